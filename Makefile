@@ -1,0 +1,37 @@
+# make book   from a fresh clone to the rendered book (TIER=mini by default)
+# make test   everything that has to hold
+# make run    the notebooks of a tier, without the book: make run TIER=small DATA_ROOT=...
+PYTHON ?= python3
+TIER ?= mini
+CORES ?= $(shell $(PYTHON) -c "import os; print(len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else os.cpu_count())")
+PROFILE ?=
+BIN := .venv/bin
+PIPELINE = $(BIN)/python workflow/run.py --tier $(TIER) --cores $(CORES) $(if $(PROFILE),--profile $(PROFILE))
+export PYTHONUNBUFFERED = 1
+
+.PHONY: book test run bench lab lint clean
+.DEFAULT_GOAL := book
+
+.venv/.installed: requirements.lock pyproject.toml workflow/install.py
+	@$(PYTHON) workflow/install.py .venv
+
+book: .venv/.installed
+	@$(PIPELINE) book
+	@echo "open $(CURDIR)/runs/$(TIER)/book/_build/html/index.html"
+
+run: .venv/.installed
+	@$(PIPELINE) all
+
+test: .venv/.installed book
+	$(BIN)/ruff check . && $(BIN)/ruff format --check .
+	$(BIN)/python -m pytest -n $(CORES)
+	$(BIN)/python -m pytest --nbval notebooks -n $(CORES) --dist loadfile
+
+bench: .venv/.installed
+	$(BIN)/python -m benchmarks
+
+lab: .venv/.installed
+	$(BIN)/jupyter lab notebooks
+
+clean:
+	rm -rf runs cache

@@ -1,0 +1,148 @@
+"""Checks of what a caller hands in: names and arrays, refused early and in words."""
+
+from __future__ import annotations
+
+import difflib
+import types
+import typing
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+
+def known_name(kind: str, name: str, options: Iterable[str]) -> str:
+    """Return `name` if it is one of `options`, else fail with the nearest match.
+
+    Parameters
+    ----------
+    kind : str
+        What the name stands for, as the message should say it ("backbone", "tier").
+    name : str
+        The name to check.
+    options : iterable of str
+        The names that exist.
+
+    Raises
+    ------
+    ValueError
+        Names the unknown name, the nearest one and all that there are.
+
+    Examples
+    --------
+    >>> known_name("backbone", "resnt18", ["resnet18", "densenet40"])
+    Traceback (most recent call last):
+        ...
+    ValueError: unknown backbone 'resnt18'; did you mean 'resnet18'? There are: densenet40, resnet18
+    """
+    options = sorted(options)
+    if name in options:
+        return name
+    near = difflib.get_close_matches(str(name), options, n=1, cutoff=0.4)
+    hint = f"did you mean '{near[0]}'? " if near else ""
+    raise ValueError(f"unknown {kind} '{name}'; {hint}There are: {', '.join(options)}")
+
+
+def float_array(
+    name: str, values, *, ndim: int = 1, length: int | None = None, finite: bool = True
+) -> np.ndarray:
+    """Return `values` as a float64 array, or say what is wrong with the argument `name`.
+
+    Parameters
+    ----------
+    name : str
+        The argument's name, for the message.
+    values : array_like
+        Numbers; booleans count as 0 and 1.
+    ndim : int
+        The number of dimensions that the argument must have.
+    length : int, optional
+        The length that its first dimension must have.
+    finite : bool
+        Refuse infinities too (NaN is always refused).
+
+    Raises
+    ------
+    ValueError
+        Empty, NaN, infinite (with `finite`), of another shape or another length.
+    """
+    array = np.asarray(values)
+    if array.dtype.kind not in "biuf":
+        raise ValueError(f"{name}: numbers expected, got dtype {array.dtype}")
+    array = array.astype(np.float64, copy=False)
+    if array.ndim != ndim:
+        raise ValueError(f"{name}: {ndim} dimension(s) expected, got shape {array.shape}")
+    if array.size == 0:
+        raise ValueError(f"{name}: empty")
+    if length is not None and len(array) != length:
+        raise ValueError(f"{name}: length {length} expected, got {len(array)}")
+    if np.isnan(array).any():
+        raise ValueError(f"{name}: contains NaN ({int(np.isnan(array).sum())} of {array.size})")
+    if finite and np.isinf(array).any():
+        raise ValueError(f"{name}: contains infinite values")
+    return array
+
+
+def has_type(value, kind) -> bool:
+    """Tell whether a plain value fits a type hint made of int, float, str, bool, list, dict, None.
+
+    An int counts as a float, a bool does not count as an int, and a tuple counts as a list.
+
+    Examples
+    --------
+    >>> has_type(3, float), has_type(True, int), has_type([1, "a"], list[int])
+    (True, False, False)
+    >>> has_type(None, float | None)
+    True
+    """
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin in (typing.Union, types.UnionType):
+        return any(has_type(value, option) for option in arguments)
+    if origin in (list, tuple):
+        return isinstance(value, list | tuple) and all(has_type(v, arguments[0]) for v in value)
+    if origin is dict:
+        key, item = arguments
+        return isinstance(value, dict) and all(
+            has_type(k, key) and has_type(v, item) for k, v in value.items()
+        )
+    if kind is None or kind is type(None):
+        return value is None
+    if kind in (int, float) and isinstance(value, bool):
+        return False
+    return isinstance(value, (int, float) if kind is float else kind)
+
+
+def check_parameters(namespace: Mapping[str, object]) -> None:
+    """Refuse values that no annotated parameter of `namespace` asks for, or of the wrong type.
+
+    A notebook's parameters cell declares ``name: type = default``; whatever else has been
+    set by the time this runs was passed in under a name that does not exist.
+
+    Parameters
+    ----------
+    namespace : mapping
+        ``globals()`` of the notebook, or what stands for it. Modules and callables in it are
+        imports, never parameters.
+
+    Raises
+    ------
+    ValueError
+        Names the parameter and the nearest right one, or the type it should have.
+
+    Examples
+    --------
+    >>> check_parameters({"__annotations__": {"epochs": int}, "epochs": 3, "epoch": 4})
+    Traceback (most recent call last):
+        ...
+    ValueError: unknown parameter 'epoch'; did you mean 'epochs'? There are: epochs
+    """
+    kinds = namespace.get("__annotations__", {})
+    ipython = {"In", "Out", "exit", "quit", "get_ipython", "open"}
+    for name, value in namespace.items():
+        imported = callable(value) or isinstance(value, types.ModuleType)
+        if name.startswith("_") or name in ipython or imported:
+            continue
+        known_name("parameter", name, kinds)
+        if not has_type(value, kinds[name]):
+            kind = getattr(kinds[name], "__name__", None)
+            kind = kind if typing.get_origin(kinds[name]) is None and kind else str(kinds[name])
+            raise ValueError(f"parameter '{name}': {kind} expected, got {value!r}")

@@ -1,0 +1,78 @@
+"""Files that appear whole or not at all, and where the project keeps them."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+
+def project_root() -> Path:
+    """Return the checkout that this package was installed from, else the working directory."""
+    checkout = Path(__file__).resolve().parent.parent
+    return checkout if (checkout / "pyproject.toml").exists() else Path.cwd()
+
+
+def folder(variable: str, default: str) -> Path:
+    """Return the folder that the environment variable names, else `default` under the project.
+
+    Relative paths count from the project's root, so that a notebook finds the same
+    folder from wherever it is started.
+
+    Examples
+    --------
+    >>> folder("NO_SUCH_VARIABLE", "data").name
+    'data'
+    """
+    return project_root() / Path(os.environ.get(variable) or default).expanduser()
+
+
+def data_root() -> Path:
+    """Folder of prepared packs and downloads: ``DATA_ROOT``, by default ``data/``."""
+    return folder("DATA_ROOT", "data")
+
+
+def cache_root() -> Path:
+    """Folder of trained weights and outputs: ``CACHE_ROOT``, by default ``cache/``."""
+    return folder("CACHE_ROOT", "cache")
+
+
+@contextlib.contextmanager
+def atomic_path(path: str | os.PathLike) -> Iterator[Path]:
+    """Give a temporary path beside `path`, which takes its name only if the block succeeds.
+
+    A kill or a full disk in the middle leaves the old file, or none, but never half a one.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> target = Path(tempfile.mkdtemp()) / "answer.txt"
+    >>> with atomic_path(target) as temporary:
+    ...     _ = temporary.write_text("42")
+    >>> target.read_text()
+    '42'
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=path.suffix)
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        with open(temporary, "rb") as written:
+            os.fsync(written.fileno())
+        umask = os.umask(0)
+        os.umask(umask)
+        temporary.chmod(0o666 & ~umask)  # mkstemp gives 0600, which other users could not read
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def sha256_file(path: str | os.PathLike) -> str:
+    """Return the hexadecimal SHA-256 of a file's bytes."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

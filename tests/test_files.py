@@ -1,0 +1,36 @@
+import os
+
+import pytest
+
+from helpers import files
+
+
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
+    target = tmp_path / "a.txt"
+    target.write_text("old")
+    with pytest.raises(OSError), files.atomic_path(target) as temporary:
+        temporary.write_text("half")
+        raise OSError("no space left on device")
+    assert target.read_text() == "old"
+    assert os.listdir(tmp_path) == ["a.txt"]
+
+
+def test_folders_are_made_and_names_are_hidden_while_writing(tmp_path):
+    with files.atomic_path(tmp_path / "new" / "a.npz") as temporary:
+        assert temporary.name.startswith(".")
+        assert temporary.suffix == ".npz"
+    assert (tmp_path / "new" / "a.npz").exists()
+
+
+def test_roots_come_from_the_environment(monkeypatch, tmp_path):
+    monkeypatch.setenv("DATA_ROOT", str(tmp_path))
+    monkeypatch.delenv("CACHE_ROOT", raising=False)
+    assert files.data_root() == tmp_path
+    assert files.cache_root() == files.project_root() / "cache"
+    monkeypatch.setenv("CACHE_ROOT", "relative")
+    assert files.cache_root() == files.project_root() / "relative"
+
+
+def test_sha256_of_a_known_content(tmp_path):
+    (tmp_path / "abc").write_bytes(b"abc")
+    assert files.sha256_file(tmp_path / "abc").startswith("ba7816bf8f01cfea414140de5dae2223")

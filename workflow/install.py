@@ -1,0 +1,78 @@
+"""Make the virtual environment that everything else runs in. Standard library only.
+
+    python3 workflow/install.py .venv
+
+Installs what `requirements.lock` pins, and this package in editable mode. If the
+interpreter already has a torch and torchvision that fit (torch >= 2.11, and both import),
+those are used instead of several GB of downloads.
+"""
+
+import hashlib
+import json
+import re
+import shutil
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+LOCK = ROOT / "requirements.lock"
+OF_TORCH = re.compile(r"^(torch|torchvision|triton|cuda-[a-z-]+|nvidia-[a-z0-9-]+)==")
+PROBE = """
+import json, torch, torchvision
+from torchvision.ops import nms  # fails where the two were not built for one another
+print(json.dumps([torch.__version__, torchvision.__version__]))
+"""
+
+
+def torch_already_there() -> list[str] | None:
+    """Return the versions of a fitting torch and torchvision of this interpreter, or None."""
+    answer = subprocess.run([sys.executable, "-c", PROBE], capture_output=True, text=True)
+    if answer.returncode:
+        return None
+    versions = json.loads(answer.stdout.splitlines()[-1])
+    major, minor = (int(part) for part in versions[0].split(".")[:2])
+    return versions if (major, minor) >= (2, 11) else None
+
+
+def main() -> None:
+    """Install into the folder named by the first argument, unless it is up to date."""
+    if not (3, 11) <= sys.version_info[:2] <= (3, 13):
+        found = ".".join(map(str, sys.version_info[:3]))
+        sys.exit(
+            f"Python 3.11, 3.12 or 3.13 is needed, this is {found} ({sys.executable}); "
+            "name another one: make book PYTHON=python3.12"
+        )
+    folder = ROOT / (sys.argv[1] if len(sys.argv) > 1 else ".venv")
+    stamp = folder / ".installed"
+    state = hashlib.sha256(
+        LOCK.read_bytes() + (ROOT / "pyproject.toml").read_bytes() + str(ROOT).encode()
+    ).hexdigest()
+    if stamp.exists() and stamp.read_text() == state:
+        stamp.touch()  # a newer lock file with the same contents
+        return
+
+    versions = torch_already_there()
+    pins = [line for line in LOCK.read_text().splitlines() if not line.startswith("#")]
+    if versions:
+        print(f"using the installed torch {versions[0]} and torchvision {versions[1]}", flush=True)
+        pins = [line for line in pins if not OF_TORCH.match(line)]
+    else:
+        print("installing the pinned packages, torch among them: a few minutes", flush=True)
+    shutil.rmtree(folder, ignore_errors=True)  # what a killed installation left is not trusted
+    venv.create(folder, with_pip=True, system_site_packages=bool(versions))
+    python = folder / "bin" / "python"
+    filtered = folder / "requirements.txt"
+    filtered.write_text("\n".join(pins) + "\n")
+    # the lock file is complete, so nothing has to be resolved; byte code is written on first use
+    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    fast = ["--no-deps", "--no-compile", "--progress-bar", "off"]
+    for arguments in (["-r", filtered], ["--no-build-isolation", "-e", ROOT]):
+        if subprocess.run([*pip, *fast, *arguments]).returncode:
+            sys.exit("installation failed: see pip's message above; run the same command again")
+    stamp.write_text(state)
+
+
+if __name__ == "__main__":
+    main()
