@@ -1,0 +1,361 @@
+"""Packs: a prepared data set in one file, read and written here and nowhere else.
+
+A pack is a stored (not compressed) zip file ``NAME.zip`` with a ``meta.json`` and, for each
+split, its images in one of two forms:
+
+``sheets``
+    Lossless WebP files ``SPLIT_0000.webp``, ``SPLIT_0001.webp``, ... of square RGB tiles, 20
+    tiles a row and at most 1,000 tiles a sheet, in reading order.  The last row of the last sheet
+    may end with black filler.
+``files``
+    JPEG files ``SPLIT/FILE``, byte for byte as they came.
+
+``meta.json`` is one object:
+
+================== ================================================================================
+name               the data set's name
+class_names        list of strings; a label is an index into it, or -1 for none of the classes
+cols, per_sheet    tiles a row (20) and a sheet (1,000)
+splits             for each split an object: ``kind`` (``sheets`` or ``files``), ``n`` (number of
+                   images), ``labels`` (n integers), ``size`` (of a tile, in pixels; sheets only),
+                   ``files`` (n file names; files only), ``coarse_labels`` (optional)
+coarse_class_names list of strings (with coarse labels only)
+origin             optional object: ``title``, ``source``, ``licence``, ``citation``, ...
+sha256             optional object: for each image member the hexadecimal SHA-256 of its bytes; and
+                   under ``meta.json`` that of this object without that very entry, written as
+                   JSON with sorted keys, no spaces, and all characters as they are (UTF-8)
+================== ================================================================================
+
+Packs written here always have ``origin`` and ``sha256``.  For those that lack them, a table in a
+file ``DATASETS.md`` beside the pack serves: a row whose first cell is the pack's name and whose
+last is the SHA-256 of the whole file.  Where neither is there, the zip's own CRC-32 is the guard.
+Reading needs NumPy and Pillow, executes nothing, and decodes only the split that is asked for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import math
+import os
+import re
+import zipfile
+import zlib
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from helpers.checks import known_name
+from helpers.data.cards import remedy
+from helpers.data.images import Images, stack
+from helpers.files import atomic_path, sha256_file
+
+COLUMNS, PER_SHEET = 20, 1000
+ROW_TO_ORIGIN = {"source": "origin", "licence": "licence"}  # of DATASETS.md, and of Images
+LARGEST_TILE = 256  # WebP ends at 16,383 pixels a side: a sheet of 50 rows of these still fits
+
+# What zipfile and a search through JSON raise when bytes are missing or flipped: a zip may then
+# claim to be encrypted, or compressed in an unknown way.
+UNREADABLE = (
+    zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError,
+    KeyError, TypeError, AttributeError, OverflowError,
+)  # fmt: skip
+
+
+def read_pack(path: str | os.PathLike, split: str, *, size: int | None = None) -> Images:
+    """Read one split of a pack, after checking it.
+
+    Parameters
+    ----------
+    path : path-like
+        The pack's file.
+    split : str
+        One of its splits.
+    size : int, optional
+        Resize to `size` x `size` pixels, antialiased (see `helpers.data.images.resize`).
+
+    Raises
+    ------
+    FileNotFoundError
+        No such file.
+    ValueError
+        Unknown split; or the file is truncated or altered (checksum, CRC, number of images):
+        the message names the file, the member and the command that makes the pack again.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"no pack {path}. This makes it: `{remedy(path.stem)}`")
+    row = _listed(path)
+    if row:
+        status = path.stat()
+        if _digest(path, status.st_size, status.st_mtime_ns) != row["sha256"]:
+            raise _damaged(path, "its SHA-256 is not the one in the DATASETS.md beside it")
+    try:
+        with open(path, "rb") as file, zipfile.ZipFile(file) as archive:
+            meta = _read_meta(path, archive)
+            known_name(f"split of {path.name}", split, meta["splits"])
+            images = _read_images(path, archive, meta, split, size)
+    except UNREADABLE as error:
+        raise _damaged(path, f"it cannot be read ({error!r})") from error
+    origin = meta.get("origin") or {
+        "title": row.get("what", meta["name"]),
+        **{key: row[column] for key, column in ROW_TO_ORIGIN.items() if column in row},
+    }
+    part = meta["splits"][split]
+    labels = {key: part[key] for key in ("labels", "coarse_labels") if key in part}
+    names = {key: meta[key] for key in ("class_names", "coarse_class_names") if key in meta}
+    try:
+        found = Images(
+            images,
+            name=meta["name"],
+            split=split,
+            origin=origin,
+            **{key: np.array(values, np.int64) for key, values in labels.items()},
+            **{key: tuple(values) for key, values in names.items()},
+        )
+    except (ValueError, *UNREADABLE) as error:
+        raise _damaged(path, f"meta.json, split '{split}': {error}") from error
+    return found if size is None else found.resized(size)
+
+
+def write_pack(
+    path: str | os.PathLike,
+    *,
+    name: str,
+    class_names: Sequence[str],
+    splits: Mapping[str, tuple],
+    origin: Mapping[str, str],
+    coarse_class_names: Sequence[str] | None = None,
+) -> str:
+    """Write a pack, whole or not at all, and return the SHA-256 of the file.
+
+    The same arguments give the same bytes (with the same version of libwebp).
+
+    Parameters
+    ----------
+    path : path-like
+        The file to write, by custom ``NAME.zip``.
+    name : str
+        The data set's name.
+    class_names : sequence of str
+    splits : mapping of str to (images, labels) or (images, labels, coarse_labels)
+        `images` is a uint8 array [N, S, S, 3], which is kept losslessly; or a sequence of N
+        ``bytes``, each a JPEG file, kept as they are.  `labels` are N integers.
+    origin : mapping
+        Where the images come from: ``title``, ``source``, ``licence``, ``citation``, ...
+    coarse_class_names : sequence of str, optional
+
+    Raises
+    ------
+    ValueError
+        Images that are not square or larger than 256 pixels, bytes that are no JPEG file, labels
+        of another number or out of range, a split without images or with an unfit name.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "grey.zip"
+    >>> grey = np.full((3, 8, 8, 3), 128, np.uint8)
+    >>> digest = write_pack(
+    ...     path, name="grey", class_names=["grey"], splits={"test": (grey, [0, 0, -1])},
+    ...     origin={"title": "Grey squares"},
+    ... )
+    >>> read_pack(path, "test").labels
+    array([ 0,  0, -1])
+    """
+    from tqdm import tqdm  # only who writes needs it
+
+    meta: dict = {
+        "name": name,
+        "class_names": list(class_names),
+        "cols": COLUMNS,
+        "per_sheet": PER_SHEET,
+        "origin": dict(origin),
+        "splits": {},
+        "sha256": {},
+    }
+    if coarse_class_names is not None:
+        meta["coarse_class_names"] = list(coarse_class_names)
+    for split, (images, *labels) in splits.items():
+        meta["splits"][split] = _describe(name, split, images, labels, meta)
+
+    with atomic_path(path) as temporary, zipfile.ZipFile(temporary, "w") as archive:
+        for split, (images, *_) in splits.items():
+            members = _member_names(split, meta["splits"][split])
+            for index, member in enumerate(tqdm(members, desc=f"{name}/{split}", disable=None)):
+                if isinstance(images, np.ndarray):
+                    data = _encode(images[index * PER_SHEET : (index + 1) * PER_SHEET])
+                else:
+                    data = images[index]
+                meta["sha256"][member] = hashlib.sha256(data).hexdigest()
+                _store(archive, member, data)
+        meta["sha256"]["meta.json"] = _meta_digest(meta)
+        _store(archive, "meta.json", json.dumps(meta, sort_keys=True, ensure_ascii=False).encode())
+    return sha256_file(path)
+
+
+def _describe(name: str, split: str, images, labels: list, meta: dict) -> dict:
+    """Check one split and return its entry in meta.json."""
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", split):
+        raise ValueError(f"splits: '{split}' is not a name of small letters, digits and _")
+    if len(images) == 0:
+        raise ValueError(f"splits: '{split}' has no images")
+    part: dict = {"n": len(images)}
+    if isinstance(images, np.ndarray):
+        size = images.shape[1] if images.ndim == 4 else 0
+        if images.shape[1:] != (size, size, 3) or not 1 <= size <= LARGEST_TILE:
+            raise ValueError(
+                f"splits: images of '{split}' must be [N, S, S, 3] with S at most {LARGEST_TILE}, "
+                f"got {list(images.shape)}; larger ones are kept as JPEG files"
+            )
+        part |= {"kind": "sheets", "size": size}
+    else:
+        for index, data in enumerate(images):
+            if not isinstance(data, bytes) or not data.startswith(b"\xff\xd8\xff"):
+                raise ValueError(f"splits: image {index} of '{split}' is not a JPEG file's bytes")
+        part |= {"kind": "files", "files": [f"{i:06d}.jpg" for i in range(len(images))]}
+        images = np.zeros((len(images), 1, 1, 3), np.uint8)  # for the checks of Images only
+    arrays = [np.asarray(values) for values in labels]
+    arrays = [a.astype(np.int64) if a.dtype.kind in "iu" else a for a in arrays]
+    Images(
+        images, arrays[0], meta["class_names"], name, split, {}, *arrays[1:2],
+        coarse_class_names=meta.get("coarse_class_names"),
+    )  # fmt: skip
+    part["labels"] = arrays[0].tolist()
+    if arrays[1:]:
+        part["coarse_labels"] = arrays[1].tolist()
+    return part
+
+
+def _member_names(split: str, part: dict, per_sheet: int = PER_SHEET) -> list[str]:
+    if part["kind"] == "files":
+        return [f"{split}/{file}" for file in part["files"]]
+    return [f"{split}_{index:04d}.webp" for index in range(math.ceil(part["n"] / per_sheet))]
+
+
+def _encode(tiles: np.ndarray) -> bytes:
+    count, size = len(tiles), tiles.shape[1]
+    rows = math.ceil(count / COLUMNS)
+    sheet = np.zeros((rows * COLUMNS, size, size, 3), np.uint8)
+    sheet[:count] = tiles
+    sheet = sheet.reshape(rows, COLUMNS, size, size, 3).swapaxes(1, 2)
+    buffer = io.BytesIO()
+    # a higher method would save one byte in a hundred, and take three times as long
+    Image.fromarray(sheet.reshape(rows * size, COLUMNS * size, 3)).save(
+        buffer, "WEBP", lossless=True, quality=75, method=4
+    )
+    return buffer.getvalue()
+
+
+def _store(archive: zipfile.ZipFile, member: str, data: bytes) -> None:
+    entry = zipfile.ZipInfo(member, date_time=(2020, 1, 1, 0, 0, 0))  # no clock: same bytes again
+    entry.create_system = 3
+    entry.external_attr = 0o644 << 16
+    archive.writestr(entry, data)
+
+
+def _meta_digest(meta: dict) -> str:
+    digests = {member: hex for member, hex in meta["sha256"].items() if member != "meta.json"}
+    canonical = json.dumps(
+        {**meta, "sha256": digests}, sort_keys=True, ensure_ascii=False, separators=(",", ":")
+    )
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def _read_meta(path: Path, archive: zipfile.ZipFile) -> dict:
+    try:
+        meta = json.loads(_member(path, archive, "meta.json"))
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise _damaged(path, f"meta.json is not JSON ({error})") from error
+    if "sha256" in meta and meta["sha256"]["meta.json"] != _meta_digest(meta):
+        raise _damaged(path, "meta.json is not what its SHA-256 says")
+    return meta
+
+
+def _read_images(
+    path: Path, archive: zipfile.ZipFile, meta: dict, split: str, size: int | None
+) -> np.ndarray:
+    part, digests = meta["splits"][split], meta.get("sha256")
+    columns, per_sheet = meta.get("cols", COLUMNS), meta.get("per_sheet", PER_SHEET)
+    count, expected = part["n"], _member_names(split, part, per_sheet)
+    of_split = re.compile(rf"{re.escape(split)}(_\d+\.webp|/.+)")
+    present = [member for member in archive.namelist() if of_split.fullmatch(member)]
+    if sorted(present) != sorted(expected) or count != len(part["labels"]):
+        raise _damaged(
+            path,
+            f"split '{split}' should be {count} images in {len(expected)} members, "
+            f"but has {len(part['labels'])} labels and {len(present)} members",
+        )
+    if part["kind"] == "files":
+        opened = ((m, _open(path, m, _member(path, archive, m, digests))) for m in expected)
+        return stack(opened, size, f"{path}, split '{split}'")
+    tile = part["size"]
+    images = np.empty((count, tile, tile, 3), np.uint8)
+    for index, member in enumerate(expected):
+        target = images[index * per_sheet : (index + 1) * per_sheet]
+        picture = _open(path, member, _member(path, archive, member, digests))
+        rows = math.ceil(len(target) / columns)
+        if picture.size != (columns * tile, rows * tile):
+            raise _damaged(
+                path,
+                f"member {member} has {picture.width}x{picture.height} pixels, but {len(target)} "
+                f"tiles of {tile} pixels need {columns * tile}x{rows * tile}",
+            )
+        sheet = np.asarray(picture.convert("RGB"))
+        tiles = sheet.reshape(rows, tile, columns, tile, 3).swapaxes(1, 2)
+        target[:] = tiles.reshape(-1, tile, tile, 3)[: len(target)]
+    return images
+
+
+def _member(
+    path: Path, archive: zipfile.ZipFile, member: str, digests: dict | None = None
+) -> bytes:
+    try:
+        data = archive.read(member)
+    except KeyError:
+        raise _damaged(path, f"member {member} is missing") from None
+    except zipfile.BadZipFile as error:
+        raise _damaged(path, f"member {member}: {error}") from error
+    if digests is not None and digests.get(member) != hashlib.sha256(data).hexdigest():
+        raise _damaged(path, f"member {member} is not what its SHA-256 says")
+    return data
+
+
+def _open(path: Path, member: str, data: bytes) -> Image.Image:
+    try:
+        return Image.open(io.BytesIO(data))
+    except OSError as error:
+        raise _damaged(path, f"member {member} is not an image ({error})") from error
+
+
+def _damaged(path: Path, what: str) -> ValueError:
+    return ValueError(
+        f"{path}: {what}. The pack is damaged or was altered: put the original back, or make it "
+        f"again with `{remedy(path.stem)}`"
+    )
+
+
+@cache
+def _digest(path: Path, size: int, modified: int) -> str:
+    """SHA-256 of a file, computed once a process as long as it has this size and time."""
+    return sha256_file(path)
+
+
+def _listed(path: Path) -> dict[str, str]:
+    """Return the pack's row in the DATASETS.md beside it, by column; empty if there is none."""
+    try:
+        lines = path.with_name("DATASETS.md").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return {}
+    header: list[str] = []
+    for line in lines:
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+        if cells[0] == "name":
+            header = cells
+        elif cells[0] == path.stem and re.fullmatch("[0-9a-f]{64}", cells[-1]):
+            return dict(zip(header, cells, strict=False)) | {"sha256": cells[-1]}
+    return {}

