@@ -1,0 +1,109 @@
+"""Records that describe methods and metrics, from which the book's reference pages are made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+#: What a method may need: what it reads of a model and its outputs.
+NEEDS = ("logits", "labels", "features", "head", "members", "native", "images", "training outputs")
+
+#: The five papers of the book, by the names of their folders.
+PAPERS = ("unknown_detection", "human_centric", "uimnet", "gscore", "openset_calibration")
+
+
+@dataclass(frozen=True)
+class Info:
+    """What there is to know about a method: a score, a calibration, an open-set rule.
+
+    Attributes
+    ----------
+    name : str
+        The name in code (what `helpers.scores.create` takes, for a score).
+    title : str
+        The name in prose.
+    paper, authors : str
+        Title and authors of the paper that introduced the method.
+    year : int
+        Year of that paper.
+    key : str
+        Its BibTeX key in the book's bibliography.
+    equation : str
+        LaTeX, without delimiters.
+    needs : tuple of str
+        What the method reads, out of `NEEDS`.
+    summary : str
+        One or two sentences.
+    sign : str
+        What a higher value means, and whether the paper's own sign was turned round.
+    hyper_parameters : mapping of str to str
+        Each argument of the constructor, and its meaning in a phrase.
+
+    Raises
+    ------
+    ValueError
+        `needs` names something that is not in `NEEDS`.
+    """
+
+    name: str
+    title: str
+    paper: str
+    authors: str
+    year: int
+    key: str
+    equation: str
+    needs: tuple[str, ...]
+    summary: str
+    sign: str
+    hyper_parameters: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self):
+        unknown = set(self.needs) - set(NEEDS)
+        if unknown:
+            raise ValueError(f"needs: {sorted(unknown)} not among {NEEDS}")
+
+
+@dataclass(frozen=True)
+class MetricInfo:
+    """What there is to know about a metric.
+
+    Attributes
+    ----------
+    name : str
+        The function's name in `helpers.metrics`.
+    title : str
+        The full name in prose.
+    equation : str
+        LaTeX, without delimiters.
+    range : str
+        The values that it can take, as an interval.
+    better : str
+        ``"lower"``, ``"higher"``, or ``""`` where neither is better (a curve, a threshold).
+    convention : str
+        One sentence: what decides whether two numbers can be compared.
+    key : str
+        BibTeX key of the source.
+    used_by : tuple of str
+        The papers of the book that report it, out of `PAPERS`.
+
+    Raises
+    ------
+    ValueError
+        `better` or `used_by` is none of the values above.
+    """
+
+    name: str
+    title: str
+    equation: str
+    range: str
+    better: str
+    convention: str
+    key: str
+    used_by: tuple[str, ...]
+
+    def __post_init__(self):
+        if self.better not in ("lower", "higher", ""):
+            raise ValueError(f"better: 'lower', 'higher' or '' expected, got {self.better!r}")
+        unknown = set(self.used_by) - set(PAPERS)
+        if unknown:
+            raise ValueError(f"used_by: {sorted(unknown)} not among {PAPERS}")

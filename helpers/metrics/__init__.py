@@ -1,0 +1,73 @@
+"""Metrics: pure functions from arrays to numbers and curves.
+
+All values are in the unit interval where they are shares or areas; tables and figures scale them.
+Empty input, NaN, a wrong shape, a length mismatch or a missing group is a `ValueError` that names
+the argument.  Scores are higher for images that are more likely known, and ties are never broken by
+the order of the images.
+"""
+
+from helpers.metrics.bootstrap import (
+    resample_weights,
+    weighted_calibration_error,
+    weighted_calibration_error_floor,
+    weighted_mean,
+)
+from helpers.metrics.calibration import (
+    ReliabilityCurve,
+    accuracy,
+    brier,
+    calibration_error,
+    calibration_error_floor,
+    ece,
+    nll,
+    reliability_curve,
+    squared_errors,
+)
+from helpers.metrics.open_set import (
+    answer_confidence,
+    open_set_brier,
+    open_set_ece,
+    open_set_squared_errors,
+)
+from helpers.metrics.ranking import aupr, auroc, detection_error, fpr_at_tpr
+from helpers.metrics.records import RECORDS
+from helpers.metrics.selective import augrc, aurc, eaurc, risk_coverage_curve
+from helpers.metrics.thresholds import (
+    DomainConfusion,
+    detection_error_rate,
+    domain_confusion,
+    rejection_threshold,
+)
+
+__all__ = [
+    "RECORDS",
+    "DomainConfusion",
+    "ReliabilityCurve",
+    "accuracy",
+    "answer_confidence",
+    "augrc",
+    "aupr",
+    "aurc",
+    "auroc",
+    "brier",
+    "calibration_error",
+    "calibration_error_floor",
+    "detection_error",
+    "detection_error_rate",
+    "domain_confusion",
+    "eaurc",
+    "ece",
+    "fpr_at_tpr",
+    "nll",
+    "open_set_brier",
+    "open_set_ece",
+    "open_set_squared_errors",
+    "rejection_threshold",
+    "reliability_curve",
+    "resample_weights",
+    "risk_coverage_curve",
+    "squared_errors",
+    "weighted_calibration_error",
+    "weighted_calibration_error_floor",
+    "weighted_mean",
+]

@@ -1,0 +1,375 @@
+"""How right a classifier is, and how far its confidence says so: accuracy, NLL, ECE, Brier score.
+
+Probabilities are what a model says of its own K classes, labels are 0 to K − 1.  An image of an
+unknown class (label −1) is never classified correctly, so accuracy and calibration error take it;
+NLL and Brier score have no probability to look up for it and refuse it (see `open_set_brier`).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from helpers.calibration import label_array
+from helpers.metrics.inputs import bin_count, correct_array, probability_array, share_array
+
+
+class ReliabilityCurve(NamedTuple):
+    """The bins of a reliability diagram that hold any image, B of them.
+
+    Attributes
+    ----------
+    edges : ndarray, shape [B, 2]
+        Lower (exclusive) and upper (inclusive) edge of each bin.
+    confidence, accuracy : ndarray, shape [B]
+        Mean confidence and share of correct answers in each bin.
+    count : ndarray of int64, shape [B]
+        Images in each bin, all at least 1.
+    """
+
+    edges: np.ndarray
+    confidence: np.ndarray
+    accuracy: np.ndarray
+    count: np.ndarray
+
+
+def accuracy(probabilities, labels, *, top: int = 1) -> float:
+    """Return the share of images whose class is among the `top` most probable ones.
+
+    Parameters
+    ----------
+    probabilities : array_like, shape [N, K]
+        Rows that sum to 1.
+    labels : array_like of int, shape [N]
+        0 to K − 1; −1 (unknown class) is always wrong.
+    top : int
+        1 to K.  Of equally probable classes the one with the lower index comes first, as in
+        `numpy.argmax`.
+
+    Returns
+    -------
+    float
+        In [0, 1], higher is better.
+
+    Raises
+    ------
+    ValueError
+        Empty, NaN, wrong shape or length, labels out of range, rows that do not sum to 1 (logits
+        handed in for probabilities), `top` outside 1 to K.
+
+    Examples
+    --------
+    >>> accuracy([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3]], [1, 1])
+    0.5
+    >>> accuracy([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3]], [1, 1], top=2)
+    1.0
+    """
+    probabilities, labels = _classified(probabilities, labels, unknown=True)
+    classes = probabilities.shape[1]
+    if not 1 <= top <= classes:
+        raise ValueError(f"top: 1 to {classes} expected, got {top}")
+    own = np.take_along_axis(probabilities, labels[:, None], axis=1)  # of −1 the last, unused
+    ahead = (probabilities > own) | (
+        (probabilities == own) & (np.arange(classes) < labels[:, None])
+    )
+    return float(((ahead.sum(axis=1) < top) & (labels >= 0)).mean())
+
+
+def nll(probabilities, labels) -> float:
+    r"""Return the negative log-likelihood, the mean of :math:`-\log p_{i, y_i}`, in nats.
+
+    Parameters
+    ----------
+    probabilities : array_like, shape [N, K]
+        Rows that sum to 1.
+    labels : array_like of int, shape [N]
+        0 to K − 1.
+
+    Returns
+    -------
+    float
+        In [0, ∞], lower is better; infinite where a true class has probability 0.  Nothing is
+        clipped: take probabilities from `helpers.calibration.softmax`, which is float64.
+
+    Raises
+    ------
+    ValueError
+        Empty, NaN, wrong shape or length, labels out of range, rows that do not sum to 1.
+
+    Examples
+    --------
+    >>> nll([[0.5, 0.5]], [0])  # log(2)
+    0.6931471805599453
+    """
+    probabilities, labels = _classified(probabilities, labels)
+    with np.errstate(divide="ignore"):
+        # Adding 0.0 turns the −0.0 of a certain answer into 0.0.
+        return float(-np.log(probabilities[np.arange(len(labels)), labels]).mean() + 0.0)
+
+
+def squared_errors(probabilities, labels) -> np.ndarray:
+    r"""Return each image's term of the Brier score, :math:`\sum_k (p_{ik} - [y_i = k])^2`.
+
+    Parameters
+    ----------
+    probabilities : array_like, shape [N, K]
+        Rows that sum to 1.
+    labels : array_like of int, shape [N]
+        0 to K − 1.
+
+    Returns
+    -------
+    ndarray of float64, shape [N]
+        In [0, 2]; their mean is `brier`, and `weighted_mean` resamples them.
+
+    Raises
+    ------
+    ValueError
+        As `brier`.
+    """
+    probabilities, labels = _classified(probabilities, labels)
+    errors = probabilities.copy()
+    errors[np.arange(len(labels)), labels] -= 1
+    return np.square(errors).sum(axis=1)
+
+
+def brier(probabilities, labels) -> float:
+    r"""Return the Brier score, summed over classes and averaged over images.
+
+    .. math:: \frac{1}{N} \sum_{i=1}^{N} \sum_{k=1}^{K} (p_{ik} - [y_i = k])^2
+
+    Not divided by K, as in Brier's own definition; some libraries do divide.
+
+    Parameters
+    ----------
+    probabilities : array_like, shape [N, K]
+        Rows that sum to 1.
+    labels : array_like of int, shape [N]
+        0 to K − 1.
+
+    Returns
+    -------
+    float
+        In [0, 2], lower is better.
+
+    Raises
+    ------
+    ValueError
+        Empty, NaN, wrong shape or length, labels out of range, rows that do not sum to 1.
+
+    Notes
+    -----
+    Brier 1950.
+
+    Examples
+    --------
+    >>> brier([[0.5, 0.5], [0.0, 1.0]], [0, 1])
+    0.25
+    """
+    return float(squared_errors(probabilities, labels).mean())
+
+
+def bin_of(confidence: np.ndarray, bins: int) -> np.ndarray:
+    """Return the index of each confidence's bin among equal, right-closed bins over [0, 1].
+
+    Bin b holds b/bins < c ≤ (b + 1)/bins; confidence 0 falls into the first, 1 into the last.
+
+    Examples
+    --------
+    >>> bin_of(np.array([0.0, 0.5, 0.51, 1.0]), 2)
+    array([0, 0, 1, 1])
+    """
+    return np.searchsorted(np.arange(1, bins) / bins, confidence, side="left")
+
+
+def calibration_error(confidence, correct, *, bins: int = 15) -> float:
+    r"""Return the expected calibration error (ECE) of answers and their confidences.
+
+    .. math:: \sum_b \frac{n_b}{N} \left| \mathrm{acc}_b - \mathrm{conf}_b \right|
+
+    over equal, right-closed bins of [0, 1]: confidence 1 belongs to the last bin, 0 to the first.
+
+    Parameters
+    ----------
+    confidence : array_like, shape [N]
+        In [0, 1].
+    correct : array_like of bool, shape [N]
+        Whether each answer is right.
+    bins : int
+        At least 1.
+
+    Returns
+    -------
+    float
+        In [0, 1], lower is better.  Biased upwards for few images, see
+        `calibration_error_floor`.
+
+    Raises
+    ------
+    ValueError
+        Empty, NaN, outside [0, 1], wrong shape or length; `correct` not boolean; `bins` not a
+        whole number of at least 1.
+
+    Notes
+    -----
+    Naeini, Cooper and Hauskrecht 2015; 15 bins as in Guo et al. 2017.
+
+    Examples
+    --------
+    >>> calibration_error([1.0, 1.0, 0.75, 0.75], [True, True, True, False])
+    0.125
+    """
+    confidence = share_array("confidence", confidence)
+    gap = correct_array(correct, length=len(confidence)) - confidence
+    sums = np.bincount(bin_of(confidence, bin_count(bins)), weights=gap)
+    return float(np.abs(sums).sum() / len(confidence))
+
+
+def ece(probabilities, labels, *, bins: int = 15) -> float:
+    """Return the expected calibration error of the most probable class.
+
+    `calibration_error` of the largest probability and of whether its class is the right one.
+
+    Parameters
+    ----------
+    probabilities : array_like, shape [N, K]
+        Rows that sum to 1.
+    labels : array_like of int, shape [N]
+        0 to K − 1; −1 (unknown class) is always wrong.
+    bins : int
+        Equal, right-closed bins over [0, 1], at least 1.
+
+    Returns
+    -------
+    float
+        In [0, 1], lower is better.
+
+    Raises
+    ------
+    ValueError
+        Empty, NaN, wrong shape or length, labels out of range, rows that do not sum to 1 (logits
+        handed in for probabilities), `bins` not a whole number of at least 1.
+
+    Examples
+    --------
+    >>> ece([[0.8, 0.2], [0.8, 0.2]], [0, 0])
+    0.19999999999999996
+    """
+    probabilities, labels = _classified(probabilities, labels, unknown=True)
+    return calibration_error(
+        probabilities.max(axis=1), probabilities.argmax(axis=1) == labels, bins=bins
+    )
+
+
+def calibration_error_floor(
+    confidence, *, bins: int = 15, replicates: int = 200, seed: int = 0
+) -> float:
+    """Return the ECE that perfect calibration would show with these confidences.
+
+    On finitely many images the accuracy in a bin scatters around its confidence, and ECE adds
+    up the absolute differences, so even a perfectly calibrated model does not get 0.  Here each
+    answer is right with probability equal to its confidence, again and again, and the mean ECE
+    is returned: a measured ECE near it leaves nothing to calibrate that so few images can show.
+
+    Parameters
+    ----------
+    confidence : array_like, shape [N]
+        In [0, 1].
+    bins : int
+        As in `calibration_error`.
+    replicates : int
+        How often the outcomes are drawn, at least 1.
+    seed : int
+        Of the draws; the same seed gives the same number.
+
+    Returns
+    -------
+    float
+        In [0, 1]; 0 where every confidence is 0 or 1.
+
+    Raises
+    ------
+    ValueError
+        Empty, NaN, outside [0, 1]; `bins` or `replicates` not at least 1.
+
+    Examples
+    --------
+    >>> calibration_error_floor([0.0, 1.0])
+    0.0
+    >>> few, many = calibration_error_floor([0.9] * 10), calibration_error_floor([0.9] * 1000)
+    >>> few > 5 * many
+    True
+    """
+    confidence = share_array("confidence", confidence)
+    bins = bin_count(bins)
+    if replicates < 1:
+        raise ValueError(f"replicates: at least 1 expected, got {replicates}")
+    order = np.argsort(confidence, kind="stable")  # bins become runs, which one reduceat sums
+    confidence = confidence[order]
+    starts = np.unique(bin_of(confidence, bins), return_index=True)[1]
+    expected = np.add.reduceat(confidence, starts)
+    generator = np.random.default_rng(seed)
+    block = max(1, 2**21 // len(confidence))  # bounds the memory; does not change the draws
+    total = 0.0
+    for first in range(0, replicates, block):
+        shape = (min(block, replicates - first), len(confidence))
+        right = np.add.reduceat(generator.random(shape) < confidence, starts, axis=1, dtype=float)
+        total += np.abs(right - expected).sum()
+    return float(total / (replicates * len(confidence)))
+
+
+def reliability_curve(confidence, correct, *, bins: int = 15) -> ReliabilityCurve:
+    """Return accuracy against confidence, bin by bin: the points of a reliability diagram.
+
+    Parameters
+    ----------
+    confidence : array_like, shape [N]
+        In [0, 1].
+    correct : array_like of bool, shape [N]
+        Whether each answer is right.
+    bins : int
+        Equal, right-closed bins over [0, 1], at least 1.
+
+    Returns
+    -------
+    ReliabilityCurve
+        Edges, mean confidence, accuracy and count.  Bins without images are left out, since they
+        have neither a confidence nor an accuracy; so no value is NaN.
+
+    Raises
+    ------
+    ValueError
+        As `calibration_error`.
+
+    Notes
+    -----
+    The mean of \\|accuracy − confidence\\| weighted by count is `calibration_error`.
+
+    Examples
+    --------
+    >>> curve = reliability_curve([0.4, 0.8, 1.0], [False, True, True], bins=2)
+    >>> curve.accuracy, curve.count
+    (array([0., 1.]), array([1, 2]))
+    """
+    confidence = share_array("confidence", confidence)
+    correct = correct_array(correct, length=len(confidence))
+    bins = bin_count(bins)
+    index = bin_of(confidence, bins)
+    count = np.bincount(index, minlength=bins)
+    filled = np.flatnonzero(count)
+    count = count[filled]
+    return ReliabilityCurve(
+        edges=np.stack([filled, filled + 1], axis=1) / bins,
+        confidence=np.bincount(index, weights=confidence, minlength=bins)[filled] / count,
+        accuracy=np.bincount(index, weights=correct, minlength=bins)[filled] / count,
+        count=count,
+    )
+
+
+def _classified(probabilities, labels, *, unknown: bool = False):
+    probabilities = probability_array("probabilities", probabilities)
+    length, classes = probabilities.shape
+    return probabilities, label_array(
+        "labels", labels, classes=classes, length=length, unknown=unknown
+    )

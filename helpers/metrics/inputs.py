@@ -1,0 +1,89 @@
+"""Checks that several metrics share: what counts as confidences, answers and probabilities."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from helpers.checks import float_array
+
+# Probabilities of a float32 network miss 1 by some 1e-6; logits taken for them miss it by far more.
+_TOLERANCE = 1e-3
+
+
+def share_array(name: str, values, *, ndim: int = 1, length: int | None = None) -> np.ndarray:
+    """Return `values` as float64 within [0, 1], or say what is wrong with the argument `name`.
+
+    Values that leave [0, 1] by no more than rounding (1e-6) are put back onto its edge.
+
+    Raises
+    ------
+    ValueError
+        As `helpers.checks.float_array`, and for values outside [0, 1].
+
+    Examples
+    --------
+    >>> share_array("confidence", [0.5, 1.0000001])
+    array([0.5, 1. ])
+    """
+    array = float_array(name, values, ndim=ndim, length=length)
+    low, high = array.min(), array.max()
+    if low < -1e-6 or high > 1 + 1e-6:
+        raise ValueError(f"{name}: values in [0, 1] expected, got {low:g} to {high:g}")
+    return np.clip(array, 0.0, 1.0) if low < 0 or high > 1 else array
+
+
+def probability_array(name: str, values, *, length: int | None = None) -> np.ndarray:
+    """Return `values` [N, K] as float64 rows that sum to 1, or say what is wrong with them.
+
+    Raises
+    ------
+    ValueError
+        As `share_array`, and where a row does not sum to 1 (within 1e-3).
+
+    Examples
+    --------
+    >>> probability_array("probabilities", [[0.5, 0.7]])
+    Traceback (most recent call last):
+        ...
+    ValueError: probabilities: rows that sum to 1 expected, row 0 sums to 1.2
+    """
+    array = share_array(name, values, ndim=2, length=length)
+    totals = array.sum(axis=1)
+    worst = int(np.abs(totals - 1).argmax())
+    if abs(totals[worst] - 1) > _TOLERANCE:
+        raise ValueError(
+            f"{name}: rows that sum to 1 expected, row {worst} sums to {totals[worst]:g}"
+        )
+    return array
+
+
+def correct_array(correct, *, length: int | None = None) -> np.ndarray:
+    """Return `correct` as a boolean array [N]; 0 and 1 are taken too.
+
+    Raises
+    ------
+    ValueError
+        As `helpers.checks.float_array`, and for anything but 0 and 1.
+
+    Examples
+    --------
+    >>> correct_array([1, 0])
+    array([ True, False])
+    """
+    array = float_array("correct", correct, length=length)
+    if not np.isin(array, (0.0, 1.0)).all():
+        raise ValueError("correct: only True and False (1 and 0) expected")
+    return array.astype(bool)
+
+
+def bin_count(bins) -> int:
+    """Return `bins` if it is a whole number of at least 1.
+
+    Raises
+    ------
+    ValueError
+        It is not.
+    """
+    if isinstance(bins, bool) or not isinstance(bins, (int, np.integer)) or bins < 1:
+        raise ValueError(f"bins: a whole number of at least 1 expected, got {bins!r}")
+    return int(bins)

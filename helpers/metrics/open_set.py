@@ -1,0 +1,193 @@
+"""Brier score and calibration error when the answer may be "unknown" (Lyu et al. 2022).
+
+The model gives K probabilities and a probability of "unknown"; labels are 0 to K − 1 or −1, and
+so are answers.  For the thresholded softmax the K + 1 numbers do not sum to 1 (see
+`helpers.openset.unknown_probability`); for OpenMax they do: hand in its first K columns and its
+last one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from helpers.calibration import label_array
+from helpers.checks import known_name
+from helpers.metrics.calibration import calibration_error
+from helpers.metrics.inputs import share_array
+
+
+def open_set_squared_errors(
+    probabilities, unknown, labels, *, normalised: bool = False
+) -> np.ndarray:
+    """Return each image's term of `open_set_brier`.
+
+    Parameters
+    ----------
+    probabilities, unknown, labels, normalised
+        As in `open_set_brier`.
+
+    Returns
+    -------
+    ndarray of float64, shape [N]
+        In [0, 2]; their mean is `open_set_brier`, and `weighted_mean` resamples them.
+
+    Raises
+    ------
+    ValueError
+        As `open_set_brier`.
+    """
+    probabilities, unknown = _open_probabilities(probabilities, unknown)
+    length, classes = probabilities.shape
+    labels = label_array("labels", labels, classes=classes, length=length, unknown=True)
+    vector = np.column_stack([probabilities, unknown])
+    if normalised:
+        vector /= vector.sum(axis=1, keepdims=True)
+    vector[np.arange(length), labels] -= 1  # label −1 is the last column, "unknown"
+    return np.square(vector).sum(axis=1)
+
+
+def open_set_brier(probabilities, unknown, labels, *, normalised: bool = False) -> float:
+    r"""Return the Brier score of the (K + 1)-class problem, in which "unknown" is a class.
+
+    .. math:: \frac{1}{N} \sum_{i=1}^{N} \sum_{j=1}^{K+1} (\hat y_{ij} - y_{ij})^2
+
+    with :math:`\hat y_i = (p_{i1}, \dots, p_{iK}, p_i^{\mathrm{unknown}})` and
+    :math:`y_i` one-hot, its last entry 1 for an image of an unknown class.
+
+    Parameters
+    ----------
+    probabilities : array_like, shape [N, K]
+        Of the known classes, in [0, 1], rows that sum to at most 1.
+    unknown : array_like, shape [N]
+        Probability of "unknown", in [0, 1].
+    labels : array_like of int, shape [N]
+        0 to K − 1, or −1 for an unknown class.
+    normalised : bool
+        Divide each vector of K + 1 by its sum first.  The paper does not; no difference for
+        OpenMax, whose vectors sum to 1 already.
+
+    Returns
+    -------
+    float
+        In [0, 2], lower is better.
+
+    Raises
+    ------
+    ValueError
+        Empty, NaN, outside [0, 1], wrong shape or length, labels out of range, rows that sum to
+        more than 1.
+
+    Notes
+    -----
+    Lyu et al. 2022 print the inner sum up to K.  With K terms the label of an unknown image would
+    be all zeros and its unknown probability would not count; an over-confident wrong answer on it
+    would cost 1 at most, and the paper's own values before calibration are larger than that
+    allows.  So the sum runs to K + 1.
+
+    Examples
+    --------
+    An unknown image that is taken for class 0 with certainty costs 2, its K + 1 terms' most.
+
+    >>> open_set_brier([[1.0, 0.0]], [0.0], [-1])
+    2.0
+    """
+    return float(
+        open_set_squared_errors(probabilities, unknown, labels, normalised=normalised).mean()
+    )
+
+
+def answer_confidence(probabilities, unknown, answers, *, rejected: str = "unknown") -> np.ndarray:
+    """Return the probability that the model gives to its own answer.
+
+    Parameters
+    ----------
+    probabilities : array_like, shape [N, K]
+        Of the known classes, in [0, 1], rows that sum to at most 1.
+    unknown : array_like, shape [N]
+        Probability of "unknown", in [0, 1].
+    answers : array_like of int, shape [N]
+        0 to K − 1, or −1 for "unknown".
+    rejected : {"unknown", "known"}
+        The confidence of the answer "unknown": its probability, or the largest probability of a
+        known class (which is what the threshold looked at, and is low where the rejection is sure).
+
+    Returns
+    -------
+    ndarray of float64, shape [N]
+        In [0, 1].
+
+    Raises
+    ------
+    ValueError
+        Empty, NaN, outside [0, 1], wrong shape or length, answers out of range, rows that sum to
+        more than 1, another `rejected`.
+
+    Examples
+    --------
+    >>> answer_confidence([[0.9, 0.1], [0.6, 0.4]], [0.09, 0.24], [0, -1])
+    array([0.9 , 0.24])
+    """
+    known_name("confidence of a rejected image", rejected, ("unknown", "known"))
+    probabilities, unknown = _open_probabilities(probabilities, unknown)
+    length, classes = probabilities.shape
+    answers = label_array("answers", answers, classes=classes, length=length, unknown=True)
+    accepted = probabilities[np.arange(length), answers]  # −1 reads the last class, not used
+    rejection = unknown if rejected == "unknown" else probabilities.max(axis=1)
+    return np.where(answers >= 0, accepted, rejection)
+
+
+def open_set_ece(
+    probabilities, unknown, labels, answers, *, bins: int = 15, rejected: str = "unknown"
+) -> float:
+    r"""Return the expected calibration error of open-set answers.
+
+    `calibration_error` of the answer's own probability (`answer_confidence`) against whether
+    the answer is right: the class of a known image, "unknown" for an unknown one.
+
+    Parameters
+    ----------
+    probabilities : array_like, shape [N, K]
+        Of the known classes, in [0, 1], rows that sum to at most 1.
+    unknown : array_like, shape [N]
+        Probability of "unknown", in [0, 1].
+    labels, answers : array_like of int, shape [N]
+        0 to K − 1, or −1 for unknown.
+    bins : int
+        Equal, right-closed bins over [0, 1], at least 1.
+    rejected : {"unknown", "known"}
+        The confidence of a rejected image, see `answer_confidence`.
+
+    Returns
+    -------
+    float
+        In [0, 1], lower is better.
+
+    Raises
+    ------
+    ValueError
+        As `answer_confidence` and `calibration_error`.
+
+    Notes
+    -----
+    Lyu et al. 2022 define confidence as the maximum probability of the answer and leave open what
+    that is for a rejected image.  The thresholded softmax gives "unknown" at most
+    :math:`(1 - 1/K)^K < 0.37`, so a right rejection is always under-confident there.
+
+    Examples
+    --------
+    >>> open_set_ece([[1.0, 0.0], [0.5, 0.5]], [0.0, 0.25], [0, -1], [0, -1])
+    0.375
+    """
+    confidence = answer_confidence(probabilities, unknown, answers, rejected=rejected)
+    classes = np.shape(probabilities)[1]
+    labels = label_array("labels", labels, classes=classes, length=len(confidence), unknown=True)
+    return calibration_error(confidence, np.asarray(answers) == labels, bins=bins)
+
+
+def _open_probabilities(probabilities, unknown):
+    probabilities = share_array("probabilities", probabilities, ndim=2)
+    unknown = share_array("unknown", unknown, length=len(probabilities))
+    largest = probabilities.sum(axis=1).max()
+    if largest > 1 + 1e-3:
+        raise ValueError(f"probabilities: rows that sum to at most 1 expected, got {largest:g}")
+    return probabilities, unknown

@@ -1,0 +1,221 @@
+"""How well a score ranks known above unknown images: AUROC, AUPR, FPR at a TPR, detection error.
+
+Everything follows from one sorted pass, `cumulative_counts`.  Tied scores are never split, so the
+order in which images arrive does not matter.  Infinite scores are allowed, since they rank; NaN
+is not.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from helpers.checks import float_array, known_name
+
+
+def cumulative_counts(scores: np.ndarray, positive: np.ndarray):
+    """Count what is accepted at every threshold that a score takes, from the highest down.
+
+    Parameters
+    ----------
+    scores : ndarray of float64, shape [N]
+        Checked already: not empty, no NaN.
+    positive : ndarray of bool, shape [N]
+        What to count among the accepted.
+
+    Returns
+    -------
+    thresholds : ndarray of float64, shape [G]
+        The distinct scores, descending; each accepts the images with a score at least as high.
+    accepted, positives : ndarray of int64, shape [G]
+        How many images each threshold accepts, and how many of those are `positive`.
+
+    Examples
+    --------
+    >>> cumulative_counts(np.array([1.0, 3.0, 1.0]), np.array([True, True, False]))
+    (array([3., 1.]), array([1, 3]), array([1, 2]))
+    """
+    order = np.argsort(-scores)
+    ranked = scores[order]
+    last = np.flatnonzero(np.append(ranked[1:] != ranked[:-1], True))
+    return ranked[last], last + 1, np.cumsum(positive[order])[last]
+
+
+def required_count(name: str, share: float, total: int) -> int:
+    """Return how many of `total` are "at least `share`" of them, and never none.
+
+    Rounded first, so that 0.07 of 100 is 7 although the floating-point product exceeds it.
+
+    Raises
+    ------
+    ValueError
+        `share` (the argument `name`) does not lie in (0, 1].
+
+    Examples
+    --------
+    >>> required_count("tpr", 0.95, 20), required_count("tpr", 0.95, 21)
+    (19, 20)
+    """
+    if not 0 < share <= 1:
+        raise ValueError(f"{name}: a share in (0, 1] expected, got {share}")
+    return max(1, int(np.ceil(np.round(share * total, 9))))
+
+
+def _two_groups(known, unknown, positive: str = "known"):
+    """Return (thresholds, false positives, true positives, negatives, positives)."""
+    known = float_array("known", known, finite=False)
+    unknown = float_array("unknown", unknown, finite=False)
+    known_name("positive class", positive, ("known", "unknown"))
+    # Looking for the unknown means looking from the other end: the lower, the more positive.
+    hits, others = (known, unknown) if positive == "known" else (-unknown, -known)
+    is_hit = np.arange(len(hits) + len(others)) < len(hits)
+    thresholds, accepted, true = cumulative_counts(np.concatenate([hits, others]), is_hit)
+    return thresholds, accepted - true, true, len(others), len(hits)
+
+
+def auroc(known, unknown) -> float:
+    r"""Return the area under the ROC curve of known against unknown images.
+
+    The probability that a known image scores higher than an unknown one, a tie counting one half:
+    :math:`P(s_k > s_u) + \tfrac12 P(s_k = s_u)`.  Equal to the Mann–Whitney statistic, and to
+    the trapezoid area of the ROC curve.  Which side is called positive does not matter.
+
+    Parameters
+    ----------
+    known, unknown : array_like, shape [P] and [U]
+        Scores, higher = more likely known.
+
+    Returns
+    -------
+    float
+        In [0, 1]; 0.5 for a constant score.
+
+    Raises
+    ------
+    ValueError
+        Either group is empty, contains NaN or has the wrong shape.
+
+    Notes
+    -----
+    Used for out-of-distribution detection since Hendrycks and Gimpel 2017.
+
+    Examples
+    --------
+    >>> auroc([3, 2, 1], [1, 0])
+    0.9166666666666666
+    """
+    _, false, true, negatives, positives = _two_groups(known, unknown)
+    steps = np.diff(false, prepend=0)
+    heights = true + np.concatenate([[0], true[:-1]])
+    return float(steps @ heights / (2.0 * negatives * positives))
+
+
+def aupr(known, unknown, *, positive: str) -> float:
+    r"""Return the area under the precision–recall curve, as average precision.
+
+    :math:`\sum_g (R_g - R_{g-1})\,P_g` over the distinct thresholds g, the step rule of
+    scikit-learn's ``average_precision_score``.  The trapezoid over the same points, which
+    several out-of-distribution libraries report, is optimistic and not the same number.
+
+    Parameters
+    ----------
+    known, unknown : array_like, shape [P] and [U]
+        Scores, higher = more likely known.
+    positive : {"known", "unknown"}
+        The class that is looked for (AUPR-In and AUPR-Out in much of the literature).
+
+    Returns
+    -------
+    float
+        In (0, 1]; for a constant score the share of positives.
+
+    Raises
+    ------
+    ValueError
+        Either group is empty, contains NaN or has the wrong shape; another `positive`.
+
+    Examples
+    --------
+    >>> aupr([3, 1], [2], positive="known")
+    0.8333333333333333
+    """
+    _, false, true, _, positives = _two_groups(known, unknown, positive)
+    return float(np.diff(true, prepend=0) @ (true / (true + false)) / positives)
+
+
+def fpr_at_tpr(known, unknown, *, tpr: float = 0.95, positive: str = "known") -> float:
+    """Return the false positive rate at the threshold that keeps a given share of positives.
+
+    The threshold is the largest that keeps *at least* `tpr` of the positives, so the rate never
+    profits from keeping a little less.  With ``positive="known"`` it is the share of unknown
+    images that slip through when 95 % of the known are kept; with ``positive="unknown"`` the
+    share of known images that are rejected when 95 % of the unknown are caught.  The two are
+    different numbers, and papers report either under the same name.
+
+    Parameters
+    ----------
+    known, unknown : array_like, shape [P] and [U]
+        Scores, higher = more likely known.
+    tpr : float
+        The share to keep, in (0, 1].
+    positive : {"known", "unknown"}
+        Whose share is kept.
+
+    Returns
+    -------
+    float
+        In [0, 1]; 1 for a constant score.
+
+    Raises
+    ------
+    ValueError
+        Either group is empty, contains NaN or has the wrong shape; `tpr` outside (0, 1]; another
+        `positive`.
+
+    Notes
+    -----
+    Liang et al. 2018, section 4.2 (``positive="known"``).
+
+    Examples
+    --------
+    >>> fpr_at_tpr([4, 3, 2, 1], [2.5, 0], tpr=0.75)
+    0.5
+    """
+    _, false, true, negatives, positives = _two_groups(known, unknown, positive)
+    first = np.searchsorted(true, required_count("tpr", tpr, positives))
+    return float(false[first] / negatives)
+
+
+def detection_error(known, unknown) -> float:
+    r"""Return the smallest balanced error rate that any threshold reaches.
+
+    :math:`\min_\delta \tfrac12 (1 - \mathrm{TPR}(\delta)) + \tfrac12 \mathrm{FPR}(\delta)`, the
+    mean of the share of known images rejected and the share of unknown images accepted.
+
+    Parameters
+    ----------
+    known, unknown : array_like, shape [P] and [U]
+        Scores, higher = more likely known.
+
+    Returns
+    -------
+    float
+        In [0, 0.5]; 0.5 for a constant score, which is what accepting everything gives.
+
+    Raises
+    ------
+    ValueError
+        Either group is empty, contains NaN or has the wrong shape.
+
+    Notes
+    -----
+    Liang et al. 2018 define it with the minimum, but their tables print the error at 95 % TPR,
+    :math:`0.025 + \mathrm{FPR} / 2`; this is the minimum.
+
+    Examples
+    --------
+    >>> detection_error([4, 3, 2, 1], [2.5, 0])
+    0.25
+    """
+    _, false, true, negatives, positives = _two_groups(known, unknown)
+    errors = 0.5 * (1 - true / positives) + 0.5 * false / negatives
+    return float(errors.min())  # the lowest threshold accepts everything, which is 0.5

@@ -1,0 +1,197 @@
+"""Selective classification: how the risk falls when the least confident images are left out.
+
+All areas are means over the N coverages 1/N, 2/N … 1.  Images with the same confidence cannot be
+told apart, so they count as one group in random order, and each value is the expectation over that
+order.  The order in which images arrive therefore never matters, which it does where a sort breaks
+ties: float32 confidences saturate at 1, and the area then depends on the order of the files.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from helpers.checks import float_array, known_name
+from helpers.metrics.inputs import correct_array
+from helpers.metrics.ranking import cumulative_counts
+
+
+def _expected_errors(confidence, correct) -> np.ndarray:
+    """Return the expected number of errors among the k most confident, k = 1 … N."""
+    confidence = float_array("confidence", confidence, finite=False)
+    wrong = ~correct_array(correct, length=len(confidence))
+    _, accepted, errors = cumulative_counts(confidence, wrong)
+    # Within a tied group in random order the expectation grows linearly.
+    counts = np.arange(1, len(confidence) + 1)
+    return np.interp(counts, np.append(0, accepted), np.append(0, errors))
+
+
+def risk_coverage_curve(confidence, correct) -> tuple[np.ndarray, np.ndarray]:
+    """Return the risk among the most confident images at every coverage.
+
+    Parameters
+    ----------
+    confidence : array_like, shape [N]
+        A score, higher = more confident.
+    correct : array_like of bool, shape [N]
+        Whether each image is classified correctly; unknown images never are.
+
+    Returns
+    -------
+    coverage : ndarray of float64, shape [N]
+        1/N, 2/N … 1.
+    risk : ndarray of float64, shape [N]
+        Expected error rate among that share of most confident images; ties in random order.
+
+    Raises
+    ------
+    ValueError
+        Empty, NaN, wrong shape or length; `correct` not boolean.
+
+    Notes
+    -----
+    Geifman and El-Yaniv 2017.
+
+    Examples
+    --------
+    >>> risk_coverage_curve([0.9, 0.9, 0.5], [True, False, False])
+    (array([0.33333333, 0.66666667, 1.        ]), array([0.5       , 0.5       , 0.66666667]))
+    """
+    errors = _expected_errors(confidence, correct)
+    counts = np.arange(1, len(errors) + 1)
+    return counts / len(errors), errors / counts
+
+
+def aurc(confidence, correct, *, variant: str = "rectangle") -> float:
+    r"""Return the area under the risk–coverage curve (AURC).
+
+    .. math:: \mathrm{AURC} = \frac{1}{N} \sum_{k=1}^{N} \mathbb{E}[\mathrm{risk}(k)]
+
+    with risk(k) the error rate among the k most confident images, ties in random order.
+
+    Parameters
+    ----------
+    confidence : array_like, shape [N]
+        A score, higher = more confident.
+    correct : array_like of bool, shape [N]
+        Whether each image is classified correctly; unknown images never are.
+    variant : {"rectangle", "trapezoid", "order_dependent"}
+        Other rules, to reproduce somebody else's number only.  ``"trapezoid"``: over the points
+        of the distinct thresholds, continued flat down to coverage 0.  ``"order_dependent"``:
+        the rectangle rule with ties left in the order of the arguments.
+
+    Returns
+    -------
+    float
+        In [0, 1], lower is better.  A constant confidence gives the error rate.
+
+    Raises
+    ------
+    ValueError
+        Empty, NaN, wrong shape or length; `correct` not boolean; another `variant`.
+
+    Notes
+    -----
+    Geifman, Uziel and El-Yaniv 2019, section 3.
+
+    Examples
+    --------
+    >>> aurc([0.9, 0.8, 0.7, 0.6], [True, True, False, True])
+    0.14583333333333331
+    """
+    known_name("variant of AURC", variant, ("rectangle", "trapezoid", "order_dependent"))
+    if variant == "rectangle":
+        return float(risk_coverage_curve(confidence, correct)[1].mean())
+    confidence = float_array("confidence", confidence, finite=False)
+    correct = correct_array(correct, length=len(confidence))
+    if variant == "order_dependent":
+        place = np.argsort(np.argsort(-confidence, kind="stable"))
+        return aurc(-place, correct)
+    _, accepted, errors = cumulative_counts(confidence, ~correct)
+    risk, coverage = errors / accepted, accepted / len(correct)
+    return float(np.trapezoid(np.append(risk[0], risk), np.append(0.0, coverage)))
+
+
+def eaurc(confidence, correct, *, optimum: str = "exact") -> float:
+    r"""Return the excess AURC: the AURC less that of the best ranking with as many errors.
+
+    Parameters
+    ----------
+    confidence : array_like, shape [N]
+        A score, higher = more confident.
+    correct : array_like of bool, shape [N]
+        Whether each image is classified correctly.
+    optimum : {"exact", "limit"}
+        ``"exact"``: the AURC of these N images with all errors ranked last, so that a perfect
+        ranking gives exactly 0.  ``"limit"``: the published closed form
+        :math:`r + (1 - r) \ln(1 - r)` with error rate r, which that value approaches for
+        large N; only to reproduce somebody else's number.
+
+    Returns
+    -------
+    float
+        In [0, 1), lower is better; 0 when all images are right, or all wrong.
+
+    Raises
+    ------
+    ValueError
+        Empty, NaN, wrong shape or length; `correct` not boolean; another `optimum`.
+
+    Notes
+    -----
+    Geifman, Uziel and El-Yaniv 2019, section 3.
+
+    Examples
+    --------
+    >>> eaurc([0.9, 0.8, 0.1], [True, True, False])
+    0.0
+    """
+    known_name("optimum", optimum, ("exact", "limit"))
+    _, risk = risk_coverage_curve(confidence, correct)
+    if optimum == "exact":
+        counts = np.arange(1, len(risk) + 1)
+        right = len(risk) - np.rint(risk[-1] * len(risk))
+        best = np.maximum(counts - right, 0) / counts
+        return max(0.0, float(risk.mean() - best.mean()))  # below 0 only by rounding
+    accuracy = 1 - risk[-1]
+    limit = risk[-1] + (accuracy * np.log(accuracy) if accuracy > 0 else 0.0)
+    return float(risk.mean() - limit)
+
+
+def augrc(confidence, correct) -> float:
+    r"""Return the area under the generalised risk–coverage curve (AUGRC).
+
+    .. math:: \mathrm{AUGRC} = \frac{1}{N} \sum_{k=1}^{N} \frac{\mathbb{E}[\mathrm{errors}(k)]}{N}
+
+    The generalised risk, risk × coverage, is the share of *all* images that are accepted and wrong.
+    Unlike AURC it does not weigh the most confident errors by up to N times the others.
+
+    Parameters
+    ----------
+    confidence : array_like, shape [N]
+        A score, higher = more confident.
+    correct : array_like of bool, shape [N]
+        Whether each image is classified correctly; unknown images never are.
+
+    Returns
+    -------
+    float
+        In [0, 1], at most (1 + 1/N) / 2 for a model that is always wrong; lower is better.
+
+    Raises
+    ------
+    ValueError
+        Empty, NaN, wrong shape or length; `correct` not boolean.
+
+    Notes
+    -----
+    Traub et al. 2024.  They integrate by trapezoids from coverage 0, which is less by the error
+    rate / (2 N): with accuracy a, theirs is
+    :math:`(1 - \mathrm{AUROC})\,a(1 - a) + \tfrac12 (1 - a)^2`.
+
+    Examples
+    --------
+    >>> augrc([0.9, 0.8, 0.7, 0.6], [True, True, False, True])
+    0.125
+    """
+    errors = _expected_errors(confidence, correct)
+    return float(errors.mean() / len(errors))

@@ -1,0 +1,134 @@
+"""What follows from one threshold: accept an image when its score is at least as high."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from helpers.checks import float_array
+from helpers.metrics.inputs import correct_array
+from helpers.metrics.ranking import required_count
+
+
+class DomainConfusion(NamedTuple):
+    """Shares of ID images taken for ID and OOD, and of OOD images taken for ID and OOD."""
+
+    InAsIn: float
+    InAsOut: float
+    OutAsIn: float
+    OutAsOut: float
+
+
+def rejection_threshold(train_scores, *, keep: float = 0.95) -> float:
+    """Return the largest threshold that accepts at least the share `keep` of the scores.
+
+    An observed score, never an interpolated one, so that "at least" holds exactly.
+
+    Parameters
+    ----------
+    train_scores : array_like, shape [N]
+        Scores of the reference images, higher = more likely known.  For DER they are the
+        correctly classified training images, for a rejection rule held-out known ones.
+    keep : float
+        The share to accept, in (0, 1].
+
+    Returns
+    -------
+    float
+        The threshold; images with a score equal to it are accepted.
+
+    Raises
+    ------
+    ValueError
+        Empty, NaN, wrong shape; `keep` outside (0, 1].
+
+    Notes
+    -----
+    Zhu et al. 2024, section 7: the 5th (1st) percentile for 95 % (99 %).
+
+    Examples
+    --------
+    >>> rejection_threshold([5, 4, 3, 2, 1], keep=0.8)
+    2.0
+    """
+    scores = float_array("train_scores", train_scores, finite=False)
+    drop = len(scores) - required_count("keep", keep, len(scores))
+    return float(np.partition(scores, drop)[drop])
+
+
+def detection_error_rate(scores, correct, threshold: float) -> float:
+    """Return the detection error rate (DER): wrong accepted plus right rejected, of all.
+
+    Parameters
+    ----------
+    scores : array_like, shape [N]
+        Higher = more likely known.
+    correct : array_like of bool, shape [N]
+        Whether each image is classified correctly; images of unknown classes never are.
+    threshold : float
+        From `rejection_threshold`; an image is accepted when its score is at least that.
+
+    Returns
+    -------
+    float
+        In [0, 1], lower is better.  Accepting everything gives the error rate.
+
+    Raises
+    ------
+    ValueError
+        Empty, NaN, wrong shape or length; `correct` not boolean; `threshold` NaN.
+
+    Notes
+    -----
+    Zhu et al. 2024: (FN + FP) / n, with "positive" meaning correctly classified.
+
+    Examples
+    --------
+    >>> detection_error_rate([0.9, 0.8, 0.2], [True, False, True], 0.5)
+    0.6666666666666666
+    """
+    scores = float_array("scores", scores, finite=False)
+    correct = correct_array(correct, length=len(scores))
+    return float(((scores >= _threshold(threshold)) != correct).mean())
+
+
+def domain_confusion(id_scores, ood_scores, threshold: float) -> DomainConfusion:
+    """Return how ID and OOD images fall on the two sides of a threshold.
+
+    Parameters
+    ----------
+    id_scores, ood_scores : array_like, shape [N] and [M]
+        Scores, higher = more likely ID.
+    threshold : float
+        An image is taken for ID when its score is at least that.
+
+    Returns
+    -------
+    DomainConfusion
+        The four shares; each pair (``InAsIn + InAsOut``, ``OutAsIn + OutAsOut``) sums to 1.
+
+    Raises
+    ------
+    ValueError
+        Either group is empty, contains NaN or has the wrong shape; `threshold` NaN.
+
+    Notes
+    -----
+    Belghazi and Lopez-Paz 2021, who take the threshold from ID validation images.
+
+    Examples
+    --------
+    >>> domain_confusion([3, 2, 1, 0], [1, 0], 1)
+    DomainConfusion(InAsIn=0.75, InAsOut=0.25, OutAsIn=0.5, OutAsOut=0.5)
+    """
+    threshold = _threshold(threshold)
+    inside = float((float_array("id_scores", id_scores, finite=False) >= threshold).mean())
+    outside = float((float_array("ood_scores", ood_scores, finite=False) >= threshold).mean())
+    return DomainConfusion(inside, 1 - inside, outside, 1 - outside)
+
+
+def _threshold(threshold: float) -> float:
+    if np.isnan(threshold):
+        raise ValueError("threshold: NaN")
+    return float(threshold)

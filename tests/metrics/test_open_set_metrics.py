@@ -1,0 +1,135 @@
+import numpy as np
+import pytest
+
+from helpers import metrics
+from helpers.calibration import softmax
+from helpers.openset import open_set_answer, unknown_probability
+
+
+def example(n=200, classes=6):
+    generator = np.random.default_rng(2)
+    probabilities = softmax(2 * generator.normal(size=(n, classes)))
+    labels = generator.integers(-1, classes, n)
+    return probabilities, unknown_probability(probabilities), labels
+
+
+def test_brier_by_hand():
+    probabilities, unknown, labels = example()
+    expected = 0.0
+    for p, u, y in zip(probabilities, unknown, labels, strict=True):
+        target = np.zeros(7)
+        target[y if y >= 0 else 6] = 1
+        expected += np.sum((np.append(p, u) - target) ** 2) / len(labels)
+    assert metrics.open_set_brier(probabilities, unknown, labels) == pytest.approx(expected)
+
+
+def test_normalised_brier_is_the_plain_one_over_all_answers():
+    probabilities, unknown, labels = example()
+    vector = np.column_stack([probabilities, unknown])
+    vector /= vector.sum(axis=1, keepdims=True)
+    expected = metrics.brier(vector, np.where(labels < 0, 6, labels))
+    given = metrics.open_set_brier(probabilities, unknown, labels, normalised=True)
+    assert given == pytest.approx(expected)
+    assert given != pytest.approx(metrics.open_set_brier(probabilities, unknown, labels), rel=1e-3)
+
+
+def test_a_proper_vector_need_not_be_normalised():
+    vector = softmax(np.random.default_rng(0).normal(size=(50, 7)))
+    labels = np.arange(50) % 7 - 1
+    given = [
+        metrics.open_set_brier(vector[:, :-1], vector[:, -1], labels, normalised=normalised)
+        for normalised in (False, True)
+    ]
+    assert given[0] == pytest.approx(given[1]) == pytest.approx(metrics.brier(vector, labels % 7))
+
+
+def test_closed_set_is_the_special_case_without_unknowns():
+    probabilities, _, labels = example()
+    labels = np.maximum(labels, 0)
+    assert metrics.open_set_brier(probabilities, np.zeros(200), labels) == pytest.approx(
+        metrics.brier(probabilities, labels)
+    )
+    answers = probabilities.argmax(axis=1)
+    assert metrics.open_set_ece(probabilities, np.zeros(200), labels, answers) == pytest.approx(
+        metrics.ece(probabilities, labels)
+    )
+
+
+def test_the_unknown_term_counts():
+    # With K terms both would cost 1; the K + 1st tells them apart.
+    sure, silent = [[1.0, 0.0]], [[0.0, 0.0]]
+    assert metrics.open_set_brier(sure, [0.0], [-1]) == 2
+    assert metrics.open_set_brier(silent, [1.0], [-1]) == 0
+    assert metrics.open_set_brier(silent, [1.0], [0]) == 2
+
+
+def test_confidence_is_that_of_the_answer():
+    probabilities, unknown, _ = example()
+    answers = open_set_answer(probabilities, 0.6)
+    assert 0 < (answers < 0).sum() < 200
+    confidence = metrics.answer_confidence(probabilities, unknown, answers)
+    accepted = answers >= 0
+    assert (confidence[accepted] == probabilities.max(axis=1)[accepted]).all()
+    assert (confidence[~accepted] == unknown[~accepted]).all()
+    other = metrics.answer_confidence(probabilities, unknown, answers, rejected="known")
+    assert (other == probabilities.max(axis=1)).all()
+
+
+@pytest.mark.parametrize("rejected", ["unknown", "known"])
+def test_ece_is_the_calibration_error_of_the_answers(rejected):
+    probabilities, unknown, labels = example()
+    answers = open_set_answer(probabilities, 0.6)
+    confidence = metrics.answer_confidence(probabilities, unknown, answers, rejected=rejected)
+    assert metrics.open_set_ece(
+        probabilities, unknown, labels, answers, rejected=rejected
+    ) == metrics.calibration_error(confidence, answers == labels)
+
+
+@pytest.mark.parametrize(("labels", "expected"), [([0, -1], 0.0), ([1, 0], 1.0)])
+def test_ece_of_certain_answers(labels, expected):
+    probabilities, unknown, answers = [[1.0, 0.0], [0.0, 0.0]], [0.0, 1.0], [0, -1]
+    assert metrics.open_set_ece(probabilities, unknown, labels, answers) == expected
+
+
+FUNCTIONS = {
+    "brier": metrics.open_set_brier,
+    "ece": lambda p, u, y: metrics.open_set_ece(p, u, y, np.full(len(p), -1)),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+class TestEach:
+    def test_order_of_images_does_not_matter(self, name):
+        probabilities, unknown, labels = example()
+        order = np.random.default_rng(0).permutation(200)
+        given = FUNCTIONS[name](probabilities[order], unknown[order], labels[order])
+        assert given == pytest.approx(FUNCTIONS[name](probabilities, unknown, labels), rel=1e-12)
+
+    def test_one_image(self, name):
+        assert FUNCTIONS[name]([[0.0, 0.0]], [1.0], [-1]) == 0
+
+    @pytest.mark.parametrize(
+        ("probabilities", "unknown", "labels", "named"),
+        [
+            (np.empty((0, 2)), [], [], "probabilities"),
+            ([[0.5, np.nan]], [0.1], [0], "probabilities"),
+            ([[0.9, 0.9]], [0.1], [0], "probabilities"),
+            ([[2.0, -1.0]], [0.1], [0], "probabilities"),
+            ([[0.5, 0.5]], [1.1], [0], "unknown"),
+            ([[0.5, 0.5]], [np.nan], [0], "unknown"),
+            ([[0.5, 0.5]], [0.1, 0.1], [0], "unknown"),
+            ([[0.5, 0.5]], [0.1], [2], "labels"),
+            ([[0.5, 0.5]], [0.1], [-2], "labels"),
+            ([[0.5, 0.5]], [0.1], [0, 0], "labels"),
+        ],
+    )
+    def test_bad_input_is_named(self, name, probabilities, unknown, labels, named):
+        with pytest.raises(ValueError, match=f"^{named}: "):
+            FUNCTIONS[name](probabilities, unknown, labels)
+
+
+def test_bad_answers_and_options_are_named():
+    with pytest.raises(ValueError, match=r"^answers: "):
+        metrics.open_set_ece([[0.5, 0.5]], [0.1], [0], [2])
+    with pytest.raises(ValueError, match="rejected image 'knwon'; did you mean 'known'"):
+        metrics.open_set_ece([[0.5, 0.5]], [0.1], [0], [0], rejected="knwon")
