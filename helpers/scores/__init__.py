@@ -1,0 +1,23 @@
+"""Scores: how likely an image is known, one file per score.
+
+A score is a class with the methods of `Score`, an `info` record and the decorator `register`.  A
+new file in this folder is found by itself; nothing else needs to be edited.
+
+Examples
+--------
+>>> import helpers.scores
+>>> "msp" in helpers.scores.names()
+True
+>>> helpers.scores.create("openmax", tail=10).info.title
+'OpenMax'
+"""
+
+import importlib
+import pkgutil
+
+from helpers.scores.base import Score, create, names, register
+
+__all__ = ["Score", "create", "names", "register"]
+
+for _module in pkgutil.iter_modules(__path__):
+    importlib.import_module(f"{__name__}.{_module.name}")

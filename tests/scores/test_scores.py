@@ -1,0 +1,93 @@
+"""What every registered score must keep to; a new score is tested here by being registered."""
+
+import inspect
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import helpers.scores
+from helpers.outputs import Head, Outputs
+from helpers.scores import base
+
+
+def outputs(n=60, classes=5, width=8, seed=0):
+    generator = np.random.default_rng(seed)
+    features = generator.normal(size=(n, width)).astype(np.float32)
+    logits = features @ HEAD.weight.T + HEAD.bias
+    labels = logits.argmax(axis=1)
+    labels[:5] = (labels[:5] + 1) % classes
+    return Outputs(logits, features, labels)
+
+
+HEAD = Head(
+    np.random.default_rng(1).normal(size=(5, 8)).astype(np.float32), np.zeros(5, np.float32)
+)
+
+
+@pytest.mark.parametrize("name", helpers.scores.names())
+class TestEach:
+    def test_a_batch_is_its_images_one_by_one(self, name):
+        score = helpers.scores.create(name).fit(outputs(200), HEAD)
+        test = outputs(seed=2)
+        batch = score.score_samples(test)
+        assert batch.dtype == np.float64 and batch.shape == (60,)
+        assert np.isfinite(batch).all() and len(set(batch)) > 1
+        singles = [score.score_samples(test.subset([i])) for i in range(60)]
+        assert (batch == np.concatenate(singles)).all()
+
+    def test_fit_returns_the_score_itself(self, name):
+        score = helpers.scores.create(name)
+        assert score.fit(outputs(200), HEAD) is score
+
+    def test_it_lives_in_a_file_of_its_own(self, name):
+        module = inspect.getmodule(type(helpers.scores.create(name)))
+        assert Path(module.__file__).stem == name
+
+    def test_info_is_complete(self, name):
+        score = helpers.scores.create(name)
+        assert score.info.name == name
+        for text in ("title", "paper", "authors", "key", "equation", "summary", "sign"):
+            assert getattr(score.info, text)
+        assert score.info.key.endswith(str(score.info.year))
+        assert list(score.info.hyper_parameters) == list(inspect.signature(type(score)).parameters)
+
+    def test_unknown_arguments_are_refused(self, name):
+        with pytest.raises(ValueError, match=f"score '{name}'"):
+            helpers.scores.create(name, wrong=1)
+
+
+def test_msp_is_the_largest_probability():
+    test = outputs()
+    given = helpers.scores.create("msp").score_samples(test)
+    assert (given == test.probabilities.max(axis=1)).all()
+
+
+def test_openmax_is_what_is_not_unknown():
+    train, test = outputs(200), outputs(seed=2)
+    score = helpers.scores.create("openmax", tail=5, alpha=2).fit(train, HEAD)
+    assert (score.openmax.tail, score.openmax.alpha) == (5, 2)
+    expected = score.openmax.probabilities(test.logits)[:, :-1].sum(axis=1)
+    assert score.score_samples(test) == pytest.approx(expected)
+
+
+def test_an_unknown_name_is_refused_with_the_nearest():
+    with pytest.raises(ValueError, match="unknown score 'openmx'; did you mean 'openmax'"):
+        helpers.scores.create("openmx")
+
+
+def test_an_unknown_argument_is_refused_with_the_nearest():
+    with pytest.raises(ValueError, match="did you mean 'alpha'"):
+        helpers.scores.create("openmax", alhpa=2)
+
+
+def test_names_are_sorted_and_present():
+    assert helpers.scores.names() == sorted(helpers.scores.names())
+    assert {"msp", "openmax"} <= set(helpers.scores.names())
+
+
+def test_a_name_is_registered_once(monkeypatch):
+    monkeypatch.setattr(base, "_REGISTRY", dict(base._REGISTRY))
+    taken = type(helpers.scores.create("msp"))
+    with pytest.raises(ValueError, match="'msp' is registered already"):
+        base.register(taken)
