@@ -1,0 +1,77 @@
+"""Results kept by content: the key says what went in, so nothing ever has to be cleared by hand."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import logging
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from helpers.files import cache_root
+
+Kept = TypeVar("Kept")
+log = logging.getLogger(__name__)
+PACKAGE = Path(__file__).parent
+
+
+def key(**content) -> str:
+    """Return 16 hexadecimal digits that stand for JSON values, whatever the order of their names.
+
+    Examples
+    --------
+    >>> key(a=1, b=[2, 3]) == key(b=[2, 3], a=1)
+    True
+    >>> key(a=1) == key(a=2)
+    False
+    """
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+@functools.cache
+def code_version(*files: str) -> str:
+    """Return a hash of source files of this package, the part of a key that stands for the code.
+
+    Parameters
+    ----------
+    *files : str
+        Paths within the package: ``"models.py"``, ``"training/loop.py"``.
+    """
+    digest = hashlib.sha256()
+    for file in sorted(files):
+        digest.update(file.encode() + b"\n" + (PACKAGE / file).read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def load_or_make(path: Path, load: Callable[[Path], Kept], make: Callable[[Path], object]) -> Kept:
+    """Load what is kept at `path`; make it first if it is missing or damaged.
+
+    A damaged file is set aside as ``NAME.damaged``, with a warning that names it, and made
+    anew; nothing is ever loaded from it.
+
+    Parameters
+    ----------
+    path : Path
+        Under `cache_root`, with the key in its name.
+    load : callable
+        Reads the file; raises ValueError if it is not whole.
+    make : callable
+        Writes the file, atomically.
+    """
+    if path.exists():
+        try:
+            return load(path)
+        except ValueError as error:
+            os.replace(path, path.with_name(path.name + ".damaged"))
+            log.warning("set aside a damaged file and make it anew: %s", error)
+    make(path)
+    return load(path)
+
+
+def path_of(kind: str, key: str, suffix: str) -> Path:
+    """Return where a thing of some kind is kept: ``cache_root()/kind/key.suffix``."""
+    return cache_root() / kind / f"{key}{suffix}"

@@ -1,0 +1,175 @@
+"""timm backbones adapted to small images, with the head in plain sight."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import torch
+from torch import nn
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # optional parts of timm that this project does not use
+    from timm.models import DenseNet, EfficientNet, ResNet
+    from timm.models._efficientnet_builder import decode_arch_def, round_channels
+    from timm.models.resnet import BasicBlock
+
+from helpers.outputs import Head
+from helpers.training.recipe import Recipe
+
+
+def _stem_convolution(channels: int, stride: int) -> nn.Conv2d:
+    return nn.Conv2d(3, channels, kernel_size=3, stride=stride, padding=1, bias=False)
+
+
+def _resnet(num_classes: int, depth: int, width: int, stem_stride: int) -> nn.Module:
+    """Basic blocks; 6n + 2 layers in three stages (He et al. 2016, section 4.2), or four stages."""
+    four_stages = {18: (2, 2, 2, 2), 34: (3, 4, 6, 3)}
+    if depth not in four_stages and (depth < 8 or (depth - 2) % 6):
+        raise ValueError(f"depth: a ResNet has 18, 34 or 6n + 2 layers, got {depth}")
+    if width % 2:
+        raise ValueError(f"width: an even number of channels expected, got {width}")
+    layers = four_stages.get(depth, ((depth - 2) // 6,) * 3)
+    model = ResNet(
+        BasicBlock,
+        layers,
+        num_classes=num_classes,
+        stem_type="deep",  # only this stem lets timm choose the width; it is replaced below
+        stem_width=width // 2,
+        channels=tuple(width * 2**stage for stage in range(len(layers))),
+    )
+    model.conv1 = _stem_convolution(width, stem_stride)
+    model.maxpool = nn.Identity()
+    if len(layers) == 3:
+        model.layer4 = nn.Identity()
+    nn.init.kaiming_normal_(model.conv1.weight, mode="fan_out", nonlinearity="relu")
+    return model
+
+
+def _densenet(num_classes: int, depth: int, width: int, stem_stride: int) -> nn.Module:
+    """DenseNet-BC: 6n + 4 layers in three blocks (Huang et al. 2017), or DenseNet-121."""
+    if depth != 121 and (depth < 10 or (depth - 4) % 6):
+        raise ValueError(f"depth: a DenseNet-BC has 121 or 6n + 4 layers, got {depth}")
+    blocks = (6, 12, 24, 16) if depth == 121 else ((depth - 4) // 6,) * 3
+    model = DenseNet(growth_rate=width, block_config=blocks, num_classes=num_classes)
+    model.features.conv0 = _stem_convolution(2 * width, stem_stride)
+    model.features.pool0 = nn.Identity()
+    nn.init.kaiming_normal_(model.features.conv0.weight)
+    return model
+
+
+def _efficientnet(num_classes: int, depth: float, width: float, stem_stride: int) -> nn.Module:
+    """EfficientNet-B0's stages (Tan and Le 2019, table 1), scaled in width and depth."""
+    stages = [
+        ["ds_r1_k3_s1_e1_c16_se0.25"],
+        ["ir_r2_k3_s2_e6_c24_se0.25"],
+        ["ir_r2_k5_s2_e6_c40_se0.25"],
+        ["ir_r3_k3_s2_e6_c80_se0.25"],
+        ["ir_r3_k5_s1_e6_c112_se0.25"],
+        ["ir_r4_k5_s2_e6_c192_se0.25"],
+        ["ir_r1_k3_s1_e6_c320_se0.25"],
+    ]
+
+    def scaled(channels: int) -> int:
+        return round_channels(channels, multiplier=width)
+
+    model = EfficientNet(
+        decode_arch_def(stages, depth),
+        num_classes=num_classes,
+        num_features=scaled(1280),
+        round_chs_fn=scaled,
+        act_layer=nn.SiLU,
+    )
+    model.conv_stem.stride = (stem_stride, stem_stride)
+    return model
+
+
+_BUILDERS = {"resnet": _resnet, "densenet": _densenet, "efficientnet": _efficientnet}
+
+
+class Classifier(nn.Module):
+    """A backbone that takes uint8 images, and a linear head.
+
+    The normalisation of the pixels is part of the module and of its weights, so a saved
+    classifier needs nothing beside it.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        Family, depth, width and stem of the backbone.
+    num_classes : int
+        K, the number of known classes.
+    """
+
+    mean: torch.Tensor
+    std: torch.Tensor
+
+    def __init__(self, recipe: Recipe, num_classes: int):
+        super().__init__()
+        if num_classes < 2:
+            raise ValueError(f"num_classes: at least 2 expected, got {num_classes}")
+        size = (recipe.depth, recipe.width)
+        if recipe.backbone != "efficientnet":
+            if size != (int(recipe.depth), int(recipe.width)):
+                raise ValueError(f"depth, width: whole numbers expected, got {size}")
+            size = (int(recipe.depth), int(recipe.width))
+        self.backbone = _BUILDERS[recipe.backbone](num_classes, *size, recipe.stem_stride)
+        self.register_buffer("mean", torch.zeros(3, 1, 1))
+        self.register_buffer("std", torch.ones(3, 1, 1))
+
+    def set_normalisation(self, images: np.ndarray) -> None:
+        """Take the mean and standard deviation per channel from uint8 images [N, H, W, 3]."""
+        # float64 sums over counts of the 256 values: exact, and no float copy of the images
+        counts = np.stack([np.bincount(images[..., c].ravel(), minlength=256) for c in range(3)])
+        values, total = np.arange(256.0), counts.sum(axis=1)
+        mean = counts @ values / total
+        variance = counts @ values**2 / total - mean**2
+        self.mean.copy_(torch.from_numpy(mean).view(3, 1, 1))
+        self.std.copy_(torch.from_numpy(np.sqrt(variance) + 1e-6).view(3, 1, 1))
+
+    def features(self, images: torch.Tensor) -> torch.Tensor:
+        """Return what the head multiplies, [B, D], for uint8 images [B, 3, H, W]."""
+        x = (images.to(self.mean.dtype) - self.mean) / self.std
+        x = self.backbone.forward_features(x)
+        return self.backbone.forward_head(x, pre_logits=True)
+
+    def forward(self, images: torch.Tensor) -> torch.Tensor:
+        """Return the logits, [B, K], for uint8 images [B, 3, H, W]."""
+        return self.backbone.get_classifier()(self.features(images))
+
+    @property
+    def head(self) -> Head:
+        """The last linear layer: weight [K, D] and bias [K]."""
+        layer = self.backbone.get_classifier()
+        return Head(
+            weight=layer.weight.detach().float().cpu().numpy(),
+            bias=layer.bias.detach().float().cpu().numpy(),
+        )
+
+
+def create(recipe: Recipe, num_classes: int, *, seed: int = 0) -> Classifier:
+    """Make a classifier with freshly drawn weights.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        Family, depth, width and stem; its optimiser settings play no role here.
+    num_classes : int
+        The number of known classes.
+    seed : int
+        Seed of the initial weights. The caller's random state is left as it was.
+
+    Returns
+    -------
+    Classifier
+        In channels-last memory format, which convolutions are fastest in.
+
+    Examples
+    --------
+    >>> model = create(Recipe(backbone="resnet", depth=8, width=16), num_classes=6)
+    >>> model.head.weight.shape
+    (6, 64)
+    """
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return Classifier(recipe, num_classes).to(memory_format=torch.channels_last)

@@ -1,0 +1,188 @@
+"""One pass of a data set through a model, kept by content."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from helpers.files import atomic_path
+
+if TYPE_CHECKING:
+    from helpers.data import Images
+    from helpers.models import Classifier
+
+
+@dataclass(frozen=True)
+class Head:
+    """The last linear layer of a classifier: ``logits = features @ weight.T + bias``.
+
+    Attributes
+    ----------
+    weight : ndarray of float32, shape [K, D]
+    bias : ndarray of float32, shape [K]
+    """
+
+    weight: np.ndarray
+    bias: np.ndarray
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """What a model says about one data set. All scores and metrics start from here.
+
+    Attributes
+    ----------
+    logits : ndarray of float32, shape [N, K]
+    features : ndarray of float32, shape [N, D]
+        What the head multiplies.
+    labels : ndarray of int64, shape [N]
+        −1 where the image's class is none of the model's.
+    members : ndarray of float32, shape [M, N, K], optional
+        Probabilities of ensemble members or of stochastic passes.
+    native : ndarray of float32, shape [N], optional
+        The training algorithm's own score, if it has one.
+
+    Raises
+    ------
+    ValueError
+        An array of the wrong shape, NaN among the logits or features, a label outside
+        −1 … K − 1.
+    """
+
+    logits: np.ndarray
+    features: np.ndarray
+    labels: np.ndarray
+    members: np.ndarray | None = None
+    native: np.ndarray | None = None
+
+    def __post_init__(self):
+        for name, kind, ndim in (
+            ("logits", np.float32, 2),
+            ("features", np.float32, 2),
+            ("labels", np.int64, 1),
+            ("members", np.float32, 3),
+            ("native", np.float32, 1),
+        ):
+            array = getattr(self, name)
+            if array is None and name in ("members", "native"):
+                continue
+            array = np.asarray(array).astype(kind, copy=False)
+            object.__setattr__(self, name, array)
+            if array.ndim != ndim:
+                raise ValueError(f"{name}: {ndim} dimension(s) expected, got shape {array.shape}")
+            length = array.shape[1] if name == "members" else len(array)
+            if length != len(self.logits):
+                raise ValueError(f"{name}: {len(self.logits)} images expected, got {length}")
+            if array.dtype.kind == "f" and not np.isfinite(array).all():
+                raise ValueError(f"{name}: contains NaN or infinite values")
+        if len(self.labels) and not -1 <= self.labels.min() <= self.labels.max() < self.num_classes:
+            raise ValueError(
+                f"labels: −1 … {self.num_classes - 1} expected, "
+                f"got {self.labels.min()} … {self.labels.max()}"
+            )
+
+    def __len__(self) -> int:
+        return len(self.logits)
+
+    @property
+    def num_classes(self) -> int:
+        """K, the number of the model's classes."""
+        return self.logits.shape[1]
+
+    @cached_property
+    def probabilities(self) -> np.ndarray:
+        """Softmax of the logits, or the mean over the members, float64 [N, K]."""
+        if self.members is not None:
+            return self.members.mean(axis=0, dtype=np.float64)
+        shifted = self.logits.astype(np.float64)
+        shifted -= shifted.max(axis=1, keepdims=True)
+        exponentials = np.exp(shifted)
+        return exponentials / exponentials.sum(axis=1, keepdims=True)
+
+    @cached_property
+    def predictions(self) -> np.ndarray:
+        """Most probable class, int64 [N]."""
+        return self.probabilities.argmax(axis=1)
+
+    @cached_property
+    def correct(self) -> np.ndarray:
+        """Whether the prediction is the label, bool [N]; an unknown class is never correct."""
+        return self.predictions == self.labels
+
+    def subset(self, indices) -> Outputs:
+        """Return the outputs of some images: an index array, a mask or a slice."""
+        return Outputs(
+            self.logits[indices],
+            self.features[indices],
+            self.labels[indices],
+            None if self.members is None else self.members[:, indices],
+            None if self.native is None else self.native[indices],
+        )
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Write an ``.npz`` file, whole or not at all."""
+        arrays = {
+            name: getattr(self, name)
+            for name in ("logits", "features", "labels", "members", "native")
+            if getattr(self, name) is not None
+        }
+        with atomic_path(path) as temporary, open(temporary, "wb") as file:
+            np.savez(file, **arrays)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike) -> Outputs:
+        """Read what `save` wrote. Nothing in the file is executed.
+
+        Raises
+        ------
+        ValueError
+            The file is truncated, altered (its CRCs do not match) or lacks an array.
+        """
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                return cls(**{name: file[name] for name in file.files})
+        except (zipfile.BadZipFile, EOFError, OSError, TypeError, KeyError) as error:
+            if isinstance(error, FileNotFoundError):
+                raise
+            raise ValueError(f"{path}: not a whole file of outputs ({error})") from error
+
+
+def compute(
+    classifier: Classifier, images: Images, *, device: str = "cpu", batch_size: int = 500
+) -> Outputs:
+    """Show every image once to the classifier, in evaluation mode.
+
+    Parameters
+    ----------
+    classifier : Classifier
+        Takes uint8 images [B, 3, H, W].
+    images : Images
+        With labels as the model numbers its classes, −1 for an unknown class.
+    device : str
+        Where to compute.
+    batch_size : int
+        Images per pass; memory on the device grows with it, not with the data set.
+
+    Returns
+    -------
+    Outputs
+        In the order of the images.
+    """
+    import torch
+
+    classifier = classifier.to(device).eval()
+    head = classifier.backbone.get_classifier()
+    logits, features = [], []
+    with torch.inference_mode():
+        for start in range(0, len(images), batch_size):
+            batch = torch.from_numpy(images.images[start : start + batch_size]).to(device)
+            # NHWC in memory, seen as NCHW: channels-last without a copy
+            hidden = classifier.features(batch.permute(0, 3, 1, 2)).float()
+            features.append(hidden.cpu().numpy())
+            logits.append(head(hidden).cpu().numpy())
+    return Outputs(np.concatenate(logits), np.concatenate(features), images.labels)

@@ -1,0 +1,61 @@
+"""Augmentation of whole batches, on the device that holds the images."""
+
+from __future__ import annotations
+
+import torch
+
+PADDING = 4
+
+
+def pad(images: torch.Tensor) -> torch.Tensor:
+    """Reflect a border of 4 pixels around uint8 images [N, H, W, 3], once for all epochs."""
+    height, width = images.shape[1:3]
+
+    def reflected(size: int) -> torch.Tensor:
+        index = torch.arange(-PADDING, size + PADDING, device=images.device).abs()
+        return torch.minimum(index, 2 * (size - 1) - index)
+
+    return images[:, reflected(height)][:, :, reflected(width)]
+
+
+def crop_and_flip(
+    images: torch.Tensor,
+    indices: torch.Tensor,
+    size: tuple[int, int],
+    names: tuple[str, ...],
+    generator: torch.Generator,
+) -> torch.Tensor:
+    """Take a batch, each image cropped at a random place and flipped by a fair coin.
+
+    One gather does selection, crop and flip together; no image is touched twice.
+
+    Parameters
+    ----------
+    images : Tensor of uint8, shape [N, H', W', 3]
+        Padded by `pad` if ``crop`` is among the names.
+    indices : Tensor of int64, shape [B]
+        Which images.
+    size : (int, int)
+        Height and width of the result.
+    names : tuple of str
+        Any of ``crop`` and ``flip``.
+    generator : torch.Generator
+        On the device of the images.
+
+    Returns
+    -------
+    Tensor of uint8, shape [B, 3, H, W]
+        Channels-last in memory.
+    """
+    device, batch = images.device, len(indices)
+    rows = torch.arange(size[0], device=device).expand(batch, -1)
+    columns = torch.arange(size[1], device=device).expand(batch, -1)
+    draw = {"device": device, "generator": generator}
+    if "flip" in names:
+        flipped = torch.rand((batch, 1), **draw) < 0.5
+        columns = torch.where(flipped, size[1] - 1 - columns, columns)
+    if "crop" in names:
+        rows = rows + torch.randint(2 * PADDING + 1, (batch, 1), **draw)
+        columns = columns + torch.randint(2 * PADDING + 1, (batch, 1), **draw)
+    picked = images[indices[:, None, None], rows[:, :, None], columns[:, None, :]]
+    return picked.permute(0, 3, 1, 2)

@@ -1,0 +1,165 @@
+"""Networks trained once: weights and outputs kept by the content that made them."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import pandas as pd
+import torch
+
+from helpers import cache, checkpoints, models
+from helpers.data import Images
+from helpers.outputs import Outputs, compute
+from helpers.training.loop import default_device, device_name, reproducible, train
+from helpers.training.recipe import Recipe
+
+# what decides the weights and the outputs, beside the data and the recipe
+CODE = (
+    "models.py",
+    "outputs.py",
+    "training/augmentation.py",
+    "training/loop.py",
+    "training/objectives.py",
+)
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A trained network as it lies in the cache.
+
+    Attributes
+    ----------
+    path : Path
+        Its checkpoint.
+    recipe : Recipe
+    num_classes : int
+    history : DataFrame
+        The learning curve, as `loop.train` returns it.
+    seconds : float
+        Wall-clock time of the training.
+    device : str
+        Where `outputs` computes.
+    device_name : str
+        What it was trained on, in words.
+    sha256 : str
+        Digest of the weights.
+    """
+
+    path: Path
+    recipe: Recipe
+    num_classes: int
+    history: pd.DataFrame
+    seconds: float
+    device: str
+    device_name: str
+    sha256: str
+
+    @cached_property
+    def classifier(self) -> models.Classifier:
+        """The network with its weights, in evaluation mode."""
+        tensors, _ = checkpoints.load(self.path)
+        classifier = models.create(self.recipe, self.num_classes)
+        classifier.load_state_dict(tensors)
+        return classifier.to(self.device).eval()
+
+    def outputs(self, images: Images) -> Outputs:
+        """Return the outputs of a data set, from the cache if the network has seen it.
+
+        Parameters
+        ----------
+        images : Images
+            With labels as the network numbers its classes.
+        """
+        key = cache.key(
+            weights=self.sha256,
+            images=images.sha256,
+            device=torch.device(self.device).type,
+            code=cache.code_version(*CODE),
+            torch=torch.__version__,
+        )
+
+        def make(path: Path) -> None:
+            with reproducible(self.recipe.threads):
+                compute(self.classifier, images, device=self.device).save(path)
+
+        return cache.load_or_make(cache.path_of("outputs", key, ".npz"), Outputs.load, make)
+
+
+def fit(
+    images: Images,
+    recipe: Recipe,
+    *,
+    seed: int = 0,
+    device: str | None = None,
+    progress: bool = True,
+) -> Fitted:
+    """Train a network on a data set, or load it if it has been trained already.
+
+    An interrupted training goes on from its last checkpoint. The key under which the network
+    is kept covers the images and labels, the recipe, the seed, the kind of device, the code
+    and the version of torch.
+
+    Parameters
+    ----------
+    images : Images
+        Labels 0 … K − 1, of which there are as many as class names.
+    recipe : Recipe
+        Architecture, optimiser and schedule.
+    seed : int
+        Of the initial weights, the order of the images and the augmentation.
+    device : str, optional
+        By default a GPU if there is one.
+    progress : bool
+        Show a progress bar while training.
+    """
+    device = device or default_device()
+    num_classes = len(images.class_names)
+    key = cache.key(
+        images=images.sha256,
+        recipe=recipe.as_dict(),
+        seed=seed,
+        device=torch.device(device).type,
+        code=cache.code_version(*CODE),
+        torch=torch.__version__,
+    )
+
+    def make(path: Path) -> None:
+        classifier = models.create(recipe, num_classes, seed=seed)
+        partial = path.with_suffix(".partial")
+        start = time.monotonic()
+        history = train(
+            classifier,
+            images.images,
+            images.labels,
+            recipe,
+            seed=seed,
+            device=device,
+            checkpoint=partial,
+            progress=progress,
+        )
+        checkpoints.save(
+            path,
+            classifier.state_dict(),
+            history=history.to_dict("list"),
+            seconds=time.monotonic() - start,
+            device_name=device_name(device, recipe.threads),
+        )
+        partial.unlink(missing_ok=True)
+
+    def load(path: Path) -> Fitted:
+        tensors, information = checkpoints.load(path)
+        return Fitted(
+            path=path,
+            recipe=recipe,
+            num_classes=num_classes,
+            history=pd.DataFrame(information["history"]),
+            seconds=information["seconds"],
+            device=device,
+            device_name=information["device_name"],
+            sha256=checkpoints.digest(tensors),
+        )
+
+    return cache.load_or_make(cache.path_of("networks", key, ".safetensors"), load, make)

@@ -1,0 +1,49 @@
+import logging
+
+import pytest
+
+from helpers import cache
+
+
+def read(path):
+    text = path.read_text()
+    if text != "good":
+        raise ValueError(f"{path}: damaged")
+    return text
+
+
+def test_made_once_and_then_loaded(tmp_path):
+    made = []
+
+    def make(path):
+        made.append(path)
+        path.write_text("good")
+
+    for _ in range(2):
+        assert cache.load_or_make(tmp_path / "a", read, make) == "good"
+    assert len(made) == 1
+
+
+def test_a_damaged_file_is_set_aside_named_and_made_anew(tmp_path, caplog):
+    path, other = tmp_path / "a", tmp_path / "b"
+    path.write_text("goo")
+    other.write_text("good")
+    with caplog.at_level(logging.WARNING):
+        kept = cache.load_or_make(path, read, lambda where: where.write_text("good"))
+    assert kept == "good"
+    assert (tmp_path / "a.damaged").read_text() == "goo"
+    assert str(path) in caplog.text
+    assert other.read_text() == "good"
+
+
+def test_what_is_made_badly_is_not_loaded(tmp_path):
+    with pytest.raises(ValueError, match="damaged"):
+        cache.load_or_make(tmp_path / "a", read, lambda where: where.write_text("bad"))
+
+
+def test_keys_differ_with_content_and_code():
+    assert cache.key(a=1) != cache.key(a=1.5) != cache.key(b=1)
+    assert cache.code_version("models.py") != cache.code_version("outputs.py")
+    assert cache.code_version("models.py", "outputs.py") == cache.code_version(
+        "outputs.py", "models.py"
+    )

@@ -1,0 +1,51 @@
+import pytest
+import torch
+
+from helpers import checkpoints
+
+
+@pytest.fixture
+def saved(tmp_path):
+    path = tmp_path / "a.safetensors"
+    checkpoints.save(path, {"w": torch.arange(6.0).reshape(2, 3), "n": torch.tensor(3)}, epochs=[1])
+    return path
+
+
+def test_round_trip(saved):
+    tensors, information = checkpoints.load(saved)
+    assert tensors["w"].tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert tensors["n"].item() == 3
+    assert information == {"epochs": [1]}
+
+
+def test_digest_depends_on_names_types_shapes_and_values():
+    base = {"w": torch.zeros(2, 3)}
+    others = [
+        {"v": torch.zeros(2, 3)},
+        {"w": torch.zeros(3, 2)},
+        {"w": torch.zeros(2, 3, dtype=torch.float64)},
+        {"w": torch.ones(2, 3)},
+    ]
+    digests = {checkpoints.digest(tensors) for tensors in [base, *others]}
+    assert len(digests) == 5
+    assert checkpoints.digest({"w": torch.zeros(3, 2).T.contiguous()}) == checkpoints.digest(base)
+
+
+def test_a_flipped_byte_is_found(saved):
+    content = bytearray(saved.read_bytes())
+    content[-1] ^= 1
+    saved.write_bytes(content)
+    with pytest.raises(ValueError, match=r"a\.safetensors: its contents do not match"):
+        checkpoints.load(saved)
+
+
+@pytest.mark.parametrize("keep", [0, 4, 50, -1])
+def test_a_truncated_file_is_found(saved, keep):
+    saved.write_bytes(saved.read_bytes()[:keep])
+    with pytest.raises(ValueError, match=r"a\.safetensors: not a whole checkpoint"):
+        checkpoints.load(saved)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match="nothing"):
+        checkpoints.load(tmp_path / "nothing")

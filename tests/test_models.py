@@ -1,0 +1,100 @@
+import numpy as np
+import pytest
+import torch
+
+from helpers import models
+from helpers.training.recipe import Recipe
+
+SMALL = {
+    "resnet": Recipe(depth=8, width=8),
+    "densenet": Recipe(backbone="densenet", depth=16, width=8),
+    "efficientnet": Recipe(backbone="efficientnet", depth=0.3, width=0.25),
+}
+
+
+@pytest.mark.parametrize("family", SMALL)
+def test_features_head_and_logits_agree(family):
+    model = models.create(SMALL[family], 5).eval()
+    images = torch.randint(0, 256, (2, 3, 32, 32), dtype=torch.uint8)
+    with torch.no_grad():
+        features, logits = model.features(images), model(images)
+    assert logits.shape == (2, 5)
+    head = model.head
+    assert head.weight.shape == (5, features.shape[1]) and head.bias.shape == (5,)
+    np.testing.assert_allclose(features.numpy() @ head.weight.T + head.bias, logits, 1e-4, 1e-4)
+
+
+@pytest.mark.parametrize("family", SMALL)
+def test_the_stem_stride_sets_the_resolution(family):
+    recipe = SMALL[family]
+    images = torch.zeros((1, 3, 32, 32), dtype=torch.uint8)
+    sizes = []
+    for stride in (1, 2):
+        changed = Recipe.from_parameters(recipe.as_dict(), stem_stride=stride)
+        model = models.create(changed, 2).eval()
+        with torch.no_grad():
+            sizes.append(model.backbone.forward_features(images.float()).shape[-1])
+    assert sizes[0] == 2 * sizes[1]
+
+
+@pytest.mark.parametrize(
+    ("recipe", "layers"),
+    [
+        (Recipe(depth=8), 8),
+        (Recipe(depth=20), 20),
+        (Recipe(depth=18, width=8), 18),
+        (Recipe(backbone="densenet", depth=22, width=4), 22),
+        (Recipe(backbone="densenet", depth=121, width=4), 121),
+    ],
+)
+def test_depth_counts_the_layers(recipe, layers):
+    """Convolutions on the main path and the head; the shortcuts' projections do not count."""
+    model = models.create(recipe, 3).backbone
+    convolutions = [
+        name
+        for name, module in model.named_modules()
+        if isinstance(module, torch.nn.Conv2d) and "downsample" not in name
+    ]
+    assert len(convolutions) + 1 == layers
+
+
+def test_cifar_resnet20_has_the_published_number_of_parameters():
+    """He et al. (2016), table 6: 0.27 M. (0.2697 M with parameter-free shortcuts, theirs.)"""
+    model = models.create(Recipe(depth=20, width=16), 10).backbone
+    shortcuts = sum(p.numel() for name, p in model.named_parameters() if "downsample" in name)
+    total = sum(p.numel() for p in model.parameters())
+    assert total - shortcuts == 269_722
+
+
+def test_same_seed_same_weights_and_the_callers_random_state_is_untouched():
+    torch.manual_seed(1)
+    before = torch.random.get_rng_state()
+    one, two, other = (models.create(SMALL["resnet"], 3, seed=seed) for seed in (7, 7, 8))
+    assert torch.equal(torch.random.get_rng_state(), before)
+    assert torch.equal(one.backbone.conv1.weight, two.backbone.conv1.weight)
+    assert not torch.equal(one.backbone.conv1.weight, other.backbone.conv1.weight)
+
+
+def test_normalisation_is_exact():
+    model = models.create(SMALL["resnet"], 3)
+    images = np.random.default_rng(0).integers(0, 256, (9, 8, 8, 3), dtype=np.uint8)
+    model.set_normalisation(images)
+    np.testing.assert_allclose(model.mean.ravel(), images.mean(axis=(0, 1, 2)), rtol=1e-6)
+    np.testing.assert_allclose(model.std.ravel(), images.std(axis=(0, 1, 2)), rtol=1e-5)
+    assert "mean" in model.state_dict()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"depth": 9}, "depth: a ResNet has 18, 34 or 6n"),
+        ({"width": 15}, "width: an even number"),
+        ({"depth": 8.5}, "whole numbers"),
+        ({"backbone": "densenet", "depth": 20}, "depth: a DenseNet-BC"),
+    ],
+)
+def test_impossible_sizes_are_refused(change, message):
+    with pytest.raises(ValueError, match=message):
+        models.create(Recipe.from_parameters(change), 3)
+    with pytest.raises(ValueError, match="num_classes"):
+        models.create(Recipe(), 1)

@@ -1,0 +1,89 @@
+import numpy as np
+import pytest
+
+from helpers import models
+from helpers.data import Images
+from helpers.outputs import Outputs, compute
+from helpers.training.recipe import Recipe
+
+
+def outputs(n=5, k=3, d=4, **changes):
+    generator = np.random.default_rng(0)
+    arrays = {
+        "logits": generator.normal(size=(n, k)).astype(np.float32),
+        "features": generator.normal(size=(n, d)).astype(np.float32),
+        "labels": np.arange(n) % (k + 1) - 1,
+    }
+    return Outputs(**(arrays | changes))
+
+
+def test_derived_values():
+    one = outputs(logits=np.log([[0.7, 0.2, 0.1], [0.1, 0.3, 0.6]]), features=np.zeros((2, 1)),
+                  labels=np.array([0, -1]))  # fmt: skip
+    np.testing.assert_allclose(one.probabilities, [[0.7, 0.2, 0.1], [0.1, 0.3, 0.6]], atol=1e-7)
+    assert one.predictions.tolist() == [0, 2]
+    assert one.correct.tolist() == [True, False]
+    assert one.probabilities is one.probabilities  # computed once
+
+
+def test_members_are_averaged_as_probabilities():
+    members = np.array([[[0.9, 0.1]], [[0.2, 0.8]]], dtype=np.float32)
+    one = Outputs(np.zeros((1, 2)), np.zeros((1, 1)), np.array([0]), members=members)
+    np.testing.assert_allclose(one.probabilities, [[0.55, 0.45]], atol=1e-7)
+
+
+def test_large_logits_do_not_overflow():
+    one = outputs(n=1, logits=np.array([[1e4, 0, -1e4]]))
+    assert one.probabilities.tolist() == [[1.0, 0.0, 0.0]]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"labels": np.array([0, 1])}, "labels: 5 images expected, got 2"),
+        ({"labels": np.full(5, 3)}, "labels: −1 … 2 expected"),
+        ({"logits": np.full((5, 3), np.nan)}, "logits: contains NaN"),
+        ({"features": np.zeros(5)}, "features: 2 dimension"),
+        ({"members": np.zeros((2, 4, 3))}, "members: 5 images expected, got 4"),
+    ],
+)
+def test_bad_arrays_are_refused(changes, message):
+    with pytest.raises(ValueError, match=message):
+        outputs(**changes)
+
+
+def test_round_trip_and_subset(tmp_path):
+    one = outputs(native=np.arange(5.0))
+    one.save(tmp_path / "a.npz")
+    two = Outputs.load(tmp_path / "a.npz")
+    assert np.array_equal(two.logits, one.logits) and np.array_equal(two.native, one.native)
+    assert two.members is None
+    part = two.subset(two.labels == 0)
+    assert np.array_equal(part.features, one.features[one.labels == 0])
+
+
+def test_a_damaged_file_is_named(tmp_path):
+    path = tmp_path / "a.npz"
+    one = outputs()
+    one.save(path)
+    content = bytearray(path.read_bytes())
+    for damaged in (content[: len(content) // 2], content[:40], b""):
+        path.write_bytes(damaged)
+        with pytest.raises(ValueError, match=r"a\.npz: not a whole file"):
+            Outputs.load(path)
+    content[content.index(one.logits.tobytes()) + 3] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"a\.npz: not a whole file"):
+        Outputs.load(path)
+
+
+def test_compute_in_batches_is_compute_at_once_and_matches_the_head():
+    classifier = models.create(Recipe(width=8, stem_stride=2), 4)
+    pixels = np.random.default_rng(0).integers(0, 256, (7, 32, 32, 3), dtype=np.uint8)
+    images = Images(pixels, np.array([0, 1, 2, 3, -1, 0, 1]), tuple("abcd"), "noise", "test")
+    whole = compute(classifier, images)
+    parts = compute(classifier, images, batch_size=3)
+    np.testing.assert_allclose(parts.logits, whole.logits, atol=1e-5)
+    head = classifier.head
+    np.testing.assert_allclose(whole.features @ head.weight.T + head.bias, whole.logits, atol=1e-5)
+    assert whole.labels.tolist() == images.labels.tolist()

@@ -1,0 +1,60 @@
+import numpy as np
+import pytest
+
+from helpers import checkpoints
+from helpers.data import Images
+from helpers.training import fitted
+from helpers.training.recipe import Recipe
+
+TINY = Recipe(width=4, stem_stride=2, epochs=1, batch_size=8)
+
+
+@pytest.fixture
+def images(monkeypatch, tmp_path):
+    monkeypatch.setenv("CACHE_ROOT", str(tmp_path))
+    pixels = np.random.default_rng(0).integers(0, 256, (24, 16, 16, 3), dtype=np.uint8)
+    return Images(pixels, np.arange(24) % 3, ("a", "b", "c"), "noise", "train")
+
+
+def count(monkeypatch, name):
+    calls, function = [], getattr(fitted, name)
+    monkeypatch.setattr(fitted, name, lambda *a, **k: calls.append(1) or function(*a, **k))
+    return calls
+
+
+def test_a_network_is_trained_once_and_sees_an_image_once(images, monkeypatch):
+    trained, computed = count(monkeypatch, "train"), count(monkeypatch, "compute")
+    first = fitted.fit(images, TINY, progress=False)
+    again = fitted.fit(images, TINY, progress=False)
+    assert first.sha256 == again.sha256 == checkpoints.digest(again.classifier.state_dict())
+    assert len(trained) == 1
+    assert np.array_equal(first.outputs(images).logits, again.outputs(images).logits)
+    assert len(computed) == 1
+    assert len(first.history) == 1 and first.seconds > 0
+
+
+def test_another_seed_recipe_or_image_is_another_network(images, monkeypatch):
+    trained = count(monkeypatch, "train")
+    changed = images.images.copy()
+    changed[0, 0, 0, 0] ^= 1
+    other = Images(changed, images.labels, images.class_names, images.name, images.split)
+    digests = {
+        fitted.fit(*arguments, seed=seed, progress=False).sha256
+        for arguments, seed in [
+            ((images, TINY), 0),
+            ((images, TINY), 1),
+            ((images, Recipe.from_parameters(TINY.as_dict(), learning_rate=0.05)), 0),
+            ((other, TINY), 0),
+        ]
+    }
+    assert len(trained) == len(digests) == 4
+
+
+def test_a_damaged_network_is_made_anew_and_others_are_untouched(images, caplog):
+    one, two = (fitted.fit(images, TINY, seed=seed, progress=False) for seed in (0, 1))
+    before = two.path.read_bytes()
+    one.path.write_bytes(one.path.read_bytes()[:-1])
+    again = fitted.fit(images, TINY, seed=0, progress=False)
+    assert again.sha256 == one.sha256
+    assert str(one.path) in caplog.text
+    assert two.path.read_bytes() == before
