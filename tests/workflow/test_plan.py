@@ -1,0 +1,122 @@
+"""The plan: what is refused before anything runs, and what depends on what."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "workflow"))  # the pipeline's scripts are no package
+
+import plan  # noqa: E402
+
+PAPER = "openset_calibration"
+
+
+@pytest.mark.parametrize("tier", plan.tiers())
+def test_every_tier_has_a_plan_whose_steps_exist(tier):
+    steps = plan.plan(tier)
+    for step in steps.values():
+        assert (ROOT / step.notebook).exists()
+        assert set(step.needs) <= set(steps)
+    names = {Path(step.notebook).stem for step in steps.values()}
+    assert names == {"dataset", "training", "evaluation", "figures"}
+    assert f"{PAPER}/training" in steps  # the page that the book shows
+
+
+def test_the_grid_is_complete():
+    steps = plan.plan("mini")
+    trained = {
+        (step.parameters["data_set"], step.parameters["network"], step.parameters["run"])
+        for step in steps.values()
+        if step.notebook.endswith("training.ipynb")
+    }
+    grid = yaml.safe_load((ROOT / f"params/mini/{PAPER}.yaml").read_text())["grid"]
+    assert len(trained) == len(grid["data_sets"]) * len(grid["networks"]) * grid["runs"] == 12
+    assert set(steps[f"{PAPER}/evaluation"].needs) == {
+        name for name, step in steps.items() if step.notebook.endswith("training.ipynb")
+    }
+
+
+@pytest.fixture
+def altered(tmp_path, monkeypatch):
+    """Return a function that plans the mini tier with one parameter changed."""
+    (tmp_path / "params" / "mini").mkdir(parents=True)
+    (tmp_path / "notebooks").symlink_to(ROOT / "notebooks")
+    monkeypatch.setattr(plan, "ROOT", tmp_path)
+
+    def changed(*path, value):
+        sections = yaml.safe_load((ROOT / f"params/mini/{PAPER}.yaml").read_text())
+        sections = json.loads(json.dumps(sections))  # what YAML shares must not change twice
+        *parents, name = path
+        place = sections
+        for parent in parents:
+            place = place[parent]
+        place[name] = value
+        (tmp_path / f"params/mini/{PAPER}.yaml").write_text(yaml.safe_dump(sections))
+        return plan.plan("mini")
+
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        (("training", "epoch"), 3, "unknown parameter 'epoch'; did you mean 'epochs'"),
+        (("training", "batch_size"), "3", "parameter 'batch_size': int expected, got '3'"),
+        (("evaluation", "binz"), 3, "unknown parameter 'binz'; did you mean 'bins'"),
+        (("grid", "data_sets"), ["digist"], "unknown data set 'digist'; did you mean 'digits'"),
+        (
+            ("grid", "networks", "resnet8", "backbone"),
+            "resnt",
+            "unknown backbone 'resnt'; did you mean 'resnet'",
+        ),
+        (
+            ("evaluation", "networks", "resnet8", "dept"),
+            8,
+            "unknown training parameter 'dept'; did you mean 'depth'",
+        ),
+        (("figure",), {}, "unknown section of .*; did you mean 'figures'"),
+    ],
+)
+def test_mistakes_are_refused_with_the_place_and_the_nearest_right_name(
+    altered, path, value, message
+):
+    with pytest.raises(ValueError, match=message):
+        altered(*path, value=value)
+
+
+def test_an_unknown_tier_is_refused():
+    with pytest.raises(ValueError, match="unknown tier 'mni'; did you mean 'mini'"):
+        plan.plan("mni")
+
+
+def test_notebook_defaults_are_the_mini_recipe():
+    """So that a notebook run alone finds in the cache what the pipeline made, and vice versa."""
+    sections = yaml.safe_load((ROOT / f"params/mini/{PAPER}.yaml").read_text())
+    defaults = plan.declared(f"notebooks/{PAPER}/evaluation.ipynb")
+    assert defaults["training"] == sections["training"]
+    for name, network in defaults["networks"].items():
+        assert network == sections["grid"]["networks"][name]
+    for notebook in ("evaluation", "figures"):
+        own = plan.declared(f"notebooks/{PAPER}/{notebook}.ipynb")
+        for name in ("runs", "keep", "tail", "alpha", "distance", "bins", "replicates", "seed"):
+            assert own[name] == sections["evaluation"][name], (notebook, name)
+    alone = plan.declared(f"notebooks/{PAPER}/training.ipynb")
+    recipe = sections["training"] | sections["grid"]["networks"]["resnet8"] | sections["split"]
+    assert {name: alone[name] for name in recipe} == recipe
+
+
+def test_a_notebook_depends_on_the_modules_that_it_uses_and_on_no_others():
+    training = plan.code_of(f"notebooks/{PAPER}/training.ipynb")
+    figures = plan.code_of(f"notebooks/{PAPER}/figures.ipynb")
+    assert {"helpers/training/loop.py", "helpers/data/packs.py", "helpers/__init__.py"} <= set(
+        training
+    )
+    assert "helpers/claims/openset_calibration.py" in figures
+    assert "helpers/claims/openset_calibration.py" not in plan.code_of(
+        f"notebooks/{PAPER}/dataset.ipynb"
+    )
+    assert "helpers/training/loop.py" not in plan.code_of(f"notebooks/{PAPER}/dataset.ipynb")

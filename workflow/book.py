@@ -1,0 +1,121 @@
+"""Assemble the book's sources and render them with Jupyter Book.
+
+    python workflow/book.py --tier mini --runs runs/mini --out runs/mini/book
+
+The sources are the prose of ``book/``, the executed notebooks of ``--runs`` and the reference
+pages that :mod:`pages` writes from the package's own records.  They are laid out like the
+repository, so that the launch, download and repository links of a page name its own file.
+
+Every build starts from an empty tree, and takes the place of the book that was there before
+only once it has succeeded: a page that lost its source cannot survive, and a warning in an
+unchanged page cannot hide, as it would in an incremental build.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import shutil
+import sys
+from pathlib import Path
+
+import pages
+import yaml
+from jupyter_book.sphinx import build_sphinx
+
+ROOT = Path(__file__).resolve().parent.parent
+TOC = "book/_toc.yml"
+REDIRECT = """<!doctype html>
+<meta charset="utf-8">
+<title>{title}</title>
+<meta http-equiv="refresh" content="0; url={page}">
+<a href="{page}">{title}</a>
+"""
+
+
+def toc_files(entry: dict) -> list[str]:
+    """Return the files that a table of contents, or an entry of it, lists, in reading order."""
+    own = [entry[key] for key in ("root", "file") if key in entry]
+    nested = [toc_files(e) for k in ("parts", "chapters", "sections") for e in entry.get(k, [])]
+    return own + [file for files in nested for file in files]
+
+
+def assemble(tree: Path, runs: Path, tier: str) -> None:
+    """Write the sources of the book of one tier into the empty folder `tree`.
+
+    Raises
+    ------
+    FileNotFoundError
+        An executed notebook that the table of contents lists is not in `runs`.
+    """
+    shutil.copytree(ROOT / "book", tree / "book")
+    for file in toc_files(yaml.safe_load((ROOT / TOC).read_text())):
+        if file.startswith("notebooks/"):
+            executed = runs / Path(file).relative_to("notebooks").with_suffix(".ipynb")
+            if not executed.exists():
+                raise FileNotFoundError(
+                    f"{executed}: this executed notebook is missing; make it: make run TIER={tier}"
+                )
+            target = tree / f"{file}.ipynb"
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(executed, target)
+    reference = tree / "book" / "reference"
+    reference.mkdir()
+    for name, text in pages.reference(runs, tier, downloads=reference).items():
+        (reference / f"{name}.md").write_text(text, encoding="utf-8")
+
+
+def render(tree: Path) -> Path:
+    """Render the sources in `tree`; any warning is an error.  Return the folder of the pages."""
+    html = tree / "_build" / "html"
+    status = build_sphinx(
+        tree,
+        html,
+        noconfig=True,  # no conf.py: all is in _config.yml
+        path_config=ROOT / "_config.yml",
+        confoverrides={
+            "external_toc_path": str(ROOT / TOC),
+            "latex_individualpages": False,  # Jupyter Book asks for this key whatever the builder
+        },
+        warningiserror=True,
+        keep_going=True,
+        quiet=True,
+    )
+    if status:  # a status code, or the exception that ended the build
+        sys.exit("the book was not built: see the warnings above")
+    config = yaml.safe_load((ROOT / "_config.yml").read_text())
+    toc = yaml.safe_load((ROOT / TOC).read_text())
+    page = REDIRECT.format(title=config["title"], page=f"{toc['root']}.html")
+    (html / "index.html").write_text(page, encoding="utf-8")
+    # The package would copy all of MathJax (24 MB); the book needs this one file of it.
+    mathjax = Path(importlib.util.find_spec("sphinx-mathjax-offline").origin).parent
+    name = config["sphinx"]["config"]["mathjax_path"]
+    (html / "_static" / name).parent.mkdir()
+    shutil.copyfile(mathjax / "static" / name, html / "_static" / name)
+    shutil.rmtree(tree / "_build" / ".doctrees")
+    return html
+
+
+def main(command_line: list[str] | None = None) -> None:
+    """Build the book that the command line describes, and print the path of its first page."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--tier", required=True)
+    parser.add_argument("--runs", required=True, type=Path, help="where the executed notebooks are")
+    parser.add_argument("--out", required=True, type=Path, help="folder of the sources and pages")
+    arguments = parser.parse_args(command_line)
+
+    out = arguments.out.resolve()
+    tree = out.with_name(f".{out.name}")  # beside, so that a rename can put it in place
+    shutil.rmtree(tree, ignore_errors=True)
+    try:
+        assemble(tree, arguments.runs, arguments.tier)
+    except (FileNotFoundError, ValueError) as error:
+        sys.exit(str(error))
+    html = render(tree).relative_to(tree)
+    shutil.rmtree(out, ignore_errors=True)
+    tree.rename(out)
+    print(out / html / "index.html")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,278 @@
+"""The reference pages of the book, written from the package's own records.
+
+Methods, metrics, data sets, the API and the provenance of the results are described once, in
+the code; these functions turn the records into pages, so that the two cannot drift apart.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import pkgutil
+from collections.abc import Iterable
+from pathlib import Path
+
+import pandas as pd
+
+import helpers
+import helpers.data
+import helpers.metrics
+import helpers.results
+import helpers.scores
+from helpers import calibration, openset
+from helpers.info import Info
+
+GENERATED = "This page is generated from the records in the code that it describes.\n"
+
+
+def reference(runs: Path, tier: str, downloads: Path) -> dict[str, str]:
+    """Return every generated page, as Markdown, by its name.
+
+    Parameters
+    ----------
+    runs : Path
+        Folder of the executed notebooks and results tables.
+    tier : str
+        The tier that they belong to.
+    downloads : Path
+        Folder of the pages, for the files that they offer.
+    """
+    return {
+        "methods": methods(),
+        "metrics": metrics(),
+        "data_sets": data_sets(),
+        "reproducibility": reproducibility(runs, tier, downloads),
+        "api": api(),
+    }
+
+
+def table(header: Iterable[str], rows: Iterable[Iterable]) -> str:
+    """Return a Markdown table; the cells are Markdown themselves.
+
+    >>> print(table(["name", "n"], [["a|b", 1]]))
+    | name | n |
+    | --- | --- |
+    | a\\|b | 1 |
+    """
+    header = list(header)
+    lines = [header, ["---"] * len(header), *rows]
+    cells = [[str(cell).replace("|", "\\|").replace("\n", " ") for cell in line] for line in lines]
+    return "\n".join(f"| {' | '.join(line)} |" for line in cells)
+
+
+def definitions(pairs: Iterable[tuple]) -> str:
+    """Return a Markdown definition list."""
+    return "\n".join(f"{term}\n: {meaning}\n" for term, meaning in pairs)
+
+
+def information(info: Info) -> str:
+    """Return the section of one method."""
+    facts = [
+        ("paper", f"{{cite:t}}`{info.key}`, *{info.paper}*"),
+        ("needs", ", ".join(info.needs)),
+        ("sign", info.sign),
+        *((f"`{name}`", meaning) for name, meaning in info.hyper_parameters.items()),
+    ]
+    return (
+        f"### {info.title}\n\n`{info.name}`. {info.summary}\n\n$$\n{info.equation}\n$$\n\n"
+        + definitions(facts)
+    )
+
+
+def infos() -> list[Info]:
+    """Return the records of all methods: the scores, then calibration and open-set answers."""
+    scores = [helpers.scores.create(name).info for name in helpers.scores.names()]
+    others = [
+        value
+        for module in (calibration, openset)
+        for value in vars(module).values()
+        if isinstance(value, Info)
+    ]
+    return scores + others
+
+
+def methods() -> str:
+    """Return the page of methods: scores, and what turns outputs into open-set answers."""
+    sections = [information(info) for info in infos()]
+    sections.insert(len(helpers.scores.names()), "## Calibration and open-set answers\n")
+    intro = (
+        "`helpers.scores.create(name)` makes one; the higher a score, the more likely an image "
+        "is known.\n"
+    )
+    return "\n".join(["# Methods\n", GENERATED, "## Scores\n", intro, *sections])
+
+
+def metrics() -> str:
+    """Return the page of metrics."""
+    records = helpers.metrics.RECORDS
+    overview = table(
+        ["metric", "in code", "range", "better"],
+        [
+            [
+                f"[{record.title}](#metric-{record.name})",
+                f"`{record.name}`",
+                record.range,
+                record.better or "–",
+            ]
+            for record in records
+        ],
+    )
+    sections = [
+        f"(metric-{record.name})=\n## {record.title}\n\n`helpers.metrics.{record.name}`, "
+        f"{{cite:t}}`{record.key}`\n\n$$\n{record.equation}\n$$\n\n{record.convention}\n\n"
+        f"Reported for: {', '.join(f'`{paper}`' for paper in record.used_by)}.\n"
+        for record in records
+    ]
+    note = (
+        "Every metric is a function of arrays; empty input, NaN or a mismatch of lengths is an "
+        "error that names the argument.\n"
+    )
+    return "\n".join(["# Metrics\n", GENERATED, note, overview + "\n", *sections])
+
+
+def data_sets() -> str:
+    """Return the page of data sets."""
+    sections = []
+    for card in helpers.data.cards():
+        facts = [
+            ("classes", card.classes),
+            ("images", ", ".join(f"{count:,} {split}" for split, count in card.splits.items())),
+            ("size", f"{card.size} × {card.size} pixels" if card.size else "differs"),
+            ("origin", f"{card.origin} {{cite:p}}`{card.citation_key}`"),
+            ("licence", card.licence),
+        ]
+        sections.append(f"## {card.title}\n\n`{card.name}`. {card.what}\n\n{definitions(facts)}")
+    how = (
+        "`helpers.data.load(name, split)` gives images, labels and class names, whatever the "
+        "source: embedded in the repository, a pack in `DATA_ROOT`, a torchvision data set, or a "
+        "folder of images. How a pack is laid out is told in the {doc}`API reference <api>`, "
+        "under `helpers.data.packs`.\n"
+    )
+    return "\n\n".join(["# Data sets", GENERATED, how, *sections]) + "\n"
+
+
+def api() -> str:
+    """Return the API reference: every public module, in alphabetical order."""
+    found = pkgutil.walk_packages(helpers.__path__, prefix="helpers.")
+    names = [module.name for module in found if "._" not in module.name]
+    options = "   :members:\n   :ignore-module-all:\n"  # or packages would repeat their modules
+    sections = [
+        f"## {name}\n\n```{{eval-rst}}\n.. automodule:: {name}\n{options}```\n" for name in names
+    ]
+    note = (
+        "Each function and class is described in the module that defines it; packages such as "
+        "`helpers.metrics` offer their modules' functions directly.\n"
+    )
+    return "\n".join(["# API reference\n", GENERATED, note, *sections])
+
+
+FILTER = """<input type="search" class="row-filter" aria-label="Filter the rows"
+  placeholder="Filter, for instance: resnet ece before">
+<script>
+document.querySelector(".row-filter").addEventListener("input", (event) => {
+  const words = event.target.value.toLowerCase().split(/\\s+/);
+  for (const row of document.querySelectorAll(".all-rows tbody tr")) {
+    const text = row.textContent.toLowerCase();
+    row.hidden = !words.every((word) => text.includes(word));
+  }
+});
+</script>"""
+
+
+def all_rows(results: pd.DataFrame) -> str:
+    """Return the listing of all rows as HTML, with a field to filter them by words."""
+    shown = ["row", *helpers.results.IDENTITY[2:], "value", "images", "seconds"]
+    header = "".join(f"<th>{html.escape(name)}</th>" for name in shown)
+    body = "\n".join(
+        f'<tr id="row-{line.row}">'
+        + "".join(
+            f"<td>{cell:.6g}</td>" if isinstance(cell, float) else f"<td>{html.escape(str(cell))}"
+            for cell in line
+        )
+        + "</tr>"
+        for line in results[shown].itertuples(index=False)
+    )
+    return (
+        f"```{{raw}} html\n{FILTER}\n<div class='all-rows'><table class='table'>\n"
+        f"<thead><tr>{header}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>\n```\n"
+    )
+
+
+def stages(folders: Iterable[Path]) -> str:
+    """Return the table of the executed notebooks in `folders`: how many, how long each took."""
+    records = []
+    for folder in folders:
+        for path in sorted(folder.rglob("*.ipynb")):
+            if path.name.endswith(".failed.ipynb"):  # kept by an earlier attempt
+                continue
+            notebook = path.relative_to(folder).parts[0].removesuffix(".ipynb")
+            metadata = json.loads(path.read_text(encoding="utf-8"))["metadata"]
+            seconds = metadata.get("papermill", {}).get("duration")
+            records.append((f"{folder.name}/{notebook}", seconds))
+    seconds = pd.DataFrame(records, columns=["stage", "seconds"]).groupby("stage")["seconds"]
+    rows = [
+        [f"`{stage}`", len(times), f"{times.median():.1f}", f"{times.sum():.1f}"]
+        for stage, times in seconds
+    ]
+    return table(["notebook", "executions", "median, s", "total, s"], rows)
+
+
+def reproducibility(runs: Path, tier: str, downloads: Path) -> str:
+    """Return the page of provenance, and write the results tables that it offers.
+
+    Raises
+    ------
+    FileNotFoundError
+        There is no results table under `runs`.
+    """
+    files = sorted(runs.rglob("results.parquet"))
+    if not files:
+        raise FileNotFoundError(
+            f"{runs}: no results.parquet in it; make them: make run TIER={tier}"
+        )
+    results = helpers.results.read(files)
+    helpers.results.write(results, downloads / f"results_{tier}.parquet")
+    results.drop(columns="bootstrap").to_csv(downloads / f"results_{tier}.csv", index=False)
+
+    origins = results.groupby(["code", "device", "versions"], sort=False)["row"].count()
+    versions = [
+        [
+            f"`{code}`",
+            device,
+            ", ".join(f"{name} {version}" for name, version in json.loads(packages).items()),
+            count,
+        ]
+        for (code, device, packages), count in origins.items()
+    ]
+    groups = results.groupby(["paper", "data_set", "backbone"], sort=False, as_index=False)
+    experiments = groups.agg(runs=("run", "nunique"), rows=("row", "count"))
+    return f"""# Reproducibility
+
+This book was rendered from the tier **{tier}**: {len(results):,} numbers, out of
+{len(files)} file(s) of results. {GENERATED}
+Each number has a name of twelve hexadecimal digits, its *row*, made from what the number is: tier,
+paper, data set, backbone, run, method, calibration, variant and metric. Tables in the notebooks
+are made of these rows, or of means over them.
+
+The whole table: {{download}}`CSV <results_{tier}.csv>` and
+{{download}}`parquet, with the bootstrap replicates <results_{tier}.parquet>`.
+
+## Made by
+
+{table(["code", "device", "versions", "rows"], versions)}
+
+The code's version ends in a hash of the package's sources. The same code, versions, parameters and
+seeds give the same numbers bit for bit on the same CPU; elsewhere they agree closely.
+
+## Experiments
+
+{table(experiments.columns, experiments.itertuples(index=False))}
+
+## Time
+
+{stages(runs / paper for paper in results["paper"].unique())}
+
+## All rows
+
+{all_rows(results)}
+"""

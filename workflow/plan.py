@@ -1,0 +1,180 @@
+"""From `params/<tier>/<paper>.yaml` to steps: which notebook runs with which parameters.
+
+Everything that can be wrong with the parameters is found here, before anything runs.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import json
+import sys
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+import yaml
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from helpers import data  # noqa: E402
+from helpers.checks import check_parameters, known_name  # noqa: E402
+from helpers.training.recipe import Recipe  # noqa: E402
+
+
+@dataclass(frozen=True)
+class Step:
+    """One execution of one notebook.
+
+    Attributes
+    ----------
+    name : str
+        ``paper/notebook`` or ``paper/notebook/point``; also the path of the executed notebook
+        below ``runs/<tier>/``.
+    notebook : str
+        Path of the notebook in the repository.
+    parameters : dict
+        What papermill injects.
+    needs : tuple of str
+        Names of the steps that come before.
+    threads : int
+        CPU threads that it uses.
+    """
+
+    name: str
+    notebook: str
+    parameters: dict
+    needs: tuple[str, ...] = field(default=())
+    threads: int = 1
+
+
+def tiers() -> list[str]:
+    """Return the tiers that have parameters."""
+    return sorted(folder.name for folder in (ROOT / "params").iterdir() if folder.is_dir())
+
+
+def papers(tier: str) -> list[str]:
+    """Return the papers that have parameters at a tier."""
+    known_name("tier", tier, tiers())
+    return sorted(file.stem for file in (ROOT / "params" / tier).glob("*.yaml"))
+
+
+def code_cells(notebook: str) -> list[tuple[str, list[str]]]:
+    """Return source and tags of a notebook's code cells."""
+    cells = json.loads((ROOT / notebook).read_text(encoding="utf-8"))["cells"]
+    return [
+        ("".join(cell["source"]), cell["metadata"].get("tags", []))
+        for cell in cells
+        if cell["cell_type"] == "code"
+    ]
+
+
+@cache
+def declared(notebook: str) -> dict:
+    """Return the namespace that a notebook's parameters cell makes: defaults and annotations."""
+    sources = [source for source, tags in code_cells(notebook) if "parameters" in tags]
+    if len(sources) != 1:
+        raise ValueError(f"{notebook}: one cell tagged 'parameters' expected, got {len(sources)}")
+    namespace: dict = {"__annotations__": {}}
+    # our own notebook, and literals only; without this module's lazy annotations
+    exec(compile(sources[0], notebook, "exec", dont_inherit=True), namespace)
+    return {name: value for name, value in namespace.items() if name != "__builtins__"}
+
+
+def check(notebook: str, parameters: dict, where: str) -> None:
+    """Refuse parameters that the notebook does not have, or of the wrong type or value."""
+    try:
+        check_parameters(declared(notebook) | parameters)
+        known = data.names()
+        for name in [parameters.get("data_set"), *parameters.get("data_sets", [])]:
+            if name is not None and not name.startswith("folder:"):
+                known_name("data set", name, known)
+        common = parameters.get("training", {})
+        for network in parameters.get("networks", {}).values():
+            Recipe.from_parameters(common | network)
+        recipe = {name: parameters[name] for name in parameters if hasattr(Recipe, name)}
+        Recipe.from_parameters(recipe)
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from error
+
+
+def steps_of(tier: str, paper: str) -> list[Step]:
+    """Return the steps of one paper at one tier, checked.
+
+    The file has a section per notebook; ``split``, what all of them share; and ``grid`` for
+    training: the product of its ``data_sets``, ``networks`` and ``runs``.
+    """
+    file = ROOT / "params" / tier / f"{paper}.yaml"
+    sections = yaml.safe_load(file.read_text(encoding="utf-8"))
+    folder = ROOT / "notebooks" / paper
+    known = [notebook.stem for notebook in folder.glob("*.ipynb")]
+    for section in sections:
+        known_name(f"section of {file.relative_to(ROOT)}", section, [*known, "grid", "split"])
+
+    def step(kind: str, parameters: dict, needs: list[str], point: str = "") -> Step:
+        notebook = f"notebooks/{paper}/{kind}.ipynb"
+        name = "/".join(filter(None, [paper, kind, point]))
+        check(notebook, parameters, f"params/{tier}/{paper}.yaml, {name}")
+        threads = parameters.get("threads", declared(notebook).get("threads", 1))
+        return Step(name, notebook, parameters, tuple(needs), threads)
+
+    grid = sections["grid"]
+    shared = sections["split"] | {"settings": grid["settings"]}
+    points = itertools.product(grid["data_sets"], grid["networks"].items(), range(grid["runs"]))
+    training = [
+        step(
+            "training",
+            sections["training"]
+            | recipe
+            | shared
+            | {"data_set": data_set, "network": name, "run": run},
+            [],
+            f"{data_set}-{name}-{run}" if number else "",  # the first is the book's page
+        )
+        for number, (data_set, (name, recipe), run) in enumerate(points)
+    ]
+    evaluation = step("evaluation", sections["evaluation"], [one.name for one in training])
+    figures = step("figures", sections["figures"], [evaluation.name])
+    return [step("dataset", sections["dataset"], []), *training, evaluation, figures]
+
+
+def plan(tier: str) -> dict[str, Step]:
+    """Return all steps of a tier by name."""
+    return {step.name: step for paper in papers(tier) for step in steps_of(tier, paper)}
+
+
+def code_of(notebook: str) -> list[str]:
+    """Return the files of `helpers` that a notebook needs, directly or not.
+
+    Read from the import statements, so that a change of a module reruns the notebooks that
+    use it and no others.
+    """
+    found: set[str] = set()
+    waiting = {name for source, _ in code_cells(notebook) for name in _imports(source, "")}
+    while waiting:
+        module = waiting.pop()
+        path = ROOT.joinpath(*module.split("."))
+        file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+        name = str(file.relative_to(ROOT))
+        if not file.exists() or name in found:  # not a module but a name inside one; or done
+            continue
+        found.add(name)
+        package = module if path.is_dir() else module.rpartition(".")[0]
+        waiting |= _imports(file.read_text(encoding="utf-8"), package)
+    return sorted(found)
+
+
+def _imports(source: str, package: str) -> set[str]:
+    """Return the modules of `helpers`, and their parents, that a source may import."""
+    names = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            parts = package.split(".")
+            parents = parts[: len(parts) - node.level + 1] if node.level else []
+            base = ".".join([*parents, *filter(None, [node.module])])
+            names |= {base} | {f"{base}.{alias.name}" for alias in node.names}
+    names |= {name.rpartition(".")[0] for name in names}
+    return {name for name in names if name == "helpers" or name.startswith("helpers.")}
