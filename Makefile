@@ -9,11 +9,13 @@ BIN := .venv/bin
 PIPELINE = $(BIN)/python workflow/run.py --tier $(TIER) --cores $(CORES) $(if $(PROFILE),--profile $(PROFILE))
 export PYTHONUNBUFFERED = 1
 
-.PHONY: book test run bench lab lint clean
+.PHONY: setup book test run notebooks bench lab clean
 .DEFAULT_GOAL := book
 
 .venv/.installed: requirements.lock pyproject.toml workflow/install.py
 	@$(PYTHON) workflow/install.py .venv
+
+setup: .venv/.installed
 
 book: .venv/.installed
 	@$(PIPELINE) book
@@ -27,11 +29,14 @@ test: .venv/.installed book
 	$(BIN)/python -m pytest -n $(CORES)
 	$(BIN)/python -m pytest --nbval notebooks -n $(CORES) --dist loadfile
 
+notebooks: .venv/.installed
+	$(BIN)/python workflow/refresh.py
+
 bench: .venv/.installed
 	$(BIN)/python -m benchmarks
 
 lab: .venv/.installed
-	$(BIN)/jupyter lab notebooks
+	$(BIN)/jupyter lab --notebook-dir .
 
 clean:
 	rm -rf runs cache

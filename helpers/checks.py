@@ -82,6 +82,51 @@ def float_array(
     return array
 
 
+def label_array(
+    name: str, labels, *, classes: int, length: int | None = None, unknown: bool = False
+) -> np.ndarray:
+    """Return `labels` as an int64 array [N], or say what is wrong with the argument `name`.
+
+    Parameters
+    ----------
+    name : str
+        The argument's name, for the message.
+    labels : array_like of int
+        Class indices, 0 to ``classes - 1``.
+    classes : int
+        The number of classes that the model knows, K.
+    length : int, optional
+        The length that the array must have.
+    unknown : bool
+        Allow the label −1, an image of none of the model's classes.
+
+    Raises
+    ------
+    ValueError
+        Empty, not integers, of another shape or length, or out of range.
+
+    Examples
+    --------
+    >>> label_array("labels", [0, 2, -1], classes=3, unknown=True)
+    array([ 0,  2, -1])
+    """
+    array = np.asarray(labels)
+    if array.ndim != 1:
+        raise ValueError(f"{name}: 1 dimension(s) expected, got shape {array.shape}")
+    if array.size == 0:
+        raise ValueError(f"{name}: empty")
+    if array.dtype.kind not in "iu":
+        raise ValueError(f"{name}: integers expected, got dtype {array.dtype}")
+    if length is not None and len(array) != length:
+        raise ValueError(f"{name}: length {length} expected, got {len(array)}")
+    lowest = -1 if unknown else 0
+    if array.min() < lowest or array.max() >= classes:
+        raise ValueError(
+            f"{name}: {lowest} to {classes - 1} expected, got {array.min()} to {array.max()}"
+        )
+    return array.astype(np.int64)
+
+
 def has_type(value, kind) -> bool:
     """Tell whether a plain value fits a type hint made of int, float, str, bool, list, dict, None.
 

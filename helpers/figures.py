@@ -257,17 +257,24 @@ def reliability_grid(panels: Mapping[tuple[str, str], tuple], *, bins: int = 15)
     return axes
 
 
-def threshold_sweep(
-    thresholds, *, accuracy, ece, rejected, chosen: float, ax: Axes | None = None
-) -> Axes:
-    """Draw what happens when the rejection threshold moves.
+def sweep(
+    values, curves: Mapping[str, np.ndarray], *, parameter: str, chosen: float, unknown: float,
+    ax: Axes | None = None,
+) -> Axes:  # fmt: skip
+    """Draw what happens when a parameter of an open-set method moves.
 
     Parameters
     ----------
-    thresholds, accuracy, ece, rejected : array_like, shape [T]
-        The thresholds and, at each of them, accuracy, ECE and the share of rejected images.
+    values : array_like, shape [T]
+        Of the parameter.  If they span more than two decades, their axis is logarithmic.
+    curves : mapping of str to array_like, shape [T]
+        What becomes of each quantity: shares of the test images, calibration errors.
+    parameter : str
+        What is moved.
     chosen : float
-        The threshold that is used, marked by a vertical line.
+        The value that is used, marked by a vertical line.
+    unknown : float
+        Share of images of unknown classes: the accuracy of refusing everything.
     ax : Axes, optional
 
     Raises
@@ -275,14 +282,16 @@ def threshold_sweep(
     ValueError
         NaN, empty, or arrays of different lengths.
     """
-    thresholds = float_array("thresholds", thresholds)
+    values = float_array(parameter, values)
     ax = _axes(ax)
-    curves = {"accuracy": accuracy, "ECE": ece, "share rejected": rejected}
-    for number, (name, values) in enumerate(curves.items()):
-        values = float_array(name, values, length=len(thresholds))
-        ax.plot(thresholds, values, _LINES[number], color=f"C{number}", label=name, linewidth=2)
-    ax.axvline(chosen, color=_GREY, linewidth=1.2, label=f"chosen, {chosen:.3f}")
-    ax.set(xlabel="rejection threshold", ylim=(0, 1))
+    for number, (name, curve) in enumerate(curves.items()):
+        curve = float_array(name, curve, length=len(values))
+        ax.plot(values, curve, _LINES[number], color=f"C{number}", label=name, linewidth=2)
+    ax.axvline(chosen, color=_GREY, linewidth=1.2, label=f"chosen, {chosen:.3g}")
+    ax.axhline(unknown, color="C0", linewidth=1, dashes=(1, 3), label="refusing everything")
+    if values.min() > 0 and values.max() > 100 * values.min():
+        ax.set_xscale("log")
+    ax.set(xlabel=parameter, ylabel="share of test images, ECE", ylim=(0, 1))
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2)
     return ax
 
@@ -338,16 +347,19 @@ _VERDICTS = {
 }
 
 
-def claim_intervals(checks: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
+def claim_intervals(checks: pd.DataFrame) -> np.ndarray:
     """Draw every effect with its interval and the side of the margin where it is claimed.
 
     Parameters
     ----------
     checks : DataFrame
-        From a module of `helpers.claims`.  One block per effect: the mean over all data sets
-        and backbones, then each of them.  The shaded side of a block is the claimed one; the
-        shape of a marker is its verdict.
-    ax : Axes, optional
+        From a module of `helpers.claims`.  One panel per effect, with a scale of its own: the
+        mean over all data sets and backbones, then each of them.  The shaded side is the claimed
+        one; the shape of a marker is its verdict.
+
+    Returns
+    -------
+    ndarray of Axes, shape [effects]
 
     Raises
     ------
@@ -357,47 +369,48 @@ def claim_intervals(checks: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     needed = ["check", "data_set", "backbone", "effect", "low", "high", "relation", "margin"]
     _columns("checks", checks, [*needed, "verdict"])
     blocks = [block for _, block in checks.groupby(["claim", "check"], sort=False)]
-    ax = _axes(ax, figsize=(6, 0.19 * (len(checks) + 2 * len(blocks)) + 0.8))
-    reach = checks[["effect", "low", "high", "margin"]].to_numpy(dtype=float)
-    low, high = np.nanmin(reach), np.nanmax(reach)
-    margin = 0.05 * (high - low or 1.0)
-    left, right = low - margin, high + margin
-    text = {"x": left + margin / 5, "va": "center", "fontsize": "small"}
-
-    ticks, names, y = [], [], 0
-    for block in blocks:
-        first, top = block.iloc[0], y
-        beside = "" if first["decides"] else " (reported only)"
-        ax.text(y=y, s=first["check"] + beside, weight="bold", **text)
-        pooled = block["data_set"] == ALL
-        for row in pd.concat([block[pooled], block[~pooled]]).to_dict("records"):
-            y += 1
-            overall = row["data_set"] == ALL
-            ticks.append(y)
-            names.append("all" if overall else f"{row['data_set']}, {row['backbone']}")
-            if row["verdict"] not in _VERDICTS:
-                ax.text(y=y, s="no data", color=_GREY, **text)
-                continue
-            marker, colour = _VERDICTS[row["verdict"]]
-            width = 2.5 if overall else 1.2
-            ax.plot([row["low"], row["high"]], [y, y], color=colour, linewidth=width)
-            ax.plot(row["effect"], y, marker, color=colour, markersize=8 if overall else 5)
-        edges = (left, first["margin"]) if first["relation"] == "<" else (first["margin"], right)
-        corner, size = (edges[0], top + 0.5), (edges[1] - edges[0], y - top)
-        ax.add_patch(Rectangle(corner, *size, color=_GREEN, alpha=0.12, linewidth=0, zorder=0))
-        ax.plot([first["margin"]] * 2, [top + 0.5, y + 0.5], ":", color=_GREY, linewidth=1)
-        y += 1.5
-    ax.set(xlim=(left, right), ylim=(y - 0.5, -1))
-    ax.set_xlabel("effect" if checks["low"].isna().all() else "effect and 95 % interval")
-    ax.set_yticks(ticks, names, fontsize="small")
-    ax.tick_params(axis="y", length=0)
+    heights = [0.19 * len(block) + 0.55 for block in blocks]
+    _, axes = plt.subplots(
+        len(blocks), figsize=(6, sum(heights) + 0.7), height_ratios=heights, squeeze=False
+    )
+    for block, ax in zip(blocks, axes[:, 0], strict=True):
+        _effect_intervals(block, ax)
+    has_intervals = checks["low"].notna().any()
+    axes[-1, 0].set_xlabel("effect and 95 % interval" if has_intervals else "effect")
     handles = [
         Line2D([], [], marker=marker, color=colour, linestyle="none", label=str(verdict))
         for verdict, (marker, colour) in _VERDICTS.items()
     ]
     handles.append(Patch(color=_GREEN, alpha=0.12, label="claimed side"))
-    ax.legend(handles=handles, loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2)
-    return ax
+    axes[0, 0].figure.legend(handles=handles, loc="outside upper center", ncols=4)
+    return axes[:, 0]
+
+
+def _effect_intervals(block: pd.DataFrame, ax: Axes) -> None:
+    """Draw one effect: the mean over all, then each data set and backbone."""
+    first, pooled = block.iloc[0], block["data_set"] == ALL
+    names = []
+    for y, row in enumerate(pd.concat([block[pooled], block[~pooled]]).to_dict("records")):
+        overall = row["data_set"] == ALL
+        names.append("all" if overall else f"{row['data_set']}, {row['backbone']}")
+        if row["verdict"] not in _VERDICTS:
+            ax.text(first["margin"], y, " no data", color=_GREY, va="center", fontsize="small")
+            continue
+        marker, colour = _VERDICTS[row["verdict"]]
+        width = 2.5 if overall else 1.2
+        ax.plot([row["low"], row["high"]], [y, y], color=colour, linewidth=width)
+        ax.plot(row["effect"], y, marker, color=colour, markersize=8 if overall else 5)
+    ax.axvline(first["margin"], linestyle=":", color=_GREY, linewidth=1)
+    ax.margins(x=0.1)
+    left, right = ax.get_xlim()
+    claimed = (left, first["margin"]) if first["relation"] == "<" else (first["margin"], right)
+    ax.axvspan(*claimed, color=_GREEN, alpha=0.12, linewidth=0, zorder=0)
+    beside = "" if first["decides"] else " (reported only)"
+    ax.set_title(first["check"] + beside, loc="left", weight="bold", fontsize="small")
+    ax.set(xlim=(left, right), ylim=(len(block) - 0.5, -0.5))
+    ax.set_yticks(range(len(names)), names, fontsize="small")
+    ax.tick_params(axis="y", length=0)
+    ax.tick_params(axis="x", labelsize="small")
 
 
 def confidence_histograms(

@@ -6,8 +6,8 @@ from numbers import Integral
 
 import numpy as np
 
-from helpers.calibration import label_array, softmax
-from helpers.checks import float_array, known_name
+from helpers.calibration import softmax
+from helpers.checks import float_array, known_name, label_array
 from helpers.info import Info
 
 thresholded_softmax = Info(
@@ -32,7 +32,9 @@ _EUCLIDEAN_SHARE = 0.005
 
 
 def unknown_probability(probabilities) -> np.ndarray:
-    r"""Return the thresholded softmax's probability of "unknown", :math:`\prod_k (1 - p_k)`.
+    r"""Return the thresholded softmax's probability of "unknown".
+
+    .. math:: p_{\mathrm{unknown}} = \prod_{k=1}^{K} (1 - p_k)
 
     Parameters
     ----------
@@ -43,7 +45,7 @@ def unknown_probability(probabilities) -> np.ndarray:
     -------
     ndarray of float64, shape [N]
         Between 0, where one probability is 1, and :math:`(1 - 1/K)^K`, where all are equal: below
-        0.37 for any K.  Together with the K probabilities it sums to more than 1.
+        0.37 for any K.  Together with the K probabilities it sums to at least 1.
 
     Raises
     ------
@@ -52,7 +54,10 @@ def unknown_probability(probabilities) -> np.ndarray:
 
     Notes
     -----
-    Lyu et al. 2022.  Computed as a sum of logarithms, which cannot underflow on the way.
+    Lyu et al. 2022.  A higher temperature brings the probabilities nearer to one another: it
+    lowers the largest of them and raises this one.
+
+    Computed as a sum of logarithms, which cannot underflow on the way.
 
     Examples
     --------
@@ -132,8 +137,9 @@ def openmax_answer(probabilities) -> np.ndarray:
 def fit_weibull(log_values: np.ndarray, used: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     r"""Fit two-parameter Weibull distributions to many samples at once, by maximum likelihood.
 
-    The shape k solves :math:`\sum x_i e^{k x_i} / \sum e^{k x_i} - 1/k = \bar x` with
-    :math:`x = \log t`, an increasing function of k; all samples take part in one Newton
+    The shape :math:`\beta` solves
+    :math:`\sum x_i e^{\beta x_i} / \sum e^{\beta x_i} - 1/\beta = \bar x` with x the logarithms of
+    the values; the left side increases with :math:`\beta`.  All samples take part in one Newton
     iteration, kept within a bracket.
 
     Parameters
@@ -179,16 +185,22 @@ def fit_weibull(log_values: np.ndarray, used: np.ndarray) -> tuple[np.ndarray, n
 class OpenMax:
     r"""OpenMax: logits revised by how extreme an image's distance to each class is.
 
-    Each class has a mean logit vector :math:`\mu_c` over its correctly classified training
-    images, and a Weibull distribution function :math:`F_c` fitted to the largest distances of
-    those images to it.  For an image with logits z, whose class c is the r-th largest (r = 0 for
-    the largest),
+    Each class k = 1, …, K has a mean logit vector :math:`\mu_k` over its correctly classified
+    training images.  The largest distances of those images to it are the tail, and
+    :math:`\tau_k` is the smallest of these.  Distances are moved so that it becomes 1,
+
+    .. math:: d_k = \operatorname{distance}(z, \mu_k) - \tau_k + 1,
+
+    and a Weibull distribution function :math:`F_k` is fitted to the moved tail.  For an image
+    with logits z, among which that of class k has rank :math:`r_k` (0 for the largest),
 
     .. math::
-        w_c = \frac{\max(\alpha - r, 0)}{\alpha} F_c(d(z, \mu_c)), \quad
-        \hat z_c = z_c (1 - w_c), \quad \hat z_{K+1} = \sum_c z_c w_c
+        w_k = \frac{\max(\alpha - r_k, 0)}{\alpha} F_k(d_k), \quad
+        \hat z_k = (1 - w_k) z_k, \quad
+        \hat z_{\mathrm{unknown}} = \sum_{k=1}^{K} w_k z_k,
 
-    and the softmax of :math:`\hat z` has K + 1 entries, "unknown" being the last.
+    and the softmax of these K + 1 revised logits gives the probabilities.  In arrays class k is
+    column k − 1 and "unknown" is the last column.
 
     Parameters
     ----------
@@ -204,8 +216,8 @@ class OpenMax:
     fitted : dict of str to ndarray
         After `fit`, for each class: ``mean`` [K, K]; ``correct``, how many training images it was
         taken over; ``tail``, how many distances the Weibull was fitted to; ``revised``, whether
-        there is a Weibull at all; ``start``, ``shape``, ``log_scale`` of the distribution
-        function.
+        there is a Weibull at all; ``start``, :math:`\tau_k`; ``shape`` and ``log_scale`` of the
+        distribution function.
 
     Raises
     ------
@@ -221,9 +233,10 @@ class OpenMax:
       leave the largest logit unrevised for ``alpha=1``;
     * moves the tail so that its smallest distance becomes 1 and fits a Weibull by maximum
       likelihood, as the authors' library (libmr) does today; ports of its earlier version move it
-      to 10 000.  F is 0 for distances 1 or more below the tail's smallest;
+      to 10 000.  :math:`F_k(d_k) = 0` where :math:`d_k \le 0`, that is for distances 1 or more
+      below the tail's smallest;
     * takes what there is when a class has fewer correct images than `tail`.  A class without two
-      distinct distances has no Weibull and is never revised: F = 0, its logit stays;
+      distinct distances has no Weibull and is never revised: :math:`F_k = 0`, its logit stays;
     * computes the distance to every class that is revised, so that what is said of an image does
       not depend on the other images of the batch.
 

@@ -147,19 +147,24 @@ class TestReliability:
             figures.reliability_grid({})
 
 
-def test_threshold_sweep():
-    thresholds = np.linspace(0, 1, 5)
-    curves = {"accuracy": thresholds, "ece": thresholds / 2, "rejected": thresholds**2}
-    ax = figures.threshold_sweep(thresholds, **curves, chosen=0.25)
+def test_sweep():
+    values = np.linspace(0, 1, 5)
+    curves = {"accuracy": values, "ECE": values / 2, "share rejected": values**2}
+    marks = {"parameter": "threshold", "chosen": 0.25, "unknown": 0.4}
+    ax = figures.sweep(values, curves, **marks)
     assert [line.get_ydata().tolist() for line in ax.lines[:3]] == [
-        values.tolist() for values in curves.values()
+        curve.tolist() for curve in curves.values()
     ]
     assert ax.lines[3].get_xdata() == [0.25, 0.25]
-    assert legend(ax) == ["accuracy", "ECE", "share rejected", "chosen, 0.250"]
+    assert ax.lines[4].get_ydata() == [0.4, 0.4]
+    assert legend(ax) == [*curves, "chosen, 0.25", "refusing everything"]
+    assert ax.get_xlabel() == "threshold" and ax.get_xscale() == "linear"
+    wide = figures.sweep([2, 20, 1000], {"accuracy": values[:3]}, **marks)
+    assert wide.get_xscale() == "log"
     with pytest.raises(ValueError, match="accuracy: length 4"):
-        figures.threshold_sweep(thresholds[:4], **curves, chosen=0.25)
+        figures.sweep(values[:4], curves, **marks)
     with pytest.raises(ValueError, match="ECE: contains NaN"):
-        figures.threshold_sweep(thresholds, **curves | {"ece": thresholds * np.nan}, chosen=0.25)
+        figures.sweep(values, curves | {"ECE": values * np.nan}, **marks)
 
 
 def test_published_scatter(comparison):
@@ -181,16 +186,18 @@ def test_claim_intervals():
     checks = claims.check_published()
     checks["low"], checks["high"] = checks["effect"] - 0.01, checks["effect"] + 0.02
     checks.loc[3, ["verdict", "effect", "low", "high"]] = [Verdict.NO_DATA, *[np.nan] * 3]
-    ax = figures.claim_intervals(checks)
-    effects = checks["check"].nunique()
-    assert len(ax.get_yticks()) == len(checks)
-    assert [label.get_text() for label in ax.get_yticklabels()][:2] == ["all", "CIFAR10, ResNet"]
-    assert len(ax.patches) == effects  # a shaded side for each
-    assert len(ax.lines) == 2 * (len(checks) - 1) + effects
-    assert texts(ax).count("no data") == 1
+    axes = figures.claim_intervals(checks)
+    assert len(axes) == checks["check"].nunique()
+    cells = len(checks) // len(axes)
+    for ax in axes:
+        names = [label.get_text() for label in ax.get_yticklabels()]
+        assert len(names) == cells and names[:2] == ["all", "CIFAR10, ResNet"]
+        assert len(ax.patches) == 1  # the claimed side
+    assert sum(len(ax.lines) for ax in axes) == 2 * (len(checks) - 1) + len(axes)
+    assert [text for ax in axes for text in texts(ax)].count(" no data") == 1
     first = checks[checks["data_set"] == "all"].iloc[0]
-    assert list(ax.lines[0].get_xdata()) == [first["low"], first["high"]]
-    side = ax.patches[0]  # the first effect is claimed below its margin
+    assert list(axes[0].lines[0].get_xdata()) == [first["low"], first["high"]]
+    side = axes[0].patches[0]  # the first effect is claimed below its margin
     assert side.get_x() + side.get_width() == pytest.approx(first["margin"])
     with pytest.raises(ValueError, match="no column margin"):
         figures.claim_intervals(checks.drop(columns="margin"))
@@ -198,7 +205,8 @@ def test_claim_intervals():
 
 def test_claim_intervals_without_any_data():
     nothing = claims.check(results.SCHEMA.empty_table().to_pandas())
-    assert texts(figures.claim_intervals(nothing)).count("no data") == len(nothing)
+    shown = [text for ax in figures.claim_intervals(nothing) for text in texts(ax)]
+    assert shown.count(" no data") == len(nothing)
 
 
 def test_confidence_histograms():

@@ -196,9 +196,9 @@ def test_summary_refuses_to_mix_numbers(table):
 
 
 def test_provenance_says_where_a_number_comes_from():
-    made = results.provenance({"b": [1], "a": 2}, seed=5, device="cpu", seconds=0.5)
+    made = results.provenance({"b": [1], "a": 2}, seed=5, device="cpu, 1 thread", seconds=0.5)
     assert made["seed"] == 5 and made["seconds"] == 0.5
-    assert made["device"].startswith("cpu, ")
+    assert made["device"] == "cpu, 1 thread"
     assert {"python", "numpy", "torch", "torchvision", "timm", "helpers"} == set(
         json.loads(made["versions"])
     )

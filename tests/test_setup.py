@@ -39,8 +39,8 @@ def pins(python: str) -> dict[str, str]:
 
 def direct() -> list[Requirement]:
     """Return what pyproject.toml asks for, with all extras."""
-    extras = PROJECT["optional-dependencies"]
-    return [*map(Requirement, PROJECT["dependencies"] + sum(extras.values(), []))]
+    groups = [PROJECT["dependencies"], *PROJECT["optional-dependencies"].values()]
+    return [Requirement(line) for group in groups for line in group]
 
 
 @pytest.mark.parametrize("python", PYTHONS)

@@ -4,14 +4,17 @@ python workflow/execute.py mini openset_calibration/evaluation runs/mini
 """
 
 import argparse
+import fcntl
 import os
 import sys
 import time
 from pathlib import Path
 
+import nbformat
 import papermill
+from nbclient.exceptions import DeadKernelError
 from papermill.exceptions import PapermillExecutionError
-from plan import ROOT, plan
+from plan import ROOT, Step, plan
 
 
 def main() -> None:
@@ -24,6 +27,14 @@ def main() -> None:
     step = plan(arguments.tier)[arguments.step]
     output = arguments.runs / f"{step.name}.ipynb"
     output.parent.mkdir(parents=True, exist_ok=True)
+    # A killed pipeline may leave this very step running; wait for it rather than share its files.
+    with open(output.with_name(f".{output.stem}.lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        execute(step, output, arguments.tier)
+
+
+def execute(step: Step, output: Path, tier: str) -> None:
+    """Execute a step's notebook, and name it `output` once it is whole."""
     started = output.with_suffix(".running.ipynb")
     # numpy's and torch's default; what trains sets its own number, a part of its recipe
     os.environ.update(OMP_NUM_THREADS=str(step.threads), MKL_NUM_THREADS=str(step.threads))
@@ -39,20 +50,31 @@ def main() -> None:
             # it warns of unencrypted ports on this machine, once a notebook
             extra_arguments=["--IPKernelApp.log_level=CRITICAL"],
         )
-    except PapermillExecutionError as error:
+    except (PapermillExecutionError, DeadKernelError) as error:
         failed = output.with_suffix(".failed.ipynb")
         started.replace(failed)
-        given = "\n".join(f"    {name}: {value!r}" for name, value in step.parameters.items())
-        sys.exit(
-            f"\n{step.notebook} failed in code cell {error.exec_count}: "
-            f"{error.ename}: {error.evalue}\n"
-            f"  parameters (params/{arguments.tier}/):\n{given}\n"
-            f"  how far it got: {failed}\n"
-            "  remedy: mend what the message names, then run the same command again; "
-            "what is finished is kept\n"
-        )
+        sys.exit(explanation(step, tier, error, failed))
     started.replace(output)
     print(f"{step.name}: {time.monotonic() - start:.0f} s", flush=True)
+
+
+def explanation(step: Step, tier: str, error: Exception, failed: Path) -> str:
+    """Say which notebook failed, in which cell, with which parameters, and what to do."""
+    if isinstance(error, PapermillExecutionError):
+        where, what = f"code cell {error.exec_count}", f"{error.ename}: {error.evalue}"
+    else:
+        cells = nbformat.read(failed, as_version=4).cells
+        begun = [one for one in cells if one.metadata.papermill.start_time]
+        where = f"the cell that begins with {begun[-1].source.splitlines()[0]!r}"
+        what = "its kernel died; was the memory full?"
+    given = "\n".join(f"    {name}: {value!r}" for name, value in step.parameters.items())
+    return (
+        f"\n{step.notebook} failed in {where}: {what}\n"
+        f"  parameters (params/{tier}/):\n{given}\n"
+        f"  how far it got: {failed}\n"
+        "  remedy: mend what the message names, then run the same command again; "
+        "what is finished is kept\n"
+    )
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ interpreter already has a torch and torchvision that fit (torch >= 2.11, and bot
 those are used instead of several GB of downloads.
 """
 
+import fcntl
 import hashlib
 import json
 import re
@@ -27,8 +28,12 @@ print(json.dumps([torch.__version__, torchvision.__version__]))
 
 
 def torch_already_there() -> list[str] | None:
-    """Return the versions of a fitting torch and torchvision of this interpreter, or None."""
-    answer = subprocess.run([sys.executable, "-c", PROBE], capture_output=True, text=True)
+    """Return the versions of a fitting torch and torchvision that a new environment would see.
+
+    That is what the interpreter itself has: a virtual environment's own packages stay its own.
+    """
+    interpreter = sys._base_executable
+    answer = subprocess.run([interpreter, "-c", PROBE], capture_output=True, text=True)
     if answer.returncode:
         return None
     versions = json.loads(answer.stdout.splitlines()[-1])
@@ -45,6 +50,8 @@ def main() -> None:
             "name another one: make book PYTHON=python3.12"
         )
     folder = ROOT / (sys.argv[1] if len(sys.argv) > 1 else ".venv")
+    lock = open(folder.with_name(f"{folder.name}.lock"), "w")  # held until this process ends
+    fcntl.flock(lock, fcntl.LOCK_EX)
     stamp = folder / ".installed"
     state = hashlib.sha256(
         LOCK.read_bytes() + (ROOT / "pyproject.toml").read_bytes() + str(ROOT).encode()

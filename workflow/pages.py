@@ -22,6 +22,7 @@ import helpers.scores
 from helpers import calibration, openset
 from helpers.info import Info
 
+ROOT = Path(__file__).resolve().parent.parent
 GENERATED = "This page is generated from the records in the code that it describes.\n"
 
 
@@ -181,7 +182,7 @@ document.querySelector(".row-filter").addEventListener("input", (event) => {
 
 def all_rows(results: pd.DataFrame) -> str:
     """Return the listing of all rows as HTML, with a field to filter them by words."""
-    shown = ["row", *helpers.results.IDENTITY[2:], "value", "images", "seconds"]
+    shown = ["row", "tier", *helpers.results.IDENTITY[2:], "value", "images", "seconds"]
     header = "".join(f"<th>{html.escape(name)}</th>" for name in shown)
     body = "\n".join(
         f'<tr id="row-{line.row}">'
@@ -230,26 +231,29 @@ def reproducibility(runs: Path, tier: str, downloads: Path) -> str:
         raise FileNotFoundError(
             f"{runs}: no results.parquet in it; make them: make run TIER={tier}"
         )
+    committed = sorted((ROOT / "results").rglob("*.parquet"))
+    files += [file for file in committed if file.parent.name != tier]
     results = helpers.results.read(files)
     helpers.results.write(results, downloads / f"results_{tier}.parquet")
     results.drop(columns="bootstrap").to_csv(downloads / f"results_{tier}.csv", index=False)
 
-    origins = results.groupby(["code", "device", "versions"], sort=False)["row"].count()
+    origins = results.groupby(["tier", "code", "device", "versions"], sort=False)["row"].count()
     versions = [
         [
+            tier_,
             f"`{code}`",
             device,
             ", ".join(f"{name} {version}" for name, version in json.loads(packages).items()),
             count,
         ]
-        for (code, device, packages), count in origins.items()
+        for (tier_, code, device, packages), count in origins.items()
     ]
-    groups = results.groupby(["paper", "data_set", "backbone"], sort=False, as_index=False)
+    groups = results.groupby(["tier", "paper", "data_set", "backbone"], sort=False, as_index=False)
     experiments = groups.agg(runs=("run", "nunique"), rows=("row", "count"))
     return f"""# Reproducibility
 
-This book was rendered from the tier **{tier}**: {len(results):,} numbers, out of
-{len(files)} file(s) of results. {GENERATED}
+This book was rendered from the tier **{tier}**; the results of other tiers that it shows were
+committed with the code. Together they are {len(results):,} numbers. {GENERATED}
 Each number has a name of twelve hexadecimal digits, its *row*, made from what the number is: tier,
 paper, data set, backbone, run, method, calibration, variant and metric. Tables in the notebooks
 are made of these rows, or of means over them.
@@ -259,7 +263,7 @@ The whole table: {{download}}`CSV <results_{tier}.csv>` and
 
 ## Made by
 
-{table(["code", "device", "versions", "rows"], versions)}
+{table(["tier", "code", "device", "versions", "rows"], versions)}
 
 The code's version ends in a hash of the package's sources. The same code, versions, parameters and
 seeds give the same numbers bit for bit on the same CPU; elsewhere they agree closely.

@@ -9,8 +9,9 @@ import ast
 import itertools
 import json
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 import yaml
@@ -38,6 +39,8 @@ class Step:
         What papermill injects.
     needs : tuple of str
         Names of the steps that come before.
+    makes : tuple of str
+        Files that it writes beside the executed notebook, below ``runs/<tier>/``.
     threads : int
         CPU threads that it uses.
     """
@@ -45,8 +48,14 @@ class Step:
     name: str
     notebook: str
     parameters: dict
-    needs: tuple[str, ...] = field(default=())
+    needs: tuple[str, ...] = ()
+    makes: tuple[str, ...] = ()
     threads: int = 1
+
+    @property
+    def trains(self) -> bool:
+        """Whether it trains networks, one at a time on a GPU."""
+        return Path(self.notebook).stem == "training"
 
 
 def tiers() -> list[str]:
@@ -82,19 +91,52 @@ def declared(notebook: str) -> dict:
     return {name: value for name, value in namespace.items() if name != "__builtins__"}
 
 
+def data_sets_of(parameters: dict) -> list[str]:
+    """Return the names of the data sets that a notebook is told to use."""
+    one = [parameters["data_set"]] if "data_set" in parameters else []
+    return one + list(parameters.get("data_sets", []))
+
+
+def tables_of(step: Step) -> list[str]:
+    """Return the committed results tables that a step shows."""
+    paper = step.name.partition("/")[0]
+    tiers = step.parameters.get("larger_tiers", [])
+    files = [ROOT / "results" / tier / f"{paper}.parquet" for tier in tiers]
+    return [str(file.relative_to(ROOT)) for file in files if file.exists()]
+
+
+def packs_of(step: Step) -> list[str]:
+    """Return the packs that a step reads.
+
+    Raises
+    ------
+    FileNotFoundError
+        One is missing; the message says where it was looked for and which command makes it.
+    """
+    download = step.parameters.get("download", False)
+    found = [data.locate(name, download=download) for name in data_sets_of(step.parameters)]
+    return [str(pack) for pack in found if pack is not None]
+
+
 def check(notebook: str, parameters: dict, where: str) -> None:
     """Refuse parameters that the notebook does not have, or of the wrong type or value."""
     try:
         check_parameters(declared(notebook) | parameters)
-        known = data.names()
-        for name in [parameters.get("data_set"), *parameters.get("data_sets", [])]:
-            if name is not None and not name.startswith("folder:"):
-                known_name("data set", name, known)
+        for name in data_sets_of(parameters):
+            if not name.startswith("folder:"):
+                known_name("data set", name, data.names())
         common = parameters.get("training", {})
         for network in parameters.get("networks", {}).values():
             Recipe.from_parameters(common | network)
         recipe = {name: parameters[name] for name in parameters if hasattr(Recipe, name)}
         Recipe.from_parameters(recipe)
+        benchmark = import_module(f"helpers.benchmarks.{Path(notebook).parent.name}")
+        choices = [name for name in parameters if hasattr(benchmark.Protocol, name)]
+        benchmark.Protocol(**{name: parameters[name] for name in choices})
+        for setting in parameters.get("settings", []):
+            known_name("setting", setting, benchmark.SETTINGS)
+        if parameters.get("runs", 1) < 1:
+            raise ValueError(f"runs: at least 1 expected, got {parameters['runs']}")
     except ValueError as error:
         raise ValueError(f"{where}: {error}") from error
 
@@ -117,7 +159,7 @@ def steps_of(tier: str, paper: str) -> list[Step]:
         name = "/".join(filter(None, [paper, kind, point]))
         check(notebook, parameters, f"params/{tier}/{paper}.yaml, {name}")
         threads = parameters.get("threads", declared(notebook).get("threads", 1))
-        return Step(name, notebook, parameters, tuple(needs), threads)
+        return Step(name, notebook, parameters, tuple(needs), threads=threads)
 
     grid = sections["grid"]
     shared = sections["split"] | {"settings": grid["settings"]}
@@ -135,6 +177,7 @@ def steps_of(tier: str, paper: str) -> list[Step]:
         for number, (data_set, (name, recipe), run) in enumerate(points)
     ]
     evaluation = step("evaluation", sections["evaluation"], [one.name for one in training])
+    evaluation = replace(evaluation, makes=(f"{paper}/results.parquet",))
     figures = step("figures", sections["figures"], [evaluation.name])
     return [step("dataset", sections["dataset"], []), *training, evaluation, figures]
 
@@ -160,6 +203,8 @@ def code_of(notebook: str) -> list[str]:
         if not file.exists() or name in found:  # not a module but a name inside one; or done
             continue
         found.add(name)
+        if path.is_dir():  # published numbers lie beside the module that reads them
+            found |= {str(table.relative_to(ROOT)) for table in path.glob("*.csv")}
         package = module if path.is_dir() else module.rpartition(".")[0]
         waiting |= _imports(file.read_text(encoding="utf-8"), package)
     return sorted(found)

@@ -7,10 +7,11 @@ python workflow/run.py --tier small --profile my_cluster all
 import argparse
 import fcntl
 import os
+import shutil
 import sys
 from pathlib import Path
 
-from plan import ROOT, plan
+from plan import ROOT, packs_of, plan
 
 
 def main() -> None:
@@ -23,7 +24,9 @@ def main() -> None:
     arguments = parser.parse_args()
     try:
         steps = plan(arguments.tier)
-    except ValueError as error:
+        for step in steps.values():
+            packs_of(step)
+    except (ValueError, FileNotFoundError) as error:
         sys.exit(f"refused before anything ran: {error}")
     runs = ROOT / "runs" / arguments.tier
     runs.mkdir(parents=True, exist_ok=True)
@@ -36,8 +39,7 @@ def main() -> None:
         print(f"another run of tier {arguments.tier} is under way; waiting for it", flush=True)
         fcntl.flock(lock, fcntl.LOCK_EX)
     os.set_inheritable(lock, True)
-    for left_over in runs.rglob("*.running.ipynb"):  # of a run that was killed
-        left_over.unlink()
+    gpus = ["--resources", "gpu=1"] if shutil.which("nvidia-smi") else []
     where = ["--profile", arguments.profile] if arguments.profile else []
     os.chdir(ROOT)
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
@@ -46,7 +48,7 @@ def main() -> None:
         sys.executable, "-m", "snakemake", arguments.target,
         "--snakefile", "workflow/Snakefile", "--cores", arguments.cores,
         "--config", f"tier={arguments.tier}", "--nolock", "--rerun-incomplete", "--keep-going",
-        "--quiet", "rules", "host", *where,
+        "--quiet", "rules", "host", *gpus, *where,
     ]  # fmt: skip
     os.execv(sys.executable, snakemake)
 

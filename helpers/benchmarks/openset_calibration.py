@@ -16,6 +16,60 @@ from helpers.checks import known_name
 from helpers.data import Images
 
 SETTINGS = ("closed-set", "open-set")
+DISTANCES = ("euclidean", "euclidean_cosine")
+"""Of `helpers.openset.OpenMax`."""
+SIZE = 32
+"""Pixels: what the networks are made for; images of another size are brought to it."""
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """What the evaluation is free to choose.
+
+    Attributes
+    ----------
+    known : int
+        Known classes in the open set.
+    calibration_share : float
+        Share of the training images that is held out for the temperature and the threshold.
+    keep : float
+        The rejection threshold keeps this share of the held-out images.
+    tail, alpha, distance
+        Of `openset.OpenMax`; ``alpha=0`` revises the logits of all known classes.
+    bins : int
+        Of the ECE.
+    replicates : int
+        Bootstrap replicates over the test images.
+    seed : int
+        Of the splits, the networks and the bootstrap.
+    """
+
+    known: int = 6
+    calibration_share: float = 0.1
+    keep: float = 0.95
+    tail: int = 20
+    alpha: int = 0
+    distance: str = "euclidean"
+    bins: int = 15
+    replicates: int = 200
+    seed: int = 0
+
+    def __post_init__(self):
+        known_name("distance", self.distance, DISTANCES)
+        for name, low, high in (
+            ("known", 2, None),
+            ("tail", 2, None),
+            ("alpha", 0, self.known),
+            ("bins", 1, None),
+            ("replicates", 1, None),
+        ):
+            value = getattr(self, name)
+            if value < low or (high is not None and value > high):
+                least = f"at least {low}" + ("" if high is None else f" and at most {high}")
+                raise ValueError(f"{name}: {least} expected, got {value}")
+        for name in ("calibration_share", "keep"):
+            if not 0 < getattr(self, name) < 1:
+                raise ValueError(f"{name}: between 0 and 1 expected, got {getattr(self, name)}")
 
 
 @dataclass(frozen=True)
@@ -61,7 +115,7 @@ def draw_known(classes: int, known: int, *, run: int, seed: int) -> np.ndarray:
     Examples
     --------
     >>> draw_known(10, 6, run=0, seed=0)
-    array([2, 4, 5, 6, 7, 9])
+    array([2, 3, 4, 5, 6, 7])
     """
     if not 2 <= known < classes:
         raise ValueError(f"known: between 2 and {classes - 1} of {classes} classes, got {known}")
@@ -122,12 +176,13 @@ def split(
     --------
     >>> one = split("cifar10_mini", "open-set", run=0)
     >>> one.known
-    ('bird', 'deer', 'dog', 'frog', 'horse', 'truck')
+    ('bird', 'cat', 'deer', 'dog', 'frog', 'horse')
     >>> len(one.train), len(one.calibration), len(one.test)
     (1620, 180, 1000)
     """
     known_name("setting", setting, SETTINGS)
-    train, test = (data.load(data_set, part, download=download) for part in ("train", "test"))
+    options = {"size": SIZE, "download": download}
+    train, test = (data.load(data_set, part, **options) for part in ("train", "test"))
     classes = len(train.class_names)
     chosen = np.arange(classes)
     if setting == "open-set":

@@ -119,6 +119,8 @@ def evaluate(
     * With one run only images are resampled, and where no replicates are stored only runs are;
       the column ``note`` says so.  Data sets and backbones are not resampled: a verdict over all
       of them is about these, not about others.
+    * A mean that hides a disagreement decides nothing: where a data set and backbone alone has
+      the opposite verdict, the one over all is undecided, and ``note`` says whose.
 
     Parameters
     ----------
@@ -151,8 +153,15 @@ def evaluate(
     for claim in claims:
         for effect in claim.effects:
             measured = [_measure(effect, *cell, runs, seed) for cell, runs in cells.items()]
-            for one in [*measured, _pool(measured)]:
-                rows.append(_row(claim, effect, one, intervals))
+            alone = [_row(claim, effect, one, intervals) for one in measured]
+            over_all = _row(claim, effect, _pool(measured), intervals)
+            other = _OPPOSITE.get(over_all["verdict"])
+            against = [row for row in alone if row["verdict"] == other]
+            if against:
+                names = "; ".join(f"{row['data_set']}, {row['backbone']}" for row in against)
+                over_all["verdict"] = Verdict.UNDECIDED
+                over_all["note"] = "; ".join(filter(None, [over_all["note"], f"against: {names}"]))
+            rows += [*alone, over_all]
     return pd.DataFrame(rows)
 
 
@@ -198,6 +207,10 @@ def verdicts(claims: Sequence[Claim], checks: pd.DataFrame) -> pd.DataFrame:
 
 
 _CELL = ["data_set", "backbone"]
+_OPPOSITE = {
+    Verdict.SUPPORTED: Verdict.CONTRADICTED,
+    Verdict.CONTRADICTED: Verdict.SUPPORTED,
+}
 
 
 @dataclass(frozen=True)

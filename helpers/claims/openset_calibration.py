@@ -61,7 +61,7 @@ CLAIMS = (
         paper=PAPER,
         text="OpenMax raises open-set accuracy without better calibration.",
         source=_TABLES,
-        check="accuracy is higher with OpenMax, and the Brier score after scaling no lower",
+        check="accuracy is higher with OpenMax, and neither Brier score nor ECE is lower",
         effects=(
             Effect(
                 "accuracy gained by OpenMax",
@@ -75,13 +75,13 @@ CLAIMS = (
                 ">=",
                 0.0,
             ),
-            # The paper's own ECE falls with OpenMax on some tables and rises on others.
+            # The paper's own ECE falls with OpenMax in four of its six tables, so that its
+            # sentence holds of its Brier scores and not of its calibration errors.
             Effect(
                 "ECE added by OpenMax",
                 ((1, OPENMAX, "after", "ece"), (-1, OPEN, "after", "ece")),
                 ">=",
                 0.0,
-                decides=False,
             ),
         ),
     ),

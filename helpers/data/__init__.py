@@ -16,7 +16,17 @@ from helpers.data.images import Images, resize
 from helpers.data.packs import read_pack, write_pack
 from helpers.files import data_root
 
-__all__ = ["Card", "Images", "cards", "load", "names", "read_pack", "resize", "write_pack"]
+__all__ = [
+    "Card",
+    "Images",
+    "cards",
+    "load",
+    "locate",
+    "names",
+    "read_pack",
+    "resize",
+    "write_pack",
+]
 
 EMBEDDED = Path(__file__).resolve().parent / "embedded"
 
@@ -82,19 +92,52 @@ def load(
     if name.startswith("folder:"):
         return sources.folder(name.removeprefix("folder:"), split, size=size)
     root = data_root() if root is None else Path(root)
-    known_name("data set", name, names(root))
-    card = find(name)
-    pack = (EMBEDDED if name == "cifar10_mini" else root) / f"{name}.zip"
+    pack = locate(name, root=root, download=download)
+    if pack is not None:
+        return read_pack(pack, split, size=size)
     if name == "digits":
         found = sources.digits(split)
         return found if size is None else found.resized(size)
+    folder = root / "torchvision"
+    return sources.torchvision_set(find(name), split, folder, size=size, download=download)
+
+
+def locate(
+    name: str, *, root: str | os.PathLike | None = None, download: bool = False
+) -> Path | None:
+    """Return the pack that `load` would read, or None where another source has the data set.
+
+    Parameters
+    ----------
+    name : str
+        One of `names`, or ``folder:PATH``.
+    root, download
+        As in `load`.
+
+    Raises
+    ------
+    FileNotFoundError, ValueError
+        As in `load`, before any image is read.
+
+    Examples
+    --------
+    >>> locate("cifar10_mini").name
+    'cifar10_mini.zip'
+    >>> locate("digits") is None
+    True
+    """
+    if name == "digits" or name.startswith("folder:"):
+        return None
+    root = data_root() if root is None else Path(root)
+    known_name("data set", name, names(root))
+    pack = (EMBEDDED if name == "cifar10_mini" else root) / f"{name}.zip"
     if pack.exists():
-        return read_pack(pack, split, size=size)
-    also = ""
+        return pack
+    card, also = find(name), ""
     if card is not None and card.torchvision:
         folder = root / "torchvision"
         if download or folder.is_dir():
-            return sources.torchvision_set(card, split, folder, size=size, download=download)
+            return None  # whether its files are whole, torchvision finds out
         also = f", nor torchvision's files in {folder}"
     raise FileNotFoundError(
         f"data set '{name}': no pack {pack}{also}. This makes it: `{remedy(name)}`; "

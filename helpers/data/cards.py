@@ -122,8 +122,8 @@ _CARDS = (
     Card(
         name="chars74k_natural",
         title="Chars74K, natural images, a sample",
-        what="Letters and digits cut from photographs; a class-balanced sample at 32x32, which "
-        "stands in for SVHN where that is not to be had.",
+        what="Letters and digits cut from photographs; a class-balanced sample at 32x32: "
+        "a test set only, the nearest thing to SVHN's where that is not to be had.",
         classes=36,
         splits={"test": 432},
         size=32,

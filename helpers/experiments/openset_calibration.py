@@ -17,6 +17,7 @@ from tqdm.auto import tqdm
 
 from helpers import calibration, metrics, openset, results
 from helpers.benchmarks import openset_calibration as benchmark
+from helpers.benchmarks.openset_calibration import Protocol
 from helpers.checks import known_name
 from helpers.outputs import Outputs
 from helpers.training.fitted import Fitted, fit
@@ -32,6 +33,8 @@ VARIANTS = {
     "known confidence": METHODS[1:],
     "normalised": METHODS[1:2],
     "shared temperature": METHODS[2:],
+    "long tail": METHODS[2:],
+    "cosine": METHODS[2:],
 }
 """Ways to read what the paper leaves open, and the methods on which each makes a difference.
 
@@ -39,41 +42,9 @@ VARIANTS = {
 decision`` applies the same threshold again to the scaled probabilities; ``known confidence``
 takes a rejected image's largest known probability for its confidence; ``normalised`` divides the
 K + 1 values by their sum; ``shared temperature`` scales OpenMax by the temperature of the plain
-softmax.
+softmax; ``long tail`` fits its Weibulls to a fifth of the correct training images of a class
+(their mean number), ``cosine`` takes its other distance.
 """
-
-
-@dataclass(frozen=True)
-class Protocol:
-    """What the evaluation is free to choose.
-
-    Attributes
-    ----------
-    known : int
-        Known classes in the open set.
-    calibration_share : float
-        Share of the training images that is held out for the temperature and the threshold.
-    keep : float
-        The rejection threshold keeps this share of the held-out images.
-    tail, alpha, distance
-        Of `openset.OpenMax`; by default all six known logits are revised.
-    bins : int
-        Of the ECE.
-    replicates : int
-        Bootstrap replicates over the test images.
-    seed : int
-        Of the splits, the networks and the bootstrap.
-    """
-
-    known: int = 6
-    calibration_share: float = 0.1
-    keep: float = 0.95
-    tail: int = 20
-    alpha: int = 6
-    distance: str = "euclidean"
-    bins: int = 15
-    replicates: int = 200
-    seed: int = 0
 
 
 @dataclass(frozen=True)
@@ -154,7 +125,7 @@ def network(
     setting: str,
     run: int,
     recipe: Recipe,
-    protocol: Protocol = Protocol(),
+    protocol: Protocol,
     *,
     download: bool = False,
     progress: bool = True,
@@ -236,6 +207,11 @@ def open_set(
     }
 
 
+def correct_per_class(network: Network) -> float:
+    """Return the mean number of correctly classified training images of a class."""
+    return network.train.correct.sum() / network.train.num_classes
+
+
 def open_set_openmax(
     network: Network, protocol: Protocol, *, shared_temperature: bool = False
 ) -> dict[str, Answers]:
@@ -244,7 +220,7 @@ def open_set_openmax(
     The temperature is fitted to what it divides, the revised logits of the held-out images;
     with `shared_temperature` it is the one of the plain softmax.
     """
-    model = openset.OpenMax(protocol.tail, protocol.alpha, protocol.distance)
+    model = openset.OpenMax(protocol.tail, protocol.alpha or None, protocol.distance)
     model.fit(network.train.logits, network.train.labels)
     held = network.calibration
     logits = held.logits if shared_temperature else model.revised_logits(held.logits)
@@ -281,6 +257,10 @@ def panels(
         Of the methods on which the variant makes a difference.
     """
     known_name("variant", variant, VARIANTS)
+    if variant == "long tail":
+        protocol = replace(protocol, tail=max(2, round(0.2 * correct_per_class(opened))))
+    if variant == "cosine":
+        protocol = replace(protocol, distance="euclidean_cosine")
     moving, shared = variant == "moving decision", variant == "shared temperature"
     threshold = 0.5 if variant == "half" else rejection_threshold(opened, protocol)
     make = {
@@ -333,9 +313,10 @@ def measure(answers: Answers, protocol: Protocol) -> Iterator[dict]:
         ),
         "temperature": (answers.temperature, ()),
     }
-    rejected = answers.answers < 0
-    if rejected.any() or answers.threshold is not None:
+    if (unknown := answers.labels < 0).any():
+        rejected = answers.answers < 0
         measured["rejected"] = (rejected.mean(), metrics.weighted_mean(rejected, weights))
+        measured["unknown"] = (unknown.mean(), metrics.weighted_mean(unknown, weights))
     if answers.threshold is not None:
         measured["threshold"] = (answers.threshold, ())
     for metric, (value, replicates) in measured.items():
@@ -352,7 +333,7 @@ def evaluate(
     data_sets: list[str],
     networks: Mapping[str, Recipe],
     runs: int,
-    protocol: Protocol = Protocol(),
+    protocol: Protocol,
     *,
     download: bool = False,
     progress: bool = True,

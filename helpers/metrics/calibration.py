@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from helpers.calibration import label_array
+from helpers.checks import label_array
 from helpers.metrics.inputs import bin_count, correct_array, probability_array, share_array
 
 

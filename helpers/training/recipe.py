@@ -5,6 +5,7 @@ Importing this module costs nothing, so that parameters are checked before work 
 
 from __future__ import annotations
 
+import math
 import typing
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
@@ -72,9 +73,15 @@ class Recipe:
         known_name("schedule", self.schedule, SCHEDULES)
         for name in self.augmentation:
             known_name("augmentation", name, AUGMENTATIONS)
-        for name in ("depth", "width", "stem_stride", "epochs", "batch_size", "learning_rate"):
-            if not getattr(self, name) > 0:
+        positive = ("depth", "width", "stem_stride", "epochs", "batch_size", "learning_rate")
+        for name in (*positive, "threads"):
+            if not 0 < getattr(self, name) < math.inf:
                 raise ValueError(f"{name}: a positive number expected, got {getattr(self, name)}")
+        for name, end in (("momentum", 1), ("weight_decay", math.inf), ("warmup_epochs", math.inf)):
+            value = getattr(self, name)
+            if not 0 <= value < end:
+                raise ValueError(f"{name}: at least 0 and below {end} expected, got {value}")
+        _check_size(self.backbone, self.depth, self.width)
 
     @classmethod
     def from_parameters(cls, parameters: Mapping[str, object], **overrides) -> Recipe:
@@ -98,3 +105,18 @@ class Recipe:
     def as_dict(self) -> dict:
         """Return the recipe as plain values, for hashes and tables."""
         return asdict(self) | {"augmentation": list(self.augmentation)}
+
+
+def _check_size(backbone: str, depth: float, width: float) -> None:
+    """Refuse a depth or width that the family does not have."""
+    if backbone == "efficientnet":
+        return
+    if (depth, width) != (int(depth), int(width)):
+        raise ValueError(f"depth, width: whole numbers expected, got {depth}, {width}")
+    if backbone == "resnet":
+        if depth not in (18, 34) and (depth < 8 or (depth - 2) % 6):
+            raise ValueError(f"depth: a ResNet has 18, 34 or 6n + 2 layers, got {depth}")
+        if width % 2:
+            raise ValueError(f"width: an even number of channels expected, got {width}")
+    elif depth != 121 and (depth < 10 or (depth - 4) % 6):
+        raise ValueError(f"depth: a DenseNet-BC has 121 or 6n + 4 layers, got {depth}")

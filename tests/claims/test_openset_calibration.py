@@ -26,7 +26,7 @@ AGREEING = {
     ("open-set", "after", "brier"): 0.65,
     ("open-set + OpenMax", "after", "accuracy"): 0.63,
     ("open-set + OpenMax", "after", "brier"): 0.70,
-    ("open-set + OpenMax", "after", "ece"): 0.20,
+    ("open-set + OpenMax", "after", "ece"): 0.25,
 }
 
 
@@ -70,10 +70,14 @@ def test_numbers_that_agree_support_every_claim():
     ("claim", "changes"),
     [
         ("closed-set", {("closed-set", "after", "ece"): 0.05}),
-        ("open-set", {("open-set", "after", "ece"): 0.36}),  # scaling harms
+        (
+            "open-set",  # scaling harms
+            {("open-set", "after", "ece"): 0.36, ("open-set + OpenMax", "after", "ece"): 0.40},
+        ),
         ("open-set", {("open-set", "after", "ece"): 0.03}),  # no gap is left
         ("openmax", {("open-set + OpenMax", "after", "accuracy"): 0.55}),
         ("openmax", {("open-set + OpenMax", "after", "brier"): 0.60}),
+        ("openmax", {("open-set + OpenMax", "after", "ece"): 0.20}),
     ],
 )
 def test_numbers_on_the_other_side_contradict_one_claim(claim, changes):
@@ -97,10 +101,10 @@ def test_numbers_at_the_margin_leave_it_undecided(claim, changes):
 
 
 def test_the_effects_beside_a_claim_take_no_part_in_its_verdict():
-    # scaling harms closed-set calibration, which stays close to perfect; OpenMax lowers the ECE
+    # scaling harms closed-set calibration, which stays close to perfect
     table = made_up({("closed-set", "before", "ece"): 0.012})
     checks = paper.check(table).query("data_set == 'all' and not decides")
-    assert checks["verdict"].tolist() == [Verdict.CONTRADICTED, Verdict.CONTRADICTED]
+    assert checks["verdict"].tolist() == [Verdict.CONTRADICTED]
     assert set(verdicts(table).values()) == {"supported"}
 
 
@@ -125,12 +129,15 @@ def test_cells_alone_and_pooled():
     checks = paper.check(table)
     assert len(checks) == 7 * (len(cells) + 1)
     gained = checks[checks["check"].str.startswith("accuracy")].set_index("data_set")
-    assert [str(v) for v in gained["verdict"]] == ["contradicted", "supported", "supported"]
+    assert [str(v) for v in gained["verdict"]] == ["contradicted", "supported", "undecided"]
+    assert gained.loc["all", "note"] == "against: digits, resnet8"
     assert gained.loc["all", "effect"] == pytest.approx(
         gained.loc[["digits", "cifar10_mini"], "effect"].mean()
     )
     summed = paper.verdicts(checks).set_index("claim")
-    assert summed.loc["openmax", ["agreeing", "cells"]].tolist() == [1, 2]
+    # a mean that hides a disagreement decides nothing
+    assert summed.loc["openmax", ["verdict", "agreeing", "cells"]].tolist() == ["undecided", 0, 2]
+    assert "accuracy gained by OpenMax" in summed.loc["openmax", "sentence"]
 
 
 def test_a_cell_without_numbers_is_named_and_left_out_of_the_mean():
@@ -169,7 +176,11 @@ def test_the_papers_own_tables():
     pooled = checks[checks["data_set"] == claims.ALL].set_index("check")
     after = [0.011, 0.006, 0.012, 0.006, 0.012, 0.004]  # closed-set ECE of tables I-VI
     assert pooled["effect"].iloc[0] == pytest.approx(np.mean(after))
-    assert pooled.loc["ECE added by OpenMax", "verdict"] == Verdict.CONTRADICTED
+    assert pooled.loc["ECE added by OpenMax", "effect"] < 0
+    assert pooled.loc["ECE added by OpenMax", "verdict"] == Verdict.UNDECIDED
     summed = paper.verdicts(checks)
-    assert set(summed["verdict"]) == {Verdict.SUPPORTED}
-    assert summed["agreeing"].tolist() == summed["cells"].tolist() == [6, 6, 6]
+    # OpenMax's Brier score is worse in all six tables, its ECE in two of them
+    assert summed["verdict"].tolist() == ["supported", "supported", "undecided"]
+    assert summed["agreeing"].tolist() == [6, 6, 0]
+    ece = checks[(checks["check"] == "ECE added by OpenMax") & (checks["data_set"] != claims.ALL)]
+    assert (ece["effect"] < 0).sum() == 4

@@ -1,16 +1,13 @@
 """The plan: what is refused before anything runs, and what depends on what."""
 
 import json
-import sys
 from pathlib import Path
 
+import plan
 import pytest
 import yaml
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT / "workflow"))  # the pipeline's scripts are no package
-
-import plan  # noqa: E402
 
 PAPER = "openset_calibration"
 

@@ -1,0 +1,5 @@
+"""Run every benchmark of this folder: ``python -m benchmarks``."""
+
+from benchmarks import training
+
+training.main()

@@ -1,0 +1,236 @@
+"""The book: what it lists exists, what it cites and commands is there, and it builds."""
+
+import doctest
+import re
+from pathlib import Path
+
+import nbformat
+import pages
+import pandas as pd
+import pytest
+import yaml
+
+import book
+import helpers
+import helpers.data
+import helpers.metrics
+import helpers.results
+import helpers.scores
+
+ROOT = Path(__file__).resolve().parent.parent
+
+PROSE = [
+    *ROOT.glob("*.md"),
+    *(ROOT / "book").glob("*.md"),
+    *(ROOT / "notebooks").rglob("*.ipynb"),
+]
+BIBTEX_KEYS = set(re.findall(r"^@\w+\{(\w+),", (ROOT / "book/references.bib").read_text(), re.M))
+
+
+def results_table() -> pd.DataFrame:
+    """Return a small made-up results table."""
+    made = helpers.results.provenance({"epochs": 1}, seed=0, device="cpu", seconds=1.5)
+    records = [
+        {
+            **dict(tier="mini", paper="openset_calibration", data_set="digits", metric="ece"),
+            **dict(backbone="resnet8", run=run, method="closed-set", calibration=calibration),
+            **dict(value=0.125 + run / 10, images=355, bootstrap=[0.1, 0.2]),
+        }
+        for run in (0, 1)
+        for calibration in ("before", "after")
+    ]
+    return helpers.results.tidy(records, made)
+
+
+@pytest.fixture
+def runs(tmp_path):
+    """Return a folder of runs with one executed notebook and one results table."""
+    folder = tmp_path / "runs" / "mini" / "openset_calibration"
+    cells = [
+        nbformat.v4.new_markdown_cell("# Dataset\n\n$$\np_k = \\exp(z_k)\n$$\n"),
+        nbformat.v4.new_code_cell("1 + 1"),
+    ]
+    metadata = {
+        "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"},
+        "papermill": {"duration": 2.5},
+    }
+    notebook = nbformat.v4.new_notebook(cells=cells, metadata=metadata)
+    folder.mkdir(parents=True)
+    nbformat.write(notebook, folder / "dataset.ipynb")
+    helpers.results.write(results_table(), folder / "results.parquet")
+    return folder.parent
+
+
+def test_contents_list_exactly_the_pages_that_exist(runs, tmp_path):
+    toc = yaml.safe_load((ROOT / book.TOC).read_text())
+    listed = book.toc_files(toc)
+    assert listed[0] == toc["root"] and len(listed) == len(set(listed))
+    sources = [*(ROOT / "book").rglob("*.md"), *(ROOT / "notebooks").rglob("*.ipynb")]
+    there = {path.relative_to(ROOT).with_suffix("").as_posix() for path in sources}
+    generated = {f"book/reference/{name}" for name in pages.reference(runs, "mini", tmp_path)}
+    assert set(listed) == there | generated
+
+
+def test_every_key_cited_by_a_record_or_in_prose_is_in_the_bibliography():
+    cited = {record.key for record in helpers.metrics.RECORDS}
+    cited |= {card.citation_key for card in helpers.data.cards()}
+    cited |= {info.key for info in pages.infos()}
+    for path in PROSE:
+        for keys in re.findall(r"\{cite:\w+\}`([^`]+)`", path.read_text(encoding="utf-8")):
+            cited |= set(keys.replace(" ", "").split(","))
+    assert len(cited) > 10
+    assert cited <= BIBTEX_KEYS
+
+
+def test_every_make_command_in_the_prose_is_a_target():
+    targets = set(re.findall(r"^([a-z]+)\s*:(?!=)", (ROOT / "Makefile").read_text(), re.M))
+    workflow = ROOT / ".github/workflows/ci.yml"
+    for path in [*PROSE, workflow, ROOT / ".ci/run"]:
+        text = path.read_text(encoding="utf-8")
+        commands = re.findall(r"(?:^|`|\$ |run: |exec )make ([a-z]+)", text, re.M)
+        assert set(commands) <= targets, path
+    assert "make book" in (ROOT / "README.md").read_text()
+
+
+def test_every_file_that_the_prose_names_exists():
+    for path in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "book/how_to_run.md"):
+        named = re.findall(
+            r"\b((?:book|helpers|notebooks|params|tests|workflow)/[\w/]+\.\w+)", path.read_text()
+        )
+        for name in named:
+            assert (ROOT / name).exists(), f"{path.name} names {name}"
+
+
+def test_versions_that_stand_in_two_places_agree():
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert citation["version"] == helpers.__version__
+    repository = yaml.safe_load((ROOT / "_config.yml").read_text())["repository"]["url"]
+    assert citation["repository-code"] == repository
+    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
+    ruff = next(hook["rev"] for hook in hooks if "ruff" in hook["repo"]).removeprefix("v")
+    assert f"ruff=={ruff}" in (ROOT / "requirements.lock").read_text().splitlines()
+
+
+def test_no_path_of_a_machine_and_no_registry_address():
+    # In pieces, so that this file is not itself a hit.
+    forbidden = ["/wo" + "rk/", "/ro" + "ot/", "/ho" + "me/", "../sha" + "red", "/tm" + "p/"]
+    forbidden += ["py" + "pi.", "np" + "mjs.", "python" + "hosted"]
+    folders = "book benchmarks helpers notebooks params tests workflow .github .ci".split()
+    files = [path for name in folders for path in (ROOT / name).rglob("*") if path.is_file()]
+    files += [path for path in ROOT.iterdir() if path.is_file()]
+    binary = {".zip", ".parquet", ".pyc", ".png"}
+    for path in files:
+        if path.suffix not in binary:
+            text = path.read_text(encoding="utf-8")
+            assert not [word for word in forbidden if word in text], path
+
+
+def test_pages_are_made_from_every_record():
+    assert doctest.testmod(pages).failed == 0
+    for info in pages.infos():
+        assert f"### {info.title}\n" in pages.methods()
+    for name in helpers.scores.names():
+        assert f"`{name}`. " in pages.methods()
+    for record in helpers.metrics.RECORDS:
+        assert f"## {record.title}\n" in pages.metrics()
+    for card in helpers.data.cards():
+        assert f"## {card.title}\n" in pages.data_sets()
+    for module in ("helpers.metrics.ranking", "helpers.data.packs", "helpers.openset"):
+        assert f"automodule:: {module}\n" in pages.api()
+
+
+def test_every_row_is_on_the_reproducibility_page(runs, tmp_path):
+    page = pages.reproducibility(runs, "mini", tmp_path)
+    results = results_table()
+    for row in results.itertuples():
+        assert f'id="row-{row.row}"' in page
+    assert results["code"][0] in page and "**mini**" in page
+    assert "| `openset_calibration/dataset` | 1 | 2.5 | 2.5 |" in page
+    offered = pd.read_csv(tmp_path / "results_mini.csv", keep_default_na=False)
+    assert offered["row"].tolist() == results["row"].tolist()
+    assert offered["value"].tolist() == results["value"].tolist()
+    again = helpers.results.read(tmp_path / "results_mini.parquet")
+    assert again["bootstrap"].map(len).tolist() == [2] * len(results)
+
+
+def test_no_results_is_an_error_that_names_the_command(tmp_path):
+    with pytest.raises(FileNotFoundError, match="make run TIER=small"):
+        pages.reproducibility(tmp_path, "small", tmp_path)
+
+
+@pytest.fixture
+def small_book(tmp_path, monkeypatch):
+    """Return the root of a repository whose book has two pages, with this one's settings."""
+    root = tmp_path / "repository"
+    (root / "book" / "_static").mkdir(parents=True)
+    for name in ("_config.yml", "book/references.bib", "book/_static/book.css"):
+        (root / name).write_bytes((ROOT / name).read_bytes())
+    (root / "book" / "intro.md").write_text("# Intro\n\nTo the {doc}`next <extra>`.\n")
+    (root / "book" / "extra.md").write_text("# Extra\n\n```{bibliography}\n:all:\n```\n")
+    toc = {
+        "format": "jb-book",
+        "root": "book/intro",
+        "chapters": [
+            {"file": "book/extra"},
+            {"file": "notebooks/openset_calibration/dataset"},
+        ],
+    }
+    (root / book.TOC).write_text(yaml.safe_dump(toc))
+    monkeypatch.setattr(book, "ROOT", root)
+    monkeypatch.setattr(pages, "reference", lambda *arguments, **keywords: {})
+    return root
+
+
+def test_build(small_book, runs, tmp_path, capsys):
+    out = tmp_path / "out" / "book"
+    command = ["--tier", "mini", "--runs", str(runs), "--out", str(out)]
+    book.main(command)
+    index = Path(capsys.readouterr().out.splitlines()[-1])
+    assert "book/intro.html" in index.read_text()
+    html = index.parent
+    assert html == out / "_build" / "html"
+
+    page = html / "notebooks" / "openset_calibration" / "dataset.html"
+    text = page.read_text()
+    links = re.findall(r'href="([^"]+)"', text)
+    notebook = "notebooks/openset_calibration/dataset.ipynb"
+    repository = yaml.safe_load((ROOT / "_config.yml").read_text())["repository"]
+    slug = repository["url"].removeprefix("https://github.com/")
+    branch = repository["branch"]
+    colab = f"https://colab.research.google.com/github/{slug}/blob/{branch}/{notebook}"
+    binder = f"https://mybinder.org/v2/gh/{slug}/{branch}?urlpath=lab/tree/{notebook}"
+    assert colab in links and binder in links
+    download = next(link for link in links if link.endswith(".ipynb") and "_sources" in link)
+    executed = runs / "openset_calibration" / "dataset.ipynb"
+    assert (page.parent / download).read_bytes() == executed.read_bytes()
+
+    # Nothing is fetched from elsewhere: scripts, styles and pictures are all in the book.
+    local = re.findall(r'<(?:script|img)[^>]* src="([^"]+)"', text)
+    local += re.findall(r'<link rel="(?:stylesheet|preload)[^>]* href="([^"]+)"', text)
+    local += re.findall(r'<link[^>]* href="([^"]+\.css[^"]*)"', text)
+    assert any("mathjax" in link for link in local) and any("book.css" in link for link in local)
+    for link in local:
+        assert (page.parent / link.split("?")[0].split("#")[0]).exists(), link
+
+    # A page that lost its source is gone from the next build ...
+    toc = yaml.safe_load((small_book / book.TOC).read_text())
+    toc["chapters"] = toc["chapters"][1:]
+    (small_book / book.TOC).write_text(yaml.safe_dump(toc))
+    (small_book / "book" / "extra.md").unlink()
+    intro = small_book / "book" / "intro.md"
+    # ... but a warning is an error, and leaves the book of before.
+    with pytest.raises(SystemExit, match="not built"):
+        book.main(command)
+    assert "unknown document: 'extra'" in capsys.readouterr().err
+    assert (html / "book" / "extra.html").exists()
+    intro.write_text("# Intro\n\nNothing more.\n")
+    book.main(command)
+    assert not (html / "book" / "extra.html").exists()
+
+
+def test_a_missing_notebook_is_named_with_the_command_that_makes_it(small_book, runs, tmp_path):
+    (runs / "openset_calibration" / "dataset.ipynb").unlink()
+    command = ["--tier", "mini", "--runs", str(runs), "--out", str(tmp_path / "book")]
+    with pytest.raises(SystemExit, match=r"dataset\.ipynb.*make run TIER=mini"):
+        book.main(command)
+    assert not (tmp_path / "book").exists()

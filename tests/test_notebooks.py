@@ -1,0 +1,94 @@
+"""The notebooks' house rules; that their outputs are true is checked by ``pytest --nbval``."""
+
+import ast
+import json
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+NOTEBOOKS = sorted((ROOT / "notebooks").rglob("*.ipynb"))
+each = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+
+
+def cells(path: Path, kind: str) -> list[dict]:
+    """Return the cells of one kind, their sources joined."""
+    found = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    return [
+        cell | {"source": "".join(cell["source"]), "tags": cell["metadata"].get("tags", [])}
+        for cell in found
+        if cell["cell_type"] == kind
+    ]
+
+
+def test_there_are_notebooks():
+    assert {path.stem for path in NOTEBOOKS} == {"dataset", "training", "evaluation", "figures"}
+
+
+@each
+def test_shape(path):
+    prose, code = cells(path, "markdown"), cells(path, "code")
+    title = prose[0]["source"].splitlines()
+    assert title[0].startswith("# ") and title[2].startswith("**")
+    assert "```{admonition} What this notebook reproduces" in prose[0]["source"]
+    assert "## Summary" in prose[-2]["source"] and "## Exercises" in prose[-1]["source"]
+    assert code[0]["tags"] == ["parameters"]
+    assert code[1]["source"].endswith("\n\ncheck_parameters(globals())")
+
+
+@each
+def test_cells_are_few_and_short(path):
+    lengths = [len(cell["source"].splitlines()) for cell in cells(path, "code")]
+    assert 10 <= len(lengths) <= 20
+    assert max(lengths) <= 25
+    assert sum(lengths) <= 165
+
+
+@each
+def test_functions_are_short_and_there_are_no_classes(path):
+    for cell in cells(path, "code"):
+        for node in ast.walk(ast.parse(cell["source"])):
+            assert not isinstance(node, ast.ClassDef)
+            if isinstance(node, ast.FunctionDef):
+                assert node.end_lineno - node.lineno < 12, node.name
+
+
+@each
+def test_every_parameter_is_typed(path):
+    for node in ast.parse(cells(path, "code")[0]["source"]).body:
+        assert isinstance(node, ast.AnnAssign), ast.unparse(node)
+
+
+@each
+def test_outputs_are_stored_and_clean(path):
+    code = cells(path, "code")
+    assert [cell["execution_count"] for cell in code] == list(range(1, len(code) + 1))
+    streams = [out.get("name") for cell in code for out in cell["outputs"]]
+    assert "stderr" not in streams
+    assert path.stat().st_size < 1_500_000
+
+
+@each
+def test_some_outputs_are_compared_strictly(path):
+    strict = [
+        cell
+        for cell in cells(path, "code")
+        if cell["outputs"] and "nbval-ignore-output" not in cell["tags"]
+    ]
+    assert strict
+
+
+@each
+def test_numbers_in_the_summary_are_glued(path):
+    glued = {
+        out["metadata"]["scrapbook"]["name"]
+        for cell in cells(path, "code")
+        for out in cell["outputs"]
+        if "scrapbook" in out.get("metadata", {})
+    }
+    used = [
+        part.split("`")[1]
+        for cell in cells(path, "markdown")
+        for part in cell["source"].split("{glue:text}")[1:]
+    ]
+    assert used and set(used) <= glued

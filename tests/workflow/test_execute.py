@@ -1,0 +1,62 @@
+"""One step: whole or not at all, and a failure that says where, with what, and what to do."""
+
+import sys
+from pathlib import Path
+
+import execute
+import nbformat
+import plan
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+@pytest.fixture
+def step(tmp_path, monkeypatch):
+    """Return a function that executes a notebook that divides 12 by its parameter."""
+    cells = [
+        nbformat.v4.new_code_cell("divisor: int = 3", metadata={"tags": ["parameters"]}),
+        nbformat.v4.new_code_cell("12 // divisor"),
+        nbformat.v4.new_code_cell("'the end'"),
+    ]
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    notebook = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
+
+    def run(divisor, source="12 // divisor"):
+        cells[1].source = source
+        nbformat.write(notebook, tmp_path / "divide.ipynb")
+        parameters = {"divisor": divisor}
+        one = plan.Step("paper/divide", str(tmp_path / "divide.ipynb"), parameters)
+        monkeypatch.setattr(execute, "plan", lambda tier: {one.name: one})
+        command_line = ["execute.py", "mini", one.name, str(tmp_path / "runs")]
+        monkeypatch.setattr(sys, "argv", command_line)
+        execute.main()
+        return tmp_path / "runs" / "paper"
+
+    return run
+
+
+def test_the_executed_notebook_has_its_parameters_and_nothing_is_left_beside_it(step, capsys):
+    folder = step(4)
+    assert [path.name for path in folder.glob("[!.]*")] == ["divide.ipynb"]
+    executed = nbformat.read(folder / "divide.ipynb", as_version=4)
+    assert executed.cells[-2].outputs[0].data["text/plain"] == "3"
+    assert capsys.readouterr().out.startswith("paper/divide: ")
+
+
+def test_a_failure_names_notebook_cell_parameter_and_remedy(step, tmp_path):
+    with pytest.raises(SystemExit) as stop:
+        step(0)
+    message = str(stop.value)
+    assert "divide.ipynb failed in code cell 3: ZeroDivisionError" in message
+    assert "divisor: 0" in message and "remedy: " in message
+    left = [path.name for path in (tmp_path / "runs" / "paper").glob("[!.]*")]
+    assert left == ["divide.failed.ipynb"]
+
+
+def test_a_kernel_that_dies_is_told_from_an_error(step):
+    with pytest.raises(SystemExit) as stop:
+        step(3, source="import os\nos._exit(9)")
+    message = str(stop.value)
+    assert "failed in the cell that begins with 'import os': its kernel died" in message
+    assert "divisor: 3" in message
