@@ -12,7 +12,7 @@ export PYTHONUNBUFFERED = 1
 .PHONY: setup book test run notebooks bench lab clean
 .DEFAULT_GOAL := book
 
-.venv/.installed: requirements.lock pyproject.toml workflow/install.py
+.venv/.installed: requirements.lock workflow/install.py
 	@$(PYTHON) workflow/install.py .venv
 
 setup: .venv/.installed
