@@ -8,6 +8,7 @@ PROFILE ?=
 BIN := .venv/bin
 PIPELINE = $(BIN)/python workflow/run.py --tier $(TIER) --cores $(CORES) $(if $(PROFILE),--profile $(PROFILE))
 export PYTHONUNBUFFERED = 1
+unexport PYTHONDONTWRITEBYTECODE   # byte code is written on first use; without it every start costs seconds
 
 .PHONY: setup book test run notebooks bench lab clean
 .DEFAULT_GOAL := book

@@ -37,7 +37,8 @@ def save(path: str | os.PathLike, tensors: Mapping[str, torch.Tensor], **informa
         Anything that JSON holds.
     """
     copies = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    metadata = {"information": json.dumps(information), "sha256": digest(copies)}
+    text = json.dumps(information)
+    metadata = {"information": text, "sha256": _checksum(copies, text)}
     with atomic_path(path) as temporary:
         save_file(copies, temporary, metadata=metadata)
 
@@ -65,6 +66,11 @@ def load(path: str | os.PathLike) -> tuple[dict[str, torch.Tensor], dict]:
             tensors = {name: file.get_tensor(name) for name in file.keys()}
     except (SafetensorError, OSError, ValueError) as error:
         raise ValueError(f"{path}: not a whole checkpoint ({error}); delete it") from error
-    if metadata.get("sha256") != digest(tensors):
+    text = metadata.get("information", "")
+    if metadata.get("sha256") != _checksum(tensors, text):
         raise ValueError(f"{path}: its contents do not match its checksum; delete it")
-    return tensors, json.loads(metadata["information"])
+    return tensors, json.loads(text)
+
+
+def _checksum(tensors: Mapping[str, torch.Tensor], information: str) -> str:
+    return hashlib.sha256(f"{digest(tensors)} {information}".encode()).hexdigest()

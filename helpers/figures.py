@@ -106,7 +106,9 @@ def contact_sheet(
             left = column * width
             sheet[top : top + height - gap, left : left + width - gap] = image
 
-    ax = _axes(ax, figsize=(6, 6 * sheet.shape[0] / sheet.shape[1]))
+    if ax is None:
+        ax = _axes(None, figsize=(6, 6 * sheet.shape[0] / sheet.shape[1]))
+        ax.figure.set_dpi(96)  # small images gain nothing by more, and photographs make large files
     ax.imshow(sheet, interpolation="nearest")
     ax.set(xticks=[], yticks=np.array(tops) + (height - gap) / 2)
     ax.set_yticklabels([class_names[label] for label in present])

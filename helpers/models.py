@@ -25,10 +25,6 @@ def _stem_convolution(channels: int, stride: int) -> nn.Conv2d:
 def _resnet(num_classes: int, depth: int, width: int, stem_stride: int) -> nn.Module:
     """Basic blocks; 6n + 2 layers in three stages (He et al. 2016, section 4.2), or four stages."""
     four_stages = {18: (2, 2, 2, 2), 34: (3, 4, 6, 3)}
-    if depth not in four_stages and (depth < 8 or (depth - 2) % 6):
-        raise ValueError(f"depth: a ResNet has 18, 34 or 6n + 2 layers, got {depth}")
-    if width % 2:
-        raise ValueError(f"width: an even number of channels expected, got {width}")
     layers = four_stages.get(depth, ((depth - 2) // 6,) * 3)
     model = ResNet(
         BasicBlock,
@@ -48,8 +44,6 @@ def _resnet(num_classes: int, depth: int, width: int, stem_stride: int) -> nn.Mo
 
 def _densenet(num_classes: int, depth: int, width: int, stem_stride: int) -> nn.Module:
     """DenseNet-BC: 6n + 4 layers in three blocks (Huang et al. 2017), or DenseNet-121."""
-    if depth != 121 and (depth < 10 or (depth - 4) % 6):
-        raise ValueError(f"depth: a DenseNet-BC has 121 or 6n + 4 layers, got {depth}")
     blocks = (6, 12, 24, 16) if depth == 121 else ((depth - 4) // 6,) * 3
     model = DenseNet(growth_rate=width, block_config=blocks, num_classes=num_classes)
     model.features.conv0 = _stem_convolution(2 * width, stem_stride)
@@ -110,9 +104,7 @@ class Classifier(nn.Module):
             raise ValueError(f"num_classes: at least 2 expected, got {num_classes}")
         size = (recipe.depth, recipe.width)
         if recipe.backbone != "efficientnet":
-            if size != (int(recipe.depth), int(recipe.width)):
-                raise ValueError(f"depth, width: whole numbers expected, got {size}")
-            size = (int(recipe.depth), int(recipe.width))
+            size = (int(recipe.depth), int(recipe.width))  # whole numbers, says the recipe
         self.backbone = _BUILDERS[recipe.backbone](num_classes, *size, recipe.stem_stride)
         self.register_buffer("mean", torch.zeros(3, 1, 1))
         self.register_buffer("std", torch.ones(3, 1, 1))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import zipfile
+import zlib
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -15,6 +16,13 @@ from helpers.files import atomic_path
 if TYPE_CHECKING:
     from helpers.data import Images
     from helpers.models import Classifier
+
+
+# what reading a damaged npz file has been seen to raise
+_DAMAGED = (
+    zipfile.BadZipFile, EOFError, OSError, TypeError, KeyError, ValueError, RuntimeError,
+    NotImplementedError, zlib.error,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -71,7 +79,10 @@ class Outputs:
             array = getattr(self, name)
             if array is None and name in ("members", "native"):
                 continue
-            array = np.asarray(array).astype(kind, copy=False)
+            array = np.asarray(array)
+            if name == "labels" and array.dtype.kind not in "iu":
+                raise ValueError(f"labels: integers expected, got dtype {array.dtype}")
+            array = array.astype(kind, copy=False)
             object.__setattr__(self, name, array)
             if array.ndim != ndim:
                 raise ValueError(f"{name}: {ndim} dimension(s) expected, got shape {array.shape}")
@@ -80,7 +91,13 @@ class Outputs:
                 raise ValueError(f"{name}: {len(self.logits)} images expected, got {length}")
             if array.dtype.kind == "f" and not np.isfinite(array).all():
                 raise ValueError(f"{name}: contains NaN or infinite values")
-        if len(self.labels) and not -1 <= self.labels.min() <= self.labels.max() < self.num_classes:
+        if not len(self.labels):
+            raise ValueError("logits: empty")
+        if self.members is not None and self.members.shape[2] != self.num_classes:
+            raise ValueError(
+                f"members: {self.num_classes} classes expected, got {self.members.shape[2]}"
+            )
+        if not -1 <= self.labels.min() <= self.labels.max() < self.num_classes:
             raise ValueError(
                 f"labels: −1 … {self.num_classes - 1} expected, "
                 f"got {self.labels.min()} … {self.labels.max()}"
@@ -146,9 +163,9 @@ class Outputs:
         try:
             with np.load(path, allow_pickle=False) as file:
                 return cls(**{name: file[name] for name in file.files})
-        except (zipfile.BadZipFile, EOFError, OSError, TypeError, KeyError) as error:
-            if isinstance(error, FileNotFoundError):
-                raise
+        except FileNotFoundError:
+            raise
+        except _DAMAGED as error:
             raise ValueError(f"{path}: not a whole file of outputs ({error})") from error
 
 

@@ -39,6 +39,14 @@ def test_a_flipped_byte_is_found(saved):
         checkpoints.load(saved)
 
 
+def test_altered_information_is_found(saved):
+    content = saved.read_bytes()
+    assert b"[1]" in content
+    saved.write_bytes(content.replace(b"[1]", b"[2]"))
+    with pytest.raises(ValueError, match=r"a\.safetensors: its contents do not match"):
+        checkpoints.load(saved)
+
+
 @pytest.mark.parametrize("keep", [0, 4, 50, -1])
 def test_a_truncated_file_is_found(saved, keep):
     saved.write_bytes(saved.read_bytes()[:keep])

@@ -45,6 +45,8 @@ def test_large_logits_do_not_overflow():
         ({"logits": np.full((5, 3), np.nan)}, "logits: contains NaN"),
         ({"features": np.zeros(5)}, "features: 2 dimension"),
         ({"members": np.zeros((2, 4, 3))}, "members: 5 images expected, got 4"),
+        ({"members": np.zeros((2, 5, 7))}, "members: 3 classes expected, got 7"),
+        ({"labels": np.full(5, 0.5)}, "labels: integers expected"),
     ],
 )
 def test_bad_arrays_are_refused(changes, message):
@@ -75,6 +77,24 @@ def test_a_damaged_file_is_named(tmp_path):
     path.write_bytes(content)
     with pytest.raises(ValueError, match=r"a\.npz: not a whole file"):
         Outputs.load(path)
+
+
+def test_no_flipped_bit_gives_other_outputs(tmp_path):
+    """Whatever is damaged, the file is refused by name, or gives what was written."""
+    path, one = tmp_path / "a.npz", outputs()
+    one.save(path)
+    content = path.read_bytes()
+    for position in range(0, len(content), 11):
+        altered = bytearray(content)
+        altered[position] ^= 1 << position % 8
+        path.write_bytes(altered)
+        try:
+            two = Outputs.load(path)
+        except ValueError as error:
+            assert str(path) in str(error)
+        else:
+            assert np.array_equal(one.logits, two.logits)
+            assert np.array_equal(one.labels, two.labels)
 
 
 def test_compute_in_batches_is_compute_at_once_and_matches_the_head():

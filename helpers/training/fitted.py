@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 import pandas as pd
+import timm
 import torch
 
 from helpers import cache, checkpoints, models
@@ -16,14 +16,10 @@ from helpers.outputs import Outputs, compute
 from helpers.training.loop import default_device, device_name, reproducible, train
 from helpers.training.recipe import Recipe
 
-# what decides the weights and the outputs, beside the data and the recipe
-CODE = (
-    "models.py",
-    "outputs.py",
-    "training/augmentation.py",
-    "training/loop.py",
-    "training/objectives.py",
-)
+# the code that decides the weights, and the outputs, beside the data and the recipe
+TRAINS = ("models.py", "training/augmentation.py", "training/loop.py", "training/objectives.py")
+COMPUTES = ("models.py", "outputs.py")
+VERSIONS = {"torch": torch.__version__, "timm": timm.__version__}
 
 
 @dataclass(frozen=True)
@@ -39,7 +35,7 @@ class Fitted:
     history : DataFrame
         The learning curve, as `loop.train` returns it.
     seconds : float
-        Wall-clock time of the training.
+        Wall-clock time of all epochs of the training.
     device : str
         Where `outputs` computes.
     device_name : str
@@ -77,12 +73,12 @@ class Fitted:
             weights=self.sha256,
             images=images.sha256,
             device=torch.device(self.device).type,
-            code=cache.code_version(*CODE),
-            torch=torch.__version__,
+            code=cache.code_version(*COMPUTES),
+            **VERSIONS,
         )
 
         def make(path: Path) -> None:
-            with reproducible(self.recipe.threads):
+            with reproducible(self.device, self.recipe.threads):
                 compute(self.classifier, images, device=self.device).save(path)
 
         return cache.load_or_make(cache.path_of("outputs", key, ".npz"), Outputs.load, make)
@@ -100,7 +96,7 @@ def fit(
 
     An interrupted training goes on from its last checkpoint. The key under which the network
     is kept covers the images and labels, the recipe, the seed, the kind of device, the code
-    and the version of torch.
+    and the versions of torch and timm.
 
     Parameters
     ----------
@@ -119,17 +115,17 @@ def fit(
     num_classes = len(images.class_names)
     key = cache.key(
         images=images.sha256,
+        classes=num_classes,
         recipe=recipe.as_dict(),
         seed=seed,
         device=torch.device(device).type,
-        code=cache.code_version(*CODE),
-        torch=torch.__version__,
+        code=cache.code_version(*TRAINS),
+        **VERSIONS,
     )
 
     def make(path: Path) -> None:
         classifier = models.create(recipe, num_classes, seed=seed)
         partial = path.with_suffix(".partial")
-        start = time.monotonic()
         history = train(
             classifier,
             images.images,
@@ -144,7 +140,7 @@ def fit(
             path,
             classifier.state_dict(),
             history=history.to_dict("list"),
-            seconds=time.monotonic() - start,
+            seconds=float(history["seconds"].sum()),  # of all legs, if it was interrupted
             device_name=device_name(device, recipe.threads),
         )
         partial.unlink(missing_ok=True)

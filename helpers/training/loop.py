@@ -12,9 +12,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import torch
-from tqdm.auto import tqdm
+from tqdm import tqdm
 
 from helpers import checkpoints
+from helpers.checks import label_array
 from helpers.models import Classifier
 from helpers.training.augmentation import crop_and_flip, pad
 from helpers.training.objectives import ERM
@@ -60,14 +61,19 @@ def learning_rate(recipe: Recipe, step: int, steps: int, steps_per_epoch: int) -
 
 
 @contextlib.contextmanager
-def reproducible(threads: int) -> Iterator[None]:
-    """Fix the number of CPU threads and deterministic kernels; put back what was there."""
+def reproducible(device: str, threads: int) -> Iterator[None]:
+    """Fix the number of CPU threads and deterministic kernels; put back what was there.
+
+    The random state that the caller sees is left as it was, too.
+    """
+    on_cpu = torch.device(device).type == "cpu"
     before = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
     torch.set_num_threads(threads)
-    if not torch.cuda.is_available():  # on a GPU determinism costs speed and is not promised
+    if on_cpu:  # on a GPU determinism costs speed and is not promised
         torch.use_deterministic_algorithms(True)
     try:
-        yield
+        with torch.random.fork_rng(devices=[] if on_cpu else [torch.device(device)]):
+            yield
     finally:
         torch.set_num_threads(before[0])
         torch.use_deterministic_algorithms(before[1])
@@ -128,8 +134,8 @@ def train(
     """
     if images.dtype != np.uint8 or images.ndim != 4 or images.shape[-1] != 3:
         raise ValueError(f"images: uint8 [N, H, W, 3] expected, got {images.dtype} {images.shape}")
-    if len(images) != len(labels) or not len(images):
-        raise ValueError(f"labels: {len(images)} expected (not 0), got {len(labels)}")
+    classes = classifier.backbone.num_classes
+    labels = label_array("labels", labels, classes=classes, length=len(images))
     device = device or default_device()
     classifier.set_normalisation(images)
     classifier = classifier.to(device)
@@ -142,11 +148,11 @@ def train(
         fused=True,
     )
     epochs = _resume(checkpoint, classifier, optimiser) if checkpoint else []
-    with reproducible(recipe.threads):
+    with reproducible(device, recipe.threads):
         pixels = torch.from_numpy(images).to(device)
         if "crop" in recipe.augmentation:
             pixels = pad(pixels)
-        targets = torch.from_numpy(np.asarray(labels, dtype=np.int64)).to(device)
+        targets = torch.from_numpy(labels).to(device)
         saved = time.monotonic()
         bar = tqdm(
             range(len(epochs), recipe.epochs),
@@ -185,7 +191,8 @@ def _epoch(
     steps_per_epoch = len(targets) // batch
     losses = torch.empty(steps_per_epoch, device=device)
     right = torch.zeros((), dtype=torch.int64, device=device)
-    autocast = torch.autocast(device, torch.bfloat16, enabled=device == "cuda")
+    kind = torch.device(device).type
+    autocast = torch.autocast(kind, torch.bfloat16, enabled=kind == "cuda")
     for number in range(steps_per_epoch):
         step = epoch * steps_per_epoch + number
         rate = learning_rate(recipe, step, recipe.epochs * steps_per_epoch, steps_per_epoch)
@@ -223,7 +230,9 @@ def _epoch(
 def _keep(path: Path, classifier, optimiser, epochs: list[dict]) -> None:
     tensors = {f"model.{name}": value for name, value in classifier.state_dict().items()}
     for number, parameter in enumerate(classifier.parameters()):
-        tensors[f"momentum.{number}"] = optimiser.state[parameter]["momentum_buffer"]
+        buffer = optimiser.state[parameter].get("momentum_buffer")
+        if buffer is not None:  # there is none without momentum
+            tensors[f"momentum.{number}"] = buffer
     checkpoints.save(path, tensors, epochs=epochs)
 
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from helpers.benchmarks.openset_calibration import draw_known, hold_out, split
+from helpers.benchmarks.openset_calibration import Protocol, draw_known, hold_out, split
 
 
 @pytest.mark.parametrize("data_set", ["cifar10_mini", "digits"])
@@ -50,3 +50,20 @@ def test_mistakes_are_refused():
         split("cifar10_mini", "open-set", 0, known=10)
     with pytest.raises(ValueError, match="calibration_share"):
         split("cifar10_mini", "open-set", 0, calibration_share=1.0)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"known": 1}, "known: at least 2 expected, got 1"),
+        ({"keep": 9}, "keep: between 0 and 1 expected, got 9"),
+        ({"tail": 0}, "tail: at least 2"),
+        ({"alpha": 7}, "alpha: at least 0 and at most 6 expected, got 7"),
+        ({"distance": "euclid"}, "unknown distance 'euclid'; did you mean 'euclidean'"),
+        ({"bins": 0}, "bins: at least 1"),
+        ({"replicates": -1}, "replicates: at least 1"),
+    ],
+)
+def test_a_protocol_that_cannot_be_run_is_refused(change, message):
+    with pytest.raises(ValueError, match=message):
+        Protocol(**change)

@@ -50,6 +50,12 @@ def test_another_seed_recipe_or_image_is_another_network(images, monkeypatch):
     assert len(trained) == len(digests) == 4
 
 
+def test_the_number_of_classes_counts_even_where_no_image_shows_the_last(images):
+    more = Images(images.images, images.labels, ("a", "b", "c", "d"), images.name, images.split)
+    assert fitted.fit(images, TINY, progress=False).classifier.head.weight.shape[0] == 3
+    assert fitted.fit(more, TINY, progress=False).classifier.head.weight.shape[0] == 4
+
+
 def test_a_damaged_network_is_made_anew_and_others_are_untouched(images, caplog):
     one, two = (fitted.fit(images, TINY, seed=seed, progress=False) for seed in (0, 1))
     before = two.path.read_bytes()

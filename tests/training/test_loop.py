@@ -69,6 +69,20 @@ def test_a_killed_run_resumes_to_the_very_same_weights(tmp_path, monkeypatch, sc
     assert continued["loss"].tolist() == curve["loss"].tolist()
 
 
+def test_without_momentum_too(tmp_path):
+    recipe = Recipe.from_parameters(TINY.as_dict(), momentum=0.0)
+    assert weights(recipe, checkpoint=tmp_path / "a", checkpoint_seconds=0)[0] == weights(recipe)[0]
+
+
+def test_the_callers_random_state_and_threads_are_left_alone():
+    torch.manual_seed(3)
+    before = torch.random.get_rng_state(), torch.get_num_threads()
+    weights()
+    assert torch.equal(torch.random.get_rng_state(), before[0])
+    assert torch.get_num_threads() == before[1]
+    assert not torch.are_deterministic_algorithms_enabled()
+
+
 def test_a_damaged_checkpoint_is_named_and_not_used(tmp_path, caplog):
     path = tmp_path / "a.partial"
     weights(checkpoint=path, checkpoint_seconds=0)
@@ -94,8 +108,12 @@ def test_bad_arrays_are_refused():
     classifier = models.create(TINY, 3)
     with pytest.raises(ValueError, match="images: uint8"):
         train(classifier, images / 255, labels, TINY)
-    with pytest.raises(ValueError, match="labels: 40 expected"):
+    with pytest.raises(ValueError, match="labels: length 40 expected, got 39"):
         train(classifier, images, labels[1:], TINY)
+    with pytest.raises(ValueError, match="labels: 0 to 2 expected, got -1 to 1"):
+        train(classifier, images, labels - 1, TINY)
+    with pytest.raises(ValueError, match="labels: integers expected"):
+        train(classifier, images, labels.astype(float), TINY)
 
 
 def test_schedules():

@@ -75,6 +75,9 @@ def altered(tmp_path, monkeypatch):
             8,
             "unknown training parameter 'dept'; did you mean 'depth'",
         ),
+        (("evaluation", "keep"), 9.0, "keep: between 0 and 1"),
+        (("grid", "settings"), ["open_set"], "unknown setting 'open_set'; did you mean 'open-set'"),
+        (("evaluation", "runs"), 0, "runs: at least 1 expected, got 0"),
         (("figure",), {}, "unknown section of .*; did you mean 'figures'"),
     ],
 )
