@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 from pandas.io.formats.style import Styler
@@ -28,6 +28,33 @@ _LAYOUT = [
     {"selector": "td, th", "props": "padding: 0.2em 0.35em;"},
     {"selector": "caption", "props": "caption-side: bottom; text-align: left;"},
 ]
+
+
+def overview(table: pd.DataFrame, metrics: Sequence[str]) -> Styler:
+    """Return means and standard deviations over runs, metrics across.
+
+    Parameters
+    ----------
+    table : DataFrame
+        A results table of one tier and one variant.
+    metrics : sequence of str
+        The columns, in this order; a row lacks those that its method does not have.
+
+    Raises
+    ------
+    ValueError
+        No row of the table is of these metrics, or as `helpers.results.summary`.
+    """
+    summary = results.summary(table[table["metric"].isin(list(metrics))])
+    shown = summary.assign(
+        text=[_mean(mean, std) for mean, std in zip(summary["mean"], summary["std"], strict=True)]
+    )
+    index = ["data_set", "backbone", "method", "calibration"]
+    order = pd.MultiIndex.from_frame(shown[index].drop_duplicates())
+    wide = shown.set_index([*index, "metric"])["text"].unstack("metric")
+    wide = wide.reindex(index=order, columns=list(metrics)).fillna(_ABSENT)
+    layout = [one for one in _LAYOUT if "first-child" not in one["selector"]]
+    return Styler(wide, uuid="-".join(metrics), cell_ids=False).set_table_styles(layout)
 
 
 def comparison(

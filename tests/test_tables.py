@@ -126,6 +126,22 @@ def test_the_table_on_the_page(comparison):
     assert not re.search(r"color|background|#[0-9a-f]{3}", html)  # the page's theme decides
 
 
+def test_overview_has_mean_and_deviation_of_each_group():
+    table = made_up(data_sets=("digits",))
+    shown = tables.overview(table, ["ece", "accuracy"]).data
+    assert list(shown.columns) == ["ece", "accuracy"]
+    assert len(shown) == 2 * 3 * 2  # backbones, methods, before and after
+    own = table.query("backbone == 'resnet8' and method == 'open-set' and calibration == 'after'")
+    values = own.loc[own["metric"] == "ece", "value"]
+    expected = f"{values.mean():.3f} ± {values.std():.3f}"
+    assert shown.loc[("digits", "resnet8", "open-set", "after"), "ece"] == expected
+    partial = table[(table["metric"] != "ece") | (table["method"] != "closed-set")]
+    absent = tables.overview(partial, ["ece", "accuracy"]).data
+    assert absent.loc[("digits", "resnet8", "closed-set", "after"), "ece"] == "–"
+    with pytest.raises(ValueError, match="table: empty"):
+        tables.overview(table, ["nothing"])
+
+
 def test_the_caption_says_what_is_compared(comparison, printed):
     caption = tables.caption(part(comparison))
     assert caption == (

@@ -19,6 +19,7 @@ import shutil
 import sys
 from pathlib import Path
 
+import nbformat
 import pages
 import yaml
 from jupyter_book.sphinx import build_sphinx
@@ -40,6 +41,11 @@ def toc_files(entry: dict) -> list[str]:
     return own + [file for files in nested for file in files]
 
 
+def tags_of(cell) -> list[str]:
+    """Return the tags of a notebook's cell."""
+    return cell.metadata.get("tags", [])
+
+
 def assemble(tree: Path, runs: Path, tier: str) -> None:
     """Write the sources of the book of one tier into the empty folder `tree`.
 
@@ -58,7 +64,12 @@ def assemble(tree: Path, runs: Path, tier: str) -> None:
                 )
             target = tree / f"{file}.ipynb"
             target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(executed, target)
+            notebook = nbformat.read(executed, as_version=4)
+            if any("injected-parameters" in tags_of(cell) for cell in notebook.cells):
+                for cell in notebook.cells:  # the injected values follow, so fold the defaults
+                    if "parameters" in tags_of(cell):
+                        cell.metadata["tags"] = [*tags_of(cell), "hide-input"]
+            nbformat.write(notebook, target)
     reference = tree / "book" / "reference"
     reference.mkdir()
     for name, text in pages.reference(runs, tier, downloads=reference).items():
