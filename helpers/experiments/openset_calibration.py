@@ -13,7 +13,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 import pandas as pd
-from tqdm.auto import tqdm
+from tqdm import tqdm
 
 from helpers import calibration, metrics, openset, results
 from helpers.benchmarks import openset_calibration as benchmark

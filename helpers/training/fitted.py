@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.metadata import version
 from pathlib import Path
 
 import pandas as pd
-import timm
 import torch
 
 from helpers import cache, checkpoints, models
@@ -19,7 +19,7 @@ from helpers.training.recipe import Recipe
 # the code that decides the weights, and the outputs, beside the data and the recipe
 TRAINS = ("models.py", "training/augmentation.py", "training/loop.py", "training/objectives.py")
 COMPUTES = ("models.py", "outputs.py")
-VERSIONS = {"torch": torch.__version__, "timm": timm.__version__}
+VERSIONS = {"torch": torch.__version__, "timm": version("timm")}
 
 
 @dataclass(frozen=True)
