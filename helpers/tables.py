@@ -54,6 +54,7 @@ def overview(table: pd.DataFrame, metrics: Sequence[str]) -> Styler:
     wide = shown.set_index([*index, "metric"])["text"].unstack("metric")
     wide = wide.reindex(index=order, columns=list(metrics)).fillna(_ABSENT)
     layout = [one for one in _LAYOUT if "first-child" not in one["selector"]]
+    layout.append({"selector": "th", "props": "white-space: nowrap; vertical-align: top;"})
     return Styler(wide, uuid="-".join(metrics), cell_ids=False).set_table_styles(layout)
 
 

@@ -57,5 +57,7 @@ def crop_and_flip(
     if "crop" in names:
         rows = rows + torch.randint(2 * PADDING + 1, (batch, 1), **draw)
         columns = columns + torch.randint(2 * PADDING + 1, (batch, 1), **draw)
-    picked = images[indices[:, None, None], rows[:, :, None], columns[:, None, :]]
-    return picked.permute(0, 3, 1, 2)
+    height, width = images.shape[1:3]
+    pixels = ((indices[:, None] * height + rows) * width)[:, :, None] + columns[:, None, :]
+    picked = images.reshape(-1, 3).index_select(0, pixels.flatten())
+    return picked.view(batch, *size, 3).permute(0, 3, 1, 2)

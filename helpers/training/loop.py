@@ -67,16 +67,23 @@ def reproducible(device: str, threads: int) -> Iterator[None]:
     The random state that the caller sees is left as it was, too.
     """
     on_cpu = torch.device(device).type == "cpu"
-    before = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
+    settings = torch.utils.deterministic
+    before = (
+        torch.get_num_threads(),
+        torch.are_deterministic_algorithms_enabled(),
+        settings.fill_uninitialized_memory,
+    )
     torch.set_num_threads(threads)
     if on_cpu:  # on a GPU determinism costs speed and is not promised
         torch.use_deterministic_algorithms(True)
+        settings.fill_uninitialized_memory = False  # only code that reads such memory needs it
     try:
         with torch.random.fork_rng(devices=[] if on_cpu else [torch.device(device)]):
             yield
     finally:
         torch.set_num_threads(before[0])
         torch.use_deterministic_algorithms(before[1])
+        settings.fill_uninitialized_memory = before[2]
 
 
 def train(
