@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
+import scipy.special
 from scipy.optimize import brentq, minimize
 from scipy.special import logsumexp
 
@@ -62,10 +63,7 @@ def softmax(logits, temperature: float = 1.0) -> np.ndarray:
     logits = float_array("logits", logits, ndim=2)
     if not (0 < temperature < np.inf):
         raise ValueError(f"temperature: a positive number expected, got {temperature}")
-    shifted = (logits - logits.max(axis=1, keepdims=True)) / temperature
-    probabilities = np.exp(shifted)
-    probabilities /= probabilities.sum(axis=1, keepdims=True)
-    return probabilities
+    return scipy.special.softmax(logits / temperature, axis=1)
 
 
 def fit_temperature(logits, labels) -> float:

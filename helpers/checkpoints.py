@@ -40,7 +40,10 @@ def save(path: str | os.PathLike, tensors: Mapping[str, torch.Tensor], **informa
     text = json.dumps(information)
     metadata = {"information": text, "sha256": _checksum(copies, text)}
     with atomic_path(path) as temporary:
-        save_file(copies, temporary, metadata=metadata)
+        try:
+            save_file(copies, temporary, metadata=metadata)
+        except SafetensorError as error:  # a full disk, for instance
+            raise OSError(str(error)) from error
 
 
 def load(path: str | os.PathLike) -> tuple[dict[str, torch.Tensor], dict]:

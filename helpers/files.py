@@ -68,6 +68,9 @@ def atomic_path(path: str | os.PathLike) -> Iterator[Path]:
         os.umask(umask)
         temporary.chmod(0o666 & ~umask)  # mkstemp gives 0600, which other users could not read
         os.replace(temporary, path)
+    except OSError as error:
+        number = [] if error.errno is None else [error.errno]
+        raise OSError(*number, f"{path} could not be written: {error}") from error
     finally:
         temporary.unlink(missing_ok=True)
 

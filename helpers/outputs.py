@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.special import softmax
 
 from helpers.files import atomic_path
 
@@ -116,10 +117,7 @@ class Outputs:
         """Softmax of the logits, or the mean over the members, float64 [N, K]."""
         if self.members is not None:
             return self.members.mean(axis=0, dtype=np.float64)
-        shifted = self.logits.astype(np.float64)
-        shifted -= shifted.max(axis=1, keepdims=True)
-        exponentials = np.exp(shifted)
-        return exponentials / exponentials.sum(axis=1, keepdims=True)
+        return softmax(self.logits.astype(np.float64), axis=1)
 
     @cached_property
     def predictions(self) -> np.ndarray:

@@ -53,9 +53,11 @@ def overview(table: pd.DataFrame, metrics: Sequence[str]) -> Styler:
     order = pd.MultiIndex.from_frame(shown[index].drop_duplicates())
     wide = shown.set_index([*index, "metric"])["text"].unstack("metric")
     wide = wide.reindex(index=order, columns=list(metrics)).fillna(_ABSENT)
+    behind = shown.set_index([*index, "metric"])["rows"].unstack("metric")
     layout = [one for one in _LAYOUT if "first-child" not in one["selector"]]
     layout.append({"selector": "th", "props": "white-space: nowrap; vertical-align: top;"})
-    return Styler(wide, uuid="-".join(metrics), cell_ids=False).set_table_styles(layout)
+    styled = Styler(wide, uuid="-".join(metrics)).set_table_styles(layout)
+    return _traced(styled, behind)
 
 
 def comparison(
@@ -150,7 +152,8 @@ def styler(part: pd.DataFrame) -> Styler:
     Rows are methods before and after calibration; each metric has the columns "ours" (mean ±
     standard deviation over runs), "paper" and "Δ" (the difference), the latter two only where
     the paper has such a table.  Fractions keep three decimals, as in the paper.  No colour is
-    set, so that the page's light or dark theme decides.
+    set, so that the page's light or dark theme decides.  Under the pointer, a cell of ours names
+    the rows of the results table that it is the mean of.
 
     Parameters
     ----------
@@ -162,10 +165,13 @@ def styler(part: pd.DataFrame) -> Styler:
     ValueError
         `part` is empty or holds several data sets or backbones.
     """
-    # a fixed id and no ids of cells: the same numbers give the same HTML
+    # a fixed id: the same numbers give the same HTML
     name = _name(part)
-    shown = Styler(_shown(part), uuid=name, cell_ids=False, caption=caption(part))
-    return shown.hide(names=True).set_table_styles(_LAYOUT)
+    shown = Styler(_shown(part), uuid=name, caption=caption(part))
+    titled = part.assign(metric=part["metric"].map(TITLES), kind="ours")
+    behind = titled.set_index(["method", "calibration", "metric", "kind"])["rows"]
+    styled = shown.hide(names=True).set_table_styles(_LAYOUT)
+    return _traced(styled, behind.unstack(["metric", "kind"]))
 
 
 def to_latex(part: pd.DataFrame, path: str | os.PathLike) -> None:
@@ -192,6 +198,13 @@ def to_csv(frame: pd.DataFrame, path: str | os.PathLike) -> None:
     """Write a `comparison`, whole or in part, unrounded and with the rows behind each mean."""
     with atomic_path(path) as temporary:
         frame.to_csv(temporary, index=False)
+
+
+def _traced(styled: Styler, rows: pd.DataFrame) -> Styler:
+    """Let a cell show, under the pointer, the rows of the results table behind it."""
+    rows = rows.reindex(index=styled.index, columns=styled.columns)
+    text = rows.map(lambda names: "" if pd.isna(names) else f"rows {names}")
+    return styled.set_tooltips(text, as_title_attribute=True)
 
 
 def _one_table(part: pd.DataFrame) -> dict:

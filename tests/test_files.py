@@ -8,7 +8,8 @@ from helpers import files
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
     target = tmp_path / "a.txt"
     target.write_text("old")
-    with pytest.raises(OSError), files.atomic_path(target) as temporary:
+    message = r"a\.txt could not be written: no space left"
+    with pytest.raises(OSError, match=message), files.atomic_path(target) as temporary:
         temporary.write_text("half")
         raise OSError("no space left on device")
     assert target.read_text() == "old"

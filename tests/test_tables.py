@@ -142,6 +142,17 @@ def test_overview_has_mean_and_deviation_of_each_group():
         tables.overview(table, ["nothing"])
 
 
+def test_a_number_names_the_rows_behind_it(comparison):
+    part = comparison.query("data_set == 'digits' and backbone == 'resnet8'")
+    page = tables.styler(part).to_html()
+    for rows in part.loc[part["metric"].isin(tables.TITLES), "rows"]:
+        assert f'title="rows {rows}"' in page
+    table = made_up(data_sets=("digits",))
+    page = tables.overview(table, ["ece"]).to_html()
+    for rows in results.summary(table[table["metric"] == "ece"])["rows"]:
+        assert f'title="rows {rows}"' in page
+
+
 def test_the_caption_says_what_is_compared(comparison, printed):
     caption = tables.caption(part(comparison))
     assert caption == (
