@@ -8,6 +8,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import yaml
+
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
@@ -29,9 +31,13 @@ def block() -> str:
     printed = printed[(printed["table"] == "I") & (printed["metric"] == "ece")]
     printed = printed.set_index(["method", "calibration"])["value"]
     runs = int(ours["runs"].iloc[0])
+    grid = yaml.safe_load((ROOT / "params" / TIER / "openset_calibration.yaml").read_text())["grid"]
+    network = grid["networks"][backbone]
     lines = [
-        f"Expected calibration error on {data_set} with {backbone}, tier `{TIER}`: mean ± standard "
-        f"deviation over {runs} runs; in brackets the paper's, for a ResNet (its Table I).",
+        f"Expected calibration error on {data_set}, tier `{TIER}` ({backbone}, stem stride "
+        f"{network['stem_stride']}, {network['epochs']} epochs): mean ± standard deviation over "
+        f"{runs} runs; in brackets the paper's, for a ResNet whose depth and schedule it does not "
+        "print (its Table I).",
         "",
         "| | before temperature scaling | after |",
         "| --- | --- | --- |",
