@@ -153,6 +153,9 @@ def steps_of(tier: str, paper: str) -> list[Step]:
     known = [notebook.stem for notebook in folder.glob("*.ipynb")]
     for section in sections:
         known_name(f"section of {file.relative_to(ROOT)}", section, [*known, "grid", "split"])
+    missing = {*known, "grid", "split"} - set(sections)
+    if missing:
+        raise ValueError(f"{file.relative_to(ROOT)}: no section {', '.join(sorted(missing))}")
 
     def step(kind: str, parameters: dict, needs: list[str], point: str = "") -> Step:
         notebook = f"notebooks/{paper}/{kind}.ipynb"

@@ -25,7 +25,6 @@ from helpers.training.recipe import Recipe
 
 PAPER = "openset_calibration"
 METHODS = ("closed-set", "open-set", "open-set + OpenMax")
-CALIBRATIONS = ("before", "after")
 VARIANTS = {
     "primary": METHODS,
     "half": METHODS[1:2],

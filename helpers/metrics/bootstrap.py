@@ -74,6 +74,13 @@ def _weighted_sums(terms: np.ndarray, weights, power: int = 1) -> tuple[np.ndarr
     return sums, totals
 
 
+def _by_bin(values: np.ndarray, confidence: np.ndarray, bins: int) -> np.ndarray:
+    """Return `values` [N] as rows [N, bins], each in the column of its image's bin."""
+    terms = np.zeros((len(confidence), bin_count(bins)))
+    terms[np.arange(len(confidence)), bin_of(confidence, bins)] = values
+    return terms
+
+
 def weighted_mean(values, weights) -> np.ndarray:
     """Return the weighted mean of per-image terms, once for each row of weights.
 
@@ -138,10 +145,7 @@ def weighted_calibration_error(confidence, correct, weights, *, bins: int = 15) 
     """
     confidence = share_array("confidence", confidence)
     gap = correct_array(correct, length=len(confidence)) - confidence
-    bins = bin_count(bins)
-    terms = np.zeros((len(confidence), bins))
-    terms[np.arange(len(confidence)), bin_of(confidence, bins)] = gap
-    sums, totals = _weighted_sums(terms, weights)
+    sums, totals = _weighted_sums(_by_bin(gap, confidence, bins), weights)
     return np.abs(sums).sum(axis=1) / totals
 
 
@@ -184,8 +188,6 @@ def weighted_calibration_error_floor(confidence, weights, *, bins: int = 15) -> 
     array([0.141, 0.199])
     """
     confidence = share_array("confidence", confidence)
-    bins = bin_count(bins)
-    terms = np.zeros((len(confidence), bins))
-    terms[np.arange(len(confidence)), bin_of(confidence, bins)] = confidence * (1 - confidence)
+    terms = _by_bin(confidence * (1 - confidence), confidence, bins)
     variances, totals = _weighted_sums(terms, weights, power=2)
     return np.sqrt(2 / np.pi) * np.sqrt(variances).sum(axis=1) / totals

@@ -7,6 +7,8 @@ from helpers.experiments import openset_calibration as experiment
 from helpers.experiments.openset_calibration import Protocol
 from helpers.outputs import Outputs
 
+CALIBRATIONS = ("before", "after")
+
 
 class Stub:
     """Stands for a network: outputs on three sets, of which the test set has unknown classes."""
@@ -31,9 +33,9 @@ def pair():
 
 def test_scaling_changes_confidences_and_not_answers(pair):
     panels = experiment.panels(*pair, Protocol())
-    assert list(panels) == [(m, c) for m in experiment.METHODS for c in experiment.CALIBRATIONS]
+    assert list(panels) == [(m, c) for m in experiment.METHODS for c in CALIBRATIONS]
     for method in experiment.METHODS:
-        before, after = (panels[method, when] for when in experiment.CALIBRATIONS)
+        before, after = (panels[method, when] for when in CALIBRATIONS)
         assert np.array_equal(before.answers, after.answers)
         assert before.temperature == 1.0 < after.temperature
         assert not np.allclose(before.confidence, after.confidence)

@@ -88,6 +88,16 @@ def test_mistakes_are_refused_with_the_place_and_the_nearest_right_name(
         altered(*path, value=value)
 
 
+def test_a_missing_section_is_named(tmp_path, altered):
+    altered("evaluation", "keep", value=0.9)  # lays out a whole file, which is then cut
+    file = tmp_path / f"params/mini/{PAPER}.yaml"
+    sections = yaml.safe_load(file.read_text())
+    del sections["grid"], sections["figures"]
+    file.write_text(yaml.safe_dump(sections))
+    with pytest.raises(ValueError, match=r"openset_calibration\.yaml: no section figures, grid"):
+        plan.plan("mini")
+
+
 def test_an_unknown_tier_is_refused():
     with pytest.raises(ValueError, match="unknown tier 'mni'; did you mean 'mini'"):
         plan.plan("mni")
