@@ -11,7 +11,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from helpers.files import cache_root
+import numpy as np
+
+from helpers.files import atomic_path, cache_root
 
 Kept = TypeVar("Kept")
 log = logging.getLogger(__name__)
@@ -75,3 +77,27 @@ def load_or_make(path: Path, load: Callable[[Path], Kept], make: Callable[[Path]
 def path_of(kind: str, key: str, suffix: str) -> Path:
     """Return where a thing of some kind is kept: ``cache_root()/kind/key.suffix``."""
     return cache_root() / kind / f"{key}{suffix}"
+
+
+def array(kind: str, key: str, make: Callable[[], np.ndarray]) -> np.ndarray:
+    """Return an array that is kept as ``cache_root()/kind/key.npy``; compute it if it is not.
+
+    Parameters
+    ----------
+    kind, key : str
+        As in `path_of`.
+    make : callable
+        Computes the array.
+    """
+
+    def load(path: Path) -> np.ndarray:
+        try:
+            return np.load(path, allow_pickle=False)
+        except (EOFError, OSError) as error:
+            raise ValueError(f"{path}: not a whole array ({error})") from error
+
+    def write(path: Path) -> None:
+        with atomic_path(path) as temporary, open(temporary, "wb") as file:
+            np.save(file, make())
+
+    return load_or_make(path_of(kind, key, ".npy"), load, write)

@@ -12,19 +12,24 @@ from pathlib import Path
 from helpers.checks import known_name
 from helpers.data import sources
 from helpers.data.cards import Card, cards, find, remedy
-from helpers.data.images import Images, resize
-from helpers.data.packs import read_pack, write_pack
+from helpers.data.images import Images, concatenate, resize, smoothness
+from helpers.data.packs import pack_splits, read_pack, write_pack
+from helpers.data.stream import ImageStream
 from helpers.files import data_root
 
 __all__ = [
     "Card",
+    "ImageStream",
     "Images",
     "cards",
+    "concatenate",
     "load",
     "locate",
     "names",
     "read_pack",
     "resize",
+    "smoothness",
+    "splits",
     "write_pack",
 ]
 
@@ -32,7 +37,7 @@ EMBEDDED = Path(__file__).resolve().parent / "embedded"
 
 
 def names(root: str | os.PathLike | None = None) -> list[str]:
-    """Return the names that `load` knows: the embedded sets, the packs in `root`, the cards.
+    """Return the names that `load` knows: the built-in sets, the packs in `root`, the cards.
 
     Parameters
     ----------
@@ -51,24 +56,28 @@ def load(
     *,
     root: str | os.PathLike | None = None,
     size: int | None = None,
+    antialias: bool = True,
     download: bool = False,
 ) -> Images:
     """Load one split of a data set.
 
-    The first that has it gives it: the embedded sets (``cifar10_mini``, ``digits``), then the
-    packs ``root/NAME.zip``, then torchvision's data sets under ``root/torchvision``.
+    The first that has it gives it: the built-in sets (``cifar10_mini``, ``digits``,
+    ``photographs`` and the generated families), then the packs ``root/NAME.zip``, then
+    torchvision's data sets under ``root/torchvision``.
 
     Parameters
     ----------
     name : str
         One of `names`, or ``folder:PATH`` for a folder of images, one subfolder a class.
-        The images are held in memory: a folder must be small.
+        The images are held in memory; a large folder is read by `ImageStream`.
     split : str
         ``train``, ``test``, or what else the data set has.
     root : path-like, optional
         The folder of packs and downloads; by default `helpers.files.data_root`.
     size : int, optional
         Bring images of another size to `size` x `size` pixels (see `resize`).
+    antialias : bool
+        Whether the resize is antialiased, as it should be; without, its artefacts can be studied.
     download : bool
         Let torchvision download what is not there.
 
@@ -87,19 +96,59 @@ def load(
     >>> load("digist", "train", root="/nowhere")
     Traceback (most recent call last):
         ...
-    ValueError: unknown data set 'digist'; did you mean 'digits'? There are: chars74k_natural, ...
+    ValueError: unknown data set 'digist'; did you mean 'digits'? There are: automata, ...
     """
+    resizing = {"size": size, "antialias": antialias}
     if name.startswith("folder:"):
-        return sources.folder(name.removeprefix("folder:"), split, size=size)
+        return sources.folder(name.removeprefix("folder:"), split, **resizing)
+    if name in sources.BUILT_IN:
+        return sources.BUILT_IN[name](split, **resizing)
     root = data_root() if root is None else Path(root)
     pack = locate(name, root=root, download=download)
     if pack is not None:
-        return read_pack(pack, split, size=size)
-    if name == "digits":
-        found = sources.digits(split)
-        return found if size is None else found.resized(size)
+        return read_pack(pack, split, **resizing)
+    if find(name).streamed:
+        raise ValueError(f"data set '{name}': too large for memory, open it with `stream`")
     folder = root / "torchvision"
-    return sources.torchvision_set(find(name), split, folder, size=size, download=download)
+    return sources.torchvision_set(find(name), split, folder, download=download, **resizing)
+
+
+def stream(name: str, split: str, *, root: str | os.PathLike | None = None) -> ImageStream:
+    """Open a data set that lies as a folder of images in `root`, without reading it into memory.
+
+    Parameters
+    ----------
+    name : str
+        One with a card that says so (``imagenet``, ``food101``, ``caltech256``, ``places365``).
+    split : str
+        As in `ImageStream.scan`: ``test`` where the folder has none.
+    root : path-like, optional
+        The folder of data sets; by default `helpers.files.data_root`.
+
+    Raises
+    ------
+    FileNotFoundError
+        The folder is not there: says where it was looked for.
+    ValueError
+        No such data set, or none of its images can be read.
+    """
+    known_name("streamed data set", name, [card.name for card in cards() if card.streamed])
+    locate(name, root=root)
+    return ImageStream.scan((data_root() if root is None else Path(root)) / name, split=split)
+
+
+def splits(name: str, *, root: str | os.PathLike | None = None) -> list[str]:
+    """Return the names of a data set's splits; errors as in `load`, but for a split's.
+
+    Examples
+    --------
+    >>> sorted(splits("cifar10_mini"))
+    ['test', 'train']
+    """
+    if name.startswith("folder:"):
+        return list(sources.folder_splits(name.removeprefix("folder:")))
+    pack = locate(name, root=root, download=True)
+    return list(find(name).splits) if pack is None else pack_splits(pack)
 
 
 def locate(
@@ -126,7 +175,7 @@ def locate(
     >>> locate("digits") is None
     True
     """
-    if name == "digits" or name.startswith("folder:"):
+    if name in sources.BUILT_IN or name.startswith("folder:"):
         return None
     root = data_root() if root is None else Path(root)
     known_name("data set", name, names(root))
@@ -134,6 +183,15 @@ def locate(
     if pack.exists():
         return pack
     card, also = find(name), ""
+    if card is not None and card.streamed:
+        folder = root / name
+        if folder.is_dir():
+            return None
+        raise FileNotFoundError(
+            f"data set '{name}': no folder {folder} with one subfolder of images a class"
+            f" ({' and '.join(card.splits)}); a folder elsewhere is found through the environment "
+            "variable DATA_ROOT"
+        )
     if card is not None and card.torchvision:
         folder = root / "torchvision"
         if download or folder.is_dir():

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from helpers.data import generated
+
 
 @dataclass(frozen=True)
 class Card:
@@ -29,6 +31,8 @@ class Card:
         The entry in the book's bibliography.
     torchvision : str or None
         The class of `torchvision.datasets` that reads (and, when asked, downloads) it.
+    streamed : bool
+        Whether it lies as a folder of images, one subfolder a class, and is read while it is used.
     """
 
     name: str
@@ -41,6 +45,7 @@ class Card:
     licence: str
     citation_key: str
     torchvision: str | None = None
+    streamed: bool = False
 
     @property
     def record(self) -> dict[str, str]:
@@ -54,6 +59,7 @@ class Card:
 
 
 NOT_STATED = "not stated by its makers; in use for research, with citation"
+SAMPLE = "a class-balanced sample at 32x32, centre-cropped"
 
 _CARDS = (
     Card(
@@ -81,6 +87,19 @@ _CARDS = (
         "scikit-learn's load_digits",
         licence="CC BY 4.0 (UCI); scikit-learn is BSD-3-Clause",
         citation_key="alpaydin1998",
+    ),
+    Card(
+        name="photographs",
+        title="Patches of two photographs",
+        what="Squares of 128 to 256 pixels at random places of a photograph of a Chinese temple "
+        "and of one of a flower: large enough to show what a resize does.",
+        classes=2,
+        splits={"test": 500},
+        size=None,
+        origin="scikit-learn's load_sample_image; the photographs are by users of Flickr, whom its "
+        "README.txt names",
+        licence="CC BY 2.0 (the photographs)",
+        citation_key="pedregosa2011",
     ),
     Card(
         name="cifar10",
@@ -181,6 +200,144 @@ _CARDS = (
         citation_key="cimpoi2014",
         torchvision="DTD",
     ),
+    Card(
+        name="dtd_subset",
+        title="Describable Textures, a sample",
+        what=f"Photographs of textures of ten of DTD's 47 classes, forty of each: {SAMPLE}.",
+        classes=10,
+        splits={"test": 400},
+        size=32,
+        origin="Mircea Cimpoi and others, University of Oxford, 2014",
+        licence="for research, with citation",
+        citation_key="cimpoi2014",
+    ),
+    Card(
+        name="tiny_imagenet_64",
+        title="Tiny ImageNet, a sample",
+        what="Photographs of two hundred kinds of things, cut from ImageNet and reduced to 64x64 "
+        "by its makers: of each class fifty random training and twenty random validation images, "
+        "as JPEG files.",
+        classes=200,
+        splits={"train": 10000, "val": 4000},
+        size=64,
+        origin="Ya Le and Xuan Yang, Stanford University, 2015, from ImageNet",
+        licence="not stated by its makers; the images are ImageNet's",
+        citation_key="le2015",
+    ),
+    Card(
+        name="imagenet_sample_224",
+        title="ImageNet, one image a class",
+        what="One photograph of each of ImageNet's thousand classes, the central 224x224 pixels "
+        "after the shorter side was brought to 256.",
+        classes=1000,
+        splits={"sample": 1000},
+        size=224,
+        origin="Olga Russakovsky and others, Stanford University, 2015; a public selection",
+        licence="not stated by its makers; the images are ImageNet's",
+        citation_key="russakovsky2015",
+    ),
+    Card(
+        name="caltech_background",
+        title="Caltech-101, background images",
+        what="What an image search on the web gave for no particular word, collected as a "
+        "background class: "
+        f"{SAMPLE}; a stand-in for LSUN where that is not to be had.",
+        classes=1,
+        splits={"test": 400},
+        size=32,
+        origin="Li Fei-Fei, Rob Fergus and Pietro Perona, California Institute of Technology, 2004",
+        licence=NOT_STATED,
+        citation_key="feifei2004",
+    ),
+    Card(
+        name="torcs_textures",
+        title="Textures of a racing game",
+        what="Roads, walls, signs and landscapes painted for the tracks of TORCS, a class a "
+        f"track: {SAMPLE}; a stand-in for LSUN where that is not to be had.",
+        classes=32,
+        splits={"test": 362},
+        size=32,
+        origin="the artists of TORCS, The Open Racing Car Simulator",
+        licence="GPL-2 or later, Free Art License and others, by track",
+        citation_key="wymann2014",
+    ),
+    Card(
+        name="gtsrb",
+        title="German traffic signs (GTSRB), a sample",
+        what=f"Photographs of German traffic signs of 43 kinds, ten of each: {SAMPLE}.",
+        classes=43,
+        splits={"test": 430},
+        size=32,
+        origin="Johannes Stallkamp and others, Ruhr University Bochum, 2012 (its training part)",
+        licence=NOT_STATED,
+        citation_key="stallkamp2012",
+    ),
+    Card(
+        name="imagenet",
+        title="ImageNet (ILSVRC 2012)",
+        what="Photographs of a thousand kinds of things, each a noun of WordNet, in folders "
+        "named by wnid.",
+        classes=1000,
+        splits={"train": 1281167, "val": 50000},
+        size=None,
+        origin="Olga Russakovsky and others, Stanford University, 2015",
+        licence="for research, after registration; the photographs are their makers'",
+        citation_key="russakovsky2015",
+        streamed=True,
+    ),
+    Card(
+        name="food101",
+        title="Food-101",
+        what="Photographs of dishes of 101 kinds, a thousand of each.",
+        classes=101,
+        splits={"test": 101000},
+        size=None,
+        origin="Lukas Bossard and others, ETH Zürich, 2014",
+        licence="for research, with citation; the photographs are their makers'",
+        citation_key="bossard2014",
+        streamed=True,
+    ),
+    Card(
+        name="caltech256",
+        title="Caltech-256",
+        what="Photographs and drawings of 256 kinds of things, collected by image search, "
+        "without the folder of clutter.",
+        classes=256,
+        splits={"test": 29780},
+        size=None,
+        origin="Gregory Griffin, Alex Holub and Pietro Perona, California Institute of "
+        "Technology, 2007",
+        licence=NOT_STATED,
+        citation_key="griffin2007",
+        streamed=True,
+    ),
+    Card(
+        name="places365",
+        title="Places365, validation part",
+        what="Photographs of 365 kinds of places, a hundred of each, in folders named like the "
+        "classes, with underscores for slashes.",
+        classes=365,
+        splits={"test": 36500},
+        size=None,
+        origin="Bolei Zhou and others, Massachusetts Institute of Technology, 2018",
+        licence="for research, with citation; the photographs are their makers'",
+        citation_key="zhou2018",
+        streamed=True,
+    ),
+    *(
+        Card(
+            name=family.name,
+            title=family.title,
+            what=family.what,
+            classes=1,
+            splits=family.splits,
+            size=generated.SIZE,
+            origin="drawn by this project's code, helpers.data.generated, when they are asked for",
+            licence="MIT, as the code",
+            citation_key=family.citation_key,
+        )
+        for family in generated.FAMILIES.values()
+    ),
 )
 
 
@@ -192,7 +349,7 @@ def cards() -> list[Card]:
     Examples
     --------
     >>> [card.name for card in cards()][:3]
-    ['cifar10_mini', 'digits', 'cifar10']
+    ['cifar10_mini', 'digits', 'photographs']
     """
     return list(_CARDS)
 
@@ -217,5 +374,6 @@ def remedy(name: str) -> str:
         size = "" if card.size else " --size 32"
         arguments = f"from-torchvision {name} --download{size}"
     else:
-        arguments = f"from-folder FOLDER_OF_IMAGES {name}"
+        size = f" --size {card.size}" if card is not None and card.size != 32 else ""
+        arguments = f"from-folder FOLDER_OF_IMAGES {name}{size}"
     return f"python workflow/make_packs.py {arguments}"

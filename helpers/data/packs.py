@@ -20,6 +20,7 @@ splits             for each split an object: ``kind`` (``sheets`` or ``files``),
                    images), ``labels`` (n integers), ``size`` (of a tile, in pixels; sheets only),
                    ``files`` (n file names; files only), ``coarse_labels`` (optional)
 coarse_class_names list of strings (with coarse labels only)
+words              optional object: what a class is called in words, by its name
 origin             optional object: ``title``, ``source``, ``licence``, ``citation``, ...
 sha256             optional object: for each image member the hexadecimal SHA-256 of its bytes; and
                    under ``meta.json`` that of this object without that very entry, written as
@@ -66,7 +67,9 @@ UNREADABLE = (
 )  # fmt: skip
 
 
-def read_pack(path: str | os.PathLike, split: str, *, size: int | None = None) -> Images:
+def read_pack(
+    path: str | os.PathLike, split: str, *, size: int | None = None, antialias: bool = True
+) -> Images:
     """Read one split of a pack, after checking it.
 
     Parameters
@@ -76,7 +79,9 @@ def read_pack(path: str | os.PathLike, split: str, *, size: int | None = None) -
     split : str
         One of its splits.
     size : int, optional
-        Resize to `size` x `size` pixels, antialiased (see `helpers.data.images.resize`).
+        Resize to `size` x `size` pixels.
+    antialias : bool
+        How (see `helpers.data.images.resize`).
 
     Raises
     ------
@@ -98,7 +103,7 @@ def read_pack(path: str | os.PathLike, split: str, *, size: int | None = None) -
         with open(path, "rb") as file, zipfile.ZipFile(file) as archive:
             meta = _read_meta(path, archive)
             known_name(f"split of {path.name}", split, meta["splits"])
-            images = _read_images(path, archive, meta, split, size)
+            images = _read_images(path, archive, meta, split, size, antialias)
     except UNREADABLE as error:
         raise _damaged(path, f"it cannot be read ({error!r})") from error
     origin = meta.get("origin") or {
@@ -114,12 +119,23 @@ def read_pack(path: str | os.PathLike, split: str, *, size: int | None = None) -
             name=meta["name"],
             split=split,
             origin=origin,
+            words=meta.get("words"),
             **{key: np.array(values, np.int64) for key, values in labels.items()},
             **{key: tuple(values) for key, values in names.items()},
         )
     except (ValueError, *UNREADABLE) as error:
         raise _damaged(path, f"meta.json, split '{split}': {error}") from error
-    return found if size is None else found.resized(size)
+    return found if size is None else found.resized(size, antialias=antialias)
+
+
+def pack_splits(path: str | os.PathLike) -> list[str]:
+    """Return the names of a pack's splits; ValueError as in `read_pack`."""
+    path = Path(path)
+    try:
+        with open(path, "rb") as file, zipfile.ZipFile(file) as archive:
+            return list(_read_meta(path, archive)["splits"])
+    except UNREADABLE as error:
+        raise _damaged(path, f"it cannot be read ({error!r})") from error
 
 
 def write_pack(
@@ -277,7 +293,7 @@ def _read_meta(path: Path, archive: zipfile.ZipFile) -> dict:
 
 
 def _read_images(
-    path: Path, archive: zipfile.ZipFile, meta: dict, split: str, size: int | None
+    path: Path, archive: zipfile.ZipFile, meta: dict, split: str, size: int | None, antialias: bool
 ) -> np.ndarray:
     part, digests = meta["splits"][split], meta.get("sha256")
     columns, per_sheet = meta.get("cols", COLUMNS), meta.get("per_sheet", PER_SHEET)
@@ -292,7 +308,7 @@ def _read_images(
         )
     if part["kind"] == "files":
         opened = ((m, _open(path, m, _member(path, archive, m, digests))) for m in expected)
-        return stack(opened, size, f"{path}, split '{split}'")
+        return stack(opened, size, f"{path}, split '{split}'", antialias=antialias)
     tile = part["size"]
     images = np.empty((count, tile, tile, 3), np.uint8)
     for index, member in enumerate(expected):

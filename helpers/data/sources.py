@@ -1,16 +1,18 @@
-"""Images that are not in packs: scikit-learn's digits, torchvision's data sets, image folders."""
+"""Images that are not in packs: scikit-learn's, generated, torchvision's, and image folders."""
 
 from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 from PIL import Image
 
 from helpers.checks import known_name
+from helpers.data import generated
 from helpers.data.cards import Card, find, remedy
 from helpers.data.images import Images, resize, stack
 
@@ -18,7 +20,7 @@ FOLDER_SPLITS = ("train", "val", "test")
 SUFFIXES = {".bmp", ".gif", ".jpeg", ".jpg", ".png", ".ppm", ".tif", ".tiff", ".webp"}
 
 
-def digits(split: str) -> Images:
+def digits(split: str, *, size: int | None = None, antialias: bool = True) -> Images:
     """Return scikit-learn's 1,797 handwritten digits, enlarged from 8x8 grey to 32x32 RGB.
 
     Of each class, the first four fifths (rounded up), in the order of the data set, are
@@ -40,8 +42,9 @@ def digits(split: str) -> Images:
         first = -(-4 * len(indices) // 5)
         chosen[indices[:first] if split == "train" else indices[first:]] = True
     pixels = np.rint(grey[chosen].reshape(-1, 8, 8, 1) * (255 / 16)).astype(np.uint8)
+    images = resize(np.repeat(pixels, 3, axis=3), 32)
     return Images(
-        resize(np.repeat(pixels, 3, axis=3), 32),
+        images if size is None else resize(images, size, antialias=antialias),
         labels[chosen].astype(np.int64),
         tuple("0123456789"),
         "digits",
@@ -50,8 +53,79 @@ def digits(split: str) -> Images:
     )
 
 
+def photographs(split: str, *, size: int | None = None, antialias: bool = True) -> Images:
+    """Return 500 square patches, 128 to 256 pixels wide, of scikit-learn's two photographs.
+
+    The only embedded images that are larger than what a model is shown, and so the ones on which
+    the way of resizing can be seen.  Sizes and places are random, with a fixed seed; the patches
+    of one photograph overlap.
+
+    Raises
+    ------
+    ValueError
+        Unknown split, or no `size`: the patches are of different ones.
+
+    Examples
+    --------
+    >>> photographs("test", size=32)
+    Images(photographs/test: 500 images of 32x32, 2 classes)
+    """
+    known_name("split of photographs", split, ("test",))
+    from sklearn.datasets import load_sample_image
+
+    names = ("china", "flower")
+    pictures = [Image.fromarray(load_sample_image(f"{name}.jpg")) for name in names]
+    generator = np.random.default_rng(0)
+    labels = np.arange(500) % len(names)
+
+    def patches() -> Iterator[tuple[str, Image.Image]]:
+        for label in labels:
+            picture, side = pictures[label], int(generator.integers(128, 257))
+            left = int(generator.integers(picture.width - side + 1))
+            top = int(generator.integers(picture.height - side + 1))
+            yield names[label], picture.crop((left, top, left + side, top + side))
+
+    images = stack(patches(), size, "data set 'photographs'", antialias=antialias)
+    return Images(images, labels, names, "photographs", split, find("photographs").record)
+
+
+def generated_set(
+    name: str, split: str, *, size: int | None = None, antialias: bool = True
+) -> Images:
+    """Return a split of the generated family `name`: one class, drawn anew and always the same.
+
+    Examples
+    --------
+    >>> generated_set("mazes", "test")
+    Images(mazes/test: 500 images of 32x32, 1 classes)
+    """
+    images = generated.draw(name, split)
+    return Images(
+        images if size is None else resize(images, size, antialias=antialias),
+        np.zeros(len(images), np.int64),
+        (name,),
+        name,
+        split,
+        find(name).record,
+    )
+
+
+# the data sets that are always there; each is called with a split, and size and antialias
+BUILT_IN: dict[str, Callable[..., Images]] = {
+    "digits": digits,
+    "photographs": photographs,
+    **{name: partial(generated_set, name) for name in generated.FAMILIES},
+}
+
+
 def torchvision_set(
-    card: Card, split: str, root: Path, *, size: int | None = None, download: bool = False
+    card: Card,
+    split: str,
+    root: Path,
+    *,
+    size: int | None = None,
+    antialias: bool = True,
+    download: bool = False,
 ) -> Images:
     """Read a data set through torchvision, which keeps its files in `root`.
 
@@ -81,7 +155,7 @@ def torchvision_set(
             f"data set '{card.name}': torchvision's {card.torchvision} {what} in {root} "
             f"({error}). This fetches it and packs it: `{remedy(card.name)}`"
         ) from error
-    images, labels = _arrays(data_set, size, card.name)
+    images, labels = _arrays(data_set, size, antialias, card.name)
     if len(images) != card.splits[split]:
         raise ValueError(
             f"data set '{card.name}': split '{split}' has {len(images)} images in {root}, "
@@ -91,7 +165,9 @@ def torchvision_set(
     return Images(images, labels, tuple(names), card.name, split, card.record)
 
 
-def _arrays(data_set, size: int | None, name: str) -> tuple[np.ndarray, np.ndarray]:
+def _arrays(
+    data_set, size: int | None, antialias: bool, name: str
+) -> tuple[np.ndarray, np.ndarray]:
     """Images and labels of a torchvision data set, whichever way it keeps them."""
     if hasattr(data_set, "data"):  # in memory: grey [N, H, W], or RGB with channels first or last
         images = np.asarray(data_set.data)
@@ -101,7 +177,7 @@ def _arrays(data_set, size: int | None, name: str) -> tuple[np.ndarray, np.ndarr
             images = np.ascontiguousarray(np.moveaxis(images, 1, 3))
         labels = data_set.targets if hasattr(data_set, "targets") else data_set.labels
         labels = np.asarray(labels).astype(np.int64)
-        return images if size is None else resize(images, size), labels
+        return images if size is None else resize(images, size, antialias=antialias), labels
     labels = []
 
     def opened() -> Iterator[tuple[str, Image.Image]]:
@@ -110,7 +186,7 @@ def _arrays(data_set, size: int | None, name: str) -> tuple[np.ndarray, np.ndarr
             labels.append(label)
             yield str(index), image
 
-    images = stack(opened(), size, f"data set '{name}'")
+    images = stack(opened(), size, f"data set '{name}'", antialias=antialias)
     return images, np.array(labels, np.int64)
 
 
@@ -126,27 +202,25 @@ def folder_splits(path: str | os.PathLike) -> dict[str, Path]:
     return found or {"test": path}
 
 
-def folder(path: str | os.PathLike, split: str, *, size: int | None = None) -> Images:
-    """Read an image folder, one subfolder a class, into memory: for small folders.
+def listing(path: str | os.PathLike, split: str) -> tuple[Path, list[Path], dict]:
+    """List the images of one split of an image folder, one subfolder a class.
 
-    Classes are numbered by name, over all splits together; images are sorted by path.
-    Transparent pixels become white.
+    Classes are numbered by name, over all splits together; images are sorted by class and path.
 
-    Parameters
-    ----------
-    path : path-like
-        The folder, with or without splits (see `folder_splits`).
-    split : str
-    size : int, optional
-        Resize (antialiased, shorter side) and centre-crop to `size` x `size` pixels.
+    Returns
+    -------
+    place : Path
+        The split's folder.
+    files : list of Path
+    description : dict
+        The ``labels``, ``class_names``, ``name``, ``split`` and ``origin`` of `Images`.
 
     Raises
     ------
     FileNotFoundError
         No such folder.
     ValueError
-        Unknown split; no classes or no images; an unreadable image; images of different sizes
-        without `size`.
+        Unknown split; no classes or no images.
     """
     splits = folder_splits(path)
     known_name(f"split of {path}", split, splits)
@@ -166,18 +240,49 @@ def folder(path: str | os.PathLike, split: str, *, size: int | None = None) -> I
     ]
     if not files:
         raise ValueError(f"image folder {splits[split]}: no images in subfolders, one a class")
-    return Images(
-        stack(_opened(files), size, f"image folder {splits[split]}"),
-        np.array([label for _, label in files], np.int64),
-        tuple(names),
-        Path(path).expanduser().resolve().name,
-        split,
-        {"title": f"image folder {Path(path).name}", "source": "a folder of images"},
-    )
+    description = {
+        "labels": np.array([label for _, label in files], np.int64),
+        "class_names": tuple(names),
+        "name": Path(path).expanduser().resolve().name,
+        "split": split,
+        "origin": {"title": f"image folder {Path(path).name}", "source": "a folder of images"},
+    }
+    return splits[split], [file for file, _ in files], description
 
 
-def _opened(files: list[tuple[Path, int]]) -> Iterator[tuple[str, Image.Image]]:
-    for file, _ in files:
+def folder(
+    path: str | os.PathLike, split: str, *, size: int | None = None, antialias: bool = True
+) -> Images:
+    """Read an image folder, one subfolder a class, into memory: for small folders.
+
+    Images and classes are in the order of `listing`.  Transparent pixels become white.  Large
+    folders are read by `helpers.data.stream`.
+
+    Parameters
+    ----------
+    path : path-like
+        The folder, with or without splits (see `folder_splits`).
+    split : str
+    size : int, optional
+        Resize (shorter side) and centre-crop to `size` x `size` pixels.
+    antialias : bool
+        How (see `helpers.data.images.resize`).
+
+    Raises
+    ------
+    FileNotFoundError
+        No such folder.
+    ValueError
+        Unknown split; no classes or no images; an unreadable image; images of different sizes
+        without `size`.
+    """
+    place, files, description = listing(path, split)
+    images = stack(_opened(files), size, f"image folder {place}", antialias=antialias)
+    return Images(images, **description)
+
+
+def _opened(files: list[Path]) -> Iterator[tuple[str, Image.Image]]:
+    for file in files:
         try:
             image = Image.open(file)
         except OSError as error:

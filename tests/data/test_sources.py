@@ -106,6 +106,10 @@ def test_unknown_name(root):
         ("svhn", "python workflow/make_packs.py from-torchvision svhn --download"),
         ("dtd", "python workflow/make_packs.py from-torchvision dtd --download --size 32"),
         (
+            "tiny_imagenet_64",
+            "python workflow/make_packs.py from-folder FOLDER_OF_IMAGES tiny_imagenet_64 --size 64",
+        ),
+        (
             "chars74k_natural",
             "python workflow/make_packs.py from-folder FOLDER_OF_IMAGES chars74k_natural",
         ),
@@ -119,6 +123,54 @@ def test_missing_set_says_where_it_looked_and_what_makes_it(tmp_path, name, comm
         load(name, "test", root=tmp_path)
     assert f"`{command}`" in str(caught.value)
     assert str(tmp_path) in str(caught.value)
+
+
+def test_photographs_are_patches_of_both_photographs_and_need_a_size(monkeypatch):
+    """Half from each, 128 to 256 pixels wide, the same each time and none twice."""
+    patches = load("photographs", "test", size=16)
+    assert patches.images.shape == (500, 16, 16, 3)
+    assert np.bincount(patches.labels).tolist() == [250, 250]
+    assert patches.sha256 == load("photographs", "test", size=16).sha256
+    assert len(np.unique(patches.images.reshape(500, -1), axis=0)) == 500
+    with pytest.raises(ValueError, match="pass size="):
+        load("photographs", "test")
+    with pytest.raises(ValueError, match="split of photographs"):
+        load("photographs", "train", size=16)
+    # where the colour rises by one a pixel, a patch's range of colours is its width
+    slope = np.repeat(np.arange(256, dtype=np.uint8)[np.newaxis, :, np.newaxis], 256, axis=0)
+    pictures = {
+        "china.jpg": slope.repeat(3, axis=2),
+        "flower.jpg": np.zeros((256, 300, 3), np.uint8),
+    }
+    monkeypatch.setattr("sklearn.datasets.load_sample_image", pictures.get)
+    patches = load("photographs", "test", size=16)
+    assert not patches.images[patches.labels == 1].any()
+    width = np.ptp(patches.images[patches.labels == 0, 0, :, 0].astype(float), axis=1) * 16 / 15
+    assert 120 < width.min() < 140 and 245 < width.max() < 262
+
+
+def test_antialiasing_is_passed_down_to_every_source(root, folder):
+    """Of stripes one pixel wide, only the wrong resize leaves pure black or white."""
+    stripes = np.zeros((9, 9, 3), np.uint8)
+    stripes[:, ::2] = 255
+    for split in ("train", "test"):
+        for place in (folder / split).iterdir():
+            for file in place.glob("*.png"):
+                Image.fromarray(stripes).save(file)
+    write_pack(
+        root / "stripes.zip", name="stripes", class_names=["a"],
+        splits={"test": (stripes[np.newaxis], [0])}, origin={},
+    )  # fmt: skip
+    for name in (f"folder:{folder}", "stripes"):
+        fixed, aliased = (
+            load(name, "test", root=root, size=3, antialias=way).images[0, 0, :, 0]
+            for way in (True, False)
+        )
+        assert aliased.tolist() == [0, 255, 0]
+        assert np.ptp(fixed) < 40
+    for name in ("digits", "plasma"):
+        fixed, aliased = (load(name, "test", size=8, antialias=way).images for way in (True, False))
+        assert (fixed != aliased).any()
 
 
 def test_torchvision_has_the_classes_that_cards_name():

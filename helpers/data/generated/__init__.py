@@ -1,0 +1,22 @@
+"""Generated families: images that are drawn by a formula and chance, in any number.
+
+A family is a pure function from a random generator and a number to so many images.  It is
+registered by the decorator `family`, under its own name; one file holds the families of one
+theme, and a new file in this folder is found by itself.
+
+>>> from helpers.data import generated
+>>> "voronoi" in generated.FAMILIES
+True
+>>> generated.draw("voronoi", "test").shape
+(500, 32, 32, 3)
+"""
+
+import importlib
+import pkgutil
+
+from helpers.data.generated.base import FAMILIES, SIZE, Family, draw, family
+
+__all__ = ["FAMILIES", "SIZE", "Family", "draw", "family"]
+
+for _module in pkgutil.iter_modules(__path__):
+    importlib.import_module(f"{__name__}.{_module.name}")

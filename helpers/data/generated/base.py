@@ -1,0 +1,175 @@
+"""What a generated family is, the registry, and what the families' drawings have in common."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from helpers.checks import known_name
+
+SIZE = 32
+Y, X = np.indices((SIZE, SIZE), np.float32) - (SIZE - 1) / 2  # pixel centres, from the middle
+BATCH = 250  # images drawn at once: their intermediate arrays stay within a processor's cache
+
+Draw = Callable[[np.random.Generator, int], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Family:
+    """One generated family.
+
+    Attributes
+    ----------
+    name : str
+        The function's name, and what `helpers.data.load` calls it.
+    title : str
+    what : str
+        One sentence: what the images show, and what varies (the function's docstring).
+    draw : callable
+        Takes a random generator and a number n, returns uint8 [n, 32, 32, 3].
+    splits : dict of str to int
+        The number of images of each split.
+    citation_key : str
+    """
+
+    name: str
+    title: str
+    what: str
+    draw: Draw
+    splits: dict[str, int]
+    citation_key: str
+
+
+FAMILIES: dict[str, Family] = {}
+
+
+def family(
+    title: str, *, citation_key: str = "known_unknowns", splits: dict[str, int] | None = None
+) -> Callable[[Draw], Draw]:
+    """Register the decorated function as a family; its docstring becomes the description.
+
+    Parameters
+    ----------
+    title : str
+    citation_key : str
+        Who described the pattern; the book itself where it is nobody's.
+    splits : dict of str to int, optional
+        The number of images of each split; 2,000 to train and 500 to test by default.
+
+    Raises
+    ------
+    ValueError
+        A family of this name is there already.
+    """
+
+    def register(draw: Draw) -> Draw:
+        name = draw.__name__
+        if name in FAMILIES:
+            raise ValueError(f"generated family '{name}' is registered already")
+        what = " ".join(draw.__doc__.split())
+        sizes = splits or {"train": 2000, "test": 500}
+        FAMILIES[name] = Family(name, title, what, draw, sizes, citation_key)
+        return draw
+
+    return register
+
+
+def draw(name: str, split: str) -> np.ndarray:
+    """Draw one split of a family, the same images in every process.
+
+    Parameters
+    ----------
+    name : str
+        A key of `FAMILIES`.
+    split : str
+        One of its splits; each has a seed of its own, made from both names.
+
+    Returns
+    -------
+    ndarray of uint8, shape [n, 32, 32, 3]
+
+    Raises
+    ------
+    ValueError
+        Unknown family or split.
+    """
+    chosen = FAMILIES[known_name("generated family", name, FAMILIES)]
+    count = chosen.splits[known_name(f"split of {name}", split, chosen.splits)]
+    # crc32, because hash() of a string differs from process to process
+    generator = np.random.default_rng(zlib.crc32(f"{name}/{split}".encode()))
+    batches = [
+        chosen.draw(generator, min(BATCH, count - start)) for start in range(0, count, BATCH)
+    ]
+    return np.concatenate(batches)
+
+
+def to_bytes(images: np.ndarray) -> np.ndarray:
+    """Turn values from 0 to 1 (what lies outside is clipped) into bytes from 0 to 255.
+
+    >>> to_bytes(np.array([-1, 0.5, 1.0]))
+    array([  0, 128, 255], dtype=uint8)
+    """
+    return np.rint(images.clip(0, 1) * 255).astype(np.uint8)
+
+
+def uniform(generator: np.random.Generator, low: float, high: float, *shape: int) -> np.ndarray:
+    """Draw float32 numbers of a shape, uniform from `low` to `high`."""
+    return low + (high - low) * generator.random(shape, np.float32)
+
+
+def each(values: np.ndarray) -> np.ndarray:
+    """Give one number an image, shape [n], the axes that spread it over the pixels: [n, 1, 1]."""
+    return values[:, np.newaxis, np.newaxis]
+
+
+def two_colours(generator: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Draw two colours an image, each [n, 1, 1, 3], far apart in every channel."""
+    first = uniform(generator, 0, 1, n, 1, 1, 3)
+    return first, (first + uniform(generator, 0.35, 0.65, n, 1, 1, 3)) % 1
+
+
+def mix(first: np.ndarray, second: np.ndarray, amount: np.ndarray) -> np.ndarray:
+    """Blend colours [n, 1, 1, 3] (or images [n, H, W, 3]) by an amount [n, H, W] from 0 to 1."""
+    return first + (second - first) * amount[..., np.newaxis]
+
+
+def turned(generator: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the pixels' coordinates, each [n, 32, 32], turned by a random angle an image."""
+    angle = each(uniform(generator, 0, 2 * np.pi, n))
+    return np.cos(angle) * X + np.sin(angle) * Y, np.cos(angle) * Y - np.sin(angle) * X
+
+
+def value_noise(
+    generator: np.random.Generator, x: np.ndarray, y: np.ndarray, spacing: float
+) -> np.ndarray:
+    """Interpolate random values on a grid smoothly: noise without details below `spacing`.
+
+    Parameters
+    ----------
+    generator : numpy.random.Generator
+    x, y : ndarray, shape [n, H, W]
+        Coordinates in pixels; the pattern repeats after 16 grid cells.
+    spacing : float
+        Pixels between two grid points.
+
+    Returns
+    -------
+    ndarray of float32, shape [n, H, W]
+        From 0 to 1.
+    """
+    n, cells = len(x), 16
+    grid = generator.random((n, cells, cells), np.float32)
+    column, row = np.floor(x / spacing), np.floor(y / spacing)
+    across, down = x / spacing - column, y / spacing - row
+    across, down = (t * t * (3 - 2 * t) for t in (across, down))  # no kinks at the grid lines
+    column, row, which = column.astype(int), row.astype(int), each(np.arange(n))
+
+    def at(below: int, right: int) -> np.ndarray:
+        return grid[which, (row + below) % cells, (column + right) % cells]
+
+    top = at(0, 0) + (at(0, 1) - at(0, 0)) * across
+    bottom = at(1, 0) + (at(1, 1) - at(1, 0)) * across
+    return top + (bottom - top) * down

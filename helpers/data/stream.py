@@ -1,0 +1,399 @@
+"""Image folders that no memory holds: scanned once, then decoded while they are read.
+
+>>> import tempfile
+>>> from PIL import Image
+>>> folder = Path(tempfile.mkdtemp()) / "pets"
+>>> for name in ("cat", "dog"):
+...     (folder / name).mkdir(parents=True)
+...     Image.new("RGB", (40, 30), "white").save(folder / name / "1.png")
+>>> stream = ImageStream.scan(folder, verify=False)
+>>> stream
+ImageStream(pets/test: 2 images, 2 classes, 0 files skipped)
+>>> [tuple(images.shape) for images in stream.in_order(batch_size=5, size=32, workers=0)]
+[(2, 3, 32, 32)]
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from PIL import Image
+
+from helpers import cache
+from helpers.checks import known_name
+from helpers.data.images import rgb
+from helpers.data.sources import listing
+from helpers.files import atomic_path
+
+if TYPE_CHECKING:
+    import torch
+
+MARGIN = 256 / 224  # of the shorter side to the crop's, when images are evaluated
+AREA = 0.08, 1.0  # of the image, that a training crop covers
+RATIO = 3 / 4, 4 / 3  # of its width to its height, before it is brought to a square
+CHUNK = 100  # files that one thread verifies before it reports
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ImageStream:
+    """One split of an image folder, one subfolder a class; the images stay on the disk.
+
+    Made by `scan`.  It has what `helpers.data.Images` has, as far as that needs no pixels.
+
+    Attributes
+    ----------
+    root : Path
+        The split's folder.
+    files : tuple of str
+        Paths within `root`, N of them.
+    sizes : ndarray of int64, shape [N]
+        Of the files, in bytes.
+    labels : ndarray of int64, shape [N]
+        Indices into `class_names`; -1 where the image's class is none of them.
+    class_names : tuple of str
+    name, split : str
+    origin : dict
+    skipped : tuple of str
+        The files of the folder that cannot be read as images, and are not among `files`.
+    """
+
+    root: Path
+    files: tuple[str, ...]
+    sizes: np.ndarray
+    labels: np.ndarray
+    class_names: tuple[str, ...]
+    name: str
+    split: str
+    origin: dict
+    skipped: tuple[str, ...] = ()
+
+    @classmethod
+    def scan(
+        cls, path: str | os.PathLike, *, split: str = "test", verify: bool = True
+    ) -> ImageStream:
+        """List the images of a folder, and find out which of them are broken.
+
+        Classes are numbered as `helpers.data.sources.listing` says.
+
+        Parameters
+        ----------
+        path : path-like
+            The folder, with or without the subfolders train, val and test.
+        split : str
+            One of them; ``test`` for a folder without.
+        verify : bool
+            Decode every image once, in threads, and leave out those that cannot be decoded
+            (a truncated file is not to be known otherwise).  What is found is kept in the cache
+            for as long as no path, size or time of modification changes.  Without, a broken file
+            ends the run that reads it.
+
+        Raises
+        ------
+        FileNotFoundError
+            No such folder.
+        ValueError
+            Unknown split; no classes, or no images that can be read.
+        OSError
+            A file may not be read, or the disk fails: that is no property of the image.
+        """
+        root, paths, description = listing(path, split)
+        files = tuple(file.relative_to(root).as_posix() for file in paths)
+        status = [file.stat() for file in paths]
+        sizes = np.array([one.st_size for one in status], np.int64)
+        stream = cls(root, files, sizes, **description)
+        if not verify:
+            return stream
+        digest = hashlib.sha256()
+        for file, one in zip(files, status, strict=True):
+            digest.update(f"{file}\n{one.st_size} {one.st_mtime_ns}\n".encode())
+        code = cache.code_version("data/images.py", "data/stream.py")
+        key = cache.key(files=digest.hexdigest(), code=code)
+        broken = cache.load_or_make(
+            cache.path_of("broken_images", key, ".json"),
+            lambda kept: json.loads(kept.read_text(encoding="utf-8")),
+            stream._write_broken,
+        )
+        if broken:
+            first, reason = next(iter(broken.items()))
+            log.warning(
+                "%s: %d of %d images cannot be read and are skipped; the first is %s: %s",
+                root, len(broken), len(files), first, reason,
+            )  # fmt: skip
+        if len(broken) == len(files):
+            raise ValueError(f"image folder {root}: none of its {len(files)} images can be read")
+        sound = np.array([file not in broken for file in files])
+        return replace(stream.subset(sound), skipped=tuple(broken))
+
+    def __len__(self) -> int:
+        return len(self.files)
+
+    def __repr__(self) -> str:
+        return (
+            f"ImageStream({self.name}/{self.split}: {len(self)} images, "
+            f"{len(self.class_names)} classes, {len(self.skipped)} files skipped)"
+        )
+
+    @cached_property
+    def sha256(self) -> str:
+        """Hexadecimal SHA-256 of the paths within the folder, the files' sizes and the labels.
+
+        The bytes themselves are not read: a file replaced by one of the same size goes unnoticed.
+        """
+        digest = hashlib.sha256()
+        for file, size, label in zip(self.files, self.sizes, self.labels, strict=True):
+            digest.update(f"{file}\n{size} {label}\n".encode())
+        return digest.hexdigest()
+
+    def subset(self, indices) -> ImageStream:
+        """Return the images at `indices` (integers in any order, or a boolean mask [N])."""
+        chosen = np.arange(len(self))[indices]
+        return replace(
+            self,
+            files=tuple(self.files[index] for index in chosen),
+            sizes=self.sizes[chosen],
+            labels=self.labels[chosen],
+        )
+
+    def select(self, class_names: Sequence[str]) -> ImageStream:
+        """Return the images of these classes only, numbered in this order.
+
+        Raises
+        ------
+        ValueError
+            There is no such class; says which is nearest.
+        """
+        names = tuple(dict.fromkeys(class_names))
+        number = np.full(len(self.class_names) + 1, -1)  # the last entry is what -1 picks
+        for label, name in enumerate(names):
+            known_name(f"class of {self.name}", name, self.class_names)
+            number[self.class_names.index(name)] = label
+        labels = number[self.labels]
+        chosen = replace(self, labels=labels, class_names=names)
+        return chosen.subset(labels >= 0)
+
+    def unknown(self) -> ImageStream:
+        """Return the same images for a model that knows none of their classes: all labels -1."""
+        return replace(self, labels=np.full_like(self.labels, -1))
+
+    def pictures(self, indices, *, size: int | None = None) -> np.ndarray:
+        """Return some of the images to look at, uint8 [M, size, size, 3]; 64 pixels by default."""
+        size = 64 if size is None else size
+        read = self.batches(indices, batch_size=max(len(indices), 1), size=size, workers=0)
+        return np.concatenate([images.permute(0, 2, 3, 1).numpy() for _, images in read])
+
+    def in_order(
+        self, *, batch_size: int, size: int | None = None, workers: int | None = None
+    ) -> Iterator[torch.Tensor]:
+        """Yield all images in their order, as models are evaluated (see `batches`).
+
+        Parameters
+        ----------
+        batch_size : int
+            Images in a batch; the last may have fewer.
+        size : int, optional
+            Height and width in pixels; 224 by default.
+        workers : int, optional
+            As in `batches`.
+
+        Yields
+        ------
+        Tensor of uint8, shape [B, 3, size, size]
+        """
+        everything = np.arange(len(self))
+        size = 224 if size is None else size
+        for _, images in self.batches(
+            everything, batch_size=batch_size, size=size, workers=workers
+        ):
+            yield images
+
+    def batches(
+        self,
+        indices,
+        *,
+        batch_size: int,
+        size: int = 224,
+        augment: bool = False,
+        seed: int = 0,
+        workers: int | None = None,
+    ) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+        """Read images in any order, ahead of whoever takes them.
+
+        For evaluation, the shorter side is brought to 256/224 of `size` and the centre cropped.
+        For training, a crop of 8 to 100 % of the area and a ratio of 3:4 to 4:3 at a random place
+        is brought to `size`, and flipped by a fair coin.  Both resizes are bilinear and
+        antialiased, as torchvision's on Pillow images.
+
+        Parameters
+        ----------
+        indices : array_like of int, shape [M]
+            Which images, in the order in which they are wanted; an image may come twice.
+        batch_size : int
+            Images in a batch; the last may have fewer.
+        size : int
+            Height and width in pixels.
+        augment : bool
+            Crop and flip at random, as for training.
+        seed : int
+            Not negative.  It and the position in `indices` decide a crop, whatever reads it.
+        workers : int, optional
+            Processes that decode; 0 decodes in this one.  By default one a processor, at most 16.
+
+        Yields
+        ------
+        indices : Tensor of int64, shape [B]
+        images : Tensor of uint8, shape [B, 3, size, size]
+            Channels-last in memory.
+
+        Raises
+        ------
+        ValueError
+            Indices of no images, a size or number of images that is not positive; or, when its
+            turn comes, an image that cannot be read: says which.
+        """
+        import torch
+        from torch.utils.data import DataLoader
+
+        for argument, value in (("batch_size", batch_size), ("size", size)):
+            if value < 1:
+                raise ValueError(f"{argument}: a positive number expected, got {value}")
+        indices = np.asarray(indices)
+        if indices.ndim != 1 or indices.dtype.kind not in "iu":
+            raise ValueError(f"indices: integers [M] expected, got {indices.dtype} {indices.shape}")
+        if len(indices) and not 0 <= indices.min() <= indices.max() < len(self):
+            raise ValueError(
+                f"indices: 0 to {len(self) - 1} expected, got {indices.min()} to {indices.max()}"
+            )
+        decoded = _Batches(self, indices.astype(np.int64), batch_size, size, augment, seed)
+        workers = min(_processors(), 16) if workers is None else workers
+        loader = DataLoader(
+            decoded,
+            batch_size=None,  # each item is a batch already, made whole by one worker
+            num_workers=min(workers, len(decoded)),
+            pin_memory=torch.cuda.is_available(),
+            generator=torch.Generator(),  # or it would draw from torch's own
+        )
+        for chosen, images, problem in loader:
+            if problem:
+                raise ValueError(problem)
+            yield chosen, images.permute(0, 3, 1, 2)
+
+    def _write_broken(self, path: Path) -> None:
+        """Write which images cannot be decoded, and why: a JSON object of path and reason."""
+        from tqdm import tqdm
+
+        chunks = [self.files[start : start + CHUNK] for start in range(0, len(self), CHUNK)]
+        with ThreadPoolExecutor(_processors()) as pool:  # Pillow decodes outside Python's lock
+            found = pool.map(self._broken, chunks)
+            bar = tqdm(found, f"verify {self.name}/{self.split}", len(chunks), disable=None)
+            broken = {file: reason for chunk in bar for file, reason in chunk.items()}
+        with atomic_path(path) as temporary:
+            temporary.write_text(json.dumps(broken), encoding="utf-8")
+
+    def _broken(self, files: Sequence[str]) -> dict[str, str]:
+        broken = {}
+        for file in files:
+            try:
+                with Image.open(self.root / file) as image:
+                    rgb(image)
+            except Exception as error:  # of a broken file, decoders raise almost anything
+                if getattr(error, "errno", None) is not None:  # the disk's fault
+                    raise
+                broken[file] = str(error) or type(error).__name__
+        return broken
+
+
+class _Batches:
+    """The batches of one pass, as the DataLoader's workers want them: by number, any of them.
+
+    What is wrong with an image is told, not raised: an error from a worker would keep the loader
+    alive with its traceback, and its processes with it.
+    """
+
+    def __init__(self, stream, indices, batch_size, size, augment, seed):
+        self.root, self.indices, self.batch_size = stream.root, indices, batch_size
+        self.files, self.size, self.augment, self.seed = stream.files, size, augment, seed
+
+    def __len__(self) -> int:
+        return -(-len(self.indices) // self.batch_size)
+
+    def __getitem__(self, number: int) -> tuple[np.ndarray, np.ndarray, str]:
+        start = number * self.batch_size
+        chosen = self.indices[start : start + self.batch_size]
+        images = np.empty((len(chosen), self.size, self.size, 3), np.uint8)
+        for offset, index in enumerate(chosen):
+            path = self.root / self.files[index]
+            try:
+                with Image.open(path) as opened:
+                    image = rgb(opened)
+            except Exception as error:
+                return chosen, images, (
+                    f"image {path} cannot be read: {error}. "
+                    "ImageStream.scan(..., verify=True) finds and skips such files"
+                )  # fmt: skip
+            images[offset] = self.cut(image, start + offset)
+        return chosen, images, ""
+
+    def cut(self, image: Image.Image, position: int) -> np.ndarray:
+        """Return the image's part at this position of the order, uint8 [size, size, 3]."""
+        width, height = image.size
+        if self.augment:
+            generator = np.random.default_rng((self.seed, position))
+            box, flip = random_crop(width, height, generator), generator.random() < 0.5
+        else:
+            side = min(width, height) / MARGIN
+            left, top = (width - side) / 2, (height - side) / 2
+            box, flip = (left, top, left + side, top + side), False
+        resized = image.resize((self.size, self.size), Image.Resampling.BILINEAR, box)
+        return np.asarray(resized)[:, :: -1 if flip else 1]
+
+
+def random_crop(
+    width: int, height: int, generator: np.random.Generator
+) -> tuple[int, int, int, int]:
+    """Draw a box that covers 8 to 100 % of an image, 3:4 to 4:3 wide to high, at a random place.
+
+    Boxes that do not fit are drawn anew, ten times; then the largest central one is taken.
+
+    Returns
+    -------
+    (left, top, right, bottom) : int
+        In pixels.
+
+    Examples
+    --------
+    >>> left, top, right, bottom = random_crop(100, 50, np.random.default_rng(0))
+    >>> 0 <= left < right <= 100 and 0 <= top < bottom <= 50
+    True
+    >>> random_crop(1000, 3, np.random.default_rng(0))
+    (498, 0, 502, 3)
+    """
+    for _ in range(10):
+        area = width * height * generator.uniform(*AREA)
+        ratio = np.exp(generator.uniform(*np.log(RATIO)))
+        wide, high = round(np.sqrt(area * ratio)), round(np.sqrt(area / ratio))
+        if 0 < wide <= width and 0 < high <= height:
+            left = int(generator.integers(width - wide + 1))
+            top = int(generator.integers(height - high + 1))
+            return left, top, left + wide, top + high
+    wide = min(width, max(1, round(height * RATIO[1])))
+    high = min(height, max(1, round(width / RATIO[0])))
+    left, top = (width - wide) // 2, (height - high) // 2
+    return left, top, left + wide, top + high
+
+
+def _processors() -> int:
+    """Return how many processors this process may use, which may be fewer than there are."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity else os.cpu_count() or 1

@@ -1,0 +1,106 @@
+"""Generated families: registered with a description, the same everywhere, and unlike each other."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+
+from helpers.data import Images, cards, generated, load, locate, names
+from helpers.data.cards import find
+from helpers.data.generated import FAMILIES, draw, family
+
+FAMILY = pytest.mark.parametrize("name", sorted(FAMILIES))
+
+
+@FAMILY
+def test_a_family_is_a_pure_function_of_generator_and_number(name):
+    """The state of the generator decides; n images come as bytes, none of one colour only."""
+    drawn = [FAMILIES[name].draw(np.random.default_rng(seed), 40) for seed in (3, 3, 4)]
+    assert drawn[0].dtype == np.uint8 and drawn[0].shape == (40, 32, 32, 3)
+    np.testing.assert_array_equal(drawn[0], drawn[1])
+    assert (drawn[0] != drawn[2]).any()
+    assert FAMILIES[name].draw(np.random.default_rng(3), 1).shape == (1, 32, 32, 3)
+    assert (np.ptp(drawn[0], axis=(1, 2)).max(axis=1) > 10).all()
+
+
+@FAMILY
+def test_a_family_is_loaded_by_name_as_its_card_says(name):
+    """`load`, `names`, `locate` and the card know it; no image is drawn twice, in either split."""
+    card, everything = find(name), []
+    assert name in names("nowhere") and locate(name, root="nowhere") is None
+    for split, count in card.splits.items():
+        images = load(name, split)
+        assert images.images.shape == (count, card.size, card.size, 3)
+        assert images.class_names == (name,) and not images.labels.any()
+        assert images.origin == card.record
+        everything.append(images.images[:500].reshape(len(images.images[:500]), -1))
+    together = np.concatenate(everything)
+    assert len(np.unique(together, axis=0)) == len(together)
+    with pytest.raises(ValueError, match=f"split of {name}"):
+        load(name, "validation")
+
+
+def test_a_family_is_loaded_at_another_size():
+    assert load("mazes", "test", size=16).images.shape == (500, 16, 16, 3)
+
+
+def test_the_same_images_in_every_process():
+    """No seed depends on the process, as Python's hash of a string would."""
+    code = (
+        "from helpers.data import load\n"
+        "print(*(load(name, 'test').sha256 for name in ('bubbles', 'julia', 'stars')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    here = [load(name, "test").sha256 for name in ("bubbles", "julia", "stars")]
+    assert done.stdout.split() == here
+
+
+def statistics(images):
+    """Return what tells textures apart: colours, contrast, and how it grows with distance."""
+    values = images.astype(np.float32) / 255
+    grey = values.mean(axis=3)
+    steps = [np.abs(grey[:, k:] - grey[:, :-k]).mean(axis=(1, 2)) for k in (1, 2, 4, 8)] + [
+        np.abs(grey[:, :, k:] - grey[:, :, :-k]).mean(axis=(1, 2)) for k in (1, 2, 4, 8)
+    ]
+    levels = [len(np.unique(image.reshape(-1, 3), axis=0)) for image in images]
+    quantiles = np.quantile(grey, [0.05, 0.5, 0.95], axis=(1, 2))
+    return np.stack([*steps, levels, *quantiles, grey.std(axis=(1, 2))], axis=1)
+
+
+def test_families_are_unlike_each_other():
+    """Few numbers of an image suffice to tell its family: no two families are nearly the same."""
+    drawn = [statistics(draw(name, "test")[:200]) for name in FAMILIES]
+    features, labels = np.concatenate(drawn), np.repeat(np.arange(len(drawn)), 200)
+    odd = np.arange(len(labels)) % 2 == 1
+    forest = RandomForestClassifier(100, random_state=0).fit(features[odd], labels[odd])
+    right = forest.predict(features[~odd]) == labels[~odd]
+    assert min(right[labels[~odd] == label].mean() for label in range(len(drawn))) > 0.65
+
+
+def test_gaussian_noise_has_the_published_moments():
+    """N(0.5, 1) clipped to [0, 1]: 30.85 % black, as many white, and even in between."""
+    images = load("gaussian", "test").images
+    assert len(images) == 10000
+    for extreme in (0, 255):  # rounding adds half a step of the density 0.35 at the ends
+        assert (images == extreme).mean() == pytest.approx(0.3085 + 0.5 / 255 * 0.35, abs=5e-4)
+    assert images.mean() / 255 == pytest.approx(0.5, abs=1e-3)
+
+
+def test_bad_names_are_refused_and_a_name_is_given_once():
+    with pytest.raises(ValueError, match="did you mean 'voronoi'"):
+        draw("voronoy", "test")
+    with pytest.raises(ValueError, match="'mazes' is registered already"):
+
+        @family("Other mazes")
+        def mazes(generator, n):
+            """Mazes of another kind."""
+
+    assert generated.FAMILIES["mazes"].title == "Mazes"
+
+
+def test_every_family_has_a_card_and_counts_as_images():
+    """One card each, after the others; what is loaded is an ordinary set of images."""
+    assert [card.name for card in cards()][-len(FAMILIES) :] == list(FAMILIES)
+    assert isinstance(load("static", "train"), Images)

@@ -1,0 +1,250 @@
+"""Streamed image folders: what is listed, what is skipped, and what is read whichever way."""
+
+import json
+import logging
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from helpers.data import load
+from helpers.data.stream import ImageStream, random_crop
+
+
+@pytest.fixture(autouse=True)
+def cache_folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("CACHE_ROOT", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "broken_images"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Four images of each of three classes, of several sizes, kinds and colours."""
+    generator = np.random.default_rng(0)
+    for label, name in enumerate(("ant", "bee", "cow")):
+        (tmp_path / "zoo" / name).mkdir(parents=True)
+        for index, suffix in enumerate(("jpg", "png", "jpg", "png")):
+            shape = (40 + 5 * index, 50 - 3 * label, 3)
+            pixels = generator.integers(0, 256, shape, dtype=np.uint8)
+            Image.fromarray(pixels).save(tmp_path / "zoo" / name / f"{index}.{suffix}")
+    return tmp_path / "zoo"
+
+
+def read(stream, indices=None, **options):
+    indices = np.arange(len(stream)) if indices is None else indices
+    options = {"batch_size": 5, "size": 16, "workers": 0} | options
+    batches = list(stream.batches(indices, **options))
+    return np.concatenate([i for i, _ in batches]), np.concatenate([b for _, b in batches])
+
+
+def test_a_stream_lists_what_load_reads(folder):
+    """The same images, labels and names as in memory, and no pixels."""
+    stream, images = ImageStream.scan(folder), load(f"folder:{folder}", "test", size=16)
+    assert stream.labels.tolist() == images.labels.tolist() == [0] * 4 + [1] * 4 + [2] * 4
+    for field in ("class_names", "name", "split", "origin"):
+        assert getattr(stream, field) == getattr(images, field)
+    assert stream.files[:2] == ("ant/0.jpg", "ant/1.png") and stream.skipped == ()
+    assert stream.sizes[0] == (folder / "ant" / "0.jpg").stat().st_size
+    assert repr(stream) == "ImageStream(zoo/test: 12 images, 3 classes, 0 files skipped)"
+
+
+def test_splits_share_their_class_numbers(folder, tmp_path):
+    (tmp_path / "all" / "val").mkdir(parents=True)
+    folder.rename(tmp_path / "all" / "train")
+    (tmp_path / "all" / "train" / "bee").rename(tmp_path / "all" / "val" / "bee")
+    train = ImageStream.scan(tmp_path / "all", split="train")
+    assert train.class_names == ("ant", "bee", "cow") and set(train.labels) == {0, 2}
+    assert set(ImageStream.scan(tmp_path / "all", split="val").labels) == {1}
+    with pytest.raises(ValueError, match="did you mean 'train'"):
+        ImageStream.scan(tmp_path / "all", split="trian")
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        ImageStream.scan(tmp_path / "nowhere")
+
+
+def test_broken_files_are_skipped_counted_and_listed(folder, cache_folder, caplog):
+    """Truncated, empty or of another kind: the sound images stay, in their order."""
+    whole = ImageStream.scan(folder)
+    data = (folder / "ant" / "2.jpg").read_bytes()
+    (folder / "ant" / "2.jpg").write_bytes(data[:-200])  # its header is sound
+    (folder / "bee" / "1.png").write_bytes(b"")
+    (folder / "cow" / "0.jpg").write_text("not found")
+    with caplog.at_level(logging.WARNING):
+        stream = ImageStream.scan(folder)
+    assert stream.skipped == ("ant/2.jpg", "bee/1.png", "cow/0.jpg")
+    assert stream.files == tuple(file for file in whole.files if file not in stream.skipped)
+    assert stream.labels.tolist() == [0] * 3 + [1] * 3 + [2] * 3
+    assert "3 of 12 images cannot be read" in caplog.text and "ant/2.jpg" in caplog.text
+    assert len(read(stream)[1]) == 9
+    assert stream.subset([0]).skipped == stream.skipped
+    assert len(list(cache_folder.iterdir())) == 2  # before and after
+    for file in folder.rglob("*.*"):
+        file.write_bytes(b"")
+    with pytest.raises(ValueError, match="none of its 12 images"):
+        ImageStream.scan(folder)
+
+
+def test_what_verification_found_is_kept_until_a_file_changes(folder, cache_folder, monkeypatch):
+    """A second scan decodes nothing; a file of the same size but another time is looked at."""
+    (folder / "ant" / "0.jpg").write_bytes(bytes(100))
+    assert ImageStream.scan(folder).skipped == ("ant/0.jpg",)
+    (kept,) = cache_folder.iterdir()
+    assert list(json.loads(kept.read_text())) == ["ant/0.jpg"]
+
+    def decoded(*arguments):
+        raise AssertionError("decoded again")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Image, "open", decoded)
+        assert ImageStream.scan(folder).skipped == ("ant/0.jpg",)
+    Image.new("RGB", (20, 20)).save(folder / "ant" / "0.jpg")
+    assert ImageStream.scan(folder).skipped == ()
+
+
+def test_a_failing_disk_is_not_a_broken_image(folder, cache_folder, monkeypatch):
+    """An error of the system ends the scan, and nothing is kept of it."""
+
+    def failing(path):
+        raise OSError(5, "input/output error", str(path))
+
+    monkeypatch.setattr(Image, "open", failing)
+    with pytest.raises(OSError, match="input/output error"):
+        ImageStream.scan(folder)
+    assert not list(cache_folder.glob("*"))
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_file_that_breaks_later_is_named(folder, workers):
+    stream = ImageStream.scan(folder)
+    (folder / "bee" / "2.jpg").write_bytes(b"")
+    with pytest.raises(ValueError, match=r"bee/2\.jpg cannot be read"):
+        read(stream, workers=workers)
+    assert len(read(stream, [0, 1])[1]) == 2
+
+
+def test_subset_select_and_unknown(folder):
+    """Files, sizes and labels stay together; classes are numbered as they are asked for."""
+    stream = ImageStream.scan(folder)
+    picked = stream.subset([7, 0])
+    assert picked.files == ("bee/3.png", "ant/0.jpg") and picked.labels.tolist() == [1, 0]
+    assert picked.sizes.tolist() == [stream.sizes[7], stream.sizes[0]]
+    assert stream.subset(stream.labels == 2).files == stream.files[8:]
+    chosen = stream.select(["cow", "ant"])
+    assert chosen.class_names == ("cow", "ant")
+    assert chosen.files == stream.files[:4] + stream.files[8:]
+    assert chosen.labels.tolist() == [1] * 4 + [0] * 4
+    assert stream.unknown().labels.tolist() == [-1] * 12
+    assert len(stream.unknown().select(["ant"])) == 0
+    with pytest.raises(ValueError, match="unknown class of zoo 'cwo'; did you mean 'cow'"):
+        stream.select(["cwo"])
+
+
+def test_sha256_is_of_paths_sizes_and_labels_wherever_the_folder_lies(folder, tmp_path):
+    stream = ImageStream.scan(folder)
+    keys = {s.sha256 for s in (stream, stream.subset([1, 0]), stream.select(["bee"]))}
+    assert len(keys | {stream.unknown().sha256}) == 4
+    elsewhere = folder.rename(tmp_path / "elsewhere")
+    assert ImageStream.scan(elsewhere).sha256 == stream.sha256
+    with open(elsewhere / "ant" / "0.jpg", "ab") as file:
+        file.write(b" ")
+    assert ImageStream.scan(elsewhere).sha256 != stream.sha256
+
+
+@pytest.mark.parametrize("augment", [False, True])
+def test_batches_do_not_depend_on_workers_or_batch_size(folder, augment):
+    """In the order asked for; the seed and the place in the order decide, nothing else."""
+    stream, order = ImageStream.scan(folder), [3, 11, 0, 3, 5, 7, 1]
+    indices, images = read(stream, order, augment=augment, seed=1)
+    assert indices.tolist() == order and indices.dtype == np.int64
+    assert images.shape == (7, 3, 16, 16) and images.dtype == np.uint8
+    for options in ({"workers": 2}, {"workers": 2, "batch_size": 2}, {"batch_size": 100}):
+        again = read(stream, order, augment=augment, seed=1, **options)
+        np.testing.assert_array_equal(again[0], indices)
+        np.testing.assert_array_equal(again[1], images)
+    # the same image in another place is cropped otherwise, and so it is with another seed
+    assert (images[0] != images[3]).any() == augment
+    assert (read(stream, order, augment=augment, seed=2)[1] != images).any() == augment
+
+
+def test_reading_leaves_torchs_own_random_numbers_alone(folder):
+    stream = ImageStream.scan(folder)
+    before = torch.get_rng_state()
+    read(stream, augment=True)
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_in_order_is_the_evaluation_of_all_images(folder):
+    stream = ImageStream.scan(folder)
+    batches = list(stream.in_order(batch_size=8, size=16, workers=0))
+    assert [len(batch) for batch in batches] == [8, 4]
+    assert batches[0].is_contiguous(memory_format=torch.channels_last)
+    np.testing.assert_array_equal(np.concatenate(batches), read(stream)[1])
+    (large,) = stream.subset([0]).in_order(batch_size=8, workers=0)
+    assert tuple(large.shape) == (1, 3, 224, 224)
+
+
+def gradient(path: Path, width: int, height: int) -> None:
+    """Save an image whose red grows by one a pixel to the right, and green downwards."""
+    down, right = np.indices((height, width), np.uint8)
+    Image.fromarray(np.stack([right, down, 0 * down], axis=2)).save(path)
+
+
+def test_evaluation_crops_the_centre_of_the_resized_image(tmp_path):
+    """Of 128 x 192 pixels, the central 112 x 112, at half the size: two pixels become one."""
+    (tmp_path / "zoo" / "a").mkdir(parents=True)
+    gradient(tmp_path / "zoo" / "a" / "1.png", 192, 128)
+    stream = ImageStream.scan(tmp_path / "zoo")
+    image = read(stream, size=56)[1][0]
+    inner = slice(1, -1)  # at the border the filter reaches for less
+    np.testing.assert_allclose(image[0, 0, inner], 40.5 + 2 * np.arange(56)[inner], atol=0.51)
+    np.testing.assert_allclose(image[1, inner, 0], 8.5 + 2 * np.arange(56)[inner], atol=0.51)
+
+
+def test_training_crops_have_the_area_ratio_and_places_that_they_should():
+    """All inside, 8 to 100 % of the area, 3:4 to 4:3, and reaching every border."""
+    generator = np.random.default_rng(0)
+    boxes = np.array([random_crop(100, 80, generator) for _ in range(2000)])
+    wide, high = boxes[:, 2] - boxes[:, 0], boxes[:, 3] - boxes[:, 1]
+    assert boxes.min() == 0 and boxes[:, 2].max() == 100 and boxes[:, 3].max() == 80
+    share, ratio = wide * high / 8000, wide / high
+    assert 0.075 < share.min() < 0.1 and share.max() > 0.95
+    assert 0.72 < ratio.min() < 0.78 and 1.28 < ratio.max() < 1.38
+    assert np.median(ratio) == pytest.approx(1, abs=0.05)
+    assert random_crop(3, 1000, generator) == (0, 498, 3, 502)
+
+
+def test_half_of_the_training_images_are_flipped(tmp_path):
+    (tmp_path / "zoo" / "a").mkdir(parents=True)
+    gradient(tmp_path / "zoo" / "a" / "1.png", 64, 64)
+    stream = ImageStream.scan(tmp_path / "zoo")
+    images = read(stream, [0] * 200, augment=True)[1].astype(int)
+    rising = images[:, 0, 8, -1] > images[:, 0, 8, 0]
+    assert 70 < rising.sum() < 130
+    assert (images[:, 1, -1, 8] > images[:, 1, 0, 8]).all()  # never upside down
+
+
+@pytest.mark.parametrize(
+    ("indices", "options", "message"),
+    [
+        ([0, 12], {}, "indices: 0 to 11 expected, got 0 to 12"),
+        ([-1], {}, "indices: 0 to 11"),
+        ([[0]], {}, r"indices: integers \[M\]"),
+        ([0.5], {}, "indices: integers"),
+        ([0], {"batch_size": 0}, "batch_size: a positive"),
+        ([0], {"size": 0}, "size: a positive"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_at_once(folder, indices, options, message):
+    with pytest.raises(ValueError, match=message):
+        read(ImageStream.scan(folder, verify=False), indices, **options)
+
+
+def test_pictures_are_the_evaluation_of_some_images_in_any_order(folder):
+    stream = ImageStream.scan(folder)
+    pictures = stream.pictures([7, 2], size=16)
+    assert pictures.shape == (2, 16, 16, 3) and pictures.dtype == np.uint8
+    assert np.array_equal(pictures, read(stream, [7, 2])[1].transpose(0, 2, 3, 1))
+    images = load(f"folder:{folder}", "test", size=20)
+    assert np.array_equal(images.pictures([7, 2]), images.images[[7, 2]])
+    assert images.pictures([7], size=8).shape == (1, 8, 8, 3)
