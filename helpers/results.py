@@ -28,6 +28,7 @@ IDENTITY = (
     "tier",
     "paper",
     "data_set",
+    "test_set",
     "backbone",
     "run",
     "method",
@@ -44,6 +45,7 @@ SCHEMA = pa.schema(
         ("value", pa.float64()),
         ("bootstrap", pa.list_(pa.float32())),
         ("images", pa.int64()),
+        ("notes", pa.string()),
         ("seed", pa.int64()),
         ("parameters", pa.string()),
         ("code", pa.string()),
@@ -55,8 +57,14 @@ SCHEMA = pa.schema(
 """Names and types of all columns, in order; `tidy` says what each of them holds."""
 
 CALIBRATIONS = ("before", "after", "")
-_DEFAULTS = {"calibration": "", "variant": "primary", "bootstrap": ()}
-_RECORD = (*IDENTITY, "value", "bootstrap", "images")
+_DEFAULTS = {
+    "test_set": "test",
+    "calibration": "",
+    "variant": "primary",
+    "bootstrap": (),
+    "notes": "",
+}
+_RECORD = (*IDENTITY, "value", "bootstrap", "images", "notes")
 _PROVENANCE = ("seed", "parameters", "code", "versions", "device", "seconds")
 _PACKAGES = ("numpy", "torch", "torchvision", "timm")
 _DIGEST = b"known_unknowns.sha256"  # where a file keeps the digest of its own content
@@ -133,13 +141,17 @@ def tidy(records: Iterable[Mapping], provenance: Mapping) -> pd.DataFrame:
     Parameters
     ----------
     records : iterable of mapping
-        One per number: ``tier``, ``paper``, ``data_set``, ``backbone``, ``run`` (int),
-        ``method``, ``calibration`` ("before", "after" or "", the default), ``variant``
-        ("primary" by default), ``metric``; ``value`` (as the metric gives it, not scaled),
-        ``images`` (how many images the value is computed from) and ``bootstrap`` (values of
-        the same number over resampled images, empty by default).  Within one data set, backbone
-        and run, replicate ``b`` of all methods on one test set must come from the same resampled
-        images: `helpers.claims` takes differences replicate by replicate.
+        One per number: ``tier``, ``paper``, ``data_set``, ``test_set`` (which images the number
+        is about: "test", the default, for the test images of the data set itself; "near", "far"
+        or "union" for those that its benchmark joins under this name; else the name of an OOD
+        set), ``backbone``, ``run`` (int), ``method``, ``calibration`` ("before", "after" or "",
+        the default), ``variant`` ("primary" by default), ``metric``;
+        ``value`` (as the metric gives it, not scaled), ``images`` (how many images the value is
+        computed from), ``bootstrap`` (values of the same number over resampled images, empty by
+        default) and ``notes`` (what a reader of the number must know, such as images left out
+        as unreadable; "" by default).  Within one data set, backbone and run, replicate ``b`` of
+        all numbers must come from the same resampled images: `helpers.claims` takes differences
+        replicate by replicate.
     provenance : mapping
         What `provenance` returns.
 
@@ -162,7 +174,7 @@ def tidy(records: Iterable[Mapping], provenance: Mapping) -> pd.DataFrame:
     ...           "metric": "ece", "value": 0.21, "images": 300}
     >>> table = tidy([record], made)
     >>> table[["row", "variant", "value"]].to_dict("records")
-    [{'row': 'a82def4f3fde', 'variant': 'primary', 'value': 0.21}]
+    [{'row': '554daadc2550', 'variant': 'primary', 'value': 0.21}]
     """
     rows = []
     for record in records:

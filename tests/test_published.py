@@ -23,7 +23,9 @@ def test_every_cell_of_the_six_tables_is_there_once(numbers):
     assert len(numbers) == 36 * 3
     cell = ["data_set", "backbone", "method", "calibration", "metric"]
     assert not numbers.duplicated(cell).any()
-    assert not numbers.isna().any().any()
+    assert numbers["std"].isna().all()  # none are printed
+    assert not numbers.drop(columns="std").isna().any().any()
+    assert numbers["test_set"].eq("test").all()
     assert numbers["value"].between(0, 1).all()
     assert numbers["table"].unique().tolist() == ["I", "II", "III", "IV", "V", "VI"]
     assert numbers.groupby("table").size().eq(18).all()
@@ -49,4 +51,55 @@ def test_calibration_leaves_the_printed_accuracy_alone(numbers):
 def test_an_unknown_paper_is_refused_with_the_nearest_name():
     with pytest.raises(ValueError, match="did you mean 'openset_calibration'"):
         published.load("openset_calibrations")
-    assert published.papers() == ("openset_calibration",)
+    assert published.papers() == ("openset_calibration", "unknown_detection")
+
+
+UNKNOWN_DETECTION_CELLS = [
+    ("5", "CIFAR-40", "test", "baseline", "accuracy", 0.7443, 0.0051),
+    ("5", "CIFAR-40", "union", "ensemble", "aurc", 0.69349, None),
+    ("5", "CIFAR-40", "test", "crl", "aurc", 0.06853, 0.00283),
+    ("5", "CIFAR-40", "near", "baseline", "auroc", 0.7216, 0.0036),
+    ("5", "CIFAR-40", "Gaussian Noise", "baseline", "fpr_at_tpr", 0.9172, 0.0627),
+    ("6", "ImageNet-200", "near", "crl", "auroc", 0.7843, 0.0021),
+    ("6", "ImageNet-200", "Food-32", "baseline", "fpr_at_tpr", 0.8751, 0.0143),
+]
+
+
+@pytest.fixture(scope="module")
+def benchmark():
+    return published.load("unknown_detection")
+
+
+def test_every_cell_of_tables_5_and_6_is_there_once(benchmark):
+    """Nine methods; accuracy, two AURC, and two numbers for each of five or four OOD sets."""
+    assert tuple(benchmark.columns) == published.COLUMNS
+    assert benchmark.groupby("table").size().to_dict() == {"5": 9 * 13, "6": 9 * 11}
+    cell = ["data_set", "test_set", "backbone", "method", "calibration", "metric"]
+    assert not benchmark.duplicated(cell).any()
+    assert not benchmark.drop(columns="std").isna().any().any()
+    assert benchmark["value"].between(0, 1).all()
+    assert benchmark["std"].dropna().between(0, 0.5).all()
+    assert benchmark.groupby("method").size().eq(24).all()
+    ranked = benchmark[benchmark["metric"].isin(["auroc", "fpr_at_tpr"])]
+    assert ranked.groupby("test_set").size().to_dict() == {
+        "near": 36,
+        **dict.fromkeys(["SVHN", "LSUN-FIX", "DTD", "Gaussian Noise"], 18),
+        **dict.fromkeys(["Food-32", "Caltech-45", "Places-82"], 18),
+    }
+
+
+def test_only_the_ensemble_comes_without_deviation(benchmark):
+    """One ensemble is formed of the five networks, so its numbers have no spread."""
+    assert benchmark.loc[benchmark["std"].isna(), "method"].unique().tolist() == ["ensemble"]
+    assert benchmark.loc[benchmark["method"] == "ensemble", "std"].isna().all()
+
+
+@pytest.mark.parametrize("cell", UNKNOWN_DETECTION_CELLS)
+def test_cells_read_from_tables_5_and_6(benchmark, cell):
+    """Values and deviations are those of the printed cell, in the unit interval."""
+    table, *where, value, std = cell
+    columns = ["data_set", "test_set", "method", "metric"]
+    found = benchmark[(benchmark[columns] == where).all(axis=1)]
+    assert found["value"].item() == pytest.approx(value, abs=1e-12)
+    assert found["std"].item() == pytest.approx(float("nan") if std is None else std, nan_ok=True)
+    assert found["source"].item() == f"Table {table}, arXiv:2112.00337"

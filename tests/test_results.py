@@ -70,6 +70,19 @@ def test_the_row_names_the_number_and_not_its_value():
     assert one["row"].nunique() == 3
     assert one["row"].str.fullmatch("[0-9a-f]{12}").all()
     assert results.tidy([record(run=np.int64(0))], MADE)["row"][0] == one["row"][0]
+    noted = results.tidy([record(notes="3 images unreadable")], MADE)
+    assert noted["row"][0] == one["row"][0] and noted["notes"][0] == "3 images unreadable"
+
+
+def test_one_number_on_several_test_sets_is_several_rows():
+    """The test set is part of the identity, and the data set's own test images the default."""
+    sets = ("test", "near", "far", "union", "SVHN")
+    table = results.tidy([record(test_set=name) for name in sets], MADE)
+    assert table["row"].nunique() == len(sets)
+    assert results.tidy([record()], MADE)["row"][0] == table["row"][0]
+    assert results.summary(table)["test_set"].tolist() == list(sets)
+    with pytest.raises(ValueError, match="differ in test_set"):
+        results.summary(table, by=["data_set", "metric"])
 
 
 def test_several_files_are_read_into_one_table(table, tmp_path):
@@ -104,6 +117,8 @@ def test_duplicates_are_refused_by_name(tmp_path):
         ({"run": "first"}, "column run"),
         ({"images": 0}, "column images"),
         ({"method": ""}, "column method: empty"),
+        ({"test_set": ""}, "column test_set: empty"),
+        ({"notes": None}, "column notes: missing"),
         ({"calibration": "afterwards"}, "did you mean 'after'"),
         ({"metrics": "ece"}, "did you mean 'metric'"),
     ],

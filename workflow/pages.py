@@ -255,8 +255,8 @@ def reproducibility(runs: Path, tier: str, downloads: Path) -> str:
 This book was rendered from the tier **{tier}**; the results of other tiers that it shows were
 committed with the code. Together they are {len(results):,} numbers. {GENERATED}
 Each number has a name of twelve hexadecimal digits, its *row*, made from what the number is: tier,
-paper, data set, backbone, run, method, calibration, variant and metric. Tables in the notebooks
-are made of these rows, or of means over them.
+paper, data set, test set, backbone, run, method, calibration, variant and metric. Tables in the
+notebooks are made of these rows, or of means over them.
 
 The whole table: {{download}}`CSV <results_{tier}.csv>` and
 {{download}}`parquet, with the bootstrap replicates <results_{tier}.parquet>`.

@@ -1,8 +1,8 @@
 """The papers' claims as checks over the results table.
 
-A claim is a list of `Effect`: signed sums of numbers of one test set, each with the side of a
-margin on which the claim puts it.  `evaluate` gives every effect a 95 % interval, `verdicts` turns
-the intervals into one verdict for each claim.
+A claim is a list of `Effect`: signed sums of numbers, each with the side of a margin on which the
+claim puts it.  `evaluate` gives every effect a 95 % interval, `verdicts` turns the intervals into
+one verdict for each claim.
 """
 
 from __future__ import annotations
@@ -11,9 +11,13 @@ import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+
+from helpers import published
+from helpers.checks import known_name
 
 ALL = "all"
 """What `data_set` and `backbone` say where an effect is the mean over all of them."""
@@ -31,6 +35,21 @@ class Verdict(StrEnum):
     NO_DATA = "no data"
 
 
+class Term(NamedTuple):
+    """One number of an effect, in the words of the results table; `sign` is 1 or -1."""
+
+    sign: int
+    method: str
+    metric: str
+    calibration: str = ""
+    test_set: str = "test"
+
+    @property
+    def number(self) -> tuple[str, ...]:
+        """The term without its sign: the columns `_NUMBER` of its row."""
+        return (self.method, self.calibration, self.metric, self.test_set)
+
+
 @dataclass(frozen=True)
 class Effect:
     """A signed sum of numbers, and where the claim expects it.
@@ -39,9 +58,8 @@ class Effect:
     ----------
     name : str
         The sum in words.
-    terms : tuple of (int, str, str, str)
-        Sign (1 or -1), method, calibration and metric of each number.  All terms of an effect
-        must be of one test set, or its bootstrap replicates could not be paired.
+    terms : tuple of Term
+        The numbers and their signs.
     relation : {"<", ">", ">="}
         How the claim relates the sum to the margin.
     margin : float
@@ -51,7 +69,7 @@ class Effect:
     """
 
     name: str
-    terms: tuple[tuple[int, str, str, str], ...]
+    terms: tuple[Term, ...]
     relation: str
     margin: float
     decides: bool = True
@@ -61,7 +79,7 @@ class Effect:
 
         Examples
         --------
-        >>> effect = Effect("accuracy gained", ((1, "a", "", "accuracy"),), ">", 0.0)
+        >>> effect = Effect("accuracy gained", (Term(1, "a", "accuracy"),), ">", 0.0)
         >>> [str(effect.verdict(*ends)) for ends in ((0.1, 0.2), (-0.1, 0.2), (-0.1, 0.0))]
         ['supported', 'undecided', 'contradicted']
         """
@@ -99,6 +117,29 @@ class Claim:
     effects: tuple[Effect, ...]
 
 
+def of_paper(table: pd.DataFrame, paper: str, *, variant: str) -> pd.DataFrame:
+    """Return the rows of a results table that the claims of a paper are checked on.
+
+    Raises
+    ------
+    ValueError
+        Several tiers at once, or a variant that the table does not have.
+    """
+    own = table[table["paper"] == paper]
+    if own["tier"].nunique() > 1:
+        tiers = ", ".join(sorted(own["tier"].unique()))
+        raise ValueError(f"table: several tiers ({tiers}); choose one")
+    if len(own):
+        known_name("variant", variant, own["variant"].unique())
+    return own[own["variant"] == variant]
+
+
+def printed(paper: str) -> pd.DataFrame:
+    """Return a paper's printed numbers as `evaluate` takes them: one run, nothing resampled."""
+    numbers = published.load(paper)
+    return numbers.assign(run=0, bootstrap=[()] * len(numbers))
+
+
 def evaluate(
     claims: Sequence[Claim], table: pd.DataFrame, *, seed: int = 0, intervals: bool = True
 ) -> pd.DataFrame:
@@ -108,9 +149,10 @@ def evaluate(
     each drawn run contributes one replicate of its numbers over resampled test images.
 
     * Replicates are paired: within a run, replicate ``b`` of all terms stands for the same
-      resampled images.  One ``b``, and the same runs, are drawn for all runs and backbones at a
-      time, since these may share their test images and their random splits; where they do not,
-      this costs nothing but precision.
+      resampled images.  That holds across test sets too, since those of one run are compared
+      with the same ID images, drawn with the same weights.  One ``b``, and the same runs, are
+      drawn for all runs and backbones at a time, since these may share their test images and
+      their random splits; where they do not, this costs nothing but precision.
     * Replicates are centred on the number itself before they are used.  The calibration error of
       a resampled test set is too high on average (duplicates look like sharper bins), which
       would shift the whole interval.
@@ -207,6 +249,7 @@ def verdicts(claims: Sequence[Claim], checks: pd.DataFrame) -> pd.DataFrame:
 
 
 _CELL = ["data_set", "backbone"]
+_NUMBER = ["method", "calibration", "metric", "test_set"]
 _OPPOSITE = {
     Verdict.SUPPORTED: Verdict.CONTRADICTED,
     Verdict.CONTRADICTED: Verdict.SUPPORTED,
@@ -226,30 +269,30 @@ class _Measured:
 
 
 def _cells(table: pd.DataFrame) -> dict:
-    """Return {(data set, backbone): {run: {(method, calibration, metric): (value, replicates)}}}.
+    """Return {(data set, backbone): {run: {columns of `_NUMBER`: (value, replicates)}}}.
 
     Plain dictionaries keep the bootstrap free of data frame look-ups.
     """
     cells: dict = {}
-    columns = [*_CELL, "run", "method", "calibration", "metric", "value", "bootstrap"]
+    columns = [*_CELL, "run", *_NUMBER, "value", "bootstrap"]
     for data_set, backbone, run, *key, value, replicates in zip(
         *(table[name] for name in columns), strict=True
     ):
         numbers = cells.setdefault((data_set, backbone), {}).setdefault(run, {})
         if tuple(key) in numbers:
-            what = ", ".join(key)
-            raise ValueError(f"table: {what} of {data_set}, {backbone}, run {run} is there twice")
+            what = f"{_number_words(tuple(key))} of {data_set}, {backbone}, run {run}"
+            raise ValueError(f"table: {what} is there twice")
         numbers[tuple(key)] = (value, np.asarray(replicates, dtype=np.float64))
     return cells
 
 
 def _measure(effect: Effect, data_set: str, backbone: str, runs: dict, seed: int) -> _Measured:
-    keys = [tuple(key) for _, *key in effect.terms]
-    signs = [sign for sign, *_ in effect.terms]
+    keys = [term.number for term in effect.terms]
+    signs = [term.sign for term in effect.terms]
     complete = [run for run in sorted(runs) if all(key in runs[run] for key in keys)]
     if not complete:
         absent = [key for key in keys if not any(key in numbers for numbers in runs.values())]
-        what = "; ".join(" ".join(filter(None, key)) for key in absent or keys)
+        what = "; ".join(map(_number_words, absent or keys))
         return _Measured(data_set, backbone, None, None, 0, f"no run has: {what}")
 
     notes = []
@@ -260,7 +303,9 @@ def _measure(effect: Effect, data_set: str, backbone: str, runs: dict, seed: int
     for run in complete:
         values, replicates = zip(*(runs[run][key] for key in keys), strict=True)
         points.append(sum(sign * value for sign, value in zip(signs, values, strict=True)))
-        fixed |= {key[-1] for key, one in zip(keys, replicates, strict=True) if not len(one)}
+        fixed |= {
+            term.metric for term, one in zip(effect.terms, replicates, strict=True) if not len(one)
+        }
         signed = [s * one for s, one in zip(signs, replicates, strict=True) if len(one)]
         if len({len(one) for one in signed}) > 1:
             raise ValueError(
@@ -357,6 +402,12 @@ def _combine(found) -> Verdict:
         if verdict in found:
             return verdict
     return Verdict.UNDECIDED if found else Verdict.NO_DATA
+
+
+def _number_words(key: tuple[str, ...]) -> str:
+    """Return the columns `_NUMBER` of a row in words, as in "odin auroc on near"."""
+    *what, test_set = filter(None, key)
+    return " ".join(what if test_set == "test" else [*what, "on", test_set])
 
 
 def _words(row: dict) -> str:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from helpers import claims, published
-from helpers.checks import known_name
-from helpers.claims import Claim, Effect
+from helpers import claims
+from helpers.claims import Claim, Effect, Term
 
 PAPER = "openset_calibration"
 CLOSED, OPEN, OPENMAX = "closed-set", "open-set", "open-set + OpenMax"
@@ -22,13 +21,13 @@ CLAIMS = (
         effects=(
             Effect(
                 "closed-set ECE after scaling, above the floor",
-                ((1, CLOSED, "after", "ece"), (-1, CLOSED, "after", "ece_floor")),
+                (Term(1, CLOSED, "ece", "after"), Term(-1, CLOSED, "ece_floor", "after")),
                 "<",
                 0.02,
             ),
             Effect(
                 "closed-set ECE, fall by scaling",
-                ((1, CLOSED, "before", "ece"), (-1, CLOSED, "after", "ece")),
+                (Term(1, CLOSED, "ece", "before"), Term(-1, CLOSED, "ece", "after")),
                 ">",
                 0.0,
                 decides=False,
@@ -44,13 +43,13 @@ CLAIMS = (
         effects=(
             Effect(
                 "open-set ECE, fall by scaling",
-                ((1, OPEN, "before", "ece"), (-1, OPEN, "after", "ece")),
+                (Term(1, OPEN, "ece", "before"), Term(-1, OPEN, "ece", "after")),
                 ">",
                 0.0,
             ),
             Effect(
                 "open-set ECE after scaling, above the floor",
-                ((1, OPEN, "after", "ece"), (-1, OPEN, "after", "ece_floor")),
+                (Term(1, OPEN, "ece", "after"), Term(-1, OPEN, "ece_floor", "after")),
                 ">",
                 0.05,
             ),
@@ -65,13 +64,13 @@ CLAIMS = (
         effects=(
             Effect(
                 "accuracy gained by OpenMax",
-                ((1, OPENMAX, "after", "accuracy"), (-1, OPEN, "after", "accuracy")),
+                (Term(1, OPENMAX, "accuracy", "after"), Term(-1, OPEN, "accuracy", "after")),
                 ">",
                 0.0,
             ),
             Effect(
                 "Brier score added by OpenMax",
-                ((1, OPENMAX, "after", "brier"), (-1, OPEN, "after", "brier")),
+                (Term(1, OPENMAX, "brier", "after"), Term(-1, OPEN, "brier", "after")),
                 ">=",
                 0.0,
             ),
@@ -79,7 +78,7 @@ CLAIMS = (
             # sentence holds of its Brier scores and not of its calibration errors.
             Effect(
                 "ECE added by OpenMax",
-                ((1, OPENMAX, "after", "ece"), (-1, OPEN, "after", "ece")),
+                (Term(1, OPENMAX, "ece", "after"), Term(-1, OPEN, "ece", "after")),
                 ">=",
                 0.0,
             ),
@@ -109,13 +108,7 @@ def check(table: pd.DataFrame, *, variant: str = "primary") -> pd.DataFrame:
     ValueError
         Several tiers at once, or a variant that the table does not have.
     """
-    own = table[table["paper"] == PAPER]
-    if own["tier"].nunique() > 1:
-        tiers = ", ".join(sorted(own["tier"].unique()))
-        raise ValueError(f"table: several tiers ({tiers}); choose one")
-    if len(own):
-        known_name("variant", variant, own["variant"].unique())
-    return claims.evaluate(CLAIMS, own[own["variant"] == variant])
+    return claims.evaluate(CLAIMS, claims.of_paper(table, PAPER, variant=variant))
 
 
 def check_published() -> pd.DataFrame:
@@ -125,8 +118,7 @@ def check_published() -> pd.DataFrame:
     itself with its margin.  The paper prints no floor of the ECE, which is taken to be 0: hard on
     the first claim, kind to the second, whose gaps are however several times its margin.
     """
-    printed = published.load(PAPER)
-    printed = printed.assign(run=0, bootstrap=[()] * len(printed))
+    printed = claims.printed(PAPER)
     floor = printed[printed["metric"] == "ece"].assign(metric="ece_floor", value=0.0)
     return claims.evaluate(CLAIMS, pd.concat([printed, floor]), intervals=False)
 

@@ -38,6 +38,7 @@ from helpers.metrics.thresholds import (
     domain_confusion,
     rejection_threshold,
 )
+from helpers.metrics.weighted_ranking import weighted_aurc, weighted_auroc, weighted_fpr_at_tpr
 
 __all__ = [
     "RECORDS",
@@ -67,7 +68,10 @@ __all__ = [
     "resample_weights",
     "risk_coverage_curve",
     "squared_errors",
+    "weighted_aurc",
+    "weighted_auroc",
     "weighted_calibration_error",
     "weighted_calibration_error_floor",
+    "weighted_fpr_at_tpr",
     "weighted_mean",
 ]

@@ -2,9 +2,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.claims import Claim, Effect, Verdict, evaluate, verdicts
+from helpers.claims import Claim, Effect, Term, Verdict, evaluate, verdicts
 
-DIFFERENCE = Effect("a - b", ((1, "a", "", "ece"), (-1, "b", "", "ece")), ">", 0.0)
+DIFFERENCE = Effect("a - b", (Term(1, "a", "ece"), Term(-1, "b", "ece")), ">", 0.0)
 CLAIM = Claim("better", "paper", "a exceeds b", "Table I", "a - b > 0", (DIFFERENCE,))
 
 
@@ -14,6 +14,7 @@ def numbers(a, b, a_replicates=(), b_replicates=(), *, data_set="d", backbone="m
         [
             {
                 "data_set": data_set,
+                "test_set": "test",
                 "backbone": backbone,
                 "run": run,
                 "method": method,
@@ -38,6 +39,20 @@ def test_replicates_are_paired():
     assert common["low"] == pytest.approx(common["effect"]) == pytest.approx(common["high"])
     opposed = pooled(numbers([0.5], [0.4], 0.5 + noise, 0.4 - noise))
     assert opposed["high"] - opposed["low"] > 3 * np.std(noise)
+
+
+def test_replicates_are_paired_across_test_sets():
+    """What one run shares between two test sets, its ID images, cancels in their difference."""
+    noise = np.random.default_rng(0).standard_normal(200)
+    near, far = numbers([0.7], [], 0.7 + noise), numbers([0.8], [], 0.8 + noise)
+    table = pd.concat([near.assign(test_set="near"), far.assign(test_set="far")])
+    terms = Term(1, "a", "ece", test_set="far"), Term(-1, "a", "ece", test_set="near")
+    claim = Claim("easier", "paper", "", "", "", (Effect("far - near", terms, ">", 0.0),))
+    row = evaluate([claim], table).iloc[-1]
+    assert row["low"] == pytest.approx(0.1) == row["high"]
+    absent = evaluate([claim], table[table["test_set"] == "near"]).iloc[-1]
+    assert absent["verdict"] == Verdict.NO_DATA
+    assert absent["note"] == "no run has: a ece on far"
 
 
 def test_replicates_are_centred_on_the_number():
@@ -136,8 +151,8 @@ def test_sides_of_the_margin(relation, low, high, expected):
 
 
 def test_one_effect_on_the_wrong_side_contradicts_the_claim():
-    reverse = Effect("b - a", ((1, "b", "", "ece"), (-1, "a", "", "ece")), ">", 0.0)
-    absent = Effect("c", ((1, "c", "", "ece"),), ">", 0.0)
+    reverse = Effect("b - a", (Term(1, "b", "ece"), Term(-1, "a", "ece")), ">", 0.0)
+    absent = Effect("c", (Term(1, "c", "ece"),), ">", 0.0)
     table = numbers([0.5, 0.51], [0.4, 0.41])
     for effects, expected in (
         ((DIFFERENCE,), Verdict.SUPPORTED),

@@ -12,8 +12,11 @@ NO_RECORD = {
     "open_set_squared_errors",
     "resample_weights",
     "squared_errors",
+    "weighted_aurc",
+    "weighted_auroc",
     "weighted_calibration_error",
     "weighted_calibration_error_floor",
+    "weighted_fpr_at_tpr",
     "weighted_mean",
 }
 
