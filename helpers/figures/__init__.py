@@ -1,0 +1,37 @@
+"""Figures, one function per kind: arrays or tables in, Axes out.
+
+Each function draws on the Axes that it is given, or on a figure of its own; captions are left to
+the page.  Nothing is told by colour alone.
+"""
+
+from helpers.figures.calibration import reliability_diagram, reliability_grid
+from helpers.figures.claims import claim_effects, claim_intervals
+from helpers.figures.images import contact_sheet, resize_pairs
+from helpers.figures.open_set import sweep
+from helpers.figures.papers import improvement, published_scatter
+from helpers.figures.scores import confidence_densities, confidence_histograms, score_histograms
+from helpers.figures.selective import risk_coverage_curves
+from helpers.figures.softmax import softmax_heatmaps
+from helpers.figures.style import use_style
+from helpers.figures.training import learning_curves
+from helpers.figures.trees import wordnet_tree
+
+__all__ = [
+    "claim_effects",
+    "claim_intervals",
+    "confidence_densities",
+    "confidence_histograms",
+    "contact_sheet",
+    "improvement",
+    "learning_curves",
+    "published_scatter",
+    "reliability_diagram",
+    "reliability_grid",
+    "resize_pairs",
+    "risk_coverage_curves",
+    "score_histograms",
+    "softmax_heatmaps",
+    "sweep",
+    "use_style",
+    "wordnet_tree",
+]

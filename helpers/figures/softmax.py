@@ -1,0 +1,103 @@
+"""Figures of what a network answers to images of classes that it does not know."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+
+import matplotlib.pyplot as plt
+import numpy as np
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
+
+from helpers.checks import float_array, label_array
+from helpers.figures.style import grid_names
+
+_NAME = 0.13  # inches that the name of a row or a column takes; if not all fit, none is given
+
+
+def softmax_heatmaps(
+    panels: Mapping[tuple[str, str], np.ndarray],
+    *,
+    columns: Sequence[str],
+    rows: Mapping[str, Sequence[str]],
+    same: Mapping[str, Sequence[int]],
+) -> np.ndarray:
+    """Draw the mean softmax of unknown classes over known ones, a panel per method and OOD set.
+
+    Each panel's title names the known class that gets most, on average over the rows.  Rows and
+    columns are named where there is room: for some 20 columns, that is with two methods.
+
+    Parameters
+    ----------
+    panels : mapping of (method, OOD set) to array_like, shape [R, C]
+        Mean probability of each known class (column) over the images of each OOD class (row).
+        Methods go across and OOD sets down, in the order in which they are first named.
+    columns : sequence of str, length C
+        The known classes shown, one of each superclass, say.
+    rows : mapping of str to sequence of str, length R
+        For each OOD set the names of its classes.
+    same : mapping of str to sequence of int, length R
+        For each OOD set that shares superclasses with the known classes: the column of each
+        row's own superclass, or −1.  These cells are framed.
+
+    Returns
+    -------
+    ndarray of Axes, shape [OOD sets, methods]
+
+    Raises
+    ------
+    ValueError
+        A combination is missing, or an array does not fit the names of its rows and columns.
+    """
+    methods, sets = grid_names(panels)
+    shares = {}
+    for method, ood in panels:
+        name, names = f"panels: {method}, {ood}", rows.get(ood, ())
+        shares[method, ood] = share = float_array(name, panels[method, ood], ndim=2)
+        if share.shape != (len(names), len(columns)):
+            expected = f"{len(names)} rows and {len(columns)} columns"
+            raise ValueError(f"{name}: {expected} expected, as are named, got shape {share.shape}")
+    for ood in set(sets) & set(same):
+        own = {"classes": len(columns), "length": len(rows[ood]), "unknown": True}
+        label_array(f"same: {ood}", same[ood], **own)
+
+    heights = [min(max(_NAME * len(rows[ood]), 1), 2.4) for ood in sets]
+    figure, axes = plt.subplots(
+        len(sets), len(methods), figsize=(6, sum(heights) + 0.45 * len(sets) + 1.6),
+        height_ratios=heights, sharex=True, sharey="row", layout="constrained", squeeze=False,
+    )  # fmt: skip
+    largest = max(np.max(share) for share in shares.values())  # one scale, to compare them
+    for (row, column), ax in np.ndenumerate(axes):
+        ood, share = sets[row], shares[methods[column], sets[row]]
+        image = ax.imshow(share, cmap="cividis", vmin=0, vmax=largest, aspect="auto")
+        most = share.mean(axis=0)
+        title = f"most: {columns[most.argmax()]}, {most.max():.2f}"
+        ax.set_title(title if row else f"{methods[column]}\n{title}", fontsize="small")
+        _frame(ax, same.get(ood, ()))
+        sns.despine(ax=ax, left=True, bottom=True)
+        ax.tick_params(length=0, labelsize="small")
+        if not column:
+            fits = _NAME * len(rows[ood]) <= heights[row] + 1e-9
+            ax.set_yticks(*(range(len(rows[ood])), rows[ood]) if fits else ([],))
+            ax.set_ylabel(ood if fits else f"{ood}, {len(rows[ood])} classes")
+    for ax in axes[-1]:
+        fits = _NAME * len(columns) <= 5.3 / len(methods)
+        ax.set_xticks(*(range(len(columns)), columns) if fits else ([],))
+        ax.tick_params(axis="x", labelrotation=90)
+        ax.set_xlabel("known class" if fits else f"{len(columns)} known classes")
+    bar = {"location": "bottom", "aspect": 40, "shrink": 0.7, "pad": 0.02}
+    figure.colorbar(image, ax=axes, label="mean probability", **bar)
+    figure.align_ylabels(axes[:, 0])
+    return axes
+
+
+def _frame(ax: Axes, own: Sequence[int]) -> None:
+    """Frame the cells of each row's own superclass, neighbouring rows of one column together."""
+    cells = enumerate(own)
+    for column, run in groupby(cells, key=lambda cell: cell[1]):
+        first, *_ = height = [row for row, _ in run]
+        if column >= 0:
+            style = {"edgecolor": "white", "linewidth": 1.4, "fill": False}
+            ax.add_patch(Rectangle((column - 0.5, first - 0.5), 1, len(height), **style))

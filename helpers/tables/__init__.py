@@ -1,0 +1,20 @@
+"""Tables of results beside the papers' own numbers, for the page, LaTeX and CSV."""
+
+from helpers.tables.calibration import TITLES, caption, styler, to_latex
+from helpers.tables.comparisons import comparison, printed_alone, to_csv
+from helpers.tables.detection import detection_caption, detection_styler, detection_to_latex
+from helpers.tables.summaries import overview
+
+__all__ = [
+    "TITLES",
+    "caption",
+    "comparison",
+    "detection_caption",
+    "detection_styler",
+    "detection_to_latex",
+    "overview",
+    "printed_alone",
+    "styler",
+    "to_csv",
+    "to_latex",
+]
