@@ -48,7 +48,7 @@ def ours(recipe: Recipe, images: data.Images) -> float:
     """Return images per second of `helpers.training.loop.train`, set-up included."""
     classifier = models.create(recipe, len(images.class_names))
     start = time.perf_counter()
-    train(classifier, images.images, images.labels, recipe, device="cpu", progress=False)
+    train(classifier, images, recipe, device="cpu", progress=False)
     seconds = time.perf_counter() - start
     return len(images) // recipe.batch_size * recipe.batch_size / seconds
 

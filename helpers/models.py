@@ -12,10 +12,10 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # optional parts of timm that this project does not use
     from timm.models import DenseNet, EfficientNet, ResNet
     from timm.models._efficientnet_builder import decode_arch_def, round_channels
-    from timm.models.resnet import BasicBlock
+    from timm.models.resnet import BasicBlock, Bottleneck
 
 from helpers.outputs import Head
-from helpers.training.recipe import Recipe
+from helpers.training.recipe import FOUR_STAGES, Recipe
 
 
 def _stem_convolution(channels: int, stride: int) -> nn.Conv2d:
@@ -24,22 +24,33 @@ def _stem_convolution(channels: int, stride: int) -> nn.Conv2d:
 
 def _resnet(num_classes: int, depth: int, width: int, stem_stride: int) -> nn.Module:
     """Basic blocks; 6n + 2 layers in three stages (He et al. 2016, section 4.2), or four stages."""
-    four_stages = {18: (2, 2, 2, 2), 34: (3, 4, 6, 3)}
-    layers = four_stages.get(depth, ((depth - 2) // 6,) * 3)
-    model = ResNet(
-        BasicBlock,
-        layers,
-        num_classes=num_classes,
-        stem_type="deep",  # only this stem lets timm choose the width; it is replaced below
-        stem_width=width // 2,
-        channels=tuple(width * 2**stage for stage in range(len(layers))),
-    )
+    layers = FOUR_STAGES.get(depth, ((depth - 2) // 6,) * 3)
+    options = {
+        "block": Bottleneck if depth >= 50 and depth in FOUR_STAGES else BasicBlock,
+        "layers": layers,
+        "num_classes": num_classes,
+        "channels": tuple(width * 2**stage for stage in range(len(layers))),
+    }
+    if stem_stride == 4:  # timm's default stem is the one for photographs
+        return ResNet(**options)
+    # only the deep stem lets timm choose the width; it is replaced at once
+    model = ResNet(**options, stem_type="deep", stem_width=width // 2)
     model.conv1 = _stem_convolution(width, stem_stride)
     model.maxpool = nn.Identity()
     if len(layers) == 3:
         model.layer4 = nn.Identity()
     nn.init.kaiming_normal_(model.conv1.weight, mode="fan_out", nonlinearity="relu")
     return model
+
+
+def _drop_in_blocks(model: ResNet, share: float) -> None:
+    """Put dropout after each convolution of the residual blocks, but not of their shortcuts."""
+    for block in model.modules():
+        if isinstance(block, BasicBlock | Bottleneck):
+            for name in ("conv1", "conv2", "conv3"):
+                if hasattr(block, name):
+                    with_dropout = nn.Sequential(getattr(block, name), nn.Dropout(share))
+                    setattr(block, name, with_dropout)
 
 
 def _densenet(num_classes: int, depth: int, width: int, stem_stride: int) -> nn.Module:
@@ -82,7 +93,7 @@ _BUILDERS = {"resnet": _resnet, "densenet": _densenet, "efficientnet": _efficien
 
 
 class Classifier(nn.Module):
-    """A backbone that takes uint8 images, and a linear head.
+    """A backbone that takes images of [0, 255], bytes as a rule, and a linear head.
 
     The normalisation of the pixels is part of the module and of its weights, so a saved
     classifier needs nothing beside it.
@@ -106,6 +117,9 @@ class Classifier(nn.Module):
         if recipe.backbone != "efficientnet":
             size = (int(recipe.depth), int(recipe.width))  # whole numbers, says the recipe
         self.backbone = _BUILDERS[recipe.backbone](num_classes, *size, recipe.stem_stride)
+        if recipe.block_dropout:
+            _drop_in_blocks(self.backbone, recipe.block_dropout)
+        self.dropout = nn.Dropout(recipe.dropout)
         self.register_buffer("mean", torch.zeros(3, 1, 1))
         self.register_buffer("std", torch.ones(3, 1, 1))
 
@@ -123,7 +137,14 @@ class Classifier(nn.Module):
         """Return what the head multiplies, [B, D], for uint8 images [B, 3, H, W]."""
         x = (images.to(self.mean.dtype) - self.mean) / self.std
         x = self.backbone.forward_features(x)
-        return self.backbone.forward_head(x, pre_logits=True)
+        return self.dropout(self.backbone.forward_head(x, pre_logits=True))
+
+    def sample_dropout(self) -> None:
+        """Go into evaluation mode, except for dropout, whose draws then make members."""
+        self.eval()
+        for module in self.modules():
+            if isinstance(module, nn.Dropout):
+                module.train()
 
     def forward(self, images: torch.Tensor) -> torch.Tensor:
         """Return the logits, [B, K], for uint8 images [B, 3, H, W]."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import zipfile
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -15,7 +16,7 @@ from scipy.special import softmax
 from helpers.files import atomic_path
 
 if TYPE_CHECKING:
-    from helpers.data import Images
+    from helpers.data import Images, ImageStream
     from helpers.models import Classifier
 
 
@@ -167,8 +168,53 @@ class Outputs:
             raise ValueError(f"{path}: not a whole file of outputs ({error})") from error
 
 
+def ensemble(members: Sequence[Outputs]) -> Outputs:
+    """Return the outputs of several networks as those of one model.
+
+    Parameters
+    ----------
+    members : sequence of Outputs
+        M of the same images.
+
+    Returns
+    -------
+    Outputs
+        ``members`` are the networks' probabilities, whose mean is the model's; ``logits`` the
+        logarithm of that mean; ``features`` the networks' features side by side [N, M D].
+
+    Raises
+    ------
+    ValueError
+        No member, or members of other images.
+
+    Notes
+    -----
+    Lakshminarayanan et al. 2017: the mean is that of probabilities, never of logits.
+    """
+    if not members:
+        raise ValueError("members: empty")
+    for one in members:
+        if not np.array_equal(one.labels, members[0].labels):
+            raise ValueError("members: outputs of the same images expected, got different labels")
+    probabilities = np.stack([one.probabilities for one in members])
+    tiny = np.finfo(np.float32).tiny  # a probability that underflowed has no logarithm
+    return Outputs(
+        np.log(np.maximum(probabilities.mean(axis=0), tiny)).astype(np.float32),
+        np.concatenate([one.features for one in members], axis=1),
+        members[0].labels,
+        members=probabilities.astype(np.float32),
+    )
+
+
 def compute(
-    classifier: Classifier, images: Images, *, device: str = "cpu", batch_size: int = 500
+    classifier: Classifier,
+    images: Images | ImageStream,
+    *,
+    device: str = "cpu",
+    batch_size: int = 500,
+    passes: int = 0,
+    seed: int = 0,
+    image_size: int | None = None,
 ) -> Outputs:
     """Show every image once to the classifier, in evaluation mode.
 
@@ -176,12 +222,19 @@ def compute(
     ----------
     classifier : Classifier
         Takes uint8 images [B, 3, H, W].
-    images : Images
+    images : Images or ImageStream
         With labels as the model numbers its classes, −1 for an unknown class.
     device : str
         Where to compute.
     batch_size : int
         Images per pass; memory on the device grows with it, not with the data set.
+    passes : int
+        With dropout at work, show every image that many times more; these are the members
+        (Gal and Ghahramani 2016).
+    seed : int
+        Of what dropout draws.
+    image_size : int, optional
+        Pixels to which the images of a stream are brought.
 
     Returns
     -------
@@ -192,12 +245,23 @@ def compute(
 
     classifier = classifier.to(device).eval()
     head = classifier.backbone.get_classifier()
-    logits, features = [], []
+    logits, features, members = [], [], []
+    torch.manual_seed(seed)
     with torch.inference_mode():
-        for start in range(0, len(images), batch_size):
-            batch = torch.from_numpy(images.images[start : start + batch_size]).to(device)
-            # NHWC in memory, seen as NCHW: channels-last without a copy
-            hidden = classifier.features(batch.permute(0, 3, 1, 2)).float()
+        for batch in images.in_order(batch_size=batch_size, size=image_size):
+            batch = batch.to(device)
+            classifier.eval()
+            hidden = classifier.features(batch).float()
             features.append(hidden.cpu().numpy())
             logits.append(head(hidden).cpu().numpy())
-    return Outputs(np.concatenate(logits), np.concatenate(features), images.labels)
+            if passes:
+                classifier.sample_dropout()
+                drawn = [classifier(batch).float().softmax(dim=1) for _ in range(passes)]
+                members.append(torch.stack(drawn).cpu().numpy())
+    classifier.eval()
+    return Outputs(
+        np.concatenate(logits),
+        np.concatenate(features),
+        images.labels,
+        members=np.concatenate(members, axis=1) if passes else None,
+    )

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
 from helpers import models
 from helpers.training.recipe import Recipe
@@ -87,3 +88,28 @@ def test_normalisation_is_exact():
 def test_a_classifier_has_two_classes_at_least():
     with pytest.raises(ValueError, match="num_classes: at least 2 expected, got 1"):
         models.create(Recipe(), 1)
+
+
+def test_dropout_comes_after_every_convolution_of_a_block_and_before_the_head():
+    """The same weights, so that dropout is all that is different."""
+    plain = models.create(Recipe(depth=20), 4)
+    dropped = models.create(Recipe(depth=20, dropout=0.2, block_dropout=0.1), 4)
+    drops = [one for one in dropped.modules() if isinstance(one, nn.Dropout)]
+    assert [one.p for one in drops].count(0.1) == 2 * 9 and drops[-1].p == 0.2
+    images = torch.randint(0, 256, (2, 3, 32, 32), dtype=torch.uint8)
+    weights = [list(one.parameters()) for one in (plain, dropped)]
+    assert all(torch.equal(*pair) for pair in zip(*weights, strict=True))
+    assert torch.equal(plain.eval()(images), dropped.eval()(images))
+    dropped.sample_dropout()
+    assert not torch.equal(dropped(images), dropped(images))
+    assert not any(one.training for one in dropped.modules() if isinstance(one, nn.BatchNorm2d))
+
+
+def test_the_networks_for_photographs():
+    """ResNet-152 has 60 million weights less its head of a thousand classes."""
+    model = models.create(Recipe(depth=152, width=64, stem_stride=4), 200)
+    assert model.head.weight.shape == (200, 2048)
+    assert sum(w.numel() for w in model.parameters()) == 60_192_808 - 2049 * 800
+    small = models.create(Recipe(depth=18, width=64, stem_stride=4), 10)
+    images = torch.zeros((1, 3, 64, 64), dtype=torch.uint8)
+    assert small.backbone.forward_features(images.float()).shape == (1, 512, 2, 2)

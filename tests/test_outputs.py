@@ -3,7 +3,7 @@ import pytest
 
 from helpers import models
 from helpers.data import Images
-from helpers.outputs import Outputs, compute
+from helpers.outputs import Outputs, compute, ensemble
 from helpers.training.recipe import Recipe
 
 
@@ -107,3 +107,37 @@ def test_compute_in_batches_is_compute_at_once_and_matches_the_head():
     head = classifier.head
     np.testing.assert_allclose(whole.features @ head.weight.T + head.bias, whole.logits, atol=1e-5)
     assert whole.labels.tolist() == images.labels.tolist()
+
+
+def test_passes_with_dropout_vary_and_their_mean_is_the_models_answer():
+    classifier = models.create(Recipe(width=8, stem_stride=2, dropout=0.3, block_dropout=0.1), 4)
+    pixels = np.random.default_rng(0).integers(0, 256, (7, 32, 32, 3), dtype=np.uint8)
+    images = Images(pixels, np.full(7, -1), tuple("abcd"), "noise", "test")
+    one = compute(classifier, images, passes=5)
+    assert one.members.shape == (5, 7, 4)
+    assert (one.members.std(axis=0) > 0).all()
+    np.testing.assert_allclose(one.members.sum(axis=2), 1, rtol=1e-5)
+    np.testing.assert_allclose(one.probabilities, one.members.mean(axis=0), rtol=1e-5)
+    still = compute(classifier, images)
+    assert np.array_equal(still.logits, one.logits)  # outside the passes nothing is dropped
+    assert not classifier.training
+    assert not any(module.training for module in classifier.modules())
+
+
+def test_an_ensemble_averages_probabilities():
+    one = Outputs(np.log([[0.9, 0.1]]), np.zeros((1, 2)), np.array([0]))
+    two = Outputs(np.log([[0.2, 0.8]]), np.ones((1, 3)), np.array([0]))
+    both = ensemble([one, two])
+    np.testing.assert_allclose(both.probabilities, [[0.55, 0.45]], atol=1e-7)
+    np.testing.assert_allclose(np.exp(both.logits), [[0.55, 0.45]], atol=1e-7)
+    assert both.features.tolist() == [[0, 0, 1, 1, 1]]
+    assert both.correct.tolist() == [True]
+
+
+def test_members_of_other_images_are_refused():
+    one = outputs()
+    other = Outputs(one.logits, one.features, np.zeros(5, np.int64))
+    with pytest.raises(ValueError, match="members: outputs of the same images"):
+        ensemble([one, other])
+    with pytest.raises(ValueError, match="members: empty"):
+        ensemble([])

@@ -87,3 +87,32 @@ distance, tail
             raise ValueError(f"score '{name}' has no arguments, got '{argument}'")
         known_name(f"argument of score '{name}'", argument, parameters)
     return score(**arguments)
+
+
+def rowwise_product(rows: np.ndarray, matrix: np.ndarray, *, block: int = 256) -> np.ndarray:
+    """Return ``rows @ matrix``, each row the same to the last bit whatever rows are beside it.
+
+    A library for linear algebra orders its sums by the shape of the product, so the product of a
+    batch and that of one of its rows differ by a rounding error.  Here all products have the
+    same shape: blocks of rows, the last one filled up.
+
+    Parameters
+    ----------
+    rows : ndarray, shape [N, D]
+    matrix : ndarray, shape [D, M]
+    block : int
+        Rows of a product.
+
+    Examples
+    --------
+    >>> rows, matrix = np.random.default_rng(0).normal(size=(2, 300, 300))
+    >>> bool((rowwise_product(rows, matrix)[7] == rowwise_product(rows[7:8], matrix)[0]).all())
+    True
+    """
+    found = np.empty((len(rows), matrix.shape[1]), np.result_type(rows, matrix))
+    for start in range(0, len(rows), block):
+        part = rows[start : start + block]
+        filled = np.zeros((block, rows.shape[1]), part.dtype)
+        filled[: len(part)] = part
+        found[start : start + block] = (filled @ matrix)[: len(part)]
+    return found

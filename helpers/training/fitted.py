@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
 import torch
@@ -13,11 +14,25 @@ import torch
 from helpers import cache, checkpoints, models
 from helpers.data import Images
 from helpers.outputs import Outputs, compute
+from helpers.training import objectives
 from helpers.training.loop import default_device, device_name, reproducible, train
 from helpers.training.recipe import Recipe
 
+if TYPE_CHECKING:
+    from helpers.data import ImageStream
+
 # the code that decides the weights, and the outputs, beside the data and the recipe
-TRAINS = ("models.py", "training/augmentation.py", "training/loop.py", "training/objectives.py")
+TRAINS = (
+    "models.py", "training/augmentation.py", "training/batches.py", "training/loop.py",
+    "training/step.py", "training/objectives/base.py",
+)  # fmt: skip
+OBJECTIVE = {
+    "augmix": ("training/objectives/augmix.py", "training/mixing.py"),
+    "crl": ("training/objectives/crl.py",),
+    "edl": ("training/objectives/edl.py",),
+    "erm": (),
+    "outlier_exposure": ("training/objectives/outlier_exposure.py",),
+}  # that of the others does not matter to a network
 COMPUTES = ("models.py", "outputs.py")
 VERSIONS = {"torch": torch.__version__, "timm": version("timm")}
 
@@ -61,17 +76,20 @@ class Fitted:
         classifier.load_state_dict(tensors)
         return classifier.to(self.device).eval()
 
-    def outputs(self, images: Images) -> Outputs:
+    def outputs(self, images: Images | ImageStream, *, passes: int = 0) -> Outputs:
         """Return the outputs of a data set, from the cache if the network has seen it.
 
         Parameters
         ----------
-        images : Images
+        images : Images or ImageStream
             With labels as the network numbers its classes.
+        passes : int
+            Passes with dropout, the outputs' members; 0 leaves dropout out.
         """
         key = cache.key(
             weights=self.sha256,
             images=images.sha256,
+            passes=passes,
             device=torch.device(self.device).type,
             code=cache.code_version(*COMPUTES),
             **VERSIONS,
@@ -79,15 +97,23 @@ class Fitted:
 
         def make(path: Path) -> None:
             with reproducible(self.device, self.recipe.threads):
-                compute(self.classifier, images, device=self.device).save(path)
+                found = compute(
+                    self.classifier,
+                    images,
+                    device=self.device,
+                    passes=passes,
+                    image_size=self.recipe.image_size,
+                )
+                found.save(path)
 
         return cache.load_or_make(cache.path_of("outputs", key, ".npz"), Outputs.load, make)
 
 
 def fit(
-    images: Images,
+    images: Images | ImageStream,
     recipe: Recipe,
     *,
+    outliers: Images | ImageStream | None = None,
     seed: int = 0,
     device: str | None = None,
     progress: bool = True,
@@ -100,10 +126,12 @@ def fit(
 
     Parameters
     ----------
-    images : Images
+    images : Images or ImageStream
         Labels 0 … K − 1, of which there are as many as class names.
     recipe : Recipe
-        Architecture, optimiser and schedule.
+        Architecture, objective, optimiser and schedule.
+    outliers : Images or ImageStream, optional
+        For the objectives that want them, see `loop.train`; the others leave them alone.
     seed : int
         Of the initial weights, the order of the images and the augmentation.
     device : str, optional
@@ -113,13 +141,16 @@ def fit(
     """
     device = device or default_device()
     num_classes = len(images.class_names)
+    if not objectives.create(recipe.objective, **recipe.objective_arguments).needs_outliers:
+        outliers = None
     key = cache.key(
         images=images.sha256,
+        outliers="" if outliers is None else outliers.sha256,
         classes=num_classes,
         recipe=recipe.as_dict(),
         seed=seed,
         device=torch.device(device).type,
-        code=cache.code_version(*TRAINS),
+        code=cache.code_version(*TRAINS, *OBJECTIVE[recipe.objective]),
         **VERSIONS,
     )
 
@@ -128,9 +159,9 @@ def fit(
         partial = path.with_suffix(".partial")
         history = train(
             classifier,
-            images.images,
-            images.labels,
+            images,
             recipe,
+            outliers=outliers,
             seed=seed,
             device=device,
             checkpoint=partial,

@@ -6,20 +6,27 @@ import contextlib
 import logging
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import numpy as np
 import pandas as pd
 import torch
 from tqdm import tqdm
 
 from helpers import checkpoints
 from helpers.checks import label_array
+from helpers.data import Images
 from helpers.models import Classifier
-from helpers.training.augmentation import crop_and_flip, pad
-from helpers.training.objectives import ERM
+from helpers.training import objectives
+from helpers.training.batches import Batches, batches_of, sample_of, shuffled
+from helpers.training.objectives import Batch
 from helpers.training.recipe import Recipe
+from helpers.training.step import Step
+
+if TYPE_CHECKING:
+    from helpers.data import ImageStream
 
 log = logging.getLogger(__name__)
 
@@ -57,7 +64,8 @@ def learning_rate(recipe: Recipe, step: int, steps: int, steps_per_epoch: int) -
     if recipe.schedule == "cosine":
         progress = (step - warmup) / max(steps - warmup, 1)
         return recipe.learning_rate * 0.5 * (1 + math.cos(math.pi * progress))
-    return recipe.learning_rate * 0.1 ** ((step >= steps / 2) + (step >= 3 * steps / 4))
+    passed = sum(step >= milestone * steps for milestone in recipe.milestones)
+    return recipe.learning_rate * 0.1**passed
 
 
 @contextlib.contextmanager
@@ -88,12 +96,11 @@ def reproducible(device: str, threads: int) -> Iterator[None]:
 
 def train(
     classifier: Classifier,
-    images: np.ndarray,
-    labels: np.ndarray,
+    images: Images | ImageStream,
     recipe: Recipe,
     *,
+    outliers: Images | ImageStream | None = None,
     seed: int = 0,
-    objective: Callable = ERM(),  # noqa: B008  (it has no state)
     device: str | None = None,
     checkpoint: Path | None = None,
     checkpoint_seconds: float = 30.0,
@@ -101,21 +108,21 @@ def train(
 ) -> pd.DataFrame:
     """Train a classifier in place.
 
-    The images stay on the device as uint8; within an epoch nothing waits for the device.
+    Images in memory stay on the device as uint8; within an epoch nothing waits for the device.
 
     Parameters
     ----------
     classifier : Classifier
         From `models.create`; it takes the normalisation of these images.
-    images : ndarray of uint8, shape [N, H, W, 3]
-    labels : ndarray of int64, shape [N]
-        0 … K − 1.
+    images : Images or ImageStream
+        N images with labels 0 … K − 1.
     recipe : Recipe
-        Batches, schedule, augmentation.
+        Objective, batches, schedule, augmentation.
+    outliers : Images or ImageStream, optional
+        Images of none of the classes, for the objectives that want them; their labels do not
+        matter.  Each epoch goes on in them where a random order ends, so their number is free.
     seed : int
         Of the order of the images and of the augmentation.
-    objective : callable
-        ``(classifier, images, labels) -> (loss, logits)``.
     device : str, optional
         By default a GPU if there is one.
     checkpoint : Path, optional
@@ -135,31 +142,47 @@ def train(
     Raises
     ------
     ValueError
-        Lengths or types do not match.
+        A label out of range; no outliers where the objective needs them, or of another size.
     FloatingPointError
         The loss is not finite; names the step and its learning rate.
     """
-    if images.dtype != np.uint8 or images.ndim != 4 or images.shape[-1] != 3:
-        raise ValueError(f"images: uint8 [N, H, W, 3] expected, got {images.dtype} {images.shape}")
     classes = classifier.backbone.num_classes
-    labels = label_array("labels", labels, classes=classes, length=len(images))
+    labels = label_array("images: labels", images.labels, classes=classes)
     device = device or default_device()
-    classifier.set_normalisation(images)
+    objective = objectives.create(recipe.objective, **recipe.objective_arguments)
+    if not objective.needs_outliers:
+        outliers = None
+    elif outliers is None:
+        raise ValueError(f"outliers: objective '{recipe.objective}' needs them, got none")
+    elif isinstance(images, Images) and outliers.images.shape[1:] != images.images.shape[1:]:
+        raise ValueError(
+            f"outliers: images of {images.images.shape[1:3]} pixels expected, "
+            f"got {outliers.images.shape[1:3]}"
+        )
+    classifier.set_normalisation(sample_of(images, recipe))
     classifier = classifier.to(device)
+    objective.start(len(images), device)
+    rate = recipe.learning_rate
     optimiser = torch.optim.SGD(
         classifier.parameters(),
-        lr=recipe.learning_rate,
+        # a recorded step reads its learning rate from the device
+        lr=torch.tensor(rate, device=device) if torch.device(device).type == "cuda" else rate,
         momentum=recipe.momentum,
-        nesterov=recipe.momentum > 0,
+        nesterov=recipe.nesterov and recipe.momentum > 0,
         weight_decay=recipe.weight_decay,
         fused=True,
     )
-    epochs = _resume(checkpoint, classifier, optimiser) if checkpoint else []
+    epochs = _resume(checkpoint, classifier, optimiser, objective) if checkpoint else []
     with reproducible(device, recipe.threads):
-        pixels = torch.from_numpy(images).to(device)
-        if "crop" in recipe.augmentation:
-            pixels = pad(pixels)
-        targets = torch.from_numpy(labels).to(device)
+        running = _Training(
+            recipe,
+            seed,
+            device,
+            Step(classifier, objective, optimiser, device),
+            batches_of(images, recipe, device),
+            None if outliers is None else batches_of(outliers, recipe, device),
+            torch.from_numpy(labels).to(device),
+        )
         saved = time.monotonic()
         bar = tqdm(
             range(len(epochs), recipe.epochs),
@@ -170,80 +193,105 @@ def train(
             disable=not progress,
         )
         for epoch in bar:
-            row = _epoch(
-                classifier, objective, optimiser, pixels, targets, images.shape[1:3], recipe,
-                seed, epoch, device,
-            )  # fmt: skip
+            row = _epoch(running, epoch)
             epochs.append(row)
             bar.set_postfix(loss=f"{row['loss']:.3f}", accuracy=f"{row['accuracy']:.3f}")
             due = time.monotonic() - saved >= checkpoint_seconds
             if checkpoint and due and epoch + 1 < recipe.epochs:
-                _keep(checkpoint, classifier, optimiser, epochs)
+                _keep(checkpoint, classifier, optimiser, objective, epochs)
                 saved = time.monotonic()
     return pd.DataFrame(epochs)
 
 
-def _epoch(
-    classifier, objective, optimiser, pixels, targets, size, recipe, seed, epoch, device
-) -> dict:
+@dataclass(frozen=True)
+class _Training:
+    """What stays the same from epoch to epoch."""
+
+    recipe: Recipe
+    seed: int
+    device: str
+    step: Step
+    images: Batches
+    outliers: Batches | None
+    labels: torch.Tensor
+
+
+def _epoch(training: _Training, epoch: int) -> dict:
     """Run one epoch; its random numbers depend on the seed and the epoch alone."""
     start = time.monotonic()
-    classifier.train()
-    torch.manual_seed(seed * 100_003 + epoch)  # for dropout; the generator below for the rest
-    generator = torch.Generator(device).manual_seed(seed * 100_003 + epoch)
-    batch = min(recipe.batch_size, len(targets))
-    order = torch.randperm(len(targets), generator=generator, device=device)
+    recipe, device, step = training.recipe, training.device, training.step
+    step.classifier.train()
+    seed = training.seed * 100_003 + epoch
+    torch.manual_seed(seed)  # for dropout; the generator below for the rest
+    generator = torch.Generator(device).manual_seed(seed)
+    count = len(training.labels)
+    batch_size = min(recipe.batch_size, count)
     # the last, smaller batch is left out: batch statistics of a few images are poor ones,
     # and another epoch's order brings other images there
-    steps_per_epoch = len(targets) // batch
-    losses = torch.empty(steps_per_epoch, device=device)
+    steps = count // batch_size
+    order = torch.randperm(count, generator=generator, device=device)[: steps * batch_size]
+    batches = training.images.take(order, batch_size, generator)
+    if training.outliers is not None:
+        wanted = step.objective.ratio * batch_size
+        # a generator of its own: how many numbers the images take does not matter to outliers
+        other = torch.Generator(device).manual_seed(seed + 50_000)
+        more = shuffled(len(training.outliers), steps * wanted, other)
+        outliers = training.outliers.take(more, wanted, other)
+    losses = torch.empty(steps, device=device)
     right = torch.zeros((), dtype=torch.int64, device=device)
-    kind = torch.device(device).type
-    autocast = torch.autocast(kind, torch.bfloat16, enabled=kind == "cuda")
-    for number in range(steps_per_epoch):
-        step = epoch * steps_per_epoch + number
-        rate = learning_rate(recipe, step, recipe.epochs * steps_per_epoch, steps_per_epoch)
-        for group in optimiser.param_groups:
-            group["lr"] = rate
-        indices = order[number * batch : (number + 1) * batch]
-        inputs = crop_and_flip(pixels, indices, size, recipe.augmentation, generator)
-        wanted = targets[indices]
-        with autocast:
-            loss, logits = objective(classifier, inputs, wanted)
-        optimiser.zero_grad(set_to_none=True)
-        loss.backward()
-        optimiser.step()
-        losses[number] = loss.detach()
-        right += (logits.detach().argmax(dim=1) == wanted).sum()
+    for number, images in enumerate(batches):
+        done = epoch * steps + number
+        rate = learning_rate(recipe, done, recipe.epochs * steps, steps)
+        _set_rate(step.optimiser, rate)
+        indices = order[number * batch_size : (number + 1) * batch_size]
+        others = None if training.outliers is None else next(outliers)
+        batch = Batch(
+            step.objective.views(images, others, generator),
+            training.labels[indices],
+            indices,
+            torch.full((), done / steps, device=device),
+        )
+        loss, correct = step(batch)
+        losses[number] = loss
+        right += correct
     finite = torch.isfinite(losses)
     if not finite.all():
         number = int((~finite).float().argmax())
-        step = epoch * steps_per_epoch + number
-        rate = learning_rate(recipe, step, recipe.epochs * steps_per_epoch, steps_per_epoch)
+        done = epoch * steps + number
+        rate = learning_rate(recipe, done, recipe.epochs * steps, steps)
         raise FloatingPointError(
-            f"the loss became {losses[number].item()} at step {step} (epoch {epoch + 1}) with "
+            f"the loss became {losses[number].item()} at step {done} (epoch {epoch + 1}) with "
             f"learning rate {rate:.4g}: try a lower learning_rate (now {recipe.learning_rate:g}) "
             "or more warmup_epochs"
         )
     return {
         "epoch": epoch + 1,
         "loss": losses.mean().item(),
-        "accuracy": right.item() / (steps_per_epoch * batch),
+        "accuracy": right.item() / (steps * batch_size),
         "learning_rate": rate,
         "seconds": time.monotonic() - start,
     }
 
 
-def _keep(path: Path, classifier, optimiser, epochs: list[dict]) -> None:
+def _set_rate(optimiser: torch.optim.Optimizer, rate: float) -> None:
+    for group in optimiser.param_groups:
+        if isinstance(group["lr"], torch.Tensor):
+            group["lr"].fill_(rate)
+        else:
+            group["lr"] = rate
+
+
+def _keep(path: Path, classifier, optimiser, objective, epochs: list[dict]) -> None:
     tensors = {f"model.{name}": value for name, value in classifier.state_dict().items()}
     for number, parameter in enumerate(classifier.parameters()):
         buffer = optimiser.state[parameter].get("momentum_buffer")
         if buffer is not None:  # there is none without momentum
             tensors[f"momentum.{number}"] = buffer
+    tensors |= {f"objective.{name}": value for name, value in objective.state().items()}
     checkpoints.save(path, tensors, epochs=epochs)
 
 
-def _resume(path: Path, classifier, optimiser) -> list[dict]:
+def _resume(path: Path, classifier, optimiser, objective) -> list[dict]:
     """Put back the state that `_keep` wrote and return the epochs already done."""
     if not path.exists():
         return []
@@ -260,4 +308,6 @@ def _resume(path: Path, classifier, optimiser) -> list[dict]:
         if buffer is not None:
             kept = torch.empty_like(parameter).copy_(buffer)  # in the parameter's memory format
             optimiser.state[parameter]["momentum_buffer"] = kept
+    for name, value in objective.state().items():
+        value.copy_(tensors[f"objective.{name}"])
     return information["epochs"]

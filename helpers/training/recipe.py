@@ -8,13 +8,23 @@ from __future__ import annotations
 import math
 import typing
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 
 from helpers.checks import has_type, known_name
 
 FAMILIES = ("densenet", "efficientnet", "resnet")
 SCHEDULES = ("cosine", "multistep")
 AUGMENTATIONS = ("crop", "flip")
+FOUR_STAGES = {
+    18: (2, 2, 2, 2),
+    34: (3, 4, 6, 3),
+    50: (3, 4, 6, 3),
+    101: (3, 4, 23, 3),
+    152: (3, 8, 36, 3),
+}
+"""Blocks per stage of the ResNets for ImageNet (He et al. 2016, table 1), by their layers."""
+OBJECTIVES = ("augmix", "crl", "edl", "erm", "outlier_exposure")
+_TUPLES = ("augmentation", "milestones")
 
 
 @dataclass(frozen=True)
@@ -26,24 +36,40 @@ class Recipe:
     backbone : str
         Family of the network: ``resnet``, ``densenet`` or ``efficientnet``.
     depth : int or float
-        Layers of a ResNet (8, 14, 20, ... with three stages; 18, 34 with four) or of a
-        DenseNet-BC (22, 40, 100, ... with three blocks; 121 with four); for EfficientNet
+        Layers of a ResNet (8, 14, 20, ... with three stages; 18, 34, 50, 101, 152 with four) or
+        of a DenseNet-BC (22, 40, 100, ... with three blocks; 121 with four); for EfficientNet
         the multiplier of B0's number of blocks.
     width : int or float
         Channels of the first stage (ResNet), growth rate (DenseNet), or the multiplier of
         B0's channels (EfficientNet).
     stem_stride : int
         Stride of the first convolution: 1 keeps the 32×32 resolution, 2 costs a quarter.
+        4 is ImageNet's stem, a 7×7 convolution of stride 2 and max-pooling (ResNet of width 64).
+    dropout : float
+        Share of the features that is dropped before the head.
+    block_dropout : float
+        The same after each convolution of a residual block (ResNet only).
+    objective : str
+        What is minimised; one of `helpers.training.objectives.names`.
+    objective_arguments : dict of str to float
+        The objective's own, where they are not its defaults.
     epochs, batch_size : int
         Passes over the training images; images per step.
     learning_rate, momentum, weight_decay : float
-        Of SGD with Nesterov momentum; the rate is the schedule's highest.
+        Of SGD; the rate is the schedule's highest.
+    nesterov : bool
+        Nesterov's momentum rather than the plain one.
     schedule : str
-        ``cosine`` (to zero) or ``multistep`` (÷ 10 after a half and after three quarters).
+        ``cosine`` (to zero) or ``multistep`` (÷ 10 at each of the milestones).
+    milestones : tuple of float
+        Of ``multistep``, as shares of all epochs.
     warmup_epochs : float
         Linear warm-up at the start, in epochs.
     augmentation : tuple of str
-        Any of ``crop`` (reflection padding of 4 pixels) and ``flip`` (left to right).
+        Any of ``crop`` (reflection padding of 4 pixels) and ``flip`` (left to right).  For a
+        stream, ``flip`` stands for both that and a random resized crop.
+    image_size : int
+        Pixels to which a stream's images are brought; those in memory have their own size.
     threads : int
         CPU threads. A part of the recipe, since the order of a sum decides its last bit.
     """
@@ -52,36 +78,49 @@ class Recipe:
     depth: float = 8
     width: float = 16
     stem_stride: int = 1
+    dropout: float = 0.0
+    block_dropout: float = 0.0
+    objective: str = "erm"
+    objective_arguments: dict[str, float] = field(default_factory=dict)
     epochs: int = 10
     batch_size: int = 64
     learning_rate: float = 0.1
     momentum: float = 0.9
     weight_decay: float = 5e-4
+    nesterov: bool = True
     schedule: str = "cosine"
+    milestones: tuple[float, ...] = (0.5, 0.75)
     warmup_epochs: float = 1.0
     augmentation: tuple[str, ...] = ("crop", "flip")
+    image_size: int = 224
     threads: int = 1
 
     def __post_init__(self):
-        object.__setattr__(self, "augmentation", tuple(self.augmentation))
+        for name in _TUPLES:
+            object.__setattr__(self, name, tuple(getattr(self, name)))
         kinds = typing.get_type_hints(type(self))
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if not has_type(value, kinds[field.name]):
-                raise ValueError(f"{field.name}: {kinds[field.name]} expected, got {value!r}")
+        for name, kind in kinds.items():
+            if not has_type(getattr(self, name), kind):
+                raise ValueError(f"{name}: {kind} expected, got {getattr(self, name)!r}")
         known_name("backbone", self.backbone, FAMILIES)
         known_name("schedule", self.schedule, SCHEDULES)
+        known_name("objective", self.objective, OBJECTIVES)
         for name in self.augmentation:
             known_name("augmentation", name, AUGMENTATIONS)
         positive = ("depth", "width", "stem_stride", "epochs", "batch_size", "learning_rate")
-        for name in (*positive, "threads"):
+        for name in (*positive, "image_size", "threads"):
             if not 0 < getattr(self, name) < math.inf:
                 raise ValueError(f"{name}: a positive number expected, got {getattr(self, name)}")
-        for name, end in (("momentum", 1), ("weight_decay", math.inf), ("warmup_epochs", math.inf)):
+        below = {"momentum": 1, "weight_decay": math.inf, "warmup_epochs": math.inf}
+        for name, end in (below | {"dropout": 1, "block_dropout": 1}).items():
             value = getattr(self, name)
             if not 0 <= value < end:
                 raise ValueError(f"{name}: at least 0 and below {end} expected, got {value}")
         _check_size(self.backbone, self.depth, self.width)
+        if self.block_dropout and self.backbone != "resnet":
+            raise ValueError(f"block_dropout: a ResNet only, got backbone '{self.backbone}'")
+        if self.stem_stride == 4 and (self.backbone, self.width) != ("resnet", 64):
+            raise ValueError("stem_stride: 4 is the stem of a ResNet of width 64")
 
     @classmethod
     def from_parameters(cls, parameters: Mapping[str, object], **overrides) -> Recipe:
@@ -96,7 +135,7 @@ class Recipe:
             ...
         ValueError: unknown training parameter 'epoch'; did you mean 'epochs'? There are: ...
         """
-        names = [field.name for field in fields(cls)]
+        names = [one.name for one in fields(cls)]
         merged = {**parameters, **overrides}
         for name in merged:
             known_name("training parameter", name, names)
@@ -104,7 +143,7 @@ class Recipe:
 
     def as_dict(self) -> dict:
         """Return the recipe as plain values, for hashes and tables."""
-        return asdict(self) | {"augmentation": list(self.augmentation)}
+        return asdict(self) | {name: list(getattr(self, name)) for name in _TUPLES}
 
 
 def _check_size(backbone: str, depth: float, width: float) -> None:
@@ -114,8 +153,9 @@ def _check_size(backbone: str, depth: float, width: float) -> None:
     if (depth, width) != (int(depth), int(width)):
         raise ValueError(f"depth, width: whole numbers expected, got {depth}, {width}")
     if backbone == "resnet":
-        if depth not in (18, 34) and (depth < 8 or (depth - 2) % 6):
-            raise ValueError(f"depth: a ResNet has 18, 34 or 6n + 2 layers, got {depth}")
+        if depth not in FOUR_STAGES and (depth < 8 or (depth - 2) % 6):
+            named = ", ".join(map(str, FOUR_STAGES))
+            raise ValueError(f"depth: a ResNet has {named} or 6n + 2 layers, got {depth}")
         if width % 2:
             raise ValueError(f"width: an even number of channels expected, got {width}")
     elif depth != 121 and (depth < 10 or (depth - 4) % 6):

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from helpers import checkpoints
+from helpers import cache, checkpoints
 from helpers.data import Images
 from helpers.training import fitted
-from helpers.training.recipe import Recipe
+from helpers.training.recipe import OBJECTIVES, Recipe
 
 TINY = Recipe(width=4, stem_stride=2, epochs=1, batch_size=8)
 
@@ -64,3 +64,28 @@ def test_a_damaged_network_is_made_anew_and_others_are_untouched(images, caplog)
     assert again.sha256 == one.sha256
     assert str(one.path) in caplog.text
     assert two.path.read_bytes() == before
+
+
+def test_outliers_decide_the_network_of_the_objective_that_wants_them_alone(images, monkeypatch):
+    trained = count(monkeypatch, "train")
+    others = [images.subset(slice(start, None)).unknown() for start in (4, 8)]
+    exposed = Recipe.from_parameters(TINY.as_dict(), objective="outlier_exposure")
+    plain = {fitted.fit(images, TINY, outliers=one, progress=False).sha256 for one in others}
+    two = {fitted.fit(images, exposed, outliers=one, progress=False).sha256 for one in others}
+    assert len(plain) == 1 and len(two) == 2 and len(trained) == 3
+
+
+def test_passes_are_kept_apart_and_repeat_themselves(images, monkeypatch):
+    computed = count(monkeypatch, "compute")
+    recipe = Recipe.from_parameters(TINY.as_dict(), dropout=0.5)
+    one = fitted.fit(images, recipe, progress=False)
+    assert one.outputs(images).members is None
+    members = [one.outputs(images, passes=3).members for _ in range(2)]
+    assert np.array_equal(*members) and members[0].shape == (3, 24, 3)
+    assert len(computed) == 2
+
+
+def test_every_objective_says_which_code_decides_its_networks():
+    assert sorted(fitted.OBJECTIVE) == sorted(OBJECTIVES)
+    for files in fitted.OBJECTIVE.values():
+        assert cache.code_version(*files)

@@ -1,12 +1,16 @@
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 
 from helpers import checkpoints, models
-from helpers.training import loop
+from helpers.data import Images, ImageStream
+from helpers.outputs import compute
+from helpers.training import loop, objectives
 from helpers.training.augmentation import PADDING, crop_and_flip, pad
 from helpers.training.loop import learning_rate, train
 from helpers.training.recipe import Recipe
@@ -19,12 +23,13 @@ def problem(n=40, classes=3, size=16):
     generator = np.random.default_rng(0)
     labels = np.arange(n) % classes
     pixels = generator.integers(0, 40, (n, size, size, 3)) + labels[:, None, None, None] * 80
-    return pixels.astype(np.uint8), labels
+    names = tuple(map(str, range(classes)))
+    return Images(pixels.astype(np.uint8), labels, names, "brightness", "train")
 
 
 def weights(recipe=TINY, seed=0, **options):
     classifier = models.create(recipe, 3, seed=seed)
-    history = train(classifier, *problem(), recipe, seed=seed, progress=False, **options)
+    history = train(classifier, problem(), recipe, seed=seed, progress=False, **options)
     return checkpoints.digest(classifier.state_dict()), history
 
 
@@ -54,7 +59,7 @@ def test_a_killed_run_resumes_to_the_very_same_weights(tmp_path, monkeypatch, sc
     epoch = loop._epoch
 
     def killed(*arguments):
-        if arguments[-2] == 2:
+        if arguments[-1] == 2:
             raise Killed
         return epoch(*arguments)
 
@@ -62,7 +67,7 @@ def test_a_killed_run_resumes_to_the_very_same_weights(tmp_path, monkeypatch, sc
     with pytest.raises(Killed):
         weights(recipe, checkpoint=path, checkpoint_seconds=0)
     ran = []
-    monkeypatch.setattr(loop, "_epoch", lambda *a: ran.append(a[-2]) or epoch(*a))
+    monkeypatch.setattr(loop, "_epoch", lambda *a: ran.append(a[-1]) or epoch(*a))
     resumed, continued = weights(recipe, checkpoint=path, checkpoint_seconds=0)
     assert ran == [2]
     assert resumed == whole
@@ -92,28 +97,26 @@ def test_a_damaged_checkpoint_is_named_and_not_used(tmp_path, caplog):
     assert resumed == weights()[0]
 
 
-def test_an_infinite_loss_names_the_step_and_the_learning_rate():
-    def breaks(classifier, images, labels):
-        breaks.step += 1
-        loss = torch.nn.functional.cross_entropy(classifier(images), labels)
-        return (loss * math.nan if breaks.step == 7 else loss), torch.zeros(len(labels), 3)
+def test_an_infinite_loss_names_the_step_and_the_learning_rate(monkeypatch):
+    class Breaks(objectives.ERM):
+        step = -1
 
-    breaks.step = -1
+        def __call__(self, classifier, batch):
+            loss, logits = super().__call__(classifier, batch)
+            self.step += 1
+            return (loss * math.nan if self.step == 7 else loss), logits
+
+    monkeypatch.setattr(objectives, "create", lambda name: Breaks())
     with pytest.raises(FloatingPointError, match=r"nan at step 7 \(epoch 2\) with learning rate 0"):
-        weights(objective=breaks)
+        weights()
 
 
-def test_bad_arrays_are_refused():
-    images, labels = problem()
-    classifier = models.create(TINY, 3)
-    with pytest.raises(ValueError, match="images: uint8"):
-        train(classifier, images / 255, labels, TINY)
-    with pytest.raises(ValueError, match="labels: length 40 expected, got 39"):
-        train(classifier, images, labels[1:], TINY)
+def test_labels_that_the_network_does_not_have_are_refused():
+    images = problem()
     with pytest.raises(ValueError, match="labels: 0 to 2 expected, got -1 to 1"):
-        train(classifier, images, labels - 1, TINY)
-    with pytest.raises(ValueError, match="labels: integers expected"):
-        train(classifier, images, labels.astype(float), TINY)
+        train(models.create(TINY, 3), replace(images, labels=images.labels - 1), TINY)
+    with pytest.raises(ValueError, match="labels: 0 to 1 expected, got 0 to 2"):
+        train(models.create(TINY, 2), images, TINY)
 
 
 def test_schedules():
@@ -155,3 +158,48 @@ def test_no_augmentation_takes_the_images_as_they_are():
     images = torch.randint(0, 256, (4, 8, 8, 3), dtype=torch.uint8)
     batch = crop_and_flip(images, torch.tensor([3, 1]), (8, 8), (), torch.Generator())
     assert torch.equal(batch, images[[3, 1]].permute(0, 3, 1, 2))
+
+
+def test_milestones_are_shares_of_all_epochs():
+    recipe = Recipe(
+        schedule="multistep", learning_rate=1.0, warmup_epochs=0.0, milestones=(0.6, 0.8)
+    )
+    rates = [learning_rate(recipe, step, 200, 1) for step in (0, 119, 120, 159, 160)]
+    assert rates == pytest.approx([1, 1, 0.1, 0.1, 0.01])
+
+
+@pytest.fixture
+def stream(tmp_path, monkeypatch):
+    """A folder of photographs of one colour a class, of different sizes."""
+    monkeypatch.setenv("CACHE_ROOT", str(tmp_path / "cache"))
+    for number in range(18):
+        colour = [(200, 30, 30), (30, 200, 30), (30, 30, 200)][number % 3]
+        path = tmp_path / "photographs" / "rgb"[number % 3] / f"{number}.jpg"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.new("RGB", (40 + number, 50), colour).save(path)
+    return ImageStream.scan(tmp_path / "photographs")
+
+
+def test_a_stream_trains_resumes_and_repeats_itself(stream, tmp_path):
+    recipe = Recipe.from_parameters(TINY.as_dict(), image_size=16, batch_size=6, epochs=4)
+    digests = []
+    for seconds in (60, 0):
+        classifier = models.create(recipe, 3)
+        path = tmp_path / f"{seconds}.partial"
+        history = train(
+            classifier, stream, recipe, checkpoint=path, checkpoint_seconds=seconds, progress=False
+        )
+        assert history["accuracy"].iloc[-1] > 0.8
+        digests.append(checkpoints.digest(classifier.state_dict()))
+    again = models.create(recipe, 3)
+    train(again, stream, recipe, checkpoint=path, progress=False)
+    assert digests[0] == digests[1] == checkpoints.digest(again.state_dict())
+
+
+def test_a_stream_is_evaluated_like_images(stream):
+    recipe = Recipe.from_parameters(TINY.as_dict(), image_size=16, batch_size=6, epochs=4)
+    classifier = models.create(recipe, 3)
+    train(classifier, stream, recipe, progress=False)
+    outputs = compute(classifier, stream, image_size=16, batch_size=5)
+    assert len(outputs) == 18 and (outputs.labels == stream.labels).all()
+    assert outputs.correct.mean() > 0.8

@@ -1,0 +1,103 @@
+"""Where batches come from: images that lie on the device, or a folder that is streamed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+import torch
+
+from helpers.data import Images
+from helpers.training.augmentation import crop_and_flip, pad
+from helpers.training.recipe import Recipe
+
+if TYPE_CHECKING:
+    from helpers.data import ImageStream
+
+
+class Batches(Protocol):
+    """Augmented batches of one set of images, in an order that the caller gives."""
+
+    def __len__(self) -> int:
+        """Return the number of images."""
+
+    def take(
+        self, order: torch.Tensor, batch_size: int, generator: torch.Generator
+    ) -> Iterator[torch.Tensor]:
+        """Yield the images of an order [N'] as uint8 [B, 3, H, W], B at a time, on the device."""
+
+
+class DeviceBatches:
+    """Of images that lie on the device as bytes; nothing is copied from elsewhere in training."""
+
+    def __init__(self, images: Images, recipe: Recipe, device: str):
+        self.size, self.names = images.images.shape[1:3], recipe.augmentation
+        self.pixels = torch.from_numpy(images.images).to(device)
+        if "crop" in self.names:
+            self.pixels = pad(self.pixels)
+        self.count = len(images)
+
+    def __len__(self) -> int:
+        return self.count
+
+    def take(self, order, batch_size, generator):
+        """Yield batches, each cut out of the images by one gather."""
+        for start in range(0, len(order), batch_size):
+            indices = order[start : start + batch_size]
+            yield crop_and_flip(self.pixels, indices, self.size, self.names, generator)
+
+
+class StreamedBatches:
+    """Of a folder that is decoded while it is read, for data sets that no memory holds."""
+
+    def __init__(self, stream: ImageStream, recipe: Recipe, device: str):
+        self.stream, self.recipe, self.device = stream, recipe, device
+
+    def __len__(self) -> int:
+        return len(self.stream)
+
+    def take(self, order, batch_size, generator):
+        """Yield batches; workers decode, crop and flip, ahead of the device."""
+        seed = int(torch.randint(2**62, (), device=generator.device, generator=generator))
+        for _, images in self.stream.batches(
+            order.cpu().numpy(),
+            batch_size=batch_size,
+            size=self.recipe.image_size,
+            augment="flip" in self.recipe.augmentation,
+            seed=seed,
+        ):
+            batch = images.to(self.device, non_blocking=True)
+            yield batch.contiguous(memory_format=torch.channels_last)
+
+
+def batches_of(images: Images | ImageStream, recipe: Recipe, device: str) -> Batches:
+    """Return the way in which these images come to the device."""
+    kind = DeviceBatches if isinstance(images, Images) else StreamedBatches
+    return kind(images, recipe, device)
+
+
+def sample_of(images: Images | ImageStream, recipe: Recipe, *, count: int = 2000) -> np.ndarray:
+    """Return images, uint8 [N, H, W, 3], from which pixel statistics are taken.
+
+    All of those in memory; of a stream `count`, evenly spread over the classes' order.
+    """
+    if isinstance(images, Images):
+        return images.images
+    spread = np.linspace(0, len(images) - 1, min(count, len(images))).astype(np.int64)
+    batches = images.batches(spread, batch_size=100, size=recipe.image_size)
+    return np.concatenate([batch.permute(0, 2, 3, 1).numpy() for _, batch in batches])
+
+
+def shuffled(images: int, count: int, generator: torch.Generator) -> torch.Tensor:
+    """Return `count` random indices in which no image comes a second time before all came once.
+
+    Examples
+    --------
+    >>> order = shuffled(3, 7, torch.Generator().manual_seed(0))
+    >>> order.bincount().sort().values
+    tensor([2, 2, 3])
+    """
+    draw = {"device": generator.device, "generator": generator}
+    rounds = [torch.randperm(images, **draw) for _ in range(-(-count // images))]
+    return torch.cat(rounds)[:count]

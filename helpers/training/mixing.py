@@ -1,0 +1,127 @@
+"""AugMix's images: chains of simple operations, mixed, in batches on the device."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import nn
+
+GEOMETRIC = ("rotate", "shear_x", "shear_y", "translate_x", "translate_y")
+OPERATIONS = ("autocontrast", "equalize", "posterize", "solarize", *GEOMETRIC)
+"""The operations of AugMix that none of the usual test corruptions contains."""
+
+
+def augmix(
+    images: torch.Tensor,
+    generator: torch.Generator,
+    *,
+    severity: float = 3.0,
+    width: int = 3,
+    depth: int = 3,
+) -> torch.Tensor:
+    """Mix each image with `width` chains of 1 to `depth` random operations on it.
+
+    Parameters
+    ----------
+    images : Tensor of float32, shape [N, 3, H, W]
+        In [0, 255].
+    generator : torch.Generator
+        On the device of the images.
+    severity : float
+        Strength of the operations, 1 to 10.
+    width, depth : int
+
+    Returns
+    -------
+    Tensor of float32, shape [N, 3, H, W]
+
+    Notes
+    -----
+    Hendrycks et al. 2020, algorithm 1: weights of the chains from a Dirichlet, of the image
+    against them from a Beta distribution, both with parameter 1.
+
+    In each position of the chains every operation is given to the same number of images, chosen
+    at random, so that no shape depends on a draw.  Each image's operations follow the same law
+    as if they were drawn one by one.
+    """
+    count, draw = len(images), {"device": images.device, "generator": generator}
+    chains = images.repeat(width, 1, 1, 1)
+    length = torch.randint(1, depth + 1, (len(chains), 1, 1, 1), **draw)
+    for position in range(depth):
+        order = torch.randperm(len(chains), **draw)
+        changed = torch.empty_like(chains)
+        for name, part in zip(OPERATIONS, order.tensor_split(len(OPERATIONS)), strict=True):
+            # int(level · most / 10) in the authors' code; a level of 0.1 up to the severity
+            level = 0.1 + (severity - 0.1) * torch.rand((len(part), 1, 1, 1), **draw)
+            sign = 2.0 * torch.randint(2, (len(part), 1, 1, 1), **draw) - 1
+            changed[part] = apply(name, chains[part], level / 10, sign)
+        chains = torch.where(position < length, changed, chains)
+    # exponentials divided by their sum are Dirichlet; a uniform number is Beta(1, 1)
+    weights = torch.empty((width, count, 1, 1, 1), device=images.device)
+    weights.exponential_(generator=generator)
+    weights /= weights.sum(dim=0)
+    share = torch.rand((count, 1, 1, 1), **draw)
+    mixture = (weights * chains.view(width, count, *images.shape[1:])).sum(dim=0)
+    return (1 - share) * images + share * mixture
+
+
+def apply(
+    name: str, images: torch.Tensor, strength: torch.Tensor, sign: torch.Tensor
+) -> torch.Tensor:
+    """Apply one operation to all images.
+
+    Parameters
+    ----------
+    name : str
+        One of `OPERATIONS`.
+    images : Tensor of float32, shape [N, 3, H, W]
+        In [0, 255].
+    strength, sign : Tensor, shape [N, 1, 1, 1]
+        Of each image, in (0, 1], and -1 or 1.  At strength 1 it is turned by 30 degrees, sheared
+        by 0.3, moved by a third of its size, solarised above 0 and posterised to no bits.
+    """
+    if not len(images):
+        return images
+    if name == "autocontrast":
+        low, high = images.amin(dim=(2, 3), keepdim=True), images.amax(dim=(2, 3), keepdim=True)
+        return torch.where(high > low, (images - low) * 255 / (high - low).clamp(min=1), images)
+    if name == "equalize":
+        return _equalize(images)
+    if name == "posterize":
+        step = 2.0 ** (4 + (strength * 4).floor())  # keeps the highest 4 - int(4 strength) bits
+        return (images / step).floor() * step
+    if name == "solarize":
+        return torch.where(images >= 256 - (strength * 256).floor(), 255 - images, images)
+    return _affine(name, images, (strength * sign).flatten())
+
+
+def _equalize(images: torch.Tensor) -> torch.Tensor:
+    """Give each channel of each image a flat histogram, as Pillow does."""
+    shape, levels = images.shape, images.round().long().flatten(2).flatten(0, 1)
+    counts = torch.zeros((len(levels), 256), device=images.device)
+    counts.scatter_add_(1, levels, torch.ones_like(levels, dtype=torch.float32))
+    last = counts.gather(1, levels.amax(dim=1, keepdim=True))  # pixels of the highest level
+    step = ((levels.shape[1] - last) / 255).floor()
+    before = counts.cumsum(dim=1) - counts
+    table = ((before + (step / 2).floor()) / step.clamp(min=1)).floor().clamp(max=255)
+    equal = table.gather(1, levels)
+    # too few different levels to spread: as they are
+    return torch.where(step > 0, equal, levels.float()).view(shape)
+
+
+def _affine(name: str, images: torch.Tensor, amount: torch.Tensor) -> torch.Tensor:
+    """Turn, shear or move; what comes in from outside is black."""
+    matrix = torch.eye(2, 3, device=images.device).repeat(len(images), 1, 1)
+    if name == "rotate":
+        angle = amount * math.pi / 6
+        matrix[:, 0, 0], matrix[:, 0, 1] = angle.cos(), -angle.sin()
+        matrix[:, 1, 0], matrix[:, 1, 1] = angle.sin(), angle.cos()
+    elif name == "shear_x":
+        matrix[:, 0, 1] = 0.3 * amount
+    elif name == "shear_y":
+        matrix[:, 1, 0] = 0.3 * amount
+    else:  # coordinates run from -1 to 1: a third of the size is two thirds of a unit
+        matrix[:, 0 if name == "translate_x" else 1, 2] = 2 / 3 * amount
+    grid = nn.functional.affine_grid(matrix, list(images.shape), align_corners=False)
+    return nn.functional.grid_sample(images, grid, align_corners=False)

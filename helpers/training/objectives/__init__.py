@@ -1,0 +1,61 @@
+"""What training minimises: one small class per algorithm, one file each.
+
+An objective is named by a recipe (`Recipe.objective`) and made anew for each training.
+
+Examples
+--------
+>>> names()
+['augmix', 'crl', 'edl', 'erm', 'outlier_exposure']
+>>> create("outlier_exposure", weight=0.5).needs_outliers
+True
+"""
+
+from __future__ import annotations
+
+import inspect
+
+from helpers.checks import known_name
+from helpers.training.objectives.augmix import AugMix
+from helpers.training.objectives.base import ERM, Batch
+from helpers.training.objectives.crl import CRL
+from helpers.training.objectives.edl import EDL
+from helpers.training.objectives.outlier_exposure import OutlierExposure
+
+__all__ = ["ERM", "Batch", "create", "names"]
+
+_OBJECTIVES = {
+    "augmix": AugMix,
+    "crl": CRL,
+    "edl": EDL,
+    "erm": ERM,
+    "outlier_exposure": OutlierExposure,
+}
+
+
+def names() -> list[str]:
+    """Return the names of all objectives, in alphabetical order."""
+    return sorted(_OBJECTIVES)
+
+
+def create(name: str, **arguments) -> ERM:
+    """Return a new objective.
+
+    Parameters
+    ----------
+    name : str
+        One of `names`.
+    **arguments
+        The objective's own.
+
+    Raises
+    ------
+    ValueError
+        There is no such objective, or it has no such argument; says which is nearest.
+    """
+    objective = _OBJECTIVES[known_name("objective", name, _OBJECTIVES)]
+    parameters = inspect.signature(objective).parameters
+    for argument in arguments:
+        if not parameters:
+            raise ValueError(f"objective '{name}' has no arguments, got '{argument}'")
+        known_name(f"argument of objective '{name}'", argument, parameters)
+    return objective(**arguments)

@@ -1,0 +1,70 @@
+"""AugMix: three versions of an image shall get the same answer."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from helpers.training.mixing import augmix
+from helpers.training.objectives.base import ERM, Batch
+
+
+class AugMix(ERM):
+    r"""Cross-entropy of the image, and agreement with two augmented and mixed versions of it.
+
+    .. math:: \mathrm{CE} + \lambda\, \mathrm{JSD}(p_\text{clean}, p_\text{mixed}, p_\text{mixed}')
+
+    Parameters
+    ----------
+    weight : float
+        :math:`\lambda`.
+    severity : float
+        Strength of the augmentations, 1 to 10.
+    width, depth : int
+        Chains of augmentations that are mixed, and the most augmentations of a chain.
+
+    Notes
+    -----
+    Hendrycks et al. 2020, algorithm 1 and section 3; the defaults are theirs for CIFAR.
+    """
+
+    def __init__(self, weight: float = 12.0, severity: float = 3.0, width: int = 3, depth: int = 3):
+        self.weight, self.severity = weight, severity
+        self.width, self.depth = width, depth
+
+    def views(
+        self, images: torch.Tensor, outliers: torch.Tensor | None, generator: torch.Generator
+    ) -> torch.Tensor:
+        """Return the images, then two mixed versions of each, in float32 of [0, 255]."""
+        clean = images.float()
+        mixed = augmix(
+            torch.cat([clean, clean]),
+            generator,
+            severity=self.severity,
+            width=self.width,
+            depth=self.depth,
+        )
+        return torch.cat([clean, mixed]).contiguous(memory_format=torch.channels_last)
+
+    def __call__(self, classifier: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the loss, and the logits of the clean images."""
+        clean, one, two = classifier(batch.inputs).float().chunk(3)
+        loss = nn.functional.cross_entropy(clean, batch.labels)
+        probabilities = torch.stack([logits.softmax(dim=1) for logits in (clean, one, two)])
+        return loss + self.weight * jensen_shannon_divergence(probabilities), clean
+
+
+def jensen_shannon_divergence(probabilities: torch.Tensor) -> torch.Tensor:
+    """Return the mean divergence of V distributions from their mean, a scalar, for [V, B, K].
+
+    Examples
+    --------
+    >>> jensen_shannon_divergence(torch.tensor([[[1.0, 0.0]], [[0.0, 1.0]]])).round(decimals=4)
+    tensor(0.6931)
+    """
+    mixture = probabilities.mean(dim=0).clamp(1e-7, 1).log()
+    # averaged over versions and images: "batchmean" divides by the first dimension alone
+    one = nn.functional.kl_div(
+        mixture.expand_as(probabilities), probabilities, reduction="batchmean"
+    )
+    return one / probabilities.shape[1]

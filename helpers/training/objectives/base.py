@@ -1,0 +1,68 @@
+"""Empirical risk minimisation, and what every objective may do differently."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What one step of training sees; all of it lies on the device.
+
+    Attributes
+    ----------
+    inputs : Tensor, shape [V, 3, H, W]
+        What the network is shown: `ERM.views` of the images.
+    labels : Tensor of int64, shape [B]
+    indices : Tensor of int64, shape [B]
+        Which training images these are.
+    epochs : Tensor of float32, shape []
+        Epochs done so far, with a fraction for the running one.
+    """
+
+    inputs: torch.Tensor
+    labels: torch.Tensor
+    indices: torch.Tensor
+    epochs: torch.Tensor
+
+
+class ERM:
+    """Empirical risk minimisation: the mean cross-entropy of the batch (Vapnik 1992).
+
+    The other objectives override what they do differently.  Nothing in `__call__` may wait for
+    the device or change the shape of a tensor from one step to the next, so that on a GPU
+    one recorded step can be replayed.
+    """
+
+    needs_outliers = False
+
+    def start(self, images: int, device: str) -> None:
+        """Get ready for a training on so many images."""
+
+    def views(
+        self, images: torch.Tensor, outliers: torch.Tensor | None, generator: torch.Generator
+    ) -> torch.Tensor:
+        """Return what the network is shown for a batch of images [B, 3, H, W].
+
+        Parameters
+        ----------
+        images : Tensor of uint8, shape [B, 3, H, W]
+            Cropped and flipped already.
+        outliers : Tensor of uint8, shape [R, 3, H, W], or None
+            Images of none of the classes, where `needs_outliers`.
+        generator : torch.Generator
+            For whatever is drawn, on the device of the images.
+        """
+        return images
+
+    def __call__(self, classifier: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the loss, a scalar, and the logits [B, K] of the images themselves."""
+        logits = classifier(batch.inputs).float()
+        return nn.functional.cross_entropy(logits, batch.labels), logits
+
+    def state(self) -> dict[str, torch.Tensor]:
+        """Return the tensors, updated in place, that a resumed training must have back."""
+        return {}

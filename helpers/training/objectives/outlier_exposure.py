@@ -1,0 +1,59 @@
+"""Outlier Exposure: images of other things shall get the uniform distribution."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from helpers.training.objectives.base import ERM, Batch
+
+
+class OutlierExposure(ERM):
+    r"""Cross-entropy plus that of the uniform distribution on outliers.
+
+    .. math:: \mathrm{CE} + \lambda\, \frac1R \sum_r
+              \Big(\log \sum_k e^{z_{rk}} - \frac1K \sum_k z_{rk}\Big)
+
+    Images and outliers go through the network together, so that batch statistics are shared.
+
+    Parameters
+    ----------
+    weight : float
+        :math:`\lambda`.
+    ratio : int
+        Outliers for each image.
+
+    Notes
+    -----
+    Hendrycks et al. 2019, section 4; weight and ratio as there.
+    """
+
+    needs_outliers = True
+
+    def __init__(self, weight: float = 0.5, ratio: int = 2):
+        self.weight, self.ratio = weight, ratio
+
+    def views(
+        self, images: torch.Tensor, outliers: torch.Tensor | None, generator: torch.Generator
+    ) -> torch.Tensor:
+        """Return the images, then the outliers."""
+        return torch.cat([images, outliers])
+
+    def __call__(self, classifier: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the loss, and the logits of the images alone."""
+        logits = classifier(batch.inputs).float()
+        images = len(batch.labels)
+        known, outliers = logits[:images], logits[images:]
+        loss = nn.functional.cross_entropy(known, batch.labels)
+        return loss + self.weight * uniform_cross_entropy(outliers), known
+
+
+def uniform_cross_entropy(logits: torch.Tensor) -> torch.Tensor:
+    """Return the mean cross-entropy to the uniform distribution, a scalar, for logits [R, K].
+
+    Examples
+    --------
+    >>> uniform_cross_entropy(torch.zeros(1, 2)).round(decimals=4)  # log 2, its least value
+    tensor(0.6931)
+    """
+    return (logits.logsumexp(dim=1) - logits.mean(dim=1)).mean()

@@ -1,0 +1,75 @@
+"""One step of training: forward, loss, backward, update."""
+
+from __future__ import annotations
+
+import logging
+
+import torch
+
+from helpers.models import Classifier
+from helpers.training.objectives import ERM, Batch
+
+log = logging.getLogger(__name__)
+_WARM_UP = 3  # steps before recording: memory is allocated and the fastest kernels are found
+
+
+class Step:
+    """Do one step after the other; on a GPU, record one and replay it.
+
+    A small network's step is some hundreds of short kernels, and launching them one by one takes
+    several times longer than running them.  Replayed as one CUDA graph they are launched at
+    once.  All batches must then have the same shapes.
+
+    Parameters
+    ----------
+    classifier : Classifier
+        In training mode, on the device.
+    objective : ERM
+        Started already.
+    optimiser : torch.optim.Optimizer
+        Its learning rates are tensors on the device.
+    device : str
+    """
+
+    def __init__(self, classifier: Classifier, objective: ERM, optimiser, device: str):
+        self.classifier, self.objective, self.optimiser = classifier, objective, optimiser
+        self.kind = torch.device(device).type
+        self.steps = 0
+        self.graph: torch.cuda.CUDAGraph | None = None
+        self.recorded = self.kind == "cuda"
+
+    def __call__(self, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the loss, and how many of the images were classified correctly, as scalars."""
+        self.steps += 1
+        if not self.recorded or self.steps <= _WARM_UP:
+            return self._step(batch)
+        if self.graph is None and not self._record(batch):
+            return self._step(batch)
+        for name, kept in vars(self.kept).items():
+            kept.copy_(getattr(batch, name))
+        self.graph.replay()
+        return self.results
+
+    def _step(self, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
+        self.optimiser.zero_grad(set_to_none=True)
+        with torch.autocast(self.kind, torch.bfloat16, enabled=self.kind == "cuda"):
+            loss, logits = self.objective(self.classifier, batch)
+        loss.backward()
+        self.optimiser.step()
+        return loss.detach(), (logits.detach().argmax(dim=1) == batch.labels).sum()
+
+    def _record(self, batch: Batch) -> bool:
+        """Record a step without doing it; tell whether that was possible."""
+        self.kept = Batch(*(tensor.clone() for tensor in vars(batch).values()))
+        graph = torch.cuda.CUDAGraph()
+        self.optimiser.zero_grad(set_to_none=True)
+        torch.cuda.synchronize()
+        try:
+            with torch.cuda.graph(graph):
+                self.results = self._step(self.kept)
+        except RuntimeError as error:
+            log.warning("steps are not recorded, and slower for it: %s", error)
+            self.recorded = False
+            return False
+        self.graph = graph
+        return True

@@ -1,0 +1,113 @@
+import math
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image, ImageOps
+
+from helpers.training.mixing import GEOMETRIC, OPERATIONS, apply, augmix
+
+
+def pictures(n=6, size=32):
+    """Smooth random images of whole numbers, float32."""
+    generator = np.random.default_rng(0)
+    coarse = generator.integers(0, 256, (n, 4, 4, 3), dtype=np.uint8)
+    large = [np.asarray(Image.fromarray(one).resize((size, size))) for one in coarse]
+    return torch.from_numpy(np.stack(large)).permute(0, 3, 1, 2).float()
+
+
+def of(n, value):
+    return torch.full((n, 1, 1, 1), value)
+
+
+def with_pillow(function, images):
+    """Apply a function of Pillow's to each image."""
+    arrays = images.permute(0, 2, 3, 1).numpy().astype(np.uint8)
+    done = np.stack([np.asarray(function(Image.fromarray(one))) for one in arrays])
+    return torch.from_numpy(done).permute(0, 3, 1, 2).float()
+
+
+@pytest.mark.parametrize(
+    ("name", "strength", "function"),
+    [
+        ("autocontrast", 0.3, ImageOps.autocontrast),
+        ("equalize", 0.3, ImageOps.equalize),
+        ("posterize", 0.3, lambda image: ImageOps.posterize(image, 3)),
+        ("posterize", 0.2, lambda image: ImageOps.posterize(image, 4)),
+        ("solarize", 0.3, lambda image: ImageOps.solarize(image, 256 - int(0.3 * 256))),
+    ],
+)
+def test_tones_change_as_pillow_changes_them(name, strength, function):
+    images = pictures()
+    ours = apply(name, images, of(6, strength), of(6, 1.0))
+    assert (ours - with_pillow(function, images)).abs().max() <= 1
+
+
+def test_equalize_leaves_two_tones_alone():
+    flat = torch.zeros(1, 3, 8, 8)
+    flat[..., 4:] = 200
+    assert torch.equal(apply("equalize", flat, of(1, 0.3), of(1, 1.0)), flat)
+
+
+def test_translation_moves_by_a_third_and_brings_in_black():
+    images = pictures(size=30)
+    moved = apply("translate_x", images, of(6, 1.0), of(6, 1.0))
+    assert torch.allclose(moved[..., :20], images[..., 10:], atol=1e-3)
+    assert (moved[..., 20:] == 0).all()
+
+
+def test_a_turn_by_thirty_degrees():
+    images = pictures()
+    turned = apply("rotate", images, of(6, 1.0), of(6, 1.0))
+    pillow = with_pillow(lambda i: i.rotate(30, Image.Resampling.BILINEAR), images)
+    other = with_pillow(lambda i: i.rotate(-30, Image.Resampling.BILINEAR), images)
+    inside = (..., slice(10, 22), slice(10, 22))
+    differences = [(turned - one)[inside].abs().mean().item() for one in (pillow, other)]
+    assert min(differences) < 3 < max(differences)
+
+
+@pytest.mark.parametrize("name", GEOMETRIC)
+def test_no_strength_moves_nothing_and_signs_are_opposite(name):
+    images = pictures()
+    still = apply(name, images, of(6, 0.0), of(6, 1.0))
+    assert torch.allclose(still, images, atol=1e-3)
+    one, other = (apply(name, images, of(6, 0.9), of(6, sign)) for sign in (1.0, -1.0))
+    assert not torch.allclose(one, other, atol=10)
+
+
+def test_mixtures_stay_in_range_differ_and_repeat_themselves():
+    images = pictures(20)
+    mixed, again = (augmix(images, torch.Generator().manual_seed(1)) for _ in range(2))
+    assert torch.equal(mixed, again)
+    assert mixed.shape == images.shape
+    assert mixed.min() >= -1e-3 and mixed.max() <= 255 + 1e-3
+    assert (mixed - images).abs().flatten(1).mean(dim=1).max() > 1
+    other = augmix(images, torch.Generator().manual_seed(2))
+    assert not torch.allclose(mixed, other)
+
+
+def test_every_operation_is_drawn_equally_often(monkeypatch):
+    import helpers.training.mixing as mixing
+
+    counts = dict.fromkeys(OPERATIONS, 0)
+
+    def counted(name, images, strength, sign):
+        counts[name] += len(images)
+        assert (strength > 0).all() and (strength <= 0.3).all()
+        return images
+
+    monkeypatch.setattr(mixing, "apply", counted)
+    images = pictures(18)
+    mixed = augmix(images, torch.Generator().manual_seed(0))
+    assert set(counts.values()) == {18 * 3 * 3 / 9}
+    assert torch.allclose(mixed, images, atol=1e-3)  # weights of the chains sum to 1
+
+
+def test_uniform_share_of_the_image_itself(monkeypatch):
+    import helpers.training.mixing as mixing
+
+    monkeypatch.setattr(mixing, "apply", lambda name, images, *_: images * 0)
+    mixed = augmix(torch.full((4000, 3, 1, 1), 255.0), torch.Generator().manual_seed(0))
+    share = mixed[:, 0, 0, 0] / 255
+    assert share.mean().item() == pytest.approx(0.5, abs=0.02)
+    assert share.std().item() == pytest.approx(math.sqrt(1 / 12), abs=0.02)
