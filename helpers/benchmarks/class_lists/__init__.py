@@ -1,0 +1,115 @@
+"""Class lists of the data sets that the WordNet rules are about; ``README.md`` says whence.
+
+Lists come in the data sets' own order.  Those of CIFAR-100, Tiny ImageNet and ImageNet have wnids
+(see `helpers.data.wordnet`), the others names only.
+"""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+from helpers.checks import known_name
+
+SENSES = ("extended", "assigned")
+"""Which nouns stand for a class of CIFAR-100: further senses of three of them too, or one each."""
+
+_FOLDER = Path(__file__).parent
+_WITH_WNIDS = ("cifar100", "imagenet", "tiny_imagenet")
+_NAMES = ("caltech256", "food101", "lsun", "places365")
+
+
+def names_of(data_set: str) -> tuple[str, ...]:
+    """Return the class names of a data set that has no wnids, as it spells them.
+
+    Parameters
+    ----------
+    data_set : {"caltech256", "food101", "lsun", "places365"}
+
+    Raises
+    ------
+    ValueError
+        There is no such list.
+
+    Examples
+    --------
+    >>> names_of("food101")[:2], len(names_of("caltech256")), len(names_of("places365"))
+    (('apple_pie', 'baby_back_ribs'), 256, 365)
+    """
+    known_name("class list", data_set, _NAMES)
+    return _lines(f"{data_set}.txt")
+
+
+def wnids_of(data_set: str, *, senses: str = "extended") -> dict[str, str]:
+    """Return the wnids that stand for the classes of a data set.
+
+    Parameters
+    ----------
+    data_set : str
+        ``cifar100``, ``tiny_imagenet``, ``imagenet``, or one of these with an underscore and more
+        behind it (``tiny_imagenet_64``).
+    senses : {"extended", "assigned"}
+        Of CIFAR-100.  ``assigned`` gives each class the one noun that was assigned to it by hand;
+        ``extended`` has the dish beside the tableware "plate", the dining table beside "table" and
+        the alligator beside "crocodile".  These are plausible, not proven: with them the paper's
+        rule removes as many classes of Tiny ImageNet as the paper says, without them three fewer.
+
+    Returns
+    -------
+    dict of str to str
+        Names of classes by wnid, in the data set's order; those of Tiny ImageNet are ImageNet's.
+        Empty for any other data set: its classes are not known to be nouns of WordNet.
+
+    Raises
+    ------
+    ValueError
+        Unknown `senses`.
+
+    Examples
+    --------
+    >>> wnids_of("cifar100", senses="assigned")["n02437136"], wnids_of("tiny_imagenet")["n04099969"]
+    ('camel', 'rocking chair')
+    >>> len(wnids_of("cifar100", senses="assigned")), len(wnids_of("cifar100"))
+    (100, 103)
+    >>> wnids_of("digits")
+    {}
+    """
+    known_name("senses", senses, SENSES)
+    kind = next((one for one in _WITH_WNIDS if f"{data_set}_".startswith(f"{one}_")), None)
+    if kind == "imagenet":
+        return {row["wnid"]: row["name"] for row in _rows("imagenet_wnids.csv")}
+    if kind == "tiny_imagenet":
+        names = wnids_of("imagenet")
+        return {wnid: names[wnid] for wnid in _lines("tiny_imagenet_200_wnids.txt")}
+    if kind == "cifar100":
+        left_out = "plausible" if senses == "assigned" else None
+        rows = (row for row in cifar100() if row["provenance"] != left_out)
+        return {row["wnid"]: row["class"] for row in rows}
+    return {}
+
+
+def cifar100() -> tuple[dict[str, str], ...]:
+    """Return the nouns that stand for the classes of CIFAR-100, and whence each assignment is.
+
+    Returns
+    -------
+    tuple of dict
+        ``superclass``, ``class``, ``wnid``, ``lemma`` (the noun's first word) and ``provenance``:
+        ``paper`` where the paper prints the wnid, ``proposed`` where it was assigned here, and
+        ``plausible`` for the three further senses (see `wnids_of`).
+
+    Examples
+    --------
+    >>> [row["class"] for row in cifar100() if row["provenance"] == "paper"]
+    ['camel', 'mouse']
+    """
+    return _rows("cifar100_wnids.csv")
+
+
+def _lines(file: str) -> tuple[str, ...]:
+    return tuple((_FOLDER / file).read_text(encoding="utf-8").split())
+
+
+def _rows(file: str) -> tuple[dict[str, str], ...]:
+    with open(_FOLDER / file, newline="", encoding="utf-8") as opened:
+        return tuple(csv.DictReader(opened))

@@ -1,0 +1,196 @@
+"""WordNet 3.0's nouns, read by NLTK from an archive that is part of this package.
+
+Class lists of several data sets are WordNet nouns: a *wnid* such as ``n02437136`` is ``n`` and the
+noun's eight-digit place in the file ``data.noun`` of version 3.0, and of no other version.  The
+archive holds ``data.noun``, ``index.noun`` and ``noun.exc`` as Debian's ``wordnet-base`` 1:3.0-37
+has them, the licence, the list of lexicographer files, and files without entries for the
+other parts of speech, without which NLTK's reader does not open.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import os
+import re
+import shutil
+import tarfile
+import tempfile
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from helpers.files import cache_root, sha256_file
+
+if TYPE_CHECKING:
+    from nltk.corpus.reader.wordnet import Synset, WordNetCorpusReader
+
+ARCHIVE = Path(__file__).parent / "embedded" / "wordnet-3.0-nouns.tar.xz"
+
+
+@functools.cache
+def reader() -> WordNetCorpusReader:
+    """Return NLTK's reader of the nouns, unpacking the archive where that was not done before.
+
+    The files go to ``cache_root()/nltk_data``; nothing is ever downloaded.  The first call of a
+    process takes a second or two, most of it NLTK's, and all others nothing.
+
+    Examples
+    --------
+    >>> reader().synset("camel.n.01").definition()
+    'cud-chewing mammal used as a draft or saddle animal in desert regions'
+    """
+    import nltk  # takes a second, and few need it
+    from nltk.corpus.reader.wordnet import WordNetCorpusReader
+
+    class Nouns(WordNetCorpusReader):
+        def map_wn(self, version="wordnet"):
+            return None  # between versions, for translations: from files that are not here
+
+    folder = _unpacked()
+    nltk.data.path.append(str(folder.parent))  # the reader opens no file elsewhere
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="The multilingual functions")
+        return Nouns(str(folder), None)
+
+
+@functools.cache
+def noun(wnid: str) -> Synset:
+    """Return the synset of a wnid.
+
+    Raises
+    ------
+    ValueError
+        Not ``n`` and eight digits, or no noun begins there in WordNet 3.0.
+
+    Examples
+    --------
+    >>> noun("n02437136")
+    Synset('camel.n.01')
+    >>> noun("n02437137")
+    Traceback (most recent call last):
+        ...
+    ValueError: wnid: no noun of WordNet 3.0 is 'n02437137'; other versions number them otherwise
+    """
+    if not re.fullmatch(r"n\d{8}", wnid):
+        raise ValueError(f"wnid: 'n' and eight digits expected, got {wnid!r}")
+    with warnings.catch_warnings():  # NLTK only warns of what is an error here
+        warnings.simplefilter("ignore")
+        synset = reader().synset_from_pos_and_offset("n", int(wnid[1:]))
+    if synset is None:
+        raise ValueError(
+            f"wnid: no noun of WordNet 3.0 is {wnid!r}; other versions number them otherwise"
+        )
+    return synset
+
+
+def wnid(synset: Synset) -> str:
+    """Return the wnid of a synset.
+
+    Raises
+    ------
+    ValueError
+        The synset is no noun.
+
+    Examples
+    --------
+    >>> wnid(noun("n02437136"))
+    'n02437136'
+    """
+    if synset.pos() != "n":
+        raise ValueError(f"synset: a noun expected, got {synset.name()}")
+    return f"n{synset.offset():08d}"
+
+
+def knows(word: str) -> bool:
+    """Tell whether WordNet has a noun that is spelt like this (see `nouns`).
+
+    Examples
+    --------
+    >>> knows("Hot dog"), knows("hot dogs"), knows("bibimbap")
+    (True, False, False)
+    """
+    return bool(_senses(spelling(word)))
+
+
+def nouns(word: str) -> tuple[Synset, ...]:
+    """Return all synsets that a word names, its most frequent sense first.
+
+    Parameters
+    ----------
+    word : str
+        One word or several; capitals do not count, and space, underscore and hyphen are one.
+        The spelling is WordNet's otherwise: no plural is brought to its singular.
+
+    Raises
+    ------
+    ValueError
+        WordNet does not have the word; says which is spelt most alike.
+
+    Examples
+    --------
+    >>> nouns("can opener")
+    (Synset('can_opener.n.01'),)
+    >>> nouns("can openre")
+    Traceback (most recent call last):
+        ...
+    ValueError: word: WordNet 3.0 has no noun 'can openre'; did you mean 'can opener'?
+    """
+    plain = spelling(word)
+    found = _senses(plain)
+    if not found:
+        alike = [one for one in _spellings() if one[:2] == plain[:2]]  # comparing all takes seconds
+        near = difflib.get_close_matches(plain, alike, n=1)
+        hint = f"; did you mean '{near[0]}'?" if near else ""
+        raise ValueError(f"word: WordNet 3.0 has no noun '{word}'{hint}")
+    return found
+
+
+def spelling(word: str) -> str:
+    """Return the spelling that stands for all that count as one: small letters, spaces for hyphens.
+
+    Examples
+    --------
+    >>> spelling("T-shirt"), spelling("can_opener")
+    ('t shirt', 'can opener')
+    """
+    return re.sub(r"[\s_-]+", " ", word).strip().lower()
+
+
+def _unpacked() -> Path:
+    """Return the folder of the unpacked archive, whose name has the archive's checksum in it.
+
+    Another process may do the same at the same time: the folder appears whole, by renaming, and
+    who comes second keeps that of the first.
+    """
+    folder = cache_root() / "nltk_data" / f"wordnet-3.0-{sha256_file(ARCHIVE)[:16]}"
+    if not folder.is_dir():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
+        try:
+            with tarfile.open(ARCHIVE) as archive:
+                archive.extractall(temporary, filter="data")
+            temporary.chmod(0o755)  # mkdtemp gives 0700, which other users could not read
+            os.rename(temporary, folder)
+        except OSError:
+            if not folder.is_dir():  # else another process was quicker
+                raise
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+    return folder
+
+
+@functools.cache
+def _spellings() -> dict[str, tuple[str, ...]]:
+    """Return {plain spelling: WordNet's spellings of it} of all nouns."""
+    spellings: dict[str, tuple[str, ...]] = {}
+    for lemma in reader().all_lemma_names("n"):
+        plain = spelling(lemma)
+        spellings[plain] = (*spellings.get(plain, ()), lemma)
+    return spellings
+
+
+@functools.cache
+def _senses(plain: str) -> tuple[Synset, ...]:
+    lemmas = (one for name in _spellings().get(plain, ()) for one in reader().lemmas(name, "n"))
+    return tuple(dict.fromkeys(lemma.synset() for lemma in lemmas))
