@@ -8,7 +8,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = sorted((ROOT / "notebooks").rglob("*.ipynb"))
-each = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+each = pytest.mark.parametrize(
+    "path", NOTEBOOKS, ids=lambda path: f"{path.parent.name}/{path.stem}"
+)
 
 
 def cells(path: Path, kind: str) -> list[dict]:
@@ -22,7 +24,11 @@ def cells(path: Path, kind: str) -> list[dict]:
 
 
 def test_there_are_notebooks():
-    assert {path.stem for path in NOTEBOOKS} == {"dataset", "training", "evaluation", "figures"}
+    papers = {path.parent.name for path in NOTEBOOKS}
+    assert papers == {"openset_calibration", "unknown_detection"}
+    for paper in papers:
+        stems = {path.stem for path in NOTEBOOKS if path.parent.name == paper}
+        assert stems == {"dataset", "training", "evaluation", "figures"}
 
 
 @each

@@ -9,7 +9,7 @@ import ast
 import itertools
 import json
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -79,6 +79,10 @@ def code_cells(notebook: str) -> list[tuple[str, list[str]]]:
     ]
 
 
+def _fields(record: type) -> set[str]:
+    return {field.name for field in fields(record)}
+
+
 @cache
 def declared(notebook: str) -> dict:
     """Return the namespace that a notebook's parameters cell makes: defaults and annotations."""
@@ -93,8 +97,10 @@ def declared(notebook: str) -> dict:
 
 def data_sets_of(parameters: dict) -> list[str]:
     """Return the names of the data sets that a notebook is told to use."""
-    one = [parameters["data_set"]] if "data_set" in parameters else []
-    return one + list(parameters.get("data_sets", []))
+    one = [parameters.get(name, "") for name in ("data_set", "resized")]
+    lists = ("data_sets", "external", "far", "aside")
+    several = [name for role in lists for name in parameters.get(role, [])]
+    return [*filter(None, one), *several]
 
 
 def tables_of(step: Step) -> list[str]:
@@ -125,16 +131,18 @@ def check(notebook: str, parameters: dict, where: str) -> None:
         for name in data_sets_of(parameters):
             if not name.startswith("folder:"):
                 known_name("data set", name, data.names())
-        common = parameters.get("training", {})
-        for network in parameters.get("networks", {}).values():
-            Recipe.from_parameters(common | network)
-        recipe = {name: parameters[name] for name in parameters if hasattr(Recipe, name)}
-        Recipe.from_parameters(recipe)
+        own = {name: parameters[name] for name in parameters if name in _fields(Recipe)}
+        common = own | parameters.get("training", {})
+        variants = parameters.get("networks", {}) | parameters.get("method_recipes", {})
+        for changed in ({}, *variants.values()):
+            Recipe.from_parameters(common | changed)
         benchmark = import_module(f"helpers.benchmarks.{Path(notebook).parent.name}")
-        choices = [name for name in parameters if hasattr(benchmark.Protocol, name)]
+        choices = [name for name in parameters if name in _fields(benchmark.Protocol)]
         benchmark.Protocol(**{name: parameters[name] for name in choices})
         for setting in parameters.get("settings", []):
             known_name("setting", setting, benchmark.SETTINGS)
+        for method in [*parameters.get("methods", []), *parameters.get("method_recipes", {})]:
+            known_name("method", method, benchmark.METHODS)
         if parameters.get("runs", 1) < 1:
             raise ValueError(f"runs: at least 1 expected, got {parameters['runs']}")
     except ValueError as error:
@@ -145,7 +153,8 @@ def steps_of(tier: str, paper: str) -> list[Step]:
     """Return the steps of one paper at one tier, checked.
 
     The file has a section per notebook; ``split``, what all of them share; and ``grid`` for
-    training: the product of its ``data_sets``, ``networks`` and ``runs``.
+    training: the product of its ``data_sets``, ``networks`` and ``runs``, as far as it has them,
+    and what is the same for all of these.
     """
     file = ROOT / "params" / tier / f"{paper}.yaml"
     sections = yaml.safe_load(file.read_text(encoding="utf-8"))
@@ -164,21 +173,16 @@ def steps_of(tier: str, paper: str) -> list[Step]:
         threads = parameters.get("threads", declared(notebook).get("threads", 1))
         return Step(name, notebook, parameters, tuple(needs), threads=threads)
 
-    grid = sections["grid"]
-    shared = sections["split"] | {"settings": grid["settings"]}
-    points = itertools.product(grid["data_sets"], grid["networks"].items(), range(grid["runs"]))
-    training = [
-        step(
-            "training",
-            sections["training"]
-            | recipe
-            | shared
-            | {"data_set": data_set, "network": name, "run": run},
-            [],
-            f"{data_set}-{name}-{run}" if number else "",  # the first is the book's page
-        )
-        for number, (data_set, (name, recipe), run) in enumerate(points)
-    ]
+    grid = dict(sections["grid"])
+    data_sets = [{"data_set": name} for name in grid.pop("data_sets", [])]
+    networks = [{"network": name} | recipe for name, recipe in grid.pop("networks").items()]
+    runs = [{"run": run} for run in range(grid.pop("runs"))]
+    training = []
+    for data_set, network, run in itertools.product(data_sets or [{}], networks, runs):
+        name = "-".join(map(str, [*data_set.values(), network["network"], run["run"]]))
+        parameters = sections["training"] | network | sections["split"] | grid | data_set | run
+        # the first is the book's page
+        training.append(step("training", parameters, [], name if training else ""))
     evaluation = step("evaluation", sections["evaluation"], [one.name for one in training])
     evaluation = replace(evaluation, makes=(f"{paper}/results.parquet",))
     figures = step("figures", sections["figures"], [evaluation.name])
@@ -206,10 +210,16 @@ def code_of(notebook: str) -> list[str]:
         if not file.exists() or name in found:  # not a module but a name inside one; or done
             continue
         found.add(name)
-        if path.is_dir():  # published numbers lie beside the module that reads them
-            found |= {str(table.relative_to(ROOT)) for table in path.glob("*.csv")}
+        if path.is_dir():  # published numbers and class lists lie beside the module that reads them
+            tables = [*path.glob("*.csv"), *path.glob("*.txt")]
+            found |= {str(table.relative_to(ROOT)) for table in tables}
         package = module if path.is_dir() else module.rpartition(".")[0]
-        waiting |= _imports(file.read_text(encoding="utf-8"), package)
+        source = file.read_text(encoding="utf-8")
+        waiting |= _imports(source, package)
+        if "iter_modules(__path__)" in source:  # it imports whatever lies beside it
+            waiting |= {f"{module}.{one.stem}" for one in path.glob("*.py")} - {
+                f"{module}.__init__"
+            }
     return sorted(found)
 
 

@@ -18,13 +18,20 @@ def test_every_tier_has_a_plan_whose_steps_exist(tier):
     for step in steps.values():
         assert (ROOT / step.notebook).exists()
         assert set(step.needs) <= set(steps)
-    names = {Path(step.notebook).stem for step in steps.values()}
-    assert names == {"dataset", "training", "evaluation", "figures"}
-    assert f"{PAPER}/training" in steps  # the page that the book shows
+    for paper in plan.papers(tier):
+        own = [step for step in steps.values() if step.name.startswith(f"{paper}/")]
+        names = {Path(step.notebook).stem for step in own}
+        assert names == {"dataset", "training", "evaluation", "figures"}
+        assert f"{paper}/training" in steps  # the page that the book shows
+
+
+def test_every_paper_has_notebooks_and_a_mini_tier():
+    papers = {path.name for path in (ROOT / "notebooks").iterdir() if path.is_dir()}
+    assert papers == set(plan.papers("mini")) == {PAPER, "unknown_detection"}
 
 
 def test_the_grid_is_complete():
-    steps = plan.plan("mini")
+    steps = {name: one for name, one in plan.plan("mini").items() if name.startswith(PAPER)}
     trained = {
         (step.parameters["data_set"], step.parameters["network"], step.parameters["run"])
         for step in steps.values()
@@ -117,6 +124,42 @@ def test_notebook_defaults_are_the_mini_recipe():
     alone = plan.declared(f"notebooks/{PAPER}/training.ipynb")
     recipe = sections["training"] | sections["grid"]["networks"]["resnet8"] | sections["split"]
     assert {name: alone[name] for name in recipe} == recipe
+
+
+def test_unknown_detection_trains_all_methods_of_a_run_in_one_step():
+    steps = plan.plan("mini")
+    names = [name for name in steps if name.startswith("unknown_detection/training")]
+    assert names == ["unknown_detection/training", "unknown_detection/training/resnet8-1"]
+    assert [steps[name].parameters["run"] for name in names] == [0, 1]
+    assert len(steps[names[0]].parameters["methods"]) == 9
+
+
+@pytest.mark.parametrize("notebook", ["dataset", "evaluation", "figures", "training"])
+def test_defaults_of_unknown_detection_are_the_mini_tier(notebook):
+    """Networks, too, are then found in the cache, whichever way they were trained."""
+    sections = yaml.safe_load((ROOT / "params/mini/unknown_detection.yaml").read_text())
+    own = plan.declared(f"notebooks/unknown_detection/{notebook}.ipynb")
+    expected = sections[notebook]
+    if notebook == "training":
+        grid = sections["grid"]
+        expected |= sections["split"] | grid["networks"]["resnet8"]
+        expected |= {name: grid[name] for name in grid if name not in ("networks", "runs")}
+    expected = {name: value for name, value in expected.items() if name not in ("tier", "output")}
+    assert {name: own[name] for name in expected} == expected
+
+
+def test_a_module_that_imports_its_neighbours_brings_them_along(tmp_path, monkeypatch):
+    """As scores and generated families do, which are found by lying in a folder."""
+    package = tmp_path / "helpers" / "zoo"
+    package.mkdir(parents=True)
+    (tmp_path / "helpers" / "__init__.py").write_text("")
+    (package / "__init__.py").write_text("for one in pkgutil.iter_modules(__path__): pass")
+    (package / "ant.py").write_text("")
+    (package / "list.txt").write_text("")
+    notebook = {"cells": [{"cell_type": "code", "source": "import helpers.zoo", "metadata": {}}]}
+    (tmp_path / "a.ipynb").write_text(json.dumps(notebook))
+    monkeypatch.setattr(plan, "ROOT", tmp_path)
+    assert {"helpers/zoo/ant.py", "helpers/zoo/list.txt"} <= set(plan.code_of("a.ipynb"))
 
 
 def test_a_notebook_depends_on_the_modules_that_it_uses_and_on_no_others():

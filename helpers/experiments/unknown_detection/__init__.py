@@ -1,0 +1,28 @@
+"""The protocol of *A Unified Benchmark for the Unknown Detection Capability of DNNs*.
+
+Kim, Koo and Hwang (2023): nine methods rank correctly classified ID test images above
+misclassified, near-OOD and far-OOD ones.  `detectors` makes the methods, `selection` chooses their
+hyper-parameters, `evaluation` measures them.
+"""
+
+from helpers.experiments.unknown_detection.detectors import Detector, detector, recipe_of
+from helpers.experiments.unknown_detection.evaluation import (
+    PAPER,
+    VARIANTS,
+    evaluate,
+    judge,
+    measure,
+    sweep,
+)
+
+__all__ = [
+    "PAPER",
+    "VARIANTS",
+    "Detector",
+    "detector",
+    "evaluate",
+    "judge",
+    "measure",
+    "recipe_of",
+    "sweep",
+]

@@ -1,0 +1,101 @@
+"""Hyper-parameters of ODIN and OpenMax, chosen without a look at the test.
+
+Everything here is given a `Visible`, which has no test images: the pair is taken whose score tells
+held-out ID from held-out external images best, by AUROC, as in the paper's code.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+
+import numpy as np
+
+from helpers import cache, metrics
+from helpers.benchmarks.unknown_detection import Protocol, Visible
+from helpers.calibration import softmax
+from helpers.data import Images
+from helpers.openset import OpenMax
+from helpers.outputs import Outputs
+from helpers.scores.odin import stepped_logits
+from helpers.training.fitted import COMPUTES, VERSIONS, Fitted
+from helpers.training.loop import reproducible
+
+
+def odin_logits(
+    fitted: Fitted, images: Images, temperature: float, epsilons: list[float]
+) -> np.ndarray:
+    """Return the logits after ODIN's step, float32 [E, N, K], from the cache if they are there."""
+    key = cache.key(
+        weights=fitted.sha256,
+        images=images.sha256,
+        temperature=float(temperature),
+        epsilons=[float(epsilon) for epsilon in epsilons],
+        image_size=fitted.recipe.image_size,
+        device=fitted.device,
+        code=cache.code_version(*COMPUTES, "scores/odin.py"),
+        **VERSIONS,
+    )
+
+    def make() -> np.ndarray:
+        with reproducible(fitted.device, fitted.recipe.threads):
+            return stepped_logits(
+                fitted.classifier,
+                images,
+                temperature,
+                epsilons,
+                image_size=fitted.recipe.image_size,
+            )
+
+    return cache.array("odin", key, make)
+
+
+def odin_grid(fitted: Fitted, visible: Visible, protocol: Protocol) -> dict[tuple, float]:
+    """Return the AUROC of held-out ID against external images for each pair of ODIN's."""
+    found = {}
+    for temperature in protocol.temperatures:
+        epsilons = list(protocol.epsilons)
+        known, external = (
+            odin_logits(fitted, images, temperature, epsilons)
+            for images in (visible.validation, visible.external_validation)
+        )
+        for number, epsilon in enumerate(epsilons):
+            found[temperature, epsilon] = metrics.auroc(
+                softmax(known[number], temperature).max(axis=1),
+                softmax(external[number], temperature).max(axis=1),
+            )
+    return found
+
+
+def openmax_grid(fitted: Fitted, visible: Visible, protocol: Protocol) -> dict[tuple, float]:
+    """Return the same for each pair of OpenMax's: number of revised logits, length of the tail."""
+    train, known, external = (
+        fitted.outputs(images)
+        for images in (visible.train, visible.validation, visible.external_validation)
+    )
+    alphas = sorted({min(alpha, train.num_classes) for alpha in protocol.alphas})
+    return {
+        (alpha, tail): metrics.auroc(score(known), score(external))
+        for alpha, tail in itertools.product(alphas, protocol.tails)
+        for score in [_openmax_score(openmax(train, alpha, tail, protocol.distance))]
+    }
+
+
+def openmax(train: Outputs, alpha: int, tail: int, distance: str) -> OpenMax:
+    """Return an OpenMax model fitted to training outputs."""
+    return OpenMax(tail, alpha, distance).fit(train.logits, train.labels)
+
+
+def _openmax_score(model: OpenMax):
+    return lambda outputs: 1.0 - model.probabilities(outputs.logits)[:, -1]
+
+
+def best(grid: Mapping[tuple, float]) -> tuple:
+    """Return the pair of the highest AUROC; of several that share it, the first.
+
+    Examples
+    --------
+    >>> best({(1, 0.0): 0.6, (10, 0.0): 0.7, (10, 0.1): 0.7})
+    (10, 0.0)
+    """
+    return max(grid, key=grid.__getitem__)

@@ -1,0 +1,94 @@
+"""Make a results table without notebooks: what the evaluation notebook would, run by run.
+
+python workflow/sweep.py small unknown_detection --processes 2
+
+Needs no Jupyter, papermill or Snakemake.  Interrupted, it goes on where it stopped when started
+again: networks and outputs are kept in the cache as soon as they are whole.
+"""
+
+import argparse
+import os
+import sys
+import threading
+import time
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from importlib import import_module
+from multiprocessing import get_context
+from pathlib import Path
+
+import pandas as pd
+import yaml
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+PAPERS = ("unknown_detection",)  # whose experiments can be split into runs
+
+
+def main() -> None:
+    """Run what the command line asks for, and write the table."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("tier")
+    parser.add_argument("paper", choices=PAPERS)
+    parser.add_argument("--processes", type=int, default=1, help="runs that go on side by side")
+    parser.add_argument("--network", help="of the grid; by default the one that is evaluated")
+    parser.add_argument("--device", help="cpu or cuda; by default a GPU if there is one")
+    parser.add_argument("--out", type=Path, help="by default results/TIER/PAPER.parquet")
+    arguments = parser.parse_args()
+    from helpers import results
+
+    parameters = parameters_of(arguments.tier, arguments.paper, arguments.network)
+    out = arguments.out or ROOT / "results" / arguments.tier / f"{arguments.paper}.parquet"
+    start, tables = time.monotonic(), {}
+    with ProcessPoolExecutor(
+        arguments.processes, mp_context=get_context("spawn"), initializer=end_with_parent
+    ) as pool:
+        waiting = {
+            pool.submit(one_run, arguments.paper, parameters, run, arguments.device): run
+            for run in range(parameters["runs"])
+        }
+        for done in as_completed(waiting):
+            run = waiting[done]
+            tables[run] = done.result()
+            minutes = (time.monotonic() - start) / 60
+            print(f"run {run} done, {len(tables[run])} rows, {minutes:.1f} minutes", flush=True)
+    results.write(pd.concat([tables[run] for run in sorted(tables)], ignore_index=True), out)
+    print(out)
+
+
+def parameters_of(tier: str, paper: str, network: str | None) -> dict:
+    """Return the section ``evaluation`` of a parameter file, with a network of its grid."""
+    from helpers.checks import known_name
+
+    folder = ROOT / "params"
+    known_name("tier", tier, [path.name for path in folder.iterdir()])
+    known_name("paper", paper, [path.stem for path in (folder / tier).iterdir()])
+    sections = yaml.safe_load((folder / tier / f"{paper}.yaml").read_text(encoding="utf-8"))
+    parameters = sections["evaluation"]
+    if network:
+        networks = sections["grid"]["networks"]
+        parameters["network"] = known_name("network", network, networks)
+        parameters["training"] |= networks[network]
+    return parameters
+
+
+def end_with_parent() -> None:
+    """Let a process end when the command that started it is gone, even if that was killed."""
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def one_run(paper: str, parameters: dict, run: int, device: str | None) -> pd.DataFrame:
+    """Return the rows of one run."""
+    os.environ.setdefault("OMP_NUM_THREADS", str(parameters["training"].get("threads", 1)))
+    experiment = import_module(f"helpers.experiments.{paper}")
+    return experiment.sweep(parameters, [run], device=device)
+
+
+if __name__ == "__main__":
+    main()
