@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import inspect
 import types
 import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 
@@ -40,6 +41,29 @@ def known_name(kind: str, name: str, options: Iterable[str]) -> str:
     near = difflib.get_close_matches(str(name), options, n=1, cutoff=0.4)
     hint = f"did you mean '{near[0]}'? " if near else ""
     raise ValueError(f"unknown {kind} '{name}'; {hint}There are: {', '.join(options)}")
+
+
+def known_arguments(kind: str, function: Callable, arguments: Mapping[str, object]) -> None:
+    """Refuse keyword arguments that a function or class does not take.
+
+    Raises
+    ------
+    ValueError
+        Names the argument and the nearest right one.
+
+    Examples
+    --------
+    >>> known_arguments("function 'sorted'", sorted, {"revers": True})
+    Traceback (most recent call last):
+        ...
+    ValueError: unknown argument of function 'sorted' 'revers'; did you mean 'reverse'? There are: \
+iterable, key, reverse
+    """
+    parameters = inspect.signature(function).parameters
+    for argument in arguments:
+        if not parameters:
+            raise ValueError(f"{kind} has no arguments, got '{argument}'")
+        known_name(f"argument of {kind}", argument, parameters)
 
 
 def float_array(

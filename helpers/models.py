@@ -15,11 +15,21 @@ with warnings.catch_warnings():
     from timm.models.resnet import BasicBlock, Bottleneck
 
 from helpers.outputs import Head
-from helpers.training.recipe import FOUR_STAGES, Recipe
+from helpers.training.recipe import Recipe
 
 
 def _stem_convolution(channels: int, stride: int) -> nn.Conv2d:
     return nn.Conv2d(3, channels, kernel_size=3, stride=stride, padding=1, bias=False)
+
+
+FOUR_STAGES = {
+    18: (2, 2, 2, 2),
+    34: (3, 4, 6, 3),
+    50: (3, 4, 6, 3),
+    101: (3, 4, 23, 3),
+    152: (3, 8, 36, 3),
+}
+"""Blocks per stage of the ResNets for photographs (He et al. 2016, table 1), by their layers."""
 
 
 def _resnet(num_classes: int, depth: int, width: int, stem_stride: int) -> nn.Module:
@@ -44,13 +54,16 @@ def _resnet(num_classes: int, depth: int, width: int, stem_stride: int) -> nn.Mo
 
 
 def _drop_in_blocks(model: ResNet, share: float) -> None:
-    """Put dropout after each convolution of the residual blocks, but not of their shortcuts."""
+    """Put dropout after each convolution and its normalisation, but not on shortcuts.
+
+    Before the normalisation it would change the statistics that this one learns.
+    """
     for block in model.modules():
         if isinstance(block, BasicBlock | Bottleneck):
-            for name in ("conv1", "conv2", "conv3"):
-                if hasattr(block, name):
-                    with_dropout = nn.Sequential(getattr(block, name), nn.Dropout(share))
-                    setattr(block, name, with_dropout)
+            block.drop_block = nn.Dropout(share)  # timm's places: inside the block, and at its end
+            block.drop_path = nn.Dropout(share)
+        if isinstance(block, Bottleneck):
+            block.act1 = nn.Sequential(block.act1, nn.Dropout(share))
 
 
 def _densenet(num_classes: int, depth: int, width: int, stem_stride: int) -> nn.Module:

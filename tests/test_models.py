@@ -90,12 +90,15 @@ def test_a_classifier_has_two_classes_at_least():
         models.create(Recipe(), 1)
 
 
-def test_dropout_comes_after_every_convolution_of_a_block_and_before_the_head():
+def test_dropout_comes_after_every_normalisation_of_a_block_and_before_the_head():
     """The same weights, so that dropout is all that is different."""
     plain = models.create(Recipe(depth=20), 4)
     dropped = models.create(Recipe(depth=20, dropout=0.2, block_dropout=0.1), 4)
     drops = [one for one in dropped.modules() if isinstance(one, nn.Dropout)]
     assert [one.p for one in drops].count(0.1) == 2 * 9 and drops[-1].p == 0.2
+    deep = models.create(Recipe(depth=50, width=64, stem_stride=4, block_dropout=0.1), 4)
+    places = [one for one in deep.modules() if isinstance(one, nn.Dropout) and one.p == 0.1]
+    assert len(places) == 3 * 16  # a bottleneck has three convolutions
     images = torch.randint(0, 256, (2, 3, 32, 32), dtype=torch.uint8)
     weights = [list(one.parameters()) for one in (plain, dropped)]
     assert all(torch.equal(*pair) for pair in zip(*weights, strict=True))
@@ -103,6 +106,12 @@ def test_dropout_comes_after_every_convolution_of_a_block_and_before_the_head():
     dropped.sample_dropout()
     assert not torch.equal(dropped(images), dropped(images))
     assert not any(one.training for one in dropped.modules() if isinstance(one, nn.BatchNorm2d))
+    order = []
+    for name, one in dropped.backbone.layer1[0].named_modules():
+        one.register_forward_hook(lambda *_, name=name: order.append(name))
+    dropped(images)
+    kept = [name for name in order if name and not name.startswith("aa")]
+    assert kept == ["conv1", "bn1", "drop_block", "act1", "conv2", "bn2", "drop_path", "act2"]
 
 
 def test_the_networks_for_photographs():

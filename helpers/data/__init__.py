@@ -26,6 +26,7 @@ __all__ = [
     "load",
     "locate",
     "names",
+    "open_stream",
     "read_pack",
     "resize",
     "smoothness",
@@ -108,12 +109,12 @@ def load(
     if pack is not None:
         return read_pack(pack, split, **resizing)
     if find(name).streamed:
-        raise ValueError(f"data set '{name}': too large for memory, open it with `stream`")
+        raise ValueError(f"data set '{name}': too large for memory, open it with `open_stream`")
     folder = root / "torchvision"
     return sources.torchvision_set(find(name), split, folder, download=download, **resizing)
 
 
-def stream(name: str, split: str, *, root: str | os.PathLike | None = None) -> ImageStream:
+def open_stream(name: str, split: str, *, root: str | os.PathLike | None = None) -> ImageStream:
     """Open a data set that lies as a folder of images in `root`, without reading it into memory.
 
     Parameters

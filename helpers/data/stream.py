@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import PIL
 from PIL import Image
 
 from helpers import cache
@@ -42,6 +43,8 @@ MARGIN = 256 / 224  # of the shorter side to the crop's, when images are evaluat
 AREA = 0.08, 1.0  # of the image, that a training crop covers
 RATIO = 3 / 4, 4 / 3  # of its width to its height, before it is brought to a square
 CHUNK = 100  # files that one thread verifies before it reports
+
+DECODES = cache.code_version("data/images.py", "data/stream.py")  # stands for this code in keys
 
 log = logging.getLogger(__name__)
 
@@ -118,8 +121,7 @@ class ImageStream:
         digest = hashlib.sha256()
         for file, one in zip(files, status, strict=True):
             digest.update(f"{file}\n{one.st_size} {one.st_mtime_ns}\n".encode())
-        code = cache.code_version("data/images.py", "data/stream.py")
-        key = cache.key(files=digest.hexdigest(), code=code)
+        key = cache.key(files=digest.hexdigest(), code=DECODES)
         broken = cache.load_or_make(
             cache.path_of("broken_images", key, ".json"),
             lambda kept: json.loads(kept.read_text(encoding="utf-8")),
@@ -151,7 +153,8 @@ class ImageStream:
 
         The bytes themselves are not read: a file replaced by one of the same size goes unnoticed.
         """
-        digest = hashlib.sha256()
+        # what is decoded is a matter of the code and of Pillow, too
+        digest = hashlib.sha256(f"{DECODES} {PIL.__version__}\n".encode())
         for file, size, label in zip(self.files, self.sizes, self.labels, strict=True):
             digest.update(f"{file}\n{size} {label}\n".encode())
         return digest.hexdigest()

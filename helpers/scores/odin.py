@@ -126,6 +126,9 @@ def stepped_logits(
 
     classifier = classifier.eval()
     device = classifier.mean.device
+    trained = [weight for weight in classifier.parameters() if weight.requires_grad]
+    for weight in trained:  # the gradient of the pixels alone is wanted: half the memory
+        weight.requires_grad_(False)
     found = []
     for batch in images.in_order(batch_size=batch_size, size=image_size):
         pixels = batch.to(device).float().requires_grad_()
@@ -136,4 +139,6 @@ def stepped_logits(
         with torch.inference_mode():
             moved = [classifier(pixels - epsilon * step).float() for epsilon in epsilons]
             found.append(torch.stack(moved).cpu().numpy())
+    for weight in trained:
+        weight.requires_grad_()
     return np.concatenate(found, axis=1)

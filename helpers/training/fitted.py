@@ -26,14 +26,19 @@ TRAINS = (
     "models.py", "training/augmentation.py", "training/batches.py", "training/loop.py",
     "training/step.py", "training/objectives/base.py",
 )  # fmt: skip
-OBJECTIVE = {
+OBJECTIVES = {
     "augmix": ("training/objectives/augmix.py", "training/mixing.py"),
     "crl": ("training/objectives/crl.py",),
     "edl": ("training/objectives/edl.py",),
     "erm": (),
     "outlier_exposure": ("training/objectives/outlier_exposure.py",),
-}  # that of the others does not matter to a network
+}
 COMPUTES = ("models.py", "outputs.py")
+# read now, when the code is loaded: the files may change before a long run comes to use them
+TRAINING = {name: cache.code_version(*TRAINS, *files) for name, files in OBJECTIVES.items()}
+"""What stands for the code of a training in its key; other objectives do not matter to it."""
+COMPUTING = cache.code_version(*COMPUTES)
+"""The same for a network's outputs."""
 VERSIONS = {"torch": torch.__version__, "timm": version("timm")}
 
 
@@ -91,7 +96,8 @@ class Fitted:
             images=images.sha256,
             passes=passes,
             device=torch.device(self.device).type,
-            code=cache.code_version(*COMPUTES),
+            image_size=self.recipe.image_size,
+            code=COMPUTING,
             **VERSIONS,
         )
 
@@ -121,8 +127,8 @@ def fit(
     """Train a network on a data set, or load it if it has been trained already.
 
     An interrupted training goes on from its last checkpoint. The key under which the network
-    is kept covers the images and labels, the recipe, the seed, the kind of device, the code
-    and the versions of torch and timm.
+    is kept covers the images and labels, the outliers, the recipe, the seed, the kind of device,
+    the code and the versions of torch and timm.
 
     Parameters
     ----------
@@ -150,7 +156,7 @@ def fit(
         recipe=recipe.as_dict(),
         seed=seed,
         device=torch.device(device).type,
-        code=cache.code_version(*TRAINS, *OBJECTIVE[recipe.objective]),
+        code=TRAINING[recipe.objective],
         **VERSIONS,
     )
 

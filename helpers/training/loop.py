@@ -75,20 +75,26 @@ def reproducible(device: str, threads: int) -> Iterator[None]:
     The random state that the caller sees is left as it was, too.
     """
     on_cpu = torch.device(device).type == "cpu"
-    settings = torch.utils.deterministic
+    settings, cudnn = torch.utils.deterministic, torch.backends.cudnn
     before = (
         torch.get_num_threads(),
         torch.are_deterministic_algorithms_enabled(),
         settings.fill_uninitialized_memory,
+        cudnn.benchmark,
     )
     torch.set_num_threads(threads)
-    if on_cpu:  # on a GPU determinism costs speed and is not promised
+    if on_cpu:
         torch.use_deterministic_algorithms(True)
         settings.fill_uninitialized_memory = False  # only code that reads such memory needs it
+    else:  # on a GPU determinism costs speed and is not promised
+        cudnn.benchmark = True
+    current = contextlib.nullcontext() if on_cpu else torch.cuda.device(device)
     try:
-        with torch.random.fork_rng(devices=[] if on_cpu else [torch.device(device)]):
+        # on a GPU other than the first, steps would be recorded on the first without `current`
+        with current, torch.random.fork_rng(devices=[] if on_cpu else [torch.device(device)]):
             yield
     finally:
+        cudnn.benchmark = before[3]
         torch.set_num_threads(before[0])
         torch.use_deterministic_algorithms(before[1])
         settings.fill_uninitialized_memory = before[2]
@@ -127,7 +133,7 @@ def train(
         By default a GPU if there is one.
     checkpoint : Path, optional
         Where to keep the state between epochs. If a whole one is there, training goes on
-        from it and ends with the very weights that an uninterrupted run has.
+        from it and ends, on a CPU, with the very weights that an uninterrupted run has.
     checkpoint_seconds : float
         Least time between two checkpoints, in seconds.
     progress : bool
@@ -154,14 +160,11 @@ def train(
         outliers = None
     elif outliers is None:
         raise ValueError(f"outliers: objective '{recipe.objective}' needs them, got none")
-    elif isinstance(images, Images) and outliers.images.shape[1:] != images.images.shape[1:]:
-        raise ValueError(
-            f"outliers: images of {images.images.shape[1:3]} pixels expected, "
-            f"got {outliers.images.shape[1:3]}"
-        )
+    elif (size := _size(images, recipe)) != _size(outliers, recipe):
+        raise ValueError(f"outliers: images of {size} pixels expected")
     classifier.set_normalisation(sample_of(images, recipe))
     classifier = classifier.to(device)
-    objective.start(len(images), device)
+    objective.start(len(images), recipe.epochs, device)
     rate = recipe.learning_rate
     optimiser = torch.optim.SGD(
         classifier.parameters(),
@@ -201,6 +204,13 @@ def train(
                 _keep(checkpoint, classifier, optimiser, objective, epochs)
                 saved = time.monotonic()
     return pd.DataFrame(epochs)
+
+
+def _size(images: Images | ImageStream, recipe: Recipe) -> tuple[int, int]:
+    """Return the height and width in which images come to the network."""
+    if isinstance(images, Images):
+        return images.images.shape[1:3]
+    return recipe.image_size, recipe.image_size
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,7 @@ def augmix(
         order = torch.randperm(len(chains), **draw)
         changed = torch.empty_like(chains)
         for name, part in zip(OPERATIONS, order.tensor_split(len(OPERATIONS)), strict=True):
-            # int(level · most / 10) in the authors' code; a level of 0.1 up to the severity
+            # a level of 0.1 up to the severity, as a share of the highest, 10
             level = 0.1 + (severity - 0.1) * torch.rand((len(part), 1, 1, 1), **draw)
             sign = 2.0 * torch.randint(2, (len(part), 1, 1, 1), **draw) - 1
             changed[part] = apply(name, chains[part], level / 10, sign)
@@ -79,7 +79,8 @@ def apply(
         In [0, 255].
     strength, sign : Tensor, shape [N, 1, 1, 1]
         Of each image, in (0, 1], and -1 or 1.  At strength 1 it is turned by 30 degrees, sheared
-        by 0.3, moved by a third of its size, solarised above 0 and posterised to no bits.
+        by 0.3, moved by a third of its size, solarised above 0 and posterised to no bits; degrees,
+        pixels and bits are rounded down to whole ones, as in the authors' code.
     """
     if not len(images):
         return images
@@ -93,7 +94,7 @@ def apply(
         return (images / step).floor() * step
     if name == "solarize":
         return torch.where(images >= 256 - (strength * 256).floor(), 255 - images, images)
-    return _affine(name, images, (strength * sign).flatten())
+    return _affine(name, images, strength.flatten(), sign.flatten())
 
 
 def _equalize(images: torch.Tensor) -> torch.Tensor:
@@ -110,18 +111,21 @@ def _equalize(images: torch.Tensor) -> torch.Tensor:
     return torch.where(step > 0, equal, levels.float()).view(shape)
 
 
-def _affine(name: str, images: torch.Tensor, amount: torch.Tensor) -> torch.Tensor:
+def _affine(
+    name: str, images: torch.Tensor, strength: torch.Tensor, sign: torch.Tensor
+) -> torch.Tensor:
     """Turn, shear or move; what comes in from outside is black."""
     matrix = torch.eye(2, 3, device=images.device).repeat(len(images), 1, 1)
     if name == "rotate":
-        angle = amount * math.pi / 6
+        angle = sign * (30 * strength).floor() * (math.pi / 180)
         matrix[:, 0, 0], matrix[:, 0, 1] = angle.cos(), -angle.sin()
         matrix[:, 1, 0], matrix[:, 1, 1] = angle.sin(), angle.cos()
     elif name == "shear_x":
-        matrix[:, 0, 1] = 0.3 * amount
+        matrix[:, 0, 1] = 0.3 * sign * strength
     elif name == "shear_y":
-        matrix[:, 1, 0] = 0.3 * amount
-    else:  # coordinates run from -1 to 1: a third of the size is two thirds of a unit
-        matrix[:, 0 if name == "translate_x" else 1, 2] = 2 / 3 * amount
+        matrix[:, 1, 0] = 0.3 * sign * strength
+    else:  # coordinates run from -1 to 1: a pixel is 2 / size
+        axis, size = (0, images.shape[3]) if name == "translate_x" else (1, images.shape[2])
+        matrix[:, axis, 2] = sign * (size / 3 * strength).floor() * (2 / size)
     grid = nn.functional.affine_grid(matrix, list(images.shape), align_corners=False)
     return nn.functional.grid_sample(images, grid, align_corners=False)

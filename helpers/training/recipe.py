@@ -15,14 +15,7 @@ from helpers.checks import has_type, known_name
 FAMILIES = ("densenet", "efficientnet", "resnet")
 SCHEDULES = ("cosine", "multistep")
 AUGMENTATIONS = ("crop", "flip")
-FOUR_STAGES = {
-    18: (2, 2, 2, 2),
-    34: (3, 4, 6, 3),
-    50: (3, 4, 6, 3),
-    101: (3, 4, 23, 3),
-    152: (3, 8, 36, 3),
-}
-"""Blocks per stage of the ResNets for ImageNet (He et al. 2016, table 1), by their layers."""
+FOUR_STAGES = (18, 34, 50, 101, 152)  # layers of the ResNets for photographs
 OBJECTIVES = ("augmix", "crl", "edl", "erm", "outlier_exposure")
 _TUPLES = ("augmentation", "milestones")
 
@@ -48,7 +41,7 @@ class Recipe:
     dropout : float
         Share of the features that is dropped before the head.
     block_dropout : float
-        The same after each convolution of a residual block (ResNet only).
+        The same after each convolution and normalisation of a residual block (ResNet only).
     objective : str
         What is minimised; one of `helpers.training.objectives.names`.
     objective_arguments : dict of str to float

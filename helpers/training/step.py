@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import logging
-
 import torch
 
 from helpers.models import Classifier
 from helpers.training.objectives import ERM, Batch
 
-log = logging.getLogger(__name__)
-_WARM_UP = 3  # steps before recording: memory is allocated and the fastest kernels are found
+_WARM_UP = 3  # steps before recording: momentum exists, and the fastest kernels are found
 
 
 class Step:
@@ -36,15 +33,14 @@ class Step:
         self.kind = torch.device(device).type
         self.steps = 0
         self.graph: torch.cuda.CUDAGraph | None = None
-        self.recorded = self.kind == "cuda"
 
     def __call__(self, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the loss, and how many of the images were classified correctly, as scalars."""
         self.steps += 1
-        if not self.recorded or self.steps <= _WARM_UP:
+        if self.kind != "cuda" or self.steps <= _WARM_UP:
             return self._step(batch)
-        if self.graph is None and not self._record(batch):
-            return self._step(batch)
+        if self.graph is None:
+            self._record(batch)
         for name, kept in vars(self.kept).items():
             kept.copy_(getattr(batch, name))
         self.graph.replay()
@@ -58,18 +54,12 @@ class Step:
         self.optimiser.step()
         return loss.detach(), (logits.detach().argmax(dim=1) == batch.labels).sum()
 
-    def _record(self, batch: Batch) -> bool:
-        """Record a step without doing it; tell whether that was possible."""
+    def _record(self, batch: Batch) -> None:
+        """Record a step without doing it."""
         self.kept = Batch(*(tensor.clone() for tensor in vars(batch).values()))
-        graph = torch.cuda.CUDAGraph()
         self.optimiser.zero_grad(set_to_none=True)
         torch.cuda.synchronize()
-        try:
-            with torch.cuda.graph(graph):
-                self.results = self._step(self.kept)
-        except RuntimeError as error:
-            log.warning("steps are not recorded, and slower for it: %s", error)
-            self.recorded = False
-            return False
-        self.graph = graph
-        return True
+        self.graph = torch.cuda.CUDAGraph()
+        # other threads, such as one that pins a stream's batches, go on meanwhile
+        with torch.cuda.graph(self.graph, capture_error_mode="thread_local"):
+            self.results = self._step(self.kept)

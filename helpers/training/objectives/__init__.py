@@ -12,9 +12,7 @@ True
 
 from __future__ import annotations
 
-import inspect
-
-from helpers.checks import known_name
+from helpers.checks import known_arguments, known_name
 from helpers.training.objectives.augmix import AugMix
 from helpers.training.objectives.base import ERM, Batch
 from helpers.training.objectives.crl import CRL
@@ -53,9 +51,5 @@ def create(name: str, **arguments) -> ERM:
         There is no such objective, or it has no such argument; says which is nearest.
     """
     objective = _OBJECTIVES[known_name("objective", name, _OBJECTIVES)]
-    parameters = inspect.signature(objective).parameters
-    for argument in arguments:
-        if not parameters:
-            raise ValueError(f"objective '{name}' has no arguments, got '{argument}'")
-        known_name(f"argument of objective '{name}'", argument, parameters)
+    known_arguments(f"objective '{name}'", objective, arguments)
     return objective(**arguments)

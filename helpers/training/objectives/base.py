@@ -39,8 +39,8 @@ class ERM:
 
     needs_outliers = False
 
-    def start(self, images: int, device: str) -> None:
-        """Get ready for a training on so many images."""
+    def start(self, images: int, epochs: int, device: str) -> None:
+        """Get ready for a training of so many epochs on so many images."""
 
     def views(
         self, images: torch.Tensor, outliers: torch.Tensor | None, generator: torch.Generator

@@ -16,8 +16,8 @@ class CRL(ERM):
               t_{ij} = \mathrm{sign}(c_i - c_j)
 
     with j the next image of the batch, :math:`\kappa` the maximum probability and c the share of
-    the epochs so far in which the image was classified correctly.  Where both shares are the same,
-    t draws the two confidences together.
+    all epochs, those to come among them, in which the image was classified correctly so far.
+    Where both shares are the same, t draws the two confidences together.
 
     Parameters
     ----------
@@ -26,33 +26,32 @@ class CRL(ERM):
 
     Notes
     -----
-    Moon et al. 2020, equations 2 to 4; ties as in the code of Kim et al. 2023, whose weight is 1.
-    An image is judged as it is seen in training, augmented.
+    Moon et al. 2020, equations 2 to 4.  Ties, the weight of 1, and that c grows with the epochs
+    are as in the code of Kim et al. 2023; Moon et al. divide by the epochs so far.  An image is
+    judged as it is seen in training, augmented.
     """
 
     def __init__(self, weight: float = 1.0):
         self.weight = weight
 
-    def start(self, images: int, device: str) -> None:
-        """Begin with an empty history: how often each image was right, and was seen."""
-        self.right = torch.zeros(images, device=device)
-        self.seen = torch.zeros(images, device=device)
+    def start(self, images: int, epochs: int, device: str) -> None:
+        """Begin with an empty history: how often each image was right."""
+        self.right, self.epochs = torch.zeros(images, device=device), epochs
 
     def __call__(self, classifier: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the loss and the logits, and take down which images were right."""
         logits = classifier(batch.inputs).float()
         confidence = logits.softmax(dim=1).amax(dim=1)
-        share = self.right[batch.indices] / self.seen[batch.indices].clamp(min=1)
+        share = self.right[batch.indices] / self.epochs
         loss = nn.functional.cross_entropy(logits, batch.labels)
         loss = loss + self.weight * ranking_loss(confidence, share)
         right = (logits.detach().argmax(dim=1) == batch.labels).float()
         self.right.index_add_(0, batch.indices, right)
-        self.seen.index_add_(0, batch.indices, torch.ones_like(right))
         return loss, logits
 
     def state(self) -> dict[str, torch.Tensor]:
         """Return the history."""
-        return {"right": self.right, "seen": self.seen}
+        return {"right": self.right}
 
 
 def ranking_loss(confidence: torch.Tensor, share: torch.Tensor) -> torch.Tensor:

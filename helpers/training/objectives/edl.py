@@ -36,6 +36,8 @@ class EDL(ERM):
     """
 
     def __init__(self, weight: float = 1.0, ramp_epochs: float = 10.0):
+        if not ramp_epochs > 0:
+            raise ValueError(f"ramp_epochs: a positive number expected, got {ramp_epochs}")
         self.weight, self.ramp_epochs = weight, ramp_epochs
 
     def __call__(self, classifier: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:

@@ -1,0 +1,134 @@
+"""Blur: every pixel becomes a mean of its surroundings (see `noise` for the arguments)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.ndimage import gaussian_filter
+
+from helpers.data.corruptions.noise import Generators
+
+
+def defocus_blur(
+    images: np.ndarray, generators: Generators, radius: float, alias: float
+) -> np.ndarray:
+    """A lens out of focus: the mean over a disc, whose edge is softened by a narrow Gaussian.
+
+    `radius` is the disc's and `alias` the Gaussian's standard deviation; the image is mirrored at
+    its border.
+    """
+    taps = 1 if radius <= 8 else 2
+    reach = int(radius) + taps
+    rows, columns = np.ogrid[-reach : reach + 1, -reach : reach + 1]
+    disc = (rows**2 + columns**2 <= radius**2).astype(np.float32)
+    disc = gaussian_filter(disc / disc.sum(), alias, radius=taps)
+
+    around = ((0, 0), (reach, reach), (reach, reach), (0, 0))
+    padded = np.pad(images, around, mode="reflect")
+    size = padded.shape[1:3]
+    spectrum = np.fft.rfft2(disc, size)[..., np.newaxis]
+    blurred = np.empty_like(images)
+    # one by one: the last bits of a transform might depend on how many are done at once
+    for target, image in zip(blurred, padded, strict=True):
+        mean = np.fft.irfft2(np.fft.rfft2(image, axes=(0, 1)) * spectrum, size, axes=(0, 1))
+        target[:] = mean[2 * reach :, 2 * reach :]
+    return blurred
+
+
+def glass_blur(
+    images: np.ndarray, generators: Generators, sigma: float, delta: int, iterations: int
+) -> np.ndarray:
+    """Frosted glass: a Gaussian blur, pixels displaced at random, and the blur once more.
+
+    `sigma` is the Gaussian's standard deviation.  `iterations` times, from the last pixel to the
+    first, each pixel takes over what a pixel up to `delta` away then shows, which may have been
+    displaced itself.  (The authors' code is written to swap the two, but overwrites one before it
+    is read: what it does, and what their images show, is this.)
+    """
+    blur = (0, sigma, sigma, 0)
+    n, height, width, channels = images.shape
+    images = gaussian_filter(images, blur, mode="nearest").reshape(n, -1, channels)
+    place = np.arange(height * width).reshape(height, width)
+    inside = np.zeros(place.shape, bool)
+    inside[delta + 1 : height - delta + 1, delta + 1 : width - delta + 1] = True
+    inside, place = inside.ravel(), place.ravel()
+    for _ in range(iterations):
+        rows, columns = np.stack(
+            [g.integers(-delta, delta, (2, height * width)) for g in generators], axis=1
+        )
+        source = place + inside * (rows * width + columns)
+        # A source further on has been displaced already: follow it to one that has not.
+        displaced = inside[source] & (source > place)
+        last = np.where(displaced, source, place)
+        while True:
+            further = np.take_along_axis(last, last, axis=1)
+            if (further == last).all():
+                break
+            last = further
+        source = np.take_along_axis(source, last, axis=1)
+        images = np.take_along_axis(images, source[..., np.newaxis], axis=1)
+    images = images.reshape(n, height, width, channels)
+    return gaussian_filter(images, blur, mode="nearest")
+
+
+def motion_blur(
+    images: np.ndarray, generators: Generators, radius: int, sigma: float
+) -> np.ndarray:
+    """A camera that moves sideways: `smeared` at a random angle up to 45 degrees."""
+    return smeared(images, generators, radius, sigma, -45, 45)
+
+
+def smeared(
+    layers: np.ndarray, generators: Generators, radius: int, sigma: float, low: float, high: float
+) -> np.ndarray:
+    """Smear layers [n, H, W, ...] along a line, each at its own angle, as ImageMagick does.
+
+    A pixel becomes the weighted mean of those that follow it in the direction of the angle, from
+    `low` to `high` degrees from the horizontal: ``2 * radius + 1`` steps of one pixel, each rounded
+    to whole pixels, with the weights of one side of a Gaussian of standard deviation `sigma`.
+    Beyond the border the last pixel goes on.
+    """
+    steps = np.arange(2 * radius + 1)
+    weights = np.exp(-(steps**2) / (2 * sigma**2))
+    weights = (weights / weights.sum()).astype(np.float32)
+    reach = 2 * radius
+    around = ((0, 0), (reach, reach), (reach, reach)) + ((0, 0),) * (layers.ndim - 3)
+    padded = np.pad(layers, around, mode="edge")
+    height, width = layers.shape[1:3]
+    result = np.zeros_like(layers)
+    for target, layer, generator in zip(result, padded, generators, strict=True):
+        angle = math.radians(generator.uniform(low, high))
+        rows = np.ceil(steps * math.sin(angle) - 0.5).astype(int) + reach
+        columns = np.ceil(steps * math.cos(angle) - 0.5).astype(int) + reach
+        for weight, row, column in zip(weights, rows, columns, strict=True):
+            target += weight * layer[row : row + height, column : column + width]
+    return result
+
+
+def zoom_blur(images: np.ndarray, generators: Generators, stop: float, step: float) -> np.ndarray:
+    """A camera that moves forward: the mean of the image and of its enlargements.
+
+    These go from 1 (so the image itself counts twice) up to `stop`, which is left out, by `step`.
+    """
+    factors = np.arange(1, stop, step)
+    return (images + sum(zoomed(images, factor) for factor in factors)) / (len(factors) + 1)
+
+
+def zoomed(layers: np.ndarray, factor: float) -> np.ndarray:
+    """Enlarge layers [n, H, W, ...] around their middle, of the same size after as before.
+
+    Linear interpolation between whole pixels' centres, first and last pixel of the middle part
+    being first and last of the enlarged one, of which the border is then cut off.
+    """
+    for axis in (1, 2):
+        length = layers.shape[axis]
+        part = math.ceil(length / factor)
+        enlarged = round(part * factor)
+        at = np.arange(length) + (enlarged - length) // 2
+        at = (length - part) // 2 + at * ((part - 1) / (enlarged - 1))
+        low = at.astype(int)
+        weight = (at - low).astype(np.float32).reshape(-1, *(1,) * (layers.ndim - axis - 1))
+        below, above = layers.take(low, axis), layers.take(np.minimum(low + 1, length - 1), axis)
+        layers = below + (above - below) * weight
+    return layers

@@ -1,0 +1,258 @@
+"""Corruptions: drawn from an image's own content, as severe as published, right in formula."""
+
+import colorsys
+
+import numpy as np
+import pytest
+from scipy.ndimage import convolve, gaussian_filter, map_coordinates, zoom
+from sklearn.datasets import load_sample_images
+
+from helpers.data import Images, load, resize
+from helpers.data.corruptions import NAMES, SEVERITIES, blur, corrupt, corrupted, digital, weather
+from helpers.data.corruptions.parameters import PARAMETERS
+
+NAME = pytest.mark.parametrize("name", NAMES)
+# of these, the published parameters of one severity may do less than those of the one before
+UNSTEADY = {"glass_blur", "motion_blur", "snow", "frost", "fog"}
+
+
+@pytest.fixture(scope="module")
+def small():
+    return load("cifar10_mini", "test").images[:100]
+
+
+@pytest.fixture(scope="module")
+def large():
+    return np.concatenate([resize(image[np.newaxis], 224) for image in load_sample_images().images])
+
+
+def generators(n):
+    return [np.random.default_rng(seed) for seed in range(n)]
+
+
+def distance(images, name, severity):
+    """Return the mean over the images of the root mean square difference to the original."""
+    difference = corrupt(images, name, severity, seed=0).astype(float) - images
+    return np.sqrt((difference**2).mean(axis=(1, 2, 3))).mean()
+
+
+def test_there_are_fifteen_in_the_paper_s_groups():
+    groups = list(NAMES.values())
+    assert [groups.count(group) for group in dict.fromkeys(groups)] == [3, 4, 4, 4]
+    assert PARAMETERS.keys() == NAMES.keys()
+    for sizes in PARAMETERS.values():
+        assert [len(sizes[size]) for size in (32, 64, 224)] == [len(SEVERITIES)] * 3
+
+
+@NAME
+def test_an_image_is_corrupted_alike_in_any_order_subset_and_batch(name, small, large):
+    """Only its content, the seed, the name and the severity decide; nothing is changed in place."""
+    rng = np.random.default_rng(1)
+    many = np.concatenate([small] * 4)  # more than are worked on at once
+    for images in (many, large, large[:, :48, :64], large[:, 60:68, 80:88]):
+        before = images.copy()
+        whole = corrupt(images, name, 3, seed=0)
+        assert whole.shape == images.shape and whole.dtype == np.uint8
+        assert (whole != images).any()
+        order = rng.permutation(len(images))[:150]
+        np.testing.assert_array_equal(corrupt(images[order], name, 3, seed=0), whole[order])
+        np.testing.assert_array_equal(corrupt(images[-1:], name, 3, seed=0), whole[-1:])
+        np.testing.assert_array_equal(images, before)
+    assert corrupt(small[:0], name, 3, seed=0).shape == (0, 32, 32, 3)
+
+
+@NAME
+def test_another_seed_or_severity_draws_anew(name, small):
+    drawn = [corrupt(small[:5], name, 2, seed=seed) for seed in (0, 1)]
+    formula = {"defocus_blur", "zoom_blur", "brightness", "contrast", "pixelate"}
+    assert (drawn[0] == drawn[1]).all() == (name in formula | {"jpeg_compression"})
+    assert (drawn[0] != corrupt(small[:5], name, 3, seed=0)).any()
+
+
+@pytest.mark.parametrize("name", sorted(NAMES.keys() - {"elastic_transform"}))
+def test_a_higher_severity_is_further_from_the_original(name, small, large):
+    """On average from each severity to the next, or at least from the first to the last.
+
+    Elastic transform has a test of its own: its affine map shrinks as its field grows.
+    """
+    for images in (small, large):
+        if name in UNSTEADY:
+            assert distance(images, name, 5) > 1.05 * distance(images, name, 1)
+        else:
+            distances = [distance(images, name, severity) for severity in SEVERITIES]
+            assert (np.diff(distances) > 0).all(), distances
+
+
+def test_elastic_transform_grows_with_each_of_its_lengths(small):
+    """No length, no change; a longer field or affine map moves more."""
+    levels = small / np.float32(255)
+
+    def moved(amount, affine):
+        return np.abs(
+            digital.elastic_transform(levels, generators(100), amount, 2, affine) - levels
+        ).mean()
+
+    assert moved(0, 0) == 0
+    assert 0 < moved(1, 0) < moved(3, 0)
+    assert 0 < moved(0, 1) < moved(0, 3)
+
+
+def test_elastic_transform_takes_three_corners_to_where_they_are_drawn():
+    """Of an image that shows its own coordinates, by the draws of the same generator."""
+    places = np.indices((30, 40), np.float32)
+    image = np.stack([*places, places[0]], axis=-1)
+    result = digital.elastic_transform(image[np.newaxis], generators(1), 0, 0, 3)[0]
+    corners = np.array([[25, 30], [25, 10], [5, 10]])  # a third of 30 from the middle, (15, 20)
+    moved = corners + generators(1)[0].uniform(-3, 3, (3, 2))
+    for axis in (0, 1):
+        seen = map_coordinates(result[..., axis], moved.T, order=1)
+        np.testing.assert_allclose(seen, corners[:, axis], atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"name": "gausian_noise"}, "unknown corruption .* did you mean 'gaussian_noise'"),
+        ({"severity": 0}, "severity: an integer from 1 to 5 expected, got 0"),
+        ({"severity": 6}, "severity: .* got 6"),
+        ({"severity": 2.5}, "severity: .* got 2.5"),
+        ({"images": np.zeros((1, 32, 32, 3))}, "images: uint8 .* got float64"),
+        ({"images": np.zeros((1, 32, 32), np.uint8)}, r"images: uint8 .* got uint8 \[1, 32, 32\]"),
+        ({"images": np.zeros((1, 32, 7, 3), np.uint8)}, "images: at least 8 pixels .* got 7"),
+    ],
+)
+def test_wrong_arguments_are_refused(changes, message):
+    arguments = {"images": np.zeros((1, 32, 32, 3), np.uint8), "name": "fog", "severity": 1}
+    with pytest.raises(ValueError, match=message):
+        corrupt(**arguments | changes, seed=0)
+
+
+def test_a_corrupted_data_set_keeps_its_labels_and_tells_what_was_done():
+    clean = load("cifar10_mini", "test").subset(slice(6))
+    spoiled = corrupted(clean, "gaussian_noise", 3, seed=7)
+    assert isinstance(spoiled, Images) and spoiled.name == "cifar10_mini-gaussian_noise-3"
+    np.testing.assert_array_equal(spoiled.labels, clean.labels)
+    np.testing.assert_array_equal(
+        spoiled.images, corrupt(clean.images, "gaussian_noise", 3, seed=7)
+    )
+    assert spoiled.origin == clean.origin | {"corruption": "gaussian_noise, severity 3, seed 7"}
+    assert "corruption" not in clean.origin
+    some = corrupted(clean.subset([4, 1]), "gaussian_noise", 3, seed=7)
+    assert some.sha256 == spoiled.subset([4, 1]).sha256
+
+
+def test_noise_has_the_published_strength():
+    """Of mid grey: the standard deviation, the Poisson variance, the share of black and white."""
+    grey = np.full((20, 32, 32, 3), 128, np.uint8)
+    normal = corrupt(grey, "gaussian_noise", 2, seed=0) / 255
+    assert normal.std() == pytest.approx(0.06, rel=0.02)
+    shot = corrupt(grey, "shot_noise", 5, seed=0) / 255
+    assert shot.mean() == pytest.approx(128 / 255, rel=0.01)
+    assert shot.var() == pytest.approx(128 / 255 / 50, rel=0.05)
+    impulse = corrupt(grey, "impulse_noise", 5, seed=0)
+    assert (impulse == 0).mean() == pytest.approx(0.035, rel=0.1)
+    assert (impulse == 255).mean() == pytest.approx(0.035, rel=0.1)
+
+
+def test_brightness_adds_to_the_value_in_hsv():
+    pixels = np.array([[[0, 0, 0], [10, 200, 90], [250, 128, 3], [77, 77, 77]]], np.float32) / 255
+    brighter = weather.brightness(pixels[np.newaxis], [], 0.2)[0, 0]
+    for pixel, result in zip(pixels[0], brighter, strict=True):
+        hue, saturation, value = colorsys.rgb_to_hsv(*pixel)
+        expected = colorsys.hsv_to_rgb(hue, saturation, min(value + 0.2, 1))
+        np.testing.assert_allclose(result, expected, atol=1e-6)
+
+
+def test_contrast_draws_towards_the_mean_of_each_channel():
+    levels = np.array([[[[0, 0, 1], [1, 0, 0]]]], np.float32)
+    np.testing.assert_allclose(
+        digital.contrast(levels, [], 0.5)[0, 0], [[0.25, 0, 0.75], [0.75, 0, 0.25]]
+    )
+
+
+def test_defocus_blur_is_the_mean_over_a_softened_disc(small):
+    """As by an explicit convolution; a disc of radius 1 has five pixels."""
+    image = small[0] / np.float32(255)
+    disc = np.pad(np.array([[0, 1, 0], [1, 1, 1], [0, 1, 0]]) / 5, 1)
+    kernel = gaussian_filter(disc, 0.5, radius=1)
+    blurred = blur.defocus_blur(image[np.newaxis], [], 1, 0.5)[0]
+    expected = convolve(image, kernel[..., np.newaxis], mode="mirror")
+    np.testing.assert_allclose(blurred, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("delta", [1, 3])
+def test_glass_blur_displaces_pixels_one_after_the_other(delta):
+    """As a loop over the pixels from the last to the first, each taking what its source shows."""
+    height, width = 20, 17
+    levels = np.random.default_rng(0).random((2, height, width, 3), np.float32)
+    result = blur.glass_blur(levels, generators(2), 0.01, delta, 2)  # too narrow a Gaussian to blur
+    for expected, image, generator in zip(levels.copy(), result, generators(2), strict=True):
+        for _ in range(2):
+            down, right = generator.integers(-delta, delta, (2, height, width))
+            for row in range(height - delta, delta, -1):
+                for column in range(width - delta, delta, -1):
+                    source = row + down[row, column], column + right[row, column]
+                    expected[row, column] = expected[source]
+        np.testing.assert_array_equal(image, expected)
+
+
+@pytest.mark.parametrize(("angle", "down", "right"), [(0, 0, 1), (-90, -1, 0), (45, 1, 1)])
+def test_smearing_follows_the_angle_with_half_a_gaussian(angle, down, right):
+    """A point is seen by those pixels from which the angle leads to it; a border goes on."""
+    point = np.zeros((1, 21, 21), np.float32)
+    point[0, 10, 10] = 1
+    smeared = blur.smeared(point, generators(1), 2, 1.5, angle, angle)[0]
+    weights = np.exp(-(np.arange(5) ** 2) / 4.5)
+    weights /= weights.sum()
+    assert smeared[10, 10] == pytest.approx(weights[0])
+    if angle in (0, -90):  # whole steps of a pixel
+        seen = [smeared[10 - i * down, 10 - i * right] for i in range(5)]
+        np.testing.assert_allclose(seen, weights, rtol=1e-6)
+    assert smeared[10 - down, 10 - right] > 0 and smeared[10 + down, 10 + right] == 0
+    flat = np.full((1, 9, 9), 0.5, np.float32)
+    np.testing.assert_allclose(blur.smeared(flat, generators(1), 10, 4, 20, 20), flat, rtol=1e-6)
+
+
+@pytest.mark.parametrize("factor", [1, 1.07, 1.75, 3])
+def test_zooming_is_scipy_s_cut_to_the_middle(factor, small):
+    image = small[0] / np.float32(255)
+    part = int(np.ceil(32 / factor))
+    first = (32 - part) // 2
+    enlarged = zoom(image[first : first + part, first : first + part], (factor, factor, 1), order=1)
+    cut = (len(enlarged) - 32) // 2
+    expected = enlarged[cut : cut + 32, cut : cut + 32]
+    np.testing.assert_allclose(blur.zoomed(image[np.newaxis], factor)[0], expected, atol=1e-5)
+
+
+def test_plasma_puts_a_point_at_the_mean_of_four_neighbours_but_for_noise():
+    """Almost no noise on fine grids where it shrinks fast, and rough clouds where it does not."""
+    smooth = weather.plasma(generators(3), 16, 100)
+    for first, second, neighbours in (
+        (1, 1, [(1, 1), (1, -1), (-1, 1), (-1, -1)]),
+        (1, 0, [(1, 0), (-1, 0), (0, 1), (0, -1)]),
+        (0, 1, [(1, 0), (-1, 0), (0, 1), (0, -1)]),
+    ):
+        mean = sum(np.roll(smooth, shift, axis=(1, 2)) for shift in neighbours) / 4
+        points = (slice(None), slice(first, None, 2), slice(second, None, 2))
+        np.testing.assert_allclose(smooth[points], mean[points], atol=1e-6)
+
+    steps = [np.abs(np.diff(weather.plasma(generators(3), 64, decay))).mean() for decay in (3, 1.4)]
+    assert steps[1] > 2 * steps[0]
+
+
+def test_frost_is_alike_at_any_size():
+    """Black behind frost: as bright and as varied at 32 pixels as at 224, and bluish."""
+    brightness = {}
+    for size in (32, 224):
+        black = np.zeros((6, size, size, 3), np.float32)
+        ice = weather.frost(black, generators(6), 1, 1)
+        assert ice.min() >= 0 and ice.max() <= 1
+        assert (np.diff(ice.mean(axis=(0, 1, 2))) > 0).all()  # red below green below blue
+        brightness[size] = ice.mean(), ice.std()
+    np.testing.assert_allclose(brightness[32], brightness[224], rtol=0.1)
+
+
+def test_pixelate_and_jpeg_leave_a_flat_image_alone():
+    flat = np.full((2, 32, 32, 3), 96, np.uint8)
+    for name in ("pixelate", "jpeg_compression", "motion_blur", "zoom_blur", "contrast"):
+        assert np.abs(corrupt(flat, name, 5, seed=0).astype(int) - 96).max() <= 1, name
