@@ -80,11 +80,11 @@ def _short_hash(value) -> str:
 def code_version() -> str:
     """Return the package's version and a hash of its sources, as in ``0.1.0+2f6e1c09ab34``.
 
-    The hash covers the content of every module and every published table of `helpers`; it tells
+    The hash covers every module, published table and class list of `helpers`; it tells
     two states of the code apart wherever they are, in a clone, with local changes or installed.
     """
     root = Path(helpers.__file__).parent
-    sources = sorted(p for p in root.rglob("*") if p.suffix in {".py", ".csv"})
+    sources = sorted(p for p in root.rglob("*") if p.suffix in {".py", ".csv", ".txt"})
     digest = hashlib.sha256()
     for path in sources:
         digest.update(f"{path.relative_to(root).as_posix()}\0".encode())

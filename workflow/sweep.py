@@ -32,12 +32,15 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=1, help="runs that go on side by side")
     parser.add_argument("--network", help="of the grid; by default the one that is evaluated")
     parser.add_argument("--device", help="cpu or cuda; by default a GPU if there is one")
-    parser.add_argument("--out", type=Path, help="by default results/TIER/PAPER.parquet")
+    parser.add_argument("--out", type=Path, help="by default results/TIER/PAPER[-NETWORK].parquet")
     arguments = parser.parse_args()
     from helpers import results
 
     parameters = parameters_of(arguments.tier, arguments.paper, arguments.network)
-    out = arguments.out or ROOT / "results" / arguments.tier / f"{arguments.paper}.parquet"
+    name = "-".join(filter(None, [arguments.paper, arguments.network]))
+    out = arguments.out or ROOT / "results" / arguments.tier / f"{name}.parquet"
+    # read by numpy when it is loaded, in the processes that are started here
+    os.environ.setdefault("OMP_NUM_THREADS", str(parameters["training"].get("threads", 1)))
     start, tables = time.monotonic(), {}
     with ProcessPoolExecutor(
         arguments.processes, mp_context=get_context("spawn"), initializer=end_with_parent
@@ -48,7 +51,12 @@ def main() -> None:
         }
         for done in as_completed(waiting):
             run = waiting[done]
-            tables[run] = done.result()
+            try:
+                tables[run] = done.result()
+            except Exception:
+                print(f"run {run} failed; what the others have finished is kept", flush=True)
+                pool.shutdown(cancel_futures=True)
+                raise
             minutes = (time.monotonic() - start) / 60
             print(f"run {run} done, {len(tables[run])} rows, {minutes:.1f} minutes", flush=True)
     results.write(pd.concat([tables[run] for run in sorted(tables)], ignore_index=True), out)
@@ -57,6 +65,8 @@ def main() -> None:
 
 def parameters_of(tier: str, paper: str, network: str | None) -> dict:
     """Return the section ``evaluation`` of a parameter file, with a network of its grid."""
+    from plan import check
+
     from helpers.checks import known_name
 
     folder = ROOT / "params"
@@ -68,6 +78,7 @@ def parameters_of(tier: str, paper: str, network: str | None) -> dict:
         networks = sections["grid"]["networks"]
         parameters["network"] = known_name("network", network, networks)
         parameters["training"] |= networks[network]
+    check(f"notebooks/{paper}/evaluation.ipynb", parameters, f"params/{tier}/{paper}.yaml")
     return parameters
 
 
@@ -85,7 +96,6 @@ def end_with_parent() -> None:
 
 def one_run(paper: str, parameters: dict, run: int, device: str | None) -> pd.DataFrame:
     """Return the rows of one run."""
-    os.environ.setdefault("OMP_NUM_THREADS", str(parameters["training"].get("threads", 1)))
     experiment = import_module(f"helpers.experiments.{paper}")
     return experiment.sweep(parameters, [run], device=device)
 

@@ -144,7 +144,14 @@ def test_bad_protocols_are_refused():
     for changes, message in (
         ({"known_share": 1.0}, "known_share: between 0 and 1"),
         ({"members": 1}, "members: at least 2"),
-        ({"epsilons": ()}, "epsilons: at least one value"),
+        ({"members": 101}, "members: at most 100 expected, got 101"),
+        ({"seed": -1}, "seed: at least 0"),
+        ({"epsilons": ()}, "epsilons: one value or more, of at least 0"),
+        ({"epsilons": (-0.1,)}, "epsilons: one value or more, of at least 0"),
+        ({"temperatures": (0,)}, "temperatures: one value or more, above 0"),
+        ({"alphas": (0,)}, "alphas: one value or more, of at least 1"),
+        ({"tails": (1, 5)}, "tails: one value or more, of at least 2"),
+        ({"distance": "euclid"}, "unknown distance 'euclid'; did you mean 'euclidean'"),
     ):
         with pytest.raises(ValueError, match=message):
             Protocol(**changes)
@@ -183,6 +190,7 @@ def packs(tmp_path, monkeypatch):
          {"train": 4, "val": 2})  # fmt: skip
     # school bus again, reel (external now), and a tench
     pack("imagenet_sample_224", ["n04146614", "n04067472", "n01440764"], {"sample": 3})
+    pack("zoo", ["animal", "knitting"], {"test": 2})
     return tmp_path
 
 
@@ -194,6 +202,19 @@ def test_wordnet_keeps_the_external_set_apart(packs):
     assert made.removed["imagenet_sample_224"] == ("n04146614", "n04067472")
     assert made.far["imagenet_sample_224"].class_names == ("n01440764",)
     assert made.superclass_of["bus"] == "vehicles" and len(made.known) == 2
+
+
+def test_a_far_class_with_the_name_of_a_node_goes(packs):
+    """What CIFAR-100's classes span has an animal, and nothing about knitting."""
+    protocol = Protocol(known_share=0.5, validation_share=0.2)
+    made = roles("cifar100", ["mazes"], ["zoo"], protocol, aside=["plaid"])
+    assert made.removed == {"zoo": ("animal",)}
+    assert made.far["zoo"].class_names == ("knitting",) and len(made.far["zoo"]) == 2
+
+
+def test_an_overlap_that_cannot_be_told_is_refused(packs):
+    with pytest.raises(ValueError, match=r"'tiny_imagenet_64'.*'cifar10_mini' cannot be told"):
+        roles("cifar10_mini", ["tiny_imagenet_64"], ["plaid"], MINI)
 
 
 @pytest.fixture
@@ -243,6 +264,6 @@ def test_a_missing_folder_and_other_roles_are_refused(photographs):
     with pytest.raises(ValueError, match=r"external, aside, resized: \['imagenet'\]"):
         roles("imagenet", ["food101"], [], Protocol())
     with pytest.raises(ValueError, match="unknown streamed data set 'food11'; did you mean"):
-        data.stream("food11", "test")
+        data.open_stream("food11", "test")
     with pytest.raises(ValueError, match="'food101': too large for memory"):
         data.load("food101", "test")

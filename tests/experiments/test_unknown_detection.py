@@ -5,10 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from PIL import Image
 
-from helpers import metrics
+from helpers import metrics, scores
 from helpers.benchmarks.unknown_detection import METHODS, Protocol, Roles
-from helpers.data import Images
+from helpers.data import Images, ImageStream
 from helpers.experiments import unknown_detection as experiment
 from helpers.experiments.unknown_detection import detectors, evaluation, selection
 from helpers.training.recipe import Recipe
@@ -148,16 +149,33 @@ class Forbidden:
         raise AssertionError(f"selection looked at a test set ({name})")
 
 
-@pytest.mark.parametrize("grid", [selection.odin_grid, selection.openmax_grid])
-def test_selection_cannot_see_a_test_set(roles, grid):
+@pytest.mark.parametrize("method", ["odin", "openmax"])
+def test_selection_cannot_see_a_test_set(roles, method):
     """Neither by what it is given, nor by what it chooses."""
-    network = detectors.network(roles, TRAINING, run=0, progress=False)
     hidden = replace(
         roles, test=Forbidden(), near=Forbidden(), far={"one": Forbidden()},
         aside={"gaussian": Forbidden()},
     )  # fmt: skip
     assert not {"test", "near", "far", "aside"} & set(vars(hidden.visible))
-    assert grid(network, hidden.visible, PROTOCOL) == grid(network, roles.visible, PROTOCOL)
+    chosen = [
+        detectors.detector(method, one, TRAINING, PROTOCOL, run=0, progress=False).chosen
+        for one in (hidden, roles)
+    ]
+    assert chosen[0] == chosen[1] and len(chosen[0]) == 2
+
+
+def test_openmax_is_chosen_among_all_pairs(roles):
+    network = detectors.network(roles, TRAINING, run=0, progress=False)
+    grid = selection.openmax_grid(network, roles.visible, PROTOCOL)
+    assert set(grid) == {(alpha, tail) for alpha in (1, 3) for tail in (3, 5)}
+    train, known, external = (
+        network.outputs(one) for one in (roles.train, roles.validation, roles.external_validation)
+    )
+    for (alpha, tail), found in grid.items():
+        score = scores.create("openmax", alpha=alpha, tail=tail, distance=PROTOCOL.distance)
+        score.fit(train, None)
+        alone = metrics.auroc(score.score_samples(known), score.score_samples(external))
+        assert found == alone
 
 
 def test_the_best_pair_is_chosen_and_noted(roles, table):
@@ -190,22 +208,71 @@ def test_the_same_images_are_drawn_for_all_methods_and_runs(roles):
     assert not np.array_equal(one["test"], other["near"])
 
 
-def test_evaluation_repeats_itself(roles, table):
+def test_evaluation_repeats_itself_from_nothing(roles, table, tmp_path, monkeypatch):
+    """Without the cache: trained, computed and chosen anew."""
+    monkeypatch.setenv("CACHE_ROOT", str(tmp_path))
+    methods = ["crl", "mc_dropout", "augmix", "odin"]
     again = experiment.evaluate(
-        "mini", "made_up", "resnet8", roles, list(METHODS), [0, 1], TRAINING, PROTOCOL, own=OWN,
+        "mini", "made_up", "resnet8", roles, methods, [1], TRAINING, PROTOCOL, own=OWN,
         progress=False,
     )  # fmt: skip
-    pd.testing.assert_frame_equal(table, again)
+    same = table[table["method"].isin(methods) & (table["run"] == 1)].reset_index(drop=True)
+    ours, others = (one.drop(columns="seconds") for one in (again, same))
+    pd.testing.assert_frame_equal(ours, others)
+
+
+def test_provenance_tells_training_images_apart(roles):
+    """Also those that a method never saw in its test."""
+    other = replace(roles, external=images("external", 24, seed=99, low=200).unknown())
+    hashes = {
+        experiment.evaluate(
+            "mini", "made_up", "resnet8", one, ["baseline"], [0], TRAINING, PROTOCOL, progress=False
+        )["parameters"].iloc[0]
+        for one in (roles, other)
+    }
+    assert len(hashes) == 2
+
+
+def test_all_methods_work_on_streams(tmp_path, monkeypatch):
+    """Folders of photographs instead of images in memory."""
+    monkeypatch.setenv("CACHE_ROOT", str(tmp_path / "cache"))
+    generator = np.random.default_rng(0)
+    for number in range(24):
+        path = tmp_path / "photographs" / "abc"[number % 3] / f"{number}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        pixels = generator.integers(0, 100, (20, 24, 3)) + 70 * (number % 3)
+        Image.fromarray(pixels.astype(np.uint8)).save(path)
+    stream = ImageStream.scan(tmp_path / "photographs")
+    parts = {
+        name: stream.subset(slice(start, None, 2))
+        for start, name in enumerate(("train", "validation"))
+    }
+    others = {name: stream.unknown() for name in ("external", "external_validation")}
+    made = Roles(
+        known=("a", "b", "c"), near_classes=("a", "b", "c"), superclass_of={}, test=stream,
+        near=stream, far={"one": stream}, aside={}, **parts, **others,
+    )  # fmt: skip
+    training = replace(TRAINING, image_size=16, epochs=6, batch_size=6)
+    protocol = replace(PROTOCOL, tails=(2,), epsilons=(0.002,), temperatures=(10,))
+    found = experiment.evaluate(
+        "mini", "made_up", "resnet8", made, list(METHODS), [0], training, protocol, own=OWN,
+        progress=False,
+    )  # fmt: skip
+    assert set(found["method"]) == set(METHODS)
 
 
 def test_a_pair_of_resized_sets_adds_the_mahalanobis_score(roles):
-    paired = replace(
-        roles, aside={"fixed": images("f", 9, seed=9), "aliased": images("a", 9, seed=10)}
-    )
+    pair = {"fixed": images("f", 9, seed=9), "aliased": images("a", 9, seed=10)}
+    paired = replace(roles, aside=pair)
     found = experiment.evaluate(
         "mini", "made_up", "resnet8", paired, ["baseline"], [0], TRAINING, PROTOCOL, progress=False
     )
     assert set(found["method"]) == {"baseline", "mahalanobis"}
+    with_confidence = found[found["metric"] == "mean_confidence"]
+    assert set(with_confidence["method"]) == {"baseline"}  # a distance is none
+    answers = {name: detectors.Answer(np.zeros(9), np.zeros(9, bool)) for name in pair}
+    drawn = evaluation.resampled(answers, replicates=4, seed=0)
+    assert np.array_equal(drawn["fixed"], drawn["aliased"])  # the same images, drawn alike
 
 
 def test_skipped_files_are_noted(roles):
@@ -223,3 +290,9 @@ def test_unknown_names_are_refused(roles):
         detectors.detector("odni", roles, TRAINING, PROTOCOL, run=0)
     with pytest.raises(ValueError, match="unknown training parameter 'epoch'"):
         experiment.recipe_of("crl", TRAINING, {"crl": {"epoch": 3}})
+    with pytest.raises(ValueError, match="mc_dropout: its recipe has no dropout"):
+        experiment.recipe_of("mc_dropout", TRAINING, {})
+    wrong = {"edl": {"objective_arguments": {"wieght": 1.0}}}
+    with pytest.raises(ValueError, match="did you mean 'weight'"):  # before anything is trained
+        experiment.evaluate("mini", "made_up", "resnet8", roles, ["baseline", "edl"], [0], TRAINING,
+                            PROTOCOL, own=wrong)  # fmt: skip

@@ -16,8 +16,9 @@ import numpy as np
 
 from helpers import data
 from helpers.benchmarks import class_lists, wordnet_rules
+from helpers.benchmarks.hypernyms import Hypernyms
 from helpers.benchmarks.openset_calibration import hold_out
-from helpers.benchmarks.unknown_detection.protocol import Protocol, Roles
+from helpers.benchmarks.unknown_detection.protocol import Protocol, Roles, limited
 from helpers.data import Images
 
 SIZE = 32
@@ -114,10 +115,11 @@ def roles(
     data_set : str
         In-distribution and near-OOD; one of `helpers.data.names` with ``train`` and ``test``.
     external : sequence of str
-        Data sets that make the external set together.  Those whose classes are WordNet's lose
-        the classes that are, or lie below, one of `data_set`.
+        Data sets that make the external set together.  Beside a `data_set` whose classes are
+        known nouns, those whose classes are WordNet's lose the classes that are, or lie below,
+        one of it; of others go the classes whose name a node has that it spans.
     far : sequence of str
-        Far-OOD data sets with a split ``test``.
+        Far-OOD data sets with a split ``test``, treated likewise.
     protocol : Protocol
     aside : sequence of str
         Far-OOD data sets that are tested apart, and are not part of the union.
@@ -130,7 +132,8 @@ def roles(
     Raises
     ------
     ValueError
-        No superclasses are known, or the external set overlaps a test set.
+        No superclasses are known, the external set overlaps a test set, or whether it does
+        cannot be told.
     """
     options = {"size": SIZE, "download": download}
     train, test = (data.load(data_set, split, **options) for split in ("train", "test"))
@@ -145,18 +148,22 @@ def roles(
     own = class_lists.wnids_of(data_set)
 
     def disjoint(name: str, split: str, others: Iterable[str], **more) -> Images:
-        """Load a data set without the classes that are, or lie below, one of the others."""
+        """Load a data set without the classes that WordNet says overlap with the others."""
         images = data.load(name, split, **options | more)
-        if not _are_wnids(images.class_names) or not others:
+        if _are_wnids(images.class_names):
+            if not own:
+                raise ValueError(
+                    f"data set '{name}': whether its classes overlap with those of '{data_set}' "
+                    "cannot be told, since the nouns of these are not known"
+                )
+            hit = wordnet_rules.covered(images.class_names, others)
+        elif own:
+            hit = wordnet_rules.named_nodes(images.class_names, Hypernyms.spanned(own))
+        else:
             return images
-        hit = wordnet_rules.covered(images.class_names, others)
-        removed[name] = tuple(one for one in images.class_names if one in hit)
+        if hit:
+            removed[name] = tuple(one for one in images.class_names if one in hit)
         return _classes(images, [one for one in images.class_names if one not in hit])
-
-    def limited(images: Images, most: int) -> Images:
-        """Return so many images at most, chosen at random, in their order."""
-        order = np.random.default_rng(protocol.seed).permutation(len(images))[:most]
-        return images if len(images) <= most else images.subset(np.sort(order))
 
     outside = data.concatenate([disjoint(name, "train", own) for name in external], "external")
     held_outside = data.concatenate(
@@ -166,7 +173,7 @@ def roles(
 
     def tested(name: str, **more) -> Images:
         images = disjoint(name, _test_split(name), others, **more)
-        return limited(images, protocol.far_images)
+        return limited(images, protocol.far_images, seed=protocol.seed)
 
     apart = {name: tested(name) for name in aside}
     if resized:
@@ -179,7 +186,9 @@ def roles(
         validation=seen.subset(held),
         test=_classes(test, known),
         external=outside.unknown(),
-        external_validation=limited(held_outside, protocol.external_validation).unknown(),
+        external_validation=limited(
+            held_outside, protocol.external_validation, seed=protocol.seed
+        ).unknown(),
         near=_classes(test, near),
         far={name: tested(name) for name in far},
         aside=apart,

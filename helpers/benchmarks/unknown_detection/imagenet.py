@@ -8,7 +8,7 @@ import numpy as np
 
 from helpers import data
 from helpers.benchmarks import class_roles
-from helpers.benchmarks.unknown_detection.protocol import Protocol, Roles
+from helpers.benchmarks.unknown_detection.protocol import Protocol, Roles, limited
 from helpers.data import ImageStream
 
 TRAIN, HELD_OUT = 1250, 50
@@ -50,7 +50,7 @@ def roles(
     """
     if list(external) != ["imagenet"] or aside or resized:
         raise ValueError("external, aside, resized: ['imagenet'], none and none expected")
-    train, test = (data.stream("imagenet", split) for split in ("train", "val"))
+    train, test = (data.open_stream("imagenet", split) for split in ("train", "val"))
     table = class_roles.imagenet(seed=protocol.seed)
     names = dict(zip(table["wnid"], table["name"], strict=True))
     known, near, others = (
@@ -64,7 +64,8 @@ def roles(
         classes = class_roles.far(name)
         removed[name] = tuple(classes.loc[classes["role"] == "removed", "name"])
         left = classes.loc[classes["role"] == "far", "name"].str.replace("/", "_")  # bakery/shop
-        apart[name] = _limited(data.stream(name, "test").select(left), protocol)
+        stream = data.open_stream(name, "test").select(left)
+        apart[name] = limited(stream, protocol.far_images, seed=protocol.seed)
     return Roles(
         known=tuple(names[wnid] for wnid in known),
         near_classes=tuple(names[wnid] for wnid in near),
@@ -73,7 +74,9 @@ def roles(
         validation=held,
         test=test.select(known),
         external=outside.unknown(),
-        external_validation=_limited(held_outside.unknown(), protocol, external=True),
+        external_validation=limited(
+            held_outside.unknown(), protocol.external_validation, seed=protocol.seed
+        ),
         near=test.select(near),
         far=apart,
         aside={},
@@ -95,12 +98,3 @@ def _shares(stream: ImageStream, seed: int) -> tuple[ImageStream, ImageStream]:
         role[members[:HELD_OUT]] = 2
         role[members[HELD_OUT : HELD_OUT + TRAIN]] = 1
     return stream.subset(role == 1), stream.subset(role == 2)
-
-
-def _limited(stream: ImageStream, protocol: Protocol, *, external: bool = False) -> ImageStream:
-    """Return at most as many images as the protocol wants of such a set, at random, in order."""
-    most = protocol.external_validation if external else protocol.far_images
-    if len(stream) <= most:
-        return stream
-    order = np.random.default_rng(protocol.seed).permutation(len(stream))[:most]
-    return stream.subset(np.sort(order))

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import numpy as np
+
+from helpers.benchmarks.openset_calibration import DISTANCES
+from helpers.checks import known_name
 from helpers.data import Images, ImageStream
+
+MOST_MEMBERS = 100  # of an ensemble: the seeds of two runs are as far apart
 
 METHODS = {
     "baseline": "Baseline",
@@ -82,12 +88,18 @@ class Protocol:
             ("members", 2),
             ("passes", 1),
             ("replicates", 1),
+            ("seed", 0),
         ):
             if getattr(self, name) < least:
                 raise ValueError(f"{name}: at least {least} expected, got {getattr(self, name)}")
-        for name in ("temperatures", "epsilons", "alphas", "tails"):
-            if not getattr(self, name):
-                raise ValueError(f"{name}: at least one value to choose from expected, got none")
+        if self.members > MOST_MEMBERS:
+            raise ValueError(f"members: at most {MOST_MEMBERS} expected, got {self.members}")
+        known_name("distance", self.distance, DISTANCES)
+        for name, least in (("temperatures", 0), ("epsilons", 0), ("alphas", 1), ("tails", 2)):
+            values = getattr(self, name)
+            if not values or min(values) < least or (name == "temperatures" and min(values) == 0):
+                how = f"above {least}" if name == "temperatures" else f"of at least {least}"
+                raise ValueError(f"{name}: one value or more, {how}, expected, got {list(values)}")
 
 
 @dataclass(frozen=True)
@@ -148,3 +160,10 @@ class Roles:
     def visible(self) -> Visible:
         """What may be seen before the test."""
         return Visible(self.train, self.validation, self.external_validation)
+
+
+def limited(images: Images | ImageStream, most: int, *, seed: int) -> Images | ImageStream:
+    """Return at most so many images, chosen at random, in their order."""
+    if len(images) <= most:
+        return images
+    return images.subset(np.sort(np.random.default_rng(seed).permutation(len(images))[:most]))

@@ -19,13 +19,8 @@ from helpers.scores.mahalanobis import Mahalanobis
 from helpers.training.fitted import Fitted, fit
 from helpers.training.recipe import Recipe
 
-OBJECTIVES = {
-    "crl": "crl",
-    "edl": "edl",
-    "augmix": "augmix",
-    "outlier_exposure": "outlier_exposure",
-}
-"""What the methods that train in their own way minimise; the others minimise the cross-entropy."""
+OBJECTIVES = ("crl", "edl", "augmix", "outlier_exposure")
+"""Methods that train in their own way, by the objective of the same name; others by ERM."""
 
 ASIDE = ("mahalanobis",)
 """Methods beside the nine, which the paper tried and left out."""
@@ -96,12 +91,20 @@ def recipe_of(method: str, training: Recipe, own: Mapping[str, Mapping]) -> Reci
     'crl'
     >>> recipe_of("odin", Recipe(), {}) == recipe_of("baseline", Recipe(), {})
     True
+
+    Raises
+    ------
+    ValueError
+        Unknown method or training parameter; MC dropout without dropout.
     """
     known_name("method", method, [*METHODS, *ASIDE])
     if method in (*_ON_BASELINE, "ensemble"):
         method = "baseline"
-    objective = {"objective": OBJECTIVES[method]} if method in OBJECTIVES else {}
-    return Recipe.from_parameters(training.as_dict() | objective | dict(own.get(method, {})))
+    objective = {"objective": method} if method in OBJECTIVES else {}
+    recipe = Recipe.from_parameters(training.as_dict() | objective | dict(own.get(method, {})))
+    if method == "mc_dropout" and not (recipe.dropout or recipe.block_dropout):
+        raise ValueError("mc_dropout: its recipe has no dropout, so that all passes are the same")
+    return recipe
 
 
 def network(

@@ -13,7 +13,7 @@ from tqdm import tqdm
 from helpers import metrics, results
 from helpers.benchmarks import unknown_detection as benchmark
 from helpers.benchmarks.unknown_detection import Protocol, Roles
-from helpers.data import Images
+from helpers.data import Images, ImageStream
 from helpers.experiments.unknown_detection.detectors import (
     ASIDE,
     Answer,
@@ -22,6 +22,7 @@ from helpers.experiments.unknown_detection.detectors import (
     evidence,
     recipe_of,
 )
+from helpers.training import objectives
 from helpers.training.recipe import Recipe
 
 PAPER = "unknown_detection"
@@ -32,10 +33,16 @@ VARIANTS = {
 """Ways to read what the paper leaves open, and what is different in each."""
 
 
-def sets_of(roles: Roles) -> dict[str, Images]:
+def sets_of(roles: Roles) -> dict[str, Images | ImageStream]:
     """Return all test sets by name, ID first; OOD images have the label −1."""
     unknown = {"near": roles.near} | roles.far | roles.aside
     return {"test": roles.test} | {name: images.unknown() for name, images in unknown.items()}
+
+
+def all_sets(roles: Roles) -> dict[str, Images | ImageStream]:
+    """Return the images of every role by name."""
+    names = ("train", "validation", "external", "external_validation")
+    return {name: getattr(roles, name) for name in names} | sets_of(roles)
 
 
 def judge(detector: Detector, roles: Roles) -> dict[str, Answer]:
@@ -57,11 +64,15 @@ def resampled(
 ) -> dict[str, np.ndarray]:
     """Return the bootstrap weights of each test set: the same ones for all methods and runs.
 
-    Each set is drawn on its own, so that a union always holds as many images of each.
+    Each set is drawn on its own, so that a union always holds as many images of each.  Only the
+    two versions of a resized set are the same images, and drawn alike.
     """
+    drawn_as = {"aliased": "fixed"}
     return {
         name: metrics.resample_weights(
-            len(answer.correct), replicates=replicates, seed=seed + zlib.crc32(name.encode())
+            len(answer.correct),
+            replicates=replicates,
+            seed=seed + zlib.crc32(drawn_as.get(name, name).encode()),
         )
         for name, answer in answers.items()
     }
@@ -173,6 +184,9 @@ def evaluate(
     """
     own = own or {}
     aside = ASIDE if "aliased" in roles.aside and "baseline" in methods else ()
+    for method in (*methods, *aside):  # what is wrong with a recipe, now and not hours later
+        recipe = recipe_of(method, training, own)
+        objectives.create(recipe.objective, **recipe.objective_arguments)
     cells = [(run, method) for run in runs for method in (*methods, *aside)]
     tables, weights = [], None
     for run, method in (bar := tqdm(cells, disable=not progress)):
@@ -191,11 +205,14 @@ def evaluate(
                 "tier": tier, "paper": PAPER, "data_set": data_set, "backbone": backbone,
                 "run": run, "method": method, "variant": variant, "notes": notes(one, roles),
             }  # fmt: skip
-            rows += [identity | row for row in measure(answers, list(roles.far), weights)]
+            measured = measure(answers, list(roles.far), weights)
+            if method in ASIDE:  # a distance is no confidence
+                measured = (row for row in measured if row["metric"] != "mean_confidence")
+            rows += [identity | row for row in measured]
         parameters = {
             "recipe": recipe_of(method, training, own).as_dict(),
             "protocol": asdict(protocol),
-            "sets": {name: images.sha256 for name, images in sets_of(roles).items()},
+            "sets": {name: images.sha256 for name, images in all_sets(roles).items()},
         }
         provenance = results.provenance(
             parameters, seed=protocol.seed, device=made.device_name, seconds=made.seconds
@@ -251,7 +268,7 @@ def notes(detector: Detector, roles: Roles) -> str:
     if detector.chosen:
         pairs = ", ".join(f"{name} {value:g}" for name, value in detector.chosen.items())
         said.append(f"chosen on held-out images: {pairs}")
-    sets = [roles.train, roles.validation, roles.external, *sets_of(roles).values()]
+    sets = all_sets(roles).values()
     skipped = sorted({str(file) for one in sets for file in getattr(one, "skipped", ())})
     if skipped:
         said.append(f"unreadable, left out: {len(skipped)} ({', '.join(skipped[:5])})")

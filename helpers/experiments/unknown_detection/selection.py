@@ -6,10 +6,10 @@ held-out ID from held-out external images best, by AUROC, as in the paper's code
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
 
 import numpy as np
+import torch
 
 from helpers import cache, metrics
 from helpers.benchmarks.unknown_detection import Protocol, Visible
@@ -20,6 +20,8 @@ from helpers.outputs import Outputs
 from helpers.scores.odin import stepped_logits
 from helpers.training.fitted import COMPUTES, VERSIONS, Fitted
 from helpers.training.loop import reproducible
+
+STEPPING = cache.code_version(*COMPUTES, "scores/odin.py")
 
 
 def odin_logits(
@@ -32,8 +34,8 @@ def odin_logits(
         temperature=float(temperature),
         epsilons=[float(epsilon) for epsilon in epsilons],
         image_size=fitted.recipe.image_size,
-        device=fitted.device,
-        code=cache.code_version(*COMPUTES, "scores/odin.py"),
+        device=torch.device(fitted.device).type,
+        code=STEPPING,
         **VERSIONS,
     )
 
@@ -44,6 +46,8 @@ def odin_logits(
                 images,
                 temperature,
                 epsilons,
+                # photographs through a deep network: the gradient needs much more memory
+                batch_size=500 if isinstance(images, Images) else 50,
                 image_size=fitted.recipe.image_size,
             )
 
@@ -74,20 +78,18 @@ def openmax_grid(fitted: Fitted, visible: Visible, protocol: Protocol) -> dict[t
         for images in (visible.train, visible.validation, visible.external_validation)
     )
     alphas = sorted({min(alpha, train.num_classes) for alpha in protocol.alphas})
-    return {
-        (alpha, tail): metrics.auroc(score(known), score(external))
-        for alpha, tail in itertools.product(alphas, protocol.tails)
-        for score in [_openmax_score(openmax(train, alpha, tail, protocol.distance))]
-    }
+    found = {}
+    for tail in protocol.tails:
+        model = openmax(train, alphas[0], tail, protocol.distance)
+        for model.alpha in alphas:  # it does not enter the fit
+            scores = [1 - model.probabilities(one.logits)[:, -1] for one in (known, external)]
+            found[model.alpha, tail] = metrics.auroc(*scores)
+    return found
 
 
 def openmax(train: Outputs, alpha: int, tail: int, distance: str) -> OpenMax:
     """Return an OpenMax model fitted to training outputs."""
     return OpenMax(tail, alpha, distance).fit(train.logits, train.labels)
-
-
-def _openmax_score(model: OpenMax):
-    return lambda outputs: 1.0 - model.probabilities(outputs.logits)[:, -1]
 
 
 def best(grid: Mapping[tuple, float]) -> tuple:
