@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable, Iterator
+from numbers import Integral
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+import scipy.sparse
 
 from helpers.checks import known_name
 from helpers.info import Info
@@ -92,9 +95,11 @@ distance, tail
 def rowwise_product(rows: np.ndarray, matrix: np.ndarray, *, block: int = 256) -> np.ndarray:
     """Return ``rows @ matrix``, each row the same to the last bit whatever rows are beside it.
 
-    A library for linear algebra orders its sums by the shape of the product, so the product of a
-    batch and that of one of its rows differ by a rounding error.  Here all products have the
-    same shape: blocks of rows, the last one filled up.
+    A library for linear algebra orders its sums by the shape of the product, and by the place of
+    a row in it, so the product of a batch and that of one of its rows differ by a rounding error.
+    Here all products have the same shape: blocks of rows, the last one filled up.  They are
+    taken of the transposes and in double precision: the rows then lie side by side in the
+    processor's vectors, and are treated alike wherever they are.
 
     Parameters
     ----------
@@ -103,16 +108,204 @@ def rowwise_product(rows: np.ndarray, matrix: np.ndarray, *, block: int = 256) -
     block : int
         Rows of a product.
 
+    Returns
+    -------
+    ndarray of float64, shape [N, M]
+
     Examples
     --------
     >>> rows, matrix = np.random.default_rng(0).normal(size=(2, 300, 300))
     >>> bool((rowwise_product(rows, matrix)[7] == rowwise_product(rows[7:8], matrix)[0]).all())
     True
     """
-    found = np.empty((len(rows), matrix.shape[1]), np.result_type(rows, matrix))
+    columns = matrix.T.astype(np.float64, copy=False)
+    found = np.empty((len(rows), matrix.shape[1]))
     for start in range(0, len(rows), block):
         part = rows[start : start + block]
-        filled = np.zeros((block, rows.shape[1]), part.dtype)
+        filled = np.zeros((block, rows.shape[1]))
         filled[: len(part)] = part
-        found[start : start + block] = (filled @ matrix)[: len(part)]
+        found[start : start + block] = (columns @ filled.T).T[: len(part)]
     return found
+
+
+class BlockwiseScore:
+    """What scores share that see each image on its own: blocks of images, and checks.
+
+    A score that inherits from this has an `info`, ``_scores``, which returns the scores of a
+    block of images, and, where it fits something, ``_learn``.  What `info` says that it needs
+    is checked here: a fit before the first score, labels, the shapes of head, logits and
+    features.
+
+    Images are scored in blocks of the same size, the last one filled up, and all products are
+    those of `rowwise_product`: scores do then not depend on the images beside.  Memory beyond
+    the outputs themselves does not grow with the number of images, and the outputs may be
+    memory-mapped.
+    """
+
+    info: Info
+    #: Images scored at once.
+    block = 256
+    _shape: tuple[int, int] | None = None  # of the head: classes, features
+
+    def fit(self, train_outputs: Outputs, head: Head | None) -> BlockwiseScore:
+        """Learn from the outputs of the training images, and return itself.
+
+        Parameters
+        ----------
+        train_outputs : Outputs
+            Of the training images; not looked at where ``info.needs`` does not name them.
+        head : Head
+            The last linear layer of the model; not looked at where ``info.needs`` does not
+            name it.
+
+        Raises
+        ------
+        ValueError
+            A label −1 where labels are needed; a head that is missing, or of another shape than
+            the logits and features.
+        """
+        needs, shape = self.info.needs, None
+        if "training outputs" in needs:
+            shape = train_outputs.num_classes, train_outputs.features.shape[1]
+            if "labels" in needs and train_outputs.labels.min() < 0:
+                raise ValueError("train_outputs: a label for each image expected, got −1")
+        if "head" in needs:
+            if head is None:
+                raise ValueError("head: the last linear layer of the model expected, got None")
+            shape = shape or head.weight.shape
+            if head.weight.shape != shape or head.bias.shape != shape[:1]:
+                raise ValueError(
+                    f"head: weight of shape {shape} (classes, features) and bias of shape "
+                    f"{shape[:1]} expected, got {head.weight.shape} and {head.bias.shape}"
+                )
+        self._learn(train_outputs, head)
+        self._shape = shape
+        return self
+
+    def score_samples(self, outputs: Outputs) -> np.ndarray:
+        """Return float64 [N], higher = more likely known.
+
+        Raises
+        ------
+        ValueError
+            Not fitted, though something is to be fitted; logits or features of another width
+            than at the fit.
+        """
+        needs = self.info.needs
+        if "training outputs" in needs or "head" in needs:
+            if self._shape is None:
+                raise ValueError(f"{self.info.name}: not fitted yet, call fit first")
+            for name, width in zip(("logits", "features"), self._shape, strict=True):
+                got = getattr(outputs, name).shape[1]
+                if name in needs and got != width:
+                    raise ValueError(
+                        f"outputs: {name} of width {width} expected, as at the fit, got {got}"
+                    )
+        found = np.empty(len(outputs))
+        for start in range(0, len(outputs), self.block):
+            rows = np.arange(start, start + self.block)
+            part = outputs.subset(np.minimum(rows, len(outputs) - 1))
+            found[start : start + self.block] = self._scores(part)[: len(outputs) - start]
+        return found
+
+    def _learn(self, train_outputs: Outputs, head: Head | None) -> None:
+        """Fit what `_scores` needs; nothing, unless a score says otherwise."""
+
+    def _scores(self, part: Outputs) -> np.ndarray:
+        """Return the scores of a block of images."""
+        raise NotImplementedError
+
+
+def parts(outputs: Outputs, size: int = 2048) -> Iterator[Outputs]:
+    """Yield the outputs of at most `size` images after another, to keep memory bounded."""
+    for start in range(0, len(outputs), size):
+        yield outputs.subset(slice(start, start + size))
+
+
+def class_means(
+    outputs: Outputs, pick: Callable[[Outputs], tuple[np.ndarray, np.ndarray]]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the mean of something over the images of each class, without a copy of it all.
+
+    Parameters
+    ----------
+    outputs : Outputs
+    pick : callable
+        Takes the outputs of some images; returns values [n, M] and classes [n].
+
+    Returns
+    -------
+    means : ndarray of float64, shape [K, M]
+        0 for a class without images.
+    counts : ndarray of int64, shape [K]
+        How many images each is taken over.
+
+    Examples
+    --------
+    >>> from helpers.outputs import Outputs
+    >>> outputs = Outputs(np.zeros((3, 2)), np.array([[1.0], [3.0], [5.0]]), np.array([0, 0, 1]))
+    >>> class_means(outputs, lambda part: (part.features, part.labels))
+    (array([[2.],
+           [5.]]), array([2, 1]))
+    """
+    classes = outputs.num_classes
+    sums, counts = 0.0, np.zeros(classes, dtype=np.int64)
+    for part in parts(outputs):
+        values, chosen = pick(part)
+        places = chosen, np.arange(len(chosen))
+        member = scipy.sparse.csr_array(
+            (np.ones(len(chosen)), places), shape=(classes, len(chosen))
+        )
+        sums = sums + member @ values.astype(np.float64)
+        counts += np.bincount(chosen, minlength=classes)
+    return sums / np.maximum(counts, 1)[:, None], counts
+
+
+def check_classes(counts: np.ndarray, kind: str) -> None:
+    """Refuse training outputs that lack what is needed of each class.
+
+    Examples
+    --------
+    >>> check_classes(np.array([3, 0]), "image")
+    Traceback (most recent call last):
+        ...
+    ValueError: train_outputs: at least one image of each class expected, got none of class 1; \
+add some, or restrict outputs and head to the other classes
+    """
+    missing = np.flatnonzero(counts == 0)
+    if len(missing):
+        names = ", ".join(map(str, missing[:5])) + (", …" if len(missing) > 5 else "")
+        raise ValueError(
+            f"train_outputs: at least one {kind} of each class expected, got none of class "
+            f"{names}; add some, or restrict outputs and head to the other classes"
+        )
+
+
+def whole_number(name: str, value: int) -> int:
+    """Return `value`, an argument that counts something, if it is 1 or more.
+
+    Examples
+    --------
+    >>> whole_number("k", 0)
+    Traceback (most recent call last):
+        ...
+    ValueError: k: a whole number, at least 1, expected, got 0
+    """
+    if not (isinstance(value, Integral) and value >= 1):
+        raise ValueError(f"{name}: a whole number, at least 1, expected, got {value!r}")
+    return value
+
+
+def valid_percentile(value: float) -> float:
+    """Return the argument `percentile` if it lies in [0, 100).
+
+    Examples
+    --------
+    >>> valid_percentile(100)
+    Traceback (most recent call last):
+        ...
+    ValueError: percentile: at least 0 and below 100 expected, got 100
+    """
+    if not 0 <= value < 100:
+        raise ValueError(f"percentile: at least 0 and below 100 expected, got {value}")
+    return value

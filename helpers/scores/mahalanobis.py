@@ -6,11 +6,72 @@ import numpy as np
 import scipy.linalg
 
 from helpers.info import Info
-from helpers.scores.base import register, rowwise_product
+from helpers.scores.base import (
+    BlockwiseScore,
+    check_classes,
+    class_means,
+    parts,
+    register,
+    rowwise_product,
+)
+
+
+class Gaussians:
+    """Gaussians with a covariance in common.
+
+    Parameters
+    ----------
+    means : ndarray of float64, shape [M, D]
+    covariance : ndarray of float64, shape [D, D]
+        Not 0; directions without variance are left out, as by a pseudo-inverse.
+    """
+
+    def __init__(self, means: np.ndarray, covariance: np.ndarray):
+        values, vectors = scipy.linalg.eigh(covariance)
+        kept = values > values.max() * len(values) * np.finfo(np.float32).eps
+        # with this, distances are Euclidean: one product serves all means
+        self.whitening = vectors[:, kept] / np.sqrt(values[kept])
+        self.means = means @ self.whitening
+
+    def squared_distances(self, features: np.ndarray) -> np.ndarray:
+        """Return the squared Mahalanobis distance of each row to each mean, float64 [N, M]."""
+        points = rowwise_product(features, self.whitening)
+        squares = (points**2).sum(axis=1, keepdims=True) + (self.means**2).sum(axis=1)
+        return np.maximum(squares - 2 * rowwise_product(points, self.means.T), 0)
+
+
+def class_statistics(train_outputs) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the features' means by class, their covariance within classes, and class sizes.
+
+    Parameters
+    ----------
+    train_outputs : Outputs
+
+    Returns
+    -------
+    means : ndarray of float64, shape [K, D]
+    covariance : ndarray of float64, shape [D, D]
+        About the mean of each image's class.
+    counts : ndarray of int64, shape [K]
+
+    Raises
+    ------
+    ValueError
+        The features do not vary within any class, or a class has no images.
+    """
+    means, counts = class_means(train_outputs, lambda part: (part.features, part.labels))
+    scatter = 0.0
+    for part in parts(train_outputs):
+        within = part.features - means[part.labels]
+        scatter = scatter + within.T @ within
+    if not scatter.any():
+        raise ValueError("train_outputs: features that vary within a class expected")
+    check_classes(counts, "image")
+    return means, scatter / len(train_outputs), counts
 
 
 @register
-class Mahalanobis:
+class Mahalanobis(BlockwiseScore):
     """Minus the squared Mahalanobis distance of the features to the nearest class mean.
 
     One Gaussian a class with the same covariance for all, fitted to the training features and
@@ -39,35 +100,9 @@ class Mahalanobis:
         sign="The distance is negated: high for known images.",
     )
 
-    def fit(self, train_outputs, head) -> Mahalanobis:
-        """Fit class means and the common covariance, and return itself.
+    def _learn(self, train_outputs, head):
+        means, covariance, _ = class_statistics(train_outputs)
+        self.gaussians = Gaussians(means, covariance)
 
-        Raises
-        ------
-        ValueError
-            A training image has no label, or the features do not vary within any class.
-        """
-        features = train_outputs.features.astype(np.float64)
-        labels = train_outputs.labels
-        if labels.min() < 0:
-            raise ValueError("train_outputs: a label for each image expected, got −1")
-        classes, labels = np.unique(labels, return_inverse=True)
-        sums = np.zeros((len(classes), features.shape[1]))
-        np.add.at(sums, labels, features)
-        means = sums / np.bincount(labels)[:, None]
-        within = features - means[labels]
-        values, vectors = scipy.linalg.eigh(within.T @ within / len(within))
-        kept = values > values.max() * len(values) * np.finfo(np.float32).eps
-        if not kept.any():
-            raise ValueError("train_outputs: features that vary within a class expected")
-        # with this, distances are Euclidean: one product serves all classes
-        self.whitening = vectors[:, kept] / np.sqrt(values[kept])
-        self.means = means @ self.whitening
-        return self
-
-    def score_samples(self, outputs) -> np.ndarray:
-        """Return minus the smallest squared distance of each image, float64 [N]."""
-        points = rowwise_product(outputs.features.astype(np.float64), self.whitening)
-        products = rowwise_product(points, self.means.T)
-        squares = (points**2).sum(axis=1, keepdims=True) + (self.means**2).sum(axis=1)
-        return -np.maximum(squares - 2 * products, 0).min(axis=1)
+    def _scores(self, part):
+        return -self.gaussians.squared_distances(part.features).min(axis=1)

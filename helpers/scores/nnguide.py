@@ -1,0 +1,70 @@
+"""Nearest-neighbour guidance (NNGuide)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from helpers.info import Info
+from helpers.scores.base import BlockwiseScore, register, rowwise_product, whole_number
+from helpers.scores.energy import log_sum_exp
+from helpers.scores.knn import norms_of
+
+
+@register
+class NearestNeighbourGuidance(BlockwiseScore):
+    """The energy, times how similar the image is to confident training images.
+
+    The bank holds the normalised features of training images, each times the energy of its
+    image.  The guidance is the mean of the k largest inner products of the normalised features
+    with the bank; an image without features other than 0 has none.
+
+    Parameters
+    ----------
+    k : int
+        At most the images in the bank.
+    bank : int
+        How many training images the bank holds, drawn with a fixed seed; all of them, where
+        there are fewer.
+
+    Notes
+    -----
+    Park et al. 2023, with the energy as the score that is guided.  Their bank for ImageNet is 1 %
+    of the training images, the default here.
+    """
+
+    info = Info(
+        name="nnguide",
+        title="Nearest-neighbour guidance (NNGuide)",
+        paper="Nearest Neighbor Guidance for Out-of-Distribution Detection",
+        authors="Jaewoo Park, Yoon Gyo Jung, Andrew Beng Jin Teoh",
+        year=2023,
+        key="park2023",
+        equation=r"s = E(x) \cdot \frac1k \sum_{i \in N_k(x)} E(x_i)\, \hat h^\top \hat h_i, \quad"
+        r" E(x) = \log \sum_k e^{z_k}, \quad \hat h = h / \lVert h \rVert_2",
+        needs=("logits", "features", "training outputs"),
+        summary="The energy, scaled by the cosine similarity to the nearest training images, "
+        "which count the more the larger their own energy is.",
+        sign="High for known images, as in the paper.",
+        hyper_parameters={
+            "k": "number of training images that the guidance is the mean over",
+            "bank": "number of training images that are compared with, at most",
+        },
+    )
+
+    def __init__(self, k: int = 10, bank: int = 12_800):
+        self.k, self.bank = whole_number("k", k), whole_number("bank", bank)
+
+    def _learn(self, train_outputs, head):
+        size = min(self.bank, len(train_outputs))
+        if self.k > size:
+            raise ValueError(f"k: at most {size} (the images in the bank) expected, got {self.k}")
+        drawn = np.random.default_rng(0).choice(len(train_outputs), size, replace=False)
+        chosen = train_outputs.subset(np.sort(drawn))
+        factors = log_sum_exp(chosen.logits) / norms_of(chosen.features)
+        self.guides = (chosen.features * factors[:, None]).T
+
+    def _scores(self, part):
+        rows = part.features / norms_of(part.features)[:, None]
+        products = rowwise_product(rows, self.guides)
+        largest = np.partition(products, -self.k, axis=1)[:, -self.k :]
+        return largest.mean(axis=1) * log_sum_exp(part.logits)

@@ -1,0 +1,50 @@
+"""Relative Mahalanobis distance."""
+
+from __future__ import annotations
+
+from helpers.info import Info
+from helpers.scores.base import BlockwiseScore, register
+from helpers.scores.mahalanobis import Gaussians, class_statistics
+
+
+@register
+class RelativeMahalanobis(BlockwiseScore):
+    """The squared Mahalanobis distance to all training images, less that to the nearest class.
+
+    One Gaussian a class with the same covariance for all, as in the Mahalanobis distance, and one
+    Gaussian for all training images together.  Directions that matter for no class count little:
+    both distances contain them.
+
+    Notes
+    -----
+    Ren et al. 2021.
+    """
+
+    info = Info(
+        name="rmds",
+        title="Relative Mahalanobis distance",
+        paper="A Simple Fix to Mahalanobis Distance for Improving Near-OOD Detection",
+        authors="Jie Ren, Stanislav Fort, Jeremiah Liu, Abhijit Guha Roy, Shreyas Padhy, "
+        "Balaji Lakshminarayanan",
+        year=2021,
+        key="ren2021",
+        equation=r"s = -\min_k \bigl( (h - \mu_k)^\top \Sigma^{-1} (h - \mu_k) - (h - \mu_0)^\top"
+        r" \Sigma_0^{-1} (h - \mu_0) \bigr)",
+        needs=("features", "labels", "training outputs"),
+        summary="How much nearer the features are to one class than to the training images as a "
+        "whole, in units of the spread of each.",
+        sign="The difference is negated: high for known images.",
+    )
+
+    def _learn(self, train_outputs, head):
+        means, within, counts = class_statistics(train_outputs)
+        shares = counts / counts.sum()
+        overall = shares @ means
+        between = means - overall
+        total = within + (shares[:, None] * between).T @ between
+        self.classes = Gaussians(means, within)
+        self.background = Gaussians(overall[None], total)
+
+    def _scores(self, part):
+        nearest = self.classes.squared_distances(part.features).min(axis=1)
+        return self.background.squared_distances(part.features)[:, 0] - nearest

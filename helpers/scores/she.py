@@ -1,0 +1,46 @@
+"""Simplified Hopfield energy (SHE)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from helpers.info import Info
+from helpers.scores.base import BlockwiseScore, check_classes, class_means, register
+
+
+@register
+class SimplifiedHopfieldEnergy(BlockwiseScore):
+    """The inner product of the features with the pattern of the predicted class.
+
+    A pattern is the mean of the features over the correctly classified training images of a class.
+
+    Notes
+    -----
+    Zhang et al. 2023, their simplified energy with the inner product, on the features before the
+    head and without a step of the image.
+    """
+
+    info = Info(
+        name="she",
+        title="Simplified Hopfield energy (SHE)",
+        paper="Out-of-Distribution Detection based on In-Distribution Data Patterns Memorization "
+        "with Modern Hopfield Energy",
+        authors="Jinsong Zhang, Qiang Fu, Xu Chen, Lun Du, Zelin Li, Gang Wang, Xiaoguang Liu, "
+        "Shi Han, Dongmei Zhang",
+        year=2023,
+        key="zhangfu2023",
+        equation=r"s = h^\top \bar h_{\hat y}, \quad \hat y = \arg\max_k p_k, \quad"
+        r" \bar h_k = \operatorname{mean}\{h_i : y_i = \hat y_i = k\}",
+        needs=("logits", "features", "labels", "training outputs"),
+        summary="How well the features match the mean ones of the predicted class.",
+        sign="The energy is its negative; high for known images, as in the paper.",
+    )
+
+    def _learn(self, train_outputs, head):
+        self.patterns, counts = class_means(
+            train_outputs, lambda part: (part.features[part.correct], part.labels[part.correct])
+        )
+        check_classes(counts, "correctly classified image")
+
+    def _scores(self, part):
+        return np.einsum("nd,nd->n", part.features, self.patterns[part.predictions])

@@ -1,0 +1,90 @@
+"""Scores of nearest training images: knn, nnguide."""
+
+import numpy as np
+import pytest
+
+import helpers.scores
+import helpers.scores.knn
+from helpers.outputs import Outputs
+
+
+def outputs(features, logits=None):
+    features = np.asarray(features, float)
+    logits = np.zeros((len(features), 2)) if logits is None else logits
+    return Outputs(logits, features, np.full(len(features), -1))
+
+
+def random_outputs(n, seed):
+    generator = np.random.default_rng(seed)
+    return outputs(generator.normal(size=(n, 5)), generator.normal(size=(n, 3)))
+
+
+def unit(features):
+    return features / np.linalg.norm(features.astype(float), axis=1, keepdims=True)
+
+
+def test_knn_by_hand():
+    """Directions at right angles are √2 apart, opposite ones 2."""
+    train = outputs([[2, 0], [0, 5], [-1, 0]])
+    test = outputs([[7, 0]])
+    found = [
+        helpers.scores.create("knn", k=k).fit(train, None).score_samples(test) for k in (1, 2, 3)
+    ]
+    assert np.ravel(found) == pytest.approx([0, -np.sqrt(2), -2], abs=1e-7)
+
+
+def test_knn_counts_directions_only():
+    """Features 8 times as large in training, and a quarter in the test: the same scores."""
+    train, test = random_outputs(200, 0), random_outputs(20, 1)
+    score = helpers.scores.create("knn")
+    expected = score.fit(train, None).score_samples(test)
+    enlarged = score.fit(outputs(train.features * 8), None)
+    assert enlarged.score_samples(outputs(test.features / 4)) == pytest.approx(expected)
+
+
+def test_knn_with_images_without_features():
+    """A row of zeros is at distance 1 from all others, and 0 from another one."""
+    score = helpers.scores.create("knn", k=1)
+    zero, other = outputs([[0, 0]]), outputs([[3, 4]])
+    assert score.fit(other, None).score_samples(zero).tolist() == [-1]
+    assert score.fit(zero, None).score_samples(other).tolist() == [-1]
+    assert score.fit(zero, None).score_samples(zero).tolist() == [0]
+
+
+@pytest.mark.parametrize("k", [1, 7, 50, 123])
+def test_knn_is_the_kth_distance_whatever_the_blocks(k, monkeypatch):
+    """Against all distances, sorted; the bank in blocks of 50, of which the last one is short."""
+    monkeypatch.setattr(helpers.scores.knn, "_BANK_BLOCK", 50)
+    train, test = random_outputs(123, 0), random_outputs(20, 1)
+    distances = np.linalg.norm(unit(test.features)[:, None] - unit(train.features), axis=2)
+    found = helpers.scores.create("knn", k=k).fit(train, None).score_samples(test)
+    assert found == pytest.approx(-np.sort(distances, axis=1)[:, k - 1])
+
+
+def test_nnguide_against_its_definition():
+    """With all similarities, sorted."""
+    train, test = random_outputs(60, 0), random_outputs(20, 1)
+    guides = unit(train.features) * np.log(np.exp(train.logits.astype(float)).sum(axis=1))[:, None]
+    similarities = np.sort(unit(test.features) @ guides.T, axis=1)[:, -4:].mean(axis=1)
+    expected = similarities * np.log(np.exp(test.logits.astype(float)).sum(axis=1))
+    found = helpers.scores.create("nnguide", k=4).fit(train, None).score_samples(test)
+    assert found == pytest.approx(expected)
+
+
+def test_nnguide_draws_its_bank_once_and_for_all():
+    """20 of 60 images, the same ones each time, none twice."""
+    train = outputs(np.eye(60), np.zeros((60, 2)))
+    scores = [
+        helpers.scores.create("nnguide", k=1, bank=20).fit(train, None).score_samples(train)
+        for _ in range(2)
+    ]
+    assert (scores[0] == scores[1]).all()
+    assert (scores[0] > 0).sum() == 20
+
+
+@pytest.mark.parametrize(("name", "arguments"), [("knn", {}), ("nnguide", {"bank": 7})])
+def test_more_neighbours_than_images_are_refused(name, arguments):
+    """Than there are, or than the bank holds."""
+    images = arguments.get("bank", 9)
+    with pytest.raises(ValueError, match=rf"k: at most {images} \(the .*\) expected, got 10"):
+        helpers.scores.create(name, k=10, **arguments).fit(random_outputs(9, 0), None)

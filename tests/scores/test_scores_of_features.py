@@ -1,0 +1,151 @@
+"""Scores of features and head: react, dice, ash, scale, gradnorm, she, fdbd."""
+
+import numpy as np
+import pytest
+import torch
+
+import helpers.scores
+from helpers.outputs import Head, Outputs
+from helpers.scores.react import percentile_of_features
+
+GENERATOR = np.random.default_rng(0)
+
+
+def outputs(features, head, labels=None):
+    features = np.asarray(features, float)
+    labels = np.full(len(features), -1) if labels is None else np.asarray(labels)
+    return Outputs(features @ head.weight.T + head.bias, features, labels)
+
+
+def energy(logits):
+    return np.log(np.exp(logits).sum(axis=1))
+
+
+SQUARE = Head(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([0.5, -0.5]))
+DIAGONAL = Head(np.eye(4), np.zeros(4))
+
+
+def random_problem(n=50, width=6, classes=4):
+    head = Head(GENERATOR.normal(size=(classes, width)), GENERATOR.normal(size=classes))
+    return outputs(GENERATOR.normal(size=(n, width)), head), head
+
+
+def test_react_by_hand():
+    """Half of the training features are at most 2: the upper side is clipped there."""
+    train = outputs([[1.0, 2.0], [3.0, 0.0], [2.0, 4.0]], SQUARE)
+    score = helpers.scores.create("react", percentile=50).fit(train, SQUARE)
+    assert score.threshold == 2
+    expected = energy(np.array([[-5 + 4 + 0.5, -15 + 8 - 0.5]]))
+    assert score.score_samples(outputs([[-5.0, 9.0]], SQUARE)) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("percentile", [0, 0.001, 33.3, 50, 85, 90, 99.99])
+def test_percentile_of_features_is_exact_over_several_blocks(percentile):
+    """Of both signs, with many zeros, small and large ones; numpy sorts a copy of them all."""
+    features = np.random.default_rng(1).normal(size=(5000, 7)) ** 9
+    features[::3] = np.maximum(features[::3], 0)
+    test = Outputs(np.zeros((5000, 2)), features, np.zeros(5000, int))
+    expected = np.percentile(test.features, percentile, method="inverted_cdf")
+    assert percentile_of_features(test, percentile) == expected
+
+
+def test_dice_by_hand():
+    """Mean features 1 and 10: contributions 1, 20, 3, 40, of which 20 and 40 are kept."""
+    train = outputs([[0.0, 5.0], [2.0, 15.0]], SQUARE)
+    score = helpers.scores.create("dice", percentile=50).fit(train, SQUARE)
+    expected = energy(np.array([[2 * 3 + 0.5, 4 * 3 - 0.5]]))
+    assert score.score_samples(outputs([[7.0, 3.0]], SQUARE)) == pytest.approx(expected)
+
+
+def test_ash_and_scale_by_hand():
+    """Sum 8, of which 7 in the larger half: the factor is exp(8/7); only ASH drops the rest."""
+    test = outputs([[1.0, 0.0, 3.0, 4.0]], DIAGONAL)
+    factor = np.exp(8 / 7)
+    ash = helpers.scores.create("ash", percentile=50).fit(None, DIAGONAL)
+    assert ash.score_samples(test) == pytest.approx(energy(factor * np.array([[0, 0, 3, 4]])))
+    scale = helpers.scores.create("scale", percentile=50).fit(None, DIAGONAL)
+    assert scale.score_samples(test) == pytest.approx(energy(factor * np.array([[1, 0, 3, 4]])))
+
+
+@pytest.mark.parametrize("name", ["ash", "scale"])
+def test_features_without_positive_ones_have_a_score_all_the_same(name):
+    """All 0: the logits are the bias.  All negative: the factor is e, whatever they are."""
+    head = Head(np.eye(3), np.array([1.0, 2.0, 3.0]))
+    score = helpers.scores.create(name, percentile=70).fit(None, head)
+    zero, negative = score.score_samples(outputs([[0, 0, 0], [-1, -1, -1]], head))
+    assert zero == pytest.approx(energy(head.bias[None])[0])
+    assert negative == pytest.approx(energy(head.bias[None] - np.e)[0])
+
+
+def test_scale_is_the_head_of_scaled_features():
+    """Against the features themselves, enlarged and shown to the head."""
+    test, head = random_problem()
+    top = np.sort(np.maximum(test.features, 0), axis=1)
+    factor = np.exp(top.sum(axis=1) / top[:, 5:].sum(axis=1))  # one of six features: 15 % is 0.9
+    expected = energy((factor[:, None] * test.features) @ head.weight.T + head.bias)
+    found = helpers.scores.create("scale").fit(None, head).score_samples(test)
+    assert found == pytest.approx(expected, rel=1e-5)
+
+
+def test_gradnorm_is_the_norm_of_the_gradient():
+    """Against automatic differentiation, image by image."""
+    test, head = random_problem()
+    expected = []
+    for features in torch.from_numpy(test.features).double():
+        weight = torch.tensor(head.weight, requires_grad=True)
+        logits = weight @ features + torch.tensor(head.bias)
+        loss = torch.nn.functional.cross_entropy(logits, torch.full((4,), 0.25).double())
+        (gradient,) = torch.autograd.grad(loss, weight)
+        expected.append(float(gradient.abs().sum()))
+    found = helpers.scores.create("gradnorm").score_samples(test)
+    assert found == pytest.approx(expected, rel=1e-5)
+
+
+def test_she_by_hand():
+    """The third image is classified wrongly and belongs to no pattern: these are (2, 1), (0, 4)."""
+    head = Head(np.eye(2), np.zeros(2))
+    train = outputs([[1.0, 0.0], [3.0, 2.0], [9.0, 0.0], [0.0, 4.0]], head, [0, 0, 1, 1])
+    score = helpers.scores.create("she").fit(train, head)
+    test = outputs([[5.0, 1.0], [1.0, 5.0]], head)
+    assert score.score_samples(test) == pytest.approx([5 * 2 + 1 * 1, 5 * 4])
+
+
+def test_a_class_without_correct_images_has_no_pattern():
+    """Both images are predicted as class 0."""
+    head = Head(np.eye(2), np.zeros(2))
+    train = outputs([[1.0, 0.0], [9.0, 0.0]], head, [0, 1])
+    with pytest.raises(ValueError, match=r"correctly classified image of each .* class 1"):
+        helpers.scores.create("she").fit(train, head)
+
+
+def test_fdbd_by_hand():
+    """(3, 1) is √2 from where both features are equal, and √5 from the mean (1, 0)."""
+    head = Head(np.eye(2), np.zeros(2))
+    train = outputs([[0.0, -1.0], [2.0, 1.0]], head)
+    score = helpers.scores.create("fdbd").fit(train, head)
+    test = outputs([[3.0, 1.0], [1.0, 0.0]], head)
+    assert score.score_samples(test)[0] == pytest.approx(np.sqrt(2 / 5))
+    assert score.score_samples(test)[1] > 1e6  # at the mean itself: large, but a number
+
+
+def test_fdbd_is_the_way_to_equal_logits():
+    """Moved by that distance against the difference of weights, an image is on the boundary."""
+    test, head = random_problem()
+    found = helpers.scores.create("fdbd").fit(test, head).score_samples(test)
+    for h, z, score in zip(test.features, test.logits, found, strict=True):
+        best, ways = z.argmax(), []
+        for k in set(range(4)) - {best}:
+            normal = head.weight[best] - head.weight[k]
+            way = (z[best] - z[k]) / np.linalg.norm(normal)
+            moved = head.weight @ (h - way * normal / np.linalg.norm(normal)) + head.bias
+            assert moved[best] == pytest.approx(moved[k], abs=1e-5)
+            ways.append(way)
+        spread = np.linalg.norm(h - test.features.mean(axis=0))
+        assert score == pytest.approx(np.mean(ways) / spread, rel=1e-4)
+
+
+def test_fdbd_needs_boundaries():
+    """Classes with the same weights have none between them."""
+    head = Head(np.ones((2, 3)), np.array([0.0, 1.0]))
+    with pytest.raises(ValueError, match="two or more classes, each with weights of its own"):
+        helpers.scores.create("fdbd").fit(outputs(np.ones((4, 3)), head), head)
