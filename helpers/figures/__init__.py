@@ -9,6 +9,7 @@ from helpers.figures.claims import claim_effects, claim_intervals
 from helpers.figures.images import contact_sheet, resize_pairs
 from helpers.figures.open_set import sweep
 from helpers.figures.papers import improvement, published_scatter
+from helpers.figures.ranks import critical_difference
 from helpers.figures.scores import confidence_densities, confidence_histograms, score_histograms
 from helpers.figures.selective import risk_coverage_curves
 from helpers.figures.softmax import softmax_heatmaps
@@ -22,6 +23,7 @@ __all__ = [
     "confidence_densities",
     "confidence_histograms",
     "contact_sheet",
+    "critical_difference",
     "improvement",
     "learning_curves",
     "published_scatter",

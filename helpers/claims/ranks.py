@@ -1,0 +1,242 @@
+"""Rank tests over cases: do methods differ on models at large, beyond those that were measured?
+
+Friedman's test asks whether any method is better than another, Nemenyi's which pairs differ, after
+Demšar 2006.  Both see only the order of the methods within each case, so that models on which all
+numbers are large weigh no more than others.
+
+A case is what all methods are measured on, a model say.  The tests take cases as independent of
+one another; one model on several data sets is not, and belongs averaged into one case first.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import pandas as pd
+from scipy import stats
+
+from helpers.checks import float_array
+
+
+class Friedman(NamedTuple):
+    """What `friedman` returns: the statistic as chi-square and as F, each with its p value."""
+
+    statistic: float
+    p_value: float
+    f_statistic: float
+    f_p_value: float
+
+
+def mean_ranks(values: pd.DataFrame, *, lower_is_better: bool) -> pd.Series:
+    """Return the mean rank of each method over the cases; the best method of a case has rank 1.
+
+    Parameters
+    ----------
+    values : DataFrame of numbers, shape [cases, methods]
+        One metric.  Methods that tie in a case share the mean of their ranks.
+    lower_is_better : bool
+        Whether rank 1 belongs to the lowest number (error rates) or the highest (accuracies).
+
+    Returns
+    -------
+    Series of float64, shape [methods]
+        In [1, methods], in the order of the columns; the mean over them is (methods + 1) / 2.
+        All tied gives that to every method.
+
+    Raises
+    ------
+    ValueError
+        A number is missing, a case or method is there twice, no case, or fewer than two methods.
+
+    Examples
+    --------
+    >>> values = pd.DataFrame({"msp": [0.2, 0.3], "vim": [0.1, 0.3], "knn": [0.4, 0.5]})
+    >>> mean_ranks(values, lower_is_better=True).to_dict()
+    {'msp': 1.75, 'vim': 1.25, 'knn': 3.0}
+    """
+    return _ranks(values, lower_is_better).mean().rename("mean rank")
+
+
+def friedman(values: pd.DataFrame, *, lower_is_better: bool) -> Friedman:
+    r"""Test whether all methods are equally good: Friedman's test, corrected for ties.
+
+    With the ranks :math:`r_{ij}` of k methods in n cases and their mean :math:`(k + 1) / 2`,
+
+    .. math::
+        \chi^2 = (k - 1) \frac{S}{T}, \quad F = \frac{(n - 1) S}{n T - S}, \quad
+        S = \sum_j \Big(\sum_i r_{ij} - n \frac{k + 1}{2}\Big)^2, \quad
+        T = \sum_{ij} \Big(r_{ij} - \frac{k + 1}{2}\Big)^2,
+
+    with k − 1 degrees of freedom, and k − 1 and (k − 1)(n − 1).  F is the form of Iman and
+    Davenport, :math:`(n - 1) \chi^2 / (n (k - 1) - \chi^2)`; the p value of chi-square is too high
+    with few cases and methods, that of F less so.
+
+    Parameters
+    ----------
+    values : DataFrame of numbers, shape [cases, methods]
+        As for `mean_ranks`.
+    lower_is_better : bool
+        As for `mean_ranks`; the test itself is the same both ways.
+
+    Returns
+    -------
+    Friedman
+        ``statistic`` in [0, n (k - 1)] and its ``p_value``, ``f_statistic`` and its ``f_p_value``.
+        All tied in every case gives statistics 0 and p values 1; the same order of the same ranks
+        in every case gives an infinite F with p value 0.
+
+    Raises
+    ------
+    ValueError
+        Only one case, which says nothing of others, or as `mean_ranks`.
+
+    Notes
+    -----
+    Friedman 1937; Iman and Davenport 1980; Demšar 2006, section 3.2.2, whose formula leaves ties
+    uncorrected.  For three methods or more the statistic and its p value are those of
+    ``scipy.stats.friedmanchisquare``, which returns NaN where all is tied and refuses two methods;
+    for two they are those of the sign test by its normal approximation.
+
+    Examples
+    --------
+    >>> values = pd.DataFrame({"msp": [1, 2, 3], "vim": [2, 4, 4], "knn": [3, 3, 5]})
+    >>> test = friedman(values, lower_is_better=True)
+    >>> round(test.statistic, 3), round(test.f_statistic, 3), round(test.f_p_value, 3)
+    (4.667, 7.0, 0.049)
+    """
+    ranks = _ranks(values, lower_is_better)
+    cases, methods = ranks.shape
+    if cases < 2:
+        raise ValueError("values: one case only; give two or more, on which methods can agree")
+    # Ranks and their mean are halves, so that these sums, and their difference below, are exact.
+    deviations = ranks.to_numpy() - (methods + 1) / 2
+    between, total = float((deviations.sum(axis=0) ** 2).sum()), float((deviations**2).sum())
+    if not total:
+        return Friedman(0.0, 1.0, 0.0, 1.0)
+    freedom = methods - 1
+    statistic = freedom * between / total
+    rest = cases * total - between
+    f_statistic = (cases - 1) * between / rest if rest else math.inf
+    return Friedman(
+        statistic,
+        float(stats.chi2.sf(statistic, freedom)),
+        f_statistic,
+        float(stats.f.sf(f_statistic, freedom, freedom * (cases - 1))),
+    )
+
+
+def critical_difference(methods: int, cases: int, *, alpha: float = 0.05) -> float:
+    r"""Return by how much two mean ranks must differ for Nemenyi's test to tell them apart.
+
+    .. math:: \mathrm{CD} = q_\alpha \sqrt{\frac{k (k + 1)}{6 n}}
+
+    for k methods and n cases, with :math:`q_\alpha` the quantile of the studentized range of k
+    normal variables (``scipy.stats.studentized_range``, infinite degrees of freedom) over √2.
+
+    Parameters
+    ----------
+    methods : int
+        k, two or more.  All pairs of them are tested at once, so that more need more.
+    cases : int
+        n, one or more.
+    alpha : float
+        The probability, in (0, 1), that any pair is told apart if all methods are equally good.
+
+    Returns
+    -------
+    float
+        In ranks.  With few cases it may exceed k − 1, the largest difference that there can be.
+
+    Raises
+    ------
+    ValueError
+        An argument out of its range.
+
+    Notes
+    -----
+    Nemenyi 1963; Demšar 2006, section 3.2.2 and table 5a.
+
+    Examples
+    --------
+    >>> round(critical_difference(4, 14), 2)
+    1.25
+    """
+    if methods < 2:
+        raise ValueError(f"methods: 2 or more expected, got {methods}")
+    if cases < 1:
+        raise ValueError(f"cases: 1 or more expected, got {cases}")
+    if not 0 < alpha < 1:
+        raise ValueError(f"alpha: a probability between 0 and 1 expected, got {alpha}")
+    quantile = stats.studentized_range.ppf(1 - alpha, methods, math.inf) / math.sqrt(2)
+    return float(quantile * math.sqrt(methods * (methods + 1) / (6 * cases)))
+
+
+def groups(ranks: pd.Series, difference: float) -> list[tuple[str, ...]]:
+    """Return the maximal sets of methods of which no two differ.
+
+    Parameters
+    ----------
+    ranks : Series, shape [methods]
+        Mean ranks by method, from `mean_ranks`.
+    difference : float
+        Two methods differ when their mean ranks are at least this far apart; from
+        `critical_difference`.
+
+    Returns
+    -------
+    list of tuples
+        Each from its best method to its worst, the set of the best method first.  Sets may
+        overlap, and a method that differs from all others is a set of its own.
+
+    Raises
+    ------
+    ValueError
+        No ranks, NaN, a method that is there twice, or a difference that is not positive.
+
+    Notes
+    -----
+    Demšar 2006, section 3.2.4.
+
+    Examples
+    --------
+    >>> groups(pd.Series({"msp": 1.2, "vim": 2.9, "knn": 1.9, "odin": 4.0}), 1.1)
+    [('msp', 'knn'), ('knn', 'vim'), ('odin',)]
+    """
+    float_array("ranks", ranks)
+    _refuse_duplicates("ranks", "method", ranks.index)
+    if not difference > 0:
+        raise ValueError(f"difference: a positive number expected, got {difference}")
+    ranks = ranks.sort_values(kind="stable")
+    found, reached = [], 0
+    for first, best in enumerate(ranks):
+        end = int((ranks - best < difference).sum())  # of the methods that do not differ from it
+        if end > reached:  # else they are all in the set before
+            found.append(tuple(ranks.index[first:end]))
+            reached = end
+    return found
+
+
+def _ranks(values: pd.DataFrame, lower_is_better: bool) -> pd.DataFrame:
+    """Return the ranks within each case, ties sharing their mean, or say what is wrong."""
+    _refuse_duplicates("values", "case", values.index)
+    _refuse_duplicates("values", "method", values.columns)
+    missing = [
+        f"{method} of {case}"
+        for case, row in values.isna().iterrows()
+        for method in values.columns[row]
+    ]
+    if missing:
+        more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
+        raise ValueError(
+            f"values: missing {', '.join(missing[:3])}{more}; leave out the case or the method"
+        )
+    if values.shape[1] < 2:
+        raise ValueError(f"values: two methods or more expected, got {values.shape[1]}")
+    float_array("values", values, ndim=2, finite=False)
+    return values.rank(axis=1, ascending=lower_is_better)
+
+
+def _refuse_duplicates(name: str, kind: str, index: pd.Index) -> None:
+    if not index.is_unique:
+        raise ValueError(f"{name}: {kind} {index[index.duplicated()][0]} is there twice")
