@@ -150,9 +150,12 @@ def _shown(
 
 
 def _best(rank: pd.DataFrame) -> pd.DataFrame:
-    """Mark the highest of each column, among ours and among the paper's; ties are all marked."""
+    """Mark the highest of each column, among ours and among the paper's.
+
+    Several that are the best are all marked, but none where all are the same.
+    """
     groups = rank.groupby(level="source")
-    return rank.eq(groups.transform("max")) & groups.transform("count").gt(1)
+    return rank.eq(groups.transform("max")) & groups.transform("min").lt(groups.transform("max"))
 
 
 def _heads(columns: Sequence[tuple[str, str]], stands_for: Mapping[str, str]) -> list[tuple]:

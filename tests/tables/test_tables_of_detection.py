@@ -141,6 +141,12 @@ def test_a_number_alone_is_not_the_best_of_anything(part):
     assert "text-decoration" not in html and "font-weight: bold" not in html
 
 
+def test_where_all_are_the_same_none_is_the_best(part):
+    level = part.assign(mean=part["mean"].where(part["metric"] != "accuracy", 0.5), paper=None)
+    html = shown(level.astype({"paper": float}), "accuracy").to_html()
+    assert "50.00" in html and "font-weight: bold" not in html
+
+
 def test_the_page(part):
     """The same HTML each time, rows named under the pointer, and no colour set."""
     html = shown(part, "accuracy", "aurc").to_html()
