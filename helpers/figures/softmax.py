@@ -22,7 +22,7 @@ def softmax_heatmaps(
     *,
     columns: Sequence[str],
     rows: Mapping[str, Sequence[str]],
-    same: Mapping[str, Sequence[int]],
+    same: Mapping[str, Sequence[Sequence[int]]],
 ) -> np.ndarray:
     """Draw the mean softmax of unknown classes over known ones, a panel per method and OOD set.
 
@@ -35,12 +35,12 @@ def softmax_heatmaps(
         Mean probability of each known class (column) over the images of each OOD class (row).
         Methods go across and OOD sets down, in the order in which they are first named.
     columns : sequence of str, length C
-        The known classes shown, one of each superclass, say.
+        The known classes shown, those of a superclass side by side.
     rows : mapping of str to sequence of str, length R
         For each OOD set the names of its classes.
-    same : mapping of str to sequence of int, length R
-        For each OOD set that shares superclasses with the known classes: the column of each
-        row's own superclass, or −1.  These cells are framed.
+    same : mapping of str to sequence of (sequence of int), length R
+        For each OOD set that shares superclasses with the known classes: the columns of each
+        row's own superclass, ascending; none where it has none.  These cells are framed.
 
     Returns
     -------
@@ -60,8 +60,10 @@ def softmax_heatmaps(
             expected = f"{len(names)} rows and {len(columns)} columns"
             raise ValueError(f"{name}: {expected} expected, as are named, got shape {share.shape}")
     for ood in set(sets) & set(same):
-        own = {"classes": len(columns), "length": len(rows[ood]), "unknown": True}
-        label_array(f"same: {ood}", same[ood], **own)
+        if len(same[ood]) != len(rows[ood]):
+            raise ValueError(f"same: {ood}: {len(rows[ood])} rows expected, got {len(same[ood])}")
+        if own := [column for row in same[ood] for column in row]:
+            label_array(f"same: {ood}", own, classes=len(columns))
 
     heights = [min(max(_NAME * len(rows[ood]), 1), 2.4) for ood in sets]
     figure, axes = plt.subplots(
@@ -93,11 +95,12 @@ def softmax_heatmaps(
     return axes
 
 
-def _frame(ax: Axes, own: Sequence[int]) -> None:
-    """Frame the cells of each row's own superclass, neighbouring rows of one column together."""
-    cells = enumerate(own)
-    for column, run in groupby(cells, key=lambda cell: cell[1]):
+def _frame(ax: Axes, own: Sequence[Sequence[int]]) -> None:
+    """Frame the cells of each row's own superclass, those of neighbouring rows together."""
+    cells = enumerate(map(list, own))
+    for columns, run in groupby(cells, key=lambda cell: cell[1]):
         first, *_ = height = [row for row, _ in run]
-        if column >= 0:
+        if columns:
             style = {"edgecolor": "white", "linewidth": 1.4, "fill": False}
-            ax.add_patch(Rectangle((column - 0.5, first - 0.5), 1, len(height), **style))
+            corner, width = (columns[0] - 0.5, first - 0.5), columns[-1] - columns[0] + 1
+            ax.add_patch(Rectangle(corner, width, len(height), **style))

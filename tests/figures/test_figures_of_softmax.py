@@ -6,7 +6,7 @@ from helpers import figures
 NAMES = {
     "columns": ["cat", "ship"],
     "rows": {"near": ["dog", "horse", "truck"], "digits": ["0", "1"]},
-    "same": {"near": [0, 0, 1]},
+    "same": {"near": [[0], [0], [1]]},
 }
 
 
@@ -47,6 +47,9 @@ def test_the_own_superclass_is_framed(panels):
     frames = [(patch.get_xy(), patch.get_height()) for patch in axes[0, 0].patches]
     assert frames == [((-0.5, -0.5), 2), ((0.5, 1.5), 1)]
     assert not axes[1, 0].patches
+    wide = {"same": {"near": [[0, 1], [0, 1], []]}}  # several known classes, or none
+    (frame,) = figures.softmax_heatmaps(panels, **NAMES | wide)[0, 0].patches
+    assert (frame.get_xy(), frame.get_width(), frame.get_height()) == ((-0.5, -0.5), 2, 2)
 
 
 def test_names_that_do_not_fit_are_counted_instead():
@@ -63,8 +66,10 @@ def test_bad_input(panels):
         figures.softmax_heatmaps(panels, **NAMES | {"columns": ["cat"]})
     with pytest.raises(ValueError, match="panels: Baseline, digits: 0 rows"):
         figures.softmax_heatmaps(panels, **NAMES | {"rows": {"near": NAMES["rows"]["near"]}})
-    with pytest.raises(ValueError, match="same: near: -1 to 1 expected"):
-        figures.softmax_heatmaps(panels, **NAMES | {"same": {"near": [0, 0, 2]}})
+    with pytest.raises(ValueError, match="same: near: 0 to 1 expected"):
+        figures.softmax_heatmaps(panels, **NAMES | {"same": {"near": [[0], [], [2]]}})
+    with pytest.raises(ValueError, match="same: near: 3 rows expected, got 1"):
+        figures.softmax_heatmaps(panels, **NAMES | {"same": {"near": [[0]]}})
     del panels["Baseline", "near"]
     with pytest.raises(ValueError, match=r"missing .*'Baseline', 'near'"):
         figures.softmax_heatmaps(panels, **NAMES)
