@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PIL import Image, ImageOps
 
+from helpers.checks import known_name
+
 if TYPE_CHECKING:
     import torch
 
@@ -146,6 +148,18 @@ class Images:
         for start in range(0, len(self), batch_size):
             yield torch.from_numpy(self.images[start : start + batch_size]).permute(0, 3, 1, 2)
 
+    def select(self, class_names: Sequence[str]) -> Images:
+        """Return the images of these classes only, numbered in this order.
+
+        Raises
+        ------
+        ValueError
+            There is no such class; says which is nearest.
+        """
+        names = tuple(dict.fromkeys(class_names))
+        labels = renumbered(self.labels, self.class_names, names, self.name)
+        return replace(self, labels=labels, class_names=names).subset(labels >= 0)
+
     def resized(self, size: int, *, antialias: bool = True) -> Images:
         """Return the images at `size` x `size` pixels (see `resize`)."""
         return replace(self, images=resize(self.images, size, antialias=antialias))
@@ -211,6 +225,28 @@ def concatenate(sets: Sequence[Images], name: str) -> Images:
         },
         words=words or None,
     )
+
+
+def renumbered(
+    labels: np.ndarray, class_names: Sequence[str], names: Sequence[str], data_set: str
+) -> np.ndarray:
+    """Return labels as indices into `names` instead of `class_names`, -1 where there is none.
+
+    Raises
+    ------
+    ValueError
+        `data_set` has no such class; says which is nearest.
+
+    Examples
+    --------
+    >>> renumbered(np.array([0, 1, 2, -1]), ("ant", "bee", "cow"), ("cow", "ant"), "zoo")
+    array([ 1, -1,  0, -1])
+    """
+    number = np.full(len(class_names) + 1, -1)  # the last entry is what -1 picks
+    for label, name in enumerate(names):
+        known_name(f"class of {data_set}", name, class_names)
+        number[class_names.index(name)] = label
+    return number[labels]
 
 
 def resize(images: np.ndarray, size: int, *, antialias: bool = True) -> np.ndarray:

@@ -31,8 +31,7 @@ import PIL
 from PIL import Image
 
 from helpers import cache
-from helpers.checks import known_name
-from helpers.data.images import rgb
+from helpers.data.images import renumbered, rgb
 from helpers.data.sources import listing
 from helpers.files import atomic_path
 
@@ -178,11 +177,7 @@ class ImageStream:
             There is no such class; says which is nearest.
         """
         names = tuple(dict.fromkeys(class_names))
-        number = np.full(len(self.class_names) + 1, -1)  # the last entry is what -1 picks
-        for label, name in enumerate(names):
-            known_name(f"class of {self.name}", name, self.class_names)
-            number[self.class_names.index(name)] = label
-        labels = number[self.labels]
+        labels = renumbered(self.labels, self.class_names, names, self.name)
         chosen = replace(self, labels=labels, class_names=names)
         return chosen.subset(labels >= 0)
 

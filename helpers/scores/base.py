@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator
 from numbers import Integral
 from typing import TYPE_CHECKING, Protocol
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import scipy.sparse
 
-from helpers.checks import known_name
+from helpers.checks import known_arguments, known_name
 from helpers.info import Info
 
 if TYPE_CHECKING:
@@ -84,11 +83,7 @@ def create(name: str, **arguments) -> Score:
 distance, tail
     """
     score = _REGISTRY[known_name("score", name, _REGISTRY)]
-    parameters = inspect.signature(score).parameters
-    for argument in arguments:
-        if not parameters:
-            raise ValueError(f"score '{name}' has no arguments, got '{argument}'")
-        known_name(f"argument of score '{name}'", argument, parameters)
+    known_arguments(f"score '{name}'", score, arguments)
     return score(**arguments)
 
 

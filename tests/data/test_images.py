@@ -186,3 +186,15 @@ def test_stack_puts_transparent_pixels_on_white_and_refuses_16_bits():
     deep = Image.fromarray(np.full((4, 4), 1000, np.uint16))
     with pytest.raises(ValueError, match=r"test: image 'deep' cannot be read: mode I;16"):
         stack([("deep", deep)], None, "test")
+
+
+def test_classes_are_selected_in_the_order_in_which_they_are_named():
+    images = Images(
+        np.arange(5, dtype=np.uint8).repeat(12).reshape(5, 2, 2, 3), np.array([0, 1, 2, -1, 0]),
+        ("ant", "bee", "cow"), "zoo", "test",
+    )  # fmt: skip
+    chosen = images.select(["cow", "ant"])
+    assert chosen.class_names == ("cow", "ant") and chosen.labels.tolist() == [1, 0, 1]
+    assert chosen.images[:, 0, 0, 0].tolist() == [0, 2, 4]
+    with pytest.raises(ValueError, match="unknown class of zoo 'be'; did you mean 'bee'"):
+        images.select(["be"])

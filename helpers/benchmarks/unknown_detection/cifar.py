@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -142,7 +141,7 @@ def roles(
         families, protocol.known_share, given=protocol.known_classes, seed=protocol.seed
     )
     near = tuple(name for names in families.values() for name in names if name not in known)
-    seen = _classes(train, known)
+    seen = train.select(known)
     held = hold_out(seen.labels, protocol.validation_share, run=0, seed=protocol.seed)
     removed: dict[str, tuple[str, ...]] = {}
     own = class_lists.wnids_of(data_set)
@@ -163,7 +162,7 @@ def roles(
             return images
         if hit:
             removed[name] = tuple(one for one in images.class_names if one in hit)
-        return _classes(images, [one for one in images.class_names if one not in hit])
+        return images.select([one for one in images.class_names if one not in hit])
 
     outside = data.concatenate([disjoint(name, "train", own) for name in external], "external")
     held_outside = data.concatenate(
@@ -184,12 +183,12 @@ def roles(
         superclass_of={name: family for family, names in families.items() for name in names},
         train=seen.subset(~held),
         validation=seen.subset(held),
-        test=_classes(test, known),
+        test=test.select(known),
         external=outside.unknown(),
         external_validation=limited(
             held_outside, protocol.external_validation, seed=protocol.seed
         ).unknown(),
-        near=_classes(test, near),
+        near=test.select(near),
         far={name: tested(name) for name in far},
         aside=apart,
         removed=removed,
@@ -226,17 +225,6 @@ def check_disjoint(external: Images, roles: Roles) -> None:
 
 def _digest(image: np.ndarray) -> bytes:
     return hashlib.blake2b(np.ascontiguousarray(image), digest_size=16).digest()
-
-
-def _classes(images: Images, names: Sequence[str]) -> Images:
-    """Return the images of some classes, numbered in the order of the names."""
-    for name in names:
-        if name not in images.class_names:
-            raise ValueError(f"data set '{images.name}': no class '{name}'")
-    numbering = np.full(len(images.class_names) + 1, -1)  # one place more, for the label −1
-    numbering[[images.class_names.index(name) for name in names]] = np.arange(len(names))
-    labels = numbering[images.labels]
-    return replace(images, labels=labels, class_names=tuple(names)).subset(labels >= 0)
 
 
 def _are_wnids(names: Sequence[str]) -> bool:
