@@ -10,8 +10,9 @@ from torch import nn
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # optional parts of timm that this project does not use
-    from timm.models import DenseNet, EfficientNet, ResNet
+    from timm.models import DenseNet, EfficientNet, MlpMixer, ResNet, VisionTransformer
     from timm.models._efficientnet_builder import decode_arch_def, round_channels
+    from timm.models.mlp_mixer import Affine, ResBlock
     from timm.models.resnet import BasicBlock, Bottleneck
 
 from helpers.outputs import Head
@@ -32,8 +33,9 @@ FOUR_STAGES = {
 """Blocks per stage of the ResNets for photographs (He et al. 2016, table 1), by their layers."""
 
 
-def _resnet(num_classes: int, depth: int, width: int, stem_stride: int) -> nn.Module:
+def _resnet(recipe: Recipe, num_classes: int) -> nn.Module:
     """Basic blocks; 6n + 2 layers in three stages (He et al. 2016, section 4.2), or four stages."""
+    depth, width, stem_stride = int(recipe.depth), int(recipe.width), recipe.stem_stride
     layers = FOUR_STAGES.get(depth, ((depth - 2) // 6,) * 3)
     options = {
         "block": Bottleneck if depth >= 50 and depth in FOUR_STAGES else BasicBlock,
@@ -42,14 +44,17 @@ def _resnet(num_classes: int, depth: int, width: int, stem_stride: int) -> nn.Mo
         "channels": tuple(width * 2**stage for stage in range(len(layers))),
     }
     if stem_stride == 4:  # timm's default stem is the one for photographs
-        return ResNet(**options)
-    # only the deep stem lets timm choose the width; it is replaced at once
-    model = ResNet(**options, stem_type="deep", stem_width=width // 2)
-    model.conv1 = _stem_convolution(width, stem_stride)
-    model.maxpool = nn.Identity()
-    if len(layers) == 3:
-        model.layer4 = nn.Identity()
-    nn.init.kaiming_normal_(model.conv1.weight, mode="fan_out", nonlinearity="relu")
+        model = ResNet(**options)
+    else:
+        # only the deep stem lets timm choose the width; it is replaced at once
+        model = ResNet(**options, stem_type="deep", stem_width=width // 2)
+        model.conv1 = _stem_convolution(width, stem_stride)
+        model.maxpool = nn.Identity()
+        if len(layers) == 3:
+            model.layer4 = nn.Identity()
+        nn.init.kaiming_normal_(model.conv1.weight, mode="fan_out", nonlinearity="relu")
+    if recipe.block_dropout:
+        _drop_in_blocks(model, recipe.block_dropout)
     return model
 
 
@@ -66,17 +71,18 @@ def _drop_in_blocks(model: ResNet, share: float) -> None:
             block.act1 = nn.Sequential(block.act1, nn.Dropout(share))
 
 
-def _densenet(num_classes: int, depth: int, width: int, stem_stride: int) -> nn.Module:
+def _densenet(recipe: Recipe, num_classes: int) -> nn.Module:
     """DenseNet-BC: 6n + 4 layers in three blocks (Huang et al. 2017), or DenseNet-121."""
+    depth, width = int(recipe.depth), int(recipe.width)
     blocks = (6, 12, 24, 16) if depth == 121 else ((depth - 4) // 6,) * 3
     model = DenseNet(growth_rate=width, block_config=blocks, num_classes=num_classes)
-    model.features.conv0 = _stem_convolution(2 * width, stem_stride)
+    model.features.conv0 = _stem_convolution(2 * width, recipe.stem_stride)
     model.features.pool0 = nn.Identity()
     nn.init.kaiming_normal_(model.features.conv0.weight)
     return model
 
 
-def _efficientnet(num_classes: int, depth: float, width: float, stem_stride: int) -> nn.Module:
+def _efficientnet(recipe: Recipe, num_classes: int) -> nn.Module:
     """EfficientNet-B0's stages (Tan and Le 2019, table 1), scaled in width and depth."""
     stages = [
         ["ds_r1_k3_s1_e1_c16_se0.25"],
@@ -89,20 +95,57 @@ def _efficientnet(num_classes: int, depth: float, width: float, stem_stride: int
     ]
 
     def scaled(channels: int) -> int:
-        return round_channels(channels, multiplier=width)
+        return round_channels(channels, multiplier=recipe.width)
 
     model = EfficientNet(
-        decode_arch_def(stages, depth),
+        decode_arch_def(stages, recipe.depth),
         num_classes=num_classes,
         num_features=scaled(1280),
         round_chs_fn=scaled,
         act_layer=nn.SiLU,
     )
-    model.conv_stem.stride = (stem_stride, stem_stride)
+    model.conv_stem.stride = (recipe.stem_stride, recipe.stem_stride)
     return model
 
 
-_BUILDERS = {"resnet": _resnet, "densenet": _densenet, "efficientnet": _efficientnet}
+def _vit(recipe: Recipe, num_classes: int) -> nn.Module:
+    """A vision transformer (Dosovitskiy et al. 2021) with the mean of its tokens as features.
+
+    The mean in place of a class token, and few heads: the small variant of Beyer et al. 2022.
+    """
+    return VisionTransformer(
+        img_size=recipe.image_size,
+        patch_size=recipe.stem_stride,
+        num_classes=num_classes,
+        depth=int(recipe.depth),
+        embed_dim=int(recipe.width),
+        num_heads=max(1, int(recipe.width) // 32),
+        class_token=False,
+        global_pool="avg",
+    )
+
+
+def _resmlp(recipe: Recipe, num_classes: int) -> nn.Module:
+    """ResMLP: layers across patches and across channels in turn (Touvron et al. 2023)."""
+    return MlpMixer(
+        img_size=recipe.image_size,
+        patch_size=recipe.stem_stride,
+        num_classes=num_classes,
+        num_blocks=int(recipe.depth),
+        embed_dim=int(recipe.width),
+        mlp_ratio=4.0,
+        block_layer=ResBlock,
+        norm_layer=Affine,
+    )
+
+
+_BUILDERS = {
+    "densenet": _densenet,
+    "efficientnet": _efficientnet,
+    "resmlp": _resmlp,
+    "resnet": _resnet,
+    "vit": _vit,
+}
 
 
 class Classifier(nn.Module):
@@ -113,26 +156,19 @@ class Classifier(nn.Module):
 
     Parameters
     ----------
-    recipe : Recipe
-        Family, depth, width and stem of the backbone.
-    num_classes : int
-        K, the number of known classes.
+    backbone : nn.Module
+        One of timm's, with its methods ``forward_features`` and ``forward_head``.
+    dropout : float
+        Share of the features that is dropped before the head.
     """
 
     mean: torch.Tensor
     std: torch.Tensor
 
-    def __init__(self, recipe: Recipe, num_classes: int):
+    def __init__(self, backbone: nn.Module, *, dropout: float = 0.0):
         super().__init__()
-        if num_classes < 2:
-            raise ValueError(f"num_classes: at least 2 expected, got {num_classes}")
-        size = (recipe.depth, recipe.width)
-        if recipe.backbone != "efficientnet":
-            size = (int(recipe.depth), int(recipe.width))  # whole numbers, says the recipe
-        self.backbone = _BUILDERS[recipe.backbone](num_classes, *size, recipe.stem_stride)
-        if recipe.block_dropout:
-            _drop_in_blocks(self.backbone, recipe.block_dropout)
-        self.dropout = nn.Dropout(recipe.dropout)
+        self.backbone = backbone
+        self.dropout = nn.Dropout(dropout)
         self.register_buffer("mean", torch.zeros(3, 1, 1))
         self.register_buffer("std", torch.ones(3, 1, 1))
 
@@ -165,11 +201,24 @@ class Classifier(nn.Module):
 
     @property
     def head(self) -> Head:
-        """The last linear layer: weight [K, D] and bias [K]."""
+        """The last linear layer: weight [K, D] and bias [K].
+
+        Raises
+        ------
+        ValueError
+            The network ends in something else.
+        """
         layer = self.backbone.get_classifier()
+        if not isinstance(layer, nn.Linear):
+            raise ValueError(
+                f"backbone: no linear head, but {type(layer).__name__}; scores of features and "
+                "head cannot be had"
+            )
         return Head(
             weight=layer.weight.detach().float().cpu().numpy(),
-            bias=layer.bias.detach().float().cpu().numpy(),
+            bias=np.zeros(layer.out_features, np.float32)
+            if layer.bias is None
+            else layer.bias.detach().float().cpu().numpy(),
         )
 
 
@@ -196,6 +245,10 @@ def create(recipe: Recipe, num_classes: int, *, seed: int = 0) -> Classifier:
     >>> model.head.weight.shape
     (6, 64)
     """
+    if num_classes < 2:
+        raise ValueError(f"num_classes: at least 2 expected, got {num_classes}")
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        return Classifier(recipe, num_classes).to(memory_format=torch.channels_last)
+        backbone = _BUILDERS[recipe.backbone](recipe, num_classes)
+        classifier = Classifier(backbone, dropout=recipe.dropout)
+        return classifier.to(memory_format=torch.channels_last)

@@ -11,11 +11,15 @@ SMALL = {
     "densenet": Recipe(backbone="densenet", depth=16, width=8),
     "efficientnet": Recipe(backbone="efficientnet", depth=0.3, width=0.25),
 }
+PATCHED = {
+    name: Recipe(backbone=name, depth=2, width=32, stem_stride=8, image_size=32)
+    for name in ("resmlp", "vit")
+}
 
 
-@pytest.mark.parametrize("family", SMALL)
+@pytest.mark.parametrize("family", [*SMALL, *PATCHED])
 def test_features_head_and_logits_agree(family):
-    model = models.create(SMALL[family], 5).eval()
+    model = models.create((SMALL | PATCHED)[family], 5).eval()
     images = torch.randint(0, 256, (2, 3, 32, 32), dtype=torch.uint8)
     with torch.no_grad():
         features, logits = model.features(images), model(images)

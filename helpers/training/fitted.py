@@ -27,11 +27,16 @@ TRAINS = (
     "training/step.py", "training/objectives/base.py",
 )  # fmt: skip
 OBJECTIVES = {
+    "adversarial": ("training/objectives/adversarial.py",),
     "augmix": ("training/objectives/augmix.py", "training/mixing.py"),
+    "autoaugment": ("training/objectives/autoaugment.py",),
     "crl": ("training/objectives/crl.py",),
+    "distillation": ("training/objectives/distillation.py",),
     "edl": ("training/objectives/edl.py",),
     "erm": (),
+    "noise": ("training/objectives/noise.py",),
     "outlier_exposure": ("training/objectives/outlier_exposure.py",),
+    "stylised": ("training/objectives/stylised.py",),
 }
 COMPUTES = ("models.py", "outputs.py")
 # read now, when the code is loaded: the files may change before a long run comes to use them
@@ -39,7 +44,7 @@ TRAINING = {name: cache.code_version(*TRAINS, *files) for name, files in OBJECTI
 """What stands for the code of a training in its key; other objectives do not matter to it."""
 COMPUTING = cache.code_version(*COMPUTES)
 """The same for a network's outputs."""
-VERSIONS = {"torch": torch.__version__, "timm": version("timm")}
+VERSIONS = {"torch": torch.__version__} | {name: version(name) for name in ("timm", "torchvision")}
 
 
 @dataclass(frozen=True)
@@ -120,6 +125,7 @@ def fit(
     recipe: Recipe,
     *,
     outliers: Images | ImageStream | None = None,
+    teacher: Fitted | None = None,
     seed: int = 0,
     device: str | None = None,
     progress: bool = True,
@@ -127,8 +133,8 @@ def fit(
     """Train a network on a data set, or load it if it has been trained already.
 
     An interrupted training goes on from its last checkpoint. The key under which the network
-    is kept covers the images and labels, the outliers, the recipe, the seed, the kind of device,
-    the code and the versions of torch and timm.
+    is kept covers the images and labels, the outliers, the teacher's weights, the recipe, the seed,
+    the kind of device, the code and the versions of torch and timm.
 
     Parameters
     ----------
@@ -138,6 +144,8 @@ def fit(
         Architecture, objective, optimiser and schedule.
     outliers : Images or ImageStream, optional
         For the objectives that want them, see `loop.train`; the others leave them alone.
+    teacher : Fitted, optional
+        For the objectives that learn from another network, likewise.
     seed : int
         Of the initial weights, the order of the images and the augmentation.
     device : str, optional
@@ -147,11 +155,13 @@ def fit(
     """
     device = device or default_device()
     num_classes = len(images.class_names)
-    if not objectives.create(recipe.objective, **recipe.objective_arguments).needs_outliers:
-        outliers = None
+    objective = objectives.create(recipe.objective, **recipe.objective_arguments)
+    outliers = outliers if objective.needs_outliers else None
+    teacher = teacher if objective.needs_teacher else None
     key = cache.key(
         images=images.sha256,
         outliers="" if outliers is None else outliers.sha256,
+        teacher="" if teacher is None else teacher.sha256,
         classes=num_classes,
         recipe=recipe.as_dict(),
         seed=seed,
@@ -168,6 +178,7 @@ def fit(
             images,
             recipe,
             outliers=outliers,
+            teacher=None if teacher is None else teacher.classifier,
             seed=seed,
             device=device,
             checkpoint=partial,

@@ -22,7 +22,7 @@ from helpers.models import Classifier
 from helpers.training import objectives
 from helpers.training.batches import Batches, batches_of, sample_of, shuffled
 from helpers.training.objectives import Batch
-from helpers.training.recipe import Recipe
+from helpers.training.recipe import PATCHES, Recipe
 from helpers.training.step import Step
 
 if TYPE_CHECKING:
@@ -106,6 +106,7 @@ def train(
     recipe: Recipe,
     *,
     outliers: Images | ImageStream | None = None,
+    teacher: Classifier | None = None,
     seed: int = 0,
     device: str | None = None,
     checkpoint: Path | None = None,
@@ -127,6 +128,8 @@ def train(
     outliers : Images or ImageStream, optional
         Images of none of the classes, for the objectives that want them; their labels do not
         matter.  Each epoch goes on in them where a random order ends, so their number is free.
+    teacher : Classifier, optional
+        A trained network of the same classes, for the objectives that learn from one.
     seed : int
         Of the order of the images and of the augmentation.
     device : str, optional
@@ -148,7 +151,8 @@ def train(
     Raises
     ------
     ValueError
-        A label out of range; no outliers where the objective needs them, or of another size.
+        A label out of range; no outliers where the objective needs them, or of another size; no
+        teacher where it needs one; images of another size than that of a network of patches.
     FloatingPointError
         The loss is not finite; names the step and its learning rate.
     """
@@ -162,19 +166,19 @@ def train(
         raise ValueError(f"outliers: objective '{recipe.objective}' needs them, got none")
     elif (size := _size(images, recipe)) != _size(outliers, recipe):
         raise ValueError(f"outliers: images of {size} pixels expected")
+    if recipe.backbone in PATCHES and set(_size(images, recipe)) != {recipe.image_size}:
+        raise ValueError(
+            f"image_size: the images are {_size(images, recipe)[0]} pixels high, and the network's "
+            f"patches those of images of {recipe.image_size}"
+        )
+    if objective.needs_teacher:
+        if teacher is None:
+            raise ValueError(f"teacher: objective '{recipe.objective}' needs one, got none")
+        objective.teacher = teacher.to(device).eval().requires_grad_(False)
     classifier.set_normalisation(sample_of(images, recipe))
     classifier = classifier.to(device)
     objective.start(len(images), recipe.epochs, device)
-    rate = recipe.learning_rate
-    optimiser = torch.optim.SGD(
-        classifier.parameters(),
-        # a recorded step reads its learning rate from the device
-        lr=torch.tensor(rate, device=device) if torch.device(device).type == "cuda" else rate,
-        momentum=recipe.momentum,
-        nesterov=recipe.nesterov and recipe.momentum > 0,
-        weight_decay=recipe.weight_decay,
-        fused=True,
-    )
+    optimiser = _optimiser(classifier, recipe, device)
     epochs = _resume(checkpoint, classifier, optimiser, objective) if checkpoint else []
     with reproducible(device, recipe.threads):
         running = _Training(
@@ -204,6 +208,22 @@ def train(
                 _keep(checkpoint, classifier, optimiser, objective, epochs)
                 saved = time.monotonic()
     return pd.DataFrame(epochs)
+
+
+def _optimiser(classifier: Classifier, recipe: Recipe, device: str) -> torch.optim.Optimizer:
+    rate, on_gpu = recipe.learning_rate, torch.device(device).type == "cuda"
+    options = {
+        # a recorded step reads its learning rate from the device
+        "lr": torch.tensor(rate, device=device) if on_gpu else rate,
+        "weight_decay": recipe.weight_decay,
+        "fused": True,
+    }
+    if recipe.optimiser == "adamw":
+        return torch.optim.AdamW(classifier.parameters(), capturable=on_gpu, **options)
+    nesterov = recipe.nesterov and recipe.momentum > 0
+    return torch.optim.SGD(
+        classifier.parameters(), momentum=recipe.momentum, nesterov=nesterov, **options
+    )
 
 
 def _size(images: Images | ImageStream, recipe: Recipe) -> tuple[int, int]:
@@ -294,9 +314,9 @@ def _set_rate(optimiser: torch.optim.Optimizer, rate: float) -> None:
 def _keep(path: Path, classifier, optimiser, objective, epochs: list[dict]) -> None:
     tensors = {f"model.{name}": value for name, value in classifier.state_dict().items()}
     for number, parameter in enumerate(classifier.parameters()):
-        buffer = optimiser.state[parameter].get("momentum_buffer")
-        if buffer is not None:  # there is none without momentum
-            tensors[f"momentum.{number}"] = buffer
+        for name, value in optimiser.state[parameter].items():
+            if value is not None:  # no momentum buffer without momentum
+                tensors[f"optimiser.{name}.{number}"] = value
     tensors |= {f"objective.{name}": value for name, value in objective.state().items()}
     checkpoints.save(path, tensors, epochs=epochs)
 
@@ -313,11 +333,15 @@ def _resume(path: Path, classifier, optimiser, objective) -> list[dict]:
         return []
     state = {name: value for name, value in tensors.items() if name.startswith("model.")}
     classifier.load_state_dict({name.removeprefix("model."): v for name, v in state.items()})
-    for number, parameter in enumerate(classifier.parameters()):
-        buffer = tensors.get(f"momentum.{number}")
-        if buffer is not None:
-            kept = torch.empty_like(parameter).copy_(buffer)  # in the parameter's memory format
-            optimiser.state[parameter]["momentum_buffer"] = kept
+    parameters = list(classifier.parameters())
+    for place in tensors:
+        if place.startswith("optimiser."):
+            _, name, number = place.split(".")
+            value, parameter = tensors[place], parameters[int(number)]
+            # in the parameter's memory format, if it has its shape
+            like = parameter if value.shape == parameter.shape else value
+            kept = torch.empty_like(like, device=parameter.device).copy_(value)
+            optimiser.state[parameter][name] = kept
     for name, value in objective.state().items():
         value.copy_(tensors[f"objective.{name}"])
     return information["epochs"]

@@ -12,11 +12,16 @@ from dataclasses import asdict, dataclass, field, fields, replace
 
 from helpers.checks import has_type, known_name
 
-FAMILIES = ("densenet", "efficientnet", "resnet")
+FAMILIES = ("densenet", "efficientnet", "resmlp", "resnet", "vit")
+OPTIMISERS = ("adamw", "sgd")
+PATCHES = ("resmlp", "vit")  # families that see an image as a grid of patches of a fixed number
 SCHEDULES = ("cosine", "multistep")
 AUGMENTATIONS = ("crop", "flip")
 FOUR_STAGES = (18, 34, 50, 101, 152)  # layers of the ResNets for photographs
-OBJECTIVES = ("augmix", "crl", "edl", "erm", "outlier_exposure")
+OBJECTIVES = (
+    "adversarial", "augmix", "autoaugment", "crl", "distillation", "edl", "erm", "noise",
+    "outlier_exposure", "stylised",
+)  # fmt: skip
 _TUPLES = ("augmentation", "milestones")
 
 
@@ -27,17 +32,18 @@ class Recipe:
     Attributes
     ----------
     backbone : str
-        Family of the network: ``resnet``, ``densenet`` or ``efficientnet``.
+        Family of the network: ``resnet``, ``densenet``, ``efficientnet``, ``vit`` or ``resmlp``.
     depth : int or float
         Layers of a ResNet (8, 14, 20, ... with three stages; 18, 34, 50, 101, 152 with four) or
         of a DenseNet-BC (22, 40, 100, ... with three blocks; 121 with four); for EfficientNet
-        the multiplier of B0's number of blocks.
+        the multiplier of B0's number of blocks; for ViT and ResMLP the number of blocks.
     width : int or float
         Channels of the first stage (ResNet), growth rate (DenseNet), or the multiplier of
-        B0's channels (EfficientNet).
+        B0's channels (EfficientNet), or the channels of a patch (ViT, ResMLP).
     stem_stride : int
         Stride of the first convolution: 1 keeps the 32×32 resolution, 2 costs a quarter.
         4 is ImageNet's stem, a 7×7 convolution of stride 2 and max-pooling (ResNet of width 64).
+        For ViT and ResMLP the side of a patch, which is the stride of their first convolution.
     dropout : float
         Share of the features that is dropped before the head.
     block_dropout : float
@@ -48,10 +54,14 @@ class Recipe:
         The objective's own, where they are not its defaults.
     epochs, batch_size : int
         Passes over the training images; images per step.
-    learning_rate, momentum, weight_decay : float
-        Of SGD; the rate is the schedule's highest.
+    optimiser : str
+        ``sgd`` or ``adamw``.
+    learning_rate, weight_decay : float
+        Of the optimiser; the rate is the schedule's highest.
+    momentum : float
+        Of SGD.
     nesterov : bool
-        Nesterov's momentum rather than the plain one.
+        Nesterov's momentum rather than the plain one (SGD).
     schedule : str
         ``cosine`` (to zero) or ``multistep`` (÷ 10 at each of the milestones).
     milestones : tuple of float
@@ -62,7 +72,8 @@ class Recipe:
         Any of ``crop`` (reflection padding of 4 pixels) and ``flip`` (left to right).  For a
         stream, ``flip`` stands for both that and a random resized crop.
     image_size : int
-        Pixels to which a stream's images are brought; those in memory have their own size.
+        Pixels to which a stream's images are brought; those in memory have their own size, which
+        ViT and ResMLP must be told here.
     threads : int
         CPU threads. A part of the recipe, since the order of a sum decides its last bit.
     """
@@ -77,6 +88,7 @@ class Recipe:
     objective_arguments: dict[str, float] = field(default_factory=dict)
     epochs: int = 10
     batch_size: int = 64
+    optimiser: str = "sgd"
     learning_rate: float = 0.1
     momentum: float = 0.9
     weight_decay: float = 5e-4
@@ -96,6 +108,7 @@ class Recipe:
             if not has_type(getattr(self, name), kind):
                 raise ValueError(f"{name}: {kind} expected, got {getattr(self, name)!r}")
         known_name("backbone", self.backbone, FAMILIES)
+        known_name("optimiser", self.optimiser, OPTIMISERS)
         known_name("schedule", self.schedule, SCHEDULES)
         known_name("objective", self.objective, OBJECTIVES)
         for name in self.augmentation:
@@ -110,9 +123,15 @@ class Recipe:
             if not 0 <= value < end:
                 raise ValueError(f"{name}: at least 0 and below {end} expected, got {value}")
         _check_size(self.backbone, self.depth, self.width)
+        if self.backbone in PATCHES and self.image_size % self.stem_stride:
+            raise ValueError(
+                f"stem_stride: patches of {self.stem_stride} pixels do not fill an image of "
+                f"image_size {self.image_size}"
+            )
         if self.block_dropout and self.backbone != "resnet":
             raise ValueError(f"block_dropout: a ResNet only, got backbone '{self.backbone}'")
-        if self.stem_stride == 4 and (self.backbone, self.width) != ("resnet", 64):
+        stemmed = self.backbone not in PATCHES and self.stem_stride == 4
+        if stemmed and (self.backbone, self.width) != ("resnet", 64):
             raise ValueError("stem_stride: 4 is the stem of a ResNet of width 64")
 
     @classmethod
@@ -145,7 +164,11 @@ def _check_size(backbone: str, depth: float, width: float) -> None:
         return
     if (depth, width) != (int(depth), int(width)):
         raise ValueError(f"depth, width: whole numbers expected, got {depth}, {width}")
-    if backbone == "resnet":
+    if backbone in PATCHES:
+        heads = max(1, width // 32)
+        if backbone == "vit" and width % heads:
+            raise ValueError(f"width: a multiple of {heads:g}, its heads, expected, got {width}")
+    elif backbone == "resnet":
         if depth not in FOUR_STAGES and (depth < 8 or (depth - 2) % 6):
             named = ", ".join(map(str, FOUR_STAGES))
             raise ValueError(f"depth: a ResNet has {named} or 6n + 2 layers, got {depth}")

@@ -51,9 +51,22 @@ class Killed(BaseException):
     """Stands for the signal that nothing can catch."""
 
 
-@pytest.mark.parametrize("schedule", ["cosine", "multistep"])
-def test_a_killed_run_resumes_to_the_very_same_weights(tmp_path, monkeypatch, schedule):
-    recipe = Recipe.from_parameters(TINY.as_dict(), schedule=schedule)
+PATCHED = {"depth": 1, "width": 32, "stem_stride": 4, "image_size": 16}
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"schedule": "cosine"},
+        {"schedule": "multistep"},
+        {"momentum": 0.0},
+        {"optimiser": "adamw", "learning_rate": 0.01},
+        {"backbone": "vit", **PATCHED},
+        {"backbone": "resmlp", **PATCHED},
+    ],
+)
+def test_a_killed_run_resumes_to_the_very_same_weights(tmp_path, monkeypatch, changed):
+    recipe = Recipe.from_parameters(TINY.as_dict() | changed)
     whole, curve = weights(recipe)
     path = tmp_path / "a.partial"
     epoch = loop._epoch
@@ -72,11 +85,6 @@ def test_a_killed_run_resumes_to_the_very_same_weights(tmp_path, monkeypatch, sc
     assert ran == [2]
     assert resumed == whole
     assert continued["loss"].tolist() == curve["loss"].tolist()
-
-
-def test_without_momentum_too(tmp_path):
-    recipe = Recipe.from_parameters(TINY.as_dict(), momentum=0.0)
-    assert weights(recipe, checkpoint=tmp_path / "a", checkpoint_seconds=0)[0] == weights(recipe)[0]
 
 
 def test_the_callers_random_state_and_threads_are_left_alone():
@@ -117,6 +125,12 @@ def test_labels_that_the_network_does_not_have_are_refused():
         train(models.create(TINY, 3), replace(images, labels=images.labels - 1), TINY)
     with pytest.raises(ValueError, match="labels: 0 to 1 expected, got 0 to 2"):
         train(models.create(TINY, 2), images, TINY)
+
+
+def test_images_that_do_not_fit_the_patches_are_refused():
+    recipe = Recipe.from_parameters({"backbone": "vit", **PATCHED, "image_size": 32})
+    with pytest.raises(ValueError, match="image_size: the images are 16 pixels high"):
+        train(models.create(recipe, 3), problem(), recipe)
 
 
 def test_schedules():

@@ -156,14 +156,16 @@ def test_each_learns_resumes_and_repeats_itself(name, tmp_path):
     for number in range(2):
         classifier = models.create(recipe, 3)
         history = train(
-            classifier, images(), recipe, outliers=images(n=20, seed=1), progress=False,
+            classifier, images(), recipe, outliers=images(n=20, seed=1),
+            teacher=models.create(TINY, 3, seed=9), progress=False,
             checkpoint=tmp_path / f"{number}", checkpoint_seconds=0 if number else 60,
         )  # fmt: skip
         assert np.isfinite(history["loss"]).all()
         digests.append(checkpoints.digest(classifier.state_dict()))
     classifier = models.create(recipe, 3)
     train(
-        classifier, images(), recipe, outliers=images(n=20, seed=1), progress=False,
+        classifier, images(), recipe, outliers=images(n=20, seed=1),
+        teacher=models.create(TINY, 3, seed=9), progress=False,
         checkpoint=tmp_path / "1",
     )  # fmt: skip
     assert digests[0] == digests[1] == checkpoints.digest(classifier.state_dict())
@@ -173,6 +175,10 @@ def test_bad_input_is_refused():
     recipe = Recipe.from_parameters(TINY.as_dict(), objective="outlier_exposure")
     with pytest.raises(ValueError, match="outliers: objective 'outlier_exposure' needs them"):
         train(models.create(recipe, 3), images(), recipe, progress=False)
+    recipe = Recipe.from_parameters(TINY.as_dict(), objective="distillation")
+    with pytest.raises(ValueError, match="teacher: objective 'distillation' needs one"):
+        train(models.create(recipe, 3), images(), recipe, progress=False)
+    recipe = Recipe.from_parameters(TINY.as_dict(), objective="outlier_exposure")
     small = Images(np.zeros((4, 8, 8, 3), np.uint8), np.zeros(4, np.int64), ("a",), "s", "train")
     with pytest.raises(ValueError, match=r"outliers: images of \(16, 16\) pixels expected"):
         train(models.create(recipe, 3), images(), recipe, outliers=small, progress=False)

@@ -24,6 +24,9 @@ from helpers.training.recipe import Recipe
         ({"block_dropout": 1.0}, "block_dropout: at least 0 and below 1 expected, got 1.0"),
         ({"backbone": "densenet", "depth": 16, "block_dropout": 0.1}, "a ResNet only"),
         ({"stem_stride": 4}, "stem_stride: 4 is the stem of a ResNet of width 64"),
+        ({"optimiser": "adam"}, "unknown optimiser 'adam'; did you mean 'adamw'"),
+        ({"backbone": "vit", "stem_stride": 5}, "patches of 5 pixels do not fill an image of"),
+        ({"backbone": "vit", "width": 97, "stem_stride": 8}, "width: a multiple of 3, its heads"),
         ({"learning_rat": 0.1}, "unknown training parameter 'learning_rat'; did you mean 'learn"),
     ],
 )

@@ -21,12 +21,13 @@ def images(n=40, seed=0):
     return Images(pixels, np.arange(n) % 3, ("a", "b", "c"), "noise", "train")
 
 
-def trained(name, device="cpu"):
-    recipe = Recipe.from_parameters(RECIPE.as_dict(), objective=name)
+def trained(name, device="cpu", **changed):
+    recipe = Recipe.from_parameters(RECIPE.as_dict(), objective=name, **changed)
     classifier = models.create(recipe, 3)
     history = train(
-        classifier, images(), recipe, outliers=images(seed=1), device=device, progress=False
-    )
+        classifier, images(), recipe, outliers=images(seed=1),
+        teacher=models.create(RECIPE, 3, seed=9), device=device, progress=False,
+    )  # fmt: skip
     return checkpoints.digest(classifier.state_dict()), history
 
 
@@ -87,9 +88,12 @@ def test_a_replayed_step_is_a_plain_one(name, monkeypatch):
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize("optimiser", ["sgd", "adamw"])
 @pytest.mark.parametrize("name", objectives.names())
-def test_on_a_gpu_recorded_steps_learn_like_plain_ones(name, monkeypatch):
-    _, recorded = trained(name, "cuda")
+def test_on_a_gpu_recorded_steps_learn_like_plain_ones(name, optimiser, monkeypatch):
+    changed = {"optimiser": optimiser}
+    changed |= {"learning_rate": 0.001} if optimiser == "adamw" else {}
+    _, recorded = trained(name, "cuda", **changed)
     monkeypatch.setattr("helpers.training.step._WARM_UP", 10**9)
-    _, plain = trained(name, "cuda")
+    _, plain = trained(name, "cuda", **changed)
     assert np.allclose(recorded["loss"], plain["loss"], rtol=0.05)

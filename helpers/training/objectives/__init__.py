@@ -5,7 +5,8 @@ An objective is named by a recipe (`Recipe.objective`) and made anew for each tr
 Examples
 --------
 >>> names()
-['augmix', 'crl', 'edl', 'erm', 'outlier_exposure']
+['adversarial', 'augmix', 'autoaugment', 'crl', 'distillation', 'edl', 'erm', 'noise', \
+'outlier_exposure', 'stylised']
 >>> create("outlier_exposure", weight=0.5).needs_outliers
 True
 """
@@ -13,20 +14,30 @@ True
 from __future__ import annotations
 
 from helpers.checks import known_arguments, known_name
+from helpers.training.objectives.adversarial import AdversarialTraining
 from helpers.training.objectives.augmix import AugMix
+from helpers.training.objectives.autoaugment import AutoAugment
 from helpers.training.objectives.base import ERM, Batch
 from helpers.training.objectives.crl import CRL
+from helpers.training.objectives.distillation import Distillation
 from helpers.training.objectives.edl import EDL
+from helpers.training.objectives.noise import NoiseTraining
 from helpers.training.objectives.outlier_exposure import OutlierExposure
+from helpers.training.objectives.stylised import Stylised
 
 __all__ = ["ERM", "Batch", "create", "names"]
 
 _OBJECTIVES = {
+    "adversarial": AdversarialTraining,
     "augmix": AugMix,
+    "autoaugment": AutoAugment,
     "crl": CRL,
+    "distillation": Distillation,
     "edl": EDL,
     "erm": ERM,
+    "noise": NoiseTraining,
     "outlier_exposure": OutlierExposure,
+    "stylised": Stylised,
 }
 
 

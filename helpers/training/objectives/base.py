@@ -38,6 +38,8 @@ class ERM:
     """
 
     needs_outliers = False
+    needs_teacher = False
+    teacher: nn.Module | None = None  # where it is needed: a network in evaluation mode
 
     def start(self, images: int, epochs: int, device: str) -> None:
         """Get ready for a training of so many epochs on so many images."""

@@ -1,0 +1,100 @@
+"""Adversarial training: the images are changed, within a ball, to raise the loss."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+from torch import nn
+
+from helpers.training.objectives.base import ERM, Batch
+
+
+class AdversarialTraining(ERM):
+    r"""Cross-entropy of the worst images near those of the batch.
+
+    .. math:: \max_{\|\delta\|_2 \le \varepsilon} \mathrm{CE}(f(x + \delta), y)
+
+    Parameters
+    ----------
+    radius : float
+        :math:`\varepsilon`, for pixels of [0, 1]; 0 is `ERM`.
+    steps : int
+        Of the search for :math:`\delta`; each costs as much as a step of training.
+
+    Notes
+    -----
+    Madry et al. 2018, equation 2.1, in the ℓ2 ball and with the three steps of two thirds of the
+    radius of Salman et al. 2020.  The search sees the network in training mode, with the batch's
+    own statistics; the code of Salman et al. puts it into evaluation mode meanwhile.
+    """
+
+    def __init__(self, radius: float = 0.5, steps: int = 3):
+        if not radius >= 0:
+            raise ValueError(f"radius: at least 0 expected, got {radius}")
+        if steps < 1 or steps != int(steps):
+            raise ValueError(f"steps: a whole number, at least 1, expected, got {steps}")
+        self.radius, self.steps = radius, int(steps)
+
+    def __call__(self, classifier: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the loss and the logits of the changed images."""
+        if self.radius:
+            changed = attack(
+                classifier, batch.inputs, batch.labels, radius=self.radius, steps=self.steps
+            )
+            batch = replace(batch, inputs=changed)
+        return super().__call__(classifier, batch)
+
+
+def attack(
+    classifier: nn.Module,
+    images: torch.Tensor,
+    labels: torch.Tensor,
+    *,
+    radius: float,
+    steps: int,
+) -> torch.Tensor:
+    """Change each image, by projected gradient ascent from itself, to raise its cross-entropy.
+
+    Parameters
+    ----------
+    classifier : nn.Module
+        Left as it is: neither gradients nor running statistics are touched.
+    images : Tensor, shape [B, 3, H, W]
+        In [0, 255].
+    labels : Tensor of int64, shape [B]
+    radius : float
+        Of the ℓ2 ball around each image, for pixels of [0, 1].
+    steps : int
+        Of length 2 radius / steps.
+
+    Returns
+    -------
+    Tensor of float32, shape [B, 3, H, W]
+        In the ball and in [0, 255].  An image whose gradient is zero stays as it is.
+
+    Examples
+    --------
+    A classifier whose two logits are the two pixels:
+
+    >>> images = torch.full((1, 2, 1, 1), 100.0)
+    >>> attack(nn.Flatten(), images, torch.tensor([0]), radius=2**0.5 / 255, steps=3).flatten()
+    tensor([ 99., 101.])
+    """
+    images = images.float()
+    radius = 255 * radius
+    # copies take the running statistics of the search, so that a batch counts once
+    buffers = {name: buffer.clone() for name, buffer in classifier.named_buffers()}
+    changed = images
+    for _ in range(steps):
+        changed = changed.detach().requires_grad_()
+        logits = torch.func.functional_call(classifier, buffers, changed).float()
+        # log odds of a wrong answer: their gradient has the direction of the cross-entropy's, and
+        # keeps its digits where the network is sure
+        right = logits.gather(1, labels[:, None])
+        wrong = logits.scatter(1, labels[:, None], -torch.inf).logsumexp(dim=1, keepdim=True)
+        (gradient,) = torch.autograd.grad((wrong - right).sum(), changed)
+        direction = nn.functional.normalize(gradient, dim=(1, 2, 3))
+        difference = changed.detach() + 2 * radius / steps * direction - images
+        changed = (images + difference.renorm(2, 0, radius)).clamp(0, 255)
+    return changed

@@ -1,0 +1,46 @@
+"""AutoAugment: images are changed by a policy that was searched for."""
+
+from __future__ import annotations
+
+import torch
+from torchvision.transforms import v2
+
+from helpers.training.objectives.base import ERM
+
+
+class AutoAugment(ERM):
+    """Cross-entropy of images that the policy found for CIFAR-10 has changed.
+
+    Parameters
+    ----------
+    groups : int
+        Parts of a batch, each changed as one draw from the 25 sub-policies says.
+
+    Notes
+    -----
+    Cubuk et al. 2019, by torchvision, after crop and flip and without the Cutout that follows
+    there.  They draw a sub-policy for each image; torchvision draws once a call, and a call for
+    each image would take many times longer.  A part is a run of the batch, whose order is random.
+    What comes in from outside is black, where it is grey in their code.
+
+    torchvision draws from the global random state of the CPU, which is seeded from the generator
+    for the time of the call and then put back.  On a GPU this waits for the device once a batch.
+    """
+
+    def __init__(self, groups: int = 8):
+        if groups < 1 or groups != int(groups):
+            raise ValueError(f"groups: a whole number, at least 1, expected, got {groups}")
+        self.groups = int(groups)
+        self.policy = v2.AutoAugment(v2.AutoAugmentPolicy.CIFAR10)
+
+    def views(
+        self, images: torch.Tensor, outliers: torch.Tensor | None, generator: torch.Generator
+    ) -> torch.Tensor:
+        """Return the changed images, in uint8."""
+        seed = int(torch.randint(2**62, (), device=images.device, generator=generator))
+        with torch.random.fork_rng(devices=[]):
+            # not torch.manual_seed, which would seed the GPU's generator too
+            torch.default_generator.manual_seed(seed)
+            parts = images.tensor_split(min(self.groups, len(images)))
+            changed = torch.cat([self.policy(part) for part in parts])
+        return changed.contiguous(memory_format=torch.channels_last)

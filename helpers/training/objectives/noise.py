@@ -1,0 +1,50 @@
+"""Training with noise: a part of each batch comes with Gaussian or speckle noise."""
+
+from __future__ import annotations
+
+import torch
+
+from helpers.training.objectives.base import ERM
+
+
+class NoiseTraining(ERM):
+    r"""Cross-entropy of images of which a share is noisy, clipped to the range of pixels.
+
+    .. math:: x \cdot (1 + \sigma_\text{speckle}\, n) + \sigma_\text{Gaussian}\, n', \quad
+              n, n' \sim \mathcal N(0, 1)
+
+    drawn anew for each pixel and channel.
+
+    Parameters
+    ----------
+    gaussian, speckle : float
+        Standard deviations :math:`\sigma`, for pixels of [0, 1]; both 0 is `ERM`.
+    share : float
+        Of each batch that is noisy.
+
+    Notes
+    -----
+    Rusak et al. 2020: training with a tuned standard deviation, half of the images left clean.
+    The noisy ones are the first of the batch, whose order is random.
+    """
+
+    def __init__(self, gaussian: float = 0.0, speckle: float = 0.0, share: float = 0.5):
+        for name, value in {"gaussian": gaussian, "speckle": speckle}.items():
+            if not value >= 0:
+                raise ValueError(f"{name}: at least 0 expected, got {value}")
+        if not 0 <= share <= 1:
+            raise ValueError(f"share: a number from 0 to 1 expected, got {share}")
+        self.gaussian, self.speckle, self.share = gaussian, speckle, share
+
+    def views(
+        self, images: torch.Tensor, outliers: torch.Tensor | None, generator: torch.Generator
+    ) -> torch.Tensor:
+        """Return the images, the first ones with noise, in float32 of [0, 255]."""
+        shown = images.to(torch.float32, copy=True)
+        noisy = shown[: round(self.share * len(images))]
+        if self.speckle:
+            noisy *= 1 + self.speckle * torch.empty_like(noisy).normal_(generator=generator)
+        if self.gaussian:
+            noisy += 255 * self.gaussian * torch.empty_like(noisy).normal_(generator=generator)
+        noisy.clamp_(0, 255)
+        return shown

@@ -1,0 +1,78 @@
+"""Training on stylised images: shapes stay, textures and colours come from other images."""
+
+from __future__ import annotations
+
+import torch
+
+from helpers.training.objectives.base import ERM
+
+
+class Stylised(ERM):
+    """Cross-entropy of images of which a share has lost its texture to another image's.
+
+    Parameters
+    ----------
+    share : float
+        Of each batch that is stylised: 1 shows stylised images alone.
+    strength : float
+        The highest weight of the other image's amplitudes; each image's is drawn uniformly.
+
+    Notes
+    -----
+    Geirhos et al. 2019 train on images in the style of paintings, which a network for style
+    transfer makes.  For want of one, amplitude spectra are mixed as in Xu et al. 2021: the phase,
+    which carries shape, stays.  The stylised images are the first of the batch and the other
+    image is the next one: the batch's order is random.
+    """
+
+    def __init__(self, share: float = 0.5, strength: float = 1.0):
+        for name, value in {"share": share, "strength": strength}.items():
+            if not 0 <= value <= 1:
+                raise ValueError(f"{name}: a number from 0 to 1 expected, got {value}")
+        self.share, self.strength = share, strength
+
+    def views(
+        self, images: torch.Tensor, outliers: torch.Tensor | None, generator: torch.Generator
+    ) -> torch.Tensor:
+        """Return the images, the first ones stylised, in float32 of [0, 255]."""
+        shown = images.to(torch.float32, copy=True)
+        count = round(self.share * len(images))
+        if count:  # there is no Fourier transform of no images
+            others = shown.roll(-1, dims=0)[:count]
+            draw = {"device": images.device, "generator": generator}
+            weight = self.strength * torch.rand((count, 1, 1, 1), **draw)
+            shown[:count] = mix_amplitudes(shown[:count], others, weight).clamp(0, 255)
+        return shown
+
+
+def mix_amplitudes(
+    images: torch.Tensor, others: torch.Tensor, weight: torch.Tensor
+) -> torch.Tensor:
+    r"""Mix the amplitude spectra of images with those of others and keep their own phases.
+
+    .. math:: \mathcal F^{-1}\big(((1 - \lambda)\, |\mathcal F x| + \lambda\, |\mathcal F x'|)\,
+              e^{i \arg \mathcal F x}\big)
+
+    Parameters
+    ----------
+    images, others : Tensor of float32, shape [N, C, H, W]
+        Each channel has a spectrum of its own.
+    weight : Tensor of float32, shape [N, 1, 1, 1]
+        :math:`\lambda`, in [0, 1].
+
+    Returns
+    -------
+    Tensor of float32, shape [N, C, H, W]
+        It may leave the range of the pixels.
+
+    Examples
+    --------
+    The amplitude of flat images is their sum:
+
+    >>> dark, bright = torch.full((1, 1, 2, 2), 10.0), torch.full((1, 1, 2, 2), 30.0)
+    >>> mix_amplitudes(dark, bright, torch.full((1, 1, 1, 1), 0.25)).flatten()
+    tensor([15., 15., 15., 15.])
+    """
+    own, other = torch.fft.rfft2(images), torch.fft.rfft2(others)
+    amplitude = torch.lerp(own.abs(), other.abs(), weight)
+    return torch.fft.irfft2(torch.polar(amplitude, own.angle()), s=images.shape[-2:])

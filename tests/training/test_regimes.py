@@ -1,0 +1,249 @@
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from helpers import checkpoints, models
+from helpers.data import Images
+from helpers.training import objectives
+from helpers.training.loop import train
+from helpers.training.objectives.adversarial import attack
+from helpers.training.objectives.base import Batch
+from helpers.training.objectives.stylised import mix_amplitudes
+from helpers.training.recipe import Recipe
+
+TINY = Recipe(width=4, stem_stride=2, epochs=2, batch_size=8, learning_rate=0.05)
+DRAWN = {
+    "autoaugment": {},
+    "noise": {"gaussian": 0.1, "speckle": 0.2},
+    "stylised": {"share": 1.0},
+}
+REGIMES = {"adversarial": {"radius": 1.0}, "distillation": {}, **DRAWN}
+
+
+def images(n=24, size=16, seed=0):
+    """Images of noise with three classes."""
+    pixels = np.random.default_rng(seed).integers(0, 256, (n, size, size, 3), dtype=np.uint8)
+    return Images(pixels, np.arange(n) % 3, ("a", "b", "c"), "noise", "train")
+
+
+def pictures(n=20, size=16):
+    """The same as a batch on the device."""
+    return torch.from_numpy(images(n, size).images).permute(0, 3, 1, 2)
+
+
+def batch_of(inputs, labels):
+    return Batch(inputs, torch.tensor(labels), torch.arange(len(labels)), torch.tensor(0.0))
+
+
+def trained(objective, **arguments):
+    """Return the digest of a network's weights after a short training."""
+    recipe = Recipe.from_parameters(
+        TINY.as_dict(), objective=objective, objective_arguments=arguments
+    )
+    classifier = models.create(recipe, 3)
+    teacher = models.create(TINY, 3, seed=9)
+    history = train(classifier, images(), recipe, teacher=teacher, progress=False)
+    assert np.isfinite(history["loss"]).all()
+    return checkpoints.digest(classifier.state_dict())
+
+
+@pytest.mark.parametrize("name", REGIMES)
+def test_each_repeats_itself_and_is_not_plain_training(name):
+    """Same seed, same weights, and other ones than without the regime."""
+    once = trained(name, **REGIMES[name])
+    assert once == trained(name, **REGIMES[name])
+    assert once != trained("erm")
+
+
+@pytest.mark.parametrize("name", ["adversarial", "noise"])
+def test_no_strength_is_plain_training(name):
+    """To the last bit, running statistics included."""
+    assert trained(name, **({"radius": 0.0} if name == "adversarial" else {})) == trained("erm")
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_views_depend_on_the_generator_alone(name):
+    """The global random state is neither read nor changed, and the images stay as they were."""
+    given = pictures().contiguous(memory_format=torch.channels_last)
+    before, state = given.clone(), torch.get_rng_state()
+    objective = objectives.create(name, **DRAWN[name])
+    one, again, other = (
+        objective.views(given, None, torch.Generator().manual_seed(seed)) for seed in (1, 1, 2)
+    )
+    assert torch.equal(one, again) and not torch.equal(one, other)
+    assert torch.equal(torch.get_rng_state(), state) and torch.equal(given, before)
+    assert one.shape == given.shape and one.is_contiguous(memory_format=torch.channels_last)
+    assert one.min() >= 0 and one.max() <= 255
+
+
+@pytest.mark.parametrize("steps", [1, 3])
+def test_the_attack_on_a_linear_classifier_goes_along_its_weights(steps):
+    """From the right class's to the wrong one's, onto the sphere, however sure it is."""
+    linear = nn.Linear(12, 2).requires_grad_(False)
+    linear.weight.copy_(torch.randn((2, 12), generator=torch.Generator().manual_seed(0)))
+    given = torch.full((2, 3, 2, 2), 128, dtype=torch.uint8)
+    found = attack(
+        nn.Sequential(nn.Flatten(), linear), given, torch.tensor([0, 1]), radius=0.1, steps=steps
+    )
+    direction = nn.functional.normalize(linear.weight[1] - linear.weight[0], dim=0)
+    expected = 128 + 25.5 * torch.stack([direction, -direction])
+    assert torch.allclose(found.flatten(1), expected, atol=1e-3)
+
+
+def test_the_attack_raises_the_loss_and_leaves_the_network_alone():
+    """Each image stays in its ball and in the range; no gradient or running mean is kept."""
+    classifier = models.create(TINY, 3).train()
+    classifier.set_normalisation(images().images)
+    digest = checkpoints.digest(classifier.state_dict())
+    given, labels = pictures(24), torch.arange(24) % 3
+    found = attack(classifier, given, labels, radius=0.5, steps=3)
+    assert checkpoints.digest(classifier.state_dict()) == digest
+    assert all(parameter.grad is None for parameter in classifier.parameters())
+    distances = (found - given).flatten(1).norm(dim=1) / 255
+    # noise has pixels at both ends of the range, where the attack is cut short
+    assert distances.max() <= 0.5 + 1e-5 and distances.min() > 0.3
+    assert found.min() >= 0 and found.max() <= 255
+    near, far = (nn.functional.cross_entropy(classifier(x), labels) for x in (given, found))
+    assert far > near + 0.1
+
+
+def test_an_image_without_a_gradient_stays_as_it_is():
+    """A constant answer cannot be attacked, and nothing is divided by zero."""
+    constant = nn.Linear(12, 2)
+    nn.init.zeros_(constant.weight)
+    given = pictures(2, size=2)
+    found = attack(
+        nn.Sequential(nn.Flatten(), constant), given, torch.tensor([0, 1]), radius=1, steps=3
+    )
+    assert torch.equal(found, given.float())
+
+
+def test_adversarial_loss_and_logits_are_of_the_attacked_images():
+    """Logits (100, 100) become (99, 101) for label 0."""
+    objective = objectives.create("adversarial", radius=2**0.5 / 255)
+    loss, logits = objective(nn.Flatten(), batch_of(torch.full((1, 2, 1, 1), 100.0), [0]))
+    assert logits.tolist()[0] == pytest.approx([99, 101], abs=1e-4)
+    assert loss.item() == pytest.approx(np.log1p(np.exp(2)), rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "level", "deviation"),
+    [
+        ({"gaussian": 0.1}, 128, 25.5),
+        ({"speckle": 0.2}, 100, 20.0),
+        ({"gaussian": 0.04, "speckle": 0.2}, 100, np.hypot(20, 10.2)),
+    ],
+)
+def test_noise_has_its_deviation_and_leaves_the_rest_clean(arguments, level, deviation):
+    """Over a quarter of the images, that is 12,288 pixels in each of four of them."""
+    given = torch.full((16, 3, 64, 64), level, dtype=torch.uint8)
+    objective = objectives.create("noise", share=0.25, **arguments)
+    shown = objective.views(given, None, torch.Generator().manual_seed(0))
+    assert torch.equal(shown[4:], given[4:].float())
+    noise = (shown[:4] - level).flatten(1)
+    assert noise.mean().item() == pytest.approx(0, abs=0.02 * deviation)
+    assert np.allclose(noise.std(dim=1), deviation, rtol=0.03)
+    assert np.abs(np.corrcoef(noise.numpy()) - np.eye(4)).max() < 0.05
+
+
+def test_speckle_leaves_black_black():
+    """It is proportional to the pixel."""
+    objective = objectives.create("noise", speckle=0.5, share=1.0)
+    black = torch.zeros((4, 3, 8, 8), dtype=torch.uint8)
+    assert (objective.views(black, None, torch.Generator().manual_seed(0)) == 0).all()
+
+
+@pytest.mark.parametrize("size", [7, 8])
+def test_full_mixing_takes_the_amplitudes_and_keeps_the_phases(size):
+    """By the full Fourier transform, for an odd and an even size."""
+    own, other = pictures(8, size).float().chunk(2)
+    mixed = torch.fft.fft2(mix_amplitudes(own, other, torch.ones(4, 1, 1, 1)))
+    assert torch.allclose(mixed.abs(), torch.fft.fft2(other).abs(), rtol=1e-3, atol=0.1)
+    turn = mixed / torch.fft.fft2(own)  # real and positive where the phase is the same
+    assert (turn.real > 0).all() and (turn.imag.abs() < 1e-2 * turn.real).all()
+
+
+def test_mixing_with_itself_or_not_at_all_changes_nothing():
+    own, other = pictures(8).float().chunk(2)
+    none, full = torch.zeros(4, 1, 1, 1), torch.ones(4, 1, 1, 1)
+    for mixed in (mix_amplitudes(own, other, none), mix_amplitudes(own, own, full)):
+        assert torch.allclose(mixed, own, atol=1e-2)
+
+
+def test_a_share_is_stylised_with_the_next_image():
+    """The last of all takes from the first; the rest is clean; strength 0 changes nothing."""
+    given, state = pictures(8), torch.Generator()
+    half = objectives.create("stylised", share=0.5).views(given, None, state.manual_seed(0))
+    assert torch.equal(half[4:], given[4:].float())
+    assert ((half - given).abs().flatten(1).mean(dim=1)[:4] > 1).all()
+    weight = torch.rand((8, 1, 1, 1), generator=state.manual_seed(0))
+    every = objectives.create("stylised", share=1.0).views(given, None, state.manual_seed(0))
+    expected = mix_amplitudes(given.float(), given[[*range(1, 8), 0]].float(), weight)
+    assert torch.allclose(every, expected.clamp(0, 255), atol=1e-2)
+    still = objectives.create("stylised", strength=0.0).views(given, None, state)
+    assert torch.allclose(still, given.float(), atol=1e-2)
+
+
+@pytest.mark.parametrize(("count", "groups"), [(20, 8), (3, 8), (5, 1)])
+def test_autoaugment_draws_once_for_each_part(count, groups):
+    """All images come back in their places, and a part's images are changed alike."""
+    objective = objectives.create("autoaugment", groups=groups)
+    alike = pictures(1).expand(count, -1, -1, -1)
+    changed = objective.views(alike, None, torch.Generator().manual_seed(3))
+    for part in changed.tensor_split(min(groups, count)):
+        assert (part == part[0]).all()
+    sizes = []
+    objective.policy = lambda part: sizes.append(len(part)) or part
+    given = pictures(count)
+    assert torch.equal(objective.views(given, None, torch.Generator()), given)
+    assert sum(sizes) == count and len(sizes) == min(groups, count)
+    assert max(sizes) - min(sizes) <= 1
+
+
+def test_autoaugment_draws_anew_for_each_batch():
+    """Five batches of one generator are changed in different ways."""
+    objective, generator = objectives.create("autoaugment"), torch.Generator().manual_seed(0)
+    shown = {objective.views(pictures(), None, generator).numpy().tobytes() for _ in range(5)}
+    assert len(shown) == 5
+
+
+def test_distillation_by_hand():
+    """Odds of 4 to 1 become 2 to 1 at temperature 2; the teacher's are even."""
+    objective = objectives.create("distillation", weight=0.75, temperature=2.0)
+    objective.teacher = nn.Sequential(nn.Flatten(), nn.Linear(2, 2))
+    nn.init.zeros_(objective.teacher[1].weight)
+    nn.init.zeros_(objective.teacher[1].bias)
+    inputs = torch.tensor([2 * np.log(2), 0.0]).float().view(1, 2, 1, 1).requires_grad_()
+    loss, logits = objective(nn.Flatten(), batch_of(inputs, [1]))
+    cross_entropy = np.log(5)
+    divergence = 0.5 * np.log(0.5 / (2 / 3)) + 0.5 * np.log(0.5 / (1 / 3))
+    assert loss.item() == pytest.approx(0.25 * cross_entropy + 0.75 * 4 * divergence, rel=1e-5)
+    assert logits.shape == (1, 2)
+    loss.backward()
+    assert all(parameter.grad is None for parameter in objective.teacher.parameters())
+    # p − y, and T times the difference of the softened probabilities
+    expected = 0.25 * 0.8 + 0.75 * 2 * (2 / 3 - 1 / 2)
+    assert inputs.grad.flatten().tolist() == pytest.approx([expected, -expected], rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "message"),
+    [
+        ("adversarial", {"radius": -0.5}, "radius: at least 0 expected, got -0.5"),
+        ("adversarial", {"steps": 0}, "steps: a whole number, at least 1, expected, got 0"),
+        ("autoaugment", {"groups": 2.5}, "groups: a whole number, at least 1, expected, got 2.5"),
+        ("distillation", {"temperature": 0}, "temperature: a positive number expected, got 0"),
+        ("distillation", {"weight": 2}, "weight: a number from 0 to 1 expected, got 2"),
+        ("noise", {"speckle": -1}, "speckle: at least 0 expected, got -1"),
+        ("noise", {"share": 1.5}, "share: a number from 0 to 1 expected, got 1.5"),
+        (
+            "stylised",
+            {"strength": float("nan")},
+            "strength: a number from 0 to 1 expected, got nan",
+        ),
+    ],
+)
+def test_bad_arguments_are_refused(name, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        objectives.create(name, **arguments)
