@@ -1,5 +1,6 @@
 """Run every benchmark of this folder: ``python -m benchmarks``."""
 
-from benchmarks import training
+from benchmarks import scores, training
 
 training.main()
+scores.main([])

@@ -29,6 +29,8 @@ thresholded_softmax = Info(
 _DISTANCES = ("euclidean", "euclidean_cosine")
 # The share of the Euclidean distance in "euclidean_cosine", as in the authors' code.
 _EUCLIDEAN_SHARE = 0.005
+# Images that are fitted on at once; bounds the memory.
+_BLOCK = 1024
 
 
 def unknown_probability(probabilities) -> np.ndarray:
@@ -295,24 +297,30 @@ class OpenMax:
             Empty, NaN, wrong shape or length, labels out of range; `alpha` above K; no image is
             classified correctly.
         """
-        logits = float_array("logits", logits, ndim=2)
+        logits = np.asarray(logits)
+        if logits.ndim != 2 or not logits.size:
+            float_array("logits", logits, ndim=2)  # says what is wrong
         length, classes = logits.shape
         labels = label_array("labels", labels, classes=classes, length=length, unknown=True)
         if self.alpha is not None and self.alpha > classes:
             raise ValueError(f"alpha: at most {classes} (the classes) expected, got {self.alpha}")
-        right = logits.argmax(axis=1) == labels
+        parts = [slice(start, start + _BLOCK) for start in range(0, length, _BLOCK)]
+        right = np.empty(length, dtype=bool)
+        mean = np.zeros((classes, classes))
+        for part in parts:
+            values = float_array("logits", logits[part], ndim=2)
+            right[part] = values.argmax(axis=1) == labels[part]
+            np.add.at(mean, labels[part][right[part]], values[right[part]])
         if not right.any():
             raise ValueError("labels: no image is classified correctly, so nothing can be fitted")
-        logits, labels = logits[right], labels[right]
+        correct = np.bincount(labels[right], minlength=classes)
+        mean /= np.maximum(correct, 1)[:, None]
 
-        correct = np.bincount(labels, minlength=classes)
+        distances = np.empty(length)
+        for part in parts:
+            distances[part] = self._distances(logits[part].astype(np.float64), mean[labels[part]])
+        labels, distances = labels[right], distances[right]
         first = np.cumsum(correct) - correct  # of each class, once sorted by class
-        present = np.flatnonzero(correct)
-        mean = np.zeros((classes, classes))
-        by_class = logits[np.argsort(labels, kind="stable")]
-        mean[present] = np.add.reduceat(by_class, first[present]) / correct[present, None]
-
-        distances = self._distances(logits, mean[labels])
         order = np.lexsort((-distances, labels))
         rank = np.arange(len(order)) - first[labels[order]]
         largest = order[rank < self.tail]

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import os
+import struct
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import softmax
 
 from helpers.files import atomic_path
 
 if TYPE_CHECKING:
+    from PIL import Image
+
     from helpers.data import Images, ImageStream
     from helpers.models import Classifier
 
@@ -25,6 +27,10 @@ _DAMAGED = (
     zipfile.BadZipFile, EOFError, OSError, TypeError, KeyError, ValueError, RuntimeError,
     NotImplementedError, zlib.error,
 )  # fmt: skip
+
+
+_ALIGNED = 64  # bytes; what processors like arrays to begin at
+_PADDING = 0xD935  # the kind of extra field that others use for padding too
 
 
 @dataclass(frozen=True)
@@ -39,6 +45,10 @@ class Head:
 
     weight: np.ndarray
     bias: np.ndarray
+
+    def restricted(self, classes: Sequence[int]) -> Head:
+        """Return the head of a model that knows only these of its classes, in this order."""
+        return Head(self.weight[list(classes)], self.bias[list(classes)])
 
 
 @dataclass(frozen=True)
@@ -84,14 +94,15 @@ class Outputs:
             array = np.asarray(array)
             if name == "labels" and array.dtype.kind not in "iu":
                 raise ValueError(f"labels: integers expected, got dtype {array.dtype}")
-            array = array.astype(kind, copy=False)
+            # rows side by side in memory, or the last bit of a sum over one depends on the others
+            array = array.astype(kind, order="C", copy=False)
             object.__setattr__(self, name, array)
             if array.ndim != ndim:
                 raise ValueError(f"{name}: {ndim} dimension(s) expected, got shape {array.shape}")
             length = array.shape[1] if name == "members" else len(array)
             if length != len(self.logits):
                 raise ValueError(f"{name}: {len(self.logits)} images expected, got {length}")
-            if array.dtype.kind == "f" and not np.isfinite(array).all():
+            if array.dtype.kind == "f" and not _finite(array):
                 raise ValueError(f"{name}: contains NaN or infinite values")
         if not len(self.labels):
             raise ValueError("logits: empty")
@@ -118,12 +129,19 @@ class Outputs:
         """Softmax of the logits, or the mean over the members, float64 [N, K]."""
         if self.members is not None:
             return self.members.mean(axis=0, dtype=np.float64)
-        return softmax(self.logits.astype(np.float64), axis=1)
+        values = self.logits.astype(
+            np.float64
+        )  # then in place: N x K of them are large enough once
+        values -= values.max(axis=1, keepdims=True)
+        np.exp(values, out=values)
+        values /= values.sum(axis=1, keepdims=True)
+        return values
 
     @cached_property
     def predictions(self) -> np.ndarray:
         """Most probable class, int64 [N]."""
-        return self.probabilities.argmax(axis=1)
+        # that of the largest logit, so that N x K probabilities need not be made for it
+        return (self.logits if self.members is None else self.probabilities).argmax(axis=1)
 
     @cached_property
     def correct(self) -> np.ndarray:
@@ -132,27 +150,73 @@ class Outputs:
 
     def subset(self, indices) -> Outputs:
         """Return the outputs of some images: an index array, a mask or a slice."""
-        return Outputs(
-            self.logits[indices],
-            self.features[indices],
-            self.labels[indices],
-            None if self.members is None else self.members[:, indices],
-            None if self.native is None else self.native[indices],
+        if not len(labels := self.labels[indices]):
+            raise ValueError("indices: no image")
+        part = object.__new__(Outputs)  # what has been checked is not checked again
+        part.__dict__.update(
+            logits=self.logits[indices],
+            features=self.features[indices],
+            labels=labels,
+            members=None if self.members is None else self.members[:, indices],
+            native=None if self.native is None else self.native[indices],
         )
+        return part
+
+    def restricted(self, classes: Sequence[int]) -> Outputs:
+        """Return the outputs of a model that knows only these of its classes.
+
+        Parameters
+        ----------
+        classes : sequence of int
+            Numbers of the classes, which become 0, 1, … in this order; an image of another class
+            gets the label −1.
+
+        Raises
+        ------
+        ValueError
+            The outputs have members, whose logits are not at hand.
+
+        Examples
+        --------
+        >>> outputs = Outputs(np.array([[1.0, 9.0, 2.0]]), np.ones((1, 4)), np.array([2]))
+        >>> part = outputs.restricted([2, 0])
+        >>> part.logits.tolist(), part.labels.tolist(), part.correct.tolist()
+        ([[2.0, 1.0]], [0], [True])
+        """
+        if self.members is not None:
+            raise ValueError("members: outputs without members expected")
+        number = np.full(self.num_classes + 1, -1)  # the last entry is what -1 picks
+        number[list(classes)] = np.arange(len(classes))
+        return Outputs(self.logits[:, list(classes)], self.features, number[self.labels])
 
     def save(self, path: str | os.PathLike) -> None:
-        """Write an ``.npz`` file, whole or not at all."""
+        """Write an ``.npz`` file, whole or not at all.
+
+        Any array in it can be mapped into memory: they are not compressed, and each begins at a
+        multiple of 64 bytes.
+        """
         arrays = {
             name: getattr(self, name)
             for name in ("logits", "features", "labels", "members", "native")
             if getattr(self, name) is not None
         }
-        with atomic_path(path) as temporary, open(temporary, "wb") as file:
-            np.savez(file, **arrays)
+        with atomic_path(path) as temporary, zipfile.ZipFile(temporary, "w") as archive:
+            for name, array in arrays.items():
+                entry = zipfile.ZipInfo(f"{name}.npy", (1980, 1, 1, 0, 0, 0))
+                # 30 bytes and the name are the entry's header, 20 its sizes in 64 bits, and 4
+                # the header of the padding
+                begins = archive.fp.tell() + 30 + len(entry.filename) + 20 + 4
+                padding = -begins % _ALIGNED
+                entry.extra = struct.pack("<HH", _PADDING, padding) + bytes(padding)
+                with archive.open(entry, "w", force_zip64=True) as file:
+                    np.lib.format.write_array(file, np.ascontiguousarray(array), allow_pickle=False)
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> Outputs:
-        """Read what `save` wrote. Nothing in the file is executed.
+        """Map what `save` wrote into memory, read-only. Nothing in the file is executed.
+
+        The file is read once, to see that it is whole; afterwards it takes up memory only as far
+        as it is looked at.
 
         Raises
         ------
@@ -160,12 +224,43 @@ class Outputs:
             The file is truncated, altered (its CRCs do not match) or lacks an array.
         """
         try:
-            with np.load(path, allow_pickle=False) as file:
-                return cls(**{name: file[name] for name in file.files})
+            with zipfile.ZipFile(path) as archive, open(path, "rb") as file:
+                if (damaged := archive.testzip()) is not None:
+                    raise ValueError(f"{damaged} does not match its CRC")
+                return cls(
+                    **{
+                        entry.filename.removesuffix(".npy"): _mapped(path, file, entry)
+                        for entry in archive.infolist()
+                    }
+                )
         except FileNotFoundError:
             raise
         except _DAMAGED as error:
             raise ValueError(f"{path}: not a whole file of outputs ({error})") from error
+
+
+def _mapped(path: str | os.PathLike, file, entry: zipfile.ZipInfo) -> np.ndarray:
+    """Return an array of an ``.npz`` file as a map of its bytes."""
+    if entry.compress_type != zipfile.ZIP_STORED:
+        raise ValueError(f"{entry.filename} is compressed, as `Outputs.save` would not")
+    file.seek(entry.header_offset + 26)
+    name, extra = struct.unpack("<HH", file.read(4))
+    file.seek(name + extra, os.SEEK_CUR)
+    version = np.lib.format.read_magic(file)
+    read = {(1, 0): np.lib.format.read_array_header_1_0}.get(
+        version, np.lib.format.read_array_header_2_0
+    )
+    shape, fortran, kind = read(file)
+    if kind.hasobject:
+        raise ValueError(f"{entry.filename} holds objects, not numbers")
+    order = "F" if fortran else "C"
+    return np.memmap(path, kind, "r", file.tell(), shape, order).view(np.ndarray)
+
+
+def _finite(array: np.ndarray) -> bool:
+    """Tell whether all values are finite, a block at a time."""
+    rows = max(1, 2**20 * len(array) // max(array.size, 1))
+    return all(np.isfinite(array[i : i + rows]).all() for i in range(0, len(array), rows))
 
 
 def ensemble(members: Sequence[Outputs]) -> Outputs:
@@ -215,6 +310,8 @@ def compute(
     passes: int = 0,
     seed: int = 0,
     image_size: int | None = None,
+    transform: Callable[[Image.Image], np.ndarray] | None = None,
+    progress: bool = False,
 ) -> Outputs:
     """Show every image once to the classifier, in evaluation mode.
 
@@ -235,6 +332,10 @@ def compute(
         Of what dropout draws.
     image_size : int, optional
         Pixels to which the images of a stream are brought.
+    transform : callable, optional
+        Makes uint8 [3, H, W] of an image, in place of all that is done to it otherwise.
+    progress : bool
+        Show a progress bar.
 
     Returns
     -------
@@ -242,26 +343,32 @@ def compute(
         In the order of the images.
     """
     import torch
+    from tqdm import tqdm
 
     classifier = classifier.to(device).eval()
     head = classifier.backbone.get_classifier()
-    logits, features, members = [], [], []
+    count, start = len(images), 0
+    logits = features = members = None
     torch.manual_seed(seed)
-    with torch.inference_mode():
-        for batch in images.in_order(batch_size=batch_size, size=image_size):
+    bar = tqdm(total=count, desc="outputs", unit="image", disable=not progress)
+    batches = images.in_order(batch_size=batch_size, size=image_size, transform=transform)
+    with torch.inference_mode(), bar:
+        for batch in batches:
             batch = batch.to(device)
             classifier.eval()
             hidden = classifier.features(batch).float()
-            features.append(hidden.cpu().numpy())
-            logits.append(head(hidden).cpu().numpy())
+            answers = head(hidden)
+            if logits is None:  # filled in place: a copy at the end would take twice the memory
+                logits = np.empty((count, answers.shape[1]), np.float32)
+                features = np.empty((count, hidden.shape[1]), np.float32)
+                members = np.empty((passes, *logits.shape), np.float32) if passes else None
+            end = start + len(batch)
+            features[start:end], logits[start:end] = hidden.cpu().numpy(), answers.cpu().numpy()
             if passes:
                 classifier.sample_dropout()
                 drawn = [classifier(batch).float().softmax(dim=1) for _ in range(passes)]
-                members.append(torch.stack(drawn).cpu().numpy())
+                members[:, start:end] = torch.stack(drawn).cpu().numpy()
+            bar.update(len(batch))
+            start = end
     classifier.eval()
-    return Outputs(
-        np.concatenate(logits),
-        np.concatenate(features),
-        images.labels,
-        members=np.concatenate(members, axis=1) if passes else None,
-    )
+    return Outputs(logits, features, images.labels, members=members)

@@ -123,6 +123,22 @@ def rowwise_product(rows: np.ndarray, matrix: np.ndarray, *, block: int = 256) -
     return found
 
 
+def in_blocks(
+    outputs: Outputs, score: Callable[[Outputs], np.ndarray], size: int = 256
+) -> np.ndarray:
+    """Return what `score` says of each image, shown `size` images at a time, float64 [N].
+
+    The last block is filled up by repeating the last image.  All others are no copies.
+    """
+    found = np.empty(len(outputs))
+    for start in range(0, len(outputs), size):
+        rows = slice(start, start + size)
+        if rows.stop > len(outputs):
+            rows = np.minimum(np.arange(start, start + size), len(outputs) - 1)
+        found[start : start + size] = score(outputs.subset(rows))[: len(outputs) - start]
+    return found
+
+
 class BlockwiseScore:
     """What scores share that see each image on its own: blocks of images, and checks.
 
@@ -196,12 +212,7 @@ class BlockwiseScore:
                     raise ValueError(
                         f"outputs: {name} of width {width} expected, as at the fit, got {got}"
                     )
-        found = np.empty(len(outputs))
-        for start in range(0, len(outputs), self.block):
-            rows = np.arange(start, start + self.block)
-            part = outputs.subset(np.minimum(rows, len(outputs) - 1))
-            found[start : start + self.block] = self._scores(part)[: len(outputs) - start]
-        return found
+        return in_blocks(outputs, self._scores, self.block)
 
     def _learn(self, train_outputs: Outputs, head: Head | None) -> None:
         """Fit what `_scores` needs; nothing, unless a score says otherwise."""

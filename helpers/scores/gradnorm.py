@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from helpers.calibration import softmax
 from helpers.info import Info
 from helpers.scores.base import BlockwiseScore, register
 
@@ -39,4 +38,5 @@ class GradNorm(BlockwiseScore):
 
     def _scores(self, part):
         norms = np.abs(part.features).sum(axis=1, dtype=np.float64)
-        return norms * np.abs(softmax(part.logits) - 1 / part.num_classes).sum(axis=1)
+        gaps = part.probabilities - 1 / part.num_classes
+        return norms * np.abs(gaps, out=gaps).sum(axis=1)

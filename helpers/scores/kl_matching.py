@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import entr
 
 from helpers.info import Info
-from helpers.scores.base import BlockwiseScore, class_means, register, rowwise_product
+from helpers.scores.bank import Bank
+from helpers.scores.base import BlockwiseScore, class_means, register
+from helpers.scores.entropy import negative_entropy
 
 
 @register
@@ -44,9 +45,11 @@ class KLMatching(BlockwiseScore):
             train_outputs, lambda part: (part.probabilities, part.predictions)
         )
         templates = np.maximum(means[counts > 0], np.finfo(np.float64).tiny)
-        self.log_templates = np.log(templates).T
+        logs = np.log(templates)
+        ones, longest = np.ones(len(logs)), np.linalg.norm(logs, axis=1).max()
+        self.log_templates = Bank(logs, ones, 0 * ones, longest)
 
     def _scores(self, part):
-        # the divergence from every template, in one product
-        cross_entropies = -rowwise_product(part.probabilities, self.log_templates)
-        return entr(part.probabilities).sum(axis=1) - cross_entropies.min(axis=1)
+        # The nearest template is the one with the smallest cross-entropy.
+        nearest = self.log_templates.kth_largest(part.probabilities, 1)
+        return nearest - negative_entropy(part.probabilities)

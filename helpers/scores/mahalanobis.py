@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy.linalg
 
 from helpers.info import Info
 from helpers.scores.base import (
@@ -27,7 +26,7 @@ class Gaussians:
     """
 
     def __init__(self, means: np.ndarray, covariance: np.ndarray):
-        values, vectors = scipy.linalg.eigh(covariance)
+        values, vectors = np.linalg.eigh(covariance)
         kept = values > values.max() * len(values) * np.finfo(np.float32).eps
         # with this, distances are Euclidean: one product serves all means
         self.whitening = vectors[:, kept] / np.sqrt(values[kept])

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from helpers.info import Info
-from helpers.scores.base import register
+from helpers.scores.base import BlockwiseScore, register
 
 
 @register
-class MaximumSoftmaxProbability:
+class MaximumSoftmaxProbability(BlockwiseScore):
     """The largest class probability; of an ensemble, of its mean probabilities.
 
     A confidence: it lies in [1/K, 1].  Nothing is fitted.
@@ -33,10 +31,5 @@ class MaximumSoftmaxProbability:
         sign="High for known images, as in the paper.",
     )
 
-    def fit(self, train_outputs, head) -> MaximumSoftmaxProbability:
-        """Do nothing, and return itself."""
-        return self
-
-    def score_samples(self, outputs) -> np.ndarray:
-        """Return the largest probability of each image, float64 [N]."""
-        return np.asarray(outputs.probabilities, dtype=np.float64).max(axis=1)
+    def _scores(self, part):
+        return part.probabilities.max(axis=1)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from helpers.info import Info
-from helpers.scores.base import BlockwiseScore, register, rowwise_product, whole_number
+from helpers.scores.bank import Bank, drawn
+from helpers.scores.base import BlockwiseScore, parts, register, whole_number
 from helpers.scores.energy import log_sum_exp
 from helpers.scores.knn import norms_of
 
@@ -55,16 +56,17 @@ class NearestNeighbourGuidance(BlockwiseScore):
         self.k, self.bank = whole_number("k", k), whole_number("bank", bank)
 
     def _learn(self, train_outputs, head):
-        size = min(self.bank, len(train_outputs))
-        if self.k > size:
-            raise ValueError(f"k: at most {size} (the images in the bank) expected, got {self.k}")
-        drawn = np.random.default_rng(0).choice(len(train_outputs), size, replace=False)
-        chosen = train_outputs.subset(np.sort(drawn))
-        factors = log_sum_exp(chosen.logits) / norms_of(chosen.features)
-        self.guides = (chosen.features * factors[:, None]).T
+        chosen = drawn(train_outputs, self.bank)
+        if self.k > len(chosen):
+            raise ValueError(
+                f"k: at most {len(chosen)} (the images in the bank) expected, got {self.k}"
+            )
+        energies = np.concatenate([log_sum_exp(part.logits) for part in parts(chosen)])
+        norms = np.concatenate([norms_of(part.features) for part in parts(chosen)])
+        longest = np.abs(energies).max()
+        self.guides = Bank(chosen.features, energies / norms, np.zeros(len(norms)), longest)
 
     def _scores(self, part):
         rows = part.features / norms_of(part.features)[:, None]
-        products = rowwise_product(rows, self.guides)
-        largest = np.partition(products, -self.k, axis=1)[:, -self.k :]
-        return largest.mean(axis=1) * log_sum_exp(part.logits)
+        guidance = self.guides.largest(rows, self.k).mean(axis=1)
+        return guidance * log_sum_exp(part.logits)

@@ -90,7 +90,8 @@ class ODIN:
             if images is None or classifier is None:
                 raise ValueError("images, classifier: needed where epsilon is above 0")
             logits = stepped_logits(classifier, images, self.temperature, [self.epsilon])[0]
-        return softmax(logits, self.temperature).max(axis=1)
+        parts = (logits[start : start + 1024] for start in range(0, len(logits), 1024))
+        return np.concatenate([softmax(part, self.temperature).max(axis=1) for part in parts])
 
 
 def stepped_logits(

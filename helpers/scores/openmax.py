@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from helpers.openset import OpenMax
-from helpers.scores.base import register
+from helpers.scores.base import in_blocks, register
 
 
 @register
@@ -32,4 +32,4 @@ class OpenMaxScore:
 
     def score_samples(self, outputs) -> np.ndarray:
         """Return 1 − P(unknown) of each image, float64 [N]."""
-        return 1.0 - self.openmax.probabilities(outputs.logits)[:, -1]
+        return in_blocks(outputs, lambda part: 1.0 - self.openmax.probabilities(part.logits)[:, -1])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy.linalg
 
 from helpers.info import Info
 from helpers.scores.base import BlockwiseScore, parts, register, rowwise_product, whole_number
@@ -75,15 +74,18 @@ class VirtualLogitMatching(BlockwiseScore):
             shifted = part.features - self.origin
             scatter = scatter + shifted.T @ shifted
         # in order of rising eigenvalues
-        self.residual = scipy.linalg.eigh(scatter, subset_by_index=[0, width - dim - 1])[1]
-        norms = np.concatenate([self._residual_norms(part) for part in parts(train_outputs)])
-        spread = np.sqrt(np.trace(scatter) / len(train_outputs))
-        if norms.mean() <= spread * np.finfo(np.float32).eps:
+        self.residual = np.linalg.eigh(scatter).eigenvectors[:, : width - dim].copy()
+        largest = norms = 0.0
+        for part in parts(train_outputs):
+            largest += part.logits.max(axis=1).sum(dtype=np.float64)
+            norms += self._residual_norms(part).sum()
+        spread = np.sqrt(np.trace(scatter) * len(train_outputs))
+        if norms <= spread * np.finfo(np.float32).eps:
             raise ValueError(
                 f"dim: the training features do not leave a subspace of {dim} dimensions; "
                 "choose a smaller one"
             )
-        self.alpha = train_outputs.logits.max(axis=1).mean(dtype=np.float64) / norms.mean()
+        self.alpha = largest / norms
 
     def _scores(self, part):
         return log_sum_exp(part.logits) - self.alpha * self._residual_norms(part)

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import helpers.scores
-import helpers.scores.knn
+import helpers.scores.bank
 from helpers.outputs import Outputs
+from helpers.scores.bank import Bank, drawn
 
 
 def outputs(features, logits=None):
@@ -54,7 +55,7 @@ def test_knn_with_images_without_features():
 @pytest.mark.parametrize("k", [1, 7, 50, 123])
 def test_knn_is_the_kth_distance_whatever_the_blocks(k, monkeypatch):
     """Against all distances, sorted; the bank in blocks of 50, of which the last one is short."""
-    monkeypatch.setattr(helpers.scores.knn, "_BANK_BLOCK", 50)
+    monkeypatch.setattr(helpers.scores.bank, "_ROWS", 50)
     train, test = random_outputs(123, 0), random_outputs(20, 1)
     distances = np.linalg.norm(unit(test.features)[:, None] - unit(train.features), axis=2)
     found = helpers.scores.create("knn", k=k).fit(train, None).score_samples(test)
@@ -82,9 +83,45 @@ def test_nnguide_draws_its_bank_once_and_for_all():
     assert (scores[0] > 0).sum() == 20
 
 
-@pytest.mark.parametrize(("name", "arguments"), [("knn", {}), ("nnguide", {"bank": 7})])
+@pytest.mark.parametrize(
+    ("name", "arguments"), [("knn", {}), ("knn", {"bank": 7}), ("nnguide", {"bank": 7})]
+)
 def test_more_neighbours_than_images_are_refused(name, arguments):
     """Than there are, or than the bank holds."""
     images = arguments.get("bank", 9)
     with pytest.raises(ValueError, match=rf"k: at most {images} \(the .*\) expected, got 10"):
         helpers.scores.create(name, k=10, **arguments).fit(random_outputs(9, 0), None)
+
+
+@pytest.mark.parametrize("k", [1, 5, 90, 300])
+def test_the_bank_is_exact_where_single_precision_is_not(k):
+    """Products that differ by less than it can tell, many of them equal, against all of them."""
+    generator = np.random.default_rng(0)
+    rows = 1 + 1e-7 * generator.integers(0, 50, size=(300, 20)).astype(np.float64)
+    queries = generator.normal(size=(7, 20))
+    bank = Bank(rows, np.ones(300), np.zeros(300), np.linalg.norm(rows, axis=1).max())
+    expected = np.sort(queries @ rows.T, axis=1)[:, -k:]
+    np.testing.assert_allclose(bank.largest(queries, k), expected, rtol=1e-12, atol=1e-13)
+    found = bank.kth_largest(queries, k)
+    np.testing.assert_allclose(found, expected[:, 0], rtol=1e-12, atol=1e-13)
+
+
+def test_what_is_found_does_not_depend_on_what_else_is_looked_for():
+    """To the last bit, for 1, 2, … queries at a time."""
+    generator = np.random.default_rng(0)
+    rows, queries = generator.normal(size=(500, 33)), generator.normal(size=(40, 33))
+    bank = Bank(rows, generator.normal(size=500), np.zeros(500), 99.0)
+    for find in (bank.largest, bank.kth_largest):
+        whole = find(queries, 9)
+        for size in range(1, 40, 7):
+            assert (find(queries[:size], 9) == whole[:size]).all()
+
+
+def test_knn_with_a_bank_is_knn_of_the_drawn_images():
+    """The same images that NNGuide draws."""
+    train, test = random_outputs(60, 0), random_outputs(20, 1)
+    found = helpers.scores.create("knn", k=3, bank=25).fit(train, None).score_samples(test)
+    alone = helpers.scores.create("knn", k=3).fit(drawn(train, 25), None)
+    assert (found == alone.score_samples(test)).all()
+    every = helpers.scores.create("knn", k=3).fit(train, None)
+    assert (every.score_samples(test) > found).any()
