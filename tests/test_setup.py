@@ -38,8 +38,9 @@ def pins(python: str) -> dict[str, str]:
 
 
 def direct() -> list[Requirement]:
-    """Return what pyproject.toml asks for, with all extras."""
-    groups = [PROJECT["dependencies"], *PROJECT["optional-dependencies"].values()]
+    """Return what pyproject.toml asks for, with the extras that `make setup` installs."""
+    extras = PROJECT["optional-dependencies"]
+    groups = [PROJECT["dependencies"], *(extras[name] for name in ("book", "test", "lab"))]
     return [Requirement(line) for group in groups for line in group]
 
 

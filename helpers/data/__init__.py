@@ -120,7 +120,7 @@ def open_stream(name: str, split: str, *, root: str | os.PathLike | None = None)
     Parameters
     ----------
     name : str
-        One with a card that says so (``imagenet``, ``food101``, ``caltech256``, ``places365``).
+        One with a card that says so (``imagenet``, ``imagenet_c``, ``food101``, ...).
     split : str
         As in `ImageStream.scan`: ``test`` where the folder has none.
     root : path-like, optional
@@ -135,7 +135,16 @@ def open_stream(name: str, split: str, *, root: str | os.PathLike | None = None)
     """
     known_name("streamed data set", name, [card.name for card in cards() if card.streamed])
     locate(name, root=root)
-    return ImageStream.scan((data_root() if root is None else Path(root)) / name, split=split)
+    folder = (data_root() if root is None else Path(root)) / name
+    if name == "imagenet_c":  # a folder of images for each corruption and severity
+        from helpers.data import corruptions  # here, since SciPy takes long to import
+
+        parts = [
+            f"{kind}/{level}" for kind in corruptions.NAMES for level in corruptions.SEVERITIES
+        ]
+        scanned = [ImageStream.scan(folder / part, split=split) for part in parts]
+        return ImageStream.joined(scanned, name)
+    return ImageStream.scan(folder, split=split)
 
 
 def splits(name: str, *, root: str | os.PathLike | None = None) -> list[str]:

@@ -8,7 +8,9 @@ detectors have been praised for finding its artefacts.  `smoothness` gives them 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -128,7 +130,13 @@ class Images:
         chosen = self.images[np.asarray(indices)]
         return chosen if size is None else resize(chosen, size)
 
-    def in_order(self, *, batch_size: int, size: int | None = None) -> Iterator[torch.Tensor]:
+    def in_order(
+        self,
+        *,
+        batch_size: int,
+        size: int | None = None,
+        transform: Callable[[Image.Image], np.ndarray] | None = None,
+    ) -> Iterator[torch.Tensor]:
         """Yield all images in their order, as `helpers.data.stream.ImageStream.in_order` does.
 
         Parameters
@@ -137,16 +145,26 @@ class Images:
             Images in a batch; the last may have fewer.
         size : int, optional
             Of no effect: images in memory have been brought to their size already.
+        transform : callable, optional
+            Takes a Pillow image and returns it as a model wants it, uint8 [3, H, W]; of one shape
+            for all.  Called in threads.
 
         Yields
         ------
         Tensor of uint8, shape [B, 3, H, W]
-            Channels-last in memory: views of `images`, not copies.
+            Channels-last in memory: without `transform` views of `images`, not copies.
         """
         import torch
 
-        for start in range(0, len(self), batch_size):
-            yield torch.from_numpy(self.images[start : start + batch_size]).permute(0, 3, 1, 2)
+        # Pillow resizes outside Python's lock; where nothing is to be done, no thread is started
+        with nullcontext() if transform is None else ThreadPoolExecutor() as pool:
+            for start in range(0, len(self), batch_size):
+                block = self.images[start : start + batch_size]
+                if transform is not None:
+                    pictures = (Image.fromarray(image) for image in block)
+                    changed = pool.map(lambda one: channels_last(transform(one)), pictures)
+                    block = np.stack(list(changed))
+                yield torch.from_numpy(block).permute(0, 3, 1, 2)
 
     def select(self, class_names: Sequence[str]) -> Images:
         """Return the images of these classes only, numbered in this order.
@@ -156,9 +174,31 @@ class Images:
         ValueError
             There is no such class; says which is nearest.
         """
-        names = tuple(dict.fromkeys(class_names))
-        labels = renumbered(self.labels, self.class_names, names, self.name)
-        return replace(self, labels=labels, class_names=names).subset(labels >= 0)
+        for name in class_names:
+            known_name(f"class of {self.name}", name, self.class_names)
+        chosen = self.numbered_as(dict.fromkeys(class_names))
+        return chosen.subset(chosen.labels >= 0)
+
+    def numbered_as(self, class_names: Iterable[str]) -> Images:
+        """Return the same images with their classes numbered as a model numbers its own.
+
+        Parameters
+        ----------
+        class_names : iterable of str
+            The model's classes, by name.  An image of any other class gets the label -1, and so
+            do all where the model knows none of the names.
+
+        Examples
+        --------
+        >>> pixels = np.zeros((3, 2, 2, 3), np.uint8)
+        >>> few = Images(pixels, np.array([0, 1, 1]), ("cat", "dog"), "pets", "test")
+        >>> few.numbered_as(["ant", "bee", "dog"]).labels
+        array([-1,  2,  2])
+        """
+        names = tuple(class_names)
+        return replace(
+            self, labels=renumbered(self.labels, self.class_names, names), class_names=names
+        )
 
     def resized(self, size: int, *, antialias: bool = True) -> Images:
         """Return the images at `size` x `size` pixels (see `resize`)."""
@@ -205,12 +245,7 @@ def concatenate(sets: Sequence[Images], name: str) -> Images:
                 f"sets: {part} and {sets[0]} differ in size; bring them to one with resized()"
             )
     class_names = tuple(dict.fromkeys(label for part in sets for label in part.class_names))
-    number = {label: index for index, label in enumerate(class_names)}
-    labels = [
-        # the last entry is what -1 picks
-        np.array([*(number[label] for label in part.class_names), -1], np.int64)[part.labels]
-        for part in sets
-    ]
+    labels = [renumbered(part.labels, part.class_names, class_names) for part in sets]
     words = {wnid: word for part in sets for wnid, word in (part.words or {}).items()}
     fields = dict.fromkeys(field for part in sets for field in part.origin)
     return Images(
@@ -227,26 +262,22 @@ def concatenate(sets: Sequence[Images], name: str) -> Images:
     )
 
 
-def renumbered(
-    labels: np.ndarray, class_names: Sequence[str], names: Sequence[str], data_set: str
-) -> np.ndarray:
+def renumbered(labels: np.ndarray, class_names: Sequence[str], names: Sequence[str]) -> np.ndarray:
     """Return labels as indices into `names` instead of `class_names`, -1 where there is none.
-
-    Raises
-    ------
-    ValueError
-        `data_set` has no such class; says which is nearest.
 
     Examples
     --------
-    >>> renumbered(np.array([0, 1, 2, -1]), ("ant", "bee", "cow"), ("cow", "ant"), "zoo")
+    >>> renumbered(np.array([0, 1, 2, -1]), ("ant", "bee", "cow"), ("cow", "ant", "fly"))
     array([ 1, -1,  0, -1])
     """
-    number = np.full(len(class_names) + 1, -1)  # the last entry is what -1 picks
-    for label, name in enumerate(names):
-        known_name(f"class of {data_set}", name, class_names)
-        number[class_names.index(name)] = label
-    return number[labels]
+    number = {name: label for label, name in enumerate(names)}
+    # the last entry is what -1 picks
+    return np.array([*(number.get(name, -1) for name in class_names), -1], np.int64)[labels]
+
+
+def channels_last(image: np.ndarray | torch.Tensor) -> np.ndarray:
+    """Return an image of shape [3, H, W] as an array [H, W, 3]."""
+    return np.moveaxis(np.asarray(image), 0, 2)
 
 
 def resize(images: np.ndarray, size: int, *, antialias: bool = True) -> np.ndarray:

@@ -19,7 +19,7 @@ import hashlib
 import json
 import logging
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -31,7 +31,8 @@ import PIL
 from PIL import Image
 
 from helpers import cache
-from helpers.data.images import renumbered, rgb
+from helpers.checks import known_name
+from helpers.data.images import channels_last, renumbered, rgb
 from helpers.data.sources import listing
 from helpers.files import atomic_path
 
@@ -52,7 +53,8 @@ log = logging.getLogger(__name__)
 class ImageStream:
     """One split of an image folder, one subfolder a class; the images stay on the disk.
 
-    Made by `scan`.  It has what `helpers.data.Images` has, as far as that needs no pixels.
+    Made by `scan` or `joined`.  It has what `helpers.data.Images` has, as far as that needs no
+    pixels.
 
     Attributes
     ----------
@@ -137,6 +139,43 @@ class ImageStream:
         sound = np.array([file not in broken for file in files])
         return replace(stream.subset(sound), skipped=tuple(broken))
 
+    @classmethod
+    def joined(cls, streams: Sequence[ImageStream], name: str) -> ImageStream:
+        """Put several streams together as one, one after the other, as `concatenate` does images.
+
+        Classes of the same name become one class; `root` is the folder that holds all of theirs.
+
+        Parameters
+        ----------
+        streams : sequence of ImageStream
+        name : str
+            The name of the whole.
+
+        Raises
+        ------
+        ValueError
+            No streams.
+        """
+        if not streams:
+            raise ValueError("streams: none given; at least one is needed")
+        root = Path(os.path.commonpath([part.root for part in streams]))
+        names = tuple(dict.fromkeys(label for part in streams for label in part.class_names))
+
+        def placed(part: ImageStream, files: Iterable[str]) -> Iterator[str]:
+            return ((part.root.relative_to(root) / file).as_posix() for file in files)
+
+        return cls(
+            root,
+            tuple(file for part in streams for file in placed(part, part.files)),
+            np.concatenate([part.sizes for part in streams]),
+            np.concatenate([renumbered(s.labels, s.class_names, names) for s in streams]),
+            names,
+            name,
+            "+".join(dict.fromkeys(part.split for part in streams)),
+            {"title": f"image folder {root.name}", "source": "folders of images"},
+            tuple(file for part in streams for file in placed(part, part.skipped)),
+        )
+
     def __len__(self) -> int:
         return len(self.files)
 
@@ -176,10 +215,24 @@ class ImageStream:
         ValueError
             There is no such class; says which is nearest.
         """
-        names = tuple(dict.fromkeys(class_names))
-        labels = renumbered(self.labels, self.class_names, names, self.name)
-        chosen = replace(self, labels=labels, class_names=names)
-        return chosen.subset(labels >= 0)
+        for name in class_names:
+            known_name(f"class of {self.name}", name, self.class_names)
+        chosen = self.numbered_as(dict.fromkeys(class_names))
+        return chosen.subset(chosen.labels >= 0)
+
+    def numbered_as(self, class_names: Iterable[str]) -> ImageStream:
+        """Return the same images with their classes numbered as a model numbers its own.
+
+        Parameters
+        ----------
+        class_names : iterable of str
+            The model's classes, by name.  An image of any other class gets the label -1, and so
+            do all where the model knows none of the names.
+        """
+        names = tuple(class_names)
+        return replace(
+            self, labels=renumbered(self.labels, self.class_names, names), class_names=names
+        )
 
     def unknown(self) -> ImageStream:
         """Return the same images for a model that knows none of their classes: all labels -1."""
@@ -192,7 +245,12 @@ class ImageStream:
         return np.concatenate([images.permute(0, 2, 3, 1).numpy() for _, images in read])
 
     def in_order(
-        self, *, batch_size: int, size: int | None = None, workers: int | None = None
+        self,
+        *,
+        batch_size: int,
+        size: int | None = None,
+        transform: Callable[[Image.Image], np.ndarray] | None = None,
+        workers: int | None = None,
     ) -> Iterator[torch.Tensor]:
         """Yield all images in their order, as models are evaluated (see `batches`).
 
@@ -202,17 +260,20 @@ class ImageStream:
             Images in a batch; the last may have fewer.
         size : int, optional
             Height and width in pixels; 224 by default.
-        workers : int, optional
+        transform, workers : optional
             As in `batches`.
 
         Yields
         ------
         Tensor of uint8, shape [B, 3, size, size]
+            Or of the size that `transform` gives.
         """
-        everything = np.arange(len(self))
-        size = 224 if size is None else size
         for _, images in self.batches(
-            everything, batch_size=batch_size, size=size, workers=workers
+            np.arange(len(self)),
+            batch_size=batch_size,
+            size=224 if size is None else size,
+            transform=transform,
+            workers=workers,
         ):
             yield images
 
@@ -224,6 +285,7 @@ class ImageStream:
         size: int = 224,
         augment: bool = False,
         seed: int = 0,
+        transform: Callable[[Image.Image], np.ndarray] | None = None,
         workers: int | None = None,
     ) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
         """Read images in any order, ahead of whoever takes them.
@@ -245,6 +307,9 @@ class ImageStream:
             Crop and flip at random, as for training.
         seed : int
             Not negative.  It and the position in `indices` decide a crop, whatever reads it.
+        transform : callable, optional
+            Takes the place of all that: takes a Pillow image and returns it as a model wants it,
+            uint8 [3, H, W]; of one shape for all.  What decodes calls it, so it can be pickled.
         workers : int, optional
             Processes that decode; 0 decodes in this one.  By default one a processor, at most 16.
 
@@ -273,7 +338,9 @@ class ImageStream:
             raise ValueError(
                 f"indices: 0 to {len(self) - 1} expected, got {indices.min()} to {indices.max()}"
             )
-        decoded = _Batches(self, indices.astype(np.int64), batch_size, size, augment, seed)
+        decoded = _Batches(
+            self, indices.astype(np.int64), batch_size, size, augment, seed, transform
+        )
         workers = min(_processors(), 16) if workers is None else workers
         loader = DataLoader(
             decoded,
@@ -319,9 +386,10 @@ class _Batches:
     alive with its traceback, and its processes with it.
     """
 
-    def __init__(self, stream, indices, batch_size, size, augment, seed):
+    def __init__(self, stream, indices, batch_size, size, augment, seed, transform):
         self.root, self.indices, self.batch_size = stream.root, indices, batch_size
         self.files, self.size, self.augment, self.seed = stream.files, size, augment, seed
+        self.transform = transform
 
     def __len__(self) -> int:
         return -(-len(self.indices) // self.batch_size)
@@ -329,22 +397,24 @@ class _Batches:
     def __getitem__(self, number: int) -> tuple[np.ndarray, np.ndarray, str]:
         start = number * self.batch_size
         chosen = self.indices[start : start + self.batch_size]
-        images = np.empty((len(chosen), self.size, self.size, 3), np.uint8)
+        images = []
         for offset, index in enumerate(chosen):
             path = self.root / self.files[index]
             try:
                 with Image.open(path) as opened:
                     image = rgb(opened)
             except Exception as error:
-                return chosen, images, (
+                return chosen, np.empty(0, np.uint8), (
                     f"image {path} cannot be read: {error}. "
                     "ImageStream.scan(..., verify=True) finds and skips such files"
                 )  # fmt: skip
-            images[offset] = self.cut(image, start + offset)
-        return chosen, images, ""
+            images.append(self.cut(image, start + offset))
+        return chosen, np.stack(images), ""
 
     def cut(self, image: Image.Image, position: int) -> np.ndarray:
         """Return the image's part at this position of the order, uint8 [size, size, 3]."""
+        if self.transform is not None:
+            return channels_last(self.transform(image))
         width, height = image.size
         if self.augment:
             generator = np.random.default_rng((self.seed, position))

@@ -198,3 +198,26 @@ def test_classes_are_selected_in_the_order_in_which_they_are_named():
     assert chosen.images[:, 0, 0, 0].tolist() == [0, 2, 4]
     with pytest.raises(ValueError, match="unknown class of zoo 'be'; did you mean 'bee'"):
         images.select(["be"])
+
+
+def test_a_transform_makes_what_a_model_wants_of_every_image():
+    """Called on each image as Pillow shows it, in order, whatever the size of a batch."""
+    images = some(count=7)
+
+    def left_half(image):
+        return np.asarray(image.crop((0, 0, 4, 8))).transpose(2, 0, 1)
+
+    batches = list(images.in_order(batch_size=3, transform=left_half))
+    assert [tuple(batch.shape) for batch in batches] == [(3, 3, 8, 4), (3, 3, 8, 4), (1, 3, 8, 4)]
+    together = np.concatenate([batch.permute(0, 2, 3, 1).numpy() for batch in batches])
+    np.testing.assert_array_equal(together, images.images[:, :, :4])
+
+
+def test_numbered_as_a_model_numbers_its_classes_no_image_is_lost():
+    """By name; −1 for a class that the model does not know, even for all of them."""
+    images = some(labels=np.array([0, 1, 2, -1, 2, 0]))
+    numbered = images.numbered_as(["x", "c", "a"])
+    assert numbered.labels.tolist() == [2, -1, 1, -1, 1, 2] and numbered.labels.dtype == np.int64
+    assert numbered.class_names == ("x", "c", "a") and numbered.images is images.images
+    assert images.numbered_as("abc").sha256 == images.sha256
+    assert images.numbered_as(["x"]).labels.tolist() == [-1] * 6

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 import torch
 from PIL import Image
 
-from helpers.data import load
+from helpers.data import corruptions, load, open_stream
 from helpers.data.stream import ImageStream, random_crop
 
 
@@ -248,3 +249,60 @@ def test_pictures_are_the_evaluation_of_some_images_in_any_order(folder):
     images = load(f"folder:{folder}", "test", size=20)
     assert np.array_equal(images.pictures([7, 2]), images.images[[7, 2]])
     assert images.pictures([7], size=8).shape == (1, 8, 8, 3)
+
+
+def left_half(image):
+    """Return the left half of an image of any size as 8 x 4 pixels, channels first."""
+    return np.asarray(image.resize((8, 8)).crop((0, 0, 4, 8))).transpose(2, 0, 1)
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_transform_takes_the_place_of_the_own_cut(folder, workers):
+    """As on the same images in memory, whoever decodes them."""
+    stream = ImageStream.scan(folder)
+    batches = list(stream.in_order(batch_size=5, transform=left_half, workers=workers))
+    assert [tuple(batch.shape) for batch in batches] == [(5, 3, 8, 4), (5, 3, 8, 4), (2, 3, 8, 4)]
+    for image, file in zip(np.concatenate(batches), stream.files, strict=True):
+        with Image.open(folder / file) as opened:
+            np.testing.assert_array_equal(image, left_half(opened))
+
+
+def test_numbered_as_a_model_numbers_its_classes_no_file_is_lost(folder):
+    stream = ImageStream.scan(folder)
+    numbered = stream.numbered_as(["fly", "cow", "ant"])
+    assert numbered.labels.tolist() == [2] * 4 + [-1] * 4 + [1] * 4
+    assert numbered.files == stream.files and numbered.class_names == ("fly", "cow", "ant")
+    assert set(stream.numbered_as(["fly"]).labels) == {-1}
+
+
+def test_joined_streams_are_read_as_one(folder, tmp_path):
+    """One after the other, classes joined by name, broken files listed, wherever they lie."""
+    other = tmp_path / "more" / "yard"
+    (other / "ape").mkdir(parents=True)
+    (folder / "bee").rename(other / "bee")
+    Image.new("RGB", (9, 9)).save(other / "ape" / "1.png")
+    (other / "ape" / "2.png").write_bytes(b"")
+    zoo, yard = ImageStream.scan(folder), ImageStream.scan(other)
+    both = ImageStream.joined([zoo, yard], "animals")
+    assert both.class_names == ("ant", "cow", "ape", "bee") and both.name == "animals"
+    assert both.labels.tolist() == [0] * 4 + [1] * 4 + [2] + [3] * 4
+    assert both.files[0] == "zoo/ant/0.jpg" and both.files[-1] == "more/yard/bee/3.png"
+    assert both.skipped == ("more/yard/ape/2.png",) and both.sizes.sum() > 0
+    np.testing.assert_array_equal(read(both)[1], np.concatenate([read(zoo)[1], read(yard)[1]]))
+    with pytest.raises(ValueError, match="streams: none given"):
+        ImageStream.joined([], "nothing")
+
+
+def test_imagenet_c_is_its_75_folders_together(tmp_path):
+    """All fifteen corruptions at five severities and no other; one that is missing is named."""
+    for kind in (*corruptions.NAMES, "speckle_noise"):
+        for severity in corruptions.SEVERITIES:
+            place = tmp_path / "imagenet_c" / kind / str(severity) / f"n{severity}"
+            place.mkdir(parents=True)
+            Image.new("RGB", (2, 2)).save(place / "1.png")
+    stream = open_stream("imagenet_c", "test", root=tmp_path)
+    assert len(stream) == 75 and len(stream.class_names) == 5 and stream.name == "imagenet_c"
+    assert not [file for file in stream.files if "speckle" in file]
+    shutil.rmtree(tmp_path / "imagenet_c" / "fog" / "3")
+    with pytest.raises(FileNotFoundError, match=r"fog/3: no such folder"):
+        open_stream("imagenet_c", "test", root=tmp_path)
