@@ -51,7 +51,7 @@ def test_calibration_leaves_the_printed_accuracy_alone(numbers):
 def test_an_unknown_paper_is_refused_with_the_nearest_name():
     with pytest.raises(ValueError, match="did you mean 'openset_calibration'"):
         published.load("openset_calibrations")
-    assert published.papers() == ("openset_calibration", "unknown_detection")
+    assert published.papers() == ("human_centric", "openset_calibration", "unknown_detection")
 
 
 UNKNOWN_DETECTION_CELLS = [
@@ -103,3 +103,57 @@ def test_cells_read_from_tables_5_and_6(benchmark, cell):
     assert found["value"].item() == pytest.approx(value, abs=1e-12)
     assert found["std"].item() == pytest.approx(float("nan") if std is None else std, nan_ok=True)
     assert found["source"].item() == f"Table {table}, arXiv:2112.00337"
+
+
+HUMAN_CENTRIC_CELLS = [
+    ("1", "VGG19", "textures", "msp", "der99", 0.3950),
+    ("1", "VGG19", "textures", "msp", "der95", 0.2222),
+    ("1", "RN50", "average", "knn", "der99", 0.6922),
+]
+
+
+@pytest.fixture(scope="module")
+def error_rates():
+    return published.load("human_centric")
+
+
+def test_every_cell_of_tables_1_and_2_is_there_once(error_rates):
+    """Eight models, nine scores, eight test sets and their average, two error rates."""
+    assert tuple(error_rates.columns) == published.COLUMNS
+    assert error_rates.groupby("table")["backbone"].nunique().to_dict() == {"1": 4, "2": 4}
+    cell = ["data_set", "test_set", "backbone", "method", "metric"]
+    assert len(error_rates) == 8 * 9 * 9 * 2 and not error_rates.duplicated(cell).any()
+    assert not error_rates.drop(columns="std").isna().any().any()
+    assert error_rates["value"].between(0, 1).all()
+
+
+@pytest.mark.parametrize("cell", HUMAN_CENTRIC_CELLS)
+def test_cells_read_from_tables_1_and_2(error_rates, cell):
+    """Values are those of the printed cell, in the unit interval."""
+    table, *where, value = cell
+    found = error_rates[
+        (error_rates[["backbone", "test_set", "method", "metric"]] == where).all(axis=1)
+    ]
+    assert found["value"].item() == pytest.approx(value, abs=1e-12)
+    assert found["source"].item() == f"Table {table}, arXiv:2211.16778"
+
+
+def test_on_label_shifted_sets_the_lower_threshold_accepts_more(error_rates):
+    """There every accepted image is an error, so that DER99 is DER95 at least."""
+    shifted = error_rates[
+        error_rates["test_set"].isin(["textures", "inaturalist", "places", "sun"])
+    ]
+    wide = shifted.pivot(index=["backbone", "method", "test_set"], columns="metric", values="value")
+    assert (wide["der99"] >= wide["der95"]).all()
+
+
+def test_printed_averages_agree_with_their_cells_but_for_knn_and_five(error_rates):
+    """Of 144 averages 123 are the rounded means of their cells; none of KNN is."""
+    average = error_rates["test_set"] == "average"
+    fresh = published.with_averages(error_rates)
+    assert fresh[~average].equals(error_rates[~average])
+    off = (fresh["value"] - error_rates["value"])[average].abs()
+    agree = off < 1e-4 + 1e-9  # cells and average are rounded to 0.0001
+    methods = error_rates.loc[average, "method"]
+    assert agree.sum() == 123 and (~agree[methods == "knn"]).all()
+    assert off[methods == "knn"].max() < 0.019 and off[methods != "knn"].max() < 4e-4

@@ -19,7 +19,7 @@ import yaml
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from helpers import data  # noqa: E402
+from helpers import data, scores  # noqa: E402
 from helpers.checks import check_parameters, known_name  # noqa: E402
 from helpers.training.recipe import Recipe  # noqa: E402
 
@@ -98,9 +98,11 @@ def declared(notebook: str) -> dict:
 def data_sets_of(parameters: dict) -> list[str]:
     """Return the names of the data sets that a notebook is told to use."""
     one = [parameters.get(name, "") for name in ("data_set", "resized")]
-    lists = ("data_sets", "external", "far", "aside")
+    lists = (
+        "data_sets", "external", "far", "aside", "input_shifted", "corrupted", "label_shifted",
+    )  # fmt: skip
     several = [name for role in lists for name in parameters.get(role, [])]
-    return [*filter(None, one), *several]
+    return list(dict.fromkeys([*filter(None, one), *several]))
 
 
 def tables_of(step: Step) -> list[str]:
@@ -133,8 +135,12 @@ def check(notebook: str, parameters: dict, where: str) -> None:
                 known_name("data set", name, data.names())
         own = {name: parameters[name] for name in parameters if name in _fields(Recipe)}
         common = own | parameters.get("training", {})
-        variants = parameters.get("networks", {}) | parameters.get("method_recipes", {})
-        for changed in ({}, *variants.values()):
+        variants = [
+            changed
+            for kind in ("networks", "method_recipes", "models")
+            for changed in parameters.get(kind, {}).values()
+        ]
+        for changed in ({}, *variants):
             Recipe.from_parameters(common | changed)
         benchmark = import_module(f"helpers.benchmarks.{Path(notebook).parent.name}")
         choices = [name for name in parameters if name in _fields(benchmark.Protocol)]
@@ -143,6 +149,8 @@ def check(notebook: str, parameters: dict, where: str) -> None:
             known_name("setting", setting, benchmark.SETTINGS)
         for method in [*parameters.get("methods", []), *parameters.get("method_recipes", {})]:
             known_name("method", method, benchmark.METHODS)
+        for method, arguments in parameters.get("score_arguments", {}).items():
+            scores.create(method, **arguments)
         if parameters.get("runs", 1) < 1:
             raise ValueError(f"runs: at least 1 expected, got {parameters['runs']}")
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Make a results table without notebooks: what the evaluation notebook would, run by run.
+"""Make a results table without notebooks: what the evaluation notebook would, part by part.
 
 python workflow/sweep.py small unknown_detection --processes 2
 
@@ -21,7 +21,7 @@ import yaml
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
-PAPERS = ("unknown_detection",)  # whose experiments can be split into runs
+PAPERS = ("human_centric", "unknown_detection")  # experiments in parts, of runs or of models
 
 
 def main() -> None:
@@ -29,7 +29,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("tier")
     parser.add_argument("paper", choices=PAPERS)
-    parser.add_argument("--processes", type=int, default=1, help="runs that go on side by side")
+    parser.add_argument("--processes", type=int, default=1, help="parts that go on side by side")
     parser.add_argument("--network", help="of the grid; by default the one that is evaluated")
     parser.add_argument("--device", help="cpu or cuda; by default a GPU if there is one")
     parser.add_argument("--out", type=Path, help="by default results/TIER/PAPER[-NETWORK].parquet")
@@ -41,26 +41,34 @@ def main() -> None:
     out = arguments.out or ROOT / "results" / arguments.tier / f"{name}.parquet"
     # read by numpy when it is loaded, in the processes that are started here
     os.environ.setdefault("OMP_NUM_THREADS", str(parameters["training"].get("threads", 1)))
+    parts = import_module(f"helpers.experiments.{arguments.paper}").parts(parameters)
     start, tables = time.monotonic(), {}
     with ProcessPoolExecutor(
         arguments.processes, mp_context=get_context("spawn"), initializer=end_with_parent
     ) as pool:
         waiting = {
-            pool.submit(one_run, arguments.paper, parameters, run, arguments.device): run
-            for run in range(parameters["runs"])
+            pool.submit(one_part, arguments.paper, parameters, part, arguments.device): part
+            for part in parts
         }
         for done in as_completed(waiting):
-            run = waiting[done]
+            part = waiting[done]
             try:
-                tables[run] = done.result()
+                tables[part] = done.result()
             except Exception:
-                print(f"run {run} failed; what the others have finished is kept", flush=True)
+                print(f"{part} failed; what the others have finished is kept", flush=True)
                 pool.shutdown(cancel_futures=True)
                 raise
             minutes = (time.monotonic() - start) / 60
-            print(f"run {run} done, {len(tables[run])} rows, {minutes:.1f} minutes", flush=True)
-    results.write(pd.concat([tables[run] for run in sorted(tables)], ignore_index=True), out)
+            print(
+                f"{part} done, {len(tables[part])} rows, {len(tables)} of {len(parts)} parts, "
+                f"{minutes:.1f} minutes",
+                flush=True,
+            )
+    table = pd.concat([tables[part] for part in parts], ignore_index=True)
+    results.write(table, out)
     print(out)
+    if (table["metric"] == "failed").all():
+        sys.exit("nothing could be evaluated: the column notes of that table says why")
 
 
 def parameters_of(tier: str, paper: str, network: str | None) -> dict:
@@ -76,8 +84,12 @@ def parameters_of(tier: str, paper: str, network: str | None) -> dict:
     parameters = sections["evaluation"]
     if network:
         networks = sections["grid"]["networks"]
-        parameters["network"] = known_name("network", network, networks)
-        parameters["training"] |= networks[network]
+        chosen = networks[known_name("network", network, networks)]
+        if "train" in chosen:  # several models at once
+            parameters["names"] = chosen["train"]
+        else:
+            parameters["network"] = network
+            parameters["training"] |= chosen
     check(f"notebooks/{paper}/evaluation.ipynb", parameters, f"params/{tier}/{paper}.yaml")
     return parameters
 
@@ -94,10 +106,9 @@ def end_with_parent() -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def one_run(paper: str, parameters: dict, run: int, device: str | None) -> pd.DataFrame:
-    """Return the rows of one run."""
-    experiment = import_module(f"helpers.experiments.{paper}")
-    return experiment.sweep(parameters, [run], device=device)
+def one_part(paper: str, parameters: dict, part: str, device: str | None) -> pd.DataFrame:
+    """Return the rows of one part."""
+    return import_module(f"helpers.experiments.{paper}").sweep(parameters, part, device=device)
 
 
 if __name__ == "__main__":

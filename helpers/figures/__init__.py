@@ -7,6 +7,15 @@ the page.  Nothing is told by colour alone.
 from helpers.figures.calibration import reliability_diagram, reliability_grid
 from helpers.figures.claims import claim_effects, claim_intervals
 from helpers.figures.images import contact_sheet, resize_pairs
+from helpers.figures.models import (
+    Decisions,
+    distillation_heatmap,
+    error_against_accuracy,
+    error_against_strength,
+    error_heatmap,
+    kept_and_rejected,
+    positives,
+)
 from helpers.figures.open_set import sweep
 from helpers.figures.papers import improvement, published_scatter
 from helpers.figures.ranks import critical_difference
@@ -18,14 +27,21 @@ from helpers.figures.training import learning_curves
 from helpers.figures.trees import wordnet_tree
 
 __all__ = [
+    "Decisions",
     "claim_effects",
     "claim_intervals",
     "confidence_densities",
     "confidence_histograms",
     "contact_sheet",
     "critical_difference",
+    "distillation_heatmap",
+    "error_against_accuracy",
+    "error_against_strength",
+    "error_heatmap",
     "improvement",
+    "kept_and_rejected",
     "learning_curves",
+    "positives",
     "published_scatter",
     "reliability_diagram",
     "reliability_grid",

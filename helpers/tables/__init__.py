@@ -3,6 +3,14 @@
 from helpers.tables.calibration import TITLES, caption, styler, to_latex
 from helpers.tables.comparisons import comparison, printed_alone, to_csv
 from helpers.tables.detection import detection_caption, detection_styler, detection_to_latex
+from helpers.tables.human_centric import (
+    error_rates_caption,
+    error_rates_styler,
+    error_rates_to_latex,
+    zoo_caption,
+    zoo_styler,
+    zoo_to_latex,
+)
 from helpers.tables.summaries import overview
 
 __all__ = [
@@ -12,9 +20,15 @@ __all__ = [
     "detection_caption",
     "detection_styler",
     "detection_to_latex",
+    "error_rates_caption",
+    "error_rates_styler",
+    "error_rates_to_latex",
     "overview",
     "printed_alone",
     "styler",
     "to_csv",
     "to_latex",
+    "zoo_caption",
+    "zoo_styler",
+    "zoo_to_latex",
 ]

@@ -12,6 +12,7 @@ from helpers.experiments.unknown_detection.evaluation import (
     evaluate,
     judge,
     measure,
+    parts,
     sweep,
 )
 
@@ -23,6 +24,7 @@ __all__ = [
     "evaluate",
     "judge",
     "measure",
+    "parts",
     "recipe_of",
     "sweep",
 ]

@@ -221,20 +221,26 @@ def evaluate(
     return pd.concat(tables, ignore_index=True)
 
 
+def parts(parameters: Mapping) -> list[str]:
+    """Return the runs of a section ``evaluation``: what `sweep` can do side by side."""
+    return [f"run {run}" for run in range(parameters["runs"])]
+
+
 def sweep(
-    parameters: Mapping, runs: Sequence[int], *, device: str | None = None, progress: bool = True
+    parameters: Mapping, part: str, *, device: str | None = None, progress: bool = True
 ) -> pd.DataFrame:
-    """Do what the evaluation notebook does, without a notebook.
+    """Do what the evaluation notebook does for one run, without a notebook.
 
     Parameters
     ----------
     parameters : mapping
         A section ``evaluation`` of the parameter files.
-    runs : sequence of int
-        Which runs, of those that it asks for.
+    part : str
+        One of `parts`.
     device, progress
         As in `evaluate`.
     """
+    runs = [int(part.removeprefix("run "))]
     chosen = {field.name: parameters[field.name] for field in fields(Protocol)
               if field.name in parameters}  # fmt: skip
     protocol = Protocol(**chosen)
