@@ -300,7 +300,9 @@ def spoiled(images: Images, protocol: Protocol) -> tuple[Images, np.ndarray]:
         return np.concatenate(
             [
                 corrupt(images.images[which], *kind, seed=protocol.seed)
-                for which, kind in zip(chosen, tqdm(kinds, desc="corrupting"), strict=True)
+                for which, kind in zip(
+                    chosen, tqdm(kinds, desc="corrupting", disable=None), strict=True
+                )
             ]
         )
 

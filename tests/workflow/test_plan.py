@@ -27,7 +27,7 @@ def test_every_tier_has_a_plan_whose_steps_exist(tier):
 
 def test_every_paper_has_notebooks_and_a_mini_tier():
     papers = {path.name for path in (ROOT / "notebooks").iterdir() if path.is_dir()}
-    assert papers == set(plan.papers("mini")) == {PAPER, "unknown_detection"}
+    assert papers == set(plan.papers("mini")) == {PAPER, "human_centric", "unknown_detection"}
 
 
 def test_the_grid_is_complete():
@@ -134,15 +134,29 @@ def test_unknown_detection_trains_all_methods_of_a_run_in_one_step():
     assert len(steps[names[0]].parameters["methods"]) == 9
 
 
+@pytest.mark.parametrize("tier", plan.tiers())
+def test_human_centric_trains_each_model_once_and_teachers_first(tier):
+    """Steps run side by side, so that whoever learns from another is in the same step."""
+    sections = yaml.safe_load((ROOT / f"params/{tier}/human_centric.yaml").read_text())
+    groups = [group["train"] for group in sections["grid"]["networks"].values()]
+    trained = [name for group in groups for name in group]
+    assert sorted(trained) == sorted(sections["evaluation"]["names"])
+    for name, teacher in sections["grid"]["teachers"].items():
+        group = next(group for group in groups if name in group)
+        assert teacher in group[: group.index(name)]
+
+
+@pytest.mark.parametrize("paper", ["human_centric", "unknown_detection"])
 @pytest.mark.parametrize("notebook", ["dataset", "evaluation", "figures", "training"])
-def test_defaults_of_unknown_detection_are_the_mini_tier(notebook):
+def test_defaults_of_a_notebook_are_the_mini_tier(notebook, paper):
     """Networks, too, are then found in the cache, whichever way they were trained."""
-    sections = yaml.safe_load((ROOT / "params/mini/unknown_detection.yaml").read_text())
-    own = plan.declared(f"notebooks/unknown_detection/{notebook}.ipynb")
+    sections = yaml.safe_load((ROOT / f"params/mini/{paper}.yaml").read_text())
+    own = plan.declared(f"notebooks/{paper}/{notebook}.ipynb")
     expected = sections[notebook]
     if notebook == "training":
         grid = sections["grid"]
-        expected |= sections["split"] | grid["networks"]["resnet8"]
+        # a group of networks of its own is no part of the grid, and quick to train
+        expected |= sections["split"] | grid["networks"].get(own["network"], {})
         expected |= {name: grid[name] for name in grid if name not in ("networks", "runs")}
     expected = {name: value for name, value in expected.items() if name not in ("tier", "output")}
     assert {name: own[name] for name in expected} == expected
