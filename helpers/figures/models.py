@@ -377,8 +377,16 @@ def _heatmap(values: pd.DataFrame, ax: Axes, colours: dict, pattern: str) -> Non
     shown = 100 * values.T
     width = 72 * ax.get_position().width * ax.figure.get_figwidth() / len(values)
     text = {"fontsize": min(9.5, 0.4 * width)}  # numbers fill their cells, however many there are
+    numbers = shown.round(1) + 0.0  # without a zero below zero
     sns.heatmap(
-        shown, ax=ax, annot=True, fmt=pattern, annot_kws=text, cbar=False, linewidths=0.5, **colours
+        shown,
+        ax=ax,
+        annot=numbers,
+        fmt=pattern,
+        annot_kws=text,
+        cbar=False,
+        linewidths=0.5,
+        **colours,
     )
     best = shown.eq(shown.min()) & shown.min().lt(shown.max())
     marks = best.to_numpy()[shown.notna().to_numpy()]  # seaborn writes no text where none is
