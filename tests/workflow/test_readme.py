@@ -41,12 +41,14 @@ def test_error_rates_appear_with_the_tables_that_are_committed(tmp_path, monkeyp
         for method in PAPER_METHODS:
             error = dict(method=method, metric="der99", value=0.25 if method == best else 0.5)
             records += [own | error | dict(test_set=one) for one in ("test", "mazes", "average")]
+            held = dict(variant="held-out threshold", test_set="average", value=0.625)
+            records.append(own | error | held)
     made = results.provenance({}, seed=0, device="cpu", seconds=1.0)
     path = tmp_path / "small_cpu" / "human_centric.parquet"
     results.write(results.tidy(records, made), path)
     (text,) = readme.errors()
     assert "2 networks trained here" in text and "right on 25 to 75 %" in text
     assert "label-shifted: mazes." in text
-    assert "| MSP | 37.5 (31.5) | 3.2 (3.2) | 1 (3) |" in text
-    assert "| DICE | 50.0 (60.0) | 5.5 (7.9) | 0 (0) |" in text
-    assert "| accept everything | 75.0 |  |  |" in text  # (1/4 + 1) / 2 and (3/4 + 1) / 2
+    assert "| MSP | 37.5 (31.5) | 3.2 (3.2) | 1 (3) | 62.5 |" in text
+    assert "| DICE | 50.0 (60.0) | 5.5 (7.9) | 0 (0) | 62.5 |" in text
+    assert "| accept everything | 75.0 |  |  |  |" in text  # (1/4 + 1) / 2 and (3/4 + 1) / 2
