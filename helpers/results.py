@@ -208,7 +208,7 @@ def write(table: pd.DataFrame, path: str | os.PathLike) -> None:
     arrow = _arrow(table, os.fspath(path))
     arrow = arrow.replace_schema_metadata({_DIGEST: _digest(arrow)})
     with atomic_path(path) as temporary:
-        pq.write_table(arrow, temporary)
+        pq.write_table(arrow, temporary, compression="zstd", compression_level=15)
 
 
 def read(path: str | os.PathLike | Sequence[str | os.PathLike]) -> pd.DataFrame:
