@@ -223,7 +223,8 @@ def weighted_fpr_at_tpr(
     groups, positives, negatives = _known_and_unknown(
         known, unknown, known_weights, unknown_weights
     )
-    kept = np.array([required_count("tpr", tpr, int(total)) for total in positives])
+    totals, places = np.unique(positives, return_inverse=True)  # few different ones, as a rule
+    kept = np.array([required_count("tpr", tpr, int(total)) for total in totals])[places]
     accepted = np.empty(len(positives))
     for rows, (true, false) in _drawn(*groups):
         first = (true < kept[rows, None]).sum(axis=1, keepdims=True)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
+from pathlib import Path
 
 import pandas as pd
 from tqdm import tqdm
 
-from helpers import metrics, results, scores
+from helpers import cache, metrics, results, scores
 from helpers.benchmarks import human_centric as benchmark
 from helpers.benchmarks.human_centric import Protocol, Roles
 from helpers.experiments.human_centric.measuring import (
@@ -127,21 +128,49 @@ def evaluate(
             "protocol": asdict(protocol),
             "sets": {key: one.sha256 for key, one in (roles.sets | {"train": roles.train}).items()},
         }
-        made, rows = {"device": "none", "seconds": 0.0}, []
         try:
             found = network(
                 name, roles.train, models, training, teachers=teachers, pretrained=pretrained,
                 seed=protocol.seed * 1000 + run, download=download, device=device,
                 progress=progress,
             )  # fmt: skip
-            made = {"device": found.source.device_name, "seconds": found.source.seconds}
-            rows = list(_rows_of_network(found, roles, methods, protocol))
+            tables.append(_kept(found, roles, methods, protocol, identity, parameters))
         except Exception as error:  # of other people's models, anything
             log.exception("model %s failed; the others go on", name)
-            rows = [{"method": "network"} | failure(error, len(roles.test))]
-        provenance = results.provenance(parameters, seed=protocol.seed, **made)
-        tables.append(results.tidy([identity | row for row in rows], provenance))
+            row = identity | {"method": "network"} | failure(error, len(roles.test))
+            made = results.provenance(parameters, seed=protocol.seed, device="none", seconds=0.0)
+            tables.append(results.tidy([row], made))
     return pd.concat(tables, ignore_index=True)
+
+
+def _kept(
+    found: Network,
+    roles: Roles,
+    methods: Sequence[str],
+    protocol: Protocol,
+    identity: Mapping,
+    parameters: Mapping,
+) -> pd.DataFrame:
+    """Return the table of one network, from the cache if it has been made by the same code."""
+    key = cache.key(
+        weights=found.source.sha256,
+        methods=list(methods),
+        identity=dict(identity),
+        parameters=dict(parameters),
+        code=results.code_version(),
+    )
+
+    def make(path: Path) -> None:
+        rows = list(_rows_of_network(found, roles, methods, protocol))
+        made = results.provenance(
+            parameters,
+            seed=protocol.seed,
+            device=found.source.device_name,
+            seconds=found.source.seconds,
+        )
+        results.write(results.tidy([identity | row for row in rows], made), path)
+
+    return cache.load_or_make(cache.path_of("rows", key, ".parquet"), results.read, make)
 
 
 def _rows_of_network(

@@ -173,7 +173,7 @@ def measure(
     draw : mapping of str to ndarray
         From `resampled`.
     held_out : bool
-        As in `scored`.
+        As in `scored`; then the error rates alone.
 
     Yields
     ------
@@ -204,6 +204,8 @@ def measure(
                 name, metric, rate, len(errors[name]), drawn[name] if name == "test" else ()
             )
         yield from _means(metric, rates, drawn, {name: len(errors[name]) for name in rates}, groups)
+    if held_out:  # what follows asks for no threshold from training images
+        return
     plain = {"auroc": metrics.auroc, "fpr_at_tpr": metrics.fpr_at_tpr}
     weighted = {"auroc": metrics.weighted_auroc, "fpr_at_tpr": metrics.weighted_fpr_at_tpr}
     everything = np.arange(len(judged.test))
