@@ -176,13 +176,16 @@ def _kept(
 def _rows_of_network(
     found: Network, roles: Roles, methods: Sequence[str], protocol: Protocol
 ) -> Iterator[dict]:
-    more = found.class_names != roles.class_names
-    for variant in VARIANTS if more else (one for one in VARIANTS if one != ALL_CLASSES):
-        judged = judge(found, roles, all_classes=variant == ALL_CLASSES)
-        for row in rows_of(judged, methods, protocol, held_out=variant == HELD_OUT):
-            yield {"variant": variant} | row
+    answering = {False: ("primary", HELD_OUT)}
+    if found.class_names != roles.class_names:
+        answering[True] = (ALL_CLASSES,)
+    for all_classes, variants in answering.items():
+        judged = judge(found, roles, all_classes=all_classes)
         size = row_of("test", "parameters", found.parameters, len(judged.test))
-        yield {"variant": variant, "method": "network"} | size
+        for variant in variants:
+            for row in rows_of(judged, methods, protocol, held_out=variant == HELD_OUT):
+                yield {"variant": variant} | row
+            yield {"variant": variant, "method": "network"} | size
 
 
 def parts(parameters: Mapping) -> list[str]:
