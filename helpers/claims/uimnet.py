@@ -196,10 +196,10 @@ def verdicts(checks: pd.DataFrame) -> pd.DataFrame:
 def derived(table: pd.DataFrame) -> pd.DataFrame:
     """Compute the differences that the claims speak of.
 
-    Each is computed within one data set, network and run, and so is each of its replicates.  Out-
-    domain metrics are those of Entropy before temperature scaling, unless a measure or a
-    temperature is what is compared.  A mean is over the algorithms, RBF aside, that have both
-    numbers; a run that lacks one of those that other runs have has no such number.
+    Each is computed within one data set, network and run, and so is each of its replicates.  AUROC
+    and OutAsOut are those of Entropy before temperature scaling, unless a measure or a temperature
+    is what is compared.  A mean is over the algorithms, RBF aside, that have both numbers; a run
+    that lacks one of those that other runs have has no such number.
 
     Parameters
     ----------
