@@ -1,6 +1,7 @@
 """Run every benchmark of this folder: ``python -m benchmarks``."""
 
-from benchmarks import scores, training
+from benchmarks import jacobian, scores, training
 
 training.main()
+jacobian.main()
 scores.main([])

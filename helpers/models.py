@@ -15,6 +15,8 @@ with warnings.catch_warnings():
     from timm.models.mlp_mixer import Affine, ResBlock
     from timm.models.resnet import BasicBlock, Bottleneck
 
+from helpers import spectral
+from helpers.heads import Native, equip
 from helpers.outputs import Head
 from helpers.training.recipe import Recipe
 
@@ -160,14 +162,16 @@ class Classifier(nn.Module):
         One of timm's, with its methods ``forward_features`` and ``forward_head``.
     dropout : float
         Share of the features that is dropped before the head.
+    native : Native, optional
+        The measure that the training algorithm brings with it.
     """
 
     mean: torch.Tensor
     std: torch.Tensor
 
-    def __init__(self, backbone: nn.Module, *, dropout: float = 0.0):
+    def __init__(self, backbone: nn.Module, *, dropout: float = 0.0, native: Native | None = None):
         super().__init__()
-        self.backbone = backbone
+        self.backbone, self.native = backbone, native
         self.dropout = nn.Dropout(dropout)
         self.register_buffer("mean", torch.zeros(3, 1, 1))
         self.register_buffer("std", torch.ones(3, 1, 1))
@@ -183,8 +187,12 @@ class Classifier(nn.Module):
         self.std.copy_(torch.from_numpy(np.sqrt(variance) + 1e-6).view(3, 1, 1))
 
     def features(self, images: torch.Tensor) -> torch.Tensor:
-        """Return what the head multiplies, [B, D], for uint8 images [B, 3, H, W]."""
-        x = (images.to(self.mean.dtype) - self.mean) / self.std
+        """Return what the head multiplies, [B, D], for uint8 images [B, 3, H, W].
+
+        A network of several inputs takes as many images side by side too, [B, 3 M, H, W].
+        """
+        mean, std = (one.repeat(images.shape[1] // 3, 1, 1) for one in (self.mean, self.std))
+        x = (images.to(mean.dtype) - mean) / std
         x = self.backbone.forward_features(x)
         return self.dropout(self.backbone.forward_head(x, pre_logits=True))
 
@@ -228,7 +236,9 @@ def create(recipe: Recipe, num_classes: int, *, seed: int = 0) -> Classifier:
     Parameters
     ----------
     recipe : Recipe
-        Family, depth, width and stem; its optimiser settings play no role here.
+        Family, depth, width and stem, spectral normalisation, and the objective, as far as it
+        wants another head or trains a measure of its own; its optimiser settings play no role
+        here.
     num_classes : int
         The number of known classes.
     seed : int
@@ -250,5 +260,9 @@ def create(recipe: Recipe, num_classes: int, *, seed: int = 0) -> Classifier:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         backbone = _BUILDERS[recipe.backbone](recipe, num_classes)
-        classifier = Classifier(backbone, dropout=recipe.dropout)
+        # drawn after the backbone, which is then the same whatever the objective
+        native = equip(backbone, num_classes, recipe.objective, recipe.objective_arguments)
+        if recipe.spectral_norm:
+            spectral.normalise(backbone, recipe.spectral_norm, keep=backbone.get_classifier())
+        classifier = Classifier(backbone, dropout=recipe.dropout, native=native)
         return classifier.to(memory_format=torch.channels_last)

@@ -340,15 +340,26 @@ def compute(
     Returns
     -------
     Outputs
-        In the order of the images.
+        In the order of the images.  A network of several heads has their probabilities as
+        members, and the training algorithm's own measure is there if it has one.
+
+    Raises
+    ------
+    ValueError
+        Passes through a network of several heads.
     """
     import torch
     from tqdm import tqdm
 
+    from helpers.heads import MultiHead
+
     classifier = classifier.to(device).eval()
     head = classifier.backbone.get_classifier()
     count, start = len(images), 0
-    logits = features = members = None
+    logits = features = members = native = None
+    several = isinstance(head, MultiHead)
+    if several and passes:
+        raise ValueError(f"passes: 0 expected, since the heads are the members, got {passes}")
     torch.manual_seed(seed)
     bar = tqdm(total=count, desc="outputs", unit="image", disable=not progress)
     batches = images.in_order(batch_size=batch_size, size=image_size, transform=transform)
@@ -361,9 +372,17 @@ def compute(
             if logits is None:  # filled in place: a copy at the end would take twice the memory
                 logits = np.empty((count, answers.shape[1]), np.float32)
                 features = np.empty((count, hidden.shape[1]), np.float32)
-                members = np.empty((passes, *logits.shape), np.float32) if passes else None
+                count_members = head.heads if several else passes
+                members = np.empty((count_members, *logits.shape), np.float32)
+                native = np.empty(count, np.float32)
             end = start + len(batch)
             features[start:end], logits[start:end] = hidden.cpu().numpy(), answers.cpu().numpy()
+            if several:
+                drawn = head.members(hidden).softmax(dim=2)
+                members[:, start:end] = drawn.transpose(0, 1).cpu().numpy()
+            if classifier.native is not None:
+                own = classifier.native(classifier, batch, hidden, answers)
+                native[start:end] = own.cpu().numpy()
             if passes:
                 classifier.sample_dropout()
                 drawn = [classifier(batch).float().softmax(dim=1) for _ in range(passes)]
@@ -371,4 +390,10 @@ def compute(
             bar.update(len(batch))
             start = end
     classifier.eval()
-    return Outputs(logits, features, images.labels, members=members)
+    return Outputs(
+        logits,
+        features,
+        images.labels,
+        members=members if several or passes else None,
+        native=None if classifier.native is None else native,
+    )

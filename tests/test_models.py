@@ -126,3 +126,24 @@ def test_the_networks_for_photographs():
     small = models.create(Recipe(depth=18, width=64, stem_stride=4), 10)
     images = torch.zeros((1, 3, 64, 64), dtype=torch.uint8)
     assert small.backbone.forward_features(images.float()).shape == (1, 512, 2, 2)
+
+
+@pytest.mark.parametrize("family", [*SMALL, *PATCHED])
+@pytest.mark.parametrize("objective", ["mimo", "mixup", "oc", "rbf", "rnd", "soft_labels"])
+def test_every_family_takes_every_kind_of_head(family, objective):
+    """Answers of a class each, and the backbone's weights as they are without."""
+    plain = (SMALL | PATCHED)[family]
+    recipe = Recipe.from_parameters(plain.as_dict(), objective=objective)
+    model, erm = models.create(recipe, 5).eval(), models.create(plain, 5)
+    images = torch.randint(0, 256, (2, 3, 32, 32), dtype=torch.uint8)
+    assert model(images).shape == (2, 5)
+    state = {name.replace("linear.", ""): value for name, value in model.state_dict().items()}
+    other = {n for n, v in erm.state_dict().items() if not torch.equal(state[n], v)}
+    if objective != "mimo":  # whose first convolution and heads are others
+        assert not other
+    if objective in ("mimo", "rbf"):
+        with pytest.raises(ValueError, match="backbone: no linear head"):
+            model.head  # noqa: B018
+    else:
+        assert model.head.weight.shape[0] == 5
+    assert (model.native is None) == (objective in ("mimo", "rbf"))

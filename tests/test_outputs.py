@@ -141,3 +141,15 @@ def test_members_of_other_images_are_refused():
         ensemble([one, other])
     with pytest.raises(ValueError, match="members: empty"):
         ensemble([])
+
+
+def test_the_algorithms_own_measure_is_kept_and_does_not_depend_on_the_batch():
+    """Of the network itself, beside members that dropout draws."""
+    recipe = Recipe(width=8, stem_stride=2, dropout=0.3, objective="rnd")
+    classifier = models.create(recipe, 4)
+    pixels = np.random.default_rng(0).integers(0, 256, (7, 32, 32, 3), dtype=np.uint8)
+    images = Images(pixels, np.full(7, -1), tuple("abcd"), "noise", "test")
+    whole, parts = compute(classifier, images), compute(classifier, images, batch_size=3, passes=2)
+    assert whole.native.shape == (7,) and (whole.native < 0).all()
+    np.testing.assert_allclose(parts.native, whole.native, rtol=1e-4)
+    assert parts.members.shape == (2, 7, 4) and whole.members is None

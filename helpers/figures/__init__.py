@@ -23,13 +23,15 @@ from helpers.figures.scores import confidence_densities, confidence_histograms, 
 from helpers.figures.selective import risk_coverage_curves
 from helpers.figures.softmax import softmax_heatmaps
 from helpers.figures.style import use_style
+from helpers.figures.test_bed import measure_heatmap, paired_change
 from helpers.figures.training import learning_curves
-from helpers.figures.trees import wordnet_tree
+from helpers.figures.trees import class_dendrogram, wordnet_tree
 
 __all__ = [
     "Decisions",
     "claim_effects",
     "claim_intervals",
+    "class_dendrogram",
     "confidence_densities",
     "confidence_histograms",
     "contact_sheet",
@@ -41,6 +43,8 @@ __all__ = [
     "improvement",
     "kept_and_rejected",
     "learning_curves",
+    "measure_heatmap",
+    "paired_change",
     "positives",
     "published_scatter",
     "reliability_diagram",

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 # the code that decides the weights, and the outputs, beside the data and the recipe
 TRAINS = (
-    "models.py", "training/augmentation.py", "training/batches.py", "training/loop.py",
-    "training/step.py", "training/objectives/base.py",
+    "models.py", "spectral.py", "training/augmentation.py", "training/batches.py",
+    "training/loop.py", "training/step.py", "training/objectives/base.py",
 )  # fmt: skip
 OBJECTIVES = {
     "adversarial": ("training/objectives/adversarial.py",),
@@ -34,11 +34,17 @@ OBJECTIVES = {
     "distillation": ("training/objectives/distillation.py",),
     "edl": ("training/objectives/edl.py",),
     "erm": (),
+    "mimo": ("heads.py", "training/objectives/mimo.py"),
+    "mixup": ("heads.py", "training/objectives/mixup.py"),
     "noise": ("training/objectives/noise.py",),
+    "oc": ("heads.py", "training/objectives/rnd.py", "training/objectives/oc.py"),
     "outlier_exposure": ("training/objectives/outlier_exposure.py",),
+    "rbf": ("heads.py", "training/objectives/rbf.py"),
+    "rnd": ("heads.py", "training/objectives/rnd.py"),
+    "soft_labels": ("heads.py", "training/objectives/soft_labels.py"),
     "stylised": ("training/objectives/stylised.py",),
 }
-COMPUTES = ("models.py", "outputs.py")
+COMPUTES = ("heads.py", "models.py", "outputs.py", "spectral.py")
 # read now, when the code is loaded: the files may change before a long run comes to use them
 TRAINING = {name: cache.code_version(*TRAINS, *files) for name, files in OBJECTIVES.items()}
 """What stands for the code of a training in its key; other objectives do not matter to it."""

@@ -175,7 +175,10 @@ def train(
         if teacher is None:
             raise ValueError(f"teacher: objective '{recipe.objective}' needs one, got none")
         objective.teacher = teacher.to(device).eval().requires_grad_(False)
-    classifier.set_normalisation(sample_of(images, recipe))
+    sample = sample_of(images, recipe)
+    classifier.set_normalisation(sample)
+    if classifier.native is not None:
+        classifier.native.learn(sample, labels)
     classifier = classifier.to(device)
     objective.start(len(images), recipe.epochs, device)
     optimiser = _optimiser(classifier, recipe, device)
@@ -280,6 +283,7 @@ def _epoch(training: _Training, epoch: int) -> dict:
             training.labels[indices],
             indices,
             torch.full((), done / steps, device=device),
+            step.objective.draw(batch_size, generator),
         )
         loss, correct = step(batch)
         losses[number] = loss

@@ -19,8 +19,8 @@ SCHEDULES = ("cosine", "multistep")
 AUGMENTATIONS = ("crop", "flip")
 FOUR_STAGES = (18, 34, 50, 101, 152)  # layers of the ResNets for photographs
 OBJECTIVES = (
-    "adversarial", "augmix", "autoaugment", "crl", "distillation", "edl", "erm", "noise",
-    "outlier_exposure", "stylised",
+    "adversarial", "augmix", "autoaugment", "crl", "distillation", "edl", "erm", "mimo", "mixup",
+    "noise", "oc", "outlier_exposure", "rbf", "rnd", "soft_labels", "stylised",
 )  # fmt: skip
 _TUPLES = ("augmentation", "milestones")
 
@@ -48,6 +48,9 @@ class Recipe:
         Share of the features that is dropped before the head.
     block_dropout : float
         The same after each convolution and normalisation of a residual block (ResNet only).
+    spectral_norm : float
+        The largest operator norm that a layer below the head may have; 0 leaves them free.  Not
+        for ViT and ResMLP, whose layers are of other kinds too.
     objective : str
         What is minimised; one of `helpers.training.objectives.names`.
     objective_arguments : dict of str to float
@@ -84,6 +87,7 @@ class Recipe:
     stem_stride: int = 1
     dropout: float = 0.0
     block_dropout: float = 0.0
+    spectral_norm: float = 0.0
     objective: str = "erm"
     objective_arguments: dict[str, float] = field(default_factory=dict)
     epochs: int = 10
@@ -118,7 +122,8 @@ class Recipe:
             if not 0 < getattr(self, name) < math.inf:
                 raise ValueError(f"{name}: a positive number expected, got {getattr(self, name)}")
         below = {"momentum": 1, "weight_decay": math.inf, "warmup_epochs": math.inf}
-        for name, end in (below | {"dropout": 1, "block_dropout": 1}).items():
+        below |= {"dropout": 1, "block_dropout": 1, "spectral_norm": math.inf}
+        for name, end in below.items():
             value = getattr(self, name)
             if not 0 <= value < end:
                 raise ValueError(f"{name}: at least 0 and below {end} expected, got {value}")
@@ -130,6 +135,10 @@ class Recipe:
             )
         if self.block_dropout and self.backbone != "resnet":
             raise ValueError(f"block_dropout: a ResNet only, got backbone '{self.backbone}'")
+        if self.spectral_norm and self.backbone in PATCHES:
+            raise ValueError(
+                f"spectral_norm: convolutional networks only, got backbone '{self.backbone}'"
+            )
         stemmed = self.backbone not in PATCHES and self.stem_stride == 4
         if stemmed and (self.backbone, self.width) != ("resnet", 64):
             raise ValueError("stem_stride: 4 is the stem of a ResNet of width 64")

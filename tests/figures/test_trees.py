@@ -1,8 +1,10 @@
 import matplotlib.pyplot as plt
+import numpy as np
 import pytest
 
 from helpers.benchmarks.hypernyms import Hypernyms
-from helpers.figures.trees import wordnet_tree
+from helpers.benchmarks.uimnet import partition
+from helpers.figures.trees import class_dendrogram, wordnet_tree
 
 GRAPH = Hypernyms(
     {
@@ -88,3 +90,33 @@ def test_bad_input():
         wordnet_tree(GRAPH, roles={"knife": "near"})
     with pytest.raises(ValueError, match="node: 'saw' is none of the 6"):
         wordnet_tree(GRAPH, roles={"saw": "removed"})
+
+
+def test_a_dendrogram_has_the_left_branch_on_top():
+    """Classes stand in the order of the merges, marked by what they are; two branches, a root."""
+    means = np.array([[0.0], [1], [20], [21], [2], [3], [4]])
+    found = partition(means, list("abcdefg"))
+    ax = class_dendrogram(found, words={"c": "cow"})
+    named = [label.get_text() for label in ax.get_yticklabels()]
+    assert set(named[:2]) == {"cow", "d"} and set(named[2:]) == set("abefg")
+    marked = {one.get_label(): one for one in ax.lines if one.get_linestyle() == "None"}
+    rows = {label: {named[int(row)] for row in one.get_ydata()} for label, one in marked.items()}
+    expected = {"in-domain": {"cow", "d"}, "out-domain": {"a", "b"}, "not taken": {"e", "f", "g"}}
+    assert rows == expected
+    for look in ("get_marker", "get_color"):
+        assert len({getattr(one, look)() for one in marked.values()}) == 3
+    links = [one for one in ax.lines if one.get_linestyle() != "None"]
+    assert [one.get_linestyle() for one in links].count("--") == 4 and len(links) == 6
+    (root,) = (one for one in links if max(one.get_xdata()) == found.linkage[-1, 2])
+    assert ax.get_xlim()[0] > max(root.get_xdata()) and ax.get_xlim()[1] == 0
+    assert root.get_color() not in {one.get_color() for one in links if one is not root}
+
+
+def test_names_of_many_classes_are_left_out():
+    """But not their marks; and it draws where it is told."""
+    means = np.random.default_rng(0).normal(size=(70, 3))
+    ax = plt.subplots()[1]
+    found = partition(means, [str(one) for one in range(70)])
+    assert class_dendrogram(found, ax=ax) is ax
+    assert not ax.get_yticklabels()
+    assert sum(len(one.get_xdata()) for one in ax.lines if one.get_linestyle() == "None") == 70

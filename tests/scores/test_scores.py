@@ -10,14 +10,22 @@ import helpers.scores
 from helpers.outputs import Head, Outputs
 from helpers.scores import base
 
+FROM_OUTPUTS = [
+    name for name in helpers.scores.names() if helpers.scores.create(name).info.needs != ("images",)
+]
 
-def outputs(n=60, classes=5, width=8, seed=0):
+
+def outputs(n=60, classes=5, width=8, seed=0, needs=()):
     generator = np.random.default_rng(seed)
     features = generator.normal(size=(n, width)).astype(np.float32)
     logits = features @ HEAD.weight.T + HEAD.bias
     labels = logits.argmax(axis=1)
     labels[:5] = (labels[:5] + 1) % classes
-    return Outputs(logits, features, labels)
+    more = {
+        "members": generator.dirichlet(np.ones(classes), size=(3, n)),
+        "native": generator.normal(size=n),
+    }
+    return Outputs(logits, features, labels, **{name: more[name] for name in more if name in needs})
 
 
 HEAD = Head(
@@ -25,17 +33,19 @@ HEAD = Head(
 )
 
 
+@pytest.mark.parametrize("name", FROM_OUTPUTS)
+def test_a_batch_is_its_images_one_by_one(name):
+    score = helpers.scores.create(name).fit(outputs(200), HEAD)
+    test = outputs(seed=2, needs=score.info.needs)
+    batch = score.score_samples(test)
+    assert batch.dtype == np.float64 and batch.shape == (60,)
+    assert np.isfinite(batch).all() and len(set(batch)) > 1
+    singles = [score.score_samples(test.subset([i])) for i in range(60)]
+    assert (batch == np.concatenate(singles)).all()
+
+
 @pytest.mark.parametrize("name", helpers.scores.names())
 class TestEach:
-    def test_a_batch_is_its_images_one_by_one(self, name):
-        score = helpers.scores.create(name).fit(outputs(200), HEAD)
-        test = outputs(seed=2)
-        batch = score.score_samples(test)
-        assert batch.dtype == np.float64 and batch.shape == (60,)
-        assert np.isfinite(batch).all() and len(set(batch)) > 1
-        singles = [score.score_samples(test.subset([i])) for i in range(60)]
-        assert (batch == np.concatenate(singles)).all()
-
     def test_fit_returns_the_score_itself(self, name):
         score = helpers.scores.create(name)
         assert score.fit(outputs(200), HEAD) is score

@@ -106,6 +106,23 @@ def cifar100() -> tuple[dict[str, str], ...]:
     return _rows("cifar100_wnids.csv")
 
 
+def imagenot() -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the wnids of ImageNot's in-domain and out-domain classes, both in ascending order.
+
+    Returns
+    -------
+    in_domain, out_domain : tuple of str
+        266 each, of ImageNet's 1,000.
+
+    Examples
+    --------
+    >>> names = wnids_of("imagenet")
+    >>> [names[wnids[0]] for wnids in imagenot()]
+    ['abacus', 'tench']
+    """
+    return _lines("imagenot_in.txt"), _lines("imagenot_out.txt")
+
+
 def _lines(file: str) -> tuple[str, ...]:
     return tuple((_FOLDER / file).read_text(encoding="utf-8").split())
 

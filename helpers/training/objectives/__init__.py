@@ -1,12 +1,15 @@
 """What training minimises: one small class per algorithm, one file each.
 
-An objective is named by a recipe (`Recipe.objective`) and made anew for each training.
+An objective is named by a recipe (`Recipe.objective`) and made anew for each training.  None
+of them counts the size of the weights: their decay is the optimiser's, on every parameter.  The
+code of Belghazi and Lopez-Paz 2021 has it in the loss instead, of the weights of layers alone and
+at twice the strength for the same number.
 
 Examples
 --------
 >>> names()
-['adversarial', 'augmix', 'autoaugment', 'crl', 'distillation', 'edl', 'erm', 'noise', \
-'outlier_exposure', 'stylised']
+['adversarial', 'augmix', 'autoaugment', 'crl', 'distillation', 'edl', 'erm', 'mimo', 'mixup', \
+'noise', 'oc', 'outlier_exposure', 'rbf', 'rnd', 'soft_labels', 'stylised']
 >>> create("outlier_exposure", weight=0.5).needs_outliers
 True
 """
@@ -21,8 +24,14 @@ from helpers.training.objectives.base import ERM, Batch
 from helpers.training.objectives.crl import CRL
 from helpers.training.objectives.distillation import Distillation
 from helpers.training.objectives.edl import EDL
+from helpers.training.objectives.mimo import MIMO
+from helpers.training.objectives.mixup import Mixup
 from helpers.training.objectives.noise import NoiseTraining
+from helpers.training.objectives.oc import OC
 from helpers.training.objectives.outlier_exposure import OutlierExposure
+from helpers.training.objectives.rbf import RBF
+from helpers.training.objectives.rnd import RND
+from helpers.training.objectives.soft_labels import SoftLabels
 from helpers.training.objectives.stylised import Stylised
 
 __all__ = ["ERM", "Batch", "create", "names"]
@@ -35,8 +44,14 @@ _OBJECTIVES = {
     "distillation": Distillation,
     "edl": EDL,
     "erm": ERM,
+    "mimo": MIMO,
+    "mixup": Mixup,
     "noise": NoiseTraining,
+    "oc": OC,
     "outlier_exposure": OutlierExposure,
+    "rbf": RBF,
+    "rnd": RND,
+    "soft_labels": SoftLabels,
     "stylised": Stylised,
 }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from torch import nn
@@ -21,12 +21,15 @@ class Batch:
         Which training images these are.
     epochs : Tensor of float32, shape []
         Epochs done so far, with a fraction for the running one.
+    drawn : Tensor
+        What the loss needs beside the inputs: `ERM.draw`.
     """
 
     inputs: torch.Tensor
     labels: torch.Tensor
     indices: torch.Tensor
     epochs: torch.Tensor
+    drawn: torch.Tensor = field(default_factory=lambda: torch.empty(0))
 
 
 class ERM:
@@ -59,6 +62,13 @@ class ERM:
             For whatever is drawn, on the device of the images.
         """
         return images
+
+    def draw(self, images: int, generator: torch.Generator) -> torch.Tensor:
+        """Return what the loss of a batch of so many images needs drawn; as a rule nothing.
+
+        Always of the same shape, on the device of the generator.
+        """
+        return torch.empty(0, device=generator.device)
 
     def __call__(self, classifier: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the loss, a scalar, and the logits [B, K] of the images themselves."""

@@ -1,0 +1,89 @@
+"""A mixture of Gaussians over the features, one a class."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import logsumexp
+
+from helpers.info import Info
+from helpers.scores.base import BlockwiseScore, check_classes, register, rowwise_product
+
+
+@register
+class GaussianMixture(BlockwiseScore):
+    """The log density of the features under a mixture with a Gaussian for each class.
+
+    Each class has its own mean and covariance, and the weight of its share of the images.  All
+    three come from the outputs given to `fit`, in the paper those of held-out images.
+
+    Parameters
+    ----------
+    ridge : float
+        Above 0; added to all variances.  Without it a class of fewer images than features has no
+        density.
+
+    Notes
+    -----
+    One of the measures in Belghazi and Lopez-Paz 2021.  The ridge is that of their code, which
+    leaves out the minus sign of their measure.
+
+    Of a class of n images and D features, the covariance less the ridge has min(n, D) directions
+    at most.  Only these are kept, and all others have the ridge for variance: the directions of
+    all classes take up no more memory than the features that they are fitted to, and one product
+    serves all.
+    """
+
+    info = Info(
+        name="gmm",
+        title="Gaussian mixture (GMM)",
+        paper="What classifiers know what they don't?",
+        authors="Mohamed Ishmael Belghazi, David Lopez-Paz",
+        year=2021,
+        key="belghazi2021",
+        equation=r"s = \log \sum_k \lambda_k\, \mathcal N(h;\, \mu_k,\, \Sigma_k + \rho I),"
+        r" \quad \lambda_k = N_k / N",
+        needs=("features", "labels", "training outputs"),
+        summary="How dense the features of labelled images lie around those of this one.",
+        sign="The paper's measure is its negative; high for known images.",
+        hyper_parameters={"ridge": "what is added to all variances"},
+    )
+
+    def __init__(self, ridge: float = 0.1):
+        if not 0 < ridge < np.inf:
+            raise ValueError(f"ridge: a positive number expected, got {ridge}")
+        self.ridge = ridge
+
+    def _learn(self, train_outputs, head):
+        counts = np.bincount(train_outputs.labels, minlength=train_outputs.num_classes)
+        check_classes(counts, "image")
+        order = np.argsort(train_outputs.labels, kind="stable")
+        means, variances, directions = [], [], []
+        for members in np.split(order, np.cumsum(counts)[:-1]):
+            features = train_outputs.features[members].astype(np.float64)
+            means.append(features.mean(axis=0))
+            features -= means[-1]
+            _, sizes, axes = np.linalg.svd(features, full_matrices=False)
+            variances.append(sizes**2 / len(members) + self.ridge)
+            directions.append(axes)
+        width = train_outputs.features.shape[1]
+        self.means, self.directions = np.array(means), np.concatenate(directions).T
+        self.variances = np.concatenate(variances)
+        ranks = [len(one) for one in variances]
+        self.starts = np.cumsum([0, *ranks[:-1]])
+        self.centres = np.concatenate(
+            [axes @ mean for axes, mean in zip(directions, means, strict=True)]
+        )
+        volumes = np.add.reduceat(np.log(self.variances), self.starts)
+        volumes += (width - np.array(ranks)) * np.log(self.ridge)
+        self.constants = np.log(counts / counts.sum())
+        self.constants -= (volumes + width * np.log(2 * np.pi)) / 2
+
+    def _scores(self, part):
+        features = part.features.astype(np.float64)
+        squares = (features**2).sum(axis=1, keepdims=True) + (self.means**2).sum(axis=1)
+        squares -= 2 * rowwise_product(features, self.means.T)
+        along = (rowwise_product(features, self.directions) - self.centres) ** 2
+        beside = np.maximum(squares - np.add.reduceat(along, self.starts, axis=1), 0)
+        distances = np.add.reduceat(along / self.variances, self.starts, axis=1)
+        distances += beside / self.ridge
+        return logsumexp(self.constants - distances / 2, axis=1)

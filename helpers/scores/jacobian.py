@@ -1,0 +1,168 @@
+"""The size of the Jacobian: how fast the probabilities change with the pixels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from helpers.info import Info
+from helpers.scores.base import register
+
+if TYPE_CHECKING:
+    import torch
+
+    from helpers.data import Images, ImageStream
+    from helpers.models import Classifier
+
+
+@register
+class Jacobian:
+    """Minus the squared Frobenius norm of the derivative of the probabilities by the pixels.
+
+    At most 0.  Nothing is fitted.
+
+    Notes
+    -----
+    Belghazi and Lopez-Paz 2021, as their text has it; their code takes the gradient of the sum
+    of all logits instead.
+    """
+
+    info = Info(
+        name="jacobian",
+        title="Jacobian",
+        paper="What classifiers know what they don't?",
+        authors="Mohamed Ishmael Belghazi, David Lopez-Paz",
+        year=2021,
+        key="belghazi2021",
+        equation=r"s = -\Bigl\lVert \frac{\partial p(x)}{\partial x} \Bigr\rVert_F^2",
+        needs=("images",),
+        summary="How little the probabilities change with small changes of the image.",
+        sign="The norm is negated: high for known images.",
+    )
+
+    def fit(self, train_outputs, head) -> Jacobian:
+        """Do nothing, and return itself."""
+        return self
+
+    def score_samples(
+        self,
+        outputs,
+        images: Images | ImageStream | None = None,
+        classifier: Classifier | Sequence[Classifier] | None = None,
+    ) -> np.ndarray:
+        """Return minus the squared norm of each image's Jacobian, float64 [N].
+
+        Parameters
+        ----------
+        outputs : Outputs
+            Not looked at.
+        images, classifier : Images and Classifier
+            Needed; see `jacobian_norms`.
+
+        Raises
+        ------
+        ValueError
+            The images or the classifier are missing.
+        """
+        if images is None or classifier is None:
+            raise ValueError("images, classifier: needed for the derivative by the pixels")
+        return -jacobian_norms(classifier, images)[0]
+
+
+def asked(classifier: Classifier | Sequence[Classifier]) -> list[Classifier]:
+    """Return one network or several as a list, in evaluation mode."""
+    return [
+        one.eval() for one in (classifier if isinstance(classifier, Sequence) else [classifier])
+    ]
+
+
+def log_probabilities(classifiers: Sequence[Classifier], pixels: torch.Tensor) -> torch.Tensor:
+    """Return the logarithm of the mean probabilities of one network or several, float32 [B, K]."""
+    import torch
+
+    each = [classifier(pixels).float().log_softmax(dim=1) for classifier in classifiers]
+    return torch.stack(each).logsumexp(dim=0) - np.log(len(each))
+
+
+def jacobian_norms(
+    classifier: Classifier | Sequence[Classifier],
+    images: Images | ImageStream,
+    *,
+    temperatures: Sequence[float] = (1.0,),
+    batch_size: int = 50,
+    image_size: int | None = None,
+) -> np.ndarray:
+    r"""Return the squared Frobenius norm of each image's Jacobian, at several temperatures.
+
+    The derivative of the probabilities by the pixels, these as shares of their range: a matrix of
+    K rows and as many columns as the image has values.  It is exact.
+
+    Parameters
+    ----------
+    classifier : Classifier or sequence of Classifier
+        On the device where to compute; of several, the ensemble of their mean probabilities.
+        Dropout is not at work.
+    images : Images or ImageStream
+    temperatures : sequence of float
+        T of them, above 0, by which logits (of an ensemble, the logarithms of its mean
+        probabilities) are divided.
+    batch_size : int
+        Images at once; memory grows with it, times classes, times pixels.
+    image_size : int, optional
+        Pixels to which the images of a stream are brought.
+
+    Returns
+    -------
+    ndarray of float64, shape [T, N]
+
+    Raises
+    ------
+    ValueError
+        A temperature that is not positive, or none.
+
+    Notes
+    -----
+    Probabilities depend on logits through the differences to that of one class r alone.  These
+    are K − 1, each differentiated for a whole batch at once; an image has more values than a
+    network has classes, so forward products would be more.  With d the gradients of the
+    differences and :math:`s = \sum_j p_j d_j`, the rows of the Jacobian are
+    :math:`p_k (d_k - s) / T`, with :math:`d_r = 0`: the products of the gradients with each other
+    are enough for any temperature.  The class r is the predicted one; the sum then has small
+    terms only and keeps its digits where the network is certain.
+    """
+    import torch
+
+    if not len(temperatures) or not min(temperatures) > 0:
+        raise ValueError(f"temperatures: positive numbers expected, got {list(temperatures)}")
+    classifiers = asked(classifier)
+    device = classifiers[0].mean.device
+    found = []
+    for batch in images.in_order(batch_size=batch_size, size=image_size):
+        pixels = batch.to(device).float().requires_grad_()
+        answers = log_probabilities(classifiers, pixels)
+        order = answers.detach().argsort(dim=1, descending=True)  # the predicted class comes first
+        differences = answers.gather(1, order[:, 1:]) - answers.gather(1, order[:, :1])
+        gradients = [
+            torch.autograd.grad(one.sum(), pixels, retain_graph=True)[0].flatten(1)
+            for one in differences.unbind(dim=1)
+        ]
+        rows = 255 * torch.stack(gradients, dim=1)
+        products = (rows @ rows.mT).double().cpu().numpy()
+        values = differences.detach().double().cpu().numpy()
+        found.append([_norms(products, values, one) for one in temperatures])
+    return np.concatenate(found, axis=1)
+
+
+def _norms(products: np.ndarray, differences: np.ndarray, temperature: float) -> np.ndarray:
+    """Return squared norms [B] from the products [B, K − 1, K − 1] of the gradients of the logits'
+    differences [B, K − 1] to the largest logit."""
+    odds = np.exp(differences / temperature)
+    first = 1 / (1 + odds.sum(axis=1))
+    others = odds * first[:, None]
+    with_sum = np.einsum("bij,bj->bi", products, others)
+    of_sum = np.einsum("bi,bi->b", with_sum, others)
+    squares = np.einsum("bii->bi", products) - 2 * with_sum + of_sum[:, None]
+    total = (others**2 * np.maximum(squares, 0)).sum(axis=1) + first**2 * of_sum
+    return total / temperature**2

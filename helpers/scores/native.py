@@ -1,0 +1,55 @@
+"""The measure that comes with a training algorithm."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from helpers.info import Info
+from helpers.scores.base import register
+
+
+@register
+class Native:
+    """The training algorithm's own measure, as the network's outputs hold it.
+
+    Mixup, random network distillation, orthogonal certificates and the soft labeler have one;
+    what it is, `helpers.training.objectives` says of each.  Nothing is fitted.
+
+    Notes
+    -----
+    One of the measures in Belghazi and Lopez-Paz 2021, whose native measure of MC-Dropout and of
+    ensembles is the score ``jsd``.
+    """
+
+    info = Info(
+        name="native",
+        title="Native",
+        paper="What classifiers know what they don't?",
+        authors="Mohamed Ishmael Belghazi, David Lopez-Paz",
+        year=2021,
+        key="belghazi2021",
+        equation=r"s = -u(x), \quad u \text{ the training algorithm's own measure}",
+        needs=("native",),
+        summary="What the algorithm that trained the network says itself about how well it knows "
+        "an image.",
+        sign="The paper's measures are negated where outputs are computed: high for known images.",
+    )
+
+    def fit(self, train_outputs, head) -> Native:
+        """Do nothing, and return itself."""
+        return self
+
+    def score_samples(self, outputs) -> np.ndarray:
+        """Return the outputs' own scores, float64 [N].
+
+        Raises
+        ------
+        ValueError
+            The outputs have none.
+        """
+        if outputs.native is None:
+            raise ValueError(
+                "outputs: native scores expected, got none; the algorithm that trained the network "
+                "has no measure of its own"
+            )
+        return outputs.native.astype(np.float64)

@@ -1,0 +1,155 @@
+"""Test-time augmentation: what a network says on average about changed copies of an image."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from helpers.info import Info
+from helpers.scores.base import register, whole_number
+from helpers.scores.jacobian import asked, log_probabilities
+
+if TYPE_CHECKING:
+    from helpers.data import Images, ImageStream
+    from helpers.models import Classifier
+
+
+@register
+class TestTimeAugmentation:
+    """The largest of the mean probabilities over augmented copies of the image.
+
+    A confidence: it lies in [1/K, 1].  Nothing is fitted.
+
+    Parameters
+    ----------
+    copies : int
+        At least 1.
+    seed : int
+        Of what is drawn.
+
+    Notes
+    -----
+    One of the measures in Belghazi and Lopez-Paz 2021.
+    """
+
+    __test__ = False  # or pytest would take it for a test, by its name
+
+    info = Info(
+        name="tta",
+        title="Test-time augmentation",
+        paper="What classifiers know what they don't?",
+        authors="Mohamed Ishmael Belghazi, David Lopez-Paz",
+        year=2021,
+        key="belghazi2021",
+        equation=r"s = \max_k \frac1A \sum_{a=1}^A p_k(t_a(x))",
+        needs=("images",),
+        summary="How probable the likeliest class is on average over crops, flips and other "
+        "colours of the image.",
+        sign="The paper's measure is its negative; high for known images.",
+        hyper_parameters={"copies": "number of copies", "seed": "of what is drawn"},
+    )
+
+    def __init__(self, copies: int = 10, seed: int = 0):
+        self.copies, self.seed = whole_number("copies", copies), seed
+
+    def fit(self, train_outputs, head) -> TestTimeAugmentation:
+        """Do nothing, and return itself."""
+        return self
+
+    def score_samples(
+        self,
+        outputs,
+        images: Images | ImageStream | None = None,
+        classifier: Classifier | Sequence[Classifier] | None = None,
+    ) -> np.ndarray:
+        """Return the largest mean probability of each image, float64 [N].
+
+        Parameters
+        ----------
+        outputs : Outputs
+            Not looked at.
+        images, classifier : Images and Classifier
+            Needed; see `augmented_probabilities`.
+
+        Raises
+        ------
+        ValueError
+            The images or the classifier are missing.
+        """
+        if images is None or classifier is None:
+            raise ValueError("images, classifier: needed to look at copies of the images")
+        found = augmented_probabilities(classifier, images, copies=self.copies, seed=self.seed)
+        return found[0].max(axis=1)
+
+
+def augmented_probabilities(
+    classifier: Classifier | Sequence[Classifier],
+    images: Images | ImageStream,
+    *,
+    copies: int = 10,
+    seed: int = 0,
+    temperatures: Sequence[float] = (1.0,),
+    batch_size: int = 500,
+    image_size: int | None = None,
+) -> np.ndarray:
+    """Return the mean probabilities over augmented copies, at several temperatures.
+
+    A copy is a crop of 70 to 100 % of the area, flipped by a fair coin, with brightness, contrast
+    and saturation changed by up to 30 % and the hue by up to 0.3 of its circle, and grey one time
+    in ten.  What is drawn for a copy serves all images: what is said of an image depends on
+    nothing beside it.
+
+    Parameters
+    ----------
+    classifier : Classifier or sequence of Classifier
+        On the device where to compute; of several, the ensemble of their mean probabilities.
+        Dropout is not at work.
+    images : Images or ImageStream
+    copies : int
+    seed : int
+        Of what is drawn; the caller's random state is left as it was.
+    temperatures : sequence of float
+        T of them, by which logits (of an ensemble, the logarithms of its mean probabilities) are
+        divided before the mean over the copies.
+    batch_size : int
+        Images at once.
+    image_size : int, optional
+        Pixels to which the images of a stream are brought.
+
+    Returns
+    -------
+    ndarray of float64, shape [T, N, K]
+
+    Notes
+    -----
+    The authors' code draws once for a batch, too, but changes pixels after their normalisation,
+    where colours have no meaning; here they are bytes.  How often it makes them grey is not
+    known, and one in ten is torchvision's default.
+    """
+    import torch
+    from torchvision.transforms import v2
+
+    classifiers = asked(classifier)
+    device = classifiers[0].mean.device
+    seeds = np.random.SeedSequence(seed).generate_state(copies)
+    found = []
+    for batch in images.in_order(batch_size=batch_size, size=image_size):
+        batch, total = batch.to(device), 0.0
+        changed = v2.Compose(
+            [
+                v2.RandomResizedCrop(batch.shape[2:], scale=(0.7, 1.0)),
+                v2.RandomHorizontalFlip(),
+                v2.ColorJitter(brightness=0.3, contrast=0.3, saturation=0.3, hue=0.3),
+                v2.RandomGrayscale(p=0.1),
+            ]
+        )
+        for one in seeds:
+            with torch.random.fork_rng(devices=[]), torch.inference_mode():
+                torch.manual_seed(int(one))
+                answers = log_probabilities(classifiers, changed(batch)).double()
+                at = [(answers / temperature).softmax(dim=1) for temperature in temperatures]
+                total = total + torch.stack(at)
+        found.append((total / copies).cpu().numpy())
+    return np.concatenate(found, axis=1)

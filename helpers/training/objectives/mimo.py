@@ -1,0 +1,71 @@
+"""MIMO: one network answers for several images at once, as several networks would."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from helpers.heads import SUBNETWORKS, whole
+from helpers.training.objectives.base import ERM, Batch
+
+
+class MIMO(ERM):
+    r"""Cross-entropy of M heads, each for an image of its own, summed over the heads.
+
+    .. math:: \frac1V \sum_{v=1}^V \sum_{m=1}^M
+              \mathrm{CE}\big(z_m(x_{\pi_1(v)}, \ldots, x_{\pi_M(v)}),\, y_{\pi_m(v)}\big)
+
+    The network sees M images side by side in its channels.  At test it sees one image M times,
+    and its answer is the mean of the heads' probabilities.
+
+    Parameters
+    ----------
+    subnetworks : int
+        M.
+    input_repetition : float
+        Share of the V examples in which all heads are shown the same image; the images of the
+        others are permuted independently for each head.
+    batch_repetition : int
+        How often each image of the batch is shown to each head: V = `batch_repetition` B.
+
+    Notes
+    -----
+    Havasi et al. 2021, sections 2 and 3.3; the defaults are those of Belghazi and Lopez-Paz 2021.
+    The first head's images are in the order of the batch, which is random, and the others are
+    permuted against it.  The learning curve's accuracy is the first head's.
+    """
+
+    def __init__(
+        self,
+        subnetworks: float = SUBNETWORKS,
+        input_repetition: float = 0.6,
+        batch_repetition: float = 2,
+    ):
+        if not 0 <= input_repetition <= 1:
+            raise ValueError(
+                f"input_repetition: a number from 0 to 1 expected, got {input_repetition}"
+            )
+        self.subnetworks = whole("subnetworks", subnetworks)
+        self.batch_repetition = whole("batch_repetition", batch_repetition)
+        self.input_repetition = input_repetition
+
+    def draw(self, images: int, generator: torch.Generator) -> torch.Tensor:
+        """Return which image of the batch each head is shown in each example, int64 [M, V]."""
+        options = {"device": generator.device, "generator": generator}
+        examples = self.batch_repetition * images
+        rows = torch.arange(examples, device=generator.device) % images
+        shown = rows.repeat(self.subnetworks, 1)
+        free = torch.randperm(examples, **options)[round(self.input_repetition * examples) :]
+        for head in range(1, self.subnetworks):
+            shown[head, free] = rows[free[torch.randperm(len(free), **options)]]
+        return shown
+
+    def __call__(self, classifier: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the loss, and the first head's logits of the batch."""
+        together = batch.inputs[batch.drawn].transpose(0, 1).flatten(1, 2)
+        together = together.contiguous(memory_format=torch.channels_last)
+        features = classifier.features(together)
+        each = classifier.backbone.get_classifier().members(features).float()
+        labels = batch.labels[batch.drawn].T
+        loss = nn.functional.cross_entropy(each.flatten(0, 1), labels.flatten())
+        return self.subnetworks * loss, each[: len(batch.labels), 0]

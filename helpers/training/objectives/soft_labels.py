@@ -1,0 +1,42 @@
+"""Soft labels: training asks for a probability below 1, and a test can ask who got it."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from helpers.heads import POSITIVE
+from helpers.training.objectives.base import ERM, Batch
+
+
+class SoftLabels(ERM):
+    r"""Cross-entropy to :math:`\tau` for the class and the rest in equal parts for the others.
+
+    .. math:: -\tau \log p_y - \frac{1 - \tau}{K - 1} \sum_{k \ne y} \log p_k
+
+    Parameters
+    ----------
+    positive : float
+        :math:`\tau`, in (0, 1]; 1 is `ERM`.
+
+    Notes
+    -----
+    Belghazi and Lopez-Paz 2021, the soft labeler, with the default of their code: the 128 of
+    their table is no probability.
+
+    The measure of its own is `helpers.heads.TargetGap`.
+    """
+
+    def __init__(self, positive: float = POSITIVE):
+        if not 0 < positive <= 1:
+            raise ValueError(f"positive: above 0 and at most 1 expected, got {positive}")
+        self.positive = positive
+
+    def __call__(self, classifier: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the loss and the logits."""
+        logits = classifier(batch.inputs).float()
+        others = (1 - self.positive) / (logits.shape[1] - 1)
+        minus_log = -logits.log_softmax(dim=1)
+        right = minus_log.gather(1, batch.labels[:, None])[:, 0]
+        loss = (self.positive - others) * right + others * minus_log.sum(dim=1)
+        return loss.mean(), logits

@@ -1,0 +1,153 @@
+"""Random search: the defaults first, then draws from the law of each hyper-parameter."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import zlib
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from helpers.checks import known_name
+from helpers.training import objectives
+from helpers.training.recipe import Recipe
+
+LAWS = ("choice", "log_uniform", "uniform")
+
+Law = Mapping[str, Sequence[float]]
+"""``{"uniform": [low, high]}``, ``{"log_uniform": [low, high]}``, whose logarithm is uniform, or
+``{"choice": [one, another, ...]}``."""
+
+
+def check_law(name: str, law: Law) -> None:
+    """Refuse what is no law, or has an impossible range.
+
+    Parameters
+    ----------
+    name : str
+        The hyper-parameter's, for the message.
+    law : Law
+
+    Raises
+    ------
+    ValueError
+        Names the hyper-parameter and says what is wrong.
+
+    Examples
+    --------
+    >>> check_law("learning_rate", {"log_uniform": [0, 0.5]})
+    Traceback (most recent call last):
+        ...
+    ValueError: learning_rate: log_uniform of two numbers above 0, the lower first, expected, \
+got [0, 0.5]
+    """
+    if not isinstance(law, Mapping) or len(law) != 1:
+        raise ValueError(f"{name}: one law out of {', '.join(LAWS)} expected, got {law!r}")
+    ((kind, values),) = law.items()
+    known_name(f"law of '{name}'", kind, LAWS)
+    if isinstance(values, str) or not isinstance(values, Sequence) or not len(values):
+        raise ValueError(f"{name}: {kind} of a list of values expected, got {values!r}")
+    if kind == "choice":
+        return
+    above = " above 0" if kind == "log_uniform" else ""
+    numbers = all(isinstance(one, int | float) and math.isfinite(one) for one in values)
+    ranged = numbers and len(values) == 2 and values[0] <= values[1]
+    if not ranged or (above and values[0] <= 0):
+        raise ValueError(
+            f"{name}: {kind} of two numbers{above}, the lower first, expected, got {list(values)}"
+        )
+
+
+def trials(
+    space: Mapping[str, Law], defaults: Mapping[str, object], count: int, *, seed: int = 0
+) -> list[dict]:
+    """Return the hyper-parameters of each trial.
+
+    Trial 0 has the defaults.  What another trial draws for a hyper-parameter depends on the seed,
+    the trial and the hyper-parameter's name alone: neither further trials nor further
+    hyper-parameters change it, and algorithms that share one are compared at the same values.
+
+    Parameters
+    ----------
+    space : mapping of str to Law
+        Of the hyper-parameters that are searched.
+    defaults : mapping of str to value
+        Of these, and of others that stay as they are.
+    count : int
+        The number of trials, the defaults included.
+    seed : int
+        Not negative.
+
+    Returns
+    -------
+    list of dict
+        As long as `count`; each in the order of `defaults`.
+
+    Raises
+    ------
+    ValueError
+        A law that is none or has an impossible range, a hyper-parameter without default, or no
+        trials.
+
+    Examples
+    --------
+    >>> space = {"momentum": {"choice": [0.5, 0.9]}, "learning_rate": {"log_uniform": [0.01, 0.5]}}
+    >>> found = trials(space, {"learning_rate": 0.1, "momentum": 0.9, "depth": 8}, 3)
+    >>> found[0]
+    {'learning_rate': 0.1, 'momentum': 0.9, 'depth': 8}
+    >>> all(0.01 <= one["learning_rate"] <= 0.5 and one["depth"] == 8 for one in found)
+    True
+    """
+    if count < 1:
+        raise ValueError(f"count: at least 1 trial expected, got {count}")
+    for name, law in space.items():
+        known_name("hyper-parameter with a default", name, defaults)
+        check_law(name, law)
+    return [dict(defaults)] + [
+        {**defaults, **{name: _drawn(law, [seed, trial, zlib.crc32(name.encode())])
+                        for name, law in space.items()}}
+        for trial in range(1, count)
+    ]  # fmt: skip
+
+
+def applied(recipe: Recipe, values: Mapping[str, object]) -> Recipe:
+    """Return a recipe with a trial's hyper-parameters.
+
+    A name that the recipe's objective has for an argument is that argument (the width of RND's
+    teacher, say), and any other is the recipe's own.
+
+    Parameters
+    ----------
+    recipe : Recipe
+    values : mapping of str to value
+        One of the `trials`.
+
+    Raises
+    ------
+    ValueError
+        A name that neither has, or a value that is none for a recipe.
+
+    Examples
+    --------
+    >>> found = applied(Recipe(objective="rnd", width=8), {"learning_rate": 0.02, "width": 64})
+    >>> found.learning_rate, found.width, found.objective_arguments
+    (0.02, 8, {'width': 64})
+    """
+    taken = inspect.signature(type(objectives.create(recipe.objective))).parameters
+    arguments = {name: value for name, value in values.items() if name in taken}
+    own = {name: value for name, value in values.items() if name not in taken}
+    merged = {**recipe.objective_arguments, **arguments}
+    return Recipe.from_parameters(recipe.as_dict() | {"objective_arguments": merged}, **own)
+
+
+def _drawn(law: Law, seed: list[int]):
+    """Return one value of a law."""
+    generator = np.random.default_rng(seed)
+    ((kind, values),) = law.items()
+    if kind == "choice":
+        return values[generator.integers(len(values))]
+    low, high = values
+    if kind == "uniform":
+        return float(generator.uniform(low, high))
+    return float(np.exp(generator.uniform(np.log(low), np.log(high))).clip(low, high))

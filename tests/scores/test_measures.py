@@ -1,0 +1,248 @@
+"""Measures beside those of logits: jacobian, gmm, tta, jsd, native."""
+
+import numpy as np
+import pytest
+import torch
+from scipy.stats import multivariate_normal
+from sklearn.mixture import GaussianMixture
+
+import helpers.scores
+from helpers import models
+from helpers.data import Images
+from helpers.outputs import Outputs, ensemble
+from helpers.scores.jacobian import jacobian_norms
+from helpers.scores.tta import augmented_probabilities
+from helpers.training.recipe import Recipe
+
+
+class Linear(torch.nn.Module):
+    """Logits that are linear in the pixels; remembers what it was shown."""
+
+    def __init__(self, weight, bias):
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(1))
+        self.weight, self.bias = (torch.tensor(one, dtype=torch.float32) for one in (weight, bias))
+        self.shown = []
+
+    def forward(self, images):
+        self.shown.append(images)
+        return images.float().flatten(1) @ self.weight.T + self.bias
+
+
+def noise(count, size=4, seed=0):
+    """Return images of random bytes, of no class."""
+    generator = np.random.default_rng(seed)
+    pixels = generator.integers(0, 256, (count, size, size, 3), dtype=np.uint8)
+    return Images(pixels, np.full(count, -1), ("cat", "dog"), "noise", "test")
+
+
+def linear(classes=5, seed=1, size=4):
+    generator = np.random.default_rng(seed)
+    return Linear(
+        generator.normal(size=(classes, 3 * size**2)) / 500, generator.normal(size=classes)
+    )
+
+
+def softmax(logits):
+    odds = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    return odds / odds.sum(axis=-1, keepdims=True)
+
+
+def flat(images):
+    return images.images.transpose(0, 3, 1, 2).reshape(len(images), -1).astype(float)
+
+
+def in_logits(network, images):
+    return flat(images) @ network.weight.double().numpy().T + network.bias.double().numpy()
+
+
+def test_the_jacobian_of_a_linear_network_is_known():
+    """It is (diag(p) − p p') W / T, and of an ensemble the mean of its networks', at T = 1."""
+    networks, images = [linear(), linear(seed=2)], noise(7)
+    expected, matrices = [], []
+    for network in networks:
+        weight = 255 * network.weight.double().numpy()
+        at = {
+            t: [
+                (np.diag(p) - np.outer(p, p)) @ weight / t
+                for p in softmax(in_logits(network, images) / t)
+            ]
+            for t in (1.0, 2.5)
+        }
+        expected.append([[(one**2).sum() for one in at[t]] for t in at])
+        matrices.append(np.array(at[1.0]))
+    for network, norms in zip(networks, expected, strict=True):
+        found = jacobian_norms(network, images, temperatures=(1.0, 2.5), batch_size=3)
+        assert found.dtype == np.float64
+        np.testing.assert_allclose(found, norms, rtol=1e-4)
+        score = helpers.scores.create("jacobian").fit(None, None)
+        np.testing.assert_allclose(score.score_samples(None, images, network), -found[0], rtol=1e-5)
+    together = (np.mean(matrices, axis=0) ** 2).sum(axis=(1, 2))
+    np.testing.assert_allclose(jacobian_norms(networks, images)[0], together, rtol=1e-4)
+
+
+def test_the_jacobian_of_an_ensemble_is_tempered_after_the_mean():
+    """As if the logarithms of the mean probabilities were one network's logits."""
+    networks, images = [linear(3), linear(3, seed=2)], noise(2)
+
+    def answer(pixels):
+        mean = torch.stack([one(pixels).softmax(dim=1) for one in networks]).mean(dim=0)
+        return (mean.log() / 2).softmax(dim=1)[0]
+
+    found = jacobian_norms(networks, images, temperatures=[2.0])
+    assert found[0] == pytest.approx(by_image(answer, images), rel=1e-4)
+
+
+def by_image(answer, images):
+    """Return squared norms by a Jacobian for one image after another."""
+    pixels = torch.from_numpy(images.images).permute(0, 3, 1, 2).float()
+    return [
+        float((255 * torch.autograd.functional.jacobian(answer, one[None])).square().sum())
+        for one in pixels
+    ]
+
+
+def test_the_jacobian_of_a_network():
+    """Of a small ResNet, image by image; and nothing is left behind in it."""
+    images = noise(5, size=32)
+    classifier = models.create(Recipe(width=8, stem_stride=2), 3).eval()
+    classifier.set_normalisation(images.images)
+    expected = by_image(lambda pixels: classifier(pixels).softmax(dim=1)[0], images)
+    assert jacobian_norms(classifier, images)[0] == pytest.approx(expected, rel=1e-4)
+    assert all(weight.grad is None for weight in classifier.parameters())
+
+
+def test_the_jacobian_keeps_its_digits_where_a_network_is_certain():
+    """Of two classes, 2 (p q)² |w − v|², with q = exp(−60), whichever class is predicted."""
+    weight = np.array([[1.0] * 12, [3.0] * 12]) / 255
+    for bias in ([60.0, 0.0], [0.0, 60.0]):
+        images = noise(1, size=2)
+        network = Linear(np.zeros((2, 12)), bias)
+        network.weight = torch.tensor(weight, dtype=torch.float32)
+        gap = abs(in_logits(network, images)[0] @ [1, -1])
+        expected = 2 * np.exp(-2 * gap) * 12 * 4
+        assert jacobian_norms(network, images)[0] == pytest.approx([expected], rel=1e-3)
+
+
+def labelled(count, width, classes=3, seed=0):
+    """Return outputs of classes of different spread, whose shares differ."""
+    generator = np.random.default_rng(seed)
+    labels = np.concatenate([np.arange(classes).repeat(4), generator.integers(0, 2, count)])
+    features = generator.normal(size=(len(labels), width)) * (1 + labels[:, None])
+    features[:, 0] += 30 * labels
+    return Outputs(np.zeros((len(labels), classes)), features, labels)
+
+
+@pytest.mark.parametrize(("count", "width"), [(100, 3), (20, 40)])
+def test_gmm_is_the_density_of_a_mixture(count, width):
+    """Against SciPy's Gaussians, with more images of a class than features, and with fewer."""
+    train, test = labelled(count, width), labelled(9, width, seed=1)
+    expected = 0.0
+    for label in range(3):
+        own = train.features[train.labels == label].astype(float)
+        covariance = np.cov(own.T, bias=True) + 0.5 * np.eye(width)
+        density = multivariate_normal(own.mean(axis=0), covariance).pdf(test.features)
+        expected = expected + len(own) / len(train) * density
+    score = helpers.scores.create("gmm", ridge=0.5).fit(train, None)
+    assert score.score_samples(test) == pytest.approx(np.log(expected), rel=1e-6)
+
+
+def test_gmm_has_a_density_with_one_image_a_class():
+    """Round Gaussians of the ridge's variance."""
+    train = Outputs(np.zeros((2, 2)), np.array([[0.0, 0.0], [30.0, 0.0]]), np.array([0, 1]))
+    test = Outputs(np.zeros((1, 2)), np.array([[0.3, 0.4]]), np.array([-1]))
+    found = helpers.scores.create("gmm", ridge=0.1).fit(train, None).score_samples(test)
+    assert found == pytest.approx([np.log(0.5) - np.log(2 * np.pi * 0.1) - 0.25 / 0.2], rel=1e-6)
+
+
+def test_gmm_agrees_with_scikit_learn():
+    """Where classes lie so far apart that expectation maximisation finds the labels by itself."""
+    train, test = labelled(100, 2), labelled(9, 2, seed=1)
+    means = [train.features[train.labels == label].mean(axis=0) for label in range(3)]
+    peer = GaussianMixture(3, reg_covar=0.01, means_init=means).fit(train.features)
+    assert (peer.predict(train.features) == train.labels).all()
+    found = helpers.scores.create("gmm", ridge=0.01).fit(train, None).score_samples(test)
+    assert found == pytest.approx(peer.score_samples(test.features), rel=1e-5)
+
+
+def constant(images):
+    return Outputs(np.zeros((images, 2)), np.zeros((images, 1)), np.full(images, -1))
+
+
+def test_jsd_by_hand():
+    """Members of one mind; certain of different classes; (3/4, 1/4) and (1/4, 3/4)."""
+    members = np.array([[[0.5, 0.5], [1, 0], [0.75, 0.25]], [[0.5, 0.5], [0, 1], [0.25, 0.75]]])
+    outputs = Outputs(**vars(constant(3)) | {"members": members})
+    half = 0.75 * np.log(0.75) + 0.25 * np.log(0.25)
+    found = helpers.scores.create("jsd").score_samples(outputs)
+    assert found == pytest.approx([0, -np.log(2), -half - np.log(2)])
+    assert found.max() <= 0
+
+
+def test_jsd_of_an_ensemble():
+    """Networks that say the same do not diverge; the order of the networks does not matter."""
+    generator = np.random.default_rng(0)
+    each = [
+        Outputs(generator.normal(size=(9, 4)), np.zeros((9, 1)), np.full(9, -1)) for _ in range(3)
+    ]
+    score = helpers.scores.create("jsd").fit(None, None)
+    assert (score.score_samples(ensemble(each[:1] * 2)) == 0).all()
+    found = score.score_samples(ensemble(each))
+    assert (found < 0).all()
+    assert found == pytest.approx(score.score_samples(ensemble(each[::-1])))
+
+
+def test_native_is_what_the_outputs_hold():
+    """In double precision."""
+    outputs = Outputs(**vars(constant(2)) | {"native": np.array([-0.5, 2.0])})
+    found = helpers.scores.create("native").fit(None, None).score_samples(outputs)
+    assert found.tolist() == [-0.5, 2.0] and found.dtype == np.float64
+
+
+def test_tta_is_the_mean_over_what_the_network_was_shown():
+    """Of bytes, of the size of the image; at two temperatures."""
+    network, images = linear(), noise(6)
+    found = augmented_probabilities(network, images, copies=4, temperatures=(1.0, 3.0))
+    assert len(network.shown) == 4
+    assert {(one.dtype, *one.shape[2:]) for one in network.shown} == {(torch.uint8, 4, 4)}
+    assert not any((one == network.shown[0]).all() for one in network.shown[1:])
+    for number, temperature in enumerate((1.0, 3.0)):
+        logits = [one.flatten(1).double().numpy() @ network.weight.double().numpy().T
+                  + network.bias.numpy() for one in network.shown]  # fmt: skip
+        expected = softmax(np.array(logits) / temperature).mean(axis=0)
+        np.testing.assert_allclose(found[number], expected, rtol=1e-4)
+    score = helpers.scores.create("tta", copies=4).fit(None, None)
+    np.testing.assert_allclose(score.score_samples(None, images, network), found[0].max(axis=1))
+
+
+def test_tta_of_an_image_depends_on_nothing_beside_it():
+    """Neither on its batch nor on what was drawn before, and draws leave no trace."""
+    network, images = linear(), noise(6)
+    torch.manual_seed(5)
+    before = torch.random.get_rng_state()
+    whole = augmented_probabilities(network, images, seed=1)[0]
+    assert (torch.random.get_rng_state() == before).all()
+    torch.manual_seed(7)
+    singles = [augmented_probabilities(network, images.subset([i]), seed=1)[0] for i in range(6)]
+    np.testing.assert_allclose(whole, np.concatenate(singles), atol=1e-6)
+    assert np.abs(whole - augmented_probabilities(network, images, seed=2)[0]).max() > 1e-3
+
+
+def test_tta_of_an_ensemble():
+    """With temperature 1, the mean of what its networks say."""
+    networks, images = [linear(), linear(seed=2)], noise(3)
+    each = [augmented_probabilities(one, images, copies=3)[0] for one in networks]
+    together = augmented_probabilities(networks, images, copies=3)[0]
+    np.testing.assert_allclose(together, np.mean(each, axis=0), rtol=1e-4)
+
+
+def test_what_is_missing_is_named():
+    """Members, a native score, images; and arguments out of range."""
+    for name, missing in (("jsd", "members expected"), ("native", "native scores expected")):
+        with pytest.raises(ValueError, match=f"outputs: {missing}.* got none"):
+            helpers.scores.create(name).score_samples(constant(2))
+    for name in ("jacobian", "tta"):
+        with pytest.raises(ValueError, match="images, classifier: needed"):
+            helpers.scores.create(name).score_samples(constant(2))
+    with pytest.raises(ValueError, match=r"temperatures: positive numbers expected, got \[1.0, 0"):
+        jacobian_norms(linear(), noise(1), temperatures=(1.0, 0.0))
