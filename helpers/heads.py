@@ -267,17 +267,18 @@ class Certificates(Imitation):
         return self.student(features).float()
 
     def penalty(self) -> torch.Tensor:
-        r"""Return the sum over layers of :math:`\lVert W W^\top - I \rVert_F^2`, a scalar.
+        r"""Return the sum over layers of the mean square of :math:`W W^\top - I`, a scalar.
 
-        A layer that widens has :math:`W^\top W` there, which alone can be the identity; the
-        two differ by a constant.
+        The mean over entries, as in the authors' code, not their sum: with the sum, weights of the
+        penalty from the law that they search diverge.  A layer that widens has :math:`W^\top W`
+        there, which alone can be the identity.
         """
         total = 0.0
         for layer in self.student:
             if isinstance(layer, nn.Linear):
                 weight = layer.weight if layer.out_features <= layer.in_features else layer.weight.T
                 gram = (weight @ weight.T).float()
-                total = total + (gram - torch.eye(len(gram), device=gram.device)).square().sum()
+                total = total + (gram - torch.eye(len(gram), device=gram.device)).square().mean()
         return total
 
 

@@ -21,7 +21,7 @@ import yaml
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
-PAPERS = ("human_centric", "unknown_detection")  # experiments in parts, of runs or of models
+PAPERS = ("human_centric", "uimnet", "unknown_detection")  # in parts: runs, models or algorithms
 
 
 def main() -> None:

@@ -7,6 +7,7 @@ the page.  Nothing is told by colour alone.
 from helpers.figures.calibration import reliability_diagram, reliability_grid
 from helpers.figures.claims import claim_effects, claim_intervals
 from helpers.figures.images import contact_sheet, resize_pairs
+from helpers.figures.measures import measure_heatmap, paired_change
 from helpers.figures.models import (
     Decisions,
     distillation_heatmap,
@@ -23,7 +24,6 @@ from helpers.figures.scores import confidence_densities, confidence_histograms, 
 from helpers.figures.selective import risk_coverage_curves
 from helpers.figures.softmax import softmax_heatmaps
 from helpers.figures.style import use_style
-from helpers.figures.test_bed import measure_heatmap, paired_change
 from helpers.figures.training import learning_curves
 from helpers.figures.trees import class_dendrogram, wordnet_tree
 

@@ -126,6 +126,8 @@ def test_the_data_seed_decides_what_is_held_out(mini):
     few = roles("cifar10_mini", fewer, 0, class_means=means)
     assert few.in_domain == mini.in_domain[:2] and few.out_domain == mini.out_domain[:2]
     assert len(few.validation) == len(few.train) == 300
+    smaller = roles("cifar10_mini", Protocol(side=16), 0, class_means=means)
+    assert smaller.out.images.shape[1:] == smaller.train.images.shape[1:] == (16, 16, 3)
 
 
 @pytest.fixture
@@ -153,6 +155,8 @@ def test_roles_of_photographs(photographs):
     assert made.partition is None and (made.out.labels == -1).all()
     assert not set(made.train.files) & set(made.validation.files)
     assert made.test.root.name == "val" and made.train.class_names == made.in_domain
+    with pytest.raises(ValueError, match="side: streamed photographs are cut to 224 pixels"):
+        roles("imagenet", Protocol(side=32), 0)
 
 
 def test_unpublished_roles_need_features():
@@ -182,7 +186,8 @@ def test_every_measure_of_every_algorithm_is_a_score():
     [
         ({"validation_share": 1.0}, "validation_share: between 0 and 1 expected, got 1.0"),
         ({"keep": 0}, "keep: between 0 and 1 expected, got 0"),
-        ({"most_classes": 1}, "most_classes: at least 2 expected, got 1"),
+        ({"most_classes": 1}, "most_classes: 0 or at least 2 expected, got 1"),
+        ({"side": 4}, "side: 0 or at least 8 expected, got 4"),
         ({"trials": 0}, "trials: at least 1 expected, got 0"),
         ({"tta_copies": 0}, "tta_copies: at least 1"),
         ({"seed": -1}, "seed: at least 0"),

@@ -148,8 +148,11 @@ def roles(
     Raises
     ------
     ValueError
-        No class means, though roles are published for ImageNet alone; or as `partition`.
+        No class means, though roles are published for ImageNet alone; a side for images that are
+        streamed; or as `partition`.
     """
+    if protocol.side and data_set == PUBLISHED:
+        raise ValueError("side: streamed photographs are cut to 224 pixels; leave it at 0")
     if class_means is None and data_set != PUBLISHED:
         raise ValueError(
             f"class_means: the classes of '{data_set}' have no published roles; pass the mean "
@@ -160,12 +163,17 @@ def roles(
     if data_set == PUBLISHED:
         seen, unseen = (data.open_stream(data_set, split) for split in halves)
     else:
-        seen, unseen = (data.load(data_set, split, download=download) for split in halves)
+        seen, unseen = (
+            data.load(data_set, split, size=protocol.side or None, download=download)
+            for split in halves
+        )
     if class_means is None:
         found = None
-        in_domain, out_domain = (wnids[: protocol.most_classes] for wnids in class_lists.imagenot())
+        in_domain, out_domain = (
+            wnids[: protocol.most_classes or None] for wnids in class_lists.imagenot()
+        )
     else:
-        found = partition(class_means, seen.class_names, protocol.most_classes)
+        found = partition(class_means, seen.class_names, protocol.most_classes or None)
         in_domain, out_domain = found.in_domain, found.out_domain
     seen = seen.select(in_domain)
     held = _held_out(len(seen), protocol.validation_share, [protocol.seed, data_seed])

@@ -81,8 +81,10 @@ class Protocol:
     ----------
     validation_share : float
         Share of the in-domain training images that is held out.
-    most_classes : int, optional
-        In-domain classes, and out-domain classes, at most; all of them by default.
+    most_classes : int
+        In-domain classes, and out-domain classes, at most; 0 takes all.
+    side : int
+        Pixels that the sides of images are brought to, of sets that fit in memory; 0 leaves them.
     trials : int
         Draws of hyper-parameters, the defaults among them; the networks of an ensemble.
     passes : int
@@ -90,7 +92,7 @@ class Protocol:
     tta_copies : int
         Augmented copies of an image.
     jacobian_images : int
-        Images of each set that Jacobians are computed of, at most: the first ones.
+        Images of each set that Jacobians are computed of, at most, spread over the set.
     keep : float
         The threshold keeps this share of the in-domain validation images.
     bins : int
@@ -107,7 +109,8 @@ class Protocol:
     """
 
     validation_share: float = 0.1
-    most_classes: int | None = None
+    most_classes: int = 0
+    side: int = 0
     trials: int = 5
     passes: int = 10
     tta_copies: int = 10
@@ -122,7 +125,6 @@ class Protocol:
             if not 0 < getattr(self, name) < 1:
                 raise ValueError(f"{name}: between 0 and 1 expected, got {getattr(self, name)}")
         for name, least in (
-            ("most_classes", 2),
             ("trials", 1),
             ("passes", 1),
             ("tta_copies", 1),
@@ -131,6 +133,9 @@ class Protocol:
             ("replicates", 1),
             ("seed", 0),
         ):
-            value = getattr(self, name)
-            if value is not None and value < least:
-                raise ValueError(f"{name}: at least {least} expected, got {value}")
+            if getattr(self, name) < least:
+                raise ValueError(f"{name}: at least {least} expected, got {getattr(self, name)}")
+        for name, least in (("most_classes", 2), ("side", 8)):
+            if getattr(self, name) and getattr(self, name) < least:
+                value = getattr(self, name)
+                raise ValueError(f"{name}: 0 or at least {least} expected, got {value}")

@@ -18,7 +18,20 @@ from helpers.training.recipe import Recipe
 
 PAPER = "uimnet"
 SPECTRAL = "+spectral"
-"""What a network's name ends in where its layers are spectrally normalised."""
+"""What a network's name goes on with where its layers are spectrally normalised."""
+
+
+def normalised(coefficient: float) -> str:
+    """Return what a network's name goes on with, by its coefficient of spectral normalisation.
+
+    Examples
+    --------
+    >>> normalised(0.0), normalised(1.0), normalised(3.0)
+    ('', '+spectral', '+spectral_3')
+    """
+    if not coefficient:
+        return ""
+    return SPECTRAL if coefficient == 1 else f"{SPECTRAL}_{coefficient:g}"
 
 
 def validation_nll(trial: Trial, roles: Roles, algorithm: Algorithm) -> float:
@@ -76,7 +89,8 @@ def evaluate(
     algorithms : sequence of Algorithm
         Their recipes hold what the algorithm changes in the networks'.
     spectral : sequence of float
-        Coefficients of spectral normalisation; 0 leaves the layers free.
+        Coefficients of spectral normalisation; 0 leaves the layers free.  They are told apart
+        in the networks' names (see `normalised`).
     measures : sequence of str
         Of `helpers.benchmarks.uimnet.MEASURES`.
     protocol : Protocol
@@ -98,7 +112,7 @@ def evaluate(
     ]
     tables = []
     for network, algorithm, coefficient in (bar := tqdm(cells, disable=not progress)):
-        backbone = network + (SPECTRAL if coefficient else "")
+        backbone = network + normalised(coefficient)
         bar.set_description(f"{backbone}, {algorithm.name}")
         own = replace(algorithm, recipe=recipe_of(networks[network], algorithm, coefficient))
         made = {
@@ -126,7 +140,7 @@ def evaluate(
             choices |= {"ensemble": whole} if len(whole) > 1 else {}
             for variant, some in choices.items():
                 if some:
-                    found = answers(some, roles[seed], own)
+                    found = answers(some, roles[seed], own, train="gmm" in measures)
                     rows += [
                         {"variant": variant} | row
                         for row in measured(own, found, roles[seed], measures, protocol)

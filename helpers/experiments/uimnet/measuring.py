@@ -34,12 +34,15 @@ class Answers:
     validation, test, out : Outputs
     networks : tuple of Fitted
         Those that answer together.
+    train : Outputs, optional
+        What the mixture of Gaussians is fitted to.
     """
 
     validation: Outputs
     test: Outputs
     out: Outputs
     networks: tuple[Fitted, ...]
+    train: Outputs | None = None
 
     @cached_property
     def temperature(self) -> float:
@@ -60,11 +63,23 @@ def scaled(outputs: Outputs, temperature: float) -> Outputs:
     return Outputs(logits, outputs.features, outputs.labels)
 
 
-def answers(trials: Sequence[Trial], roles: Roles, algorithm: Algorithm) -> Answers:
-    """Return what a trial says, or several of them as an ensemble."""
+def answers(
+    trials: Sequence[Trial], roles: Roles, algorithm: Algorithm, *, train: bool = True
+) -> Answers:
+    """Return what a trial says, or several of them as an ensemble.
 
-    def of(images) -> Outputs:
-        found = [one.fitted.outputs(images, passes=algorithm.passes) for one in trials]
+    Parameters
+    ----------
+    trials : sequence of Trial
+        None of which diverged.
+    roles : Roles
+    algorithm : Algorithm
+    train : bool
+        Whether the training images are answered, too.
+    """
+
+    def of(images, passes=algorithm.passes) -> Outputs:
+        found = [one.fitted.outputs(images, passes=passes) for one in trials]
         return found[0] if len(found) == 1 else ensemble(found)
 
     return Answers(
@@ -72,6 +87,7 @@ def answers(trials: Sequence[Trial], roles: Roles, algorithm: Algorithm) -> Answ
         of(roles.test),
         of(roles.out),
         tuple(one.fitted for one in trials),
+        of(roles.train, passes=0) if train else None,  # for its features,
     )
 
 
@@ -164,7 +180,10 @@ def measured(
 ) -> Iterator[dict]:
     """Yield all metrics of a network or an ensemble, before and after temperature scaling.
 
-    A measure that a temperature does not change is there before scaling alone.
+    A measure that a temperature does not change is there before scaling alone.  The mixture of
+    Gaussians is fitted to the training images, as in the authors' code: their text says the
+    validation images, but those also give the threshold, and around the few of a class that it was
+    fitted to a mixture is so dense that it refuses all other images.
     """
     sets = {"validation": found.validation, "test": found.test, "out": found.out}
     images = {"validation": roles.validation, "test": roles.test, "out": roles.out}
@@ -180,7 +199,7 @@ def measured(
             if name == "jacobian" and algorithm.passes:
                 continue  # its probabilities are those of random passes
             most = protocol.jacobian_images if name == "jacobian" else None
-            places = {key: (np.arange(len(one))[:most], len(one)) for key, one in sets.items()}
+            places = {key: (spread(len(one), most), len(one)) for key, one in sets.items()}
             if name in OF_IMAGES:
                 index = list(temperatures).index(when)
                 some = {key: one.subset(places[key][0]) for key, one in images.items()}
@@ -190,11 +209,26 @@ def measured(
                 }
                 values = {key: one[index] for key, one in values.items()}
             else:
-                score = scores.create(name).fit(found.validation, None)
+                score = scores.create(name).fit(
+                    found.train if name == "gmm" else found.validation, None
+                )
                 some = at if name in OF_PROBABILITIES else sets
                 values = {key: score.score_samples(one) for key, one in some.items()}
             for row in out_domain(f"{algorithm.name}/{measure}", values, protocol, places):
                 yield {"calibration": when} | row
+
+
+def spread(images: int, most: int | None) -> np.ndarray:
+    """Return the places of at most so many images, evenly: sets may be sorted by class.
+
+    Examples
+    --------
+    >>> spread(10, 4), spread(3, None)
+    (array([0, 3, 6, 9]), array([0, 1, 2]))
+    """
+    if most is None or most >= images:
+        return np.arange(images)
+    return np.linspace(0, images - 1, most).astype(int)
 
 
 def of_images(
