@@ -1,7 +1,8 @@
 """Run every benchmark of this folder: ``python -m benchmarks``."""
 
-from benchmarks import jacobian, scores, training
+from benchmarks import gscore, jacobian, scores, training
 
 training.main()
 jacobian.main()
 scores.main([])
+gscore.main([])

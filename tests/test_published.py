@@ -51,7 +51,12 @@ def test_calibration_leaves_the_printed_accuracy_alone(numbers):
 def test_an_unknown_paper_is_refused_with_the_nearest_name():
     with pytest.raises(ValueError, match="did you mean 'openset_calibration'"):
         published.load("openset_calibrations")
-    assert published.papers() == ("human_centric", "openset_calibration", "unknown_detection")
+    assert published.papers() == (
+        "gscore",
+        "human_centric",
+        "openset_calibration",
+        "unknown_detection",
+    )
 
 
 UNKNOWN_DETECTION_CELLS = [
@@ -157,3 +162,46 @@ def test_printed_averages_agree_with_their_cells_but_for_knn_and_five(error_rate
     methods = error_rates.loc[average, "method"]
     assert agree.sum() == 123 and (~agree[methods == "knn"]).all()
     assert off[methods == "knn"].max() < 0.019 and off[methods != "knn"].max() < 4e-4
+
+
+GSCORE_CELLS = [
+    ("1", "CIFAR-10", "DLA", "msp/ude_wasserstein", "rmse_fpr95", 0.0346, 0.0063),
+    ("1", "CIFAR-10", "DLA", "max_logit/confidence", "rmse_auroc", 0.1365, 0.0084),
+    ("2", "CIFAR-10", "VGG", "network", "accuracy", 0.9106, None),
+    ("2", "CIFAR-10", "ResNet-101", "msp/ude_wasserstein", "predicted_fpr95", 0.4994, None),
+    ("3", "CIFAR-100", "DLA", "msp", "fpr95", 0.8660, None),
+    ("4", "CIFAR-10", "DLA", "msp/ude_wasserstein", "pearson_detection_error", -0.976, None),
+    ("4", "CIFAR-10", "DLA", "msp/ude_wasserstein", "spearman_aupr", 0.794, None),
+    ("6", "CIFAR-10", "DLA", "odin/gmm_kl", "rmse_fpr95", 0.1344, 0.0094),
+]
+
+
+@pytest.fixture(scope="module")
+def evaluators():
+    return published.load("gscore")
+
+
+def test_every_cell_of_gscores_tables_is_there_once(evaluators):
+    """Seven evaluators, two metrics, four detectors; four networks, four ID sets, six metrics."""
+    assert tuple(evaluators.columns) == published.COLUMNS
+    sizes = evaluators.groupby("table").size().to_dict()
+    assert sizes == {"1": 5 * 2 * 4, "2": 4 * 3, "3": 4 * 3, "4": 6 * 2, "6": 2 * 2 * 4}
+    cell = ["data_set", "test_set", "backbone", "method", "metric"]
+    assert not evaluators.duplicated(cell).any()
+    assert not evaluators.drop(columns="std").isna().any().any()
+    rmse = evaluators["metric"].str.startswith("rmse")
+    assert evaluators["std"].notna().equals(rmse)  # no others are printed with a deviation
+    assert evaluators["value"].between(-1, 1).all()
+    assert evaluators.loc[evaluators["value"] < 0, "table"].unique().tolist() == ["4"]
+    assert set(evaluators["test_set"]) == {"all", "test"}
+
+
+@pytest.mark.parametrize("cell", GSCORE_CELLS)
+def test_cells_read_from_gscores_tables(evaluators, cell):
+    """Values and deviations are those of the printed cell, in the unit interval."""
+    table, *where, value, std = cell
+    columns = ["data_set", "backbone", "method", "metric"]
+    found = evaluators[(evaluators[columns] == where).all(axis=1)]
+    assert found["value"].item() == pytest.approx(value, abs=1e-12)
+    assert found["std"].item() == pytest.approx(float("nan") if std is None else std, nan_ok=True)
+    assert found["source"].item() == f"Table {table}, arXiv:2302.08287"

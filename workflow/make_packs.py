@@ -3,6 +3,7 @@
     python workflow/make_packs.py cifar10                          # all of CIFAR-10
     python workflow/make_packs.py from-torchvision svhn --download
     python workflow/make_packs.py from-folder ~/pictures holiday --size 32
+    python workflow/make_packs.py from-kaggle "Rock Paper Scissors" # by the list of Gbench
     python workflow/make_packs.py cifar10-mini                     # the pack in this repository
 
 A pack goes to the folder DATA_ROOT (by default data/), or to --root.
@@ -25,6 +26,7 @@ import numpy as np
 from PIL import Image
 from tqdm import tqdm
 
+from helpers.benchmarks.gscore import gbench, pack_name
 from helpers.checks import known_name
 from helpers.data import EMBEDDED, Images, write_pack
 from helpers.data.cards import cards, find
@@ -46,6 +48,7 @@ CIFAR10_SHA256 = {
     "test": "e600ce11aaf5eb6759aae8ec88c3ab7c664a3bb307f49f95ddb7a5333c26325a",
 }
 MINI = {"train": 300, "test": 100}  # images of each class
+KAGGLE = "https://www.kaggle.com/datasets/"
 
 
 def cifar10(source: str | None) -> dict[str, Images]:
@@ -105,6 +108,32 @@ def _reader(source: Path) -> Callable[[str], bytes]:
     return read
 
 
+def from_kaggle(name: str, size: int) -> Images:
+    """Download one of the paper's sets with Kaggle's own client, all its images as one class."""
+    pack, url = pack_name(name), gbench()[name]
+    if not url.startswith(KAGGLE):
+        raise ValueError(
+            f"'{name}' is not on Kaggle but at {url}; fetch it there, and pack its images with "
+            f"`python workflow/make_packs.py from-folder FOLDER_OF_IMAGES {pack}`"
+        )
+    client = shutil.which("kaggle")
+    if client is None:
+        raise FileNotFoundError(
+            f"Kaggle's client is not installed, so {url} cannot be fetched; `pip install kaggle`"
+        )
+    with tempfile.TemporaryDirectory() as temporary:
+        target = Path(temporary) / pack
+        command = [client, "datasets", "download", url.removeprefix(KAGGLE), "--unzip", "--path"]
+        done = subprocess.run([*command, target], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        if done.returncode or not target.is_dir():
+            said = done.stdout.decode(errors="replace").strip()
+            raise OSError(
+                f"{url} could not be downloaded: {said or 'no reason given'} (Kaggle wants a token "
+                "from your account's settings there, in ~/.kaggle/kaggle.json)"
+            )
+        return folder(temporary, "test", size=size)
+
+
 def first_of_each_class(labels: np.ndarray, count: int) -> np.ndarray:
     """Return the indices of the first `count` images of each class, in ascending order."""
     indices = [np.flatnonzero(labels == label)[:count] for label in np.unique(labels)]
@@ -148,7 +177,10 @@ def main(arguments: list[str] | None = None) -> None:
     images = commands.add_parser("from-folder", help="a folder of images, one subfolder a class")
     images.add_argument("path")
     images.add_argument("name")
-    images.add_argument("--size", type=int, default=32, help="pixels (default: 32)")
+    kaggle = commands.add_parser("from-kaggle", help="a set of the paper's list, with a token")
+    kaggle.add_argument("name", help="as helpers.benchmarks.gscore.gbench has it")
+    for command in (images, kaggle):
+        command.add_argument("--size", type=int, default=32, help="pixels (default: 32)")
     for command in commands.choices.values():
         command.add_argument("--root", type=Path, help="where the pack goes (default: DATA_ROOT)")
     options = parser.parse_args(arguments)
@@ -176,6 +208,15 @@ def main(arguments: list[str] | None = None) -> None:
             for split in find(name).splits
         }  # fmt: skip
         origin = find(name).record
+    elif options.command == "from-kaggle":
+        name = pack_name(options.name)
+        splits = {"test": from_kaggle(options.name, options.size)}
+        origin = {
+            "title": options.name,
+            "source": gbench()[options.name],
+            "licence": "as its page says",
+            "citation": "zhang2023gscore",
+        }
     else:
         name = options.name
         splits = {

@@ -6,6 +6,14 @@ the page.  Nothing is told by colour alone.
 
 from helpers.figures.calibration import reliability_diagram, reliability_grid
 from helpers.figures.claims import claim_effects, claim_intervals
+from helpers.figures.evaluators import (
+    correlation_curves,
+    easiest_to_hardest,
+    gscore_scatter,
+    metric_histogram,
+    predicted_against_true,
+    score_parts,
+)
 from helpers.figures.images import contact_sheet, resize_pairs
 from helpers.figures.measures import measure_heatmap, paired_change
 from helpers.figures.models import (
@@ -35,23 +43,29 @@ __all__ = [
     "confidence_densities",
     "confidence_histograms",
     "contact_sheet",
+    "correlation_curves",
     "critical_difference",
     "distillation_heatmap",
+    "easiest_to_hardest",
     "error_against_accuracy",
     "error_against_strength",
     "error_heatmap",
+    "gscore_scatter",
     "improvement",
     "kept_and_rejected",
     "learning_curves",
     "measure_heatmap",
+    "metric_histogram",
     "paired_change",
     "positives",
+    "predicted_against_true",
     "published_scatter",
     "reliability_diagram",
     "reliability_grid",
     "resize_pairs",
     "risk_coverage_curves",
     "score_histograms",
+    "score_parts",
     "softmax_heatmaps",
     "sweep",
     "use_style",

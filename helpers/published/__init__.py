@@ -42,10 +42,11 @@ def load(paper: str) -> pd.DataFrame:
     DataFrame
         ``data_set`` and ``backbone`` as the paper prints them; ``test_set``, ``method``,
         ``calibration`` and ``metric`` in the words of `helpers.results.tidy`, but for OOD sets,
-        which keep the paper's names; ``value`` and ``std`` (over the paper's runs, NaN where it
-        prints none), not scaled; ``table``, the number of the paper's table; ``source``, where
-        to look it up.  Data sets of "human_centric" are called as in `helpers.data`, and its test
-        set "average" is the average as printed; see `with_averages`.
+        which keep the paper's names, and "all" for those of "gscore" together; ``value`` and
+        ``std`` (over the paper's runs, NaN where it prints none), not scaled; ``table``, the
+        number of the paper's table; ``source``, where to look it up.  Data sets of
+        "human_centric" are called as in `helpers.data`, and its test set "average" is the
+        average as printed; see `with_averages`.
 
     Raises
     ------
@@ -94,6 +95,54 @@ def with_averages(numbers: pd.DataFrame) -> pd.DataFrame:
     means = numbers[~average].groupby(cell)["value"].mean().rename("mean")
     fresh = numbers.join(means, on=cell)["mean"]
     return numbers.assign(value=numbers["value"].where(~average, fresh))
+
+
+def _gscore(printed: pd.DataFrame) -> pd.DataFrame:
+    """Tables 1 to 4 and 6; all but correlations are printed in per cent.
+
+    Truths and predictions of Tables 2 and 3, one a row, are taken for means over the test sets.
+    """
+    detectors = {"MSP": "msp", "ODIN": "odin", "ENERGY": "energy", "MLS": "max_logit"}
+    evaluators = {
+        "Confidence score": "confidence",
+        "Auto evaluation": "auto_evaluation",
+        "Kmeans + l2": "kmeans_l2",
+        "GMM + Wasserstein": "gmm_wasserstein",
+        "GMM + KL": "gmm_kl",
+        "UDE + Wasserstein": "ude_wasserstein",
+        "UDE + KL": "ude_kl",
+    }
+    metrics = {
+        "FPR@TPR95": "fpr95",
+        "F@T95": "fpr95",
+        "F@T80": "fpr80",
+        "F@T60": "fpr60",
+        "AUROC": "auroc",
+        "AUPR": "aupr",
+        "DE": "detection_error",
+    }
+    # "RMSE of", "pearson of", "spearman of" or "predicted", and what of
+    kind = printed["metric"].str.extract(r"^(?:(RMSE|pearson|spearman) of |(predicted) )?(.*)$")
+    kind, of = kind[0].fillna(kind[1]).fillna("").str.lower(), kind[2]
+    metric = kind.where(kind == "", kind + "_") + of.replace(metrics)
+    # Tables 2 to 4 do not name the evaluator: it is the one that the paper proposes.
+    evaluator = printed["evaluator"].map(evaluators).fillna("ude_wasserstein")
+    detector = printed["detector"].map(detectors).fillna("network")
+    unit = kind.isin(["pearson", "spearman"]).map({True: 1, False: 100})
+    return pd.DataFrame(
+        {
+            "data_set": printed["data_set"],
+            "test_set": (of == "accuracy").map({True: "test", False: "all"}),
+            "backbone": printed["backbone"],
+            "method": detector.where(kind == "", detector + "/" + evaluator),
+            "calibration": "",
+            "metric": metric,
+            "value": printed["value"] / unit,
+            "std": printed["std"] / unit,
+            "table": printed["table"],
+            "source": "Table " + printed["table"] + ", arXiv:2302.08287",
+        }
+    )
 
 
 def _openset_calibration(printed: pd.DataFrame) -> pd.DataFrame:
@@ -191,6 +240,7 @@ def _human_centric(printed: pd.DataFrame) -> pd.DataFrame:
 
 
 _READERS: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
+    "gscore": _gscore,
     "human_centric": _human_centric,
     "openset_calibration": _openset_calibration,
     "unknown_detection": _unknown_detection,

@@ -3,6 +3,20 @@
 from helpers.tables.calibration import TITLES, caption, styler, to_latex
 from helpers.tables.comparisons import comparison, printed_alone, to_csv
 from helpers.tables.detection import detection_caption, detection_styler, detection_to_latex
+from helpers.tables.gscore import (
+    EVALUATOR_TITLES,
+    METRIC_TITLES,
+    correlations_caption,
+    correlations_styler,
+    correlations_to_latex,
+    networks_caption,
+    networks_styler,
+    networks_to_latex,
+    over_test_sets,
+    rmse_caption,
+    rmse_styler,
+    rmse_to_latex,
+)
 from helpers.tables.human_centric import (
     error_rates_caption,
     error_rates_styler,
@@ -26,9 +40,14 @@ from helpers.tables.uimnet import (
 )
 
 __all__ = [
+    "EVALUATOR_TITLES",
+    "METRIC_TITLES",
     "TITLES",
     "caption",
     "comparison",
+    "correlations_caption",
+    "correlations_styler",
+    "correlations_to_latex",
     "detection_caption",
     "detection_styler",
     "detection_to_latex",
@@ -42,8 +61,15 @@ __all__ = [
     "measures_caption",
     "measures_styler",
     "measures_to_latex",
+    "networks_caption",
+    "networks_styler",
+    "networks_to_latex",
+    "over_test_sets",
     "overview",
     "printed_alone",
+    "rmse_caption",
+    "rmse_styler",
+    "rmse_to_latex",
     "styler",
     "to_csv",
     "to_latex",

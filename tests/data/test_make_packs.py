@@ -98,3 +98,42 @@ def test_from_torchvision_knows_its_names(tmp_path, script):
         script.main(["from-torchvision", "svnh", "--root", str(tmp_path)])
     with pytest.raises(FileNotFoundError, match="from-torchvision svhn --download"):
         script.main(["from-torchvision", "svhn", "--root", str(tmp_path)])
+
+
+@pytest.fixture
+def kaggle(tmp_path, monkeypatch):
+    """A client that unpacks two images in nested folders, or refuses where there is no token."""
+    client = tmp_path / "bin" / "kaggle"
+    client.parent.mkdir()
+    Image.new("RGB", (40, 20), "white").save(tmp_path / "white.png")
+    client.write_text(
+        "#!/bin/sh\n"
+        f'[ -e {tmp_path}/token ] || {{ echo "no token, $3"; exit 1; }}\n'
+        f'mkdir -p "$6/a/b" && cp {tmp_path}/white.png "$6/a/b" && cp {tmp_path}/white.png "$6"\n'
+    )
+    client.chmod(0o755)
+    monkeypatch.setenv("PATH", str(client.parent), prepend=":")
+    return tmp_path / "token"
+
+
+def test_from_kaggle(tmp_path, script, kaggle):
+    """All images of a set are one class, wherever they lie; its origin is its page."""
+    kaggle.touch()
+    script.main(["from-kaggle", "Rock Paper Scissors", "--root", str(tmp_path)])
+    images = load("gbench_rock_paper_scissors", "test", root=tmp_path)
+    assert images.images.shape == (2, 32, 32, 3) and images.labels.tolist() == [0, 0]
+    assert images.origin["source"].startswith("https://www.kaggle.com/datasets/")
+
+
+def test_what_kaggle_lacks_is_said(tmp_path, script, kaggle, monkeypatch):
+    """A wrong name, a set elsewhere, no token, no client."""
+    root = ["--root", str(tmp_path)]
+    with pytest.raises(ValueError, match="did you mean 'Rock Paper Scissors'"):
+        script.main(["from-kaggle", "Rock Paper Scisors", *root])
+    with pytest.raises(ValueError, match=r"'RAF-DB' is not on Kaggle but at .* from-folder"):
+        script.main(["from-kaggle", "RAF-DB", *root])
+    with pytest.raises(OSError, match=r"could not be downloaded: no token, .*a token"):
+        script.main(["from-kaggle", "Rock Paper Scissors", *root])
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(FileNotFoundError, match=r"client is not installed.*pip install kaggle"):
+        script.main(["from-kaggle", "Rock Paper Scissors", *root])

@@ -131,6 +131,21 @@ def two_colours(generator: np.random.Generator, n: int) -> tuple[np.ndarray, np.
     return first, (first + uniform(generator, 0.35, 0.65, n, 1, 1, 3)) % 1
 
 
+def vivid(generator: np.random.Generator, *shape: int) -> np.ndarray:
+    """Draw colours, shape [..., 3], of all hues, neither pale nor dark."""
+    hue = uniform(generator, 0, 1, *shape, 1) + np.array([0, 1 / 3, 2 / 3], np.float32)
+    return uniform(generator, 0.7, 0.95, *shape, 1) * (0.55 + 0.45 * np.cos(2 * np.pi * hue))
+
+
+def paper(generator: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Draw a ground and an ink, [n, 1, 1, 3] each: dark on light in three quarters of the images,
+    light on dark in the others.
+    """
+    ground, ink = uniform(generator, 0.82, 1, n, 1, 1, 3), uniform(generator, 0, 0.35, n, 1, 1, 3)
+    dark = generator.random((n, 1, 1, 1)) < 0.25
+    return np.where(dark, 1 - ground, ground), np.where(dark, 1 - ink, ink)
+
+
 def mix(first: np.ndarray, second: np.ndarray, amount: np.ndarray) -> np.ndarray:
     """Blend colours [n, 1, 1, 3] (or images [n, H, W, 3]) by an amount [n, H, W] from 0 to 1."""
     return first + (second - first) * amount[..., np.newaxis]
@@ -140,6 +155,98 @@ def turned(generator: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarr
     """Return the pixels' coordinates, each [n, 32, 32], turned by a random angle an image."""
     angle = each(uniform(generator, 0, 2 * np.pi, n))
     return np.cos(angle) * X + np.sin(angle) * Y, np.cos(angle) * Y - np.sin(angle) * X
+
+
+def placed(
+    generator: np.random.Generator, n: int, shift: float, tilt: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the pixels' coordinates, each [n, 32, 32], from a middle that is up to `shift` pixels
+    off the image's, turned by an angle of up to `tilt` to either side.
+    """
+    x, y = (z - each(uniform(generator, -shift, shift, n)) for z in (X, Y))
+    angle = each(uniform(generator, -tilt, tilt, n))
+    return np.cos(angle) * x + np.sin(angle) * y, np.cos(angle) * y - np.sin(angle) * x
+
+
+def disc(x: np.ndarray, y: np.ndarray, radius: np.ndarray | float) -> np.ndarray:
+    """Return how much of each pixel a disc around the origin of the coordinates covers.
+
+    Parameters
+    ----------
+    x, y : ndarray, shape [n, H, W] or what spreads to it
+        Coordinates in pixels, from the disc's centre.
+    radius : ndarray or float
+        In pixels.
+
+    Returns
+    -------
+    ndarray, shape [n, H, W]
+        0 outside and 1 inside, over an edge one pixel wide.
+
+    >>> disc(np.array([0, 1, 2, 3]), np.array([0]), 2)
+    array([1. , 1. , 0.5, 0. ])
+    """
+    return (radius - np.hypot(x, y) + 0.5).clip(0, 1)
+
+
+def box(
+    x: np.ndarray, y: np.ndarray, width: np.ndarray | float, height: np.ndarray | float
+) -> np.ndarray:
+    """Return how much of each pixel a rectangle around the origin of the coordinates covers.
+
+    Parameters
+    ----------
+    x, y : ndarray, shape [n, H, W] or what spreads to it
+        Coordinates in pixels, from the rectangle's centre and along its sides.
+    width, height : ndarray or float
+        In pixels; what is less than one pixel wide is drawn one pixel wide, but weaker.
+
+    Returns
+    -------
+    ndarray, shape [n, H, W]
+        0 outside and 1 inside, over edges one pixel wide.
+
+    >>> box(np.array([0, 1, 2, 3]), np.array([0]), 4, 2)
+    array([1. , 1. , 0.5, 0. ])
+    >>> box(np.array([0.0, 1.0]), np.array([0]), 0.5, 2)
+    array([0.5, 0. ])
+    """
+    across, down = (
+        (side / 2 - np.abs(z) + 0.5).clip(0, np.minimum(side, 1))
+        for z, side in ((x, width), (y, height))
+    )
+    return across * down
+
+
+def segment_distance(
+    x: np.ndarray,
+    y: np.ndarray,
+    start: tuple[np.ndarray | float, np.ndarray | float],
+    end: tuple[np.ndarray | float, np.ndarray | float],
+) -> np.ndarray:
+    """Return how far each pixel is from a segment of a line.
+
+    Parameters
+    ----------
+    x, y : ndarray, shape [n, H, W] or what spreads to it
+        Coordinates in pixels.
+    start, end : tuple of two ndarrays or floats
+        The segment's ends, (x, y) each, [n, 1, 1] for one segment an image; a point if they are
+        the same.
+
+    Returns
+    -------
+    ndarray, shape [n, H, W]
+        In pixels.
+
+    >>> segment_distance(np.array([-3, 0, 2, 4]), np.array([1, 1, 1, 0]), (0, 0), (4, 0)).round(3)
+    array([3.162, 1.   , 1.   , 0.   ])
+    """
+    (x0, y0), (x1, y1) = start, end
+    dx, dy = x1 - x0, y1 - y0
+    along = ((x - x0) * dx + (y - y0) * dy) / (dx * dx + dy * dy + 1e-6)
+    along = along.clip(0, 1)  # of the segment: its nearest point
+    return np.hypot(x - x0 - along * dx, y - y0 - along * dy)
 
 
 def value_noise(
@@ -173,3 +280,12 @@ def value_noise(
     top = at(0, 0) + (at(0, 1) - at(0, 0)) * across
     bottom = at(1, 0) + (at(1, 1) - at(1, 0)) * across
     return top + (bottom - top) * down
+
+
+def backdrop(generator: np.random.Generator, n: int) -> np.ndarray:
+    """Draw grounds [n, 32, 32, 3]: soft patches of two near colours, under a light from a side."""
+    x, y = turned(generator, n)
+    patches = (value_noise(generator, x, y, 11) + value_noise(generator, x, y, 4) / 2) / 1.5
+    first = uniform(generator, 0.1, 0.9, n, 1, 1, 3)
+    second = first + uniform(generator, -0.35, 0.35, n, 1, 1, 3)
+    return mix(first, second, patches) * (1 + x / SIZE / 2)[..., np.newaxis]

@@ -1,0 +1,349 @@
+"""Figures of the evaluation without labels: what a Gscore is, and how it goes with a metric."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.ticker import FixedLocator, NullLocator
+from scipy.stats import norm, pearsonr, spearmanr
+
+from helpers.checks import float_array, known_name
+from helpers.figures.images import contact_sheet
+from helpers.figures.style import (
+    BLUE,
+    GREEN,
+    GREY,
+    LINES,
+    MARKERS,
+    ORANGE,
+    RED,
+    axes_or_new,
+    check_columns,
+)
+from helpers.gscore import Parts, Regression
+from helpers.tables import EVALUATOR_TITLES, METRIC_TITLES
+
+_AXES = {
+    "ratio": "ID images for each OOD image",
+    "size": "images in the mixture",
+    "validation": "ID images for validation",
+}
+
+
+def score_parts(
+    known, unknown, parts: Parts, *, score: str, bins: int = 40, ax: Axes | None = None
+) -> Axes:
+    """Draw the scores of a mixture, and the two parts that an evaluator takes it for.
+
+    The histograms of ID and OOD images, which the evaluator does not tell apart, stand one on the
+    other; a part is drawn as the Gaussian of its mean and deviation with the area of its images.
+    A part whose scores do not spread is a line at its mean; an empty one is not drawn.
+
+    Parameters
+    ----------
+    known, unknown : array_like, shape [N], [M]
+        Scores of the ID and OOD images of the mixture.
+    parts : Parts
+        Of one threshold: arrays of shape [2].
+    score : str
+        What the axis is called.
+    bins : int
+        Over the range of all scores.
+    ax : Axes, optional
+
+    Raises
+    ------
+    ValueError
+        Empty, NaN or infinite scores, or parts of several thresholds.
+    """
+    known, unknown = float_array("known", known), float_array("unknown", unknown)
+    if np.shape(parts.means) != (2,):
+        raise ValueError(f"parts: those of one threshold expected, got {np.shape(parts.means)}")
+    ax = axes_or_new(ax, figsize=(6, 3.2))
+    edges = np.histogram_bin_edges(np.concatenate([known, unknown]), bins)
+    _, _, groups = ax.hist(
+        [unknown, known], edges, stacked=True, alpha=0.35, color=[RED, BLUE], label=["OOD", "ID"]
+    )
+    for bars, hatch in zip(groups, ("////", ""), strict=True):
+        for bar in bars:
+            bar.set(hatch=hatch, edgecolor="white")
+    grid, width = np.linspace(edges[0], edges[-1], 400), edges[1] - edges[0]
+    styles = (("part taken for ID", GREEN, "-"), ("part taken for OOD", ORANGE, "--"))
+    numbers = zip(parts.means, parts.deviations, parts.counts, strict=True)
+    highest = np.histogram(np.concatenate([known, unknown]), edges)[0].max()
+    peak = highest
+    for (name, colour, line), (mean, deviation, count) in zip(styles, numbers, strict=True):
+        style = {"color": colour, "linestyle": line, "linewidth": 2}
+        if deviation > 0:
+            images = count * width * norm.pdf(grid, mean, deviation)
+            ax.plot(grid, images, label=f"{name}, {count}", **style)
+            peak = max(peak, images.max())
+        elif count:
+            ax.axvline(mean, label=f"{name}, {count}", **style)
+    ax.set_ylim(top=1.05 * min(peak, 1.5 * highest))  # a narrow part would press all else flat
+    ax.set(xlabel=score, ylabel="images")
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2)
+    return ax
+
+
+def gscore_scatter(
+    regression: Regression,
+    *,
+    metric: str,
+    level: float = 0.9,
+    unseen: tuple[np.ndarray, np.ndarray] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw a metric against the Gscore of sets, with the line and its prediction intervals.
+
+    Parameters
+    ----------
+    regression : Regression
+        A dot is one of its meta-training sets; their correlations, of Pearson and of Spearman,
+        are above the Axes.
+    metric : str
+        What the line predicts; one of `helpers.gscore.METRICS`.
+    level : float
+        Of the intervals, whose band is shaded.
+    unseen : (array_like, array_like), shape [M] each, optional
+        Gscore and metric of sets that the line was not fitted to, drawn as crosses.
+    ax : Axes, optional
+
+    Raises
+    ------
+    ValueError
+        The metric is unknown, or NaN, infinite or too few numbers.
+    """
+    title = METRIC_TITLES[known_name("metric", metric, METRIC_TITLES)]
+    scores = float_array("regression.gscores", regression.gscores)
+    truths = regression.predict(scores) + regression.residuals
+    ax = axes_or_new(ax, figsize=(6, 3.6))
+    dots = {"linestyle": "none", "markersize": 4.5, "markeredgewidth": 1.2}
+    ends = [scores]
+    ax.plot(scores, 100 * truths, "o", color=BLUE, alpha=0.7, label="meta-training sets", **dots)
+    if unseen is not None:
+        own = float_array("unseen", unseen[0])
+        theirs = float_array("unseen", unseen[1], length=len(own))
+        ax.plot(own, 100 * theirs, "x", color=RED, label="test sets", **dots)
+        ends.append(own)
+    grid = np.linspace(min(map(np.min, ends)), max(map(np.max, ends)), 100)
+    low, high = regression.interval(grid, level)
+    ax.fill_between(
+        grid, 100 * low, 100 * high, color=GREY, alpha=0.2, linewidth=0,
+        label=f"{100 * level:g} % interval",
+    )  # fmt: skip
+    ax.plot(grid, 100 * regression.predict(grid), color=GREY, linewidth=1.5, label="line")
+    pearson, spearman = pearsonr(scores, truths)[0], spearmanr(scores, truths)[0]
+    text = f"r = {pearson:.3f}, ρ = {spearman:.3f}".replace("-", "\N{MINUS SIGN}")
+    ax.set_title(text, loc="left", pad=4)
+    ax.set(xlabel="Gscore", ylabel=f"{title} (%)")
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.08), ncols=2)
+    return ax
+
+
+def predicted_against_true(
+    truths,
+    predictions,
+    intervals: tuple[np.ndarray, np.ndarray] | None = None,
+    *,
+    metric: str,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw predictions for sets that a line was not fitted to; agreement is the diagonal.
+
+    Parameters
+    ----------
+    truths, predictions : array_like, shape [S]
+        Of the metric, as shares.
+    intervals : (array_like, array_like), shape [S] each, optional
+        Ends of the prediction intervals, drawn as bars.  A set whose truth lies outside is a red
+        cross, any other a blue dot; the legend counts both.
+    metric : str
+        One of `helpers.gscore.METRICS`.
+    ax : Axes, optional
+
+    Raises
+    ------
+    ValueError
+        The metric is unknown; empty, NaN, or arrays of different lengths.
+    """
+    title = METRIC_TITLES[known_name("metric", metric, METRIC_TITLES)]
+    truths = float_array("truths", truths)
+    predictions = float_array("predictions", predictions, length=len(truths))
+    low, high = (truths, truths) if intervals is None else intervals
+    low, high = (float_array("intervals", one, length=len(truths)) for one in (low, high))
+    inside = (low <= truths) & (truths <= high)
+    ax = axes_or_new(ax, figsize=(4.5, 4.5))
+    if intervals is not None:
+        ax.vlines(100 * truths, 100 * low, 100 * high, color=GREY, alpha=0.35, linewidth=1)
+    for which, marker, colour, name in (
+        (inside, "o", BLUE, "truth inside" if intervals is not None else "sets"),
+        (~inside, "x", RED, "truth outside"),
+    ):
+        if which.any():
+            ax.plot(
+                100 * truths[which], 100 * predictions[which], marker, color=colour, markersize=5,
+                linestyle="none", label=f"{name}, {which.sum()}",
+            )  # fmt: skip
+    ax.axline((0, 0), slope=1, color=GREY, linestyle="--", linewidth=1, zorder=0)
+    everything = 100 * np.concatenate([truths, predictions, low, high])
+    ends = (everything.min() - 3, everything.max() + 3)
+    ax.set(xlim=ends, ylim=ends, aspect="equal")
+    ax.set(xlabel=f"{title}, true (%)", ylabel=f"{title}, predicted (%)")
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2)
+    return ax
+
+
+def metric_histogram(
+    groups: Mapping[str, Sequence[float]], *, metric: str, bins: int = 20, ax: Axes | None = None
+) -> Axes:
+    """Draw how a metric is distributed over sets, groups of them one on the other.
+
+    Parameters
+    ----------
+    groups : mapping of str to array_like, shape [S]
+        The metric of each set, as shares, of up to four groups: generated and real, say.
+    metric : str
+        One of `helpers.gscore.METRICS`.
+    bins : int
+    ax : Axes, optional
+
+    Raises
+    ------
+    ValueError
+        The metric is unknown, no group or more than four; empty or NaN.
+    """
+    title = METRIC_TITLES[known_name("metric", metric, METRIC_TITLES)]
+    if not 1 <= len(groups) <= 4:
+        raise ValueError(f"groups: 1 to 4 expected, got {len(groups)}")
+    values = [100 * float_array(name, own) for name, own in groups.items()]
+    ax = axes_or_new(ax, figsize=(6, 3))
+    names = [f"{name}, {len(own)} sets" for name, own in zip(groups, values, strict=True)]
+    _, _, stacks = ax.hist(
+        values, bins, stacked=True, label=names, color=[BLUE, ORANGE, GREEN, RED][: len(values)]
+    )
+    bars = [stacks] if len(values) == 1 else stacks
+    for own, hatch in zip(bars, ("", "////", "....", "xxxx"), strict=False):
+        for bar in own:
+            bar.set(hatch=hatch, edgecolor="white")
+    ax.yaxis.get_major_locator().set_params(integer=True)
+    ax.set(xlabel=f"{title} (%)", ylabel="sets")
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2)
+    return ax
+
+
+def correlation_curves(
+    table: pd.DataFrame,
+    *,
+    over: str,
+    detector: str = "msp",
+    correlation: str = "pearson_fpr95",
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw how strongly Gscores correlate with a metric as the mixtures change.
+
+    The absolute values of correlations, mean over runs, with bars of their standard deviation and a
+    curve for each evaluator; the axis is logarithmic.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Rows of one tier, data set and backbone of a results table; its variants "ratio 1:10",
+        "size 50" and so on are the places on the axis, the primary one being the ratio 1:1.
+    over : {"ratio", "size", "validation"}
+        Which of them.
+    detector : str
+        Whose scores.
+    correlation : str
+        "pearson" or "spearman" and a metric, as the table has it.
+    ax : Axes, optional
+
+    Raises
+    ------
+    ValueError
+        `over` is unknown, several data sets or backbones, or no such number.
+    """
+    label = _AXES[known_name("over", over, _AXES)]
+    check_columns("table", table, ["data_set", "backbone", "method", "variant", "metric", "value"])
+    for column in ("data_set", "backbone"):
+        if table[column].nunique() > 1:
+            several = ", ".join(table[column].unique())
+            raise ValueError(f"table: several of {column} ({several}); choose one")
+    variants = table["variant"].replace("primary", "ratio 1:1")
+    own = table[(table["metric"] == correlation) & variants.str.startswith(f"{over} ")]
+    own = own[own["method"].str.startswith(f"{detector}/")]
+    own = own[own["method"].isin(own.loc[own["variant"] != "primary", "method"])]
+    if own.empty:
+        raise ValueError(f"table: no {correlation} of {detector} in variants by {over}")
+    steps = variants[own.index].str.removeprefix(f"{over} ")
+    own = own.assign(step=steps, place=steps.map(_place), size=own["value"].abs())
+    ax = axes_or_new(ax, figsize=(6, 3.4))
+    evaluators = own["method"].str.removeprefix(f"{detector}/")
+    for number, (name, one) in enumerate(own.groupby(evaluators, sort=False)):
+        points = one.groupby("place")["size"].agg(["mean", "std"]).fillna({"std": 0})
+        ax.errorbar(
+            points.index, points["mean"], points["std"], color=f"C{number}",
+            linestyle=LINES[number % len(LINES)], marker=MARKERS[number % len(MARKERS)],
+            markersize=5, elinewidth=0.8, label=EVALUATOR_TITLES.get(name, name),
+        )  # fmt: skip
+    ax.set_xscale("log")
+    ticks = own.drop_duplicates("step").sort_values("place")
+    ax.xaxis.set_major_locator(FixedLocator(ticks["place"].tolist()))
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.set_xticklabels(ticks["step"])
+    ax.tick_params(axis="x", rotation=45 if len(ticks) > 8 else 0)
+    symbol = "r" if correlation.startswith("pearson") else "ρ"
+    metric = correlation.partition("_")[2]
+    ax.set(xlabel=label, ylabel=f"|{symbol}| with {METRIC_TITLES.get(metric, metric)}")
+    ax.set_ylim(0, 1.02)
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2)
+    return ax
+
+
+def easiest_to_hardest(
+    images: Mapping[str, np.ndarray],
+    truths: Mapping[str, float],
+    *,
+    metric: str = "auroc",
+    columns: int = 8,
+    ax: Axes | None = None,
+) -> Axes:
+    """Show images of sets, one set a row, from the easiest to the hardest for a detector.
+
+    Parameters
+    ----------
+    images : mapping of str to ndarray of uint8, shape [N, H, W, 3]
+        The sets to show by name, all of one size; the first images of each are shown.
+    truths : mapping of str to float
+        The metric of each of them, as shares; may hold others too.
+    metric : str
+        One of `helpers.gscore.METRICS`.
+    columns : int
+        Images shown of each set, at most.
+    ax : Axes, optional
+
+    Raises
+    ------
+    ValueError
+        The metric is unknown, no set, one without its metric, or images that are no RGB images.
+    """
+    title = METRIC_TITLES[known_name("metric", metric, METRIC_TITLES)]
+    missing = [name for name in images if name not in truths]
+    if missing or not images:
+        raise ValueError(f"truths: no {title} of {', '.join(missing) or 'any set to show'}")
+    order = sorted(images, key=truths.get, reverse=metric in ("auroc", "aupr"))
+    shown = np.concatenate([images[name][:columns] for name in order])
+    labels = np.repeat(np.arange(len(order)), [len(images[name][:columns]) for name in order])
+    names = [f"{name}, {100 * truths[name]:.1f}" for name in order]
+    ax = contact_sheet(shown, labels, names, columns=columns, ax=ax)
+    ax.set_title(f"{title} (%), easiest first", loc="left")
+    return ax
+
+
+def _place(step: str) -> float:
+    """Return where a variant is on the axis: "1:10" is at 0.1, "50" at 50."""
+    first, _, second = step.partition(":")
+    return float(first) / float(second or 1)

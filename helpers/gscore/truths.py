@@ -1,0 +1,49 @@
+"""The metrics of a detector that are predicted, computed from labels."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from helpers.metrics import aupr, auroc, detection_error, fpr_at_tpr
+
+METRICS = {
+    "auroc": auroc,
+    "aupr": partial(aupr, positive="known"),
+    "detection_error": detection_error,
+    "fpr95": partial(fpr_at_tpr, tpr=0.95),
+    "fpr80": partial(fpr_at_tpr, tpr=0.8),
+    "fpr60": partial(fpr_at_tpr, tpr=0.6),
+}
+"""The six metrics by name; ID images are the positive ones."""
+
+
+def true_metrics(known, unknown) -> dict[str, float]:
+    """Return the six metrics of a detector on a mixture whose labels are known.
+
+    Parameters
+    ----------
+    known, unknown : array_like, shape [P] and [U]
+        Scores of the ID and of the OOD images, higher = more likely known.
+
+    Returns
+    -------
+    dict of str to float
+        By the names of `METRICS`, each in [0, 1].
+
+    Raises
+    ------
+    ValueError
+        Either group is empty, contains NaN or has the wrong shape.
+
+    Notes
+    -----
+    Zhang et al. 2023, table 4.  The paper says neither which side of AUPR is the positive one nor
+    what its detection error is: here the ID images, and the smallest over all thresholds.
+
+    Examples
+    --------
+    >>> found = true_metrics([4, 3, 2, 1], [2.5, 0])
+    >>> found["auroc"], found["fpr95"], found["fpr60"]
+    (0.75, 0.5, 0.5)
+    """
+    return {name: metric(known, unknown) for name, metric in METRICS.items()}
