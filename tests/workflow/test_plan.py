@@ -27,12 +27,16 @@ def test_every_tier_has_a_plan_whose_steps_exist(tier):
 
 def test_every_paper_has_notebooks_and_a_mini_tier():
     papers = {path.name for path in (ROOT / "notebooks").iterdir() if path.is_dir()}
-    assert papers == set(plan.papers("mini")) == {
-        PAPER,
-        "human_centric",
-        "uimnet",
-        "unknown_detection",
-    }
+    assert (
+        papers
+        == set(plan.papers("mini"))
+        == {
+            PAPER,
+            "human_centric",
+            "uimnet",
+            "unknown_detection",
+        }
+    )
 
 
 def test_the_grid_is_complete():
