@@ -21,6 +21,7 @@ sys.path.insert(0, str(ROOT))
 
 from helpers import data, scores  # noqa: E402
 from helpers.checks import check_parameters, known_name  # noqa: E402
+from helpers.experiments.uimnet.evaluation import algorithms_of  # noqa: E402
 from helpers.training.recipe import Recipe  # noqa: E402
 
 
@@ -137,7 +138,7 @@ def check(notebook: str, parameters: dict, where: str) -> None:
         common = own | parameters.get("training", {})
         variants = [
             changed
-            for kind in ("networks", "method_recipes", "models")
+            for kind in ("networks", "method_recipes", "models", "sizes", "algorithms")
             for changed in parameters.get(kind, {}).values()
         ]
         for changed in ({}, *variants):
@@ -149,6 +150,12 @@ def check(notebook: str, parameters: dict, where: str) -> None:
             known_name("setting", setting, benchmark.SETTINGS)
         for method in [*parameters.get("methods", []), *parameters.get("method_recipes", {})]:
             known_name("method", method, benchmark.METHODS)
+        for algorithm in parameters.get("algorithms", {}):
+            known_name("algorithm", algorithm, benchmark.ALGORITHMS)
+        for measure in parameters.get("measures", []):
+            known_name("measure", measure, benchmark.MEASURES)
+        if "search" in parameters:
+            algorithms_of(declared(notebook) | parameters)
         for method, arguments in parameters.get("score_arguments", {}).items():
             scores.create(method, **arguments)
         if parameters.get("runs", 1) < 1:

@@ -16,13 +16,14 @@ from helpers.figures.style import BLUE, GREY, ORANGE, axes_or_new, check_columns
 from helpers.tables.uimnet import HEADINGS
 
 _CHANGES = {  # the two sides of each, and how they are called
-    "spectral": {False: "without spectral normalisation", True: "with"},
+    "spectral": {0.0: "no spectral normalisation"},  # and the coefficients that there are
     "variant": {"primary": "chosen trial", "ensemble": "ensemble of all trials"},
     "calibration": {"before": "before calibration", "after": "after"},
 }
 _DOTS = (  # the second is smaller, so that it does not hide the first
     {"fmt": "o", "color": BLUE, "markersize": 8},
     {"fmt": "D", "color": ORANGE, "markersize": 4.5},
+    {"fmt": "s", "color": GREY, "markersize": 4.5},
 )
 _PLACE = ["data_set", "backbone"]
 
@@ -76,7 +77,7 @@ def measure_heatmap(part: pd.DataFrame, *, metric: str = "auroc", ax: Axes | Non
 def paired_change(
     part: pd.DataFrame, *, change: str, panels: Sequence[tuple[str, str]]
 ) -> np.ndarray:
-    """Draw what a change does to each algorithm: two dots, joined by a line, in each panel.
+    """Draw what a change does to each algorithm: dots that a line joins, in each panel.
 
     Whiskers are standard deviations over data seeds, where there are several.
 
@@ -85,8 +86,9 @@ def paired_change(
     part : DataFrame
         The rows of `helpers.tables.domain_means` of one data set and network.
     change : {"spectral", "variant", "calibration"}
-        What differs between the dots: spectral normalisation, the chosen trial or the ensemble,
-        the temperature.  The other two are as without any change.
+        What differs between the dots: spectral normalisation (none, and one or two
+        coefficients), the chosen trial or the ensemble, the temperature.  The other two are as
+        without any change.
     panels : sequence of (str, str)
         Of each panel its metric and the measure, which is "" for in-domain metrics: as in
         ``[("accuracy", ""), ("out_as_out", "entropy")]``.
@@ -103,9 +105,13 @@ def paired_change(
     """
     known_name("change", change, _CHANGES)
     _refuse_several(part, *_PLACE)
-    sides = _CHANGES[change]
+    sides = dict(_CHANGES[change])
+    if change == "spectral":
+        sides |= {one: f"coefficient {one:g}" for one in sorted(set(part["spectral"]) - {0.0})}
+    if not 2 <= len(sides) <= len(_DOTS):
+        raise ValueError(f"part: two or three sides of the change expected, got {list(sides)}")
     for name, values in _CHANGES.items():
-        wanted = list(values) if name == change else list(values)[:1]
+        wanted = list(sides) if name == change else list(values)[:1]
         part = part[part[name].isin(wanted)]
     algorithms = _present(ALGORITHMS, part["algorithm"])
     places = {name: place for place, name in enumerate(algorithms)}
@@ -125,8 +131,9 @@ def paired_change(
             what = f"{metric} of {measure}" if measure else metric
             raise ValueError(f"part: no {what} on both sides of the change")
         y = np.array([places[name] for name in wide.index])
-        ax.hlines(y, *wide["mean"].to_numpy().T, color=GREY, linewidth=1.2)
-        for side, style in zip(sides, _DOTS, strict=True):
+        ends = wide["mean"].min(axis=1), wide["mean"].max(axis=1)
+        ax.hlines(y, *ends, color=GREY, linewidth=1.2)
+        for side, style in zip(sides, _DOTS, strict=False):
             std = wide["std"][side]
             whiskers = std.fillna(0) if std.notna().any() else None
             ax.errorbar(
@@ -138,7 +145,9 @@ def paired_change(
         ax.tick_params(axis="y", length=0)
     axes[0, 0].set_yticks(range(len(algorithms)), [ALGORITHMS[name] for name in algorithms])
     axes[0, 0].set_ylim(len(algorithms) - 0.5, -0.5)
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
+    figure.legend(
+        *axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=len(sides)
+    )
     return axes[0]
 
 

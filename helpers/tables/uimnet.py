@@ -10,7 +10,7 @@ from pandas.io.formats.style import Styler
 from helpers import results
 from helpers.benchmarks.uimnet import ALGORITHMS, MEASURES
 from helpers.experiments.uimnet import selected
-from helpers.experiments.uimnet.evaluation import SPECTRAL
+from helpers.experiments.uimnet.evaluation import apart, normalised
 from helpers.tables.cells import (
     ABSENT,
     DOWN,
@@ -44,7 +44,6 @@ _COLUMNS = [
     "tier", *_MODEL, "measure", "calibration", "variant", "networks", "metric",
     "mean", "std", "runs", "rows",
 ]  # fmt: skip
-_YES = {False: "no", True: "yes"}
 _TEMPERATURE = {"before": "1", "after": "learned"}
 _NOTHING_PRINTED = "The numbers of the paper's own tables are not at hand."
 _LAYOUT = [
@@ -67,9 +66,10 @@ def domain_means(table: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         ``tier``, ``data_set``, ``backbone`` (without what marks spectral normalisation),
-        ``spectral`` (bool), ``algorithm``, ``measure`` ("" in-domain), ``calibration``,
-        ``variant`` ("primary" or "ensemble"), ``networks`` (how many answer together: 1, or the
-        trials that did not diverge, as in "5", or "4 to 5" where data seeds differ), ``metric``;
+        ``spectral`` (its coefficient; 0.0 without), ``algorithm``, ``measure`` ("" in-domain),
+        ``calibration``, ``variant`` ("primary" or "ensemble"), ``networks`` (how many answer
+        together: 1, or the trials that did not diverge, as in "5", or "4 to 5" where data seeds
+        differ), ``metric``;
         ``mean``, ``std``, ``runs`` and ``rows`` as in `helpers.results.summary`.  Algorithms,
         measures and metrics are in the paper's order.
 
@@ -82,8 +82,8 @@ def domain_means(table: pd.DataFrame) -> pd.DataFrame:
     own = table[table["variant"].isin(["primary", "ensemble"]) & table["metric"].isin(HEADINGS)]
     if own.empty:
         raise ValueError(f"table: no number of {', '.join(HEADINGS)}")
-    means = _split(results.summary(own))
-    counts, networks = _counts(_split(table)), []
+    means = apart(results.summary(own))
+    counts, networks = _counts(apart(table)), []
     for variant, *key in means[["variant", *_MODEL]].itertuples(index=False):
         if variant == "ensemble" and tuple(key) not in counts:
             raise ValueError(f"table: no trials of {key[3]} on {key[1]}; give the whole table")
@@ -92,7 +92,7 @@ def domain_means(table: pd.DataFrame) -> pd.DataFrame:
         **{name: list(dict.fromkeys(means[name])) for name in ("data_set", "backbone")},
         "measure": ["", *MEASURES],
         "algorithm": list(ALGORITHMS),
-        "spectral": [False, True],
+        "spectral": sorted(set(means["spectral"])),
         "calibration": ["before", "after"],
         "variant": ["primary", "ensemble"],
         "metric": list(HEADINGS),
@@ -106,11 +106,12 @@ def domain_means(table: pd.DataFrame) -> pd.DataFrame:
 def domain_styler(part: pd.DataFrame) -> Styler:
     """Return one of the paper's tables, as it is shown on a page.
 
-    Rows are algorithms, without and with spectral normalisation (SN), at the initial and the
-    learned temperature (T), the chosen trial and the ensemble (k networks); columns are the
-    in-domain metrics, or the out-domain metrics of a measure, as mean ± standard deviation over
-    data seeds.  The best of a column is bold.  No colour is set, so that the page's light or dark
-    theme decides.  Under the pointer, a cell names the rows of the results table behind it.
+    Rows are algorithms, without and with spectral normalisation (SN: its coefficient), at the
+    initial and the learned temperature (T), the chosen trial and the ensemble (k networks);
+    columns are the in-domain metrics, or the out-domain metrics of a measure, as mean ± standard
+    deviation over data seeds.  The best of a column is bold.  No colour is set, so that the page's
+    light or dark theme decides.  Under the pointer, a cell names the rows of the results table
+    behind it.
 
     Parameters
     ----------
@@ -139,11 +140,11 @@ def domain_caption(part: pd.DataFrame) -> str:
     what = f"out-domain metrics with {MEASURES[measure]}" if measure else "in-domain metrics"
     text = (
         f"{first['data_set']} with {first['backbone']}, tier {first['tier']}: {what},"
-        f" {runs_in_words(part)}. Rows: algorithm, spectral normalisation (SN), temperature (T),"
-        " number of networks that answer together (k). Bold: best of the column."
+        f" {runs_in_words(part)}. Rows: algorithm, coefficient of spectral normalisation (SN),"
+        " temperature (T), number of networks that answer together (k). Bold: best of the column."
     )
     if "after" not in set(part["calibration"]):
-        text += " A learned temperature changes nothing of this measure."
+        text += " Measured at the initial temperature only."
     return f"{text} {_NOTHING_PRINTED}"
 
 
@@ -177,12 +178,12 @@ def measures_to_latex(part: pd.DataFrame, path: str | os.PathLike) -> None:
 def measures_caption(part: pd.DataFrame) -> str:
     """Return a complete caption for the table of `measures_styler`."""
     first = _one("part", part, *_CHOICE)
-    norm = "with" if first["spectral"] else "without"
+    norm = f"of coefficient {first['spectral']:g}" if first["spectral"] else "none"
     one = "the chosen trial" if first["variant"] == "primary" else "the ensemble of all trials"
     when = "initial" if first["calibration"] == "before" else "learned"
     return (
         f"{first['data_set']} with {first['backbone']}, tier {first['tier']}: measures with {one},"
-        f" {norm} spectral normalisation, at the {when} temperature, {runs_in_words(part)}."
+        f" spectral normalisation {norm}, at the {when} temperature, {runs_in_words(part)}."
         f" Rows: metric, measure. Bold: best measure of the algorithm;"
         f" {ABSENT}: the algorithm has no such measure. {_NOTHING_PRINTED}"
     )
@@ -222,9 +223,9 @@ def trials_caption(table: pd.DataFrame) -> str:
     first, seeds = own.iloc[0], own["run"].nunique()
     return (
         f"{first['data_set']}, tier {first['tier']}: every trial on {seeds} data"
-        f" seed{'s' * (seeds > 1)}. Rows: network, algorithm, spectral normalisation (SN), trial,"
-        " 0 with the defaults. Bold: chosen, with the lowest mean NLL on validation images of"
-        " those that diverged on no data seed."
+        f" seed{'s' * (seeds > 1)}. Rows: network, algorithm, coefficient of spectral"
+        " normalisation (SN), trial, 0 with the defaults. Bold: chosen, with the lowest mean NLL"
+        " on validation images of those that diverged on no data seed."
     )
 
 
@@ -237,7 +238,7 @@ def _domain(part: pd.DataFrame) -> tuple[pd.DataFrame, ...]:
     best = rank.eq(rank.max()) & rank.min().lt(rank.max())
     heads = pd.Index([HEADINGS[metric][0] for metric in columns])
     names = [
-        (ALGORITHMS[algorithm], _YES[spectral], _TEMPERATURE[when], count)
+        (ALGORITHMS[algorithm], _norm(spectral), _TEMPERATURE[when], count)
         for algorithm, spectral, when, count in lines
     ]
     index = pd.MultiIndex.from_tuples(names, names=["algorithm", "SN", "T", "k"])
@@ -275,7 +276,7 @@ def _trials(table: pd.DataFrame) -> tuple[pd.DataFrame, ...]:
         likelihoods = likelihoods.pivot(index="run", columns="trial", values="value")
         chosen = selected(likelihoods)
         for trial, one in trials.groupby("trial"):
-            key = (network, ALGORITHMS[algorithm], _YES[spectral], str(trial))
+            key = (network, ALGORITHMS[algorithm], _norm(spectral), str(trial))
             values, lost = likelihoods[trial], one[one["metric"] == "diverged"]
             notes = one.loc[one["metric"] == "nll", "notes"]
             # one that diverged everywhere has left but the message
@@ -292,25 +293,15 @@ def _trials(table: pd.DataFrame) -> tuple[pd.DataFrame, ...]:
     )
 
 
-def _split(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table with algorithm and measure, network and spectral normalisation apart."""
-    return table.assign(
-        algorithm=table["method"].str.replace(r"/.*", "", regex=True),
-        measure=table["method"].str.replace(r"^[^/]*/?", "", regex=True),
-        spectral=table["backbone"].str.endswith(SPECTRAL),
-        backbone=table["backbone"].str.removesuffix(SPECTRAL),
-    )
-
-
 def _of_trials(table: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of trials, with their numbers, algorithms in the paper's order."""
-    own = _split(table[table["variant"].str.startswith("trial ")])
+    own = apart(table[table["variant"].str.startswith("trial ")])
     if own.empty:
         raise ValueError("table: no trials")
     _one("table", own, "tier", "data_set")
     numbers = own["variant"].str.removeprefix("trial ").astype(int)
     order = {"backbone": list(dict.fromkeys(own["backbone"])), "algorithm": list(ALGORITHMS),
-             "spectral": [False, True]}  # fmt: skip
+             "spectral": sorted(set(own["spectral"]))}  # fmt: skip
     return own.assign(trial=numbers).sort_values(
         list(order), key=lambda column: column.map(order[column.name].index), kind="stable"
     )
@@ -336,9 +327,13 @@ def _cells(part: pd.DataFrame) -> pd.DataFrame:
     return part[[*names, "rows"]].assign(text=text, rank=sign * part["mean"])
 
 
+def _norm(coefficient: float) -> str:
+    return f"{coefficient:g}" if coefficient else "no"
+
+
 def _name(table: pd.DataFrame, *columns: str) -> str:
     first = table.iloc[0].to_dict()
-    first["spectral"] = "spectral" if first["spectral"] else ""
+    first["spectral"] = normalised(first["spectral"]).lstrip("+") if "spectral" in first else ""
     return "-".join(filter(None, ["uimnet", *(first[column] for column in columns)]))
 
 

@@ -111,6 +111,41 @@ def trials(
     ]  # fmt: skip
 
 
+def check_space(recipe: Recipe, space: Mapping[str, Law], defaults: Mapping[str, object]) -> None:
+    """Refuse defaults, ends of ranges and choices that a recipe or its objective refuses.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        What all trials start from.
+    space : mapping of str to Law
+    defaults : mapping of str to value
+
+    Raises
+    ------
+    ValueError
+        Names the value.
+
+    Examples
+    --------
+    >>> law = {"choice": [0.7, 1.2]}
+    >>> check_space(Recipe(objective="soft_labels"), {"positive": law}, {"positive": 0.8})
+    Traceback (most recent call last):
+        ...
+    ValueError: search of positive, 1.2: positive: above 0 and at most 1 expected, got 1.2
+    """
+    for name, law in space.items():
+        known_name("hyper-parameter with a default", name, defaults)
+        check_law(name, law)
+        ((_, values),) = law.items()
+        for value in (defaults[name], *values):
+            try:
+                one = applied(recipe, {**defaults, name: value})
+                objectives.create(one.objective, **one.objective_arguments)
+            except ValueError as error:
+                raise ValueError(f"search of {name}, {value}: {error}") from error
+
+
 def applied(recipe: Recipe, values: Mapping[str, object]) -> Recipe:
     """Return a recipe with a trial's hyper-parameters.
 

@@ -212,6 +212,26 @@ def test_a_run_without_one_of_the_algorithms_has_no_mean(table):
     assert runs["ensemble minus single", "nll"] == runs["Mixup minus ERM", "nll"] == {0, 1}
 
 
+def test_of_several_coefficients_the_one_that_gains_most_counts(table):
+    """Networks of another coefficient move no other claim, and are no larger network."""
+    harmful = table[table["backbone"].str.endswith("+spectral")]
+    harmful = harmful.assign(
+        backbone=harmful["backbone"] + "_3",
+        value=harmful["value"] - 0.3,
+        bootstrap=harmful["bootstrap"].map(lambda one: one - 0.3),
+    )
+    both = pd.concat([table, harmful], ignore_index=True)
+    pd.testing.assert_frame_equal(paper.check(both), paper.check(table))
+    helpful = harmful.assign(
+        value=harmful["value"] + 0.6, bootstrap=harmful["bootstrap"].map(lambda one: one + 0.6)
+    )
+    both = pd.concat([table, helpful], ignore_index=True)
+    summed = paper.verdicts(paper.check(both)).set_index("claim")["verdict"]
+    assert summed["spectral"] == Verdict.CONTRADICTED
+    before = paper.verdicts(paper.check(table)).set_index("claim")["verdict"]
+    assert summed.drop("spectral").equals(before.drop("spectral"))
+
+
 def test_missing_variants_are_no_data_with_a_reason(table):
     """Each claim says what it needs; the others keep their verdicts."""
     small = table[(table["backbone"] == "resnet8") & (table["variant"] == "primary")]

@@ -1,5 +1,8 @@
 """The protocol of the test-bed, from trials to rows."""
 
+from dataclasses import replace
+from typing import NamedTuple
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,7 +11,9 @@ from helpers import metrics
 from helpers.benchmarks.uimnet import MEASURES, Protocol, Roles
 from helpers.data import Images
 from helpers.experiments import uimnet
-from helpers.experiments.uimnet import Algorithm, evaluate, evaluation, measuring, selected
+from helpers.experiments.uimnet import Algorithm, Trial, evaluate, evaluation, measuring, selected
+from helpers.outputs import Outputs
+from helpers.scores.jacobian import jacobian_norms
 from helpers.training.recipe import Recipe
 
 NETWORKS = {"tiny": Recipe(width=4, stem_stride=2, epochs=2, batch_size=16, learning_rate=0.05)}
@@ -57,7 +62,7 @@ def test_every_algorithm_has_its_rows(roles):
     algorithms = [
         ERM,
         Algorithm("mimo", Recipe(objective="mimo"), {"learning_rate": 0.05}, RATES),
-        Algorithm("mc_dropout", Recipe(block_dropout=0.1), {"learning_rate": 0.05}, RATES, passes=2),
+        Algorithm("mc_dropout", Recipe(block_dropout=0.1), {"learning_rate": 0.05}, RATES, 2),
         Algorithm("soft_labels", Recipe(objective="soft_labels"), {"positive": 0.8},
                   {"positive": {"choice": [0.7, 0.9]}}),
     ]  # fmt: skip
@@ -125,6 +130,80 @@ def test_a_trial_that_diverges_is_recorded_and_left_out(roles, monkeypatch):
     again = run(roles, [ERM], measures=["msp"])
     assert len(tried) == first + 1 and tried[-1] == 0.05
     pd.testing.assert_frame_equal(table.drop(columns="seconds"), again.drop(columns="seconds"))
+
+
+def test_weights_that_are_not_finite_are_a_divergence(roles, monkeypatch):
+    """Even if the loss was to the end."""
+    from helpers.experiments.uimnet import networks
+
+    fitted = evaluation.every_trial(own(ERM), roles, PROTOCOL, data_seed=0, progress=False)[0]
+    fitted.fitted.classifier.std.fill_(np.nan)
+    monkeypatch.setattr(networks, "fit", lambda *_, **__: fitted.fitted)
+    one = networks.trained(ERM, roles.train, 0, fitted.recipe, seed=99, progress=False)
+    assert one.diverged and "not finite" in one.message
+
+
+def own(algorithm):
+    """The algorithm on the network of these tests."""
+    return evaluation.replace(
+        algorithm, recipe=evaluation.recipe_of(NETWORKS["tiny"], algorithm, 0.0)
+    )
+
+
+class Known(NamedTuple):
+    """A network that says of some images what it is told to."""
+
+    answers: dict
+
+    def outputs(self, images, *, passes=0):
+        return self.answers[images.sha256]
+
+
+def outputs(probability, right, n):
+    """Outputs that give class 0 a probability, and of which a share is right."""
+    rest = (1 - probability) / 2
+    logits = np.log(np.tile([probability, rest, rest], (n, 1))).astype(np.float32)
+    labels = np.where(np.arange(n) < right * n, 0, 1)
+    return Outputs(logits, np.zeros((n, 2), np.float32), labels)
+
+
+def test_test_images_neither_choose_nor_calibrate(roles):
+    """A network that is right on validation images and wrong on test images, and the reverse."""
+    sure, unsure = [
+        Trial(number, ERM.recipe, Known({
+            roles.validation.sha256: outputs(0.8, held, 15),
+            roles.test.sha256: outputs(0.8, 1 - held, 20),
+            roles.out.sha256: outputs(0.8, 0.5, 12),
+        }))
+        for number, held in enumerate([1.0, 0.0])
+    ]  # fmt: skip
+    held = [evaluation.validation_nll(one, roles, ERM) for one in (sure, unsure)]
+    assert held[0] < held[1]
+    at = [measuring.answers([one], roles, ERM, train=False).temperature for one in (sure, unsure)]
+    assert at[0] < 1 < at[1]
+
+
+def test_an_ensemble_has_different_members_whose_probabilities_are_averaged(roles):
+    """Different weights from the beginning: their trials have different seeds."""
+    trials = evaluation.every_trial(own(ERM), roles, PROTOCOL, data_seed=0, progress=False)
+    same = replace(PROTOCOL, trials=1)
+    other = evaluation.every_trial(own(ERM), roles, same, data_seed=1, progress=False)
+    assert len({one.fitted.sha256 for one in (*trials, *other)}) == 3
+    found = measuring.answers(trials, roles, ERM, train=False)
+    each = [one.fitted.outputs(roles.test).probabilities for one in trials]
+    np.testing.assert_allclose(found.test.probabilities, np.mean(each, axis=0), atol=1e-6)
+    assert np.abs(each[0] - each[1]).max() > 1e-3
+
+
+def test_measures_of_images_are_there_at_each_temperature_in_order(roles):
+    trials = evaluation.every_trial(own(ERM), roles, PROTOCOL, data_seed=0, progress=False)
+    networks = [one.fitted for one in trials]
+    classifiers = [one.classifier for one in networks]
+    found = measuring.of_images("jacobian", networks, roles.test, [1.0, 3.0], PROTOCOL)
+    for row, temperature in zip(found, [1.0, 3.0], strict=True):
+        norms = jacobian_norms(classifiers, roles.test, temperatures=[temperature])[0]
+        np.testing.assert_allclose(row, -norms, rtol=1e-4)
+    assert not np.allclose(*found)
 
 
 def test_class_means_are_those_of_the_features(roles):

@@ -27,7 +27,16 @@ def test_every_tier_has_a_plan_whose_steps_exist(tier):
 
 def test_every_paper_has_notebooks_and_a_mini_tier():
     papers = {path.name for path in (ROOT / "notebooks").iterdir() if path.is_dir()}
-    assert papers == set(plan.papers("mini")) == {PAPER, "human_centric", "unknown_detection"}
+    assert (
+        papers
+        == set(plan.papers("mini"))
+        == {
+            PAPER,
+            "human_centric",
+            "uimnet",
+            "unknown_detection",
+        }
+    )
 
 
 def test_the_grid_is_complete():
@@ -134,6 +143,29 @@ def test_unknown_detection_trains_all_methods_of_a_run_in_one_step():
     assert len(steps[names[0]].parameters["methods"]) == 9
 
 
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"search": {"all": {"learning_rate": {"log_uniform": [0, 1]}}}}, "learning_rate: log_uni"),
+        ({"search": {"soft_labels": {"positive": {"choice": [2]}}}}, "search of positive, 2: "),
+        ({"algorithms": {"mixupp": {}}}, "unknown algorithm 'mixupp'; did you mean 'mixup'"),
+        ({"measures": ["entorpy"]}, "unknown measure 'entorpy'; did you mean 'entropy'"),
+        ({"sizes": {"tiny": {"dpeth": 8}}}, "unknown training parameter 'dpeth'"),
+    ],
+)
+def test_the_test_bed_refuses_impossible_searches(changed, message):
+    with pytest.raises(ValueError, match=f"somewhere: {message}"):
+        plan.check("notebooks/uimnet/evaluation.ipynb", changed, "somewhere")
+
+
+@pytest.mark.parametrize("tier", ["mini", "small", "paper"])
+def test_the_test_bed_trains_each_algorithm_once(tier):
+    sections = yaml.safe_load((ROOT / f"params/{tier}/uimnet.yaml").read_text())
+    groups = [group["train"] for group in sections["grid"]["networks"].values()]
+    trained = [name for group in groups for name in group]
+    assert sorted(trained) == sorted(sections["evaluation"]["algorithms"])
+
+
 @pytest.mark.parametrize("tier", plan.tiers())
 def test_human_centric_trains_each_model_once_and_teachers_first(tier):
     """Steps run side by side, so that whoever learns from another is in the same step."""
@@ -146,7 +178,7 @@ def test_human_centric_trains_each_model_once_and_teachers_first(tier):
         assert teacher in group[: group.index(name)]
 
 
-@pytest.mark.parametrize("paper", ["human_centric", "unknown_detection"])
+@pytest.mark.parametrize("paper", ["human_centric", "uimnet", "unknown_detection"])
 @pytest.mark.parametrize("notebook", ["dataset", "evaluation", "figures", "training"])
 def test_defaults_of_a_notebook_are_the_mini_tier(notebook, paper):
     """Networks, too, are then found in the cache, whichever way they were trained."""

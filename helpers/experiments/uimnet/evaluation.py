@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, fields, replace
 
@@ -32,6 +33,38 @@ def normalised(coefficient: float) -> str:
     if not coefficient:
         return ""
     return SPECTRAL if coefficient == 1 else f"{SPECTRAL}_{coefficient:g}"
+
+
+def apart(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a results table with what its names are made of in columns of their own.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Its ``method`` is an algorithm or ALGORITHM/MEASURE, and ``backbone`` ends in what
+        `normalised` returns.
+
+    Returns
+    -------
+    DataFrame
+        With ``algorithm``, ``measure`` ("" if there is none) and ``spectral``, the coefficient of
+        spectral normalisation (0.0 without); ``backbone`` is left with the network's own name.
+
+    Examples
+    --------
+    >>> names = {"method": ["erm", "rnd/gap"], "backbone": ["resnet8", "resnet8+spectral_0.5"]}
+    >>> found = apart(pd.DataFrame(names))
+    >>> found[["algorithm", "measure", "backbone", "spectral"]].to_numpy().tolist()
+    [['erm', '', 'resnet8', 0.0], ['rnd', 'gap', 'resnet8', 0.5]]
+    """
+    mark = re.escape(SPECTRAL)
+    coefficients = table["backbone"].str.extract(rf"{mark}_?(.*)")[0].replace("", "1")
+    return table.assign(
+        algorithm=table["method"].str.replace(r"/.*", "", regex=True),
+        measure=table["method"].str.replace(r"^[^/]*/?", "", regex=True),
+        backbone=table["backbone"].str.replace(rf"{mark}.*", "", regex=True),
+        spectral=coefficients.astype(float).fillna(0.0),
+    )
 
 
 def validation_nll(trial: Trial, roles: Roles, algorithm: Algorithm) -> float:

@@ -23,6 +23,11 @@ OF_PROBABILITIES = ("msp", "gap", "entropy")
 """Measures that a temperature changes through the probabilities alone."""
 OF_IMAGES = ("jacobian", "tta")
 """Measures for which images are shown to the network again."""
+# read when the code is loaded: the files may change before a long run comes to use them
+_AGAIN = {
+    name: cache.code_version("scores/jacobian.py", f"scores/{name}.py", *COMPUTES)
+    for name in OF_IMAGES
+}
 
 
 @dataclass(frozen=True)
@@ -246,12 +251,14 @@ def of_images(
         Higher = more likely in-domain.
     """
     own = {"copies": protocol.tta_copies, "seed": protocol.seed} if name == "tta" else {}
+    size = networks[0].recipe.image_size
     key = cache.key(
         networks=[one.sha256 for one in networks],
         images=images.sha256,
         temperatures=list(temperatures),
-        code=cache.code_version("scores/jacobian.py", f"scores/{name}.py", *COMPUTES),
+        code=_AGAIN[name],
         device=networks[0].device,
+        image_size=size,
         **own,
         **VERSIONS,
     )
@@ -260,8 +267,12 @@ def of_images(
         classifiers = [one.classifier for one in networks]
         with reproducible(networks[0].device, networks[0].recipe.threads):
             if name == "jacobian":
-                return -jacobian_norms(classifiers, images, temperatures=temperatures)
-            found = augmented_probabilities(classifiers, images, temperatures=temperatures, **own)
+                return -jacobian_norms(
+                    classifiers, images, temperatures=temperatures, image_size=size
+                )
+            found = augmented_probabilities(
+                classifiers, images, temperatures=temperatures, image_size=size, **own
+            )
             return found.max(axis=2)
 
     return cache.array(name, key, make)

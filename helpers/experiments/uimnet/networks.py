@@ -15,7 +15,7 @@ from helpers.files import atomic_path
 from helpers.training.fitted import TRAINING, VERSIONS, Fitted, fit
 from helpers.training.loop import default_device
 from helpers.training.recipe import Recipe
-from helpers.training.search import Law, applied, trials
+from helpers.training.search import Law, applied, check_space, trials
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,11 @@ class Algorithm:
         The laws that they are drawn from.
     passes : int
         With dropout at work, in evaluation; 0 leaves it out.
+
+    Raises
+    ------
+    ValueError
+        A search that would meet an impossible value, as `helpers.training.search.check_space`.
     """
 
     name: str
@@ -41,6 +46,9 @@ class Algorithm:
     defaults: dict[str, object] = field(default_factory=dict)
     space: dict[str, Law] = field(default_factory=dict)
     passes: int = 0
+
+    def __post_init__(self):
+        check_space(self.recipe, self.space, self.defaults)
 
     def recipes(self, count: int, *, seed: int) -> list[Recipe]:
         """Return the recipe of each trial, the defaults first."""
@@ -86,6 +94,8 @@ def trained(
 ) -> Trial:
     """Train one trial, or take it from the cache; one that diverged is not tried again.
 
+    It has diverged if its loss or, in the end, its weights are not all finite.
+
     Parameters
     ----------
     algorithm : Algorithm
@@ -112,6 +122,10 @@ def trained(
     except FloatingPointError as error:
         _note(path, str(error))
         return Trial(number, recipe, None, str(error))
+    if not all(tensor.isfinite().all() for tensor in fitted.classifier.state_dict().values()):
+        message = "weights that are not finite after the last step"
+        _note(path, message)
+        return Trial(number, recipe, None, message)
     return Trial(number, recipe, fitted)
 
 

@@ -14,7 +14,7 @@ class OC(RND):
     r"""Cross-entropy, and beside it the mean square of certificates, whose layers stay orthogonal.
 
     .. math:: \mathrm{CE} + \lambda\, \frac{1}{B W} \sum_i \lVert g(\varphi_i) \rVert^2
-              + \mu \sum_l \lVert W_l W_l^\top - I \rVert_F^2
+              + \mu \sum_l \frac{1}{n_l^2} \lVert W_l W_l^\top - I \rVert_F^2
 
     The features :math:`\varphi` are given as they are: the classifier is that of `ERM`.
 
@@ -23,13 +23,15 @@ class OC(RND):
     weight, penalty : float
         :math:`\lambda` and :math:`\mu`.
     width, depth : int
-        W, the outputs of each layer of the certificates, and their layers.
+        W, the outputs of each layer of the certificates, and their layers; :math:`n_l` is the
+        smaller of a layer's inputs and outputs.
 
     Notes
     -----
     Tagasovska and Lopez-Paz 2019, equation 2, with several layers as in Belghazi and Lopez-Paz
-    2021, whose code takes the mean over the entries of one layer, if of any.  A layer that widens
-    is penalised by :math:`W_l^\top W_l`.
+    2021, whose code takes the mean over the entries as here, but of one layer, if of any.  Their
+    text has the sum, with which the weights that they search diverge.  A layer that widens is
+    penalised by :math:`W_l^\top W_l`.
 
     The measure of its own is `helpers.heads.Certificates`.
     """

@@ -5,7 +5,7 @@ import pytest
 from helpers import figures
 
 ALGORITHMS = ("mixup", "erm", "mc_dropout")
-CHANGES = (("spectral", True), ("variant", "ensemble"), ("calibration", "after"))
+CHANGES = (("spectral", 1.0), ("variant", "ensemble"), ("calibration", "after"))
 
 
 @pytest.fixture(scope="module")
@@ -15,7 +15,7 @@ def means():
     for place, algorithm in enumerate(ALGORITHMS):
         for changed in (None, *CHANGES):
             own = {"data_set": "cifar10_mini", "backbone": "resnet8", "algorithm": algorithm}
-            own |= {"spectral": False, "variant": "primary", "calibration": "before", "std": 0.01}
+            own |= {"spectral": 0.0, "variant": "primary", "calibration": "before", "std": 0.01}
             gain = 0.0 if changed is None else 0.1 * (1 + CHANGES.index(changed))
             if changed is not None:
                 own[changed[0]] = changed[1]
@@ -32,7 +32,7 @@ def means():
 @pytest.fixture(scope="module")
 def plain(means):
     own = (means["variant"] == "primary") & (means["calibration"] == "before")
-    return means[own & ~means["spectral"]]
+    return means[own & (means["spectral"] == 0)]
 
 
 def names(labels):
@@ -67,6 +67,19 @@ def test_paired_change_moves_what_changes_alone(means, change, gain):
         assert len(ax.collections[0].get_segments()) == len(places)
         assert first.get_marker() != second.get_marker()
     assert axes[1].get_xlabel() == "AUC ↑ (%)\nof Entropy"
+
+
+def test_coefficients_of_spectral_normalisation_stand_side_by_side(means):
+    """No normalisation and two coefficients: three dots; a fourth has no mark."""
+    other = means[means["spectral"] == 1].assign(spectral=3.0)
+    both = pd.concat([means, other])
+    (ax,) = figures.paired_change(both, change="spectral", panels=[("ece", "")])
+    labels = [text.get_text() for text in ax.figure.legends[0].get_texts()]
+    assert labels == ["no spectral normalisation", "coefficient 1", "coefficient 3"]
+    assert len(ax.containers) == 3
+    with pytest.raises(ValueError, match="part: two or three sides of the change expected"):
+        more = pd.concat([both, other.assign(spectral=6.0)])
+        figures.paired_change(more, change="spectral", panels=[("ece", "")])
 
 
 def test_whiskers_are_deviations_over_data_seeds(means):
