@@ -25,7 +25,9 @@ def cells(path: Path, kind: str) -> list[dict]:
 
 def test_there_are_notebooks():
     papers = {path.parent.name for path in NOTEBOOKS}
-    assert papers == {"human_centric", "openset_calibration", "uimnet", "unknown_detection"}
+    assert papers == {
+        "gscore", "human_centric", "openset_calibration", "uimnet", "unknown_detection",
+    }  # fmt: skip
     for paper in papers:
         stems = {path.stem for path in NOTEBOOKS if path.parent.name == paper}
         assert stems == {"dataset", "training", "evaluation", "figures"}

@@ -22,6 +22,8 @@ sys.path.insert(0, str(ROOT))
 from helpers import data, scores  # noqa: E402
 from helpers.checks import check_parameters, known_name  # noqa: E402
 from helpers.experiments.uimnet.evaluation import algorithms_of  # noqa: E402
+from helpers.files import data_root  # noqa: E402
+from helpers.gscore import EVALUATORS  # noqa: E402
 from helpers.training.recipe import Recipe  # noqa: E402
 
 
@@ -101,6 +103,7 @@ def data_sets_of(parameters: dict) -> list[str]:
     one = [parameters.get(name, "") for name in ("data_set", "resized")]
     lists = (
         "data_sets", "external", "far", "aside", "input_shifted", "corrupted", "label_shifted",
+        "sets", "outliers", "other_data_sets",
     )  # fmt: skip
     several = [name for role in lists for name in parameters.get(role, [])]
     return list(dict.fromkeys([*filter(None, one), *several]))
@@ -123,7 +126,10 @@ def packs_of(step: Step) -> list[str]:
         One is missing; the message says where it was looked for and which command makes it.
     """
     download = step.parameters.get("download", False)
-    found = [data.locate(name, download=download) for name in data_sets_of(step.parameters)]
+    names = data_sets_of(step.parameters)
+    if step.parameters.get("packs"):  # it takes every one that is there
+        names += [name for name in data.names() if (data_root() / f"{name}.zip").is_file()]
+    found = [data.locate(name, download=download) for name in dict.fromkeys(names)]
     return [str(pack) for pack in found if pack is not None]
 
 
@@ -136,10 +142,10 @@ def check(notebook: str, parameters: dict, where: str) -> None:
                 known_name("data set", name, data.names())
         own = {name: parameters[name] for name in parameters if name in _fields(Recipe)}
         common = own | parameters.get("training", {})
-        variants = [
-            changed
-            for kind in ("networks", "method_recipes", "models", "sizes", "algorithms")
-            for changed in parameters.get(kind, {}).values()
+        kinds = ("networks", "method_recipes", "models", "sizes", "algorithms")
+        tables = [parameters.get(kind, {}) for kind in kinds]
+        variants = [  # in one paper `sizes` are networks, in another numbers of images
+            changed for table in tables if isinstance(table, dict) for changed in table.values()
         ]
         for changed in ({}, *variants):
             Recipe.from_parameters(common | changed)
@@ -154,6 +160,10 @@ def check(notebook: str, parameters: dict, where: str) -> None:
             known_name("algorithm", algorithm, benchmark.ALGORITHMS)
         for measure in parameters.get("measures", []):
             known_name("measure", measure, benchmark.MEASURES)
+        for detector in parameters.get("detectors", []):
+            known_name("detector", detector, scores.names())
+        for evaluator in parameters.get("evaluators", []):
+            known_name("evaluator", evaluator, EVALUATORS)
         if "search" in parameters:
             algorithms_of(declared(notebook) | parameters)
         for method, arguments in parameters.get("score_arguments", {}).items():

@@ -21,7 +21,7 @@ import yaml
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
-PAPERS = ("human_centric", "uimnet", "unknown_detection")  # in parts: runs, models or algorithms
+PAPERS = ("gscore", "human_centric", "uimnet", "unknown_detection")  # in parts: runs, models, ...
 
 
 def main() -> None:
@@ -87,6 +87,8 @@ def parameters_of(tier: str, paper: str, network: str | None) -> dict:
         chosen = networks[known_name("network", network, networks)]
         if "train" in chosen:  # several models at once
             parameters["names"] = chosen["train"]
+        elif "networks" in parameters:  # several, of which it is one
+            parameters["networks"] = {network: chosen}
         else:
             parameters["network"] = network
             parameters["training"] |= chosen

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, NullLocator
 from scipy.stats import norm, pearsonr, spearmanr
 
+from helpers.benchmarks.gscore import DETECTORS
 from helpers.checks import float_array, known_name
 from helpers.figures.images import contact_sheet
 from helpers.figures.style import (
@@ -23,7 +25,7 @@ from helpers.figures.style import (
     axes_or_new,
     check_columns,
 )
-from helpers.gscore import Parts, Regression
+from helpers.gscore import Parts, Regression, fit_regression
 from helpers.tables import EVALUATOR_TITLES, METRIC_TITLES
 
 _AXES = {
@@ -142,6 +144,68 @@ def gscore_scatter(
     ax.set(xlabel="Gscore", ylabel=f"{title} (%)")
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.08), ncols=2)
     return ax
+
+
+def gscore_scatters(
+    table: pd.DataFrame, *, evaluator: str = "ude_wasserstein", level: float = 0.9
+) -> np.ndarray:
+    """Draw `gscore_scatter` of FPR95 and AUROC for every network and detector of a results table.
+
+    The sets of the first run's division, at its threshold: dots are mixed with the ID images
+    ``meta``, and crosses with ``test``.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Of one tier.
+    evaluator : str
+        One of `helpers.gscore.EVALUATORS`.
+    level : float
+        Of the intervals.
+
+    Returns
+    -------
+    ndarray of Axes, shape [2, panels]
+        A row for each metric.  What the panels differ in, of data set, network and detector, is
+        written above the column.
+
+    Raises
+    ------
+    ValueError
+        No such Gscores, a number that is there twice, or as `helpers.gscore.fit_regression`.
+    """
+    place = ["data_set", "backbone", "detector"]
+    check_columns("table", table, [*place[:2], "run", "test_set", "method", "metric", "value"])
+    rows = table[table["run"] == 0].assign(detector=table["method"].str.partition("/")[0])
+    tests = rows.loc[rows["metric"].str.startswith("predicted_"), "test_set"]
+    rows = rows[rows["variant"].isin(["meta", "test"])]
+    gscores = rows[rows["method"].str.endswith(f"/{evaluator}") & (rows["metric"] == "gscore")]
+    if gscores.empty:
+        raise ValueError(f"table: no Gscores by {evaluator}")
+    keys = [*place, "variant", "test_set"]
+    truths = rows[rows["method"] == rows["detector"]]
+    first, second = (
+        one.pivot(index=keys, columns="metric", values="value") for one in (gscores, truths)
+    )
+    sets = first.join(second).loc[gscores.set_index(keys).index]  # a pivot sorts
+    groups = dict([*sets.groupby(place, sort=False)])
+    told = [n for n, column in enumerate(zip(*groups, strict=True)) if len(set(column)) > 1]
+    size = (3.8 * len(groups), 6.5)
+    axes = plt.subplots(2, len(groups), figsize=size, layout="constrained", squeeze=False)[1]
+    for column, (names, one) in zip(axes.T, groups.items(), strict=True):
+        tested = one.index.get_level_values("test_set").isin(tests)
+        learnt = one[~tested].xs("meta", level="variant")
+        unseen = one[tested].xs("test", level="variant") if tested.any() else None
+        for ax, metric in zip(column, ("fpr95", "auroc"), strict=True):
+            line = fit_regression(learnt[["gscore"]], learnt[metric], [0.0])
+            crosses = None if unseen is None else (unseen["gscore"], unseen[metric])
+            gscore_scatter(line, metric=metric, level=level, unseen=crosses, ax=ax)
+            ax.get_legend().remove()
+        above = [DETECTORS.get(names[n], names[n]) for n in told]
+        column[0].set_title("\n".join([*above, column[0].get_title("left")]), loc="left")
+    axes[0, 0].figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center",
+                             ncols=4)  # fmt: skip
+    return axes
 
 
 def predicted_against_true(

@@ -1,3 +1,5 @@
+from itertools import product
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -119,6 +121,38 @@ def test_correlations_stand_at_their_ratios(varied):
     assert sizes.get_xlabel() == "images in the mixture"
 
 
+@pytest.fixture(scope="module")
+def suites():
+    """Twelve sets of two networks and a detector; of the last two there are predictions."""
+    generator, rows = np.random.default_rng(0), []
+    for backbone, variant, number in product(("resnet8", "vit"), ("meta", "test"), range(12)):
+        truth = generator.random()
+        for method, metric, value in (
+            ("msp/ude_wasserstein", "gscore", number + 0.5 * (variant == "test")),
+            ("msp", "fpr95", truth),
+            ("msp", "auroc", 1 - truth),
+        ):
+            rows.append(("mini", backbone, 0, f"set {number}", method, variant, metric, value))
+    foretold = ("mini", "vit", 0, "msp/ude_wasserstein", "primary", "predicted_fpr95", 0.5)
+    rows += [(*foretold[:3], f"set {number}", *foretold[3:]) for number in (10, 11)]
+    columns = "data_set backbone run test_set method variant metric value".split()
+    return pd.DataFrame(rows, columns=columns)
+
+
+def test_every_network_has_a_column_of_scatters(suites):
+    """Sets that are predicted are crosses, at the Gscores of the mixtures that test the line."""
+    axes = figures.gscore_scatters(suites)
+    assert axes.shape == (2, 2)
+    assert axes[0, 1].get_title(loc="left").startswith("vit\nr = ")
+    dots, crosses, _ = axes[1, 1].lines
+    assert dots.get_xdata() == pytest.approx(np.arange(10))
+    assert crosses.get_xdata() == pytest.approx([10.5, 11.5])
+    truth = suites.query("backbone == 'vit' and metric == 'auroc' and variant == 'meta'")["value"]
+    assert dots.get_ydata() == pytest.approx(100 * truth[:10])
+    alone = figures.gscore_scatters(suites[suites["metric"] != "predicted_fpr95"])
+    assert [len(ax.lines[0].get_xdata()) for ax in alone.flat] == [12] * 4
+
+
 def test_sets_are_shown_from_the_easiest_to_the_hardest():
     """By AUROC from the highest, by an error rate from the lowest."""
     images = {name: np.zeros((3, 8, 8, 3), np.uint8) for name in ("dice", "maps", "waves")}
@@ -134,7 +168,7 @@ def test_sets_are_shown_from_the_easiest_to_the_hardest():
     assert names(rates) == ["maps, 50.0", "dice, 70.0", "waves, 90.0"]
 
 
-def test_bad_input(scores, regression, varied):
+def test_bad_input(scores, regression, varied, suites):
     """What cannot be drawn, or would mix numbers, is refused by name."""
     several = Parts(*(np.zeros((3, 2)) for _ in range(3)))
     with pytest.raises(ValueError, match="parts: those of one threshold expected"):
@@ -158,6 +192,10 @@ def test_bad_input(scores, regression, varied):
     other = pd.concat([varied, varied.assign(backbone="vit")])
     with pytest.raises(ValueError, match=r"several of backbone \(resnet8, vit\)"):
         figures.correlation_curves(other, over="ratio")
+    with pytest.raises(ValueError, match="table: no Gscores by gmm_kl"):
+        figures.gscore_scatters(suites, evaluator="gmm_kl")
+    with pytest.raises(ValueError, match="duplicate"):
+        figures.gscore_scatters(pd.concat([suites, suites]))
     with pytest.raises(ValueError, match="truths: no AUROC of dice"):
         figures.easiest_to_hardest({"dice": np.zeros((1, 8, 8, 3), np.uint8)}, {})
     with pytest.raises(ValueError, match="truths: no AUROC of any set to show"):

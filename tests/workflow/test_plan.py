@@ -1,6 +1,7 @@
 """The plan: what is refused before anything runs, and what depends on what."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import plan
@@ -32,6 +33,7 @@ def test_every_paper_has_notebooks_and_a_mini_tier():
         == set(plan.papers("mini"))
         == {
             PAPER,
+            "gscore",
             "human_centric",
             "uimnet",
             "unknown_detection",
@@ -158,6 +160,32 @@ def test_the_test_bed_refuses_impossible_searches(changed, message):
         plan.check("notebooks/uimnet/evaluation.ipynb", changed, "somewhere")
 
 
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"sets": ["digits", "clokcs"]}, "unknown data set 'clokcs'; did you mean 'clocks'"),
+        ({"outliers": ["plasm"]}, "unknown data set 'plasm'; did you mean 'plasma'"),
+        ({"other_data_sets": ["cifar1O"]}, "unknown data set 'cifar1O'; did you mean 'cifar10'"),
+        ({"detectors": ["enrgy"]}, "unknown detector 'enrgy'; did you mean 'energy'"),
+        ({"evaluators": ["ude_l1"]}, "unknown evaluator 'ude_l1'; did you mean 'ude_l2'"),
+        ({"ratios": [[0, 1]]}, "ratios: pairs of positive numbers expected"),
+    ],
+)
+def test_evaluation_without_labels_refuses_unknown_names(changed, message):
+    with pytest.raises(ValueError, match=f"somewhere: {message}"):
+        plan.check("notebooks/gscore/evaluation.ipynb", changed, "somewhere")
+
+
+def test_a_step_that_takes_all_packs_depends_on_each(tmp_path, monkeypatch):
+    """A pack that is added makes another suite, so that the step has to run again."""
+    monkeypatch.setenv("DATA_ROOT", str(tmp_path))
+    for name in ("pebbles", "moss", ".half_written"):
+        (tmp_path / f"{name}.zip").touch()
+    step = plan.Step("gscore/dataset", "", {"data_set": "digits", "packs": True})
+    assert plan.packs_of(step) == [str(tmp_path / f"{name}.zip") for name in ("moss", "pebbles")]
+    assert plan.packs_of(replace(step, parameters={"data_set": "digits"})) == []
+
+
 @pytest.mark.parametrize("tier", ["mini", "small", "paper"])
 def test_the_test_bed_trains_each_algorithm_once(tier):
     sections = yaml.safe_load((ROOT / f"params/{tier}/uimnet.yaml").read_text())
@@ -178,7 +206,7 @@ def test_human_centric_trains_each_model_once_and_teachers_first(tier):
         assert teacher in group[: group.index(name)]
 
 
-@pytest.mark.parametrize("paper", ["human_centric", "uimnet", "unknown_detection"])
+@pytest.mark.parametrize("paper", ["gscore", "human_centric", "uimnet", "unknown_detection"])
 @pytest.mark.parametrize("notebook", ["dataset", "evaluation", "figures", "training"])
 def test_defaults_of_a_notebook_are_the_mini_tier(notebook, paper):
     """Networks, too, are then found in the cache, whichever way they were trained."""
