@@ -1,7 +1,8 @@
 """Run every benchmark of this folder: ``python -m benchmarks``."""
 
-from benchmarks import jacobian, scores, training
+from benchmarks import jacobian, scores, side_by_side, training
 
 training.main()
+side_by_side.main()
 jacobian.main()
 scores.main([])
