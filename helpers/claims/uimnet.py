@@ -17,9 +17,8 @@ import numpy as np
 import pandas as pd
 
 from helpers import claims
-from helpers.benchmarks.uimnet import ALGORITHMS, MEASURES
+from helpers.benchmarks.uimnet import ALGORITHMS, MEASURES, apart
 from helpers.claims import Claim, Effect, Term, Verdict
-from helpers.experiments.uimnet.evaluation import apart
 
 PAPER = "uimnet"
 ALL_SIZES = "all sizes"
