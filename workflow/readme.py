@@ -16,9 +16,16 @@ sys.path.insert(0, str(ROOT))
 
 from helpers import published, results  # noqa: E402
 from helpers.benchmarks.human_centric import PAPER_METHODS  # noqa: E402
+from helpers.benchmarks.uimnet import ALGORITHMS  # noqa: E402
 from helpers.benchmarks.unknown_detection import METHODS  # noqa: E402
-from helpers.claims import human_centric, openset_calibration, unknown_detection  # noqa: E402
+from helpers.claims import (  # noqa: E402
+    human_centric,
+    openset_calibration,
+    uimnet,
+    unknown_detection,
+)
 from helpers.claims.ranks import mean_ranks  # noqa: E402
+from helpers.tables import domain_means  # noqa: E402
 
 START, END = "<!-- results:start -->", "<!-- results:end -->"
 RESULTS = ROOT / "results"
@@ -27,7 +34,7 @@ TIER = "small_cpu"
 
 def block() -> str:
     """Return the results as Markdown: each chapter's main table, and its claims' verdicts."""
-    return "\n\n".join([calibration(), detection(), *errors()])
+    return "\n\n".join([calibration(), detection(), *errors(), algorithms()])
 
 
 def calibration() -> str:
@@ -170,6 +177,45 @@ def over_networks(errors: pd.DataFrame) -> pd.DataFrame:
             "mean rank": mean_ranks(errors, lower_is_better=True).map("{:.1f}".format),
             "best on": errors.eq(errors.min(axis=1), axis=0).sum().map(str),
         }
+    )
+
+
+def algorithms() -> str:
+    """Return what the algorithms reach in-domain and out-domain, alone and as ensembles."""
+    table, sections = committed("uimnet", "small")
+    chosen = sections["evaluation"]
+    network, recipe = list(chosen["sizes"])[-1], chosen["training"]
+    means = domain_means(table)
+    means = means[(means["backbone"] == network) & (means["spectral"] == 0)]
+    means = means[means["calibration"] == "before"]
+    means = means.set_index(["algorithm", "variant", "metric", "measure"])[["mean", "std"]]
+    columns = {
+        "accuracy, %": ("accuracy", ""),
+        "ECE, %": ("ece", ""),
+        "AUC of Entropy, %": ("auroc", "entropy"),
+        "OutAsOut of Entropy, %": ("out_as_out", "entropy"),
+    }
+    rows = []
+    for name, title in ALGORITHMS.items():
+        cells = []
+        for what in columns.values():
+            one, many = (means.loc[(name, kind, *what)] for kind in ("primary", "ensemble"))
+            text = f"{100 * one['mean']:.1f} ± {100 * one['std']:.1f}"
+            cells.append(f"{text}; {100 * many['mean']:.1f} ± {100 * many['std']:.1f}")
+        rows.append([title, *cells])
+    return "\n".join(
+        [
+            f"**Algorithms and measures.** {chosen['data_set']} at {chosen['side']} pixels, its "
+            "classes in two branches by the features of a pretrained network; tier `small`, "
+            f"shortened ({network}, {recipe['epochs']} epochs, {chosen['trials']} trials): mean ± "
+            f"standard deviation over {chosen['runs']} data seeds, of the chosen trial and, after "
+            "the semicolon, of the ensemble of all trials; before calibration, without spectral "
+            "normalisation. The numbers of the paper's own tables are not at hand.",
+            "",
+            *markdown(["", *columns], rows),
+            "",
+            *verdicts(uimnet, table),
+        ]
     )
 
 

@@ -8,9 +8,7 @@ import pandas as pd
 from pandas.io.formats.style import Styler
 
 from helpers import results
-from helpers.benchmarks.uimnet import ALGORITHMS, MEASURES
-from helpers.experiments.uimnet import selected
-from helpers.experiments.uimnet.evaluation import apart, normalised
+from helpers.benchmarks.uimnet import ALGORITHMS, MEASURES, apart, normalised, selected
 from helpers.tables.cells import (
     ABSENT,
     DOWN,

@@ -102,7 +102,7 @@ def trials(
     if count < 1:
         raise ValueError(f"count: at least 1 trial expected, got {count}")
     for name, law in space.items():
-        known_name("hyper-parameter with a default", name, defaults)
+        known_name("hyper-parameter", name, defaults)
         check_law(name, law)
     return [dict(defaults)] + [
         {**defaults, **{name: _drawn(law, [seed, trial, zlib.crc32(name.encode())])
@@ -135,7 +135,7 @@ def check_space(recipe: Recipe, space: Mapping[str, Law], defaults: Mapping[str,
     ValueError: search of positive, 1.2: positive: above 0 and at most 1 expected, got 1.2
     """
     for name, law in space.items():
-        known_name("hyper-parameter with a default", name, defaults)
+        known_name("hyper-parameter", name, defaults)
         check_law(name, law)
         ((_, values),) = law.items()
         for value in (defaults[name], *values):

@@ -5,6 +5,7 @@ different to a network; one is in-domain, as many classes of the other are out-d
 """
 
 from helpers.benchmarks.uimnet.imagenot import Partition, Roles, partition, roles
+from helpers.benchmarks.uimnet.naming import apart, normalised, selected
 from helpers.benchmarks.uimnet.protocol import ALGORITHMS, MEASURES, Protocol, score_of
 
 __all__ = [
@@ -13,7 +14,10 @@ __all__ = [
     "Partition",
     "Protocol",
     "Roles",
+    "apart",
+    "normalised",
     "partition",
     "roles",
     "score_of",
+    "selected",
 ]

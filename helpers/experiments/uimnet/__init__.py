@@ -6,7 +6,8 @@ its likelihood on held-out images, and measured in-domain and out-domain.  `netw
 `measuring` measures, `evaluation` chooses and writes the rows.
 """
 
-from helpers.experiments.uimnet.evaluation import evaluate, parts, selected, sweep
+from helpers.benchmarks.uimnet import selected
+from helpers.experiments.uimnet.evaluation import evaluate, parts, sweep
 from helpers.experiments.uimnet.measuring import answers, measured
 from helpers.experiments.uimnet.networks import Algorithm, Trial, class_means, trained
 

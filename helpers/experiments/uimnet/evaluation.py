@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, fields, replace
 
@@ -12,88 +11,18 @@ from tqdm import tqdm
 
 from helpers import data, metrics, results
 from helpers.benchmarks import uimnet as benchmark
-from helpers.benchmarks.uimnet import Protocol, Roles
+from helpers.benchmarks.uimnet import Protocol, Roles, normalised, selected
 from helpers.experiments.uimnet.measuring import answers, measured, row_of, scaled
 from helpers.experiments.uimnet.networks import Algorithm, Trial, class_means, trained
 from helpers.training.recipe import Recipe
 
 PAPER = "uimnet"
-SPECTRAL = "+spectral"
-"""What a network's name goes on with where its layers are spectrally normalised."""
-
-
-def normalised(coefficient: float) -> str:
-    """Return what a network's name goes on with, by its coefficient of spectral normalisation.
-
-    Examples
-    --------
-    >>> normalised(0.0), normalised(1.0), normalised(3.0)
-    ('', '+spectral', '+spectral_3')
-    """
-    if not coefficient:
-        return ""
-    return SPECTRAL if coefficient == 1 else f"{SPECTRAL}_{coefficient:g}"
-
-
-def apart(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a results table with what its names are made of in columns of their own.
-
-    Parameters
-    ----------
-    table : DataFrame
-        Its ``method`` is an algorithm or ALGORITHM/MEASURE, and ``backbone`` ends in what
-        `normalised` returns.
-
-    Returns
-    -------
-    DataFrame
-        With ``algorithm``, ``measure`` ("" if there is none) and ``spectral``, the coefficient of
-        spectral normalisation (0.0 without); ``backbone`` is left with the network's own name.
-
-    Examples
-    --------
-    >>> names = {"method": ["erm", "rnd/gap"], "backbone": ["resnet8", "resnet8+spectral_0.5"]}
-    >>> found = apart(pd.DataFrame(names))
-    >>> found[["algorithm", "measure", "backbone", "spectral"]].to_numpy().tolist()
-    [['erm', '', 'resnet8', 0.0], ['rnd', 'gap', 'resnet8', 0.5]]
-    """
-    mark = re.escape(SPECTRAL)
-    coefficients = table["backbone"].str.extract(rf"{mark}_?(.*)")[0].replace("", "1")
-    return table.assign(
-        algorithm=table["method"].str.replace(r"/.*", "", regex=True),
-        measure=table["method"].str.replace(r"^[^/]*/?", "", regex=True),
-        backbone=table["backbone"].str.replace(rf"{mark}.*", "", regex=True),
-        spectral=coefficients.astype(float).fillna(0.0),
-    )
 
 
 def validation_nll(trial: Trial, roles: Roles, algorithm: Algorithm) -> float:
     """Return the mean negative log-likelihood of the in-domain validation images."""
     held = trial.fitted.outputs(roles.validation, passes=algorithm.passes)
     return metrics.nll(scaled(held, 1.0).probabilities, held.labels)
-
-
-def selected(likelihoods: pd.DataFrame) -> int | None:
-    """Return the number of the trial that is chosen.
-
-    Parameters
-    ----------
-    likelihoods : DataFrame, shape [data seeds, trials]
-        Negative log-likelihoods on validation images; NaN where a trial diverged.
-
-    Returns
-    -------
-    int or None
-        The trial with the lowest mean over data seeds, among those that diverged on none; None
-        if all did.
-
-    Examples
-    --------
-    >>> selected(pd.DataFrame({0: [0.5, 0.7], 1: [0.1, np.nan], 2: [0.4, 0.6]}))
-    2
-    """
-    whole = likelihoods.dropna(axis=1).mean()
-    return None if whole.empty else int(whole.idxmin())
 
 
 def evaluate(
