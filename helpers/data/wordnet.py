@@ -169,7 +169,9 @@ def _unpacked() -> Path:
         temporary = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
         try:
             with tarfile.open(ARCHIVE) as archive:
-                archive.extractall(temporary, filter="data")
+                # Python 3.11 before 3.11.4 has no filters; the archive is this package's own
+                safely = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
+                archive.extractall(temporary, **safely)
             temporary.chmod(0o755)  # mkdtemp gives 0700, which other users could not read
             os.rename(temporary, folder)
         except OSError:
