@@ -9,9 +9,11 @@ import ast
 import itertools
 import json
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import yaml
@@ -25,6 +27,13 @@ from helpers.experiments.uimnet.evaluation import algorithms_of  # noqa: E402
 from helpers.files import data_root  # noqa: E402
 from helpers.gscore import EVALUATORS  # noqa: E402
 from helpers.training.recipe import Recipe  # noqa: E402
+
+CHAPTER = ("dataset", "training", "evaluation", "figures")
+"""The notebooks of a chapter, in order; others stand on their own, or are about all chapters."""
+ABOUT_ALL = ("ledger", "published")
+"""Notebooks that read the results of all papers."""
+NETWORKS_OF = {"synthesis": "unknown_detection"}
+"""Whose networks a paper takes from the cache, rather than training them a second time."""
 
 
 @dataclass(frozen=True)
@@ -103,17 +112,17 @@ def data_sets_of(parameters: dict) -> list[str]:
     one = [parameters.get(name, "") for name in ("data_set", "resized")]
     lists = (
         "data_sets", "external", "far", "aside", "input_shifted", "corrupted", "label_shifted",
-        "sets", "outliers", "other_data_sets",
+        "sets", "outliers", "other_data_sets", "families",
     )  # fmt: skip
     several = [name for role in lists for name in parameters.get(role, [])]
     return list(dict.fromkeys([*filter(None, one), *several]))
 
 
 def tables_of(step: Step) -> list[str]:
-    """Return the committed results tables that a step shows."""
-    paper = step.name.partition("/")[0]
+    """Return the committed results tables that a step shows: of all papers that it reads."""
+    read = dict.fromkeys(name.partition("/")[0] for name in (step.name, *step.needs))
     tiers = step.parameters.get("larger_tiers", [])
-    files = [ROOT / "results" / tier / f"{paper}.parquet" for tier in tiers]
+    files = [ROOT / "results" / tier / f"{paper}.parquet" for tier in tiers for paper in read]
     return [str(file.relative_to(ROOT)) for file in files if file.exists()]
 
 
@@ -149,9 +158,11 @@ def check(notebook: str, parameters: dict, where: str) -> None:
         ]
         for changed in ({}, *variants):
             Recipe.from_parameters(common | changed)
-        benchmark = import_module(f"helpers.benchmarks.{Path(notebook).parent.name}")
-        choices = [name for name in parameters if name in _fields(benchmark.Protocol)]
-        benchmark.Protocol(**{name: parameters[name] for name in choices})
+        module = f"helpers.benchmarks.{Path(notebook).parent.name}"
+        benchmark = import_module(module) if find_spec(module) else None  # an audit has none
+        if benchmark:
+            choices = [name for name in parameters if name in _fields(benchmark.Protocol)]
+            benchmark.Protocol(**{name: parameters[name] for name in choices})
         for setting in parameters.get("settings", []):
             known_name("setting", setting, benchmark.SETTINGS)
         for method in [*parameters.get("methods", []), *parameters.get("method_recipes", {})]:
@@ -177,46 +188,71 @@ def check(notebook: str, parameters: dict, where: str) -> None:
 def steps_of(tier: str, paper: str) -> list[Step]:
     """Return the steps of one paper at one tier, checked.
 
-    The file has a section per notebook; ``split``, what all of them share; and ``grid`` for
-    training: the product of its ``data_sets``, ``networks`` and ``runs``, as far as it has them,
-    and what is the same for all of these.
+    The file has a section per notebook; where networks are trained also ``split``, what all of
+    the training shares with other notebooks, and ``grid``: the product of its ``data_sets``,
+    ``networks`` and ``runs``, as far as it has them, and what is the same for all of these.
     """
     file = ROOT / "params" / tier / f"{paper}.yaml"
     sections = yaml.safe_load(file.read_text(encoding="utf-8"))
-    folder = ROOT / "notebooks" / paper
-    known = [notebook.stem for notebook in folder.glob("*.ipynb")]
+    found = {notebook.stem for notebook in (ROOT / "notebooks" / paper).glob("*.ipynb")}
+    known = [*(kind for kind in CHAPTER if kind in found), *sorted(found - set(CHAPTER))]
+    wanted = [*known, "grid", "split"] if "training" in known else known
     for section in sections:
-        known_name(f"section of {file.relative_to(ROOT)}", section, [*known, "grid", "split"])
-    missing = {*known, "grid", "split"} - set(sections)
+        known_name(f"section of {file.relative_to(ROOT)}", section, wanted)
+    missing = set(wanted) - set(sections)
     if missing:
         raise ValueError(f"{file.relative_to(ROOT)}: no section {', '.join(sorted(missing))}")
 
-    def step(kind: str, parameters: dict, needs: list[str], point: str = "") -> Step:
+    def step(kind: str, parameters: dict, needs: Iterable[str] = (), point: str = "") -> Step:
         notebook = f"notebooks/{paper}/{kind}.ipynb"
         name = "/".join(filter(None, [paper, kind, point]))
         check(notebook, parameters, f"params/{tier}/{paper}.yaml, {name}")
         threads = parameters.get("threads", declared(notebook).get("threads", 1))
-        return Step(name, notebook, parameters, tuple(needs), threads=threads)
+        makes = (f"{paper}/results.parquet",) if kind == "evaluation" else ()
+        return Step(name, notebook, parameters, tuple(needs), makes, threads)
 
+    points = _points(sections) if "training" in known else {}
+    steps = {"training": [step("training", one, point=point) for point, one in points.items()]}
+    before = {"evaluation": "training", "figures": "evaluation"}
+    for kind in known:
+        if kind != "training":
+            needs = [one.name for one in steps.get(before.get(kind), [])]
+            steps[kind] = [step(kind, sections[kind], needs)]
+    return [one for kind in known for one in steps[kind]]
+
+
+def _points(sections: dict) -> dict[str, dict]:
+    """Return what each training is told, by its name; the first, the book's page, has none."""
     grid = dict(sections["grid"])
     data_sets = [{"data_set": name} for name in grid.pop("data_sets", [])]
     networks = [{"network": name} | recipe for name, recipe in grid.pop("networks").items()]
     runs = [{"run": run} for run in range(grid.pop("runs"))]
-    training = []
+    found: dict[str, dict] = {}
     for data_set, network, run in itertools.product(data_sets or [{}], networks, runs):
         name = "-".join(map(str, [*data_set.values(), network["network"], run["run"]]))
         parameters = sections["training"] | network | sections["split"] | grid | data_set | run
-        # the first is the book's page
-        training.append(step("training", parameters, [], name if training else ""))
-    evaluation = step("evaluation", sections["evaluation"], [one.name for one in training])
-    evaluation = replace(evaluation, makes=(f"{paper}/results.parquet",))
-    figures = step("figures", sections["figures"], [evaluation.name])
-    return [step("dataset", sections["dataset"], []), *training, evaluation, figures]
+        found[name if found else ""] = parameters
+    return found
 
 
 def plan(tier: str) -> dict[str, Step]:
-    """Return all steps of a tier by name."""
-    return {step.name: step for paper in papers(tier) for step in steps_of(tier, paper)}
+    """Return all steps of a tier by name, each after those of other papers that it builds on."""
+    steps = {step.name: step for paper in papers(tier) for step in steps_of(tier, paper)}
+    return {
+        name: replace(step, needs=(*step.needs, *_of_others(step, steps.values())))
+        for name, step in steps.items()
+    }
+
+
+def _of_others(step: Step, steps: Iterable[Step]) -> list[str]:
+    """Return the names of the steps of other papers that a step waits for."""
+    paper, kind = step.name.split("/")[:2]
+    if kind in ABOUT_ALL:
+        return [one.name for one in steps if one.makes and not one.name.startswith(f"{paper}/")]
+    if step.trains and paper in NETWORKS_OF:
+        lender = f"{NETWORKS_OF[paper]}/"
+        return [one.name for one in steps if one.trains and one.name.startswith(lender)]
+    return []
 
 
 def code_of(notebook: str) -> list[str]:

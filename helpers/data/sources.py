@@ -206,6 +206,7 @@ def listing(path: str | os.PathLike, split: str) -> tuple[Path, list[Path], dict
     """List the images of one split of an image folder, one subfolder a class.
 
     Classes are numbered by name, over all splits together; images are sorted by class and path.
+    A folder without subfolders is one class, called like the folder.
 
     Returns
     -------
@@ -232,10 +233,13 @@ def listing(path: str | os.PathLike, split: str) -> tuple[Path, list[Path], dict
             if entry.is_dir() and not entry.name.startswith(".")
         }
     )
+    name = Path(path).expanduser().resolve().name
+    folders = [splits[split] / one for one in names] or [splits[split]]
+    names = names or [name]
     files = [
         (file, label)
-        for label, name in enumerate(names)
-        for file in sorted((splits[split] / name).rglob("*"))
+        for label, folder in enumerate(folders)
+        for file in sorted(folder.rglob("*"))
         if file.suffix.lower() in SUFFIXES and not file.name.startswith(".")
     ]
     if not files:
@@ -243,7 +247,7 @@ def listing(path: str | os.PathLike, split: str) -> tuple[Path, list[Path], dict
     description = {
         "labels": np.array([label for _, label in files], np.int64),
         "class_names": tuple(names),
-        "name": Path(path).expanduser().resolve().name,
+        "name": name,
         "split": split,
         "origin": {"title": f"image folder {Path(path).name}", "source": "a folder of images"},
     }

@@ -4,6 +4,20 @@ Each function draws on the Axes that it is given, or on a figure of its own; cap
 the page.  Nothing is told by colour alone.
 """
 
+from helpers.figures.agreement import (
+    agreement_intervals,
+    agreement_matrix,
+    cell_heatmap,
+    image_cards,
+    pareto_panels,
+)
+from helpers.figures.audit import (
+    predicted_on_line,
+    score_ranking,
+    scores_and_thresholds,
+    selective_risk,
+    surest_errors,
+)
 from helpers.figures.calibration import reliability_diagram, reliability_grid
 from helpers.figures.claims import claim_effects, claim_intervals
 from helpers.figures.evaluators import (
@@ -38,6 +52,9 @@ from helpers.figures.trees import class_dendrogram, wordnet_tree
 
 __all__ = [
     "Decisions",
+    "agreement_intervals",
+    "agreement_matrix",
+    "cell_heatmap",
     "claim_effects",
     "claim_intervals",
     "class_dendrogram",
@@ -53,14 +70,17 @@ __all__ = [
     "error_heatmap",
     "gscore_scatter",
     "gscore_scatters",
+    "image_cards",
     "improvement",
     "kept_and_rejected",
     "learning_curves",
     "measure_heatmap",
     "metric_histogram",
     "paired_change",
+    "pareto_panels",
     "positives",
     "predicted_against_true",
+    "predicted_on_line",
     "published_scatter",
     "reliability_diagram",
     "reliability_grid",
@@ -68,7 +88,11 @@ __all__ = [
     "risk_coverage_curves",
     "score_histograms",
     "score_parts",
+    "score_ranking",
+    "scores_and_thresholds",
+    "selective_risk",
     "softmax_heatmaps",
+    "surest_errors",
     "sweep",
     "use_style",
     "wordnet_tree",

@@ -15,12 +15,12 @@ from matplotlib.patches import Patch
 from helpers.claims import ALL, Verdict
 from helpers.figures.style import BLUE, GREEN, GREY, RED, check_columns
 
-_VERDICTS = {
+VERDICTS = {
     Verdict.SUPPORTED: ("o", BLUE),
     Verdict.CONTRADICTED: ("X", RED),
     Verdict.UNDECIDED: ("s", GREY),
 }
-
+"""Marker and colour of each verdict that has numbers."""
 
 _COLUMNS = ("claim", "check", "data_set", "backbone", "effect", "low", "high", "relation", "margin")
 
@@ -113,7 +113,7 @@ def _panels(checks: pd.DataFrame, rows: Sequence[float]) -> np.ndarray:
     axes[-1, 0].set_xlabel("effect and 95 % interval" if has_intervals else "effect")
     handles = [
         Line2D([], [], marker=marker, color=colour, linestyle="none", label=str(verdict))
-        for verdict, (marker, colour) in _VERDICTS.items()
+        for verdict, (marker, colour) in VERDICTS.items()
     ]
     handles.append(Patch(color=GREEN, alpha=0.12, label="claimed side"))
     figure.legend(handles=handles, loc="outside upper center", ncols=4)
@@ -125,10 +125,10 @@ def _intervals(block: pd.DataFrame, names: Sequence[str], title: str, ax: Axes) 
     first = block.iloc[0]
     for y, row in enumerate(block.to_dict("records")):
         overall = row["data_set"] == ALL
-        if row["verdict"] not in _VERDICTS:
+        if row["verdict"] not in VERDICTS:
             ax.text(first["margin"], y, " no data", color=GREY, va="center", fontsize="small")
             continue
-        marker, colour = _VERDICTS[row["verdict"]]
+        marker, colour = VERDICTS[row["verdict"]]
         width = 2.5 if overall else 1.2
         ax.plot([row["low"], row["high"]], [y, y], color=colour, linewidth=width)
         ax.plot(row["effect"], y, marker, color=colour, markersize=8 if overall else 5)

@@ -277,6 +277,11 @@ def test_folder(folder):
         load(f"folder:{folder}", "val", size=8)
 
 
+def test_a_folder_without_subfolders_is_one_class(folder):
+    flat = load(f"folder:{folder / 'train' / 'a'}", "test", size=8)
+    assert (flat.class_names, flat.labels.tolist()) == (("a",), [0, 0])
+
+
 def test_folder_that_is_missing_empty_or_has_a_broken_image(folder, tmp_path):
     with pytest.raises(FileNotFoundError, match="nowhere"):
         load(f"folder:{tmp_path / 'nowhere'}", "test")

@@ -21,9 +21,9 @@ def test_every_tier_has_a_plan_whose_steps_exist(tier):
         assert set(step.needs) <= set(steps)
     for paper in plan.papers(tier):
         own = [step for step in steps.values() if step.name.startswith(f"{paper}/")]
-        names = {Path(step.notebook).stem for step in own}
-        assert names == {"dataset", "training", "evaluation", "figures"}
-        assert f"{paper}/training" in steps  # the page that the book shows
+        kinds = {path.stem for path in (ROOT / "notebooks" / paper).glob("*.ipynb")}
+        assert {Path(step.notebook).stem for step in own} == kinds
+        assert {f"{paper}/{kind}" for kind in kinds} <= set(steps)  # the pages of the book
 
 
 def test_every_paper_has_notebooks_and_a_mini_tier():
@@ -33,8 +33,10 @@ def test_every_paper_has_notebooks_and_a_mini_tier():
         == set(plan.papers("mini"))
         == {
             PAPER,
+            "audit",
             "gscore",
             "human_centric",
+            "synthesis",
             "uimnet",
             "unknown_detection",
         }
@@ -206,8 +208,16 @@ def test_human_centric_trains_each_model_once_and_teachers_first(tier):
         assert teacher in group[: group.index(name)]
 
 
-@pytest.mark.parametrize("paper", ["gscore", "human_centric", "uimnet", "unknown_detection"])
-@pytest.mark.parametrize("notebook", ["dataset", "evaluation", "figures", "training"])
+CHAPTERS = ("gscore", "human_centric", "uimnet", "unknown_detection")
+
+
+@pytest.mark.parametrize(
+    ("paper", "notebook"),
+    [
+        *((paper, notebook) for paper in CHAPTERS for notebook in plan.CHAPTER),
+        *(("synthesis", path.stem) for path in (ROOT / "notebooks/synthesis").glob("*.ipynb")),
+    ],
+)
 def test_defaults_of_a_notebook_are_the_mini_tier(notebook, paper):
     """Networks, too, are then found in the cache, whichever way they were trained."""
     sections = yaml.safe_load((ROOT / f"params/mini/{paper}.yaml").read_text())
@@ -220,6 +230,39 @@ def test_defaults_of_a_notebook_are_the_mini_tier(notebook, paper):
         expected |= {name: grid[name] for name in grid if name not in ("networks", "runs")}
     expected = {name: value for name, value in expected.items() if name not in ("tier", "output")}
     assert {name: own[name] for name in expected} == expected
+
+
+def test_what_is_about_all_papers_waits_for_the_results_of_each():
+    """And depends on what is committed of each; an audit waits for nothing."""
+    steps = plan.plan("mini")
+    evaluated = {name for name, one in steps.items() if one.makes} - {"synthesis/evaluation"}
+    assert evaluated == {f"{paper}/evaluation" for paper in (*CHAPTERS, PAPER)}
+    for kind in plan.ABOUT_ALL:
+        assert set(steps[f"synthesis/{kind}"].needs) == evaluated
+    assert steps["audit/audit"].needs == ()
+    step = plan.Step("synthesis/ledger", "", {"larger_tiers": ["small"]}, ("uimnet/evaluation",))
+    assert plan.tables_of(step) == ["results/small/uimnet.parquet"]
+
+
+def test_networks_of_another_paper_are_not_trained_at_the_same_time():
+    """The synthesis takes those of the benchmark of unknown detection from the cache."""
+    steps = plan.plan("mini")
+    theirs = {name for name, one in steps.items() if name.startswith("unknown_detection/training")}
+    for name, one in steps.items():
+        if name.startswith("synthesis/training"):
+            assert set(one.needs) == theirs
+    assert "synthesis/training/resnet8-1" in steps["synthesis/evaluation"].needs
+    own, lender = (
+        yaml.safe_load((ROOT / f"params/mini/{paper}.yaml").read_text())
+        for paper in ("synthesis", "unknown_detection")
+    )
+    assert own["evaluation"]["training"] == lender["evaluation"]["training"]
+    images = lender["split"].keys() - {"aside", "resized"}
+    assert {name: own["split"][name] for name in images} == {
+        name: lender["split"][name] for name in images
+    }
+    for name, changed in lender["grid"]["method_recipes"].items():
+        assert own["grid"]["algorithms"][name].items() >= changed.items()
 
 
 def test_a_module_that_imports_its_neighbours_brings_them_along(tmp_path, monkeypatch):

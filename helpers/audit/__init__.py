@@ -1,0 +1,40 @@
+"""The audit of one model: what a person needs who wants to deploy it.
+
+Outputs of any framework, or a network and folders of images, become a report: accuracy and
+calibration, every score that applies ranked, a threshold with a promise, what unlabelled images
+say, and a rejector to deploy.
+
+>>> import numpy as np
+>>> from helpers.outputs import Outputs
+>>> labels = np.arange(400) % 4
+>>> logits = 4 * np.eye(4)[labels] + np.random.default_rng(0).normal(size=(400, 4))
+>>> validation = Outputs(logits, np.empty((400, 0)), labels)
+>>> found = audit(Inputs("a toy", validation, class_names=tuple("abcd")))
+>>> found.deployed, found.rejector.accepts(logits[:3])
+('risk', array([ True,  True,  True]))
+"""
+
+from helpers.audit import words
+from helpers.audit.example import example
+from helpers.audit.inputs import LEAST, TREATED, Inputs, read_outputs
+from helpers.audit.networks import images_of, open_network, show_images
+from helpers.audit.prediction import Prediction, predict
+from helpers.audit.report import WISHES, Audit, Threshold, audit
+
+__all__ = [
+    "LEAST",
+    "TREATED",
+    "WISHES",
+    "Audit",
+    "Inputs",
+    "Prediction",
+    "Threshold",
+    "audit",
+    "example",
+    "images_of",
+    "open_network",
+    "predict",
+    "read_outputs",
+    "show_images",
+    "words",
+]

@@ -1,0 +1,269 @@
+"""A network and folders of images, in place of a file of outputs."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from helpers import checkpoints, data, zoo
+from helpers.audit.inputs import Inputs
+from helpers.benchmarks.class_lists import wnids_of
+from helpers.data import Images, ImageStream
+from helpers.data.generated import FAMILIES
+from helpers.training.fitted import Fitted
+from helpers.training.loop import default_device, device_name
+from helpers.training.recipe import Recipe
+
+SPLITS = ("val", "test", "sample", "train")
+"""Of a data set's splits, the first that it has is taken."""
+
+Network = zoo.Pretrained | Fitted
+
+
+def open_network(
+    model: str, checkpoint: str = "", recipe: Mapping | None = None, classes: int = 0
+) -> Network:
+    """Open a network of timm, or one that this project has trained.
+
+    Parameters
+    ----------
+    model : str
+        A name of timm; empty for a network of this project.
+    checkpoint : path
+        The file of weights.  For a network of timm it may be empty, see `helpers.zoo.load`.
+    recipe : mapping
+        Of a network of this project: what it was trained with, by the names of
+        `helpers.training.recipe.Recipe`; `image_size` is the size of the images it learnt from.
+    classes : int
+        Of a network of this project: how many it knows.
+
+    Raises
+    ------
+    ValueError
+        Neither a model nor a checkpoint; an unknown name; weights that are damaged or of another
+        network.
+    FileNotFoundError
+        No such file, or no weights.
+    """
+    if model:
+        return zoo.load(model, weights=checkpoint or None)
+    if not checkpoint:
+        raise ValueError("model, checkpoint: give one of them, or a file of outputs")
+    tensors, information = checkpoints.load(checkpoint)
+    made = Recipe.from_parameters(recipe or {})
+    network = Fitted(
+        path=Path(checkpoint),
+        recipe=made,
+        num_classes=classes,
+        history=pd.DataFrame(information.get("history", {})),
+        seconds=information.get("seconds", 0.0),
+        device=default_device(),
+        device_name=device_name(default_device(), made.threads),
+        sha256=checkpoints.digest(tensors),
+    )
+    try:
+        network.classifier  # noqa: B018 (it is made when first asked for)
+    except RuntimeError as error:
+        raise ValueError(
+            f"checkpoint: {checkpoint} does not hold the weights of a {made.backbone} of depth "
+            f"{made.depth:g} and width {made.width:g} for {classes} classes; correct `recipe`, or "
+            f"the folders of classes ({error})"
+        ) from error
+    return network
+
+
+def images_of(where: str, *, size: int | None = None) -> Images | ImageStream:
+    """Return the images of a folder, or of a data set that this book knows.
+
+    Parameters
+    ----------
+    where : str
+        A folder of images, with a subfolder for each class where classes matter; or the name of
+        a data set, as `helpers.data.load` takes it, alone or as ``NAME/SPLIT``.
+    size : int, optional
+        Pixels that a data set's images are brought to; those of a folder are when they are read.
+
+    Raises
+    ------
+    FileNotFoundError, ValueError
+        As `helpers.data.ImageStream.scan` for a path, and `helpers.data.load` for a name.
+    """
+    if Path(where).expanduser().is_dir():
+        folders = [split for split in SPLITS if (Path(where).expanduser() / split).is_dir()]
+        return ImageStream.scan(where, split=folders[0] if folders else "test")
+    name, _, split = where.partition("/")
+    if "/" in split or name.startswith((".", "~")) or not name:
+        raise FileNotFoundError(f"image folder {where}: no such folder")
+    found = data.splits(name)
+    split = split or next((one for one in SPLITS if one in found), found[0])
+    return data.load(name, split, size=size)
+
+
+def named_as(
+    images: Images | ImageStream, class_names: Sequence[str], titles: Mapping[str, str]
+) -> Images | ImageStream:
+    """Return images with their classes numbered as a head numbers its own.
+
+    Parameters
+    ----------
+    images : Images or ImageStream
+        Of a labelled role; each of its classes must be one of the head's.
+    class_names : sequence of str, length K
+        The head's, in its order.
+    titles : mapping of str to str
+        What a class is called in words, by its name, where a folder may have that name instead.
+
+    Raises
+    ------
+    ValueError
+        Classes that the head does not have; says which are nearest.
+
+    Examples
+    --------
+    >>> pixels = np.zeros((2, 4, 4, 3), np.uint8)
+    >>> pets = Images(pixels, np.array([0, 1]), ("cat", "dgo"), "pets", "test")
+    >>> named_as(pets, ["cat", "dog", "fox"], {})
+    Traceback (most recent call last):
+        ...
+    ValueError: pets: 1 of 2 classes are none of the head's 3: 'dgo' (nearest: 'dog'); rename the \
+folders, or pass class_names in the order of the head
+    """
+    words: dict[str, str] = {}
+    for name, title in titles.items():  # a word that stands for two classes stands for none
+        words[title] = "" if title in words else name
+    names = tuple(words.get(one) or one for one in images.class_names)
+    used = set(np.unique(images.labels[images.labels >= 0]).tolist())
+    unknown = [
+        one
+        for number, (one, name) in enumerate(zip(images.class_names, names, strict=True))
+        if number in used and name not in class_names
+    ]
+    if unknown:
+        options = [*class_names, *words]
+        near = [difflib.get_close_matches(one, options, n=1, cutoff=0.4) for one in unknown[:5]]
+        shown = ", ".join(
+            f"'{one}'" + (f" (nearest: '{found[0]}')" if found else "")
+            for one, found in zip(unknown, near, strict=False)
+        )
+        raise ValueError(
+            f"{images.name}: {len(unknown)} of {len(used)} classes are none of the head's "
+            f"{len(class_names)}: {shown}{', …' if len(unknown) > 5 else ''}; rename the folders, "
+            "or pass class_names in the order of the head"
+        )
+    return replace(images, class_names=names).numbered_as(class_names)
+
+
+def show_images(
+    network: Network,
+    validation: Images | ImageStream,
+    *,
+    train: Images | ImageStream | None = None,
+    ood: Sequence[Images | ImageStream] = (),
+    production: Images | ImageStream | None = None,
+    families: int = 0,
+    family_images: int = 60,
+    class_names: Sequence[str] = (),
+    seed: int = 0,
+) -> Inputs:
+    """Show all images of an audit to a network; what it said before comes from the cache.
+
+    Parameters
+    ----------
+    network : Pretrained or Fitted
+    validation : Images or ImageStream
+        ID, with labels; not learnt from.
+    train : Images or ImageStream, optional
+        ID, with labels; (a sample of) what the network has learnt from.
+    ood : sequence of Images or ImageStream
+        Of unknown classes.
+    production : Images or ImageStream, optional
+        Unlabelled.
+    families : int
+        How many generated families, drawn by seed, are shown too where there are images of
+        production; no set of `ood` is among them.
+    family_images : int
+        Of each of them.
+    class_names : sequence of str
+        The head's, in its order.  By default those of the network of timm, and else those of
+        the validation images.
+    seed : int
+
+    Raises
+    ------
+    ValueError
+        Classes that the head does not have, or as many names; two sets of one name.
+    """
+    known = network.class_names if isinstance(network, zoo.Pretrained) else ()
+    names = tuple(class_names) or known or validation.class_names
+    classes = len(network.classifier.head.bias)
+    if len(names) != classes:
+        raise ValueError(
+            f"class_names: {classes} expected, as many as the head has outputs, got {len(names)}"
+        )
+    words = wnids_of("imagenet")
+    titles = words if set(names) <= set(words) else {}
+
+    def labelled(images: Images | ImageStream):
+        numbered = named_as(images, names, titles)
+        return replace(numbered, class_names=known) if known else numbered
+
+    sets = {one.name: one.unknown() for one in ood}
+    if len(sets) != len(ood):
+        raise ValueError("ood: two sets have the same name; rename a folder")
+    for name, images in zip(sets, ood, strict=True):
+        if shared := sorted({*images.class_names} & {*names, *titles.values()}):
+            raise ValueError(
+                f"ood: {name} has classes that the model knows: {', '.join(shared[:5])}; take them "
+                "out, or rename their folders if their images are to count as unknown"
+            )
+    parts = {"validation": labelled(validation)}
+    if train is not None:
+        parts["train"] = labelled(train)
+    if production is not None:
+        parts["production"] = production.unknown()
+    drawn: list[str] = []
+    if production is not None and families:
+        free = sorted(set(FAMILIES) - set(sets))
+        drawn = np.random.default_rng(seed).permutation(free)[:families].tolist()
+    size = None
+    if isinstance(network, Fitted):
+        stream = isinstance(validation, ImageStream)
+        size = network.recipe.image_size if stream else validation.images.shape[1]
+    shown = {
+        name: network.outputs(
+            data.load(name, "test", size=size).subset(slice(0, family_images)).unknown()
+        )
+        for name in drawn
+    }
+    found = {role: network.outputs(images) for role, images in parts.items()}
+    streams = {**parts, **sets}
+    images = parts["validation"]
+    return Inputs(
+        source=_source(network),
+        validation=found["validation"],
+        class_names=tuple(titles.get(name, name) for name in names),
+        train=found.get("train"),
+        head=network.classifier.head,
+        ood={name: network.outputs(images) for name, images in sets.items()},
+        families=shown,
+        production=found.get("production"),
+        files=getattr(images, "files", ()) or tuple(map(str, range(len(images)))),
+        images=images,
+        unreadable={
+            role: one.skipped for role, one in streams.items() if getattr(one, "skipped", ())
+        },
+        sha256={"weights": network.sha256}
+        | {role: images.sha256 for role, images in streams.items()},
+    )
+
+
+def _source(network: Network) -> str:
+    if isinstance(network, zoo.Pretrained):
+        return f"{network.name} ({network.source})"
+    recipe = network.recipe
+    return f"a {recipe.backbone} of depth {recipe.depth:g} and width {recipe.width:g}"

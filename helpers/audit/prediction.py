@@ -1,0 +1,156 @@
+"""How well the rejector tells known images from unknown ones where nobody has labelled any."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.stats import pearsonr
+
+from helpers.gscore import (
+    METRICS,
+    TAUS,
+    Regression,
+    SortedScores,
+    fit_regression,
+    gscores,
+)
+
+EVALUATOR = "ude_wasserstein"
+PREDICTED = ("auroc", "fpr95")
+"""The metrics of `helpers.gscore.METRICS` that are predicted."""
+LEVEL = 0.9  # of the intervals
+FEW = 20  # images, at least, of each kind in a mixture that the line learns from
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What the scores of unlabelled images say about the detection of unknown ones among them.
+
+    Attributes
+    ----------
+    images, sets : int
+        Unlabelled images, and mixtures that the line learnt from.
+    gscore : float
+        Of the unlabelled images; without a line, by 2-means.
+    values : dict of str to (float, float, float)
+        By metric: predicted value, and the ends of its 90 % interval (NaN with fewer than nine
+        sets); empty without a line.
+    regressions : dict of str to Regression
+        By metric.
+    correlations : dict of str to float
+        By metric: Pearson's, of Gscores and metric over the sets.
+    limits : tuple of str
+        What to bear in mind, in sentences.
+    """
+
+    images: int
+    sets: int
+    gscore: float
+    values: dict[str, tuple[float, float, float]] = field(default_factory=dict)
+    regressions: dict[str, Regression] = field(default_factory=dict)
+    correlations: dict[str, float] = field(default_factory=dict)
+    limits: tuple[str, ...] = ()
+
+
+def predict(
+    validation: np.ndarray,
+    known: np.ndarray,
+    unknown: Mapping[str, np.ndarray],
+    production: np.ndarray,
+    *,
+    generated: int = 0,
+    seed: int = 0,
+) -> Prediction:
+    """Predict AUROC and FPR95 of one score on unlabelled images.
+
+    Each set of unknown images is mixed with ID images, as many of either as chance says, since the
+    mixture of the unlabelled images is not known; a line from the Gscores of these mixtures to
+    the metric then says what the Gscore of the unlabelled ones means (see `helpers.gscore`).
+
+    Parameters
+    ----------
+    validation : ndarray, shape [V]
+        Scores of ID images that one-sided density estimation learns from.
+    known : ndarray, shape [N]
+        Of other ID images, which are mixed with the sets.
+    unknown : mapping of str to ndarray
+        Of sets of unknown images; with fewer than three there is no line.
+    production : ndarray, shape [M]
+        Of the unlabelled images.
+    generated : int
+        How many of the sets are generated.
+    seed : int
+        Of the mixtures.
+
+    Raises
+    ------
+    ValueError
+        Fewer than two unlabelled images, or scores that are all the same.
+    """
+    mixture = SortedScores.of(production)
+    if len(unknown) < 3:
+        alone, own = (
+            float(gscores(one, ["kmeans_l2"], taus=[0.5])["kmeans_l2"][0])
+            for one in (mixture, known)
+        )
+        return Prediction(
+            len(production), len(unknown), alone,
+            limits=(
+                "No prediction: a line takes at least three sets of unknown images, and there are "
+                f"{len(unknown)}. The Gscore itself (2-means, ℓ2) is {alone:.3g}, and that of "
+                f"validation images {own:.3g}: a number without a scale of its own.",
+            ),
+        )  # fmt: skip
+    generator = np.random.default_rng(seed)
+    learnt, truths = [], {metric: [] for metric in PREDICTED}
+    for theirs in unknown.values():
+        counts = [
+            int(generator.integers(min(FEW, len(group)), len(group), endpoint=True))
+            for group in (known, theirs)
+        ]
+        pair = [
+            generator.choice(group, count, replace=False)
+            for group, count in zip((known, theirs), counts, strict=True)
+        ]
+        learnt.append(gscores(np.concatenate(pair), [EVALUATOR], validation=validation)[EVALUATOR])
+        for metric in PREDICTED:
+            truths[metric].append(METRICS[metric](*pair))
+    own = gscores(mixture, [EVALUATOR], validation=validation)[EVALUATOR]
+    values, lines, correlations = {}, {}, {}
+    for metric in PREDICTED:
+        line = fit_regression(learnt, truths[metric], TAUS)
+        there = own[[int(np.argmin(np.abs(line.tau - TAUS)))]]
+        value = float(np.clip(line.predict(there)[0], 0, 1))
+        ends = (np.nan, np.nan)
+        if len(unknown) >= 9:
+            ends = tuple(float(end[0]) for end in line.interval(there, LEVEL))
+        values[metric], lines[metric] = (value, *ends), line
+        varied = np.ptp(truths[metric]) > 0
+        correlations[metric] = (
+            float(pearsonr(line.gscores, truths[metric])[0]) if varied else np.nan
+        )
+    line = lines["auroc"]
+    gscore = float(own[int(np.argmin(np.abs(line.tau - TAUS)))])
+    limits = [
+        f"The line learnt from {len(unknown)} sets, {generated} of them generated; it holds as far "
+        "as what is unknown in production is like these."
+    ]
+    if not line.gscores.min() <= gscore <= line.gscores.max():
+        limits.append(
+            "The Gscore of the unlabelled images lies outside those of the sets: the line is "
+            "continued beyond what it has seen, and its interval is too narrow."
+        )
+    if np.isnan(correlations["auroc"]):
+        limits.append("The AUROC is the same on all sets: the line cannot say anything else.")
+    elif abs(correlations["auroc"]) < 0.7:
+        limits.append(
+            f"Over the sets, Gscore and AUROC correlate with r = {correlations['auroc']:.2f} only: "
+            "take the prediction for a guess."
+        )
+    if len(unknown) < 9:
+        limits.append("An interval of 90 % takes at least nine sets, so there is none.")
+    return Prediction(
+        len(production), len(unknown), gscore, values, lines, correlations, tuple(limits)
+    )

@@ -1,0 +1,405 @@
+"""The audit of one model: from its outputs to what may be said of them, and the rejector."""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from helpers import __version__, guarantees, metrics
+from helpers.audit import ranking
+from helpers.audit.inputs import Inputs
+from helpers.audit.prediction import Prediction, predict
+from helpers.calibration import fit_temperature, softmax
+from helpers.checks import known_name
+from helpers.files import atomic_path
+from helpers.outputs import Outputs
+from helpers.rejector import Rejector
+from helpers.scores import Score
+
+WISHES = ("risk", "coverage")
+"""What the threshold that is deployed may promise."""
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """One wish, and what became of it.
+
+    Attributes
+    ----------
+    wish : str
+        One of `WISHES`.
+    wished : float
+    promise : str
+        In words; empty if there is none.
+    problem : str
+        Why there is none, and what would help; else empty.
+    value : float
+        The threshold, NaN if there is none.  All below is of the measuring half, and NaN likewise.
+    coverage, risk : (float, float, float)
+        Share of the ID images that it accepts, and of wrong ones among these; each with the ends
+        of its exact 95 % interval.
+    ood_accepted : dict of str to float
+        Share of the images of each OOD set that it accepts.
+    """
+
+    wish: str
+    wished: float
+    promise: str = ""
+    problem: str = ""
+    value: float = np.nan
+    coverage: tuple[float, float, float] = (np.nan,) * 3
+    risk: tuple[float, float, float] = (np.nan,) * 3
+    ood_accepted: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What an audit found.
+
+    The validation images, and those of each OOD set, are divided by chance into two halves.  The
+    *choosing* half fits the temperature and ranks the scores; the *measuring* half has chosen
+    nothing, and gives the calibration, the thresholds and the figures of the chosen score.
+
+    Attributes
+    ----------
+    inputs : Inputs
+    choosing, measuring : ndarray of int64
+        Places of the halves among the validation images.
+    accuracy : (float, float, float)
+        On all validation images, with the ends of its exact 95 % interval.
+    temperature : float
+    calibration : DataFrame
+        Rows ``before`` and ``after`` temperature scaling; ``ece``, ``floor`` (the ECE that perfect
+        calibration would show), ``nll`` and ``brier``.
+    ranking : DataFrame
+        From `helpers.audit.ranking.ranked`, on the choosing half.
+    best : tuple of str
+        The chosen score, and those that may be as good.
+    score : Score
+        The chosen one, fitted.
+    confirmed : DataFrame
+        The same rows for the chosen score on the measuring half.
+    left_out : dict of str to str
+        Why a score is not in the ranking.
+    samples : dict of str to ndarray
+        The chosen score of ``validation`` (the measuring half), each OOD set (its measuring half)
+        and ``production``.
+    thresholds : dict of str to Threshold
+        By wish.
+    deployed : str
+        The wish whose threshold the rejector has; empty if neither can be had.
+    prediction : Prediction, optional
+        Where there are unlabelled images.
+    wrong : ndarray of int64
+        Places of the wrongly classified validation images, the surest first.
+    notes : tuple of str
+        What was odd, in sentences.
+    settings : dict
+        Arguments of `audit`.
+    """
+
+    inputs: Inputs
+    choosing: np.ndarray
+    measuring: np.ndarray
+    accuracy: tuple[float, float, float]
+    temperature: float
+    calibration: pd.DataFrame
+    ranking: pd.DataFrame
+    best: tuple[str, ...]
+    score: Score
+    confirmed: pd.DataFrame
+    left_out: dict[str, str]
+    samples: dict[str, np.ndarray]
+    thresholds: dict[str, Threshold]
+    deployed: str
+    prediction: Prediction | None
+    wrong: np.ndarray
+    notes: tuple[str, ...]
+    settings: dict
+
+    @property
+    def measured(self) -> Outputs:
+        """The outputs of the measuring half."""
+        return self.inputs.validation.subset(self.measuring)
+
+    def confidence(self, part: Outputs | None = None) -> np.ndarray:
+        """Return the largest probability after temperature scaling, of all validation images."""
+        logits = (self.inputs.validation if part is None else part).logits
+        return softmax(logits, self.temperature).max(axis=1)
+
+    @property
+    def rejector(self) -> Rejector | None:
+        """The chosen score with the threshold that is deployed."""
+        if not self.deployed:
+            return None
+        chosen, settings = self.thresholds[self.deployed], self.settings
+        width = self.inputs.validation.features.shape[1]
+        return Rejector(
+            self.score,
+            threshold=chosen.value,
+            classes=self.inputs.validation.num_classes,
+            width=width if "features" in self.score.info.needs else None,
+            provenance={
+                "model": self.inputs.source,
+                "logits": "as the model gives them" if self.inputs.level else "log-probabilities",
+                "promise": chosen.promise,
+                chosen.wish: chosen.wished,
+                "confidence": settings["confidence"],
+                "images": {"choosing": len(self.choosing), "measuring": len(self.measuring)},
+                "sha256": dict(self.inputs.sha256),
+                "version": __version__,
+            },
+        )
+
+    def as_dict(self) -> dict:
+        """Return what was found as JSON holds it: no arrays by image but the most wrong ones."""
+        inputs, names = self.inputs, self.inputs.class_names
+        sure, predictions = self.confidence(), inputs.validation.predictions
+        prediction = None
+        if self.prediction is not None:
+            kept = asdict(self.prediction)
+            prediction = {name: kept[name] for name in kept if name != "regressions"}
+        return _plain(
+            {
+                "version": __version__,
+                "model": inputs.source,
+                "settings": self.settings,
+                "sha256": dict(inputs.sha256),
+                "images": {
+                    "validation": len(inputs.validation),
+                    "choosing": len(self.choosing),
+                    "measuring": len(self.measuring),
+                    "train": 0 if inputs.train is None else len(inputs.train),
+                    "production": 0 if inputs.production is None else len(inputs.production),
+                    "ood": {name: len(one) for name, one in inputs.ood.items()},
+                    "families": {name: len(one) for name, one in inputs.families.items()},
+                },
+                "unreadable": {role: list(files) for role, files in inputs.unreadable.items()},
+                "accuracy": self.accuracy,
+                "temperature": self.temperature,
+                "calibration": self.calibration.to_dict("index"),
+                "ranking": self.ranking.to_dict("records"),
+                "left_out": self.left_out,
+                "recommended": self.best[0],
+                "as_good": self.best[1:],
+                "confirmed": self.confirmed.to_dict("records"),
+                "thresholds": {wish: asdict(one) for wish, one in self.thresholds.items()},
+                "deployed": self.deployed,
+                "prediction": prediction,
+                "most_wrongly_sure": [
+                    {
+                        "image": inputs.files[place] if inputs.files else int(place),
+                        "label": names[inputs.validation.labels[place]],
+                        "predicted": names[predictions[place]],
+                        "confidence": float(sure[place]),
+                    }
+                    for place in self.wrong[:100]
+                ],
+                "notes": self.notes,
+            }
+        )
+
+    def save(self, folder: str | os.PathLike) -> list[Path]:
+        """Write ``audit.json``, and ``rejector.safetensors`` if there is a threshold.
+
+        Returns
+        -------
+        list of Path
+            What was written.
+        """
+        written = [Path(folder) / "audit.json"]
+        with atomic_path(written[0]) as temporary:
+            text = json.dumps(self.as_dict(), indent=1, ensure_ascii=False, allow_nan=False)
+            temporary.write_text(text + "\n", encoding="utf-8")
+        if (rejector := self.rejector) is not None:
+            written.append(Path(folder) / "rejector.safetensors")
+            rejector.save(written[1])
+        return written
+
+
+def audit(
+    inputs: Inputs,
+    *,
+    wish: str = "risk",
+    risk: float = 0.05,
+    coverage: float = 0.9,
+    confidence: float = 0.95,
+    replicates: int = 200,
+    seed: int = 0,
+) -> Audit:
+    """Audit a model.
+
+    Parameters
+    ----------
+    inputs : Inputs
+    wish : {"risk", "coverage"}
+        Which threshold the rejector is to have; the other one, if this cannot be had.
+    risk : float
+        Share of wrong answers among accepted images, at most; in (0, 1).
+    coverage : float
+        Share of ID images accepted, at least; in (0, 1).
+    confidence : float
+        With which `risk` is promised, in (0, 1).
+    replicates : int
+        Of the bootstrap.
+    seed : int
+        Of the halves, the bootstrap and the mixtures.
+
+    Raises
+    ------
+    ValueError
+        An unknown wish, a share outside (0, 1), no score that can be computed.
+    """
+    known_name("wish", wish, WISHES)
+    for name, value in (("risk", risk), ("coverage", coverage), ("confidence", confidence)):
+        if not 0 < value < 1:
+            raise ValueError(f"{name}: between 0 and 1 expected, got {value}")
+    generator = np.random.default_rng(seed)
+    halves = {name: _halves(len(one), generator) for name, one in inputs.ood.items()}
+    choosing, measuring = _halves(len(inputs.validation), generator)
+    first, second = (inputs.validation.subset(part) for part in (choosing, measuring))
+    ood = [
+        {name: one.subset(halves[name][part]) for name, one in inputs.ood.items()}
+        for part in (0, 1)
+    ]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", RuntimeWarning)
+        temperature = fit_temperature(first.logits, first.labels)
+    usable, left_out = ranking.fitted(inputs)
+    table, best = ranking.ranked(usable, ranking.Groups(first, ood[0], replicates, seed))
+    score = usable[best[0]]
+    confirmed, _ = ranking.Groups(second, ood[1], replicates, seed).measured(score)
+    samples = {"validation": score.score_samples(second)}
+    samples |= {name: score.score_samples(one) for name, one in ood[1].items()}
+    prediction = None
+    if inputs.production is not None:
+        samples["production"] = score.score_samples(inputs.production)
+        families = {name: score.score_samples(one) for name, one in inputs.families.items()}
+        try:
+            prediction = predict(
+                score.score_samples(first),
+                samples["validation"],
+                {name: samples[name] for name in inputs.ood} | families,
+                samples["production"],
+                generated=len(families),
+                seed=seed,
+            )
+        except ValueError as error:  # one image, or scores that are all the same
+            problem = f"No prediction can be made from the unlabelled images: {error}."
+            prediction = Prediction(len(inputs.production), 0, np.nan, limits=(problem,))
+    unknown = {name: samples[name] for name in inputs.ood}
+    thresholds = {
+        "risk": _risk(samples["validation"], second.correct, unknown, risk, confidence),
+        "coverage": _coverage(samples["validation"], second.correct, unknown, coverage),
+    }
+    possible = [one for one in (wish, *WISHES) if not thresholds[one].problem]
+    correct = inputs.validation.correct
+    sure = softmax(inputs.validation.logits, temperature).max(axis=1)
+    wrong = np.flatnonzero(~correct)
+    return Audit(
+        inputs=inputs,
+        choosing=choosing,
+        measuring=measuring,
+        accuracy=_share(correct),
+        temperature=temperature,
+        calibration=_calibration(second, temperature),
+        ranking=table,
+        best=tuple(best),
+        score=score,
+        confirmed=confirmed,
+        left_out=left_out,
+        samples=samples,
+        thresholds=thresholds,
+        deployed=possible[0] if possible else "",
+        prediction=prediction,
+        wrong=wrong[np.argsort(-sure[wrong], kind="stable")],
+        notes=tuple(str(one.message) for one in caught),
+        settings={
+            "wish": wish, "risk": risk, "coverage": coverage, "confidence": confidence,
+            "replicates": replicates, "seed": seed,
+        },
+    )  # fmt: skip
+
+
+def _halves(count: int, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Divide images by chance, in random order; of a single one, both halves are that."""
+    order = generator.permutation(count)
+    middle = count // 2
+    return order[:middle] if middle else order, order[middle:]
+
+
+def _share(happened: np.ndarray) -> tuple[float, float, float]:
+    total = int(happened.sum())
+    return (
+        total / len(happened),
+        *guarantees.clopper_pearson(total, len(happened), confidence=0.95),
+    )
+
+
+def _calibration(part: Outputs, temperature: float) -> pd.DataFrame:
+    rows = {}
+    for when, value in (("before", 1.0), ("after", temperature)):
+        probabilities = softmax(part.logits, value)
+        rows[when] = {
+            "ece": metrics.ece(probabilities, part.labels),
+            "floor": metrics.calibration_error_floor(probabilities.max(axis=1)),
+            "nll": metrics.nll(probabilities, part.labels),
+            "brier": metrics.brier(probabilities, part.labels),
+        }
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def _kept(
+    value: float, scores: np.ndarray, correct: np.ndarray, ood: Mapping[str, np.ndarray]
+) -> dict:
+    """Return what a threshold does on the measuring half."""
+    accepted = scores >= value
+    return {
+        "value": value,
+        "coverage": _share(accepted),
+        "risk": _share(~correct[accepted]),
+        "ood_accepted": {name: float((theirs >= value).mean()) for name, theirs in ood.items()},
+    }
+
+
+def _risk(scores, correct, ood, risk: float, confidence: float) -> Threshold:
+    try:
+        found = guarantees.risk_threshold(scores, correct, risk=risk, confidence=confidence)
+    except ValueError as error:
+        return Threshold("risk", risk, problem=str(error).partition(": ")[2])
+    promise = (
+        f"Of accepted images like the validation images, at most {100 * risk:g} % are classified "
+        f"wrongly, in the long run. This is false for at most {100 * (1 - confidence):g} % of all "
+        "draws of validation images."
+    )
+    return Threshold("risk", risk, promise, **_kept(found.threshold, scores, correct, ood))
+
+
+def _coverage(scores, correct, ood, coverage: float) -> Threshold:
+    try:
+        value = guarantees.coverage_threshold(scores, coverage=coverage)
+    except ValueError as error:
+        return Threshold("coverage", coverage, problem=str(error).partition(": ")[2])
+    promise = (
+        f"A new image like the validation images is accepted with a probability of at least "
+        f"{100 * coverage:g} %, on average over draws of validation images."
+    )
+    return Threshold("coverage", coverage, promise, **_kept(value, scores, correct, ood))
+
+
+def _plain(value):
+    """Return a value with plain numbers and lists; what is not a number becomes None."""
+    if isinstance(value, Mapping):
+        return {str(name): _plain(one) for name, one in value.items()}
+    if isinstance(value, list | tuple | np.ndarray):
+        return [_plain(one) for one in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not np.isfinite(value) else value

@@ -1,0 +1,143 @@
+"""What an audit found, in sentences for a person who has to decide."""
+
+from __future__ import annotations
+
+from helpers import guarantees
+from helpers.audit.ranking import UNION, demands
+from helpers.audit.report import Audit
+from helpers.scores import create
+
+_ASKS = ("the logits alone", "the features too", "the head's weights too", "training images too")
+
+
+def title(name: str) -> str:
+    """Return the title of a score."""
+    return create(name).info.title
+
+
+def recommendation(audit: Audit) -> list[str]:
+    """Return which score to take, why, and how far that goes."""
+    name, others = audit.best[0], len(set(audit.ranking["score"])) - 1
+    first = audit.ranking["score"].iloc[0]
+    place = UNION if audit.inputs.ood else ""
+    of = "right answers from wrong ones and from unknown images"
+    if not audit.inputs.ood:
+        of = "right answers from wrong ones"
+    areas = audit.ranking[audit.ranking["metric"].eq("aurc") & audit.ranking["set"].eq(place)]
+    aurc = areas.set_index("score")["value"]
+    said = [
+        f"Take {title(name)}. It asks for {_ASKS[demands(audit.score)]}, and its AURC, which says "
+        f"how well it tells {of}, is {aurc[name]:.3g} on {len(audit.choosing)} validation images"
+        + (f" and {_sets(audit)}." if audit.inputs.ood else "."),
+    ]
+    if not others:
+        said.append("No other score can be computed from what was given.")
+    elif name == first:
+        rest = len(audit.best) - 1
+        said.append(
+            f"Of {others + 1} scores it is the best"
+            + (f"; {rest} more may be as good, within the noise." if rest else ", beyond noise.")
+        )
+    else:
+        said.append(
+            f"{title(first)} comes first with {aurc[first]:.3g}, but the difference is within the "
+            f"noise; of the {len(audit.best)} scores of which that holds, this one asks for least."
+        )
+    again = audit.confirmed[audit.confirmed["metric"].eq("aurc")].iloc[-1]
+    said.append(
+        f"On images that had no part in this choice its AURC is {again['value']:.3g} "
+        f"(95 % interval {again['low']:.3g} to {again['high']:.3g})."
+    )
+    areas = audit.confirmed[audit.confirmed["metric"].eq("auroc")]
+    if len(areas):
+        worst = areas.loc[areas["value"].idxmin()]
+        own = audit.ranking[audit.ranking["metric"].eq("auroc")]
+        own = own[own["set"].eq(worst["set"])].set_index("score")["value"]
+        said.append(
+            f"Of the sets of unknown images it tells {worst['set']} worst from ID images: AUROC "
+            f"{100 * worst['value']:.1f} %. The best on this set is {title(own.idxmax())} with "
+            f"{100 * own.max():.1f} % on the choosing half; take that if such images matter most."
+            if own.idxmax() != name
+            else f"Of the sets of unknown images it tells {worst['set']} worst from ID images, with "
+            f"an AUROC of {100 * worst['value']:.1f} %; no other score does better on this set."
+        )
+    return said
+
+
+def limits(audit: Audit) -> list[str]:
+    """Return what the audit cannot say."""
+    said = [
+        "Everything is said of images like the validation images: drawn from the same source, in "
+        "the same mixture. Where the images change, neither the calibration nor a promise holds.",
+    ]
+    if audit.inputs.ood:
+        said.append(
+            "How well unknown images are told depends on which they are; the sets here stand for "
+            "no others. No promise covers unknown images."
+        )
+    else:
+        said.append(
+            "No set of unknown images was given: nothing is known of how the scores meet them."
+        )
+    if audit.inputs.train is None:
+        said.append("Without outputs of training images, scores that learn from them are left out.")
+    if not audit.inputs.level:
+        said.append(
+            "From probabilities the logits are known but for a constant; scores that need it are "
+            "left out. Give the rejector logarithms of probabilities, too."
+        )
+    for role, files in audit.inputs.unreadable.items():
+        said.append(f"{len(files)} files of {role} cannot be read as images: {', '.join(files[:5])}"
+                    + (", …" if len(files) > 5 else "") + ".")  # fmt: skip
+    return [*said, *audit.notes]
+
+
+def threshold(audit: Audit) -> list[str]:
+    """Return which threshold is deployed, what it promises, and what became of the other wish."""
+    said = []
+    for wish, found in audit.thresholds.items():
+        wished = f"{wish} of {100 * found.wished:g} %"
+        if found.problem:
+            said.append(f"A {wished} cannot be promised: {found.problem}.")
+            if wish == "risk":
+                needed = guarantees.images_needed(found.wished, audit.settings["confidence"])
+                said.append(
+                    f"It takes {needed} images in the measuring half at the least, {2 * needed} in "
+                    f"all, and there are {len(audit.measuring)} in that half."
+                )
+            continue
+        coverage, risk = found.coverage, found.risk
+        said.append(
+            f"For a {wished}: accept where the score is at least {found.value:.6g}. "
+            f"{found.promise} On the measuring half it accepts {100 * coverage[0]:.1f} % of the "
+            f"images, of which {100 * risk[0]:.1f} % are wrong ({100 * risk[1]:.1f} to "
+            f"{100 * risk[2]:.1f} %)."
+        )
+    said.append(
+        f"The rejector has the threshold for the wished {audit.deployed}."
+        if audit.deployed
+        else "So there is no threshold to deploy, and no rejector is written."
+    )
+    return said
+
+
+def prediction(audit: Audit) -> list[str]:
+    """Return what is foretold of the unlabelled images."""
+    found = audit.prediction
+    if found is None:
+        return ["No unlabelled images were given."]
+    said = []
+    for metric, name in (("auroc", "AUROC"), ("fpr95", "FPR95")):
+        if metric in found.values:
+            value, low, high = (100 * one for one in found.values[metric])
+            ends = "" if low != low else f" (90 % interval {low:.1f} to {high:.1f})"
+            said.append(
+                f"Known and unknown among the {found.images} unlabelled images are told apart with "
+                f"an {name} of about {value:.1f} %{ends}."
+            )
+    return [*said, *found.limits]
+
+
+def _sets(audit: Audit) -> str:
+    sets = len(audit.inputs.ood)
+    return f"half of the images of {sets} set{'s' if sets > 1 else ''} of unknown ones"
