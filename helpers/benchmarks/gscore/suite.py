@@ -84,7 +84,7 @@ def suite(
     outliers : sequence of str
         Sets whose training images a network is shown as unknown (outlier exposure), and which
         therefore test nothing.  The paper has none; a network that has learnt from few images is
-        surer of most drawings than of photographs, and no detector then tells them apart.
+        about as sure of most drawings as of photographs, and no detector then tells them apart.
     packs : bool
         Add every pack under `helpers.files.data_root` and, with `download`, every set that
         torchvision reads.
