@@ -294,10 +294,11 @@ def _quantities(table: pd.DataFrame) -> Iterator[_Quantity]:
     for metric in _TITLES:
         errors = primary[primary["metric"] == f"rmse_{metric}"]
         errors = errors.pivot(index=[*_PLACE, "detector"], columns="evaluator", values="value")
+        tried = errors.index.get_level_values("detector").nunique()
         for evaluator in _OTHERS:
             if {evaluator, _PROPOSED} <= set(errors):
                 excess = (errors[evaluator] - errors[_PROPOSED]).dropna().to_frame(0)
-                yield evaluator, f"excess_{metric}", _over(excess, "detector", detectors).mean()
+                yield evaluator, f"excess_{metric}", _over(excess, "detector", tried).mean()
 
     method = f"msp/{_PROPOSED}"
     msp = single["fpr95"].query("detector == 'msp'").droplevel("detector")
