@@ -216,11 +216,11 @@ def measured(
     part: str,
     chosen: Places,
     evaluators: Sequence[str],
-    truths: Mapping[str, np.ndarray],
     *,
+    truths: Mapping[str, np.ndarray] | None = None,
     validation: int | None = None,
 ) -> Measured:
-    """Evaluate every mixture without labels.
+    """Evaluate every mixture without labels, beside what labels say.
 
     Parameters
     ----------
@@ -231,8 +231,8 @@ def measured(
         From `mixed`.
     evaluators : sequence of str
         Of `helpers.gscore.EVALUATORS`.
-    truths : mapping
-        From `truths_of`.
+    truths : mapping, optional
+        From `truths_of`, where another mixture of the same images has had them.
     validation : int, optional
         Take the first so many of the validation images only.
     """
@@ -245,7 +245,7 @@ def measured(
         )
     return Measured(
         np.array(images),
-        dict(truths),
+        dict(truths or truths_of(found, part, chosen)),
         {name: np.array([one[name] for one in without]) for name in evaluators},
     )
 

@@ -18,7 +18,6 @@ from helpers.experiments.gscore.measuring import (
     measured,
     mixed,
     scores_of,
-    truths_of,
     variants,
 )
 from helpers.experiments.gscore.regressing import divided, regressed, tau_of
@@ -65,10 +64,7 @@ def rows_of_network(
     apart = {part: distances(fitted, roles, part, chosen[part])[:, None] for part in PARTS}
     every: dict[str, Mixtures] = {}
     for detector, scores in scored.items():
-        found = {}
-        for part, own in chosen.items():
-            truths = truths_of(scores, part, own)
-            found[part] = measured(scores, part, own, evaluators, truths)
+        found = {part: measured(scores, part, chosen[part], evaluators) for part in PARTS}
         every[detector] = {
             part: replace(one, gscores=one.gscores | {AUTOMATIC: apart[part]})
             for part, one in found.items()
@@ -179,14 +175,12 @@ def _varied(
         chosen = mixed(roles, "test", variant, protocol)
         return {
             "meta": reference["meta"],
-            "test": measured(
-                scores, variant.shift, chosen, own, truths_of(scores, variant.shift, chosen)
-            ),
+            "test": measured(scores, variant.shift, chosen, own),
         }, own
     return {
         part: measured(
-            scores, part, mixed(roles, part, variant, protocol), own, reference[part].truths,
-            validation=variant.validation,
+            scores, part, mixed(roles, part, variant, protocol), own,
+            truths=reference[part].truths, validation=variant.validation,
         )
         for part in PARTS
     }, own  # fmt: skip
