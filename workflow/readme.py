@@ -241,7 +241,13 @@ def unlabelled() -> str:
         for method in printed.index.get_level_values("method").unique()
         if method.partition("/")[0] == detector
     ]
-    sets = table.loc[(table["variant"] == "test") & (table["metric"] == "auroc"), "test_set"]
+    sets = table.loc[table["data_set"] == chosen["data_set"]]
+    sets = sets.loc[(sets["variant"] == "test") & (sets["metric"] == "auroc"), "test_set"]
+    first, both = (
+        gscore.verdicts(gscore.check(one))
+        for one in (table[table["data_set"] == chosen["data_set"]], table)
+    )
+    answers = zip(first["text"], first["verdict"], both["verdict"], strict=True)
     return "\n".join(
         [
             f"**Evaluation without labels.** {len(chosen['networks'])} networks on four fifths of "
@@ -254,7 +260,14 @@ def unlabelled() -> str:
             "",
             *markdown(["", "RMSE of FPR95", "RMSE of AUROC"], rows),
             "",
-            *verdicts(gscore, table),
+            *markdown(
+                [
+                    "the paper's sentence",
+                    f"on {chosen['data_set']}",
+                    f"with {', '.join(chosen['other_data_sets'])}",
+                ],
+                [[text, str(one), str(other)] for text, one, other in answers],
+            ),
         ]
     )
 
