@@ -19,13 +19,14 @@ from helpers.benchmarks.human_centric import PAPER_METHODS  # noqa: E402
 from helpers.benchmarks.uimnet import ALGORITHMS  # noqa: E402
 from helpers.benchmarks.unknown_detection import METHODS  # noqa: E402
 from helpers.claims import (  # noqa: E402
+    gscore,
     human_centric,
     openset_calibration,
     uimnet,
     unknown_detection,
 )
 from helpers.claims.ranks import mean_ranks  # noqa: E402
-from helpers.tables import domain_means  # noqa: E402
+from helpers.tables import EVALUATOR_TITLES, domain_means  # noqa: E402
 
 START, END = "<!-- results:start -->", "<!-- results:end -->"
 RESULTS = ROOT / "results"
@@ -34,7 +35,7 @@ TIER = "small_cpu"
 
 def block() -> str:
     """Return the results as Markdown: each chapter's main table, and its claims' verdicts."""
-    return "\n\n".join([calibration(), detection(), *errors(), algorithms()])
+    return "\n\n".join([calibration(), detection(), *errors(), algorithms(), unlabelled()])
 
 
 def calibration() -> str:
@@ -215,6 +216,58 @@ def algorithms() -> str:
             *markdown(["", *columns], rows),
             "",
             *verdicts(uimnet, table),
+        ]
+    )
+
+
+def unlabelled() -> str:
+    """Return how well metrics of the first detector are predicted without labels."""
+    table, sections = committed("gscore", "small")
+    chosen = sections["evaluation"]
+    own = table[(table["data_set"] == chosen["data_set"]) & (table["variant"] == "primary")]
+    detector, columns = chosen["detectors"][0], ("rmse_fpr95", "rmse_auroc")
+    right = own.loc[own["metric"] == "accuracy", "value"]
+    means = own[own["test_set"] == "all"].groupby(["method", "metric"])["value"].mean()
+    printed = published.load("gscore").query("table == '1'")
+    printed = printed.set_index(["method", "metric"])["value"]
+    rows = [
+        [
+            EVALUATOR_TITLES[method.partition("/")[2]],
+            *(
+                f"{100 * means[method, one]:.1f} ({100 * printed[method, one]:.1f})"
+                for one in columns
+            ),
+        ]
+        for method in printed.index.get_level_values("method").unique()
+        if method.partition("/")[0] == detector
+    ]
+    sets = table.loc[table["data_set"] == chosen["data_set"]]
+    sets = sets.loc[(sets["variant"] == "test") & (sets["metric"] == "auroc"), "test_set"]
+    first, both = (
+        gscore.verdicts(gscore.check(one))
+        for one in (table[table["data_set"] == chosen["data_set"]], table)
+    )
+    answers = zip(first["text"], first["verdict"], both["verdict"], strict=True)
+    return "\n".join(
+        [
+            f"**Evaluation without labels.** {len(chosen['networks'])} networks on four fifths of "
+            f"{chosen['data_set']} ({100 * right.min():.0f} to {100 * right.max():.0f} % right), "
+            f"mixed with each of {sets.nunique()} unlabelled data sets; tier `small`, "
+            f"{chosen['training']['epochs']} epochs. Error (RMSE, points) of the predicted FPR95 "
+            f"and AUROC of the detector {detector} on sets that the regression has not seen: means "
+            f"over networks and {chosen['repeats']} divisions of the sets; in brackets the "
+            "paper's, for one network and 200 sets (its Table 1).",
+            "",
+            *markdown(["", "RMSE of FPR95", "RMSE of AUROC"], rows),
+            "",
+            *markdown(
+                [
+                    "the paper's sentence",
+                    f"on {chosen['data_set']}",
+                    f"with {', '.join(chosen['other_data_sets'])}",
+                ],
+                [[text, str(one), str(other)] for text, one, other in answers],
+            ),
         ]
     )
 

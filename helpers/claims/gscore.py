@@ -279,28 +279,31 @@ _Quantity = tuple[str, str, pd.DataFrame]  # method, metric, numbers indexed by 
 
 def _quantities(table: pd.DataFrame) -> Iterator[_Quantity]:
     """Yield what is computed of one data set: values (column 0), and their replicates."""
+    detectors = table.loc[table["method"].isin(list(DETECTORS)), "method"].nunique()
+    networks = table.loc[table["method"] == "network", "backbone"].nunique()
     whole = table[table["test_set"] == "all"]
     primary = whole[whole["variant"] == "primary"]
     single = {metric: _correlations(primary, table, metric) for metric in _TITLES}
     for metric, own in single.items():
         for detector, one in own.groupby(level="detector", sort=False):
             yield f"{detector}/{_PROPOSED}", f"correlation_{metric}", one.droplevel("detector")
-        yield _PROPOSED, f"correlation_{metric}", _over(own, "detector").mean()
+        yield _PROPOSED, f"correlation_{metric}", _over(own, "detector", detectors).mean()
     gain = (single["fpr95"] - single["auroc"]).dropna()
-    yield _PROPOSED, "correlation_gain", _over(gain, "detector").mean()
+    yield _PROPOSED, "correlation_gain", _over(gain, "detector", detectors).mean()
 
     for metric in _TITLES:
         errors = primary[primary["metric"] == f"rmse_{metric}"]
         errors = errors.pivot(index=[*_PLACE, "detector"], columns="evaluator", values="value")
+        tried = errors.index.get_level_values("detector").nunique()
         for evaluator in _OTHERS:
             if {evaluator, _PROPOSED} <= set(errors):
                 excess = (errors[evaluator] - errors[_PROPOSED]).dropna().to_frame(0)
-                yield evaluator, f"excess_{metric}", _over(excess, "detector").mean()
+                yield evaluator, f"excess_{metric}", _over(excess, "detector", tried).mean()
 
     method = f"msp/{_PROPOSED}"
     msp = single["fpr95"].query("detector == 'msp'").droplevel("detector")
-    if msp.index.get_level_values("backbone").nunique() > 1:
-        least = _over(msp, "backbone").min().assign(backbone=ALL_NETWORKS)
+    if networks > 1:
+        least = _over(msp, "backbone", networks).min().assign(backbone=ALL_NETWORKS)
         least = least.set_index("backbone", append=True).reorder_levels(_PLACE)
         yield method, "least_of_networks", least
     variants = whole[(whole["method"] == method) & (whole["metric"] == "pearson_fpr95")]
@@ -401,12 +404,10 @@ def _pearson(weights: np.ndarray, pairs: np.ndarray) -> np.ndarray:
     return np.divide(shared, norm, out=np.zeros_like(norm), where=norm > least)
 
 
-def _over(numbers: pd.DataFrame, level: str):
-    """Group numbers over a level of their index, leaving out runs that lack one of those there."""
+def _over(numbers: pd.DataFrame, level: str, expected: int):
+    """Group numbers over a level of their index, leaving out groups that are not complete."""
     rest = [name for name in numbers.index.names if name != level]
-    counts = numbers[0].groupby(rest).transform("size")
-    others = [name for name in rest if name != "run"]
-    whole = counts == counts.groupby(others).transform("max")
+    whole = numbers[0].groupby(rest).transform("size") == expected
     return numbers[whole].groupby(rest, sort=False)
 
 

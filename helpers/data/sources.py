@@ -146,9 +146,10 @@ def torchvision_set(
 
     kind = getattr(datasets, card.torchvision)
     by_flag = "train" in inspect.signature(kind).parameters
-    argument = {"train": split == "train"} if by_flag else {"split": split}
+    usual = {"train": split == "train"} if by_flag else {"split": split}
+    arguments = card.torchvision_arguments.get(split, usual)
     try:
-        data_set = kind(root, download=download, **argument)
+        data_set = kind(root, download=download, **arguments)
     except (OSError, RuntimeError) as error:
         what = "could not be downloaded" if download else "is not there, or not whole"
         raise FileNotFoundError(
@@ -161,7 +162,7 @@ def torchvision_set(
             f"data set '{card.name}': split '{split}' has {len(images)} images in {root}, "
             f"but should have {card.splits[split]}; remove its files there and fetch it again"
         )
-    names = getattr(data_set, "classes", None) or [str(label) for label in range(card.classes)]
+    names = getattr(data_set, card.torchvision_names, None) or map(str, range(card.classes))
     return Images(images, labels, tuple(names), card.name, split, card.record)
 
 
@@ -177,6 +178,8 @@ def _arrays(
             images = np.ascontiguousarray(np.moveaxis(images, 1, 3))
         labels = data_set.targets if hasattr(data_set, "targets") else data_set.labels
         labels = np.asarray(labels).astype(np.int64)
+        if labels.ndim == 2:  # QMNIST's: the class, then writer, form and the like
+            labels = labels[:, 0]
         return images if size is None else resize(images, size, antialias=antialias), labels
     labels = []
 

@@ -22,6 +22,8 @@ from helpers.figures.calibration import reliability_diagram, reliability_grid
 from helpers.figures.claims import claim_effects, claim_intervals
 from helpers.figures.evaluators import (
     correlation_curves,
+    correlation_panels,
+    difficulty_histogram,
     easiest_to_hardest,
     gscore_scatter,
     gscore_scatters,
@@ -62,7 +64,9 @@ __all__ = [
     "confidence_histograms",
     "contact_sheet",
     "correlation_curves",
+    "correlation_panels",
     "critical_difference",
+    "difficulty_histogram",
     "distillation_heatmap",
     "easiest_to_hardest",
     "error_against_accuracy",

@@ -13,6 +13,7 @@ from scipy.stats import norm, pearsonr, spearmanr
 
 from helpers.benchmarks.gscore import DETECTORS
 from helpers.checks import float_array, known_name
+from helpers.data.generated import FAMILIES
 from helpers.figures.images import contact_sheet
 from helpers.figures.style import (
     BLUE,
@@ -25,7 +26,7 @@ from helpers.figures.style import (
     axes_or_new,
     check_columns,
 )
-from helpers.gscore import Parts, Regression, fit_regression
+from helpers.gscore import EVALUATORS, Parts, Regression, fit_regression
 from helpers.tables import EVALUATOR_TITLES, METRIC_TITLES
 
 _AXES = {
@@ -33,6 +34,8 @@ _AXES = {
     "size": "images in the mixture",
     "validation": "ID images for validation",
 }
+_ONE = ("data_set", "backbone")
+_USUAL = ("kmeans_l2", "gmm_wasserstein", "ude_wasserstein")  # have the first colours
 
 
 def score_parts(
@@ -165,9 +168,9 @@ def gscore_scatters(
 
     Returns
     -------
-    ndarray of Axes, shape [2, panels]
-        A row for each metric.  What the panels differ in, of data set, network and detector, is
-        written above the column.
+    ndarray of Axes, shape [panels, 2]
+        A column for each metric, so that the figure is no wider with more panels.  What these
+        differ in, of data set, network and detector, is written above the row.
 
     Raises
     ------
@@ -190,19 +193,20 @@ def gscore_scatters(
     sets = first.join(second).loc[gscores.set_index(keys).index]  # a pivot sorts
     groups = dict([*sets.groupby(place, sort=False)])
     told = [n for n, column in enumerate(zip(*groups, strict=True)) if len(set(column)) > 1]
-    size = (3.8 * len(groups), 6.5)
-    axes = plt.subplots(2, len(groups), figsize=size, layout="constrained", squeeze=False)[1]
-    for column, (names, one) in zip(axes.T, groups.items(), strict=True):
+    size = (7.6, 2.9 * len(groups) + 0.4)
+    axes = plt.subplots(len(groups), 2, figsize=size, layout="constrained", squeeze=False)[1]
+    for row, (names, one) in zip(axes, groups.items(), strict=True):
         tested = one.index.get_level_values("test_set").isin(tests)
         learnt = one[~tested].xs("meta", level="variant")
         unseen = one[tested].xs("test", level="variant") if tested.any() else None
-        for ax, metric in zip(column, ("fpr95", "auroc"), strict=True):
+        for ax, metric in zip(row, ("fpr95", "auroc"), strict=True):
             line = fit_regression(learnt[["gscore"]], learnt[metric], [0.0])
             crosses = None if unseen is None else (unseen["gscore"], unseen[metric])
             gscore_scatter(line, metric=metric, level=level, unseen=crosses, ax=ax)
             ax.get_legend().remove()
-        above = [DETECTORS.get(names[n], names[n]) for n in told]
-        column[0].set_title("\n".join([*above, column[0].get_title("left")]), loc="left")
+        above = ", ".join(DETECTORS.get(names[n], names[n]) for n in told)
+        if above:
+            row[0].set_title(f"{above}\n{row[0].get_title('left')}", loc="left", pad=4)
     axes[0, 0].figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center",
                              ncols=4)  # fmt: skip
     return axes
@@ -262,7 +266,7 @@ def predicted_against_true(
 
 
 def metric_histogram(
-    groups: Mapping[str, Sequence[float]], *, metric: str, bins: int = 20, ax: Axes | None = None
+    groups: Mapping[str, Sequence[float]], *, metric: str, bins: int = 25, ax: Axes | None = None
 ) -> Axes:
     """Draw how a metric is distributed over sets, groups of them one on the other.
 
@@ -273,6 +277,7 @@ def metric_histogram(
     metric : str
         One of `helpers.gscore.METRICS`.
     bins : int
+        Of equal width from 0 to 100 %, so that figures of several networks compare.
     ax : Axes, optional
 
     Raises
@@ -286,9 +291,15 @@ def metric_histogram(
     values = [100 * float_array(name, own) for name, own in groups.items()]
     ax = axes_or_new(ax, figsize=(6, 3))
     names = [f"{name}, {len(own)} sets" for name, own in zip(groups, values, strict=True)]
+    edges = np.linspace(0, 100, bins + 1)
+    ends = np.searchsorted(edges, [min(map(np.min, values)), max(map(np.max, values))], "right")
+    edges = edges[max(ends[0] - 1, 0) : ends[1] + 1]  # bins beyond the values would widen the axis
+    if len(edges) < 2:  # all are 100 %, the end of the last bin
+        edges = np.linspace(0, 100, bins + 1)[-2:]
     _, _, stacks = ax.hist(
-        values, bins, stacked=True, label=names, color=[BLUE, ORANGE, GREEN, RED][: len(values)]
-    )
+        values, edges, stacked=True, label=names,
+        color=[BLUE, ORANGE, GREEN, RED][: len(values)],
+    )  # fmt: skip
     bars = [stacks] if len(values) == 1 else stacks
     for own, hatch in zip(bars, ("", "////", "....", "xxxx"), strict=False):
         for bar in own:
@@ -297,6 +308,34 @@ def metric_histogram(
     ax.set(xlabel=f"{title} (%)", ylabel="sets")
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2)
     return ax
+
+
+def difficulty_histogram(
+    table: pd.DataFrame, *, detector: str = "odin", ax: Axes | None = None
+) -> Axes:
+    """Draw the AUROC of a detector on the sets of a results table, drawn ones and others.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Of one tier, data set and backbone; its mixtures with the ID images ``test`` are shown.
+    detector : str
+        Whose scores.
+    ax : Axes, optional
+
+    Raises
+    ------
+    ValueError
+        Several data sets or backbones, or no such AUROC.
+    """
+    check_columns("table", table, [*_ONE, "test_set", "method", "variant", "metric", "value"])
+    _refuse_several(table)
+    own = table[(table["method"] == detector) & (table["variant"] == "test")]
+    own = own[own["metric"] == "auroc"]
+    if own.empty:
+        raise ValueError(f"table: no AUROC of {detector} by sets")
+    kinds = own["test_set"].isin([*FAMILIES]).map({True: "drawn", False: "not drawn"})
+    return metric_histogram(own.groupby(kinds)["value"].agg(list).to_dict(), metric="auroc", ax=ax)
 
 
 def correlation_curves(
@@ -310,7 +349,7 @@ def correlation_curves(
     """Draw how strongly Gscores correlate with a metric as the mixtures change.
 
     The absolute values of correlations, mean over runs, with bars of their standard deviation and a
-    curve for each evaluator; the axis is logarithmic.
+    curve for each evaluator, which looks alike in all such figures; the axis is logarithmic.
 
     Parameters
     ----------
@@ -332,10 +371,7 @@ def correlation_curves(
     """
     label = _AXES[known_name("over", over, _AXES)]
     check_columns("table", table, ["data_set", "backbone", "method", "variant", "metric", "value"])
-    for column in ("data_set", "backbone"):
-        if table[column].nunique() > 1:
-            several = ", ".join(table[column].unique())
-            raise ValueError(f"table: several of {column} ({several}); choose one")
+    _refuse_several(table)
     variants = table["variant"].replace("primary", "ratio 1:1")
     own = table[(table["metric"] == correlation) & variants.str.startswith(f"{over} ")]
     own = own[own["method"].str.startswith(f"{detector}/")]
@@ -346,7 +382,9 @@ def correlation_curves(
     own = own.assign(step=steps, place=steps.map(_place), size=own["value"].abs())
     ax = axes_or_new(ax, figsize=(6, 3.4))
     evaluators = own["method"].str.removeprefix(f"{detector}/")
-    for number, (name, one) in enumerate(own.groupby(evaluators, sort=False)):
+    styles = {name: number for number, name in enumerate(dict.fromkeys([*_USUAL, *EVALUATORS]))}
+    for name, one in own.groupby(evaluators, sort=False):
+        number = styles.setdefault(name, len(styles))
         points = one.groupby("place")["size"].agg(["mean", "std"]).fillna({"std": 0})
         ax.errorbar(
             points.index, points["mean"], points["std"], color=f"C{number}",
@@ -365,6 +403,59 @@ def correlation_curves(
     ax.set_ylim(0, 1.02)
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2)
     return ax
+
+
+def correlation_panels(
+    table: pd.DataFrame, *, detector: str = "msp", correlation: str = "pearson_fpr95"
+) -> np.ndarray:
+    """Draw `correlation_curves` over ratios, sizes and validation images, a network a row.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Rows of one tier and data set of a results table.
+    detector, correlation : str
+        As for `correlation_curves`.
+
+    Returns
+    -------
+    ndarray of Axes, shape [networks, 3]
+        With one legend above them; what a network lacks is left blank.
+
+    Raises
+    ------
+    ValueError
+        Several data sets, or no such number of any network.
+    """
+    check_columns("table", table, ["data_set", "backbone", "method", "variant", "metric", "value"])
+    groups = dict([*table.groupby("backbone", sort=False)])
+    missing = f"table: no {correlation} of {detector} in any variant"
+    if not groups:
+        raise ValueError(missing)
+    size = (9.5, 2.6 * len(groups) + 0.6)
+    figure, axes = plt.subplots(
+        len(groups), len(_AXES), figsize=size, layout="constrained", squeeze=False, sharey=True
+    )
+    handles = {}
+    for row, (name, one) in zip(axes, groups.items(), strict=True):
+        for ax, over in zip(row, _AXES, strict=True):
+            asked = (one["metric"] == correlation) & one["variant"].str.startswith(f"{over} ")
+            if not (asked & one["method"].str.startswith(f"{detector}/")).any():
+                ax.set_axis_off()
+                continue
+            correlation_curves(one, over=over, detector=detector, correlation=correlation, ax=ax)
+            handles |= dict(zip(*ax.get_legend_handles_labels()[::-1], strict=True))
+            ax.get_legend().remove()
+            ax.tick_params(axis="x", rotation=90 if len(ax.get_xticks()) > 8 else 0)
+            ax.label_outer(remove_inner_ticks=False)
+            ax.xaxis.set_tick_params(labelbottom=True)
+            ax.set_xlabel(_AXES[over])
+        row[0].set_title(name, loc="left")
+    if not handles:
+        plt.close(figure)
+        raise ValueError(missing)
+    figure.legend(handles.values(), handles, loc="outside upper center", ncols=len(handles))
+    return axes
 
 
 def easiest_to_hardest(
@@ -411,3 +502,11 @@ def _place(step: str) -> float:
     """Return where a variant is on the axis: "1:10" is at 0.1, "50" at 50."""
     first, _, second = step.partition(":")
     return float(first) / float(second or 1)
+
+
+def _refuse_several(table: pd.DataFrame) -> None:
+    """Refuse the rows of several networks, which one figure would mix."""
+    for column in _ONE:
+        if table[column].nunique() > 1:
+            several = ", ".join(table[column].unique())
+            raise ValueError(f"table: several of {column} ({several}); choose one")

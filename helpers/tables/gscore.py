@@ -7,6 +7,7 @@ theme decides.  Under the pointer, a cell of ours names the rows of the results 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 
 import pandas as pd
 from pandas.io.formats.style import Styler
@@ -24,7 +25,7 @@ from helpers.tables.cells import (
     traced,
     write_latex,
 )
-from helpers.tables.comparisons import one_table, runs_in_words
+from helpers.tables.comparisons import comparison, one_table, runs_in_words
 
 METRIC_TITLES = {
     "detection_error": "detection error",
@@ -44,6 +45,7 @@ EVALUATOR_TITLES = {
 """The evaluators and before them the baselines, and how they are called."""
 
 _PROPOSED = "ude_wasserstein"
+_MAIN_DATA_SET, _MAIN_NETWORK = "CIFAR-10", "DLA"
 _RMSE = ("rmse_fpr95", "rmse_auroc")
 _CORRELATIONS = {"pearson": "Pearson", "spearman": "Spearman"}
 _NETWORKS = {
@@ -185,6 +187,43 @@ def over_test_sets(table: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([accuracy[means.columns], means], ignore_index=True)
 
 
+def networks_comparison(
+    table: pd.DataFrame,
+    published: pd.DataFrame,
+    *,
+    published_as: Mapping[str, str],
+    nearest: Mapping[str, str],
+) -> pd.DataFrame:
+    """Put `over_test_sets` of a results table beside the paper's Tables 2 and 3.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As for `over_test_sets`.
+    published, published_as
+        As for `comparison`.
+    nearest : mapping of str to str
+        The paper's network for each of ours on CIFAR-10 (Table 2).  On other data sets the paper
+        has one network, which stands beside all of ours (Table 3).
+
+    Returns
+    -------
+    DataFrame
+        As from `comparison`.
+
+    Raises
+    ------
+    ValueError
+        As for `over_test_sets` and `comparison`.
+    """
+    found = []
+    for name, own in over_test_sets(table).groupby("data_set", sort=False):
+        main = published_as.get(name) == _MAIN_DATA_SET
+        families = nearest if main else dict.fromkeys(own["backbone"], _MAIN_NETWORK)
+        found.append(comparison(own, published, published_as=published_as, families=families))
+    return pd.concat(found, ignore_index=True)
+
+
 def networks_styler(part: pd.DataFrame) -> Styler:
     """Return accuracy and true and predicted FPR95 of networks, as they are shown on a page.
 
@@ -194,8 +233,8 @@ def networks_styler(part: pd.DataFrame) -> Styler:
     Parameters
     ----------
     part : DataFrame
-        Of a `comparison` of `over_test_sets`, of `printed_alone`, or both; metrics and methods but
-        for MSP with UDE + Wasserstein are left out.
+        Of a `networks_comparison`, of `printed_alone`, or both; metrics and methods
+        but for MSP with UDE + Wasserstein are left out.
 
     Raises
     ------

@@ -1,5 +1,7 @@
 """The suite of sets, what they share with the ID set, and the mixtures made of them."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -75,6 +77,27 @@ def test_packs_are_found_and_brought_to_one_size(packs):
     assert [images.split for images in found.sets.values()] == ["test", "val", "sample"]
     assert found.sets["moss_pack"].images.shape == (40, 32, 32, 3)
     assert found.excluded == {"pacs_photo": "dog, horse"}
+
+
+def test_a_set_that_cannot_be_downloaded_is_excluded_and_one_that_is_named_refused(
+    packs, monkeypatch
+):
+    """Of torchvision's sets some host is always out of reach."""
+
+    def unreachable(name, split, **options):
+        if name == "usps":
+            raise FileNotFoundError("data set 'usps': no connection")
+        return load(name, split, **options)
+
+    load = data.load
+    monkeypatch.setattr(data, "load", unreachable)
+    module = sys.modules["helpers.benchmarks.gscore.suite"]  # the name there is the function's
+    monkeypatch.setattr(module, "_at_hand", lambda download: ["moss_pack", "usps"])
+    found = suite("cifar10_mini", ["mazes"], Protocol(), packs=True, download=True)
+    assert list(found.sets) == ["mazes", "moss_pack"]
+    assert found.excluded == {"usps": "data set 'usps': no connection"}
+    with pytest.raises(FileNotFoundError, match="no connection"):
+        suite("cifar10_mini", ["mazes", "usps"], Protocol(), download=True)
 
 
 def test_what_a_network_learns_from_tests_nothing():

@@ -1,16 +1,19 @@
 """One call for every source: embedded sets, packs, torchvision, folders."""
 
+import bz2
 import inspect
 import struct
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from PIL import Image
 
 from helpers.data import EMBEDDED, cards, load, names, write_pack
-from helpers.data.cards import find
+from helpers.data.cards import find, remedy
+from helpers.data.sources import torchvision_set
 
 
 def test_embedded_cifar10():
@@ -173,25 +176,36 @@ def test_antialiasing_is_passed_down_to_every_source(root, folder):
         assert (fixed != aliased).any()
 
 
-def test_torchvision_has_the_classes_that_cards_name():
+@pytest.mark.parametrize("card", [one for one in cards() if one.torchvision], ids=lambda c: c.name)
+def test_torchvision_takes_what_cards_ask_for(tmp_path, card):
+    """Of every split: an argument of a wrong name or value is another error than missing files."""
     from torchvision import datasets
 
-    for card in cards():
-        if card.torchvision:
-            parameters = inspect.signature(getattr(datasets, card.torchvision)).parameters
-            assert {"train", "split"} & set(parameters), card.name
+    signature = inspect.signature(getattr(datasets, card.torchvision))
+    (tmp_path / "torchvision").mkdir()
+    assert set(card.torchvision_arguments) <= set(card.splits)
+    for split in card.splits:
+        if split in card.torchvision_arguments:
+            signature.bind(tmp_path, download=False, **card.torchvision_arguments[split])
+        else:
+            assert {"train", "split"} & set(signature.parameters)
+        with pytest.raises(FileNotFoundError, match=f"{card.torchvision} is not there"):
+            load(card.name, split, root=tmp_path)
+
+
+def write_idx(path, kind, values):
+    """A file as MNIST's: a header of big-endian integers (0x8: bytes, 0xC: int32), then values."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    header = struct.pack(f">{1 + values.ndim}I", kind << 8 | values.ndim, *values.shape)
+    path.write_bytes(header + values.tobytes())
 
 
 def write_mnist(folder, count):
-    """MNIST's own files: a header of big-endian integers, then the bytes."""
-    folder.mkdir(parents=True, exist_ok=True)
     for split in ("train", "t10k"):
         pixels = np.full((count, 28, 28), 9, np.uint8)
         labels = (np.arange(count) % 10).astype(np.uint8)
-        header = struct.pack(">4I", 0x803, count, 28, 28)
-        (folder / f"{split}-images-idx3-ubyte").write_bytes(header + pixels.tobytes())
-        header = struct.pack(">2I", 0x801, count)
-        (folder / f"{split}-labels-idx1-ubyte").write_bytes(header + labels.tobytes())
+        write_idx(folder / f"{split}-images-idx3-ubyte", 0x8, pixels)
+        write_idx(folder / f"{split}-labels-idx1-ubyte", 0x8, labels)
 
 
 def test_torchvision_without_download(tmp_path):
@@ -250,6 +264,81 @@ def test_torchvision_kinds(tmp_path, monkeypatch):
         load("dtd", "val", root=tmp_path)
     with pytest.raises(FileNotFoundError, match=r"could not be downloaded.*name or service"):
         load("dtd", "val", root=tmp_path, download=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "split", "pictures", "class_names"),
+    [
+        (
+            "caltech101", "test",
+            [f"caltech101/101_ObjectCategories/{one}/image_0001.jpg"
+             for one in ("ant", "wrench", "BACKGROUND_Google")],
+            ("ant", "wrench"),
+        ),
+        (
+            "caltech256_clutter", "test",
+            ["caltech256/256_ObjectCategories/001.ak47/001_0001.jpg",
+             "caltech256/256_ObjectCategories/002.flag/002_0001.jpg"],
+            ("001.ak47", "002.flag"),
+        ),
+        (
+            "imagenette", "val",
+            ["imagenette2-160/val/n01440764/a.JPEG", "imagenette2-160/val/n02102040/a.JPEG"],
+            ("n01440764", "n02102040"),
+        ),
+        ("country211", "val", ["country211/valid/AD/1.jpg", "country211/valid/AE/1.jpg"],
+         ("AD", "AE")),
+        ("eurosat", "test", ["eurosat/2750/Forest/1.jpg", "eurosat/2750/River/1.jpg"],
+         ("Forest", "River")),
+        ("gtsrb_whole", "train",
+         ["gtsrb/GTSRB/Training/00000/1.ppm", "gtsrb/GTSRB/Training/00001/1.ppm"],
+         tuple(map(str, range(43)))),
+        ("oxford_pets", "train", ["oxford-iiit-pet/images/pug_1.jpg",
+         "oxford-iiit-pet/images/basset_hound_7.jpg"], ("Pug", "Basset Hound")),
+    ],
+)  # fmt: skip
+def test_torchvision_folders(tmp_path, name, split, pictures, class_names):
+    """Images, labels and class names, however torchvision calls the split and the names."""
+    for colour, picture in zip(("white", "black", "grey"), pictures, strict=False):
+        (tmp_path / picture).parent.mkdir(parents=True, exist_ok=True)
+        Image.new("RGB", (8, 6), colour).save(tmp_path / picture)
+    if name == "oxford_pets":
+        (tmp_path / "oxford-iiit-pet/annotations").mkdir()
+        listed = tmp_path / "oxford-iiit-pet/annotations/trainval.txt"
+        listed.write_text("pug_1 1 2 1\nbasset_hound_7 2 2 1\n")
+    images = torchvision_set(replace(find(name), splits={split: 2}), split, tmp_path, size=4)
+    assert images.images.mean(axis=(1, 2, 3)).tolist() == [255, 0]
+    assert images.labels.tolist() == [0, 1]
+    assert images.class_names == class_names
+
+
+def test_torchvision_handwriting(tmp_path):
+    """EMNIST's split is no part; of QMNIST, the new digits; USPS has files of text."""
+    labels = np.array([46, 3], np.uint8)
+    for kind, values in (("images-idx3", np.full((2, 2, 2), 7, np.uint8)), ("labels-idx1", labels)):
+        write_idx(tmp_path / f"EMNIST/raw/emnist-balanced-test-{kind}-ubyte", 0x8, values)
+    pixels = np.arange(10002).repeat(4).reshape(-1, 2, 2).astype(np.uint8)
+    write_idx(tmp_path / "QMNIST/raw/qmnist-test-images-idx3-ubyte", 0x8, pixels)
+    about = np.full((10002, 8), 99, ">i4")
+    about[:, 0] = np.arange(10002) % 10
+    write_idx(tmp_path / "QMNIST/raw/qmnist-test-labels-idx2-int", 0xC, about)
+    lines = [" ".join([label, *(f"{place}:1" for place in range(256))]) for label in ("10", "4")]
+    (tmp_path / "usps.t.bz2").write_bytes(bz2.compress("\n".join(lines).encode()))
+    found = {
+        name: torchvision_set(replace(find(name), splits={"test": 2}), "test", tmp_path)
+        for name in ("emnist", "qmnist", "usps")
+    }
+    assert [one.labels.tolist() for one in found.values()] == [[46, 3], [0, 1], [9, 3]]
+    assert [one.images[0, 0, 0].tolist() for one in found.values()] == [
+        [7] * 3, [10000 % 256] * 3, [255] * 3,
+    ]  # fmt: skip
+    assert [len(one.class_names) for one in found.values()] == [47, 10, 10]
+
+
+def test_packs_of_large_images_are_made_small():
+    """Those of torchvision's sets, since a pack is held in memory while it is made."""
+    assert remedy("rendered_sst2").endswith("rendered_sst2 --download --size 32")
+    assert remedy("stl10").endswith("stl10 --download")
 
 
 @pytest.fixture

@@ -120,12 +120,15 @@ def test_numbers_by_hand(roles):
     chosen = mixed(roles, "test", Variant(), PROTOCOL)
     own, others = chosen["set 3"]
     assert len(own) == len(others) == 19
-    known = fitted.outputs(roles.test).probabilities.max(axis=1)[own]
-    unknown = fitted.outputs(roles.sets["set 3"]).probabilities.max(axis=1)[others]
+    every_known = fitted.outputs(roles.test).probabilities.max(axis=1)
+    every_unknown = fitted.outputs(roles.sets["set 3"]).probabilities.max(axis=1)
+    known, unknown = every_known[own], every_unknown[others]
     rows = table.query("variant == 'test' and test_set == 'set 3'")
     rows = rows.set_index(["method", "metric"])["value"]
-    assert rows["msp", "auroc"] == pytest.approx(metrics.auroc(known, unknown))
-    assert rows["msp", "fpr95"] == metrics.fpr_at_tpr(known, unknown)
+    # labels say it of all images; the AUPR, which depends on the ratio, of the mixture
+    assert rows["msp", "auroc"] == pytest.approx(metrics.auroc(every_known, every_unknown))
+    assert rows["msp", "fpr95"] == metrics.fpr_at_tpr(every_known, every_unknown)
+    assert rows["msp", "aupr"] == pytest.approx(metrics.aupr(known, unknown, positive="known"))
     together = np.concatenate([known, unknown])
     value = gscores(together, ["kmeans_l2"])["kmeans_l2"][0]
     assert rows["msp/kmeans_l2", "gscore"] == pytest.approx(value)
@@ -194,11 +197,18 @@ def test_a_gscore_that_is_the_same_everywhere_fails_alone(made, monkeypatch, rol
 
     constant = np.ones((SETS, 1))
     monkeypatch.setattr(rows, "distances", lambda *_: constant[:, 0])
-    table = evaluate(
-        "mini", "tiny", roles, NETWORKS, ["msp"], ["kmeans_l2"], PROTOCOL, progress=False
-    )
+    own = rows.measured
+
+    def flat(*arguments, **options):  # at every threshold
+        found = own(*arguments, **options)
+        one = {"ude_l2": np.zeros((SETS, len(TAUS)))} if "ude_l2" in found.gscores else {}
+        return replace(found, gscores=found.gscores | one)
+
+    monkeypatch.setattr(rows, "measured", flat)
+    evaluators = ["kmeans_l2", "ude_l2", "ude_wasserstein"]
+    table = evaluate("mini", "tiny", roles, NETWORKS, ["msp"], evaluators, PROTOCOL, progress=False)
     failed = table[table["metric"] == "failed"]
-    assert set(failed["method"]) == {"msp/auto_evaluation"} and len(failed) == 2
+    assert set(failed["method"]) == {"msp/auto_evaluation", "msp/ude_l2"} and len(failed) == 4
     assert failed["notes"].str.startswith("ValueError: gscores").all()
     assert "rmse_auroc" in set(table[table["method"] == "msp/kmeans_l2"]["metric"])
 
@@ -227,6 +237,17 @@ def test_what_is_wrong_is_said_before_a_network_is_trained(roles, monkeypatch):
     ):
         with pytest.raises(ValueError, match=message):
             evaluate("mini", "tiny", given, NETWORKS, ["msp"], evaluators, PROTOCOL)
+
+
+def test_the_order_of_the_sets_is_not_taken_from_the_cache(roles):
+    """It decides which sets learn and which test: other numbers, whatever was made before."""
+    arguments = NETWORKS, ["msp"], ["kmeans_l2"], PROTOCOL
+    names = list(roles.sets)[::-1]
+    turned = replace(roles, sets={name: roles.sets[name] for name in names})
+    evaluate("mini", "tiny", roles, *arguments, progress=False)
+    table = evaluate("mini", "tiny", turned, *arguments, progress=False)
+    sets = table.query("method == 'msp' and metric == 'auroc' and variant == 'meta'")["test_set"]
+    assert sets.tolist() == names
 
 
 def test_parts_are_networks_and_other_id_sets():

@@ -91,6 +91,18 @@ def test_histograms_of_groups_stand_one_on_the_other():
     assert alone.get_xlabel() == "FPR95 (%)"
 
 
+def test_difficulties_are_those_of_the_mixtures_that_test(suites):
+    """Of one network and detector; drawn sets apart from others."""
+    own = suites[suites["backbone"] == "vit"].replace({"test_set": {"set 3": "dice"}})
+    ax = figures.difficulty_histogram(own, detector="msp")
+    assert sorted(legend(ax)) == ["drawn, 1 sets", "not drawn, 11 sets"]
+    assert ax.get_xlabel() == "AUROC (%)"
+    with pytest.raises(ValueError, match="table: no AUROC of odin by sets"):
+        figures.difficulty_histogram(own)
+    with pytest.raises(ValueError, match=r"several of backbone \(resnet8, vit\)"):
+        figures.difficulty_histogram(suites, detector="msp")
+
+
 @pytest.fixture(scope="module")
 def varied():
     """Two evaluators over two ratios, two runs; one size; a third at 1:1 alone."""
@@ -121,6 +133,40 @@ def test_correlations_stand_at_their_ratios(varied):
     assert sizes.get_xlabel() == "images in the mixture"
 
 
+def test_an_evaluator_looks_alike_in_all_figures(varied):
+    """The colour is not that of its place among those that are there."""
+    both = figures.correlation_curves(varied, over="ratio")
+    alone = figures.correlation_curves(
+        varied[varied["method"] == "msp/ude_wasserstein"], over="ratio"
+    )
+    first, second = (container.lines[0] for container in both.containers)
+    assert alone.containers[0].lines[0].get_color() == second.get_color() != first.get_color()
+
+
+def test_correlations_of_networks_stand_in_rows_below_one_legend(varied):
+    """A row for each network, and none wider for it; blank where there is no such variant."""
+    axes = figures.correlation_panels(pd.concat([varied, varied.assign(backbone="vit")]))
+    assert axes.shape == (2, 3)
+    assert [row[0].get_title(loc="left") for row in axes] == ["resnet8", "vit"]
+    assert [ax.axison for ax in axes[1]] == [True, True, False]  # by validation there is nothing
+    assert [text.get_text() for text in axes[0, 0].figure.legends[0].get_texts()] == [
+        "k-means + ℓ2",
+        "UDE + Wasserstein",
+    ]
+    assert all(ax.get_legend() is None for ax in axes.flat)
+    assert axes[1, 0].containers[0].lines[0].get_ydata() == pytest.approx([0.81, 0.71, 0.91])
+
+
+def test_histograms_have_the_same_bins_whatever_the_values():
+    """Those of several networks stand side by side."""
+    for values in ([0.61, 0.99], [0.2, 0.3, 0.7], [0.0, 1.0], [1.0], [0.0]):
+        ax = figures.metric_histogram({"all": values}, metric="auroc")
+        assert {round(bar.get_width(), 6) for bar in ax.patches} == {4.0}
+        assert sum(bar.get_height() for bar in ax.patches) == len(values)
+        first, last = ax.patches[0], ax.patches[-1]
+        assert first.get_height() and last.get_height()  # no empty bins beyond the values
+
+
 @pytest.fixture(scope="module")
 def suites():
     """Twelve sets of two networks and a detector; of the last two there are predictions."""
@@ -139,11 +185,18 @@ def suites():
     return pd.DataFrame(rows, columns=columns)
 
 
-def test_every_network_has_a_column_of_scatters(suites):
+def test_every_network_has_a_row_of_scatters(suites):
     """Sets that are predicted are crosses, at the Gscores of the mixtures that test the line."""
     axes = figures.gscore_scatters(suites)
     assert axes.shape == (2, 2)
-    assert axes[0, 1].get_title(loc="left").startswith("vit\nr = ")
+    assert axes[1, 0].get_title(loc="left").startswith("vit\nr = ")
+    assert [ax.get_ylabel() for ax in axes[1]] == ["FPR95 (%)", "AUROC (%)"]
+    many = [suites, suites.assign(data_set="cifar100")]
+    grown = figures.gscore_scatters(pd.concat(many, ignore_index=True))
+    assert grown.shape == (4, 2)
+    assert grown[3, 0].get_title(loc="left").startswith("cifar100, vit\n")
+    widths = [one[0, 0].figure.get_size_inches()[0] for one in (axes, grown)]
+    assert widths[0] == widths[1]  # more of them make the figure longer, not wider
     dots, crosses, _ = axes[1, 1].lines
     assert dots.get_xdata() == pytest.approx(np.arange(10))
     assert crosses.get_xdata() == pytest.approx([10.5, 11.5])
@@ -192,6 +245,10 @@ def test_bad_input(scores, regression, varied, suites):
     other = pd.concat([varied, varied.assign(backbone="vit")])
     with pytest.raises(ValueError, match=r"several of backbone \(resnet8, vit\)"):
         figures.correlation_curves(other, over="ratio")
+    with pytest.raises(ValueError, match="table: no spearman_auroc of msp in any variant"):
+        figures.correlation_panels(varied, correlation="spearman_auroc")
+    with pytest.raises(ValueError, match=r"several of data_set \(cifar10_mini, cifar100\)"):
+        figures.correlation_panels(pd.concat([varied, varied.assign(data_set="cifar100")]))
     with pytest.raises(ValueError, match="table: no Gscores by gmm_kl"):
         figures.gscore_scatters(suites, evaluator="gmm_kl")
     with pytest.raises(ValueError, match="duplicate"):

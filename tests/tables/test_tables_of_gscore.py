@@ -165,6 +165,25 @@ def test_networks_have_true_and_predicted_rates(table):
     assert "Paper: Table 2" in styled.caption and "over 1 to 2 runs" in styled.caption
 
 
+def test_networks_on_another_id_set_stand_beside_the_papers_one_network_there(table):
+    """Table 2 has several networks on CIFAR-10, table 3 one on each other data set."""
+    others = table.assign(data_set="cifar100", row=[f"other {row}" for row in table["row"]])
+    found = tables.networks_comparison(
+        pd.concat([table, others], ignore_index=True),
+        published.load("gscore"),
+        published_as={"cifar10_mini": "CIFAR-10", "cifar100": "CIFAR-100"},
+        nearest={"resnet8": "ResNet-18"},
+    )
+    frame = tables.networks_styler(found).data
+    assert frame.index.tolist() == [
+        ("cifar10_mini", "resnet8", "ours"),
+        ("cifar10_mini", "resnet8", "paper, CIFAR-10, ResNet-18"),
+        ("cifar100", "resnet8", "ours"),
+        ("cifar100", "resnet8", "paper, CIFAR-100, DLA"),
+    ]
+    assert frame.iloc[3].tolist() == ["71.36", "86.60", "88.31"]
+
+
 def test_printed_numbers_stand_alone_where_there_are_none_of_ours():
     """All seven evaluators, and a caption that says so."""
     alone = tables.printed_alone(published.load("gscore").query("table in ['1', '6']"))

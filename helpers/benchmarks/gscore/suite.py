@@ -84,10 +84,10 @@ def suite(
     outliers : sequence of str
         Sets whose training images a network is shown as unknown (outlier exposure), and which
         therefore test nothing.  The paper has none; a network that has learnt from few images is
-        surer of most drawings than of photographs, and no detector then tells them apart.
+        about as sure of most drawings as of photographs, and no detector then tells them apart.
     packs : bool
         Add every pack under `helpers.files.data_root` and, with `download`, every set that
-        torchvision reads.
+        torchvision reads.  One of the latter that cannot be downloaded is excluded, and says why.
     download : bool
         Let torchvision download what is not there.
 
@@ -129,7 +129,12 @@ def suite(
             continue
         there = data.splits(name)
         split = next((one for one in _SPLITS if one in there), there[0])
-        found[name] = data.load(name, split, size=size, download=download).unknown()
+        try:
+            found[name] = data.load(name, split, size=size, download=download).unknown()
+        except FileNotFoundError as error:  # of many hosts, one is often out of reach
+            if name in sets:
+                raise
+            excluded[name] = str(error)
     if not found:
         raise ValueError("sets: none left; name some that share no class with the ID set")
     found = {

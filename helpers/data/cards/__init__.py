@@ -6,11 +6,13 @@ from helpers.data import generated
 from helpers.data.cards.base import Card
 from helpers.data.cards.folders import FOLDERS
 from helpers.data.cards.packs import PACKS
+from helpers.data.cards.vision import VISION
 
 __all__ = ["Card", "cards", "find", "remedy"]
 
 _CARDS = (
     *PACKS,
+    *VISION,
     *FOLDERS,
     *(
         Card(
@@ -59,7 +61,8 @@ def remedy(name: str) -> str:
     if name in ("cifar10", "cifar10_mini"):
         arguments = name.replace("_", "-")
     elif card is not None and card.torchvision:
-        size = "" if card.size else " --size 32"
+        # larger images, too, are brought to 32 pixels: a pack is made in memory
+        size = "" if card.size and card.size <= 128 else " --size 32"
         arguments = f"from-torchvision {name} --download{size}"
     else:
         size = f" --size {card.size}" if card is not None and card.size != 32 else ""

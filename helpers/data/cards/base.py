@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,11 @@ class Card:
         The entry in the book's bibliography.
     torchvision : str or None
         The class of `torchvision.datasets` that reads (and, when asked, downloads) it.
+    torchvision_arguments : dict of str to dict
+        By split, what that class is called with where it is not ``split=SPLIT`` or, if it knows
+        that instead, ``train=True`` or ``False``.
+    torchvision_names : str
+        Its attribute that holds the names of the classes; where it has none, they are numbers.
     streamed : bool
         Whether it lies as a folder of images, one subfolder a class, and is read while it is used.
     """
@@ -43,6 +48,8 @@ class Card:
     licence: str
     citation_key: str
     torchvision: str | None = None
+    torchvision_arguments: dict[str, dict[str, object]] = field(default_factory=dict)
+    torchvision_names: str = "classes"
     streamed: bool = False
 
     @property

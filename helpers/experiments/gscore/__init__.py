@@ -15,6 +15,7 @@ from helpers.experiments.gscore.measuring import (
     measured,
     mixed,
     scores_of,
+    truths_of,
     variants,
 )
 from helpers.experiments.gscore.regressing import divided, regressed, tau_of
@@ -35,5 +36,6 @@ __all__ = [
     "scores_of",
     "sweep",
     "tau_of",
+    "truths_of",
     "variants",
 ]

@@ -114,7 +114,9 @@ def _kept(
         "protocol": asdict(protocol),
         "detectors": list(detectors),
         "evaluators": list(evaluators),
-        "images": images | {name: one.sha256 for name, one in roles.sets.items()},
+        "images": images,
+        # in their order, which decides how they are divided
+        "sets": [[name, one.sha256] for name, one in roles.sets.items()],
     }
     key = cache.key(
         weights=found.sha256,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -90,10 +91,11 @@ def mixed(roles: Roles, part: str, variant: Variant, protocol: Protocol) -> Plac
     dict of str to (ndarray of int64, ndarray of int64)
         Places of ID and of OOD images.
     """
-    generator = np.random.default_rng([protocol.seed, PARTS.index(part)])
     known, found = len(getattr(roles, part)), {}
     for name, images in roles.sets.items():
         if variant.drawn:
+            own = [protocol.seed, PARTS.index(part), zlib.crc32(name.encode())]
+            generator = np.random.default_rng(own)
             counts = drawn_sizes(known, len(images), protocol.least_images, generator)
         else:
             counts = in_ratio(known, len(images), variant.ratio, variant.size)
@@ -175,7 +177,7 @@ class Measured:
     images : ndarray of int64, shape [S]
         Of each mixture.
     truths : dict of str to ndarray of float64, shape [S]
-        By metric: what labels say.
+        By metric: what labels say, see `truths_of`.
     gscores : dict of str to ndarray of float64, shape [S, T]
         By evaluator, at `helpers.gscore.TAUS`; without labels.
     """
@@ -185,15 +187,40 @@ class Measured:
     gscores: dict[str, np.ndarray]
 
 
+def truths_of(found: Scores, part: str, chosen: Places) -> dict[str, np.ndarray]:
+    """Return what labels say of each set, float64 [S] by metric.
+
+    Of all ID images and all of the set's: how good a detector is there does not depend on which
+    few of them a mixture has, and on few images it is not known.  With 25 images on each side
+    even the FPR95 of the same detector, measured twice, agrees poorly with itself.  Only the AUPR
+    is that of the mixture, since it depends on the ratio.
+
+    Parameters
+    ----------
+    found : Scores
+    part : str
+        One of `PARTS`, or a corruption.
+    chosen : mapping
+        From `mixed`.
+    """
+    rows = [
+        true_metrics(found.known[part], found.sets[name])
+        | {"aupr": METRICS["aupr"](known, unknown)}
+        for name, (known, unknown) in zip(chosen, found.mixtures(part, chosen), strict=True)
+    ]
+    return {metric: np.array([one[metric] for one in rows]) for metric in METRICS}
+
+
 def measured(
     found: Scores,
     part: str,
     chosen: Places,
     evaluators: Sequence[str],
     *,
+    truths: Mapping[str, np.ndarray] | None = None,
     validation: int | None = None,
 ) -> Measured:
-    """Measure every mixture with labels and without.
+    """Evaluate every mixture without labels, beside what labels say.
 
     Parameters
     ----------
@@ -204,20 +231,21 @@ def measured(
         From `mixed`.
     evaluators : sequence of str
         Of `helpers.gscore.EVALUATORS`.
+    truths : mapping, optional
+        From `truths_of`, where another mixture of the same images has had them.
     validation : int, optional
         Take the first so many of the validation images only.
     """
-    images, truths, without = [], [], []
+    images, without = [], []
     for known, unknown in found.mixtures(part, chosen):
         together = SortedScores.of(np.concatenate([known, unknown]))
         images.append(len(together.values))
-        truths.append(true_metrics(known, unknown))
         without.append(
             gscores(together, evaluators, taus=TAUS, validation=found.validation[:validation])
         )
     return Measured(
         np.array(images),
-        {metric: np.array([one[metric] for one in truths]) for metric in METRICS},
+        dict(truths or truths_of(found, part, chosen)),
         {name: np.array([one[name] for one in without]) for name in evaluators},
     )
 

@@ -61,8 +61,8 @@ def tau_of(measured: Measured, evaluator: str, learnt: np.ndarray) -> int:
         Sets to learn from.
     """
     found = measured.gscores[evaluator][learnt]
-    if found.shape[1] == 1:  # no evaluator with a threshold
-        return 0
+    if not np.ptp(found, axis=0).any() or found.shape[1] == 1:
+        return 0  # no threshold to choose, or no line at any, which the regression says
     tau = fit_regression(found, measured.truths["fpr95"][learnt], TAUS).tau
     return int(np.abs(TAUS - tau).argmin())
 

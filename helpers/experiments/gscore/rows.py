@@ -179,7 +179,8 @@ def _varied(
         }, own
     return {
         part: measured(
-            scores, part, mixed(roles, part, variant, protocol), own, validation=variant.validation
+            scores, part, mixed(roles, part, variant, protocol), own,
+            truths=reference[part].truths, validation=variant.validation,
         )
         for part in PARTS
-    }, own
+    }, own  # fmt: skip
