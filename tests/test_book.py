@@ -4,6 +4,7 @@ import doctest
 import re
 from pathlib import Path
 
+import glance
 import nbformat
 import pages
 import pandas as pd
@@ -181,6 +182,7 @@ def small_book(tmp_path, monkeypatch):
     (root / book.TOC).write_text(yaml.safe_dump(toc))
     monkeypatch.setattr(book, "ROOT", root)
     monkeypatch.setattr(pages, "reference", lambda *arguments, **keywords: {})
+    monkeypatch.setattr(glance, "page", lambda *arguments: "")
     return root
 
 

@@ -2,9 +2,10 @@
 
     python workflow/book.py --tier mini --runs runs/mini --out runs/mini/book
 
-The sources are the prose of ``book/``, the executed notebooks of ``--runs`` and the reference
-pages that :mod:`pages` writes from the package's own records.  They are laid out like the
-repository, so that the launch, download and repository links of a page name its own file.
+The sources are the prose of ``book/``, the executed notebooks of ``--runs``, the reference pages
+that :mod:`pages` writes from the package's own records, and what :mod:`glance` says of the results
+at hand.  They are laid out like the repository, so that the launch, download and repository links
+of a page name its own file.
 
 Every build starts from an empty tree, and takes the place of the book that was there before
 only once it has succeeded: a page that lost its source cannot survive, and a warning in an
@@ -19,6 +20,7 @@ import shutil
 import sys
 from pathlib import Path
 
+import glance
 import nbformat
 import pages
 import yaml
@@ -74,6 +76,9 @@ def assemble(tree: Path, runs: Path, tier: str) -> None:
     reference.mkdir()
     for name, text in pages.reference(runs, tier, downloads=reference).items():
         (reference / f"{name}.md").write_text(text, encoding="utf-8")
+    # no page, but a part of the introduction
+    state = glance.page(runs, tier, reference)
+    (reference / "glance.txt").write_text(state, encoding="utf-8")
 
 
 def render(tree: Path) -> Path:

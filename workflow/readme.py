@@ -1,6 +1,9 @@
-"""Write the README's results, between its two markers, from the committed results tables.
+"""Write what READMEs say of the results, from the committed results tables.
 
-python workflow/readme.py
+    python workflow/readme.py
+
+Between the two markers of the README, the main claim of each paper with its verdicts; in that of
+``results/``, each chapter's main table beside the paper's and the verdicts on all claims.
 """
 
 from __future__ import annotations
@@ -8,6 +11,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import glance
+import pages
 import pandas as pd
 import yaml
 
@@ -19,23 +24,54 @@ from helpers.benchmarks.human_centric import PAPER_METHODS  # noqa: E402
 from helpers.benchmarks.uimnet import ALGORITHMS  # noqa: E402
 from helpers.benchmarks.unknown_detection import METHODS  # noqa: E402
 from helpers.claims import (  # noqa: E402
+    Verdict,
     gscore,
     human_centric,
     openset_calibration,
     uimnet,
     unknown_detection,
 )
+from helpers.claims.ledger import ledger  # noqa: E402
 from helpers.claims.ranks import mean_ranks  # noqa: E402
 from helpers.tables import EVALUATOR_TITLES, domain_means  # noqa: E402
+from helpers.tables.cells import ABSENT  # noqa: E402
 
 START, END = "<!-- results:start -->", "<!-- results:end -->"
+HEAD = """# Results of the larger tiers
+
+One table a tier and paper, with its provenance; the book shows them in full.
+The parameters that they were made with are in `params/<tier>/<paper>.yaml`.
+This page is written by `workflow/readme.py`."""
 RESULTS = ROOT / "results"
 TIER = "small_cpu"
 
 
 def block() -> str:
-    """Return the results as Markdown: each chapter's main table, and its claims' verdicts."""
-    return "\n\n".join([calibration(), detection(), *errors(), algorithms(), unlabelled()])
+    """Return the README's results: main claims with their verdicts, and the tally of all."""
+    tables = glance.committed()
+    tiers = [one for one in glance.TIERS if one in {tier for tier, _ in tables}]
+    found = ledger(tables, tiers)
+    verdicts = found.set_index(["paper", "claim", "tier"])["verdict"]
+    rows = []
+    for line in glance.findings(found).itertuples():
+        given = [verdicts[line.paper, line.claim, tier] for tier in tiers]
+        shown = [ABSENT if one == Verdict.NO_DATA else str(one) for one in given]
+        chapter = f"[{glance.TITLES[line.paper]}](notebooks/{line.paper})"
+        rows.append([chapter, line.text, *shown, glance.effect(line)])
+    header = ["chapter", "main claim of its paper", *(f"`{tier}`" for tier in tiers)]
+    return "\n\n".join(
+        [
+            pages.table([*header, "what decides it, at the largest tier"], rows),
+            f"All {len(verdicts.groupby(['paper', 'claim']))} claims, by verdict:",
+            glance.counts(found),
+        ]
+    )
+
+
+def details() -> str:
+    """Return the README of ``results/``: each chapter's main table, and its claims' verdicts."""
+    sections = [calibration(), detection(), *errors(), algorithms(), unlabelled()]
+    return "\n\n".join([HEAD, *sections]) + "\n"
 
 
 def calibration() -> str:
@@ -65,9 +101,9 @@ def calibration() -> str:
             f"± standard deviation over {int(ours['runs'].iloc[0])} runs; in brackets the paper's, "
             "for a ResNet whose depth and schedule it does not print (its Table I).",
             "",
-            *markdown(["", "before temperature scaling", "after"], rows),
+            pages.table(["", "before temperature scaling", "after"], rows),
             "",
-            *verdicts(openset_calibration, table),
+            verdicts(openset_calibration, table),
         ]
     )
 
@@ -110,9 +146,9 @@ def detection() -> str:
             f"deviation over {chosen['runs']} runs; in brackets the paper's, at its full schedule "
             "and with its own far-OOD sets (its Table 5).",
             "",
-            *markdown(["", *columns], rows),
+            pages.table(["", *columns], rows),
             "",
-            *verdicts(unknown_detection, table),
+            verdicts(unknown_detection, table),
         ]
     )
 
@@ -157,9 +193,9 @@ def errors_of(tier: str) -> str:
             "2, averages taken anew). Compare the order, not the height. In the last column the "
             "threshold comes from training images that the score was not fitted to.",
             "",
-            *markdown(["", *cells.columns, "held-out threshold"], rows),
+            pages.table(["", *cells.columns, "held-out threshold"], rows),
             "",
-            *verdicts(human_centric, table),
+            verdicts(human_centric, table),
         ]
     )
 
@@ -213,9 +249,9 @@ def algorithms() -> str:
             "the semicolon, of the ensemble of all trials; before calibration, without spectral "
             "normalisation. The numbers of the paper's own tables are not at hand.",
             "",
-            *markdown(["", *columns], rows),
+            pages.table(["", *columns], rows),
             "",
-            *verdicts(uimnet, table),
+            verdicts(uimnet, table),
         ]
     )
 
@@ -258,9 +294,9 @@ def unlabelled() -> str:
             f"over networks and {chosen['repeats']} divisions of the sets; in brackets the "
             "paper's, for one network and 200 sets (its Table 1).",
             "",
-            *markdown(["", "RMSE of FPR95", "RMSE of AUROC"], rows),
+            pages.table(["", "RMSE of FPR95", "RMSE of AUROC"], rows),
             "",
-            *markdown(
+            pages.table(
                 [
                     "the paper's sentence",
                     f"on {chosen['data_set']}",
@@ -285,21 +321,11 @@ def beside(ours: pd.Series, theirs: float, scale: float, digits: int) -> str:
     return f"{mean} ± {std} ({paper})"
 
 
-def verdicts(claims, table: pd.DataFrame) -> list[str]:
-    """Return the lines of a table of verdicts."""
+def verdicts(claims, table: pd.DataFrame) -> str:
+    """Return a table of verdicts."""
     found = claims.verdicts(claims.check(table))
     rows = [[row.text, str(row.verdict)] for row in found.itertuples()]
-    return markdown(["the paper's sentence", "verdict at this tier"], rows)
-
-
-def markdown(header: list[str], rows: list[list[str]]) -> list[str]:
-    """Return the lines of a table.
-
-    >>> markdown(["a", "b"], [["1", "2"]])
-    ['| a | b |', '| --- | --- |', '| 1 | 2 |']
-    """
-    lines = [header, ["---"] * len(header), *rows]
-    return ["| " + " | ".join(line) + " |" for line in lines]
+    return pages.table(["the paper's sentence", "verdict at this tier"], rows)
 
 
 def filled(text: str) -> str:
@@ -312,3 +338,4 @@ def filled(text: str) -> str:
 if __name__ == "__main__":
     path = ROOT / "README.md"
     path.write_text(filled(path.read_text(encoding="utf-8")), encoding="utf-8")
+    (RESULTS / "README.md").write_text(details(), encoding="utf-8")

@@ -54,7 +54,7 @@ def example(*, families: int = 30, seed: int = 0, progress: bool = True) -> Inpu
         Show a progress bar while training.
     """
     try:
-        network = zoo.load(MODEL, progress=progress)
+        network = zoo.load(MODEL, progress=False)
         whole = data.load(IMAGES, "sample")
         sets = [data.load(name, "test") for name in PACKS]
     except FileNotFoundError:

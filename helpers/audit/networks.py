@@ -51,7 +51,7 @@ def open_network(
         No such file, or no weights.
     """
     if model:
-        return zoo.load(model, weights=checkpoint or None)
+        return zoo.load(model, weights=checkpoint or None, progress=False)
     if not checkpoint:
         raise ValueError("model, checkpoint: give one of them, or a file of outputs")
     tensors, information = checkpoints.load(checkpoint)
@@ -91,8 +91,14 @@ def images_of(where: str, *, size: int | None = None) -> Images | ImageStream:
     Raises
     ------
     FileNotFoundError, ValueError
-        As `helpers.data.ImageStream.scan` for a path, and `helpers.data.load` for a name.
+        No name; else as `helpers.data.ImageStream.scan` for a path, and `helpers.data.load` for a
+        name.
     """
+    if not where:
+        raise ValueError(
+            "a folder of images, or the name of a data set, expected, got ''; beside a network, "
+            "`validation` is one"
+        )
     if Path(where).expanduser().is_dir():
         folders = [split for split in SPLITS if (Path(where).expanduser() / split).is_dir()]
         return ImageStream.scan(where, split=folders[0] if folders else "test")
@@ -116,7 +122,8 @@ def named_as(
     class_names : sequence of str, length K
         The head's, in its order.
     titles : mapping of str to str
-        What a class is called in words, by its name, where a folder may have that name instead.
+        What a class is called in words, by its name, where a folder may have that name instead,
+        with spaces or underscores.
 
     Raises
     ------
@@ -136,7 +143,7 @@ folders, or pass class_names in the order of the head
     words: dict[str, str] = {}
     for name, title in titles.items():  # a word that stands for two classes stands for none
         words[title] = "" if title in words else name
-    names = tuple(words.get(one) or one for one in images.class_names)
+    names = tuple(words.get(one.replace("_", " ")) or one for one in images.class_names)
     used = set(np.unique(images.labels[images.labels >= 0]).tolist())
     unknown = [
         one

@@ -48,18 +48,29 @@ def recommendation(audit: Audit) -> list[str]:
         f"On images that had no part in this choice its AURC is {again['value']:.3g} "
         f"(95 % interval {again['low']:.3g} to {again['high']:.3g})."
     )
+    alone = audit.ranking[audit.ranking["metric"].eq("aurc") & audit.ranking["set"].eq("")]
+    alone = alone.set_index("score")["value"]
+    if (right := alone.idxmin()) != name and audit.inputs.ood:
+        said.append(
+            f"To tell right answers from wrong ones alone, {title(right)} is best, with an AURC of "
+            f"{alone[right]:.3g} on ID images against {alone[name]:.3g}; leave out the sets of "
+            "unknown images if you expect none, and small risks are promised more easily."
+        )
     areas = audit.confirmed[audit.confirmed["metric"].eq("auroc")]
     if len(areas):
         worst = areas.loc[areas["value"].idxmin()]
         own = audit.ranking[audit.ranking["metric"].eq("auroc")]
         own = own[own["set"].eq(worst["set"])].set_index("score")["value"]
+        better = own.idxmax()
         said.append(
             f"Of the sets of unknown images it tells {worst['set']} worst from ID images: AUROC "
-            f"{100 * worst['value']:.1f} %. The best on this set is {title(own.idxmax())} with "
-            f"{100 * own.max():.1f} % on the choosing half; take that if such images matter most."
-            if own.idxmax() != name
-            else f"Of the sets of unknown images it tells {worst['set']} worst from ID images, with "
-            f"an AUROC of {100 * worst['value']:.1f} %; no other score does better on this set."
+            f"{100 * worst['value']:.1f} %."
+            + (
+                f" There {title(better)} is best, with {100 * own[better]:.1f} % on the choosing "
+                "half; take that if such images matter most."
+                if better != name
+                else " No other score does better there."
+            )
         )
     return said
 
@@ -112,6 +123,10 @@ def threshold(audit: Audit) -> list[str]:
             f"{found.promise} On the measuring half it accepts {100 * coverage[0]:.1f} % of the "
             f"images, of which {100 * risk[0]:.1f} % are wrong ({100 * risk[1]:.1f} to "
             f"{100 * risk[2]:.1f} %)."
+            + (
+                " Wish for less: that is nearly all of them."
+                * (wish == "risk" and coverage[0] > 0.98)
+            )
         )
     said.append(
         f"The rejector has the threshold for the wished {audit.deployed}."

@@ -21,13 +21,8 @@ from helpers.figures.audit import (
 from helpers.figures.calibration import reliability_diagram, reliability_grid
 from helpers.figures.claims import claim_effects, claim_intervals
 from helpers.figures.evaluators import (
-    correlation_curves,
-    correlation_panels,
-    difficulty_histogram,
-    easiest_to_hardest,
     gscore_scatter,
     gscore_scatters,
-    metric_histogram,
     predicted_against_true,
     score_parts,
 )
@@ -49,6 +44,13 @@ from helpers.figures.scores import confidence_densities, confidence_histograms, 
 from helpers.figures.selective import risk_coverage_curves
 from helpers.figures.softmax import softmax_heatmaps
 from helpers.figures.style import use_style
+from helpers.figures.suites import (
+    correlation_curves,
+    correlation_panels,
+    difficulty_histogram,
+    easiest_to_hardest,
+    metric_histogram,
+)
 from helpers.figures.training import learning_curves
 from helpers.figures.trees import class_dendrogram, wordnet_tree
 

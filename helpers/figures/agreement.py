@@ -95,8 +95,9 @@ def agreement_matrix(pairs: pd.DataFrame) -> np.ndarray:
         1, 2, figsize=(6.4, 0.3 * size + 1.6), width_ratios=[size, 3], layout="constrained"
     )
     ax, tree = axes
+    shown = (100 * square).round() + 0.0  # no −0
     sns.heatmap(
-        (100 * square).round() + 0.0, ax=ax, annot=True, fmt=".0f", cbar=False, linewidths=0.4, cmap="PuOr",
+        shown, ax=ax, annot=True, fmt=".0f", cbar=False, linewidths=0.4, cmap="PuOr",
         vmin=-100, vmax=100, annot_kws={"fontsize": 8},
     )  # fmt: skip
     titles = [MEASURES[name].title for name in square]

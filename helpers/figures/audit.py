@@ -91,7 +91,7 @@ def scores_and_thresholds(
         As `score_histograms`.
     """
     ends = np.quantile(np.concatenate(list(samples.values())), [0.005, 0.995])
-    ends = min(ends[0], *thresholds.values()), max(ends[1], *thresholds.values())
+    ends = min([ends[0], *thresholds.values()]), max([ends[1], *thresholds.values()])
     cut = {name: np.clip(values, *ends) for name, values in samples.items()}
     ax = score_histograms(cut, score=score, bins=40, ax=ax)
     for (name, value), line in zip(thresholds.items(), LINES[1:] * 2, strict=False):

@@ -28,6 +28,14 @@ energy is 0 for every image, and the largest one is the score ``msp``.
 """
 
 
+BESIDE = ("rnd", "oc")
+"""Algorithms that learn beside the baseline's classifier, from its seeds.
+
+All but the native measure would be the baseline's numbers a second time, and would count as much
+as another algorithm's in what is said of all of them.
+"""
+
+
 @dataclass(frozen=True)
 class Seen:
     """The images of each role, and what a model says about them.
@@ -73,7 +81,8 @@ def applies(name: str, model: Model, outputs: Outputs) -> bool:
 
     Not without the members, the native measure or the linear head that it needs; nor those of
     `OF_FREE_LOGITS` from mean probabilities; nor those that show images again to a network with
-    dropout at work, or, for ODIN, to several networks.
+    dropout at work, or, for ODIN, to several networks; nor any but the native one from the
+    algorithms in `BESIDE`.
 
     Parameters
     ----------
@@ -83,6 +92,8 @@ def applies(name: str, model: Model, outputs: Outputs) -> bool:
     outputs : Outputs
         Of some images.
     """
+    if model.algorithm in BESIDE and name != "native":
+        return False
     needs = set(scores.create(name).info.needs)
     if "images" in needs:
         return not model.passes and (name in OF_IMAGES or len(model.networks) == 1)

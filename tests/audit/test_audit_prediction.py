@@ -1,0 +1,46 @@
+import numpy as np
+import pytest
+
+from helpers.audit import predict
+from helpers.metrics import auroc
+
+
+@pytest.fixture
+def groups():
+    """ID scores, and sets of unknown images from hard to easy."""
+    generator = np.random.default_rng(0)
+    sets = {f"set {i}": generator.normal(-0.25 * i, 1, 300) for i in range(12)}
+    return generator.normal(0, 1, 400), generator.normal(0, 1, 400), sets
+
+
+def test_the_prediction_is_near_the_truth(groups):
+    """For a mixture like those that the line has learnt from."""
+    validation, known, sets = groups
+    generator = np.random.default_rng(1)
+    pair = generator.normal(0, 1, 300), generator.normal(-1.4, 1, 300)
+    found = predict(validation, known, sets, np.concatenate(pair))
+    value, low, high = found.values["auroc"]
+    assert abs(value - auroc(*pair)) < 0.1 and low <= value <= high
+    assert found.correlations["auroc"] > 0.7 > -0.7 > found.correlations["fpr95"]
+    assert found.sets == 12 and found.images == 600
+
+
+def test_few_sets_give_no_interval_and_fewer_no_line(groups):
+    validation, known, sets = groups
+    few = {name: sets[name] for name in list(sets)[:5]}
+    found = predict(validation, known, few, known - 1)
+    assert np.isnan(found.values["auroc"][1]) and "at least nine sets" in found.limits[-1]
+    fewer = {name: sets[name] for name in list(sets)[:2]}
+    found = predict(validation, known, fewer, known - 1)
+    assert found.values == {} and "No prediction" in found.limits[0] and found.gscore > 0
+
+
+def test_a_gscore_beyond_the_sets_is_said(groups):
+    validation, known, sets = groups
+    far = np.concatenate([known, np.full(400, -60.0) + np.arange(400) / 400])
+    assert any("continued beyond" in one for one in predict(validation, known, sets, far).limits)
+
+
+def test_one_unlabelled_image_is_refused(groups):
+    with pytest.raises(ValueError, match="at least 2 images"):
+        predict(*groups, np.ones(1))

@@ -1,0 +1,91 @@
+import numpy as np
+import pytest
+
+from helpers import scores
+from helpers.audit import read_outputs
+from helpers.audit.ranking import Groups, _even, fitted, ranked
+from helpers.metrics import aurc
+
+
+@pytest.fixture
+def inputs(arrays, write):
+    return read_outputs(write(arrays))
+
+
+def test_every_score_is_ranked_or_has_a_reason(inputs):
+    usable, left_out = fitted(inputs)
+    assert set(usable) | set(left_out) == set(scores.names()) and not set(usable) & set(left_out)
+    assert set(left_out) == {"jacobian", "jsd", "native", "odin", "tta"}
+
+
+def test_what_is_not_given_leaves_scores_out(arrays, write):
+    few = read_outputs(write({name: arrays[name] for name in ("logits", "labels")}))
+    usable, left_out = fitted(few)
+    assert set(usable) == {"energy", "entropy", "gap", "gen", "max_logit", "msp"}
+    assert "features" in left_out["vim"] and "head's weights" in left_out["vim"]
+    assert "training images" in left_out["openmax"]
+
+
+def test_scores_of_probabilities_do_not_depend_on_the_level(inputs):
+    """Those that remain without the level say the same when it is changed."""
+    from dataclasses import replace
+
+    usable, _ = fitted(replace(inputs, level=False))
+    part = inputs.validation
+    shifted = replace(part, logits=part.logits + np.arange(len(part))[:, None].astype("f4"))
+    for name, score in usable.items():
+        found = score.score_samples(shifted)
+        assert found == pytest.approx(score.score_samples(part), rel=1e-3, abs=1e-3), name
+
+
+def test_a_score_that_cannot_be_fitted_is_left_out_with_its_reason(arrays, write):
+    kept = arrays["train_labels"] != 2
+    for name in ("train_logits", "train_features", "train_labels"):
+        arrays[name] = arrays[name][kept]
+    _, left_out = fitted(read_outputs(write(arrays)))
+    assert "got none of class 2" in left_out["mahalanobis"]
+
+
+def test_errors_and_unknown_images_count_alike():
+    assert _even(10, [2, 9, 9]) == [2, 4, 4]
+    assert _even(100, [3, 3]) == [3, 3] and _even(7, [50, 50, 50]) == [2, 2, 3]
+
+
+def test_the_union_has_as_many_unknown_images_as_errors(inputs):
+    groups = Groups(inputs.validation, inputs.ood, 20, 0)
+    errors = (~inputs.validation.correct).sum()
+    assert groups.shares == [max(errors, 20)]
+    rows, drawn = groups.measured(scores.create("msp"))
+    unknown = scores.create("msp").score_samples(inputs.ood["pets_and_toys"])[: groups.shares[0]]
+    known = scores.create("msp").score_samples(inputs.validation)
+    right = np.concatenate([inputs.validation.correct, np.zeros(len(unknown), bool)])
+    value = aurc(np.concatenate([known, unknown]), right)
+    assert rows.set_index("set")["value"]["all"] == pytest.approx(value)
+    assert len(drawn) == 20 and rows["metric"].tolist() == ["aurc", "aurc", "auroc", "fpr95"]
+    assert (rows["low"] <= rows["high"]).all()
+
+
+def test_of_scores_that_may_be_as_good_the_most_modest_comes_first(inputs):
+    """A copy of a score that asks for more is as good as the score itself."""
+
+    class Copy:
+        info = scores.create("knn").info
+
+        def score_samples(self, outputs):
+            return scores.create("msp").score_samples(outputs)
+
+    usable = {"copy": Copy(), "msp": scores.create("msp")}
+    _, best = ranked(usable, Groups(inputs.validation, inputs.ood, 50, 0))
+    assert best == ["msp", "copy"]
+
+
+def test_a_score_that_is_worse_beyond_noise_is_not_among_the_best(inputs):
+    class Reversed:
+        info = scores.create("msp").info
+
+        def score_samples(self, outputs):
+            return -scores.create("msp").score_samples(outputs)
+
+    usable = {"msp": scores.create("msp"), "reversed": Reversed()}
+    table, best = ranked(usable, Groups(inputs.validation, {}, 50, 0))
+    assert best == ["msp"] and table["score"].tolist() == ["msp", "reversed"]

@@ -1,0 +1,148 @@
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from helpers.audit import audit, read_outputs, words
+from helpers.calibration import softmax
+from helpers.metrics import auroc
+from helpers.outputs import Outputs
+from helpers.rejector import Rejector
+
+
+@pytest.fixture
+def inputs(arrays, write):
+    return read_outputs(write(arrays))
+
+
+@pytest.fixture
+def found(inputs):
+    return audit(inputs, risk=0.2, replicates=50)
+
+
+def test_the_halves_have_nothing_in_common(found):
+    both = np.concatenate([found.choosing, found.measuring])
+    assert np.array_equal(np.sort(both), np.arange(300)) and len(found.measuring) == 150
+
+
+def test_the_measuring_half_chooses_nothing(inputs):
+    """Whatever its labels are, temperature, ranking and recommendation stay."""
+    first = audit(inputs, replicates=20)
+    labels = inputs.validation.labels.copy()
+    labels[first.measuring] = np.random.default_rng(1).permutation(labels[first.measuring])
+    part = inputs.validation
+    other = audit(
+        replace(inputs, validation=Outputs(part.logits, part.features, labels)), replicates=20
+    )
+    assert (other.temperature, other.best) == (first.temperature, first.best)
+    assert other.ranking.equals(first.ranking)
+    assert not other.calibration.equals(first.calibration)
+
+
+def test_the_rejector_is_that_of_the_report(found, tmp_path):
+    """Two lines apply it, and accept as many as the report says."""
+    assert [path.name for path in found.save(tmp_path)] == ["audit.json", "rejector.safetensors"]
+    rejector = Rejector.load(tmp_path / "rejector.safetensors")
+    part = found.measured
+    accepted = rejector.accepts(part.logits, part.features)
+    promised = found.thresholds[found.deployed]
+    assert found.deployed == "risk"
+    assert accepted.mean() == promised.coverage[0]
+    assert (~part.correct[accepted]).mean() == promised.risk[0] <= 0.2
+    for name, one in found.inputs.ood.items():
+        share = (found.samples[name] >= promised.value).mean()
+        assert promised.ood_accepted[name] == share
+        assert set(found.samples[name]) <= set(rejector.score_samples(one))
+    assert rejector.provenance["promise"] == promised.promise
+
+
+def test_the_json_says_what_the_report_says(found, tmp_path):
+    found.save(tmp_path)
+    said = json.loads((tmp_path / "audit.json").read_text())
+    assert said["recommended"] == found.best[0] and said["deployed"] == "risk"
+    assert said["accuracy"][0] == found.inputs.validation.correct.mean()
+    assert said["images"]["ood"] == {"pets_and_toys": 120}
+    assert len(said["most_wrongly_sure"]) == (~found.inputs.validation.correct).sum()
+    assert said["sha256"].keys() == {"outputs"} and said["settings"]["risk"] == 0.2
+
+
+def test_the_same_seed_gives_the_same_report(inputs, found):
+    again = audit(inputs, risk=0.2, replicates=50)
+    assert again.as_dict() == found.as_dict()
+    assert not np.array_equal(audit(inputs, seed=1, replicates=5).choosing, found.choosing)
+
+
+def test_the_surest_errors_come_first(found):
+    """And are errors."""
+    sure = softmax(found.inputs.validation.logits, found.temperature).max(axis=1)[found.wrong]
+    assert (np.diff(sure) <= 0).all() and not found.inputs.validation.correct[found.wrong].any()
+
+
+def test_the_prediction_is_of_the_chosen_score(found):
+    """With one set there is no line; the Gscore alone says little, and that is said."""
+    assert found.prediction.sets == 1 and "No prediction" in words.prediction(found)[0]
+    value = auroc(found.samples["validation"], found.samples["pets_and_toys"])
+    rows = found.confirmed.query("metric == 'auroc'")
+    assert rows["value"].item() == pytest.approx(value)
+
+
+def test_a_promise_that_cannot_be_kept_gives_way_to_the_other(inputs):
+    found = audit(inputs, risk=0.001, replicates=5)
+    assert found.thresholds["risk"].problem and found.deployed == "coverage"
+    said = " ".join(words.threshold(found))
+    assert "A risk of 0.1 % cannot be promised" in said and "2996 images" in said
+    assert "5992 in all" in said
+    assert json.loads(json.dumps(found.as_dict()))["thresholds"]["risk"]["value"] is None
+
+
+def test_without_any_promise_there_is_no_rejector(inputs, tmp_path):
+    found = audit(inputs, risk=0.001, coverage=0.999, replicates=5)
+    assert found.deployed == "" and found.rejector is None
+    assert [path.name for path in found.save(tmp_path)] == ["audit.json"]
+    assert "at least 999 images" in found.thresholds["coverage"].problem
+    assert "no rejector is written" in words.threshold(found)[-1]
+
+
+def test_coverage_may_be_wished(inputs):
+    found = audit(inputs, wish="coverage", coverage=0.8, replicates=5)
+    assert found.deployed == "coverage" and found.thresholds["coverage"].coverage[0] >= 0.8
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"wish": "rsk"}, "unknown wish 'rsk'; did you mean 'risk'"),
+        ({"risk": 5}, "risk: between 0 and 1 expected, got 5"),
+        ({"coverage": 1.0}, "coverage: between 0 and 1 expected"),
+        ({"confidence": 0}, "confidence: between 0 and 1 expected"),
+    ],
+)
+def test_wrong_wishes_are_refused(inputs, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        audit(inputs, **arguments)
+
+
+def test_the_least_that_can_be_given_is_audited(arrays, write):
+    """Logits and labels, all of them right: nothing is infinite, and the oddity is noted."""
+    logits = 9.0 * np.eye(4)[arrays["labels"]] + arrays["logits"] / 100
+    found = audit(read_outputs(write({"logits": logits, "labels": arrays["labels"]})))
+    assert found.accuracy[0] == 1 and len(found.wrong) == 0 and found.prediction is None
+    assert "every image is classified correctly" in " ".join(words.limits(found))
+    assert words.prediction(found) == ["No unlabelled images were given."]
+    json.dumps(found.as_dict(), allow_nan=False)
+
+
+def test_words_name_the_choice_and_what_is_missing(found, inputs):
+    said = words.recommendation(found)
+    assert said[0].startswith(f"Take {words.title(found.best[0])}.")
+    assert "pets_and_toys" in said[-1]
+    alone = audit(replace(inputs, ood={}, unreadable={"production": ("a.png",)}), replicates=5)
+    assert "1 files of production cannot be read as images: a.png." in words.limits(alone)
+    assert "No set of unknown images was given" in words.limits(alone)[1]
+
+
+def test_unlabelled_images_that_say_nothing_do_not_end_the_audit(inputs):
+    one = inputs.production.subset(slice(0, 1))
+    found = audit(replace(inputs, production=one), replicates=5)
+    assert "No prediction can be made" in words.prediction(found)[0]

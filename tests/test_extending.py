@@ -1,0 +1,133 @@
+"""What the README and CONTRIBUTING show works: their very lines are executed here."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from helpers import data
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def blocks(file: str, heading: str, language: str = "python") -> list[str]:
+    """Return the blocks of code below a heading of a Markdown file."""
+    text = (ROOT / file).read_text(encoding="utf-8")
+    section = re.split(rf"^#+ {re.escape(heading)}$", text, flags=re.M)[1]
+    section = re.split(r"^#+ (?=[A-Z])", section, flags=re.M)[0]
+    return re.findall(rf"^```{language}\n(.*?)^```$", section, flags=re.M | re.S)
+
+
+@pytest.fixture(scope="module")
+def extended(tmp_path_factory) -> Path:
+    """Return a folder with a copy of the package to which CONTRIBUTING's files are added."""
+    folder = tmp_path_factory.mktemp("extended")
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "helpers", folder / "helpers", ignore=ignored)
+    for heading in ("A data set", "A metric", "A method"):
+        for block in blocks("CONTRIBUTING.md", heading):
+            if place := re.match(r"# (\w+\.py) in (helpers/\S+)\n", block):
+                path = folder / place[2] / place[1]
+                assert not path.exists()
+                path.write_text(block, encoding="utf-8")
+    return folder
+
+
+def run(folder: Path, code: str) -> None:
+    """Execute code in a process of its own that takes `helpers` from a folder."""
+    paths = os.pathsep.join([str(folder), str(ROOT / "workflow")])
+    variables = os.environ | {"PYTHONPATH": paths}
+    subprocess.run([sys.executable, "-c", code], check=True, env=variables, cwd=folder)
+
+
+def test_a_score_is_one_file(extended):
+    """It is found by its name, has a section in the book, and is ranked in an audit."""
+    run(
+        extended,
+        """
+import numpy as np, pages
+from helpers import audit, scores
+from helpers.outputs import Outputs
+
+logits = np.array([[4.0, 1.0, 2.0], [0.0, 0.0, 3.0]])
+outputs = Outputs(logits, np.zeros((2, 0)), np.array([0, 2]))
+assert scores.create("median_gap").score_samples(outputs).tolist() == [2.0, 3.0]
+assert "### Gap to the median" in pages.methods()
+labels = np.arange(200) % 3
+logits = 2 * np.eye(3)[labels] + np.random.default_rng(0).normal(size=(200, 3))
+inputs = audit.Inputs("a toy", Outputs(logits, np.zeros((200, 0)), labels), ("a", "b", "c"))
+assert "median_gap" in set(audit.audit(inputs, replicates=10).ranking["score"])
+""",
+    )
+
+
+def test_a_metric_is_a_function(extended):
+    """Its examples hold, and it refuses what all metrics refuse."""
+    run(
+        extended,
+        """
+import doctest
+from helpers.metrics import coverage
+
+assert doctest.testmod(coverage) == (0, 2)
+for confidence, correct in ([], []), ([0.5], [True, False]), ([float("nan")], [True]):
+    try:
+        coverage.coverage_at_risk(confidence, correct)
+    except ValueError:
+        continue
+    raise AssertionError
+""",
+    )
+
+
+def test_a_generated_family_is_one_file(extended):
+    """It is loaded by its name, has a section in the book, and its images are of two colours."""
+    run(
+        extended,
+        """
+import numpy as np, pages
+from helpers import data
+
+images = data.load("targets", "test").images
+assert images.shape == (500, 32, 32, 3)
+assert all(len(np.unique(image.reshape(-1, 3), axis=0)) == 2 for image in images)
+assert "## Targets" in pages.data_sets()
+""",
+    )
+
+
+def test_arrays_become_a_data_set(tmp_path, monkeypatch):
+    """What was written is loaded by its name."""
+    monkeypatch.setenv("DATA_ROOT", str(tmp_path))
+    images = np.random.default_rng(0).integers(256, size=(3, 8, 8, 3), dtype=np.uint8)
+    (block,) = (one for one in blocks("CONTRIBUTING.md", "A data set") if "write_pack" in one)
+    exec(block, {"images": images, "labels": [0, 1, 1]})
+    found = data.load("pets", "test")
+    assert np.array_equal(found.images, images) and found.class_names == ("cat", "dog")
+
+
+def test_the_audit_of_the_readme(tmp_path, monkeypatch):
+    """From logits, labels and features to a report and a rejector, which new images pass or not."""
+    monkeypatch.chdir(tmp_path)
+    generator = np.random.default_rng(0)
+    labels = generator.integers(5, size=600)
+    features = generator.normal(size=(600, 8)) + 4 * np.eye(5, 8)[labels]
+    names = {"features": features, "logits": features[:, :5], "labels": labels}
+    write, apply = blocks("README.md", "Audit your own model")
+    exec(write, names)
+    (commands,) = blocks("README.md", "Audit your own model", "console")
+    # the commands are for the repository's folder, and what is made belongs into another
+    commands = commands.replace(".venv/bin", str(Path(sys.executable).parent))
+    commands = re.sub(r"(?<= )(notebooks|workflow)/", rf"{ROOT}/\1/", commands)
+    commands = commands.replace("my_audit", f"{tmp_path}/my_audit")
+    subprocess.run(commands, shell=True, check=True, capture_output=True)
+    assert "<html" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    names["features"] = np.concatenate([features[:50], generator.normal(size=(50, 8))])
+    names["logits"] = names["features"][:, :5]
+    exec(apply, names)
+    assert names["accepted"][:50].mean() > 0.8 > names["accepted"][50:].mean()

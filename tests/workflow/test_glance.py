@@ -1,0 +1,87 @@
+"""The state at a glance is that of the results tables, whichever there are."""
+
+import doctest
+import re
+from pathlib import Path
+
+import glance
+import pytest
+
+from helpers.claims import Verdict
+from helpers.claims.ledger import PAPERS, PUBLISHED, ledger
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+@pytest.fixture
+def judged():
+    """Return a ledger in which one main claim has verdicts of two tiers, made up."""
+    found = ledger({}, glance.TIERS)
+    own = (found["paper"] == "openset_calibration") & (found["claim"] == "open-set")
+    values = {
+        "mini": (Verdict.SUPPORTED, 0.25),
+        "small_cpu": (Verdict.CONTRADICTED, -0.5),
+    }
+    for tier, (verdict, effect) in values.items():
+        row = found.index[own & (found["tier"] == tier)]
+        found.loc[row, "verdict"] = verdict
+        found.loc[row, ["effect", "low", "high", "margin"]] = effect, effect - 1, effect + 1, 0.0
+        found.loc[row, ["decided_by", "relation"]] = "open-set ECE, fall by scaling", ">"
+    return found
+
+
+def test_examples():
+    assert doctest.testmod(glance).failed == 0
+
+
+def test_every_paper_has_a_main_claim():
+    """One that its ledger knows, in the order of the book."""
+    found = ledger({}, [])
+    known = set(zip(found["paper"], found["claim"], strict=True))
+    assert list(glance.MAIN) == list(PAPERS) and set(glance.MAIN.items()) <= known
+
+
+def test_tiers_are_those_of_the_parameters():
+    folders = {path.name for path in (ROOT / "params").iterdir() if path.is_dir()}
+    assert set(glance.TIERS) == folders
+
+
+def test_a_finding_is_of_the_largest_tier_with_data(judged):
+    """The printed effect is the same effect, which the paper's own verdict need not rest on."""
+    lines = glance.findings(judged).set_index("paper")
+    line = lines.loc["openset_calibration"]
+    assert line["tier"] == "small_cpu" and line["verdict"] == Verdict.CONTRADICTED
+    printed = judged[(judged["tier"] == PUBLISHED) & (judged["claim"] == "open-set")]
+    assert printed["decided_by"].item() == line["decided_by"]
+    assert line["printed"] == printed["effect"].item()
+    others = lines.drop("openset_calibration")
+    assert (others["verdict"] == Verdict.NO_DATA).all() and others["printed"].isna().all()
+
+
+def test_the_page_without_any_results(tmp_path, monkeypatch):
+    """It says so of every paper and tier, counts all claims, and has its figure."""
+    monkeypatch.setattr(glance, "read", lambda runs, tiers: {})
+    page = glance.page(tmp_path / "mini", "mini", tmp_path)
+    assert page.count("No tier has results yet.") == len(PAPERS)
+    claims = len(ledger({}, []))
+    for tier in glance.TIERS:
+        assert f"| `{tier}` | 0 | 0 | 0 | {claims} |" in page
+    assert "<svg" in (tmp_path / "glance.svg").read_text(encoding="utf-8")
+
+
+def test_the_page_with_results(judged, tmp_path, monkeypatch):
+    """A verdict, its tier and its numbers; every printed number that it needs; the same twice."""
+    monkeypatch.setattr(glance, "read", lambda runs, tiers: {})
+    monkeypatch.setattr(glance, "ledger", lambda tables, tiers: judged)
+    page = glance.page(tmp_path / "mini", "mini", tmp_path)
+    (line,) = re.findall(r"^- .*`Open-set calibration .*$", page, re.M)
+    assert "**contradicted** at `small_cpu`." in line
+    assert "−0.500 [−1.500, +0.500], claimed > 0; the paper's +0.063." in line
+    picture = (tmp_path / "glance.svg").read_bytes()
+    assert glance.page(tmp_path / "mini", "mini", tmp_path) == page
+    assert (tmp_path / "glance.svg").read_bytes() == picture
+
+
+def test_committed_tables_are_those_of_the_five_papers():
+    files = {(path.parent.name, path.stem) for path in (ROOT / "results").rglob("*.parquet")}
+    assert set(glance.committed()) == {one for one in files if one[1] in PAPERS}

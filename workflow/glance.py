@@ -1,0 +1,159 @@
+"""The state at a glance: what the numbers at hand say to the papers, written anew at every build.
+
+The book's introduction and the README show the same findings, made from results tables alone.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import pages
+import pandas as pd
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from helpers import figures, results  # noqa: E402
+from helpers.claims import ALL, Verdict  # noqa: E402
+from helpers.claims.ledger import PAPERS, PUBLISHED, ledger, read, tally  # noqa: E402
+from helpers.figures.ledger import clearances  # noqa: E402
+from helpers.tables.cells import MINUS, number  # noqa: E402
+
+RESULTS = ROOT / "results"
+TIERS = ("mini", "small_cpu", "small", "paper")
+"""From the smallest to the largest."""
+MAIN = {
+    "unknown_detection": "ensemble",
+    "human_centric": "consistent",
+    "uimnet": "erm",
+    "gscore": "correlation",
+    "openset_calibration": "open-set",
+}
+"""Of the claims of each paper, the one that is its main finding."""
+TITLES = {paper: chapter.title for paper, chapter in PAPERS.items()}
+
+
+def committed() -> dict[tuple, pd.DataFrame]:
+    """Return the committed results tables of the five papers, by tier and paper."""
+    files = [RESULTS / tier / f"{paper}.parquet" for tier in TIERS for paper in PAPERS]
+    return {(one.parent.name, one.stem): results.read(one) for one in files if one.exists()}
+
+
+def findings(found: pd.DataFrame) -> pd.DataFrame:
+    """Return the main claim of each paper, as the largest tier with data judges it.
+
+    Parameters
+    ----------
+    found : DataFrame
+        From `helpers.claims.ledger.ledger`, its tiers from the smallest to the largest.
+
+    Returns
+    -------
+    DataFrame, one row per paper
+        The columns of `found`, those of the first tier where no tier has data; and ``printed``,
+        the effect by the paper's own numbers, NaN where these are not at hand.
+    """
+    rows = []
+    for paper, claim in MAIN.items():
+        own = found[(found["paper"] == paper) & (found["claim"] == claim)]
+        own = own[own["tier"] != PUBLISHED]
+        judged = own[own["verdict"] != Verdict.NO_DATA]
+        rows.append(judged.iloc[-1] if len(judged) else own.iloc[0])
+    lines = pd.DataFrame(rows).reset_index(drop=True)
+    printed = [_printed(line.paper, line.claim, line.decided_by) for line in lines.itertuples()]
+    return lines.assign(printed=printed)
+
+
+def _printed(paper: str, claim: str, effect: str) -> float:
+    module = import_module(f"helpers.claims.{paper}")
+    if not hasattr(module, "check_published"):
+        return float("nan")
+    checks = module.check_published()
+    own = checks[(checks["claim"] == claim) & (checks["check"] == effect)]
+    own = own.loc[own["data_set"] == ALL, "effect"]
+    return own.iloc[0] if len(own) else float("nan")
+
+
+def effect(line) -> str:
+    """Return what decided a claim: the effect, ours with its interval, what is claimed, theirs.
+
+    >>> from types import SimpleNamespace
+    >>> effect(SimpleNamespace(decided_by="gain of AUROC", effect=0.25, low=0.125, high=0.375,
+    ...                        relation=">", margin=0.0, printed=-0.5))
+    "Gain of AUROC: +0.250 [+0.125, +0.375], claimed > 0; the paper's −0.500"
+    """
+    ours, low, high, theirs = (
+        number(value, "+.3f") for value in (line.effect, line.low, line.high, line.printed)
+    )
+    claimed = f"{line.relation} {line.margin:g}".replace("-", MINUS)
+    beside = "" if pd.isna(line.printed) else f"; the paper's {theirs}"
+    what = line.decided_by[0].upper() + line.decided_by[1:]
+    return f"{what}: {ours} [{low}, {high}], claimed {claimed}{beside}"
+
+
+def counts(found: pd.DataFrame) -> str:
+    """Return a table: how many claims have which verdict, tier by tier."""
+    totals = tally(found).groupby(level="tier", sort=False).sum()
+    rows = [
+        ["the papers' own numbers" if tier == PUBLISHED else f"`{tier}`", *row]
+        for tier, row in zip(totals.index, totals.to_numpy().tolist(), strict=True)
+    ]
+    return pages.table(["tier", *totals.columns], rows)
+
+
+def page(runs: Path, tier: str, folder: Path) -> str:
+    """Return the part of the introduction about the state, and draw its figure.
+
+    Parameters
+    ----------
+    runs : Path
+        Folder of the runs of one tier, called like it.
+    tier : str
+        The tier that the book is built for; the results of all others are the committed ones.
+    folder : Path
+        Where the figure goes, as ``glance.svg``: the folder ``reference`` beside the introduction.
+
+    Returns
+    -------
+    str
+        Markdown.
+    """
+    tiers = [tier] * (tier not in TIERS) + [*TIERS]
+    found = ledger(read(runs, tiers), tiers)
+    figures.use_style()
+    ax = clearances(found, titles=TITLES)
+    with plt.rc_context({"svg.hashsalt": "glance"}):  # the same numbers give the same file
+        ax.figure.savefig(folder / "glance.svg", metadata={"Date": None})
+    plt.close(ax.figure)
+    claims = len(found.drop_duplicates(["paper", "claim"]))
+    lines = "\n".join(f"- {_sentence(line)}" for line in findings(found).itertuples())
+    return f"""The main claim of each paper, and what the largest tier with results says to it:
+
+{lines}
+
+In brackets are 95 % intervals.
+All {claims} claims, by verdict; a tier without results has no data:
+
+{counts(found)}
+
+And how sure the verdicts are:
+
+```{{figure}} reference/glance.svg
+:alt: For each claim and tier, how far the effect that decides it lies from its margin.
+
+The effect that decides each claim, measured from its margin in halves of its interval.
+Right of 1 the whole interval is on the claimed side, left of −1 on the other; what is grey there
+is a mean with which a data set or a network of its own disagrees.
+```
+"""
+
+
+def _sentence(line) -> str:
+    """Return a finding in one line."""
+    said = f"{{doc}}`{TITLES[line.paper]} <{line.paper}>`: “{line.text}”"
+    if line.verdict == Verdict.NO_DATA:
+        return f"{said} No tier has results yet."
+    return f"{said} **{line.verdict}** at `{line.tier}`. {effect(line)}."
