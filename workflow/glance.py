@@ -134,7 +134,9 @@ def page(runs: Path, tier: str, folder: Path) -> str:
 
 {lines}
 
-In brackets are 95 % intervals.
+In brackets are 95 % intervals; beside a clear one a claim is undecided when a data set or a network
+of its own disagrees with the mean.
+
 All {claims} claims, by verdict; a tier without results has no data:
 
 {counts(found)}

@@ -9,7 +9,7 @@ import ast
 import itertools
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from importlib import import_module
@@ -32,7 +32,7 @@ CHAPTER = ("dataset", "training", "evaluation", "figures")
 """The notebooks of a chapter, in order; others stand on their own, or are about all chapters."""
 ABOUT_ALL = ("ledger", "published")
 """Notebooks that read the results of all papers."""
-NETWORKS_OF = {"synthesis": "unknown_detection"}
+NETWORKS_OF = {"synthesis": "unknown_detection", "audit": "unknown_detection"}
 """Whose networks a paper takes from the cache, rather than training them a second time."""
 
 
@@ -244,12 +244,25 @@ def plan(tier: str) -> dict[str, Step]:
     }
 
 
+def priorities(steps: Mapping[str, Step]) -> dict[str, int]:
+    """Return of each step how many come after it, one by one, on the longest way to the end.
+
+    Those with the longest way go first, lest the last of them run alone on one core.
+    """
+    found = dict.fromkeys(steps, 0)
+    for _ in steps:  # no way has more steps than there are
+        for step in steps.values():
+            for name in step.needs:
+                found[name] = max(found[name], found[step.name] + 1)
+    return found
+
+
 def _of_others(step: Step, steps: Iterable[Step]) -> list[str]:
     """Return the names of the steps of other papers that a step waits for."""
     paper, kind = step.name.split("/")[:2]
     if kind in ABOUT_ALL:
         return [one.name for one in steps if one.makes and not one.name.startswith(f"{paper}/")]
-    if step.trains and paper in NETWORKS_OF:
+    if not step.needs and paper in NETWORKS_OF:
         lender = f"{NETWORKS_OF[paper]}/"
         return [one.name for one in steps if one.trains and one.name.startswith(lender)]
     return []

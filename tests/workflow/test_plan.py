@@ -233,21 +233,32 @@ def test_defaults_of_a_notebook_are_the_mini_tier(notebook, paper):
 
 
 def test_what_is_about_all_papers_waits_for_the_results_of_each():
-    """And depends on what is committed of each; an audit waits for nothing."""
+    """And depends on what is committed of each."""
     steps = plan.plan("mini")
     evaluated = {name for name, one in steps.items() if one.makes} - {"synthesis/evaluation"}
     assert evaluated == {f"{paper}/evaluation" for paper in (*CHAPTERS, PAPER)}
     for kind in plan.ABOUT_ALL:
         assert set(steps[f"synthesis/{kind}"].needs) == evaluated
-    assert steps["audit/audit"].needs == ()
     step = plan.Step("synthesis/ledger", "", {"larger_tiers": ["small"]}, ("uimnet/evaluation",))
     assert plan.tables_of(step) == ["results/small/uimnet.parquet"]
+
+
+def test_what_others_wait_for_goes_first():
+    """The longest way to the end of the plan decides, in steps that have still to come."""
+    steps = {
+        name: plan.Step(name, "", {}, needs)
+        for name, needs in {"a": (), "b": ("a",), "c": ("a", "b"), "alone": ()}.items()
+    }
+    assert plan.priorities(steps) == {"a": 2, "b": 1, "c": 0, "alone": 0}
+    found = plan.priorities(plan.plan("mini"))
+    assert max(found, key=found.get).startswith("unknown_detection/training")
 
 
 def test_networks_of_another_paper_are_not_trained_at_the_same_time():
     """The synthesis takes those of the benchmark of unknown detection from the cache."""
     steps = plan.plan("mini")
     theirs = {name for name, one in steps.items() if name.startswith("unknown_detection/training")}
+    assert set(steps["audit/audit"].needs) == theirs
     for name, one in steps.items():
         if name.startswith("synthesis/training"):
             assert set(one.needs) == theirs
