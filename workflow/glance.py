@@ -80,9 +80,11 @@ def _printed(paper: str, claim: str, effect: str) -> float:
 def effect(line) -> str:
     """Return what decided a claim: the effect, ours with its interval, what is claimed, theirs.
 
+    And which data sets and networks, by themselves, are on the other side of the margin.
+
     >>> from types import SimpleNamespace
     >>> effect(SimpleNamespace(decided_by="gain of AUROC", effect=0.25, low=0.125, high=0.375,
-    ...                        relation=">", margin=0.0, printed=-0.5))
+    ...                        relation=">", margin=0.0, printed=-0.5, note=""))
     "Gain of AUROC: +0.250 [+0.125, +0.375], claimed > 0; the paper's −0.500"
     """
     ours, low, high, theirs = (
@@ -91,7 +93,9 @@ def effect(line) -> str:
     claimed = f"{line.relation} {line.margin:g}".replace("-", MINUS)
     beside = "" if pd.isna(line.printed) else f"; the paper's {theirs}"
     what = line.decided_by[0].upper() + line.decided_by[1:]
-    return f"{what}: {ours} [{low}, {high}], claimed {claimed}{beside}"
+    _, _, others = line.note.partition("against: ")
+    other = f"; on the other side, each by itself: {others}" if others else ""
+    return f"{what}: {ours} [{low}, {high}], claimed {claimed}{beside}{other}"
 
 
 def counts(found: pd.DataFrame) -> str:
