@@ -1,4 +1,4 @@
-"""Execute one step of the plan: a notebook with its parameters, whole or not at all.
+"""Execute one step of the plan in RUNS/plan.json: a notebook with its parameters, whole or not.
 
 python workflow/execute.py mini openset_calibration/evaluation runs/mini
 """
@@ -14,7 +14,7 @@ import nbformat
 import papermill
 from nbclient.exceptions import DeadKernelError
 from papermill.exceptions import PapermillExecutionError
-from plan import ROOT, Step, plan
+from step import ROOT, Step, read
 
 
 def main() -> None:
@@ -24,7 +24,7 @@ def main() -> None:
     parser.add_argument("step", help="as in the plan: paper/notebook or paper/notebook/point")
     parser.add_argument("runs", type=Path, help="folder of the executed notebooks")
     arguments = parser.parse_args()
-    step = plan(arguments.tier)[arguments.step]
+    step = read(arguments.step, arguments.runs)
     output = arguments.runs / f"{step.name}.ipynb"
     output.parent.mkdir(parents=True, exist_ok=True)
     # A killed pipeline may leave this very step running; wait for it rather than share its files.

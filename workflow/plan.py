@@ -10,23 +10,23 @@ import itertools
 import json
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
 import yaml
+from step import ROOT, Step
 
-ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from helpers import data, scores  # noqa: E402
-from helpers.checks import check_parameters, known_name  # noqa: E402
-from helpers.experiments.uimnet.evaluation import algorithms_of  # noqa: E402
-from helpers.files import data_root  # noqa: E402
-from helpers.gscore import EVALUATORS  # noqa: E402
-from helpers.training.recipe import Recipe  # noqa: E402
+from helpers import data, scores
+from helpers.checks import check_parameters, known_name
+from helpers.experiments.uimnet.evaluation import algorithms_of
+from helpers.files import data_root
+from helpers.gscore import EVALUATORS
+from helpers.training.recipe import Recipe
 
 CHAPTER = ("dataset", "training", "evaluation", "figures")
 """The notebooks of a chapter, in order; others stand on their own, or are about all chapters."""
@@ -34,40 +34,6 @@ ABOUT_ALL = ("ledger", "published")
 """Notebooks that read the results of all papers."""
 NETWORKS_OF = {"synthesis": "unknown_detection", "audit": "unknown_detection"}
 """Whose networks a paper takes from the cache, rather than training them a second time."""
-
-
-@dataclass(frozen=True)
-class Step:
-    """One execution of one notebook.
-
-    Attributes
-    ----------
-    name : str
-        ``paper/notebook`` or ``paper/notebook/point``; also the path of the executed notebook
-        below ``runs/<tier>/``.
-    notebook : str
-        Path of the notebook in the repository.
-    parameters : dict
-        What papermill injects.
-    needs : tuple of str
-        Names of the steps that come before.
-    makes : tuple of str
-        Files that it writes beside the executed notebook, below ``runs/<tier>/``.
-    threads : int
-        CPU threads that it uses.
-    """
-
-    name: str
-    notebook: str
-    parameters: dict
-    needs: tuple[str, ...] = ()
-    makes: tuple[str, ...] = ()
-    threads: int = 1
-
-    @property
-    def trains(self) -> bool:
-        """Whether it trains networks, one at a time on a GPU."""
-        return Path(self.notebook).stem == "training"
 
 
 def tiers() -> list[str]:

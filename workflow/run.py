@@ -11,7 +11,8 @@ import shutil
 import sys
 from pathlib import Path
 
-from plan import ROOT, packs_of, plan
+from plan import packs_of, plan
+from step import ROOT, write
 
 
 def main() -> None:
@@ -39,6 +40,7 @@ def main() -> None:
         print(f"another run of tier {arguments.tier} is under way; waiting for it", flush=True)
         fcntl.flock(lock, fcntl.LOCK_EX)
     os.set_inheritable(lock, True)
+    write(steps, runs)
     gpus = ["--resources", "gpu=1"] if shutil.which("nvidia-smi") else []
     where = ["--profile", arguments.profile] if arguments.profile else []
     os.chdir(ROOT)

@@ -1,12 +1,13 @@
 """One step: whole or not at all, and a failure that says where, with what, and what to do."""
 
+import subprocess
 import sys
 from pathlib import Path
 
 import execute
 import nbformat
-import plan
 import pytest
+import step as steps
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -26,8 +27,9 @@ def step(tmp_path, monkeypatch):
         cells[1].source = source
         nbformat.write(notebook, tmp_path / "divide.ipynb")
         parameters = {"divisor": divisor}
-        one = plan.Step("paper/divide", str(tmp_path / "divide.ipynb"), parameters)
-        monkeypatch.setattr(execute, "plan", lambda tier: {one.name: one})
+        one = steps.Step("paper/divide", str(tmp_path / "divide.ipynb"), parameters)
+        (tmp_path / "runs").mkdir()
+        steps.write({one.name: one}, tmp_path / "runs")
         command_line = ["execute.py", "mini", one.name, str(tmp_path / "runs")]
         monkeypatch.setattr(sys, "argv", command_line)
         execute.main()
@@ -60,3 +62,17 @@ def test_a_kernel_that_dies_is_told_from_an_error(step):
     message = str(stop.value)
     assert "failed in the cell that begins with 'import os': its kernel died" in message
     assert "divisor: 3" in message
+
+
+def test_a_step_is_read_from_the_plan_that_was_written(tmp_path):
+    """As it was, without the packages that the plan is checked with; else it says what is wrong."""
+    one = steps.Step("paper/a", "a.ipynb", {"n": [1, 2.5, None, "x"]}, ("paper/b",), threads=2)
+    with pytest.raises(FileNotFoundError, match="no plan; `make run` writes it"):
+        steps.read("paper/a", tmp_path)
+    steps.write({one.name: one}, tmp_path)
+    found = steps.read("paper/a", tmp_path)
+    assert (found.parameters, found.needs, found.threads) == (one.parameters, one.needs, 2)
+    with pytest.raises(ValueError, match="no step 'paper/c'; there are: paper/a"):
+        steps.read("paper/c", tmp_path)
+    imported = "import sys, execute; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", imported], cwd=ROOT / "workflow").returncode == 0

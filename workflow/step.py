@@ -1,0 +1,76 @@
+"""A step of the plan, and the file in which the whole plan is handed over.
+
+What executes a step reads it from there, and so need not import all that the plan is checked with.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PLAN = "plan.json"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One execution of one notebook.
+
+    Attributes
+    ----------
+    name : str
+        ``paper/notebook`` or ``paper/notebook/point``; also the path of the executed notebook
+        below ``runs/<tier>/``.
+    notebook : str
+        Path of the notebook in the repository.
+    parameters : dict
+        What papermill injects.
+    needs : tuple of str
+        Names of the steps that come before.
+    makes : tuple of str
+        Files that it writes beside the executed notebook, below ``runs/<tier>/``.
+    threads : int
+        CPU threads that it uses.
+    """
+
+    name: str
+    notebook: str
+    parameters: dict
+    needs: tuple[str, ...] = ()
+    makes: tuple[str, ...] = ()
+    threads: int = 1
+
+    @property
+    def trains(self) -> bool:
+        """Whether it trains networks, one at a time on a GPU."""
+        return Path(self.notebook).stem == "training"
+
+
+def write(steps: Mapping[str, Step], runs: Path) -> None:
+    """Write a plan into the folder of its executed notebooks."""
+    whole = runs / f".{PLAN}"
+    whole.write_text(json.dumps([asdict(step) for step in steps.values()]), encoding="utf-8")
+    os.replace(whole, runs / PLAN)
+
+
+def read(name: str, runs: Path) -> Step:
+    """Return one step of the plan that was written into a folder.
+
+    Raises
+    ------
+    FileNotFoundError
+        No plan has been written there.
+    ValueError
+        It has no such step.
+    """
+    path = runs / PLAN
+    if not path.exists():
+        raise FileNotFoundError(f"{path}: no plan; `make run` writes it and executes what is in it")
+    steps = {step["name"]: step for step in json.loads(path.read_text(encoding="utf-8"))}
+    if name not in steps:
+        raise ValueError(f"{path}: no step {name!r}; there are: {', '.join(steps)}")
+    tuples = {field: tuple(steps[name][field]) for field in ("needs", "makes")}
+    return Step(**steps[name] | tuples)
