@@ -162,16 +162,16 @@ def parts(parameters: Mapping) -> list[str]:
 
 
 def sweep(
-    parameters: Mapping, part: str, *, device: str | None = None, progress: bool = True
+    parameters: Mapping, *algorithms: str, device: str | None = None, progress: bool = True
 ) -> pd.DataFrame:
-    """Do what the evaluation notebook does for one algorithm, without a notebook.
+    """Do what the evaluation notebook does for some algorithms, without a notebook.
 
     Parameters
     ----------
     parameters : mapping
         A section ``evaluation`` of the parameter files.
-    part : str
-        One of `parts`.
+    *algorithms : str
+        Of `parts`; the images are loaded once for all of them.
     device, progress
         As in `evaluate`.
     """
@@ -187,7 +187,7 @@ def sweep(
         parameters["network"],
         roles,
         benchmark.families(parameters["families"], roles, protocol, download=download),
-        [part],
+        algorithms,
         parameters["detectors"],
         range(parameters["runs"]),
         Recipe.from_parameters(parameters["training"]),
