@@ -142,7 +142,7 @@ def risk_threshold(scores, correct, *, risk: float, confidence: float = 0.95) ->
     ValueError
         Empty, NaN, infinite, of wrong shape or length; `risk` or `confidence` outside (0, 1); fewer
         images than `images_needed`, or too many errors among the most confident ones: the message
-        says how many images, or about which risk, to ask for.
+        says how many images it takes, or which larger risk these images would have shown.
 
     Notes
     -----
@@ -192,30 +192,25 @@ def risk_threshold(scores, correct, *, risk: float, confidence: float = 0.95) ->
     noise = np.random.default_rng(0).random(len(order))
     order = order[np.lexsort((noise, -scores[order]))]
     scores, errors = scores[order], np.cumsum(~correct[order])
-    ranks = np.arange(1, len(scores) + 1)
-    level = (1 - confidence) / len(starts)
-    # A rounding error must not undo an equality, as at the first rank and without any error.
-    stands = bdtr(errors, ranks, risk) > level * (1 + 1e-9)
-    between_ties = np.append(scores[:-1] > scores[1:], True)
-    accepted = 0  # how many are, by the lowest threshold so far
-    for start in starts:
-        failed = np.flatnonzero(stands[start - 1 :])
-        passed = start - 1 + failed[0] if len(failed) else len(scores)
-        # The image at the start is the evidence for thresholds below it only.
-        usable = ranks[start:passed][between_ties[start:passed]]
-        accepted = max(accepted, int(usable[-1]) if len(usable) else 0)
+    accepted = _accepted(scores, errors, risk, confidence)
     if not accepted:
+        larger = np.geomspace(risk, 1, 60)[1:-1]
+        larger = sorted({one for one in (float(f"{one:.2g}") for one in larger) if risk < one < 1})
+        shown = (one for one in larger if _accepted(scores, errors, one, confidence))
+        advice = next(
+            (f"bring more, or, of new images, ask for about {one:g}" for one in shown), ""
+        )
         raise ValueError(
             f"risk: no threshold is shown to keep it at {risk:g} with confidence {confidence:g}, "
-            "since too many of the most confident images are wrong; bring more, or ask for about "
-            f"{_upper_bound(errors, ranks, level).min():.2g}"
+            "since too many of the most confident images are wrong; "
+            + (advice or "no larger risk can be promised either")
         )
     wrong = errors[accepted - 1]
     return RiskThreshold(
         threshold=float(scores[accepted - 1]),
         coverage=accepted / len(scores),
         risk=float(wrong / accepted),
-        bound=float(_upper_bound(wrong, accepted, level)),
+        bound=float(_upper_bound(wrong, accepted, (1 - confidence) / len(starts))),
     )
 
 
@@ -286,6 +281,26 @@ def _all_right(risk: float, confidence: float) -> int:
     """Return how many images, none of them wrong, show that the risk is at most `risk`."""
     count = np.log1p(-_within("confidence", confidence)) / np.log1p(-_within("risk", risk))
     return max(1, int(np.ceil(np.round(count, 9))))
+
+
+def _accepted(scores: np.ndarray, errors: np.ndarray, risk: float, confidence: float) -> int:
+    """Return how many images the lowest threshold accepts that a walk passes; 0 if there is none.
+
+    `scores` fall, and `errors` counts the wrong images down to each.
+    """
+    starts = _starts(len(scores), risk, confidence)
+    ranks = np.arange(1, len(scores) + 1)
+    # A rounding error must not undo an equality, as at the first rank and without any error.
+    stands = bdtr(errors, ranks, risk) > (1 - confidence) / len(starts) * (1 + 1e-9)
+    between_ties = np.append(scores[:-1] > scores[1:], True)
+    accepted = 0
+    for start in starts:
+        failed = np.flatnonzero(stands[start - 1 :])
+        passed = start - 1 + failed[0] if len(failed) else len(scores)
+        # The image at the start is the evidence for thresholds below it only.
+        usable = ranks[start:passed][between_ties[start:passed]]
+        accepted = max(accepted, int(usable[-1]) if len(usable) else 0)
+    return accepted
 
 
 def _starts(images: int, risk: float, confidence: float) -> list[int]:

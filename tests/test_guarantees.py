@@ -129,6 +129,20 @@ def test_a_constant_score_accepts_all_or_none():
         risk_threshold(np.zeros(1000), correct, risk=0.015)
 
 
+@pytest.mark.parametrize("seed", [0, 1, 3, 10])
+def test_the_risk_to_ask_for_is_a_larger_one_and_can_be_had(seed):
+    """Also where some images, but not those at which a walk starts, would allow a smaller one."""
+    generator = np.random.default_rng(seed)
+    scores = generator.random(1000)
+    correct = generator.random(1000) >= 0.3 * (1 - scores)
+    with pytest.raises(ValueError, match=r"^risk: no threshold") as refused:
+        risk_threshold(scores, correct, risk=0.05)
+    advised = float(str(refused.value).rpartition(" ")[2])
+    assert advised > 0.05 and risk_threshold(scores, correct, risk=advised).bound <= advised
+    with pytest.raises(ValueError, match="no larger risk can be promised either"):
+        risk_threshold(scores, np.zeros(1000), risk=0.05)
+
+
 @pytest.mark.parametrize(
     ("scores", "correct", "risk", "confidence", "named"),
     [

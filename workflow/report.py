@@ -49,16 +49,21 @@ def plain(source: str, texts: dict[str, str]) -> str:
 
 
 def page(notebook: nbformat.NotebookNode) -> str:
-    """Return a notebook's prose and outputs as HTML: no code, no progress bars."""
+    """Return a notebook's prose and outputs as HTML: no code, no progress bars.
+
+    Cells tagged ``remove-report``, and the exercises, are the book's alone.
+    """
     texts = glued(notebook)
-    kept = [cell for cell in notebook.cells if "remove-cell" not in cell.metadata.get("tags", [])]
+    away = {"remove-cell", "remove-report"}
+    kept = [cell for cell in notebook.cells if not away & {*cell.metadata.get("tags", [])}]
     for cell in kept:
         if cell.cell_type == "markdown":
-            cell.source = plain(cell.source, texts)
+            cell.source = plain(cell.source.partition("\n## Exercises")[0], texts)
         elif cell.cell_type == "code":
             cell.outputs = [one for one in cell.outputs if one.get("name") != "stderr"]
     notebook.cells = kept
-    return HTMLExporter(exclude_input=True).from_notebook_node(notebook)[0]
+    exporter = HTMLExporter(exclude_input=True, exclude_output_prompt=True)
+    return exporter.from_notebook_node(notebook)[0]
 
 
 def main() -> None:

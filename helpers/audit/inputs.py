@@ -24,6 +24,7 @@ TREATED = ("logits", "probabilities")
 """What the arrays of logits may hold."""
 
 LEAST = 20  # validation images, of which each half serves another purpose
+_TAKEN = ("", "all", "production", "validation")  # as names of groups, in tables and in samples
 _SINGLE = ("labels", "head_weight", "head_bias", "class_names", "files")
 _TINY = np.finfo(np.float32).tiny  # for a probability that underflowed, which has no logarithm
 _ROUNDING = 1e-3  # of the sum of a row of probabilities, and of logits that a head gives again
@@ -84,6 +85,9 @@ class Inputs:
             )
         if self.validation.labels.min() < 0:
             raise ValueError("validation: a label for each image expected, got −1")
+        for name in self.ood:
+            if name in _TAKEN:
+                raise ValueError(f"ood: a set cannot be called '{name}'; give it another name")
 
     def pictures(self, indices: Iterable[int], *, size: int = 64) -> np.ndarray | None:
         """Return validation images to look at, uint8 [M, size, size, 3].
@@ -193,6 +197,10 @@ def _arrays(path: Path) -> dict[str, np.ndarray]:
     try:
         with np.load(path, allow_pickle=False) as archive:
             return {name: archive[name] for name in archive.files}
+    except TypeError as error:  # a single array
+        raise ValueError(
+            f"outputs: {path} is of numpy.save; write it with numpy.savez, logits=… and labels=…"
+        ) from error
     except ValueError as error:
         raise ValueError(
             f"outputs: {path} holds something else than arrays of numbers and text ({error}); "
@@ -213,6 +221,8 @@ def _checked_names(arrays: Mapping[str, np.ndarray]) -> list[str]:
         f"{part}{kind}" for part in parts for kind in ("logits", "features")
     }
     for name in arrays:
+        if name in ("ood_logits", "ood_features"):
+            raise ValueError(f"{name}: without the set's name; call it ood_NAME_{name[4:]}")
         known_name("array", name, options)
     for name in ("logits", "labels"):
         if name not in arrays:

@@ -26,7 +26,12 @@ Network = zoo.Pretrained | Fitted
 
 
 def open_network(
-    model: str, checkpoint: str = "", recipe: Mapping | None = None, classes: int = 0
+    model: str,
+    checkpoint: str = "",
+    recipe: Mapping | None = None,
+    classes: int = 0,
+    *,
+    download: bool = False,
 ) -> Network:
     """Open a network of timm, or one that this project has trained.
 
@@ -41,6 +46,8 @@ def open_network(
         `helpers.training.recipe.Recipe`; `image_size` is the size of the images it learnt from.
     classes : int
         Of a network of this project: how many it knows.
+    download : bool
+        Fetch the weights of a network of timm from Hugging Face if they are nowhere else.
 
     Raises
     ------
@@ -51,7 +58,7 @@ def open_network(
         No such file, or no weights.
     """
     if model:
-        return zoo.load(model, weights=checkpoint or None, progress=False)
+        return zoo.load(model, weights=checkpoint or None, download=download, progress=False)
     if not checkpoint:
         raise ValueError("model, checkpoint: give one of them, or a file of outputs")
     tensors, information = checkpoints.load(checkpoint)

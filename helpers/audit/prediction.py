@@ -131,26 +131,32 @@ def predict(
         correlations[metric] = (
             float(pearsonr(line.gscores, truths[metric])[0]) if varied else np.nan
         )
-    line = lines["auroc"]
-    gscore = float(own[int(np.argmin(np.abs(line.tau - TAUS)))])
+    gscore = {
+        metric: float(own[int(np.argmin(np.abs(line.tau - TAUS)))])
+        for metric, line in lines.items()
+    }
     limits = [
         f"The line learnt from {len(unknown)} sets, {generated} of them generated; it holds as far "
         "as what is unknown in production is like these."
     ]
-    if not line.gscores.min() <= gscore <= line.gscores.max():
+    if any(not o.gscores.min() <= gscore[name] <= o.gscores.max() for name, o in lines.items()):
         limits.append(
             "The Gscore of the unlabelled images lies outside those of the sets: the line is "
-            "continued beyond what it has seen, and its interval is too narrow."
+            "continued beyond what it has seen"
+            + (", and its interval is too narrow." if len(unknown) >= 9 else ".")
         )
-    if np.isnan(correlations["auroc"]):
-        limits.append("The AUROC is the same on all sets: the line cannot say anything else.")
-    elif abs(correlations["auroc"]) < 0.7:
-        limits.append(
-            f"Over the sets, Gscore and AUROC correlate with r = {correlations['auroc']:.2f} only: "
-            "take the prediction for a guess."
-        )
+    for metric, r in correlations.items():
+        if np.isnan(r):
+            limits.append(
+                f"The {metric.upper()} is the same on all sets: the line cannot say anything else."
+            )
+        elif abs(r) < 0.7:
+            limits.append(
+                f"Over the sets, Gscore and {metric.upper()} correlate with r = {r:.2f} only: "
+                "take the prediction for a guess."
+            )
     if len(unknown) < 9:
         limits.append("An interval of 90 % takes at least nine sets, so there is none.")
     return Prediction(
-        len(production), len(unknown), gscore, values, lines, correlations, tuple(limits)
+        len(production), len(unknown), gscore["auroc"], values, lines, correlations, tuple(limits)
     )

@@ -44,7 +44,7 @@ class Threshold:
         The threshold, NaN if there is none.  All below is of the measuring half, and NaN likewise.
     coverage, risk : (float, float, float)
         Share of the ID images that it accepts, and of wrong ones among these; each with the ends
-        of its exact 95 % interval.
+        of an exact 95 % interval, which takes the threshold for given.
     ood_accepted : dict of str to float
         Share of the images of each OOD set that it accepts.
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from helpers import guarantees
+from helpers.audit.inputs import LEAST
 from helpers.audit.ranking import UNION, demands
 from helpers.audit.report import Audit
 from helpers.scores import create
@@ -86,6 +87,11 @@ def limits(audit: Audit) -> list[str]:
             "How well unknown images are told depends on which they are; the sets here stand for "
             "no others. No promise covers unknown images."
         )
+        if few := [name for name, one in audit.inputs.ood.items() if len(one) < 2 * LEAST]:
+            said.append(
+                f"Fewer than {2 * LEAST} images in {', '.join(few)}: half of them chooses and half "
+                "measures, so what is said of such a set is little more than chance."
+            )
     else:
         said.append(
             "No set of unknown images was given: nothing is known of how the scores meet them."
@@ -110,8 +116,8 @@ def threshold(audit: Audit) -> list[str]:
         wished = f"{wish} of {100 * found.wished:g} %"
         if found.problem:
             said.append(f"A {wished} cannot be promised: {found.problem}.")
-            if wish == "risk":
-                needed = guarantees.images_needed(found.wished, audit.settings["confidence"])
+            needed = guarantees.images_needed(found.wished, audit.settings["confidence"])
+            if wish == "risk" and len(audit.measuring) < needed:
                 said.append(
                     f"It takes {needed} images in the measuring half at the least, {2 * needed} in "
                     f"all, and there are {len(audit.measuring)} in that half."
@@ -122,17 +128,21 @@ def threshold(audit: Audit) -> list[str]:
             f"For a {wished}: accept where the score is at least {found.value:.6g}. "
             f"{found.promise} On the measuring half it accepts {100 * coverage[0]:.1f} % of the "
             f"images, of which {100 * risk[0]:.1f} % are wrong ({100 * risk[1]:.1f} to "
-            f"{100 * risk[2]:.1f} %)."
+            f"{100 * risk[2]:.1f} %, taking the threshold for given)."
             + (
-                " Wish for less: that is nearly all of them."
+                " That is nearly all of them: wish for a smaller risk."
                 * (wish == "risk" and coverage[0] > 0.98)
             )
         )
-    said.append(
-        f"The rejector has the threshold for the wished {audit.deployed}."
-        if audit.deployed
-        else "So there is no threshold to deploy, and no rejector is written."
-    )
+    if not audit.deployed:
+        said.append("So there is no threshold to deploy, and no rejector is written.")
+    elif audit.deployed == (wish := audit.settings["wish"]):
+        said.append(f"The rejector has the threshold for the wished {wish}.")
+    else:
+        said.append(
+            f"In place of the wished {wish} the rejector has the threshold for the "
+            f"{audit.deployed}, which promises nothing about the {wish}."
+        )
     return said
 
 
@@ -147,8 +157,8 @@ def prediction(audit: Audit) -> list[str]:
             value, low, high = (100 * one for one in found.values[metric])
             ends = "" if low != low else f" (90 % interval {low:.1f} to {high:.1f})"
             said.append(
-                f"Known and unknown among the {found.images} unlabelled images are told apart with "
-                f"an {name} of about {value:.1f} %{ends}."
+                f"Known and unknown images among the {found.images} unlabelled ones, if there are "
+                f"both, are told apart with an {name} of about {value:.1f} %{ends}."
             )
     return [*said, *found.limits]
 

@@ -65,6 +65,7 @@ def nan(values):
 WRONG = [
     ({"logit": lambda a: a["logits"]}, "unknown array 'logit'; did you mean 'logits'"),
     ({"ood_x_logit": lambda a: a["logits"]}, "unknown array 'ood_x_logit'; .*'ood_x_logits'"),
+    ({"ood_logits": lambda a: a["logits"]}, "ood_logits: without the set's name"),
     ({"ood_x_features": lambda a: a["features"]}, "ood_x_logits: missing, though there is"),
     ({"ood_x_logits": lambda a: a["logits"]}, "ood_x_features: missing, though other group"),
     ({"labels": None}, "labels: missing; the file holds logits, features"),
@@ -110,6 +111,17 @@ def test_a_file_that_is_none(tmp_path):
         (tmp_path / name).write_bytes(content)
         with pytest.raises(ValueError, match=name):
             read_outputs(tmp_path / name)
+    np.save(tmp_path / "logits.npy", np.ones((20, 2)))
+    with pytest.raises(ValueError, match=r"logits\.npy is of numpy\.save; .* numpy\.savez"):
+        read_outputs(tmp_path / "logits.npy")
+
+
+@pytest.mark.parametrize("name", ["validation", "production", "all"])
+def test_a_set_cannot_take_the_name_of_another_group(arrays, write, name):
+    """Its scores would stand for those of the validation images, and set the threshold."""
+    few = {"logits": arrays["logits"], "labels": arrays["labels"]}
+    with pytest.raises(ValueError, match=f"ood: a set cannot be called '{name}'"):
+        read_outputs(write(few | {f"ood_{name}_logits": arrays["logits"]}))
 
 
 def test_a_truncated_file(arrays, write):

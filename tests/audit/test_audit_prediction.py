@@ -38,7 +38,10 @@ def test_few_sets_give_no_interval_and_fewer_no_line(groups):
 def test_a_gscore_beyond_the_sets_is_said(groups):
     validation, known, sets = groups
     far = np.concatenate([known, np.full(400, -60.0) + np.arange(400) / 400])
-    assert any("continued beyond" in one for one in predict(validation, known, sets, far).limits)
+    assert any("interval is too narrow" in one for one in predict(*groups, far).limits)
+    few = {name: sets[name] for name in list(sets)[:5]}
+    limits = " ".join(predict(validation, known, few, far).limits)
+    assert "continued beyond" in limits and "interval is too narrow" not in limits
 
 
 def test_one_unlabelled_image_is_refused(groups):

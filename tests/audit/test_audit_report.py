@@ -93,7 +93,15 @@ def test_a_promise_that_cannot_be_kept_gives_way_to_the_other(inputs):
     said = " ".join(words.threshold(found))
     assert "A risk of 0.1 % cannot be promised" in said and "2996 images" in said
     assert "5992 in all" in said
+    assert said.endswith("for the coverage, which promises nothing about the risk.")
     assert json.loads(json.dumps(found.as_dict()))["thresholds"]["risk"]["value"] is None
+
+
+def test_errors_are_the_problem_where_images_are_enough(inputs):
+    """Then it does not help to say how few images would do."""
+    wrong = replace(inputs.validation, labels=(inputs.validation.predictions + 1) % 4)
+    said = " ".join(words.threshold(audit(replace(inputs, validation=wrong), replicates=5)))
+    assert "no larger risk can be promised either" in said and "It takes" not in said
 
 
 def test_without_any_promise_there_is_no_rejector(inputs, tmp_path):
@@ -140,6 +148,13 @@ def test_words_name_the_choice_and_what_is_missing(found, inputs):
     alone = audit(replace(inputs, ood={}, unreadable={"production": ("a.png",)}), replicates=5)
     assert "1 files of production cannot be read as images: a.png." in words.limits(alone)
     assert "No set of unknown images was given" in words.limits(alone)[1]
+
+
+def test_few_unknown_images_are_said_to_be_few(inputs):
+    few = {name: one.subset(slice(0, 3)) for name, one in inputs.ood.items()}
+    said = words.limits(audit(replace(inputs, ood=few), replicates=5))
+    assert any(one.startswith("Fewer than 40 images in pets_and_toys:") for one in said)
+    assert not any("Fewer than" in one for one in words.limits(audit(inputs, replicates=5)))
 
 
 def test_unlabelled_images_that_say_nothing_do_not_end_the_audit(inputs):

@@ -91,6 +91,24 @@ def test_the_first_network_stands_for_dla_in_correlations_alone():
     }
 
 
+def test_the_first_network_stands_for_dla_where_the_paper_has_no_other():
+    """Table 3 has CIFAR-100 with DLA alone: what we have there is not passed over."""
+    one = [("msp/ude_wasserstein", "predicted_fpr95", "digits", "", 0.4),
+           ("network", "accuracy", "test", "", 0.7)]  # fmt: skip
+    truth = [("msp", "fpr95", "digits", "", 0.5)]
+    own = pd.concat(
+        table("gscore", *rows, data_set=name, backbone="resnet20", variant=variant)
+        for name in ("cifar10", "cifar100")
+        for rows, variant in ((one, "primary"), (truth, "test"))
+    )
+    found = counterparts({("small", "gscore"): own})
+    beside = found[found["data_set"] == "cifar100"].set_index("metric")
+    assert beside["reproduced"].to_dict() == {"fpr95": 0.5, "accuracy": 0.7, "predicted_fpr95": 0.4}
+    assert set(beside["table"]) == {"3"} and set(beside["paper_backbone"]) == {"DLA"}
+    assert set(found.loc[found["data_set"] == "cifar10", "paper_backbone"]) == {"ResNet-18"}
+    assert "CIFAR-100" not in set(uncompared(found)["which"])
+
+
 @pytest.fixture(scope="module")
 def found():
     """Two tiers of one paper, one of another, and a paper that has no printed numbers here."""
@@ -135,6 +153,19 @@ def test_nothing_at_hand_compares_nothing():
     assert coverage(nothing)["compared"].sum() == 0
     assert set(uncompared(nothing)["what"]) == {"data set"}
     assert agreement(nothing).empty
+
+
+def test_a_harder_test_set_is_no_order_of_methods():
+    """Both sets have the opposite order of methods; ranked together, they would look alike."""
+    values = {"easy": [0.1, 0.2, 0.3], "hard": [0.7, 0.8, 0.9]}
+    found = pd.DataFrame(
+        [("p", "t", "aurc", "", "", "", name, there, here, here - there, 0.0, "")
+         for name, one in values.items() for there, here in zip(one, one[::-1], strict=True)],
+        columns=["paper", "tier", "metric", "data_set", "backbone", "calibration", "test_set",
+                 "published", "reproduced", "difference", "deviations", "unit"],
+    )  # fmt: skip
+    assert found["published"].corr(found["reproduced"], "spearman") > 0.5
+    assert agreement(found)["rank_correlation"].item() == pytest.approx(-1)
 
 
 @pytest.mark.parametrize("paper", SETS)
