@@ -9,12 +9,12 @@ import numpy as np
 from scipy.stats import pearsonr
 
 from helpers.gscore import (
-    METRICS,
     TAUS,
     Regression,
     SortedScores,
     fit_regression,
     gscores,
+    true_metrics,
 )
 
 EVALUATOR = "ude_wasserstein"
@@ -115,8 +115,9 @@ def predict(
             for group, count in zip((known, theirs), counts, strict=True)
         ]
         learnt.append(gscores(np.concatenate(pair), [EVALUATOR], validation=validation)[EVALUATOR])
+        told = true_metrics(*pair)
         for metric in PREDICTED:
-            truths[metric].append(METRICS[metric](*pair))
+            truths[metric].append(told[metric])
     own = gscores(mixture, [EVALUATOR], validation=validation)[EVALUATOR]
     values, lines, correlations = {}, {}, {}
     for metric in PREDICTED:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Callable
 
-from helpers.metrics import aupr, auroc, detection_error, fpr_at_tpr
+from helpers.metrics import RankedGroups
 
-METRICS = {
-    "auroc": auroc,
-    "aupr": partial(aupr, positive="known"),
-    "detection_error": detection_error,
-    "fpr95": partial(fpr_at_tpr, tpr=0.95),
-    "fpr80": partial(fpr_at_tpr, tpr=0.8),
-    "fpr60": partial(fpr_at_tpr, tpr=0.6),
+METRICS: dict[str, Callable[[RankedGroups], float]] = {
+    "auroc": lambda groups: groups.area,
+    "aupr": lambda groups: groups.average_precision,
+    "detection_error": lambda groups: groups.least_error,
+    "fpr95": lambda groups: groups.false_positive_rate(0.95),
+    "fpr80": lambda groups: groups.false_positive_rate(0.8),
+    "fpr60": lambda groups: groups.false_positive_rate(0.6),
 }
-"""The six metrics by name; ID images are the positive ones."""
+"""The six metrics by name, of groups that are sorted once; ID images are the positive ones."""
 
 
 def true_metrics(known, unknown) -> dict[str, float]:
@@ -46,4 +46,5 @@ def true_metrics(known, unknown) -> dict[str, float]:
     >>> found["auroc"], found["fpr95"], found["fpr60"]
     (0.75, 0.5, 0.5)
     """
-    return {name: metric(known, unknown) for name, metric in METRICS.items()}
+    groups = RankedGroups.of(known, unknown)
+    return {name: metric(groups) for name, metric in METRICS.items()}

@@ -23,13 +23,14 @@ from helpers.metrics.calibration import (
     reliability_curve,
     squared_errors,
 )
+from helpers.metrics.detection import DetectionMetrics, detection_metrics
 from helpers.metrics.open_set import (
     answer_confidence,
     open_set_brier,
     open_set_ece,
     open_set_squared_errors,
 )
-from helpers.metrics.ranking import aupr, auroc, detection_error, fpr_at_tpr
+from helpers.metrics.ranking import RankedGroups, aupr, auroc, detection_error, fpr_at_tpr
 from helpers.metrics.records import RECORDS
 from helpers.metrics.selective import augrc, aurc, eaurc, risk_coverage_curve
 from helpers.metrics.thresholds import (
@@ -42,7 +43,9 @@ from helpers.metrics.weighted_ranking import weighted_aurc, weighted_auroc, weig
 
 __all__ = [
     "RECORDS",
+    "DetectionMetrics",
     "DomainConfusion",
+    "RankedGroups",
     "ReliabilityCurve",
     "accuracy",
     "answer_confidence",
@@ -55,6 +58,7 @@ __all__ = [
     "calibration_error_floor",
     "detection_error",
     "detection_error_rate",
+    "detection_metrics",
     "domain_confusion",
     "eaurc",
     "ece",

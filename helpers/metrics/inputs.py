@@ -70,6 +70,9 @@ def correct_array(correct, *, length: int | None = None) -> np.ndarray:
     >>> correct_array([1, 0])
     array([ True, False])
     """
+    array = np.asarray(correct)
+    if array.dtype == bool and array.ndim == 1 and len(array) and length in (None, len(array)):
+        return array  # which holds nothing that is wrong
     array = float_array("correct", correct, length=length)
     if not np.isin(array, (0.0, 1.0)).all():
         raise ValueError("correct: only True and False (1 and 0) expected")

@@ -7,6 +7,8 @@ is not.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from helpers.checks import float_array, known_name
@@ -19,14 +21,14 @@ def cumulative_counts(scores: np.ndarray, positive: np.ndarray):
     ----------
     scores : ndarray of float64, shape [N]
         Checked already: not empty, no NaN.
-    positive : ndarray of bool, shape [N]
+    positive : ndarray of bool, shape [..., N]
         What to count among the accepted.
 
     Returns
     -------
     thresholds : ndarray of float64, shape [G]
         The distinct scores, descending; each accepts the images with a score at least as high.
-    accepted, positives : ndarray of int64, shape [G]
+    accepted, positives : ndarray of int64, shape [G] and [..., G]
         How many images each threshold accepts, and how many of those are `positive`.
 
     Examples
@@ -37,7 +39,7 @@ def cumulative_counts(scores: np.ndarray, positive: np.ndarray):
     order = np.argsort(-scores)
     ranked = scores[order]
     last = np.flatnonzero(np.append(ranked[1:] != ranked[:-1], True))
-    return ranked[last], last + 1, np.cumsum(positive[order])[last]
+    return ranked[last], last + 1, np.cumsum(positive[..., order], axis=-1)[..., last]
 
 
 def required_count(name: str, share: float, total: int) -> int:
@@ -60,16 +62,57 @@ def required_count(name: str, share: float, total: int) -> int:
     return max(1, int(np.ceil(np.round(share * total, 9))))
 
 
-def _two_groups(known, unknown, positive: str = "known"):
-    """Return (thresholds, false positives, true positives, negatives, positives)."""
-    known = float_array("known", known, finite=False)
-    unknown = float_array("unknown", unknown, finite=False)
-    known_name("positive class", positive, ("known", "unknown"))
-    # Looking for the unknown means looking from the other end: the lower, the more positive.
-    hits, others = (known, unknown) if positive == "known" else (-unknown, -known)
-    is_hit = np.arange(len(hits) + len(others)) < len(hits)
-    thresholds, accepted, true = cumulative_counts(np.concatenate([hits, others]), is_hit)
-    return thresholds, accepted - true, true, len(others), len(hits)
+class RankedGroups(NamedTuple):
+    """How many images of either group each threshold accepts, from the highest down.
+
+    Attributes
+    ----------
+    false, true : ndarray of int64, shape [G]
+        Negatives and positives that each of the distinct scores accepts as a threshold.
+    negatives, positives : int
+        How many there are.
+    """
+
+    false: np.ndarray
+    true: np.ndarray
+    negatives: int
+    positives: int
+
+    @classmethod
+    def of(cls, known, unknown, positive: str = "known") -> RankedGroups:
+        """Check and sort the scores of both groups."""
+        known = float_array("known", known, finite=False)
+        unknown = float_array("unknown", unknown, finite=False)
+        known_name("positive class", positive, ("known", "unknown"))
+        # Looking for the unknown means looking from the other end: the lower, the more positive.
+        hits, others = (known, unknown) if positive == "known" else (-unknown, -known)
+        is_hit = np.arange(len(hits) + len(others)) < len(hits)
+        _, accepted, true = cumulative_counts(np.concatenate([hits, others]), is_hit)
+        return cls(accepted - true, true, len(others), len(hits))
+
+    @property
+    def area(self) -> float:
+        """See `auroc`."""
+        steps = np.diff(self.false, prepend=0)
+        heights = self.true + np.concatenate([[0], self.true[:-1]])
+        return float(steps @ heights / (2.0 * self.negatives * self.positives))
+
+    @property
+    def average_precision(self) -> float:
+        """See `aupr`."""
+        precision = self.true / (self.true + self.false)
+        return float(np.diff(self.true, prepend=0) @ precision / self.positives)
+
+    @property
+    def least_error(self) -> float:
+        """See `detection_error`."""
+        errors = 0.5 * (1 - self.true / self.positives) + 0.5 * self.false / self.negatives
+        return float(errors.min())  # the lowest threshold accepts everything, which is 0.5
+
+    def false_positive_rate(self, tpr: float) -> float:
+        """See `fpr_at_tpr`."""
+        first = np.searchsorted(self.true, required_count("tpr", tpr, self.positives))
+        return float(self.false[first] / self.negatives)
 
 
 def auroc(known, unknown) -> float:
@@ -103,10 +146,7 @@ def auroc(known, unknown) -> float:
     >>> auroc([3, 2, 1], [1, 0])
     0.9166666666666666
     """
-    _, false, true, negatives, positives = _two_groups(known, unknown)
-    steps = np.diff(false, prepend=0)
-    heights = true + np.concatenate([[0], true[:-1]])
-    return float(steps @ heights / (2.0 * negatives * positives))
+    return RankedGroups.of(known, unknown).area
 
 
 def aupr(known, unknown, *, positive: str) -> float:
@@ -138,8 +178,7 @@ def aupr(known, unknown, *, positive: str) -> float:
     >>> aupr([3, 1], [2], positive="known")
     0.8333333333333333
     """
-    _, false, true, _, positives = _two_groups(known, unknown, positive)
-    return float(np.diff(true, prepend=0) @ (true / (true + false)) / positives)
+    return RankedGroups.of(known, unknown, positive).average_precision
 
 
 def fpr_at_tpr(known, unknown, *, tpr: float = 0.95, positive: str = "known") -> float:
@@ -180,9 +219,7 @@ def fpr_at_tpr(known, unknown, *, tpr: float = 0.95, positive: str = "known") ->
     >>> fpr_at_tpr([4, 3, 2, 1], [2.5, 0], tpr=0.75)
     0.5
     """
-    _, false, true, negatives, positives = _two_groups(known, unknown, positive)
-    first = np.searchsorted(true, required_count("tpr", tpr, positives))
-    return float(false[first] / negatives)
+    return RankedGroups.of(known, unknown, positive).false_positive_rate(tpr)
 
 
 def detection_error(known, unknown) -> float:
@@ -216,6 +253,4 @@ def detection_error(known, unknown) -> float:
     >>> detection_error([4, 3, 2, 1], [2.5, 0])
     0.25
     """
-    _, false, true, negatives, positives = _two_groups(known, unknown)
-    errors = 0.5 * (1 - true / positives) + 0.5 * false / negatives
-    return float(errors.min())  # the lowest threshold accepts everything, which is 0.5
+    return RankedGroups.of(known, unknown).least_error

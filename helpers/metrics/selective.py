@@ -25,6 +25,36 @@ def _expected_errors(confidence, correct) -> np.ndarray:
     return np.interp(counts, np.append(0, accepted), np.append(0, errors))
 
 
+def mean_risk(accepted: np.ndarray, errors: np.ndarray) -> float:
+    r"""Return the mean of the expected risk over all coverages, from counts at the thresholds.
+
+    An error is among the k most confident for every k from its own place on, so at place j of N
+    it adds :math:`H_N - H_{j-1}` to the sum of the risks, with the harmonic numbers
+    :math:`H_n = \sum_{k \le n} 1/k`; the errors of a tied group add the mean over its places.
+
+    Parameters
+    ----------
+    accepted, errors : ndarray of int64, shape [G]
+        Images, and wrong ones among them, that each distinct confidence accepts, rising.
+
+    Returns
+    -------
+    float
+        In [0, 1].
+
+    Examples
+    --------
+    >>> mean_risk(np.array([2, 3]), np.array([1, 2]))
+    0.5555555555555555
+    """
+    total = accepted[-1]
+    counts = np.arange(1, total + 1)
+    harmonic = np.append(0.0, np.cumsum(1 / counts))
+    summed = np.append(0.0, counts * (harmonic[1:] - 1))  # of the harmonic numbers before each
+    mean = np.diff(summed[accepted], prepend=0) / np.diff(accepted, prepend=0)
+    return float(np.diff(errors, prepend=0) @ (harmonic[total] - mean) / total)
+
+
 def risk_coverage_curve(confidence, correct) -> tuple[np.ndarray, np.ndarray]:
     """Return the risk among the most confident images at every coverage.
 
@@ -96,17 +126,17 @@ def aurc(confidence, correct, *, variant: str = "rectangle") -> float:
     Examples
     --------
     >>> aurc([0.9, 0.8, 0.7, 0.6], [True, True, False, True])
-    0.14583333333333331
+    0.14583333333333326
     """
     known_name("variant of AURC", variant, ("rectangle", "trapezoid", "order_dependent"))
-    if variant == "rectangle":
-        return float(risk_coverage_curve(confidence, correct)[1].mean())
     confidence = float_array("confidence", confidence, finite=False)
     correct = correct_array(correct, length=len(confidence))
     if variant == "order_dependent":
         place = np.argsort(np.argsort(-confidence, kind="stable"))
         return aurc(-place, correct)
     _, accepted, errors = cumulative_counts(confidence, ~correct)
+    if variant == "rectangle":
+        return mean_risk(accepted, errors)
     risk, coverage = errors / accepted, accepted / len(correct)
     return float(np.trapezoid(np.append(risk[0], risk), np.append(0.0, coverage)))
 

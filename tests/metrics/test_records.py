@@ -9,6 +9,7 @@ from helpers.info import NEEDS, Info, MetricInfo
 NO_RECORD = {
     "answer_confidence",
     "calibration_error",
+    "detection_metrics",
     "open_set_squared_errors",
     "resample_weights",
     "squared_errors",

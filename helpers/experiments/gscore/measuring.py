@@ -22,6 +22,7 @@ from helpers.gscore import (
     gscores,
     true_metrics,
 )
+from helpers.metrics import aupr
 from helpers.training.fitted import Fitted
 
 PARTS = ("meta", "test")
@@ -205,7 +206,7 @@ def truths_of(found: Scores, part: str, chosen: Places) -> dict[str, np.ndarray]
     """
     rows = [
         true_metrics(found.known[part], found.sets[name])
-        | {"aupr": METRICS["aupr"](known, unknown)}
+        | {"aupr": aupr(known, unknown, positive="known")}
         for name, (known, unknown) in zip(chosen, found.mixtures(part, chosen), strict=True)
     ]
     return {metric: np.array([one[metric] for one in rows]) for metric in METRICS}
