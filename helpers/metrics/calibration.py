@@ -7,12 +7,15 @@ NLL and Brier score have no probability to look up for it and refuse it (see `op
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from helpers.checks import label_array
 from helpers.metrics.inputs import bin_count, correct_array, probability_array, share_array
+
+_BLOCK = 2**17  # numbers: a megabyte in double precision
 
 
 class ReliabilityCurve(NamedTuple):
@@ -65,15 +68,15 @@ def accuracy(probabilities, labels, *, top: int = 1) -> float:
     >>> accuracy([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3]], [1, 1], top=2)
     1.0
     """
-    probabilities, labels = _classified(probabilities, labels, unknown=True)
-    classes = probabilities.shape[1]
-    if not 1 <= top <= classes:
-        raise ValueError(f"top: 1 to {classes} expected, got {top}")
-    own = np.take_along_axis(probabilities, labels[:, None], axis=1)  # of −1 the last, unused
-    ahead = (probabilities > own) | (
-        (probabilities == own) & (np.arange(classes) < labels[:, None])
-    )
-    return float(((ahead.sum(axis=1) < top) & (labels >= 0)).mean())
+    right = []
+    for block, own_labels in _classified(probabilities, labels, unknown=True):
+        classes, column = block.shape[1], own_labels[:, None]
+        if not 1 <= top <= classes:
+            raise ValueError(f"top: 1 to {classes} expected, got {top}")
+        own = np.take_along_axis(block, column, axis=1)  # of −1 the last, unused
+        ahead = (block > own) | ((block == own) & (np.arange(classes) < column))
+        right.append((ahead.sum(axis=1) < top) & (own_labels >= 0))
+    return float(np.concatenate(right).mean())
 
 
 def nll(probabilities, labels) -> float:
@@ -102,10 +105,11 @@ def nll(probabilities, labels) -> float:
     >>> nll([[0.5, 0.5]], [0])  # log(2)
     0.6931471805599453
     """
-    probabilities, labels = _classified(probabilities, labels)
+    blocks = _classified(probabilities, labels)
+    own = np.concatenate([block[np.arange(len(block)), truth] for block, truth in blocks])
     with np.errstate(divide="ignore"):
         # Adding 0.0 turns the −0.0 of a certain answer into 0.0.
-        return float(-np.log(probabilities[np.arange(len(labels)), labels]).mean() + 0.0)
+        return float(-np.log(own).mean() + 0.0)
 
 
 def squared_errors(probabilities, labels) -> np.ndarray:
@@ -128,10 +132,12 @@ def squared_errors(probabilities, labels) -> np.ndarray:
     ValueError
         As `brier`.
     """
-    probabilities, labels = _classified(probabilities, labels)
-    errors = probabilities.copy()
-    errors[np.arange(len(labels)), labels] -= 1
-    return np.square(errors).sum(axis=1)
+    found = []
+    for block, truth in _classified(probabilities, labels):
+        errors = block.copy()
+        errors[np.arange(len(block)), truth] -= 1
+        found.append(np.square(errors, out=errors).sum(axis=1))
+    return np.concatenate(found)
 
 
 def brier(probabilities, labels) -> float:
@@ -256,10 +262,12 @@ def ece(probabilities, labels, *, bins: int = 15) -> float:
     >>> ece([[0.8, 0.2], [0.8, 0.2]], [0, 0])
     0.19999999999999996
     """
-    probabilities, labels = _classified(probabilities, labels, unknown=True)
-    return calibration_error(
-        probabilities.max(axis=1), probabilities.argmax(axis=1) == labels, bins=bins
-    )
+    confidence, correct = [], []
+    for block, truth in _classified(probabilities, labels, unknown=True):
+        answers = block.argmax(axis=1)
+        confidence.append(block[np.arange(len(block)), answers])
+        correct.append(answers == truth)
+    return calibration_error(np.concatenate(confidence), np.concatenate(correct), bins=bins)
 
 
 def calibration_error_floor(
@@ -367,9 +375,23 @@ def reliability_curve(confidence, correct, *, bins: int = 15) -> ReliabilityCurv
     )
 
 
-def _classified(probabilities, labels, *, unknown: bool = False):
-    probabilities = probability_array("probabilities", probabilities)
-    length, classes = probabilities.shape
-    return probabilities, label_array(
-        "labels", labels, classes=classes, length=length, unknown=unknown
-    )
+def _classified(probabilities, labels, *, unknown: bool = False) -> Iterator[tuple]:
+    """Yield the checked probabilities, as float64, and labels of some images after another.
+
+    A block fits into the processor's cache: a million rows in single precision are read once, and
+    never copied as a whole.
+    """
+    array = np.asarray(probabilities)
+    if array.ndim != 2 or not array.size:
+        probability_array("probabilities", array)  # says what is wrong
+    length, classes = array.shape
+    labels = label_array("labels", labels, classes=classes, length=length, unknown=unknown)
+    rows = max(1, _BLOCK // classes)
+    for start in range(0, length, rows):
+        part = slice(start, start + rows)
+        try:
+            block = probability_array("probabilities", array[part])
+        except ValueError:
+            probability_array("probabilities", array)  # says it of all of them
+            raise
+        yield block, labels[part]
