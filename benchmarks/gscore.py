@@ -14,12 +14,12 @@ import argparse
 import os
 import platform
 import statistics
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from sklearn.mixture import GaussianMixture
 
+from benchmarks.comparing import seconds
 from helpers import gscore
 
 SETS, IMAGES, DETECTORS = 200, 20_000, 4
@@ -34,13 +34,6 @@ def mixture(seed: int) -> tuple[np.ndarray, np.ndarray]:
     if seed % 2:
         known, unknown = (1 / (1 + 9 * np.exp(-np.abs(part))) for part in (known, unknown))
     return np.concatenate([known[500:], unknown]), known[:500]
-
-
-def seconds(function) -> float:
-    """Return how long it takes."""
-    start = time.perf_counter()
-    function()
-    return time.perf_counter() - start
 
 
 def scikit_learn(scores: np.ndarray) -> GaussianMixture:

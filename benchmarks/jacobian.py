@@ -11,11 +11,11 @@ from __future__ import annotations
 import os
 import platform
 import statistics
-import time
 
 import numpy as np
 import torch
 
+from benchmarks.comparing import seconds
 from helpers import data, models
 from helpers.data import Images
 from helpers.models import Classifier
@@ -40,13 +40,6 @@ def looped(classifier: Classifier, images: Images) -> np.ndarray:
         one = 255 * torch.autograd.functional.jacobian(answer, pixels)
         found.append(float(one.square().sum()))
     return np.array(found)
-
-
-def seconds(function) -> float:
-    """Return how long it takes; what it returns lies on the CPU, so that nothing is left to do."""
-    start = time.perf_counter()
-    function()
-    return time.perf_counter() - start
 
 
 def main() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import inspect
 import types
@@ -178,6 +179,21 @@ def has_type(value, kind) -> bool:
     if kind in (int, float) and isinstance(value, bool):
         return False
     return isinstance(value, (int, float) if kind is float else kind)
+
+
+def fields_of(record: type, parameters: Mapping[str, object]) -> dict[str, object]:
+    """Return those of the parameters that are fields of a dataclass.
+
+    A section of a parameter file holds the fields of several records, and what is in none.
+
+    Examples
+    --------
+    >>> from helpers.training.recipe import Recipe
+    >>> fields_of(Recipe, {"epochs": 3, "tier": "mini"})
+    {'epochs': 3}
+    """
+    names = {one.name for one in dataclasses.fields(record)}
+    return {name: value for name, value in parameters.items() if name in names}
 
 
 def check_parameters(namespace: Mapping[str, object]) -> None:

@@ -8,9 +8,8 @@ from __future__ import annotations
 import ast
 import itertools
 import json
-import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -19,10 +18,8 @@ from pathlib import Path
 import yaml
 from step import ROOT, Step
 
-sys.path.insert(0, str(ROOT))
-
 from helpers import data, scores
-from helpers.checks import check_parameters, known_name
+from helpers.checks import check_parameters, fields_of, known_name
 from helpers.experiments.uimnet.evaluation import algorithms_of
 from helpers.files import data_root
 from helpers.gscore import EVALUATORS
@@ -55,10 +52,6 @@ def code_cells(notebook: str) -> list[tuple[str, list[str]]]:
         for cell in cells
         if cell["cell_type"] == "code"
     ]
-
-
-def _fields(record: type) -> set[str]:
-    return {field.name for field in fields(record)}
 
 
 @cache
@@ -115,8 +108,7 @@ def check(notebook: str, parameters: dict, where: str) -> None:
         for name in data_sets_of(parameters):
             if not name.startswith("folder:"):
                 known_name("data set", name, data.names())
-        own = {name: parameters[name] for name in parameters if name in _fields(Recipe)}
-        common = own | parameters.get("training", {})
+        common = fields_of(Recipe, parameters) | parameters.get("training", {})
         kinds = ("networks", "method_recipes", "models", "sizes", "algorithms")
         tables = [parameters.get(kind, {}) for kind in kinds]
         variants = [  # in one paper `sizes` are networks, in another numbers of images
@@ -127,8 +119,7 @@ def check(notebook: str, parameters: dict, where: str) -> None:
         module = f"helpers.benchmarks.{Path(notebook).parent.name}"
         benchmark = import_module(module) if find_spec(module) else None  # an audit has none
         if benchmark:
-            choices = [name for name in parameters if name in _fields(benchmark.Protocol)]
-            benchmark.Protocol(**{name: parameters[name] for name in choices})
+            benchmark.Protocol(**fields_of(benchmark.Protocol, parameters))
         for setting in parameters.get("settings", []):
             known_name("setting", setting, benchmark.SETTINGS)
         for method in [*parameters.get("methods", []), *parameters.get("method_recipes", {})]:

@@ -6,12 +6,16 @@ What executes a step reads it from there, and so need not import all that the pl
 from __future__ import annotations
 
 import json
-import os
+import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from helpers.files import atomic_path  # noqa: E402
+
 PLAN = "plan.json"
 
 
@@ -51,9 +55,8 @@ class Step:
 
 def write(steps: Mapping[str, Step], runs: Path) -> None:
     """Write a plan into the folder of its executed notebooks."""
-    whole = runs / f".{PLAN}"
-    whole.write_text(json.dumps([asdict(step) for step in steps.values()]), encoding="utf-8")
-    os.replace(whole, runs / PLAN)
+    with atomic_path(runs / PLAN) as whole:
+        whole.write_text(json.dumps([asdict(step) for step in steps.values()]), encoding="utf-8")
 
 
 def read(name: str, runs: Path) -> Step:

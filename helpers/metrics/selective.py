@@ -25,6 +25,19 @@ def _expected_errors(confidence, correct) -> np.ndarray:
     return np.interp(counts, np.append(0, accepted), np.append(0, errors))
 
 
+def harmonic_numbers(largest: int) -> tuple[np.ndarray, np.ndarray]:
+    r"""Return :math:`H_n = \sum_{k \le n} 1/k` and :math:`S_n = \sum_{j < n} H_j`, n from 0 on.
+
+    Examples
+    --------
+    >>> harmonic_numbers(2)
+    (array([0. , 1. , 1.5]), array([-0.,  0.,  1.]))
+    """
+    places = np.arange(largest + 1)
+    harmonic = np.append(0.0, np.cumsum(1 / places[1:]))
+    return harmonic, places * (harmonic - 1)
+
+
 def mean_risk(accepted: np.ndarray, errors: np.ndarray) -> float:
     r"""Return the mean of the expected risk over all coverages, from counts at the thresholds.
 
@@ -48,9 +61,7 @@ def mean_risk(accepted: np.ndarray, errors: np.ndarray) -> float:
     0.5555555555555555
     """
     total = accepted[-1]
-    counts = np.arange(1, total + 1)
-    harmonic = np.append(0.0, np.cumsum(1 / counts))
-    summed = np.append(0.0, counts * (harmonic[1:] - 1))  # of the harmonic numbers before each
+    harmonic, summed = harmonic_numbers(total)
     mean = np.diff(summed[accepted], prepend=0) / np.diff(accepted, prepend=0)
     return float(np.diff(errors, prepend=0) @ (harmonic[total] - mean) / total)
 

@@ -15,6 +15,7 @@ import numpy as np
 from helpers.checks import float_array
 from helpers.metrics.inputs import correct_array
 from helpers.metrics.ranking import cumulative_counts, required_count
+from helpers.metrics.selective import harmonic_numbers
 
 _BLOCK = 2**18  # counts held at a time, in each of a few arrays: about the size of a CPU's cache
 
@@ -133,9 +134,7 @@ def weighted_aurc(confidence, correct, weights) -> np.ndarray:
     correct = correct_array(correct, length=len(confidence))
     weights = _count_array("weights", weights, len(confidence))
     totals = _totals("weights", weights)
-    places = np.arange(totals.max() + 1)
-    harmonic = np.append(0.0, np.cumsum(1 / places[1:]))
-    summed = places * (harmonic - 1)
+    harmonic, summed = harmonic_numbers(totals.max())
     areas = np.empty(len(weights))
     groups = (confidence[correct], weights[:, correct], confidence[~correct], weights[:, ~correct])
     for rows, (right, wrong) in _drawn(*groups):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pandas as pd
@@ -12,7 +12,7 @@ from tqdm import tqdm
 from helpers import cache, results
 from helpers.benchmarks import gscore as benchmark
 from helpers.benchmarks.gscore import Protocol, Roles
-from helpers.checks import known_name
+from helpers.checks import fields_of, known_name
 from helpers.experiments.gscore.measuring import PARTS
 from helpers.experiments.gscore.regressing import divided
 from helpers.experiments.gscore.rows import rows_of_network
@@ -175,8 +175,7 @@ def sweep(
     device, progress
         As in `evaluate`.
     """
-    chosen = {one.name: parameters[one.name] for one in fields(Protocol) if one.name in parameters}
-    protocol = Protocol(**chosen)
+    protocol = Protocol(**fields_of(Protocol, parameters))
     data_set, name = part.split("/")
     recipe = Recipe.from_parameters(parameters["training"] | parameters["networks"][name])
     return evaluate(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
 
 import pandas as pd
@@ -13,6 +13,7 @@ from tqdm import tqdm
 from helpers import cache, metrics, results, scores
 from helpers.benchmarks import human_centric as benchmark
 from helpers.benchmarks.human_centric import Protocol, Roles
+from helpers.checks import fields_of
 from helpers.experiments.human_centric.measuring import (
     Judged,
     judge,
@@ -211,8 +212,7 @@ def sweep(
     device, progress
         As in `evaluate`.
     """
-    chosen = {one.name: parameters[one.name] for one in fields(Protocol) if one.name in parameters}
-    protocol = Protocol(**chosen)
+    protocol = Protocol(**fields_of(Protocol, parameters))
     download = parameters.get("download", False)
     made = benchmark.roles(
         parameters["data_set"],

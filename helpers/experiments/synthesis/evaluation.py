@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
 
 import pandas as pd
@@ -12,6 +12,7 @@ from tqdm import tqdm
 from helpers import cache, results, scores
 from helpers.benchmarks import synthesis as benchmark
 from helpers.benchmarks.synthesis import Protocol, Roles
+from helpers.checks import fields_of
 from helpers.data import Images
 from helpers.experiments.synthesis.measuring import of_algorithm, of_score
 from helpers.experiments.synthesis.networks import Model, model, recipe_of
@@ -175,8 +176,8 @@ def sweep(
     device, progress
         As in `evaluate`.
     """
-    chosen = {one.name: parameters[one.name] for one in fields(Protocol) if one.name in parameters}
-    protocol, download = Protocol(**chosen), parameters.get("download", False)
+    protocol = Protocol(**fields_of(Protocol, parameters))
+    download = parameters.get("download", False)
     roles = benchmark.roles(
         parameters["data_set"], parameters["external"], parameters["far"], protocol,
         download=download,

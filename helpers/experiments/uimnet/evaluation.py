@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pandas as pd
@@ -12,6 +12,7 @@ from tqdm import tqdm
 from helpers import data, metrics, results
 from helpers.benchmarks import uimnet as benchmark
 from helpers.benchmarks.uimnet import Protocol, Roles, normalised, selected
+from helpers.checks import fields_of
 from helpers.experiments.uimnet.measuring import answers, measured, row_of, scaled
 from helpers.experiments.uimnet.networks import Algorithm, Trial, class_means, trained
 from helpers.training.recipe import Recipe
@@ -221,8 +222,7 @@ def sweep(
     device, progress
         As in `evaluate`.
     """
-    chosen = {one.name: parameters[one.name] for one in fields(Protocol) if one.name in parameters}
-    protocol = Protocol(**chosen)
+    protocol = Protocol(**fields_of(Protocol, parameters))
     networks = {
         name: Recipe.from_parameters(parameters["training"] | changed)
         for name, changed in parameters["sizes"].items()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict
 
 import numpy as np
 import pandas as pd
@@ -13,6 +13,7 @@ from tqdm import tqdm
 from helpers import metrics, results
 from helpers.benchmarks import unknown_detection as benchmark
 from helpers.benchmarks.unknown_detection import Protocol, Roles
+from helpers.checks import fields_of
 from helpers.data import Images, ImageStream
 from helpers.experiments.unknown_detection.detectors import (
     ASIDE,
@@ -241,9 +242,7 @@ def sweep(
         As in `evaluate`.
     """
     runs = [int(part.removeprefix("run "))]
-    chosen = {field.name: parameters[field.name] for field in fields(Protocol)
-              if field.name in parameters}  # fmt: skip
-    protocol = Protocol(**chosen)
+    protocol = Protocol(**fields_of(Protocol, parameters))
     made = benchmark.roles(
         parameters["data_set"],
         parameters["external"],
