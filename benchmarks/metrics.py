@@ -100,9 +100,10 @@ def bootstrap(comparison: Comparison) -> None:
     correct = known & (generator.random(images) < 0.7)
     weights = metrics.resample_weights(images, replicates=replicates, seed=0)
     some = 20  # of the thousand; each costs as much as the next
+    rows = weights[:some].copy(order="C")  # as is best for one after the other
 
     def again(metric):
-        for row in weights[:some]:
+        for row in rows:
             metric(np.repeat(np.arange(images), row))
 
     def area(chosen):

@@ -12,6 +12,8 @@ from helpers.checks import float_array
 from helpers.metrics.calibration import bin_of
 from helpers.metrics.inputs import bin_count, correct_array, share_array
 
+_ROWS = 32  # replicates turned at a time, from rows into columns
+
 
 def resample_weights(n: int, *, replicates: int, seed: int) -> np.ndarray:
     """Return how often each of n images is drawn when n are drawn with replacement.
@@ -30,7 +32,8 @@ def resample_weights(n: int, *, replicates: int, seed: int) -> np.ndarray:
     Returns
     -------
     ndarray of uint16, shape [B, n]
-        Each row sums to n.
+        Each row sums to n.  All weights of an image lie side by side in memory (column-major):
+        `weighted_aurc` and its like take images in another order.
 
     Raises
     ------
@@ -51,9 +54,11 @@ def resample_weights(n: int, *, replicates: int, seed: int) -> np.ndarray:
         if value < 1:
             raise ValueError(f"{name}: at least 1 expected, got {value}")
     generator = np.random.default_rng(seed)
-    weights = np.empty((replicates, n), dtype=np.uint16)
-    for row in weights:
-        row[:] = np.bincount(generator.integers(n, size=n), minlength=n)
+    weights = np.empty((n, replicates), dtype=np.uint16).T
+    for start in range(0, replicates, _ROWS):
+        part = weights[start : start + _ROWS]
+        drawn = [np.bincount(generator.integers(n, size=n), minlength=n) for _ in part]
+        part[:] = np.array(drawn, dtype=np.uint16)
     return weights
 
 

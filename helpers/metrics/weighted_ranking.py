@@ -9,15 +9,16 @@ and every value is that of the plain metric on the images repeated by their weig
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
 from helpers.checks import float_array
 from helpers.metrics.inputs import correct_array
-from helpers.metrics.ranking import cumulative_counts, required_count
+from helpers.metrics.ranking import required_count
 from helpers.metrics.selective import harmonic_numbers
 
-_BLOCK = 2**18  # counts held at a time, in each of a few arrays: about the size of a CPU's cache
+_ROWS, _CELLS = 256, 2**18  # images, and counts, held at a time: about the size of a CPU's cache
 
 
 def _count_array(name: str, weights, length: int) -> np.ndarray:
@@ -25,7 +26,8 @@ def _count_array(name: str, weights, length: int) -> np.ndarray:
     weights = np.asarray(weights)
     if weights.ndim != 2 or weights.shape[1] != length or len(weights) == 0:
         raise ValueError(f"{name}: shape [B, {length}] expected, got {weights.shape}")
-    if weights.dtype.kind not in "ui" or weights.min() < 0:
+    kind = weights.dtype.kind
+    if kind != "u" and (kind != "i" or weights.min() < 0):
         raise ValueError(f"{name}: whole numbers of at least 0 expected, how often each is drawn")
     return weights
 
@@ -37,43 +39,103 @@ def _totals(name: str, weights: np.ndarray) -> np.ndarray:
     return totals
 
 
-def _drawn(first, first_weights, second, second_weights) -> Iterator[tuple]:
-    """Yield, for one block of rows of weights after another, what each threshold accepts.
+class _Segments(NamedTuple):
+    """Images of two groups, sorted once, the highest score first, and cut into segments.
 
-    Parameters
+    Within a segment lie images of one group alone, in any order, or those of both that have one
+    and the same score: how they are ordered within makes no difference to any metric.
+
+    Attributes
     ----------
-    first, second : ndarray of float64, shape [P] and [U]
-        Scores of two groups of images; one group may be empty.
-    first_weights, second_weights : ndarray of int, shape [B, P] and [B, U]
-        How often each image is drawn.
-
-    Yields
-    ------
-    rows : slice
-        Of the weights.
-    accepted : pair of ndarray of int64, shape [rows, G + 1]
-        How many images of each group the threshold at each of the G distinct scores accepts, from
-        the highest down, after a first column of zeros.
+    order : ndarray of int64, shape [N]
+        The images, by falling score.
+    positive : ndarray of bool, shape [N]
+        Whether each, in this order, is of the first group.
+    ends : ndarray of int64, shape [S]
+        How many images come before the end of each segment.
+    mixed, negative : ndarray of bool, shape [S]
+        Whether it has images of both groups, and of the second one.
     """
-    scores = np.concatenate([first, second])
-    _, accepted, ranks = cumulative_counts(scores, np.arange(len(scores)) < len(first))
-    groups = [
-        (weights, np.argsort(-values), np.append(0, rank))
-        for values, weights, rank in (
-            (first, first_weights, ranks),
-            (second, second_weights, accepted - ranks),
-        )
-    ]
-    block = max(1, _BLOCK // len(scores))
-    for start in range(0, len(first_weights), block):
-        rows = slice(start, start + block)
-        counts = []
-        for weights, order, rank in groups:
-            part = weights[rows]
-            running = np.zeros((len(part), len(order) + 1), dtype=np.int64)
-            np.cumsum(part.take(order, axis=1), axis=1, out=running[:, 1:])
-            counts.append(running.take(rank, axis=1))
-        yield rows, tuple(counts)
+
+    order: np.ndarray
+    positive: np.ndarray
+    ends: np.ndarray
+    mixed: np.ndarray
+    negative: np.ndarray
+
+    @classmethod
+    def of(cls, scores: np.ndarray, positive: np.ndarray) -> _Segments:
+        """Sort [N] scores, and find the segments."""
+        order = np.argsort(-scores)
+        ranked, positive = scores[order], positive[order]
+        ends = np.flatnonzero(np.append(ranked[1:] != ranked[:-1], True)) + 1
+        size, true = (np.diff(c, prepend=0) for c in (ends, np.cumsum(positive)[ends - 1]))
+        mixed, negative = (0 < true) & (true < size), true < size
+        # a run of one group can be cut anywhere: at the end of a block, too
+        inside = np.arange(_ROWS, len(scores), _ROWS)
+        cut = inside[~mixed[np.searchsorted(ends, inside)]]
+        goes_on = ~mixed[:-1] & ~mixed[1:] & (negative[:-1] == negative[1:])
+        kept = np.union1d(ends[np.append(~goes_on, True)], cut)
+        group = np.searchsorted(ends, kept)
+        return cls(order, positive, kept, mixed[group], negative[group])
+
+    def drawn(
+        self, columns: tuple[np.ndarray, np.ndarray], places: np.ndarray, most: int
+    ) -> Iterator[tuple]:
+        """Yield how many images are drawn up to the end of each segment, a block at a time.
+
+        Parameters
+        ----------
+        columns : pair of ndarray of int, shape [P, B] and [U, B]
+            How often the images of each group are drawn.
+        places : ndarray of int, shape [N]
+            In which row each image, as it came, stands in the array of its group.
+        most : int
+            That are drawn at most.
+
+        Yields
+        ------
+        replicates, segments : slice
+        accepted : pair of ndarray of int, shape [segments + 1, replicates]
+            Of each group; the first row is what was drawn before.
+        """
+        kind = np.int32 if 2 * most < 2**31 else np.int64
+        groups = [
+            (array, places[self.order[own]], np.append(0, np.cumsum(own)))
+            for array, own in zip(columns, (self.positive, ~self.positive), strict=True)
+        ]
+        last = np.searchsorted(self.ends, np.arange(_ROWS, len(self.order) + _ROWS, _ROWS))
+        blocks = np.unique(np.append(0, np.minimum(last, len(self.ends) - 1) + 1))
+        limits = np.append(0, self.ends[blocks[1:] - 1])
+        longest = int(np.diff(limits).max())
+        width = max(1, _CELLS // longest)
+        for left in range(0, columns[0].shape[1], width):
+            replicates = slice(left, left + width)
+            own = [(np.ascontiguousarray(array[:, replicates]), *rest) for array, *rest in groups]
+            before = np.zeros((2, 1, own[0][0].shape[1]), dtype=kind)
+            # Sums within the block, after a row of zeros; new memory would take longer than them.
+            sums = np.zeros((longest + 1, before.shape[2]), dtype=kind)
+            for first, stop, begin, end in zip(
+                blocks[:-1], blocks[1:], limits[:-1], limits[1:], strict=True
+            ):
+                ends = np.append(begin, self.ends[first:stop])
+                accepted = []
+                for start, (array, rows, rank) in zip(before, own, strict=True):
+                    low, high = rank[begin], rank[end]
+                    out = sums[1 : high - low + 1]
+                    np.cumsum(array.take(rows[low:high], axis=0), axis=0, dtype=kind, out=out)
+                    accepted.append(sums.take(rank[ends] - low, axis=0) + start)
+                    start += sums[high - low]
+                yield replicates, slice(first, stop), tuple(accepted)
+
+
+def _drawn(known, known_weights, unknown, unknown_weights, positives, negatives) -> Iterator[tuple]:
+    """Yield what `_Segments.drawn` does, of checked arguments of two groups."""
+    is_known = np.arange(len(known) + len(unknown)) < len(known)
+    segments = _Segments.of(np.concatenate([known, unknown]), is_known)
+    places = np.concatenate([np.arange(len(known)), np.arange(len(unknown))])
+    most = (positives + negatives).max()
+    yield from segments.drawn((known_weights.T, unknown_weights.T), places, most)
 
 
 def _known_and_unknown(known, unknown, known_weights, unknown_weights):
@@ -135,13 +197,18 @@ def weighted_aurc(confidence, correct, weights) -> np.ndarray:
     weights = _count_array("weights", weights, len(confidence))
     totals = _totals("weights", weights)
     harmonic, summed = harmonic_numbers(totals.max())
-    areas = np.empty(len(weights))
-    groups = (confidence[correct], weights[:, correct], confidence[~correct], weights[:, ~correct])
-    for rows, (right, wrong) in _drawn(*groups):
-        filled = right + wrong
-        errors, size = np.diff(wrong), np.diff(filled)
-        mean = np.diff(summed[filled]) / np.maximum(size, 1)  # nothing drawn, no errors either
-        areas[rows] = errors.sum(axis=1) * harmonic[totals[rows]] - (errors * mean).sum(axis=1)
+    areas = np.zeros(len(weights))
+    segments = _Segments.of(confidence, correct)
+    images = np.arange(len(confidence))
+    for rows, part, (right, wrong) in segments.drawn((weights.T, weights.T), images, totals.max()):
+        # of errors alone, e_g is the number of the places: the mean over them need not be taken
+        lost = np.diff(summed.take(right + wrong), axis=0)
+        for tied in np.flatnonzero(segments.mixed[part]):
+            errors = wrong[tied + 1] - wrong[tied]
+            size = errors + right[tied + 1] - right[tied]
+            lost[tied] *= errors / np.maximum(size, 1)  # nothing drawn, no errors either
+        areas[rows] += (wrong[-1] - wrong[0]) * harmonic[totals[rows]]
+        areas[rows] -= segments.negative[part].astype(float) @ lost
     return areas / totals
 
 
@@ -174,9 +241,10 @@ def weighted_auroc(known, unknown, known_weights, unknown_weights) -> np.ndarray
     groups, positives, negatives = _known_and_unknown(
         known, unknown, known_weights, unknown_weights
     )
-    doubled = np.empty(len(positives))
-    for rows, (true, false) in _drawn(*groups):
-        doubled[rows] = (np.diff(false) * (true[:, 1:] + true[:, :-1])).sum(axis=1)
+    doubled = np.zeros(len(positives))
+    for rows, _, (true, false) in _drawn(*groups, positives, negatives):
+        steps, heights = np.diff(false, axis=0), true[1:] + true[:-1]
+        doubled[rows] += np.einsum("ij,ij->j", steps, heights, dtype=np.float64)
     return doubled / (2.0 * negatives * positives)
 
 
@@ -224,8 +292,8 @@ def weighted_fpr_at_tpr(
     )
     totals, places = np.unique(positives, return_inverse=True)  # few different ones, as a rule
     kept = np.array([required_count("tpr", tpr, int(total)) for total in totals])[places]
-    accepted = np.empty(len(positives))
-    for rows, (true, false) in _drawn(*groups):
-        first = (true < kept[rows, None]).sum(axis=1, keepdims=True)
-        accepted[rows] = np.take_along_axis(false, first, axis=1)[:, 0]
+    accepted = negatives.copy()
+    for rows, _, (true, false) in _drawn(*groups, positives, negatives):
+        reached = np.where(true[1:] >= kept[rows], false[1:], negatives[rows])
+        accepted[rows] = np.minimum(accepted[rows], reached.min(axis=0))
     return accepted / negatives

@@ -1,3 +1,5 @@
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -86,10 +88,29 @@ def test_rows_and_their_order(monkeypatch):
         ]
 
     whole = values(order, slice(None))
-    monkeypatch.setattr(weighted_ranking, "_BLOCK", 250)
+    monkeypatch.setattr(weighted_ranking, "_CELLS", 250)
     np.testing.assert_allclose(values(np.arange(60), slice(None)), whole, atol=1e-13)
     alone = np.transpose([values(order, slice(b, b + 1)) for b in range(7)], (1, 0, 2))
     np.testing.assert_allclose(alone[..., 0], whole, atol=1e-13)
+
+
+@pytest.mark.parametrize("name", ["untied", "constant"])
+def test_one_sort_and_bounded_memory(name, monkeypatch):
+    """Images are sorted once for all replicates, and few of the counts are held at a time."""
+    size, replicates = 20_000, 400
+    confidence, correct = draws(name, size), GENERATOR.random(size) < 0.7
+    weights = metrics.resample_weights(size, replicates=replicates, seed=0)
+    sorts, argsort = [], np.argsort
+    monkeypatch.setattr(np, "argsort", lambda *a, **k: sorts.append(a) or argsort(*a, **k))
+    metrics.weighted_aurc(confidence, correct, weights[:, :])  # what is loaded on first use is
+    tracemalloc.start()
+    try:
+        metrics.weighted_aurc(confidence, correct, weights)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert len(sorts) == 2  # in two calls
+    assert peak < size * replicates  # bytes: a single copy of the weights has 2 a count
 
 
 def test_rows_need_not_sum_to_the_number_of_images():
