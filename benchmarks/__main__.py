@@ -1,17 +1,14 @@
-"""Run every benchmark of this folder: ``python -m benchmarks``."""
+"""Run every benchmark of this folder, each in a process of its own: ``python -m benchmarks``."""
 
+import subprocess
+import sys
 from importlib.util import find_spec
 
-from benchmarks import gscore, jacobian, scores, side_by_side, training
+BENCHMARKS = ("metrics", "gscore", "jacobian", "extraction", "training", "training_gpu", "scores",
+              "growth", "pipeline")  # fmt: skip
 
-training.main()
-side_by_side.main()
-jacobian.main()
-scores.main([])
-gscore.main([])
-if find_spec("torch_uncertainty"):
-    from benchmarks import metrics
-
-    metrics.main()
-else:
-    print('the metrics were left out: pip install -e ".[bench]" brings their peers')
+if find_spec("torch_uncertainty") is None:
+    sys.exit('the peers are missing: pip install -e ".[bench]"')
+for name in BENCHMARKS:
+    print(f"— {name}", flush=True)
+    subprocess.run([sys.executable, "-m", f"benchmarks.{name}"], check=True)

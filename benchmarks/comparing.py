@@ -54,6 +54,7 @@ class Comparison:
         rounds: int = 5,
         share: float = 1.0,
         note: str = "",
+        limit: str = "",
     ) -> None:
         """Time both sides in turn, and keep the ratio of theirs to ours.
 
@@ -70,6 +71,8 @@ class Comparison:
             Of the work that `theirs` does, where the whole would take too long.
         note : str
             The convention in which both differ, or how they were made to agree.
+        limit : str
+            What keeps the goal out of reach, for where it is missed.
         """
         ours(), theirs()
         pairs = [(seconds(ours), seconds(theirs) / share) for _ in range(rounds)]
@@ -79,7 +82,7 @@ class Comparison:
             "ours": statistics.median(own for own, _ in pairs),
             "theirs": statistics.median(their for _, their in pairs),
             "ratio": statistics.median(ratios), "low": min(ratios), "high": max(ratios),
-            "wanted": wanted, "note": note,
+            "wanted": wanted, "note": note, "limit": limit,
         }  # fmt: skip
         self.rows.append(row)
         print(

@@ -1,25 +1,22 @@
 """All Gscores of a suite at once, beside scikit-learn's mixture fitted to the same scores.
 
 Scores are drawn with a distance between ID and OOD images that differs from set to set: as logits
-are spread, or pressed towards 1 as the largest probability is.  The suite uses all cores; the fits
-use one on both sides, end as exactly, and are first checked to agree.
+are spread, or pressed towards 1 as the largest probability is.  The suite is a tenth of 200 sets
+with 4 detectors, and uses all cores; the fits use one on both sides, end as exactly, and are first
+checked to agree.
 
-    python -m benchmarks.gscore           # a tenth of the sets
-    python -m benchmarks.gscore --full    # 200 sets, 20,000 images each, 4 detectors
+    python -m benchmarks.gscore
 """
 
 from __future__ import annotations
 
-import argparse
 import os
-import platform
-import statistics
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from sklearn.mixture import GaussianMixture
 
-from benchmarks.comparing import seconds
+from benchmarks.comparing import Comparison
 from helpers import gscore
 
 SETS, IMAGES, DETECTORS = 200, 20_000, 4
@@ -51,32 +48,36 @@ def scikit_learn(scores: np.ndarray) -> GaussianMixture:
     ).fit(scores[:, None])
 
 
-def main(arguments: list[str] | None = None) -> None:
-    """Print the seconds of the whole suite, and the ratio of the fits."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--full", action="store_true", help="all 200 sets")
-    count = (SETS if parser.parse_args(arguments).full else SETS // 10) * DETECTORS
-    mixtures = [mixture(seed) for seed in range(count)]
-    cores = os.cpu_count() or 1
-
-    def one(pair: tuple[np.ndarray, np.ndarray]) -> dict[str, np.ndarray]:
-        return gscore.gscores(pair[0], validation=pair[1])
-
-    with ThreadPoolExecutor(cores) as pool:
-        spent = seconds(lambda: list(pool.map(one, mixtures)))
-    print(f"{platform.processor() or platform.machine()}, {cores} cores: {count} mixtures of "
-          f"{IMAGES:,} images, {len(gscore.EVALUATORS)} evaluators, {len(gscore.TAUS)} thresholds: "
-          f"{spent:.1f} s, {1e3 * spent / count:.1f} ms a mixture")  # fmt: skip
-    ratios = []
-    for scores, _ in mixtures[:FITTED]:
+def main() -> None:
+    """Measure the fits and the whole suite, and keep it."""
+    comparison, cores = Comparison("gscore"), os.cpu_count() or 1
+    mixtures = [mixture(seed) for seed in range(SETS * DETECTORS // 10)]
+    fitted = [scores for scores, _ in mixtures[:FITTED]]
+    for scores in fitted:
         ours, theirs = gscore.fit_mixture(scores), scikit_learn(scores)
         assert ours.converged and theirs.converged_
         assert np.allclose(ours.means, np.sort(theirs.means_[:, 0])[::-1], rtol=0,
                            atol=1e-6 * scores.std())  # fmt: skip
-        slow = seconds(lambda scores=scores: scikit_learn(scores))
-        ratios.append(slow / seconds(lambda scores=scores: gscore.fit_mixture(scores)))
-    print(f"a mixture of Gaussians: ratio to scikit-learn {statistics.median(ratios):.1f} "
-          f"({min(ratios):.1f} to {max(ratios):.1f})", flush=True)  # fmt: skip
+    comparison.add(
+        "two Gaussians fitted to scores", f"{FITTED} × {IMAGES:,} images", "scikit-learn",
+        lambda: [gscore.fit_mixture(scores) for scores in fitted],
+        lambda: [scikit_learn(scores) for scores in fitted], wanted=10, rounds=3,
+    )  # fmt: skip
+
+    def everything(pair: tuple[np.ndarray, np.ndarray]) -> dict[str, np.ndarray]:
+        return gscore.gscores(pair[0], validation=pair[1])
+
+    def suite(workers: int) -> None:
+        with ThreadPoolExecutor(workers) as pool:
+            list(pool.map(everything, mixtures))
+
+    comparison.add(
+        f"all Gscores, {len(gscore.EVALUATORS)} evaluators, {len(gscore.TAUS)} thresholds",
+        f"{len(mixtures)} × {IMAGES:,} images", f"one core, on {cores}",
+        lambda: suite(cores), lambda: suite(1), wanted=0.75 * cores, rounds=3,
+        limit="sorting and scatters hold the interpreter's lock for a part of the time",
+    )  # fmt: skip
+    comparison.write()
 
 
 if __name__ == "__main__":

@@ -9,21 +9,19 @@ GPU if there is one, and the norms are first checked to agree.
 from __future__ import annotations
 
 import os
-import platform
-import statistics
 
 import numpy as np
 import torch
 
-from benchmarks.comparing import seconds
+from benchmarks.comparing import Comparison
 from helpers import data, models
 from helpers.data import Images
 from helpers.models import Classifier
 from helpers.scores.jacobian import jacobian_norms
-from helpers.training.loop import default_device, device_name
+from helpers.training.loop import default_device
 from helpers.training.recipe import Recipe
 
-ROUNDS, IMAGES, LOOPED = 3, 400, 40
+IMAGES, LOOPED = 400, 40
 CLASSES = 4, 10
 RECIPE = Recipe(depth=8, width=16, stem_stride=2)
 
@@ -43,30 +41,24 @@ def looped(classifier: Classifier, images: Images) -> np.ndarray:
 
 
 def main() -> None:
-    """Print images per second and their ratio, the median over alternating rounds."""
+    """Measure both numbers of classes, and keep it."""
+    comparison = Comparison("jacobian")
     images = data.load("cifar10_mini", "test").subset(slice(0, IMAGES))
     few, device = images.subset(slice(0, LOOPED)), default_device()
     torch.set_num_threads(os.cpu_count() or 1)
-    print(f"{platform.processor() or platform.machine()}, "
-          f"{device_name(device, torch.get_num_threads())}, ResNet-8, images of 32×32")  # fmt: skip
     for classes in CLASSES:
         classifier = models.create(RECIPE, classes)
         classifier.set_normalisation(images.images)
         classifier.to(device).eval()
-        # also warms both up
         assert np.allclose(jacobian_norms(classifier, few)[0], looped(classifier, few), rtol=1e-3)
-        pairs = [
-            (
-                seconds(lambda c=classifier: jacobian_norms(c, images)) / IMAGES,
-                seconds(lambda c=classifier: looped(c, few)) / LOOPED,
-            )
-            for _ in range(ROUNDS)
-        ]
-        ratios = sorted(loop / batched for batched, loop in pairs)
-        speeds = [1 / statistics.median(column) for column in zip(*pairs, strict=True)]
-        print(f"Jacobian of {classes} classes: batched {speeds[0]:,.0f} images/s, "
-              f"loop {speeds[1]:,.0f} images/s, ratio {statistics.median(ratios):.1f} "
-              f"({ratios[0]:.1f} to {ratios[-1]:.1f})", flush=True)  # fmt: skip
+        comparison.add(
+            f"Jacobian of {classes} classes", f"ResNet-8, {IMAGES} images", "PyTorch, in a loop",
+            lambda c=classifier: jacobian_norms(c, images), lambda c=classifier: looped(c, few),
+            wanted=10, rounds=3, share=LOOPED / IMAGES,
+            limit="a Jacobian takes a backward pass for each class, batched or not; a processor "
+            "of few cores is kept busy by a single image to a good part",
+        )  # fmt: skip
+    comparison.write()
 
 
 if __name__ == "__main__":

@@ -3,9 +3,9 @@
     python workflow/book.py --tier mini --runs runs/mini --out runs/mini/book
 
 The sources are the prose of ``book/``, the executed notebooks of ``--runs``, the reference pages
-that :mod:`pages` writes from the package's own records, and what :mod:`glance` says of the results
-at hand.  They are laid out like the repository, so that the launch, download and repository links
-of a page name its own file.
+that :mod:`pages` writes from the package's own records and :mod:`speed` from the benchmarks, and
+what :mod:`glance` says of the results at hand.  They are laid out like the repository, so that the
+launch, download and repository links of a page name its own file.
 
 Every build starts from an empty tree, and takes the place of the book that was there before
 only once it has succeeded: a page that lost its source cannot survive, and a warning in an
@@ -23,6 +23,7 @@ from pathlib import Path
 import glance
 import nbformat
 import pages
+import speed
 import yaml
 from jupyter_book.sphinx import build_sphinx
 
@@ -76,6 +77,7 @@ def assemble(tree: Path, runs: Path, tier: str) -> None:
     reference.mkdir()
     for name, text in pages.reference(runs, tier, downloads=reference).items():
         (reference / f"{name}.md").write_text(text, encoding="utf-8")
+    (reference / "speed.md").write_text(speed.page(reference), encoding="utf-8")
     # no page, but a part of the introduction
     state = glance.page(runs, tier, reference)
     (reference / "glance.txt").write_text(state, encoding="utf-8")

@@ -43,7 +43,6 @@ def reference(runs: Path, tier: str, downloads: Path) -> dict[str, str]:
         "metrics": metrics(),
         "data_sets": data_sets(),
         "reproducibility": reproducibility(runs, tier, downloads),
-        "speed": speed(),
         "api": api(),
     }
 
@@ -79,33 +78,6 @@ def information(info: Info) -> str:
         f"### {info.title}\n\n`{info.name}`. {info.summary}\n\n$$\n{info.equation}\n$$\n\n"
         + definitions(facts)
     )
-
-
-def speed() -> str:
-    """Return the page of the benchmarks against peers, from the results that are committed."""
-    sections = []
-    for file in sorted((ROOT / "benchmarks" / "results").glob("*.parquet")):
-        found = pd.read_parquet(file)
-        rows = [
-            [
-                row.work, row.size, row.peer,
-                f"{row.ratio:.1f} ({row.low:.1f} to {row.high:.1f})",
-                f"{row.wanted:g}" + ("" if row.ratio >= row.wanted else ", missed"),
-                row.note,
-            ]
-            for row in found.itertuples()
-        ]  # fmt: skip
-        title = {"metrics": "Metrics"}.get(file.stem, file.stem)
-        header = ["work", "size", "against", "times as fast", "wanted", "what differs"]
-        made = f"Measured on {found['machine'].iloc[0]}, with {found['versions'].iloc[0]}.\n"
-        sections.append(f"## {title}\n\n{table(header, rows)}\n\n{made}")
-    intro = (
-        "How many times as fast as a peer's own function this project's is: both get the same "
-        "arrays, in turn, in one process, after a check that they give the same number. The median "
-        "of the ratios, and in brackets the lowest and the highest; times themselves are another "
-        "machine's. `python -m benchmarks.NAME` measures again.\n"
-    )
-    return "\n".join(["# Speed\n", GENERATED, intro, *sections])
 
 
 def infos() -> list[Info]:

@@ -43,6 +43,7 @@ from helpers.figures.ranks import critical_difference
 from helpers.figures.scores import confidence_densities, confidence_histograms, score_histograms
 from helpers.figures.selective import risk_coverage_curves
 from helpers.figures.softmax import softmax_heatmaps
+from helpers.figures.speed import growth_curves, growth_exponents, speed_ratios
 from helpers.figures.style import use_style
 from helpers.figures.suites import (
     correlation_curves,
@@ -74,6 +75,8 @@ __all__ = [
     "error_against_accuracy",
     "error_against_strength",
     "error_heatmap",
+    "growth_curves",
+    "growth_exponents",
     "gscore_scatter",
     "gscore_scatters",
     "image_cards",
@@ -98,6 +101,7 @@ __all__ = [
     "scores_and_thresholds",
     "selective_risk",
     "softmax_heatmaps",
+    "speed_ratios",
     "surest_errors",
     "sweep",
     "use_style",

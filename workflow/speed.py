@@ -1,0 +1,94 @@
+"""The page of the benchmarks, from the results that are committed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import pandas as pd
+
+import helpers.figures
+from benchmarks import pipeline
+from benchmarks.comparing import RESULTS
+from pages import table
+
+#: Benchmarks that compare with others, in the order of the page.
+COMPARED = {
+    "metrics": "Metrics",
+    "scores": "Scores",
+    "extraction": "Extraction: many scores, many data sets",
+    "jacobian": "Jacobian",
+    "gscore": "Evaluation without labels",
+    "training": "Training on a processor",
+    "training_gpu": "Training on a GPU",
+}
+
+INTRO = """# Speed
+
+Times are another machine's, and the next day's; a ratio of two sides that were timed in turn, in
+one process, on the same arrays, is worth more. So this page shows how many times as fast a peer's
+own function this project's is, after a check that both give the same answer up to what the last
+column names: the median over the rounds, and in brackets the lowest and the highest. `make bench`
+measures again; `python -m benchmarks.NAME` measures one section.
+"""
+
+
+def page(folder: Path) -> str:
+    """Return the page, as Markdown; its figures go into `folder`.
+
+    Parameters
+    ----------
+    folder : Path
+        That of the page: the figures are ``speed.svg`` and ``growth.svg`` in it.
+    """
+    found = {name: pd.read_parquet(RESULTS / f"{name}.parquet") for name in COMPARED}
+    everything = pd.concat(found.values(), ignore_index=True)
+    _save(helpers.figures.speed_ratios(everything), folder / "speed.svg")
+    costs = pd.read_parquet(RESULTS / "growth.parquet")
+    _save(helpers.figures.growth_curves(costs)[0], folder / "growth.svg")
+    measured = everything.dropna(subset="ratio")
+    missed = int((measured["ratio"] < measured["wanted"]).sum())
+    tally = (
+        f"{len(measured)} comparisons; {len(measured) - missed} are as fast as was wanted, or "
+        f"faster, {missed} are not, and {len(everything) - len(measured)} are not yet measured.\n\n"
+        "```{figure} speed.svg\n"
+        ":alt: Ratios of all comparisons, with the goals.\n\n"
+        "Every comparison of this page: right of the grey line this project is the faster one.\n"
+        "```\n"
+    )
+    return "\n".join([INTRO, tally, *map(_section, found, found.values()), _growth(costs),
+                      _pipeline()])  # fmt: skip
+
+
+def _save(ax, path: Path) -> None:
+    with plt.rc_context({"svg.hashsalt": path.stem}):  # the same numbers give the same file
+        ax.figure.savefig(path, metadata={"Date": None}, bbox_inches="tight")
+    plt.close(ax.figure)
+
+
+def _section(name: str, found: pd.DataFrame) -> str:
+    """Return the table of one benchmark."""
+    rows = [[row.work, row.size, row.peer, *_judged(row)] for row in found.itertuples()]
+    header = ["work", "size", "against", "times as fast", "wanted", "what differs, what limits"]
+    made = f"Measured on {found['machine'].iloc[0]}, with {found['versions'].iloc[0]}."
+    return f"## {COMPARED[name]}\n\n{table(header, rows)}\n\n{made}\n"
+
+
+def _judged(row) -> list[str]:
+    """Return a comparison's ratio, its goal, and what is to be said of it."""
+    if pd.isna(row.ratio):
+        return ["not yet measured", f"{row.wanted:.2g}", row.note]
+    missed = row.ratio < row.wanted
+    ratio = f"{_short(row.ratio)} ({_short(row.low)} to {_short(row.high)})"
+    said = [row.note, row.limit if missed else ""]
+    return [ratio, f"{row.wanted:.2g}" + (", **missed**" if missed else ""),
+            "; ".join(filter(None, said))]  # fmt: skip
+
+
+def _short(ratio: float) -> str:
+    """Return a ratio to two digits, or to the whole number.
+
+    >>> [_short(ratio) for ratio in (0.956, 3.44, 12.4, 1234.5)]
+    ['0.96', '3.4', '12', '1,234']
+    """
+    return f"{ratio:.2f}" if ratio < 2 else f"{ratio:.1f}" if ratio < 10 else f"{ratio:,.0f}"
