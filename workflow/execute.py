@@ -10,11 +10,16 @@ import sys
 import time
 from pathlib import Path
 
-import nbformat
-import papermill
-from nbclient.exceptions import DeadKernelError
-from papermill.exceptions import PapermillExecutionError
-from step import ROOT, Step, read
+# jsonschema, which all that reads notebooks imports, would let this package build a grammar of
+# addresses, which takes a second and which no notebook has; without the package it does not
+UNUSED = "import sys; sys.modules['rfc3987_syntax'] = None"
+exec(UNUSED)
+
+import nbformat  # noqa: E402
+import papermill  # noqa: E402
+from nbclient.exceptions import DeadKernelError  # noqa: E402
+from papermill.exceptions import PapermillExecutionError  # noqa: E402
+from step import ROOT, Step, read_one  # noqa: E402
 
 
 def main() -> None:
@@ -24,7 +29,7 @@ def main() -> None:
     parser.add_argument("step", help="as in the plan: paper/notebook or paper/notebook/point")
     parser.add_argument("runs", type=Path, help="folder of the executed notebooks")
     arguments = parser.parse_args()
-    step = read(arguments.step, arguments.runs)
+    step = read_one(arguments.step, arguments.runs)
     output = arguments.runs / f"{step.name}.ipynb"
     output.parent.mkdir(parents=True, exist_ok=True)
     # A killed pipeline may leave this very step running; wait for it rather than share its files.
@@ -47,8 +52,11 @@ def execute(step: Step, output: Path, tier: str) -> None:
             cwd=ROOT,
             progress_bar=False,
             log_output=False,
-            # it warns of unencrypted ports on this machine, once a notebook
-            extra_arguments=["--IPKernelApp.log_level=CRITICAL"],
+            extra_arguments=[
+                # it warns of unencrypted ports on this machine, once a notebook
+                "--IPKernelApp.log_level=CRITICAL",
+                f"--IPKernelApp.exec_lines={UNUSED}",
+            ],
         )
     except (PapermillExecutionError, DeadKernelError) as error:
         failed = output.with_suffix(".failed.ipynb")

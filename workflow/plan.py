@@ -214,6 +214,25 @@ def priorities(steps: Mapping[str, Step]) -> dict[str, int]:
     return found
 
 
+def for_snakemake(steps: Mapping[str, Step]) -> dict[str, Step]:
+    """Return the steps with what decides when each runs: the files that it reads, its priority.
+
+    Raises
+    ------
+    FileNotFoundError
+        A pack is missing, as in `packs_of`.
+    """
+    priority = priorities(steps)
+    return {
+        name: replace(
+            step,
+            reads=(*code_of(step.notebook), *packs_of(step), *tables_of(step)),
+            priority=priority[name],
+        )
+        for name, step in steps.items()
+    }
+
+
 def _of_others(step: Step, steps: Iterable[Step]) -> list[str]:
     """Return the names of the steps of other papers that a step waits for."""
     paper, kind = step.name.split("/")[:2]
@@ -234,24 +253,31 @@ def code_of(notebook: str) -> list[str]:
     found: set[str] = set()
     waiting = {name for source, _ in code_cells(notebook) for name in _imports(source, "")}
     while waiting:
-        module = waiting.pop()
-        path = ROOT.joinpath(*module.split("."))
-        file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
-        name = str(file.relative_to(ROOT))
-        if not file.exists() or name in found:  # not a module but a name inside one; or done
-            continue
-        found.add(name)
-        if path.is_dir():  # published numbers and class lists lie beside the module that reads them
-            tables = [*path.glob("*.csv"), *path.glob("*.txt")]
-            found |= {str(table.relative_to(ROOT)) for table in tables}
-        package = module if path.is_dir() else module.rpartition(".")[0]
-        source = file.read_text(encoding="utf-8")
-        waiting |= _imports(source, package)
-        if "iter_modules(__path__)" in source:  # it imports whatever lies beside it
-            waiting |= {f"{module}.{one.stem}" for one in path.glob("*.py")} - {
-                f"{module}.__init__"
-            }
+        files, imported = _module(waiting.pop(), ROOT)
+        if not files <= found:
+            found |= files
+            waiting |= imported
     return sorted(found)
+
+
+@cache
+def _module(module: str, root: Path) -> tuple[set[str], set[str]]:
+    """Return the files of a module and the modules that it imports; none of a mere name in one.
+
+    Kept, since most notebooks need the same hundred modules.
+    """
+    path = root.joinpath(*module.split("."))
+    file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    if not file.exists():
+        return set(), set()
+    files = {file}
+    if path.is_dir():  # published numbers and class lists lie beside the module that reads them
+        files |= {*path.glob("*.csv"), *path.glob("*.txt")}
+    source = file.read_text(encoding="utf-8")
+    imported = _imports(source, module if path.is_dir() else module.rpartition(".")[0])
+    if "iter_modules(__path__)" in source:  # it imports whatever lies beside it
+        imported |= {f"{module}.{one.stem}" for one in path.glob("*.py")} - {f"{module}.__init__"}
+    return {str(one.relative_to(root)) for one in files}, imported
 
 
 def _imports(source: str, package: str) -> set[str]:

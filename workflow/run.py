@@ -11,7 +11,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from plan import packs_of, plan
+from plan import for_snakemake, plan
 from step import ROOT, write
 
 
@@ -24,9 +24,7 @@ def main() -> None:
     parser.add_argument("--profile", help="Snakemake profile, for a cluster", default="")
     arguments = parser.parse_args()
     try:
-        steps = plan(arguments.tier)
-        for step in steps.values():
-            packs_of(step)
+        steps = for_snakemake(plan(arguments.tier))
     except (ValueError, FileNotFoundError) as error:
         sys.exit(f"refused before anything ran: {error}")
     runs = ROOT / "runs" / arguments.tier

@@ -1,6 +1,7 @@
 """A step of the plan, and the file in which the whole plan is handed over.
 
-What executes a step reads it from there, and so need not import all that the plan is checked with.
+Snakemake and what executes a step read it from there, and so need neither make the plan again nor
+import all that it is checked with.
 """
 
 from __future__ import annotations
@@ -38,6 +39,10 @@ class Step:
         Files that it writes beside the executed notebook, below ``runs/<tier>/``.
     threads : int
         CPU threads that it uses.
+    reads : tuple of str
+        Files beside the notebook that it runs again for when they change: code, packs, tables.
+    priority : int
+        Which of two that could start goes first.
     """
 
     name: str
@@ -46,6 +51,8 @@ class Step:
     needs: tuple[str, ...] = ()
     makes: tuple[str, ...] = ()
     threads: int = 1
+    reads: tuple[str, ...] = ()
+    priority: int = 0
 
     @property
     def trains(self) -> bool:
@@ -59,7 +66,25 @@ def write(steps: Mapping[str, Step], runs: Path) -> None:
         whole.write_text(json.dumps([asdict(step) for step in steps.values()]), encoding="utf-8")
 
 
-def read(name: str, runs: Path) -> Step:
+def read(runs: Path) -> dict[str, Step]:
+    """Return the plan that was written into a folder: its steps by name.
+
+    Raises
+    ------
+    FileNotFoundError
+        No plan has been written there.
+    """
+    path = runs / PLAN
+    if not path.exists():
+        raise FileNotFoundError(f"{path}: no plan; `make run` writes it and executes what is in it")
+    steps = {}
+    for step in json.loads(path.read_text(encoding="utf-8")):
+        tuples = {field: tuple(step[field]) for field in ("needs", "makes", "reads")}
+        steps[step["name"]] = Step(**step | tuples)
+    return steps
+
+
+def read_one(name: str, runs: Path) -> Step:
     """Return one step of the plan that was written into a folder.
 
     Raises
@@ -69,11 +94,7 @@ def read(name: str, runs: Path) -> Step:
     ValueError
         It has no such step.
     """
-    path = runs / PLAN
-    if not path.exists():
-        raise FileNotFoundError(f"{path}: no plan; `make run` writes it and executes what is in it")
-    steps = {step["name"]: step for step in json.loads(path.read_text(encoding="utf-8"))}
+    steps = read(runs)
     if name not in steps:
-        raise ValueError(f"{path}: no step {name!r}; there are: {', '.join(steps)}")
-    tuples = {field: tuple(steps[name][field]) for field in ("needs", "makes")}
-    return Step(**steps[name] | tuples)
+        raise ValueError(f"{runs / PLAN}: no step {name!r}; there are: {', '.join(steps)}")
+    return steps[name]

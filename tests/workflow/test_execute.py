@@ -46,6 +46,16 @@ def test_the_executed_notebook_has_its_parameters_and_nothing_is_left_beside_it(
     assert capsys.readouterr().out.startswith("paper/divide: ")
 
 
+def test_neither_side_builds_a_grammar_that_no_notebook_has(step):
+    """It takes a second, and `glue` would have the kernel build it, too."""
+    seen = "from myst_nb import glue\nglue('twelve', 12, display=False)\n"
+    folder = step(4, source=f"{seen}'jsonschema' in sys.modules, 'lark' in sys.modules")
+    executed = nbformat.read(folder / "divide.ipynb", as_version=4)
+    assert executed.cells[-2].outputs[-1].data["text/plain"] == "(True, False)"
+    imported = "import sys, execute; sys.exit('lark' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", imported], cwd=ROOT / "workflow").returncode == 0
+
+
 def test_a_failure_names_notebook_cell_parameter_and_remedy(step, tmp_path):
     with pytest.raises(SystemExit) as stop:
         step(0)
@@ -68,11 +78,11 @@ def test_a_step_is_read_from_the_plan_that_was_written(tmp_path):
     """As it was, without the packages that the plan is checked with; else it says what is wrong."""
     one = steps.Step("paper/a", "a.ipynb", {"n": [1, 2.5, None, "x"]}, ("paper/b",), threads=2)
     with pytest.raises(FileNotFoundError, match="no plan; `make run` writes it"):
-        steps.read("paper/a", tmp_path)
+        steps.read_one("paper/a", tmp_path)
     steps.write({one.name: one}, tmp_path)
-    found = steps.read("paper/a", tmp_path)
+    found = steps.read_one("paper/a", tmp_path)
     assert (found.parameters, found.needs, found.threads) == (one.parameters, one.needs, 2)
     with pytest.raises(ValueError, match="no step 'paper/c'; there are: paper/a"):
-        steps.read("paper/c", tmp_path)
+        steps.read_one("paper/c", tmp_path)
     imported = "import sys, execute; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", imported], cwd=ROOT / "workflow").returncode == 0

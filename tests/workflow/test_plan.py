@@ -254,6 +254,15 @@ def test_what_others_wait_for_goes_first():
     assert max(found, key=found.get).startswith("unknown_detection/training")
 
 
+def test_snakemake_is_told_what_each_step_reads_and_which_goes_first():
+    """So that it need not make the plan again, nor import what that is checked with."""
+    told = plan.for_snakemake(plan.plan("mini"))
+    step = told["uimnet/evaluation"]
+    assert set(plan.code_of(step.notebook)) | set(plan.packs_of(step)) == set(step.reads)
+    assert "results/small/uimnet.parquet" in told["synthesis/ledger"].reads
+    assert step.priority == plan.priorities(told)["uimnet/evaluation"] > 0
+
+
 def test_networks_of_another_paper_are_not_trained_at_the_same_time():
     """The synthesis takes those of the benchmark of unknown detection from the cache."""
     steps = plan.plan("mini")
