@@ -52,6 +52,8 @@ def execute(step: Step, output: Path, tier: str) -> None:
             cwd=ROOT,
             progress_bar=False,
             log_output=False,
+            # all its files are whole, and taking its memory apart takes up to three seconds
+            shutdown_kernel="immediate",
             extra_arguments=[
                 # it warns of unencrypted ports on this machine, once a notebook
                 "--IPKernelApp.log_level=CRITICAL",
