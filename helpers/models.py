@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import warnings
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import nn
 
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # optional parts of timm that this project does not use
-    from timm.models import DenseNet, EfficientNet, MlpMixer, ResNet, VisionTransformer
-    from timm.models._efficientnet_builder import decode_arch_def, round_channels
-    from timm.models.mlp_mixer import Affine, ResBlock
-    from timm.models.resnet import BasicBlock, Bottleneck
-
 from helpers import spectral
 from helpers.heads import Native, equip
 from helpers.outputs import Head
 from helpers.training.recipe import Recipe
+
+if TYPE_CHECKING:
+    from timm.models import ResNet
+
+# timm, and with it torchvision, takes as long to import as torch itself, and is needed only where
+# a network is made: not where what one has said comes from the cache
 
 
 def _stem_convolution(channels: int, stride: int) -> nn.Conv2d:
@@ -37,6 +37,9 @@ FOUR_STAGES = {
 
 def _resnet(recipe: Recipe, num_classes: int) -> nn.Module:
     """Basic blocks; 6n + 2 layers in three stages (He et al. 2016, section 4.2), or four stages."""
+    from timm.models import ResNet
+    from timm.models.resnet import BasicBlock, Bottleneck
+
     depth, width, stem_stride = int(recipe.depth), int(recipe.width), recipe.stem_stride
     layers = FOUR_STAGES.get(depth, ((depth - 2) // 6,) * 3)
     options = {
@@ -65,6 +68,8 @@ def _drop_in_blocks(model: ResNet, share: float) -> None:
 
     Before the normalisation it would change the statistics that this one learns.
     """
+    from timm.models.resnet import BasicBlock, Bottleneck
+
     for block in model.modules():
         if isinstance(block, BasicBlock | Bottleneck):
             block.drop_block = nn.Dropout(share)  # timm's places: inside the block, and at its end
@@ -75,6 +80,8 @@ def _drop_in_blocks(model: ResNet, share: float) -> None:
 
 def _densenet(recipe: Recipe, num_classes: int) -> nn.Module:
     """DenseNet-BC: 6n + 4 layers in three blocks (Huang et al. 2017), or DenseNet-121."""
+    from timm.models import DenseNet
+
     depth, width = int(recipe.depth), int(recipe.width)
     blocks = (6, 12, 24, 16) if depth == 121 else ((depth - 4) // 6,) * 3
     model = DenseNet(growth_rate=width, block_config=blocks, num_classes=num_classes)
@@ -86,6 +93,9 @@ def _densenet(recipe: Recipe, num_classes: int) -> nn.Module:
 
 def _efficientnet(recipe: Recipe, num_classes: int) -> nn.Module:
     """EfficientNet-B0's stages (Tan and Le 2019, table 1), scaled in width and depth."""
+    from timm.models import EfficientNet
+    from timm.models._efficientnet_builder import decode_arch_def, round_channels
+
     stages = [
         ["ds_r1_k3_s1_e1_c16_se0.25"],
         ["ir_r2_k3_s2_e6_c24_se0.25"],
@@ -115,6 +125,8 @@ def _vit(recipe: Recipe, num_classes: int) -> nn.Module:
 
     The mean in place of a class token, and few heads: the small variant of Beyer et al. 2022.
     """
+    from timm.models import VisionTransformer
+
     return VisionTransformer(
         img_size=recipe.image_size,
         patch_size=recipe.stem_stride,
@@ -129,6 +141,9 @@ def _vit(recipe: Recipe, num_classes: int) -> nn.Module:
 
 def _resmlp(recipe: Recipe, num_classes: int) -> nn.Module:
     """ResMLP: layers across patches and across channels in turn (Touvron et al. 2023)."""
+    from timm.models import MlpMixer
+    from timm.models.mlp_mixer import Affine, ResBlock
+
     return MlpMixer(
         img_size=recipe.image_size,
         patch_size=recipe.stem_stride,
@@ -257,6 +272,9 @@ def create(recipe: Recipe, num_classes: int, *, seed: int = 0) -> Classifier:
     """
     if num_classes < 2:
         raise ValueError(f"num_classes: at least 2 expected, got {num_classes}")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # optional parts of timm that this project does not use
+        import timm.models  # noqa: F401
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         backbone = _BUILDERS[recipe.backbone](recipe, num_classes)

@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import pandas as pd
-from scipy.stats import rankdata
 
 from helpers import claims
 from helpers.benchmarks.gscore import DETECTORS
@@ -374,6 +373,8 @@ def _accuracy(table: pd.DataFrame) -> pd.DataFrame:
     rates = rates.pivot(index="test_set", columns="backbone", values="value").dropna()
     if rates.empty or rates.shape[1] < _FEWEST:
         return pd.DataFrame()
+    from scipy.stats import rankdata  # here, since SciPy takes long to import
+
     draws = _draws(len(rates)) if len(rates) > 1 else np.empty((0, 1))
     means = np.concatenate([np.ones((1, len(rates))), draws]) @ rates.to_numpy()
     ranks, equal = rankdata(accuracy[rates.columns]), np.ones((1, rates.shape[1]))

@@ -19,7 +19,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.stats import rankdata
 
 from helpers import claims
 from helpers.benchmarks.human_centric import METHODS, PAPER_METHODS, Model
@@ -342,6 +341,8 @@ def _least_gain(x: np.ndarray, score: int) -> np.ndarray:
 
 
 def _rank_gain(x: np.ndarray, score: int) -> np.ndarray:
+    from scipy.stats import rankdata  # here, since SciPy takes long to import
+
     ranks = rankdata(x[:, :_ACCURACY], axis=1).mean(axis=0)
     return (ranks[_MSP] - ranks[score]) / critical_difference(len(_SCORES), len(x))
 
@@ -355,6 +356,8 @@ def _regret(x: np.ndarray) -> np.ndarray:
 
 def _correlation(x: np.ndarray) -> np.ndarray:
     """Return Spearman's correlation; 0 where all models are the same in one of the two."""
+    from scipy.stats import rankdata
+
     first, second = (rankdata(x[:, place], axis=0) for place in (_ACCURACY, _MSP))
     first, second = first - first.mean(axis=0), second - second.mean(axis=0)
     norm = np.sqrt((first**2).sum(axis=0) * (second**2).sum(axis=0))

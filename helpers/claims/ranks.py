@@ -14,7 +14,6 @@ import math
 from typing import NamedTuple
 
 import pandas as pd
-from scipy import stats
 
 from helpers.checks import float_array
 
@@ -114,6 +113,8 @@ def friedman(values: pd.DataFrame, *, lower_is_better: bool) -> Friedman:
     between, total = float((deviations.sum(axis=0) ** 2).sum()), float((deviations**2).sum())
     if not total:
         return Friedman(0.0, 1.0, 0.0, 1.0)
+    from scipy import stats  # here, since SciPy takes long to import
+
     freedom = methods - 1
     statistic = freedom * between / total
     rest = cases * total - between
@@ -168,6 +169,8 @@ def critical_difference(methods: int, cases: int, *, alpha: float = 0.05) -> flo
         raise ValueError(f"cases: 1 or more expected, got {cases}")
     if not 0 < alpha < 1:
         raise ValueError(f"alpha: a probability between 0 and 1 expected, got {alpha}")
+    from scipy import stats  # here, since SciPy takes long to import
+
     quantile = stats.studentized_range.ppf(1 - alpha, methods, math.inf) / math.sqrt(2)
     return float(quantile * math.sqrt(methods * (methods + 1) / (6 * cases)))
 

@@ -8,7 +8,6 @@ from itertools import pairwise
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from matplotlib.axes import Axes
 
 from helpers.benchmarks.synthesis import ALGORITHMS, MEASURES
@@ -45,6 +44,8 @@ def cell_heatmap(means: pd.DataFrame, *, measure: str, ax: Axes | None = None) -
     ).dropna(how="all")
     ax = axes_or_new(ax, figsize=(0.36 * values.shape[1] + 1.6, 0.25 * len(values) + 1.7))
     higher = MEASURES[measure].higher
+    import seaborn as sns  # here, since it takes long to import
+
     sns.heatmap(
         values, ax=ax, annot=True, fmt=".0f", cbar=False, linewidths=0.4,
         cmap="viridis_r" if higher else "viridis", annot_kws={"fontsize": 8},
@@ -81,7 +82,8 @@ def agreement_matrix(pairs: pd.DataFrame) -> np.ndarray:
     ValueError
         The table is empty or lacks a column.
     """
-    from scipy.cluster import hierarchy  # here, since SciPy takes long to import
+    import seaborn as sns  # here, since these take long to import
+    from scipy.cluster import hierarchy
     from scipy.spatial.distance import squareform
 
     check_columns("pairs", pairs, ["first", "second", "correlation"])
@@ -269,6 +271,8 @@ def image_cards(
         sharex=True, layout="constrained",
     )  # fmt: skip
     strip, heat = axes
+    import seaborn as sns  # here, since it takes long to import
+
     sns.heatmap(
         percentiles.T, ax=heat, annot=True, fmt=".0f", cbar=False, linewidths=0.4, cmap="viridis",
         vmin=0, vmax=100, annot_kws={"fontsize": 9},
@@ -290,5 +294,5 @@ def image_cards(
     for ax in axes:
         ax.tick_params(length=0)
         ax.set(xlabel="", ylabel="")
-        sns.despine(ax=ax, left=True, bottom=True)
+        ax.spines[:].set_visible(False)
     return axes

@@ -6,7 +6,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from scipy.stats import norm, pearsonr, spearmanr
 
 from helpers.benchmarks.gscore import DETECTORS
 from helpers.checks import float_array, known_name
@@ -52,6 +51,8 @@ def score_parts(
     known, unknown = float_array("known", known), float_array("unknown", unknown)
     if np.shape(parts.means) != (2,):
         raise ValueError(f"parts: those of one threshold expected, got {np.shape(parts.means)}")
+    from scipy.stats import norm  # here, since SciPy takes long to import
+
     ax = axes_or_new(ax, figsize=(6, 3.2))
     edges = np.histogram_bin_edges(np.concatenate([known, unknown]), bins)
     _, _, groups = ax.hist(
@@ -126,6 +127,8 @@ def gscore_scatter(
         label=f"{100 * level:g} % interval",
     )  # fmt: skip
     ax.plot(grid, 100 * regression.predict(grid), color=GREY, linewidth=1.5, label="line")
+    from scipy.stats import pearsonr, spearmanr  # here, since SciPy takes long to import
+
     pearson, spearman = pearsonr(scores, truths)[0], spearmanr(scores, truths)[0]
     text = f"r = {pearson:.3f}, ρ = {spearman:.3f}".replace("-", "\N{MINUS SIGN}")
     ax.set_title(text, loc="left", pad=4)

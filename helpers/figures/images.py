@@ -6,7 +6,6 @@ from collections.abc import Collection, Mapping, Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
-import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
@@ -70,7 +69,7 @@ def contact_sheet(
     ax.set(xticks=[], yticks=np.array(tops) + (height - gap) / 2)
     ax.set_yticklabels([class_names[label] for label in present])
     ax.tick_params(length=0)
-    sns.despine(ax=ax, left=True, bottom=True)
+    ax.spines[:].set_visible(False)
     if known is not None:
         groups = (
             ("known", tops[:first_unknown], BLUE, "-"),
@@ -126,5 +125,5 @@ def resize_pairs(versions: Mapping[str, Sequence[np.ndarray]]) -> np.ndarray:
                 )
             ax.imshow(image, interpolation="nearest")
             ax.set(xticks=[], yticks=[])
-            sns.despine(ax=ax, left=True, bottom=True)
+            ax.spines[:].set_visible(False)
     return axes

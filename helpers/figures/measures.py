@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from matplotlib.axes import Axes
 
 from helpers.benchmarks.uimnet import ALGORITHMS, MEASURES
@@ -61,6 +60,8 @@ def measure_heatmap(part: pd.DataFrame, *, metric: str = "auroc", ax: Axes | Non
     if metric == "auroc":
         reach = max(1.0, np.nanmax(np.abs(values.to_numpy() - 50)))
         colours = {"cmap": "PuOr", "vmin": 50 - reach, "vmax": 50 + reach}
+    import seaborn as sns  # here, since it takes long to import
+
     sns.heatmap(values, ax=ax, annot=True, fmt=".1f", cbar=False, linewidths=0.5, **colours)
     best = values.eq(values.max()) & values.min().lt(values.max())
     marks = best.to_numpy()[values.notna().to_numpy()]  # seaborn writes no text where none is

@@ -8,7 +8,6 @@ from typing import NamedTuple
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
@@ -322,7 +321,7 @@ def kept_and_rejected(groups: Mapping[str, Mapping[str, Decisions]]) -> np.ndarr
             raise ValueError(f"groups: {name}: one caption and one mark for each picture expected")
         for ax in row:
             ax.set(xticks=[], yticks=[])
-            sns.despine(ax=ax, left=True, bottom=True)
+            ax.spines[:].set_visible(False)
         row[0].set_ylabel(name)
         if evaluation:
             row[0].set_title(evaluation, loc="left", weight="bold")
@@ -374,6 +373,8 @@ def _limits(values: pd.DataFrame) -> tuple[float, float]:
 
 def _heatmap(values: pd.DataFrame, ax: Axes, colours: dict, pattern: str) -> None:
     """Draw shares in per cent, scores down and models across, the lowest of each model in bold."""
+    import seaborn as sns  # here, since it takes long to import
+
     shown = 100 * values.T
     width = 72 * ax.get_position().width * ax.figure.get_figwidth() / len(values)
     text = {"fontsize": min(9.5, 0.4 * width)}  # numbers fill their cells, however many there are

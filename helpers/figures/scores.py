@@ -8,7 +8,6 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
-from scipy.ndimage import gaussian_filter1d
 
 from helpers.checks import float_array
 from helpers.figures.style import BLUE, GREEN, GREY, PURPLE, RED, axes_or_new, curve_style
@@ -111,6 +110,8 @@ def confidence_densities(panels: Mapping[str, Mapping[str, np.ndarray]]) -> np.n
     figure, axes = plt.subplots(
         len(panels), figsize=figsize, sharex=True, sharey=True, layout="constrained", squeeze=False
     )
+    from scipy.ndimage import gaussian_filter1d  # here, since SciPy takes long to import
+
     edges = np.linspace(0, 1, 201)
     centres, width = (edges[:-1] + edges[1:]) / 2, edges[1]
     for (method, groups), ax in zip(panels.items(), axes[:, 0], strict=True):

@@ -7,7 +7,6 @@ from itertools import groupby
 
 import matplotlib.pyplot as plt
 import numpy as np
-import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
@@ -78,7 +77,7 @@ def softmax_heatmaps(
         title = f"most: {columns[most.argmax()]}, {most.max():.2f}"
         ax.set_title(title if row else f"{methods[column]}\n{title}", fontsize="small")
         _frame(ax, same.get(ood, ()))
-        sns.despine(ax=ax, left=True, bottom=True)
+        ax.spines[:].set_visible(False)
         ax.tick_params(length=0, labelsize="small")
         if not column:
             fits = _NAME * len(rows[ood]) <= heights[row] + 1e-9

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from helpers import results
 from helpers.benchmarks.synthesis import ALGORITHMS, MEASURES
@@ -309,7 +308,9 @@ def _complete(values: pd.DataFrame, among: str) -> pd.DataFrame:
 def _correlations(values: np.ndarray, correlation: str) -> np.ndarray:
     """Return the rank correlations between the columns of [ranked, measures]."""
     if correlation == "spearman":
-        scores = stats.rankdata(values, axis=0)
+        from scipy.stats import rankdata  # here, since SciPy takes long to import
+
+        scores = rankdata(values, axis=0)
         scores -= scores.mean(axis=0)
     else:  # Kendall's τ-b is the correlation of the signs of all differences
         scores = np.sign(values[:, None] - values[None]).reshape(-1, values.shape[1])

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from helpers import zoo
 from helpers.benchmarks.human_centric import Model
 from helpers.checks import known_name
 from helpers.data import Images, ImageStream
@@ -15,7 +15,9 @@ from helpers.files import data_root
 from helpers.outputs import Head, Outputs
 from helpers.training.fitted import Fitted, fit
 from helpers.training.recipe import Recipe
-from helpers.zoo import Pretrained
+
+if TYPE_CHECKING:
+    from helpers.zoo import Pretrained
 
 
 @dataclass(frozen=True)
@@ -106,6 +108,8 @@ def network(
                 f"weights of '{name}': not found. Looked for {' or '.join(map(str, own))}; timm "
                 f"has only those of '{called}'"
             )
+        from helpers import zoo  # here, since few need timm, which takes long to import
+
         found = zoo.load(
             called,
             weights=weights,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from helpers import cache, zoo
+from helpers import cache
 from helpers.data import Images, ImageStream
 from helpers.files import atomic_path
 from helpers.training.fitted import TRAINING, VERSIONS, Fitted, fit
@@ -164,6 +164,8 @@ def class_means(
     if featuriser in networks:
         source = fit(images, networks[featuriser], seed=seed, device=device, progress=progress)
     else:
+        from helpers import zoo  # here, since few need timm, which takes long to import
+
         source = zoo.load(featuriser, download=download, device=device, progress=progress)
     features, classes = source.outputs(images).features, range(len(images.class_names))
     counts = np.bincount(images.labels, minlength=len(classes))

@@ -1,0 +1,64 @@
+"""Importing a module brings nothing along that it may not come to use: each takes up to seconds.
+
+A notebook would pay for it at its start, and the pipeline once a notebook.
+"""
+
+import pkgutil
+import subprocess
+import sys
+
+import pytest
+
+import helpers
+
+RARE = ("itables", "nltk", "seaborn", "sklearn", "timm", "scipy.stats")
+"""What single functions need; `helpers.tables.interactive` and `helpers.zoo` are about theirs."""
+VISION = ("torchvision", "torch._dynamo")
+"""torchvision imports the other one, a compiler that nothing here uses."""
+
+WITHOUT_TORCH = (
+    "benchmarks", "calibration", "claims", "data", "figures", "gscore", "guarantees", "metrics",
+    "openset", "outputs", "published", "results", "scores", "tables", "training.recipe",
+)  # fmt: skip
+WITHOUT_VISION = ("checkpoints", "heads", "models", "rejector", "spectral", "training.batches")
+WITH_ALL_OBJECTIVES = ("experiments", "training")  # one of them is torchvision's
+
+
+def modules(names: tuple[str, ...]) -> list[str]:
+    """Return packages and modules of `helpers` with all that lies in them."""
+    found = [one.name for one in pkgutil.walk_packages(helpers.__path__, "helpers.")]
+    wanted = tuple(f"helpers.{name}" for name in names)
+    return [
+        name for name in found if name.startswith(wanted) and name != "helpers.tables.interactive"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("names", "absent"),
+    [
+        (WITHOUT_TORCH, (*RARE, *VISION, "torch")),
+        (WITHOUT_VISION, (*RARE, *VISION)),
+        (WITH_ALL_OBJECTIVES, RARE),
+    ],
+    ids=["results and figures", "networks", "experiments"],
+)
+def test_what_is_not_used_is_not_loaded(names, absent):
+    """In a process of its own; every module of these packages, one after the other."""
+    program = (
+        "import importlib, sys\n"
+        f"for name in {modules(names)}:\n"
+        "    importlib.import_module(name)\n"
+        f"    found = {set(absent)} & set(sys.modules)\n"
+        "    assert not found, f'{name} loads {found}'\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert not done.returncode, done.stderr[-500:]
+
+
+def test_no_module_is_forgotten():
+    named = {*modules(WITHOUT_TORCH), *modules(WITHOUT_VISION), *modules(WITH_ALL_OBJECTIVES)}
+    every = {one.name for one in pkgutil.walk_packages(helpers.__path__, "helpers.")}
+    small = {f"helpers.{name}" for name in ("cache", "checks", "files", "info")}
+    about_timm = {"helpers.zoo", "helpers.tables.interactive"}
+    audit = {name for name in every if name.startswith("helpers.audit")}
+    assert every - named == small | about_timm | audit
