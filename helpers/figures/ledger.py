@@ -175,7 +175,7 @@ def _scatter(own: pd.DataFrame, ax: Axes) -> None:
     low, high = min(0.0, ends.min()), max(1.0, ends.max())
     ax.plot([low, high], [low, high], "--", color=GREY, linewidth=1, zorder=0)
     ax.set(aspect="equal", xlabel="published", ylabel="reproduced")
-    others = ", ".join(dict.fromkeys(own["tier"]) - {last: None}.keys())
+    others = ", ".join(tier for tier in dict.fromkeys(own["tier"]) if tier != last)
     key = f"filled: {last}" + (f", open: {others}" if others else "")
     ax.legend(title=key, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2,
               fontsize="small", title_fontsize="small")  # fmt: skip
