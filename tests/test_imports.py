@@ -20,8 +20,9 @@ WITHOUT_TORCH = (
     "benchmarks", "calibration", "claims", "data", "figures", "gscore", "guarantees", "metrics",
     "openset", "outputs", "published", "results", "scores", "tables", "training.recipe",
 )  # fmt: skip
-WITHOUT_VISION = ("checkpoints", "heads", "models", "rejector", "spectral", "training.batches")
-WITH_ALL_OBJECTIVES = ("experiments", "training")  # one of them is torchvision's
+WITHOUT_VISION = (
+    "checkpoints", "experiments", "heads", "models", "rejector", "spectral", "training",
+)  # fmt: skip
 
 
 def modules(names: tuple[str, ...]) -> list[str]:
@@ -38,9 +39,8 @@ def modules(names: tuple[str, ...]) -> list[str]:
     [
         (WITHOUT_TORCH, (*RARE, *VISION, "torch")),
         (WITHOUT_VISION, (*RARE, *VISION)),
-        (WITH_ALL_OBJECTIVES, RARE),
     ],
-    ids=["results and figures", "networks", "experiments"],
+    ids=["results and figures", "networks and experiments"],
 )
 def test_what_is_not_used_is_not_loaded(names, absent):
     """In a process of its own; every module of these packages, one after the other."""
@@ -56,7 +56,7 @@ def test_what_is_not_used_is_not_loaded(names, absent):
 
 
 def test_no_module_is_forgotten():
-    named = {*modules(WITHOUT_TORCH), *modules(WITHOUT_VISION), *modules(WITH_ALL_OBJECTIVES)}
+    named = {*modules(WITHOUT_TORCH), *modules(WITHOUT_VISION)}
     every = {one.name for one in pkgutil.walk_packages(helpers.__path__, "helpers.")}
     small = {f"helpers.{name}" for name in ("cache", "checks", "files", "info")}
     about_timm = {"helpers.zoo", "helpers.tables.interactive"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import torch
-from torchvision.transforms import v2
 
 from helpers.training.objectives.base import ERM
 
@@ -30,6 +29,8 @@ class AutoAugment(ERM):
     def __init__(self, groups: int = 8):
         if groups < 1 or groups != int(groups):
             raise ValueError(f"groups: a whole number, at least 1, expected, got {groups}")
+        from torchvision.transforms import v2  # here: half of what each notebook imported was it
+
         self.groups = int(groups)
         self.policy = v2.AutoAugment(v2.AutoAugmentPolicy.CIFAR10)
 
