@@ -229,7 +229,9 @@ def parts(outputs: Outputs, size: int = 2048) -> Iterator[Outputs]:
 
 
 def class_means(
-    outputs: Outputs, pick: Callable[[Outputs], tuple[np.ndarray, np.ndarray]]
+    outputs: Outputs,
+    pick: Callable[[Outputs], tuple[np.ndarray, np.ndarray]],
+    classes: int | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the mean of something over the images of each class, without a copy of it all.
 
@@ -238,6 +240,8 @@ def class_means(
     outputs : Outputs
     pick : callable
         Takes the outputs of some images; returns values [n, M] and classes [n].
+    classes : int, optional
+        K; the number of the model's classes by default.
 
     Returns
     -------
@@ -254,7 +258,7 @@ def class_means(
     (array([[2.],
            [5.]]), array([2, 1]))
     """
-    classes = outputs.num_classes
+    classes = outputs.num_classes if classes is None else classes
     sums, counts = 0.0, np.zeros(classes, dtype=np.int64)
     for part in parts(outputs):
         values, chosen = pick(part)

@@ -56,25 +56,25 @@ class GaussianMixture(BlockwiseScore):
     def _learn(self, train_outputs, head):
         counts = np.bincount(train_outputs.labels, minlength=train_outputs.num_classes)
         check_classes(counts, "image")
-        order = np.argsort(train_outputs.labels, kind="stable")
-        means, variances, directions = [], [], []
-        for members in np.split(order, np.cumsum(counts)[:-1]):
-            features = train_outputs.features[members].astype(np.float64)
-            means.append(features.mean(axis=0))
-            features -= means[-1]
-            _, sizes, axes = np.linalg.svd(features, full_matrices=False)
-            variances.append(sizes**2 / len(members) + self.ridge)
-            directions.append(axes)
         width = train_outputs.features.shape[1]
-        self.means, self.directions = np.array(means), np.concatenate(directions).T
-        self.variances = np.concatenate(variances)
-        ranks = [len(one) for one in variances]
-        self.starts = np.cumsum([0, *ranks[:-1]])
-        self.centres = np.concatenate(
-            [axes @ mean for axes, mean in zip(directions, means, strict=True)]
-        )
+        ranks = np.minimum(counts, width)
+        self.starts = np.cumsum(ranks) - ranks
+        self.means, self.centres = np.empty((len(counts), width)), np.empty(ranks.sum())
+        self.variances = np.empty(ranks.sum())
+        # filled in place: the largest array of all would else be there twice
+        directions = np.empty((ranks.sum(), width))
+        order = np.argsort(train_outputs.labels, kind="stable")
+        for label, members in enumerate(np.split(order, np.cumsum(counts)[:-1])):
+            own = slice(self.starts[label], self.starts[label] + ranks[label])
+            features = train_outputs.features[members].astype(np.float64)
+            self.means[label] = features.mean(axis=0)
+            features -= self.means[label]
+            _, sizes, directions[own] = np.linalg.svd(features, full_matrices=False)
+            self.variances[own] = sizes**2 / len(members) + self.ridge
+            self.centres[own] = directions[own] @ self.means[label]
+        self.directions = directions.T
         volumes = np.add.reduceat(np.log(self.variances), self.starts)
-        volumes += (width - np.array(ranks)) * np.log(self.ridge)
+        volumes += (width - ranks) * np.log(self.ridge)
         self.constants = np.log(counts / counts.sum())
         self.constants -= (volumes + width * np.log(2 * np.pi)) / 2
 
@@ -82,8 +82,11 @@ class GaussianMixture(BlockwiseScore):
         features = part.features.astype(np.float64)
         squares = (features**2).sum(axis=1, keepdims=True) + (self.means**2).sum(axis=1)
         squares -= 2 * rowwise_product(features, self.means.T)
-        along = (rowwise_product(features, self.directions) - self.centres) ** 2
+        along = rowwise_product(features, self.directions)
+        along -= self.centres  # in place: there are as many directions as images were fitted to
+        along *= along
         beside = np.maximum(squares - np.add.reduceat(along, self.starts, axis=1), 0)
-        distances = np.add.reduceat(along / self.variances, self.starts, axis=1)
+        along /= self.variances
+        distances = np.add.reduceat(along, self.starts, axis=1)
         distances += beside / self.ridge
         return logsumexp(self.constants - distances / 2, axis=1)

@@ -8,11 +8,10 @@ from helpers.info import Info
 from helpers.scores.base import (
     BlockwiseScore,
     check_classes,
-    class_means,
-    parts,
     register,
     rowwise_product,
 )
+from helpers.scores.moments import moments
 
 
 class Gaussians:
@@ -39,34 +38,24 @@ class Gaussians:
         return np.maximum(squares - 2 * rowwise_product(points, self.means.T), 0)
 
 
-def class_statistics(train_outputs) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the features' means by class, their covariance within classes, and class sizes.
+def class_gaussians(train_outputs) -> Gaussians:
+    """Return a Gaussian for each class with the covariance of the features within classes.
 
-    Parameters
-    ----------
-    train_outputs : Outputs
-
-    Returns
-    -------
-    means : ndarray of float64, shape [K, D]
-    covariance : ndarray of float64, shape [D, D]
-        About the mean of each image's class.
-    counts : ndarray of int64, shape [K]
+    Kept with the outputs once it is fitted, as `helpers.scores.moments.moments` are.
 
     Raises
     ------
     ValueError
         The features do not vary within any class, or a class has no images.
     """
-    means, counts = class_means(train_outputs, lambda part: (part.features, part.labels))
-    scatter = 0.0
-    for part in parts(train_outputs):
-        within = part.features - means[part.labels]
-        scatter = scatter + within.T @ within
-    if not scatter.any():
-        raise ValueError("train_outputs: features that vary within a class expected")
-    check_classes(counts, "image")
-    return means, scatter / len(train_outputs), counts
+    kept = vars(train_outputs)
+    if "_gaussians" not in kept:
+        found = moments(train_outputs)
+        if not found.within.any():
+            raise ValueError("train_outputs: features that vary within a class expected")
+        check_classes(found.counts[:-1], "image")
+        kept["_gaussians"] = Gaussians(found.means[:-1], found.within / len(train_outputs))
+    return kept["_gaussians"]
 
 
 @register
@@ -100,8 +89,7 @@ class Mahalanobis(BlockwiseScore):
     )
 
     def _learn(self, train_outputs, head):
-        means, covariance, _ = class_statistics(train_outputs)
-        self.gaussians = Gaussians(means, covariance)
+        self.gaussians = class_gaussians(train_outputs)
 
     def _scores(self, part):
         return -self.gaussians.squared_distances(part.features).min(axis=1)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from helpers.info import Info
 from helpers.scores.base import BlockwiseScore, register
-from helpers.scores.mahalanobis import Gaussians, class_statistics
+from helpers.scores.mahalanobis import Gaussians, class_gaussians
+from helpers.scores.moments import moments
 
 
 @register
@@ -37,13 +38,10 @@ class RelativeMahalanobis(BlockwiseScore):
     )
 
     def _learn(self, train_outputs, head):
-        means, within, counts = class_statistics(train_outputs)
-        shares = counts / counts.sum()
-        overall = shares @ means
-        between = means - overall
-        total = within + (shares[:, None] * between).T @ between
-        self.classes = Gaussians(means, within)
-        self.background = Gaussians(overall[None], total)
+        self.classes = class_gaussians(train_outputs)
+        found = moments(train_outputs)
+        covariance = found.about(found.mean) / len(train_outputs)
+        self.background = Gaussians(found.mean[None], covariance)
 
     def _scores(self, part):
         nearest = self.classes.squared_distances(part.features).min(axis=1)
