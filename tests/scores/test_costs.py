@@ -1,0 +1,151 @@
+"""What fits and scores cost, counted: passes over the outputs, factorisations, products."""
+
+import tracemalloc
+from collections import Counter
+
+import numpy as np
+import pytest
+
+import helpers.scores
+from helpers.outputs import Head, Outputs
+from helpers.scores.base import BlockwiseScore
+from helpers.scores.moments import moments
+
+# How often each fit reads its training outputs; OpenMax and the mixture have ways of their own.
+PASSES = {
+    "dice": 1, "fdbd": 1, "kl_matching": 1, "knn": 2, "mahalanobis": 2, "nnguide": 2, "react": 2,
+    "rmds": 2, "she": 1, "vim": 3,
+}  # fmt: skip
+FACTORISATIONS = ("cholesky", "eig", "eigh", "inv", "lstsq", "pinv", "solve", "svd")
+# Products with the features for each block of images.
+PRODUCTS = {"ash": 1, "dice": 1, "gmm": 2, "mahalanobis": 2, "react": 1, "rmds": 4, "vim": 1}
+
+
+def problem(n=240, width=12, classes=6, seed=0):
+    """Return outputs in which each class occurs and is predicted, and their head."""
+    generator = np.random.default_rng(seed)
+    weight = np.random.default_rng(1).normal(size=(classes, width)).astype(np.float32)
+    head = Head(weight, np.zeros(classes, np.float32))
+    labels = np.arange(n) % classes
+    features = generator.normal(size=(n, width)).astype(np.float32) + 3 * weight[labels]
+    return Outputs(features @ weight.T, features, labels), head
+
+
+@pytest.fixture
+def rows_read(monkeypatch):
+    """Count the rows that are taken out of the outputs; empty at first."""
+    counts, subset = Counter(), Outputs.subset
+
+    def counted(outputs, indices):
+        part = subset(outputs, indices)
+        counts["rows"] += len(part)
+        return part
+
+    monkeypatch.setattr(Outputs, "subset", counted)
+    return counts
+
+
+@pytest.fixture
+def factorised(monkeypatch):
+    """Count the factorisations by NumPy's name."""
+    counts = Counter()
+    for name in FACTORISATIONS:
+
+        def counted(*arguments, name=name, original=getattr(np.linalg, name), **more):
+            counts[name] += 1
+            return original(*arguments, **more)
+
+        monkeypatch.setattr(np.linalg, name, counted)
+    return counts
+
+
+def test_every_fit_is_counted():
+    """A new score that is fitted to training outputs says here how often it reads them."""
+    fitted = {
+        name
+        for name in helpers.scores.names()
+        if isinstance(score := helpers.scores.create(name), BlockwiseScore)
+        and "training outputs" in score.info.needs
+    }
+    assert fitted == {*PASSES, "gmm"}
+
+
+@pytest.mark.parametrize("name", PASSES)
+@pytest.mark.parametrize("n", [240, 6000])
+def test_a_fit_reads_the_training_outputs_as_often_as_it_must(name, n, rows_read):
+    """However many there are: it is linear in them."""
+    train, head = problem(n)
+    helpers.scores.create(name).fit(train, head)
+    assert rows_read["rows"] == PASSES[name] * n
+
+
+def test_the_moments_are_taken_once_for_all_scores(rows_read, factorised):
+    """ViM alone has something of its own to read, and the covariance is factorised once."""
+    train, head = problem()
+    helpers.scores.create("mahalanobis").fit(train, head)
+    rows_read.clear()
+    assert factorised == {"eigh": 1}
+    helpers.scores.create("rmds").fit(train, head)
+    assert not rows_read and factorised == {"eigh": 2}
+    helpers.scores.create("vim").fit(train, head)
+    assert rows_read["rows"] == len(train)
+    # other outputs are others, though their arrays are the same
+    helpers.scores.create("mahalanobis").fit(train.subset(slice(None)), head)
+    assert factorised == {"eigh": 4, "lstsq": 1}
+
+
+@pytest.mark.parametrize("classes", [3, 12])
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("mahalanobis", {"eigh": 1}), ("rmds", {"eigh": 2}), ("vim", {"eigh": 1, "lstsq": 1})],
+)
+def test_factorisations_are_as_many_whatever_the_classes(name, expected, classes, factorised):
+    """One for each covariance."""
+    helpers.scores.create(name).fit(*problem(classes=classes))
+    assert factorised == expected
+
+
+def test_a_mixture_is_factorised_by_class_and_held_once(factorised):
+    """Of classes of few images, with memory for its directions and little more."""
+    train, _ = problem(n=1200, width=400, classes=30)
+    score = helpers.scores.create("gmm")
+    tracemalloc.start()
+    score.fit(train, None)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert factorised == {"svd": 30}
+    assert score.directions.shape == (400, 1200)
+    assert peak < 1.5 * score.directions.nbytes
+
+
+@pytest.mark.parametrize("classes", [3, 12])
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_products_are_as_many_whatever_the_classes(name, classes, monkeypatch, factorised):
+    """For each block of images, and nothing is factorised any more."""
+    score = helpers.scores.create(name).fit(*problem(classes=classes))
+    counts, product = Counter(), helpers.scores.base.rowwise_product
+
+    def counted(rows, matrix):
+        counts["products"] += 1
+        return product(rows, matrix)
+
+    for module in ("ash", "dice", "gmm", "mahalanobis", "react", "vim"):
+        monkeypatch.setattr(f"helpers.scores.{module}.rowwise_product", counted)
+    factorised.clear()
+    score.score_samples(problem(n=3 * score.block, classes=classes)[0])
+    assert counts["products"] == 3 * PRODUCTS[name] and not factorised
+
+
+def test_moments_against_their_definition():
+    """Over several blocks, with images without label, about any point."""
+    generator = np.random.default_rng(0)
+    features = generator.normal(size=(5000, 4)).astype(np.float32) + 100
+    labels = generator.integers(-1, 3, 5000)
+    found = moments(Outputs(np.zeros((5000, 3)), features, labels))
+    exact = features.astype(float)
+    assert found.counts.tolist() == np.roll(np.bincount(labels + 1), -1).tolist()
+    np.testing.assert_allclose(found.mean, exact.mean(axis=0), rtol=1e-12)
+    point = np.array([1.0, 2.0, 3.0, 4.0])
+    np.testing.assert_allclose(found.about(point), (exact - point).T @ (exact - point), rtol=1e-12)
+    centred = exact - found.means[labels]
+    np.testing.assert_allclose(found.within, centred.T @ centred, rtol=1e-9)
