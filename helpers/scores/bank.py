@@ -78,7 +78,8 @@ class Bank:
         middle = np.partition(values, -k, axis=1)[:, -k, None]
         margin = 2 * self.error * np.linalg.norm(queries, axis=1, keepdims=True)
         above = values > (np.inf if every else middle + margin)
-        rows, columns = np.nonzero((values >= middle - margin) & ~above)
+        close = np.flatnonzero((values >= middle - margin) & ~above)
+        rows, columns = np.divmod(close, values.shape[1])
         table = np.where(above, np.inf, -np.inf)
         for part in _split(len(rows), queries.shape[1]):
             i, j = rows[part], columns[part]
@@ -104,9 +105,12 @@ class Bank:
             products = queries @ bank[block].T
             products *= factors[block].astype(np.float32)
             products += offsets[block].astype(np.float32)
-            best = _largest(products, count)
-            values = np.hstack([values, np.take_along_axis(products, best, axis=1)])
-            places = np.hstack([places, best + start])
+            if values.shape[1] < count:
+                found = _largest(products, count)
+                products = np.take_along_axis(products, found, axis=1)
+            else:  # few are above the smallest of those kept: the others need no sorting
+                products, found = _above(products, values.min(axis=1, keepdims=True))
+            values, places = np.hstack([values, products]), np.hstack([places, found + start])
             best = _largest(values, count)
             values = np.take_along_axis(values, best, axis=1)
             places = np.take_along_axis(places, best, axis=1)
@@ -117,6 +121,21 @@ def _largest(values: np.ndarray, count: int) -> np.ndarray:
     """Return the columns of the `count` largest values of each row, in no order."""
     count = min(count, values.shape[1])
     return np.argpartition(values, -count, axis=1)[:, -count:]
+
+
+def _above(values: np.ndarray, floor: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the values of each row [n, M] above its floor [n, 1], and their columns.
+
+    As wide as the row that has most; the others are filled up with minus infinity.
+    """
+    chosen = np.flatnonzero(values > floor)
+    rows, columns = np.divmod(chosen, values.shape[1])
+    counts = np.bincount(rows, minlength=len(values))
+    slots = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+    shape = len(values), counts.max()
+    found, places = np.full(shape, -np.inf, np.float32), np.zeros(shape, np.int64)
+    found[rows, slots], places[rows, slots] = values.ravel()[chosen], columns
+    return found, places
 
 
 def _split(length: int, width: int) -> Iterator[slice]:
