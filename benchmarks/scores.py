@@ -101,8 +101,8 @@ def peers(train: Outputs, last: Head) -> dict[str, Peer]:
         "knn": Peer(detector.KNN(None), "features", 256, 256),
         "nnguide": Peer(detector.NNGuide(None, linear), "features", 256, 256, note=anew,
                         arguments={"bank": n}),
-        "vim": Peer(detector.ViM(None, dim, weight, bias), "features", some, some, note=anew,
-                    limit=DOUBLE),
+        "vim": Peer(detector.ViM(None, dim, weight, bias), "features", some, some, limit=DOUBLE,
+                    note=f"{anew}, other axes among those of nearly equal variance", within=0.2),
         "mahalanobis": Peer(detector.Mahalanobis(None), "features", 64, some, 2 * n, 100,
                             "half, covariance not divided by N"),
         "rmds": Peer(detector.RMD(None), "features", 64, some, n,
@@ -187,10 +187,10 @@ def mixtures(comparison: Comparison, train: Outputs, test: Outputs) -> None:
 
 def openmax(comparison: Comparison, train: Outputs, test: Outputs, last: Head) -> None:
     """OpenMax with the ten largest logits revised, as is the default there."""
-    classes, images, ours = 50, 100, 10_000
+    classes, images, ours = 50, 1000, 10_000
     # only images that are classified correctly are fitted to here, and all images there
     right = train.subset(train.correct)
-    few = right.subset(right.labels < classes)
+    some, few = right.subset(slice(0, 20 * CLASSES)), right.subset(right.labels < classes)
     score = helpers.scores.create("openmax", alpha=10).fit(right, last)
     peer = detector.OpenMax(None, tailsize=20, alpha=10)
     logits, labels = torch.from_numpy(few.logits), torch.from_numpy(few.labels)
@@ -201,9 +201,9 @@ def openmax(comparison: Comparison, train: Outputs, test: Outputs, last: Head) -
         lambda: peer.fit_logits(logits, labels), wanted=30, rounds=1, share=classes / CLASSES,
         note=f"{note}; theirs on {classes} of {CLASSES:,} classes",
     )  # fmt: skip
-    # asked of images of the classes that it knows
-    asked = test.subset(slice(0, ours))
-    shown = torch.from_numpy(few.logits[:images])
+    peer.fit_logits(torch.from_numpy(some.logits), torch.from_numpy(some.labels))
+    # it takes all images' distances to each class that is predicted: here one image a class
+    asked, shown = test.subset(slice(0, ours)), torch.from_numpy(test.logits[:images])
     comparison.add(
         "openmax, score", f"{ours:,} × {CLASSES:,}", "pytorch-ood",
         lambda: score.score_samples(asked), lambda: peer.predict_logits(shown), wanted=30,

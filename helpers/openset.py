@@ -378,7 +378,7 @@ class OpenMax:
         block = max(1, 2**20 // (alpha * classes))  # bounds the memory of [block, alpha, K]
         for first in range(0, len(logits), block):
             part = logits[first : first + block]
-            top = np.argsort(-part, axis=1, kind="stable")[:, :alpha]
+            top = _leading(part, alpha)
             weight = rank_weight * self._outlier_probability(part, top)
             highest = np.take_along_axis(part, top, axis=1)
             known = part.copy()
@@ -422,12 +422,34 @@ class OpenMax:
     def _distances(self, logits: np.ndarray, means: np.ndarray) -> np.ndarray:
         """Return distances along the last axis.
 
-        Written as sums over that axis and not as a matrix product, whose rounding depends on
-        how many images are multiplied at once.
+        Written as inner products of single rows and not as a matrix product, whose rounding
+        depends on how many images are multiplied at once.
         """
-        euclidean = np.sqrt(np.square(logits - means).sum(axis=-1))
+        differences = logits - means
+        euclidean = np.sqrt(np.vecdot(differences, differences))
         if self.distance == "euclidean":
             return euclidean
-        norms = np.sqrt(np.square(logits).sum(axis=-1) * np.square(means).sum(axis=-1))
-        cosine = (logits * means).sum(axis=-1) / np.where(norms > 0, norms, 1.0)
+        norms = np.sqrt(np.vecdot(logits, logits) * np.vecdot(means, means))
+        cosine = np.vecdot(logits, means) / np.where(norms > 0, norms, 1.0)
         return _EUCLIDEAN_SHARE * euclidean + (1 - cosine)
+
+
+def _leading(values: np.ndarray, count: int) -> np.ndarray:
+    """Return the columns of the `count` largest of each row [n, K], the largest first.
+
+    Of equal values the one in the lower column comes first.
+
+    Examples
+    --------
+    >>> _leading(np.array([[1.0, 3.0, 2.0, 3.0], [5.0, 5.0, 5.0, 5.0]]), 2)
+    array([[1, 3],
+           [0, 1]])
+    """
+    top = np.sort(np.argpartition(values, -count, axis=1)[:, -count:], axis=1)
+    largest = np.take_along_axis(values, top, axis=1)
+    order = np.argsort(-largest, axis=1, kind="stable")
+    # of values that equal the last one taken, any may have been: those rows are sorted as a whole
+    tied = (values >= largest.min(axis=1, keepdims=True)).sum(axis=1) > count
+    top = np.take_along_axis(top, order, axis=1)
+    top[tied] = np.argsort(-values[tied], axis=1, kind="stable")[:, :count]
+    return top
