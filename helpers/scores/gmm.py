@@ -29,8 +29,8 @@ class GaussianMixture(BlockwiseScore):
 
     Of a class of n images and D features, the covariance less the ridge has min(n, D) directions
     at most.  Only these are kept, and all others have the ridge for variance: the directions of
-    all classes take up no more memory than the features that they are fitted to, and one product
-    serves all.
+    all classes take up no more memory than the features that they are fitted to, in double
+    precision, and one product serves all.
     """
 
     info = Info(
@@ -59,34 +59,44 @@ class GaussianMixture(BlockwiseScore):
         width = train_outputs.features.shape[1]
         ranks = np.minimum(counts, width)
         self.starts = np.cumsum(ranks) - ranks
-        self.means, self.centres = np.empty((len(counts), width)), np.empty(ranks.sum())
-        self.variances = np.empty(ranks.sum())
+        self.means, self.constants = np.empty((len(counts), width)), np.log(counts / counts.sum())
         # filled in place: the largest array of all would else be there twice
-        directions = np.empty((ranks.sum(), width))
+        axes, self.centres = np.empty((ranks.sum(), width)), np.empty(ranks.sum())
         order = np.argsort(train_outputs.labels, kind="stable")
         for label, members in enumerate(np.split(order, np.cumsum(counts)[:-1])):
-            own = slice(self.starts[label], self.starts[label] + ranks[label])
             features = train_outputs.features[members].astype(np.float64)
             self.means[label] = features.mean(axis=0)
             features -= self.means[label]
-            _, sizes, directions[own] = np.linalg.svd(features, full_matrices=False)
-            self.variances[own] = sizes**2 / len(members) + self.ridge
-            self.centres[own] = directions[own] @ self.means[label]
-        self.directions = directions.T
-        volumes = np.add.reduceat(np.log(self.variances), self.starts)
-        volumes += (width - ranks) * np.log(self.ridge)
-        self.constants = np.log(counts / counts.sum())
-        self.constants -= (volumes + width * np.log(2 * np.pi)) / 2
+            own = slice(self.starts[label], self.starts[label] + ranks[label])
+            axes[own], variances = self._axes(features)
+            self.centres[own] = axes[own] @ self.means[label]
+            volume = np.log(variances).sum() + (width - ranks[label]) * np.log(self.ridge)
+            self.constants[label] -= (volume + width * np.log(2 * np.pi)) / 2
+        self.axes = axes.T
+
+    def _axes(self, features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the axes of a class's Gaussian, and its variances along them.
+
+        The squared distance to the mean is that in units of the ridge, less the squares along
+        these axes in the same unit: they are the shorter the less a class varies along them.
+        """
+        count, width = features.shape
+        if count < width:  # the smaller of two matrices with the same eigenvalues
+            values, vectors = np.linalg.eigh(features @ features.T)
+            axes = vectors.T @ features
+        else:
+            values, vectors = np.linalg.eigh(features.T @ features)
+            axes = (vectors * np.sqrt(np.maximum(values, 0))).T
+        variances = np.maximum(values, 0) / count + self.ridge
+        return axes / np.sqrt(count * variances)[:, None], variances
 
     def _scores(self, part):
         features = part.features.astype(np.float64)
         squares = (features**2).sum(axis=1, keepdims=True) + (self.means**2).sum(axis=1)
         squares -= 2 * rowwise_product(features, self.means.T)
-        along = rowwise_product(features, self.directions)
-        along -= self.centres  # in place: there are as many directions as images were fitted to
+        along = rowwise_product(features, self.axes)
+        along -= self.centres  # in place: there are as many axes as images were fitted to
         along *= along
-        beside = np.maximum(squares - np.add.reduceat(along, self.starts, axis=1), 0)
-        along /= self.variances
-        distances = np.add.reduceat(along, self.starts, axis=1)
-        distances += beside / self.ridge
+        squares -= np.add.reduceat(along, self.starts, axis=1)
+        distances = np.maximum(squares, 0) / self.ridge
         return logsumexp(self.constants - distances / 2, axis=1)

@@ -113,9 +113,9 @@ def test_a_mixture_is_factorised_by_class_and_held_once(factorised):
     score.fit(train, None)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert factorised == {"svd": 30}
-    assert score.directions.shape == (400, 1200)
-    assert peak < 1.5 * score.directions.nbytes
+    assert factorised == {"eigh": 30}
+    assert score.axes.shape == (400, 1200)
+    assert peak < 1.5 * score.axes.nbytes
 
 
 @pytest.mark.parametrize("classes", [3, 12])
