@@ -49,13 +49,16 @@ def rows_read(monkeypatch):
 def factorised(monkeypatch):
     """Count the factorisations by NumPy's name."""
     counts = Counter()
-    for name in FACTORISATIONS:
 
-        def counted(*arguments, name=name, original=getattr(np.linalg, name), **more):
+    def counted(name, factorise):
+        def wrapped(*arguments, **more):
             counts[name] += 1
-            return original(*arguments, **more)
+            return factorise(*arguments, **more)
 
-        monkeypatch.setattr(np.linalg, name, counted)
+        return wrapped
+
+    for name in FACTORISATIONS:
+        monkeypatch.setattr(np.linalg, name, counted(name, getattr(np.linalg, name)))
     return counts
 
 
