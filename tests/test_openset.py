@@ -6,6 +6,7 @@ from helpers.calibration import softmax
 from helpers.metrics import rejection_threshold
 from helpers.openset import (
     OpenMax,
+    _leading,
     fit_weibull,
     open_set_answer,
     openmax_answer,
@@ -107,6 +108,14 @@ def test_blocks_of_images_do_not_show():
     openmax = OpenMax(tail=5).fit(*example(1500, classes))
     images = example(30, classes, seed=4)[0]
     assert (openmax.revised_logits(images)[17:19] == openmax.revised_logits(images[17:19])).all()
+
+
+@pytest.mark.parametrize("count", [1, 3, 11, 12])
+def test_the_largest_logits_are_those_of_a_stable_sort(count):
+    """With many ties, of which the lower column goes first, whether or not it is among them."""
+    values = np.random.default_rng(0).integers(0, 4, (200, 12)).astype(float)
+    expected = np.argsort(-values, axis=1, kind="stable")[:, :count]
+    assert (_leading(values, count) == expected).all()
 
 
 def test_order_of_training_images_does_not_matter():
