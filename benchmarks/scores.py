@@ -24,6 +24,7 @@ from helpers.outputs import Head, Outputs
 from helpers.scores.vim import principal_dimensions
 
 IMAGES = 50_000
+CORE = "what is not a matrix product runs on one core here"
 DOUBLE = (
     "here products are in double precision, at half the speed of single: those in single "
     "precision depend, on some processors, on an image's place in its batch"
@@ -83,17 +84,18 @@ def peers(train: Outputs, last: Head) -> dict[str, Peer]:
     anew, single = "takes the logits anew", "sums in single precision"
     maps, some = "feature_maps", 10_000
     return {
-        "max_logit": Peer(detector.MaxLogit(None), "logits"),
-        "msp": Peer(detector.MaxSoftmax(None), "logits", note=single),
-        "energy": Peer(detector.EnergyBased(None), "logits"),
-        "entropy": Peer(detector.Entropy(None), "logits", note=f"{single}, p above 1e-7"),
+        "max_logit": Peer(detector.MaxLogit(None), "logits", limit=CORE),
+        "msp": Peer(detector.MaxSoftmax(None), "logits", note=single, limit=CORE),
+        "energy": Peer(detector.EnergyBased(None), "logits", limit=CORE),
+        "entropy": Peer(detector.Entropy(None), "logits", note=f"{single}, p above 1e-7",
+                        limit=CORE),
         "gen": Peer(detector.GEN(None, M=100), "logits", factor=100, note="mean, p above 1e-7"),
-        "kl_matching": Peer(detector.KLMatching(None), "logits", note=single),
+        "kl_matching": Peer(detector.KLMatching(None), "logits", note=single, limit=CORE),
         "gradnorm": Peer(detector.GradNorm(linear, lambda name: name == "weight"), "", 128,
                          wanted=50, note="differentiates"),
         "react": Peer(detector.ReAct(None, flat), maps, some, some, note="interpolates",
                       limit=DOUBLE),
-        "ash": Peer(detector.ASH(None, flat, percentile=0.9), maps, some, some),
+        "ash": Peer(detector.ASH(None, flat, percentile=0.9), maps, some, some, limit=DOUBLE),
         "scale": Peer(detector.SCALE(None, flat, percentile=0.85), maps, some, some, note=anew),
         "dice": Peer(detector.DICE(None, weight, bias, p=0.9), "features", 64, some),
         "she": Peer(detector.SHE(None, linear), "features", note=anew),
@@ -104,9 +106,9 @@ def peers(train: Outputs, last: Head) -> dict[str, Peer]:
         "vim": Peer(detector.ViM(None, dim, weight, bias), "features", some, some, limit=DOUBLE,
                     note=f"{anew}, other axes among those of nearly equal variance", within=0.2),
         "mahalanobis": Peer(detector.Mahalanobis(None), "features", 64, some, 2 * n, 100,
-                            "half, covariance not divided by N"),
+                            "half, covariance not divided by N", DOUBLE),
         "rmds": Peer(detector.RMD(None), "features", 64, some, n,
-                     note="covariances not divided by N"),
+                     note="covariances not divided by N", limit=DOUBLE),
     }  # fmt: skip
 
 
@@ -143,7 +145,7 @@ def against_pytorch_ood(comparison: Comparison, train: Outputs, test: Outputs, l
             size = f"{len(train):,} × {learnt.shape[1]:,}"
             comparison.add(f"{name}, fit", size, "pytorch-ood", ours,
                            lambda fit=fit, x=learnt: fit(x, labels), wanted=1, rounds=1,
-                           note=peer.note)  # fmt: skip
+                           note=peer.note, limit=peer.limit)  # fmt: skip
         ask = getattr(peer.detector, f"predict_{peer.reads}" if peer.reads else "predict")
         asked, shown = test.subset(slice(0, peer.ours)), tensor(test, peer.reads)[: peer.images]
         with torch.no_grad():
