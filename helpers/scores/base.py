@@ -124,16 +124,21 @@ def rowwise_product(rows: np.ndarray, matrix: np.ndarray, *, block: int = 256) -
 
 
 def in_blocks(
-    outputs: Outputs, score: Callable[[Outputs], np.ndarray], size: int = 256
+    outputs: Outputs,
+    score: Callable[[Outputs], np.ndarray],
+    size: int = 256,
+    *,
+    filled: bool = True,
 ) -> np.ndarray:
     """Return what `score` says of each image, shown `size` images at a time, float64 [N].
 
-    The last block is filled up by repeating the last image.  All others are no copies.
+    The last block is filled up by repeating the last image, unless `filled` says that this
+    changes nothing.  All others are no copies.
     """
     found = np.empty(len(outputs))
     for start in range(0, len(outputs), size):
         rows = slice(start, start + size)
-        if rows.stop > len(outputs):
+        if filled and rows.stop > len(outputs):
             rows = np.minimum(np.arange(start, start + size), len(outputs) - 1)
         found[start : start + size] = score(outputs.subset(rows))[: len(outputs) - start]
     return found
@@ -156,6 +161,8 @@ class BlockwiseScore:
     info: Info
     #: Images scored at once.
     block = 256
+    #: Whether the last block is filled up.
+    filled = True
     _shape: tuple[int, int] | None = None  # of the head: classes, features
 
     def fit(self, train_outputs: Outputs, head: Head | None) -> BlockwiseScore:
@@ -212,7 +219,7 @@ class BlockwiseScore:
                     raise ValueError(
                         f"outputs: {name} of width {width} expected, as at the fit, got {got}"
                     )
-        return in_blocks(outputs, self._scores, self.block)
+        return in_blocks(outputs, self._scores, self.block, filled=self.filled)
 
     def _learn(self, train_outputs: Outputs, head: Head | None) -> None:
         """Fit what `_scores` needs; nothing, unless a score says otherwise."""

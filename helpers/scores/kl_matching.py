@@ -40,6 +40,9 @@ class KLMatching(BlockwiseScore):
         sign="The divergence is negated: high for known images.",
     )
 
+    # a bank is exact whatever is looked for at once, and read once for each block
+    block, filled = 1024, False
+
     def _learn(self, train_outputs, head):
         means, counts = class_means(
             train_outputs, lambda part: (part.probabilities, part.predictions)

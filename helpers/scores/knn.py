@@ -64,6 +64,9 @@ class NearestNeighbours(BlockwiseScore):
         },
     )
 
+    # a bank is exact whatever is looked for at once, and read once for each block
+    block, filled = 1024, False
+
     def __init__(self, k: int = 50, bank: int | None = None):
         self.k = whole_number("k", k)
         self.bank = None if bank is None else whole_number("bank", bank)

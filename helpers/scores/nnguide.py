@@ -52,6 +52,9 @@ class NearestNeighbourGuidance(BlockwiseScore):
         },
     )
 
+    # a bank is exact whatever is looked for at once, and read once for each block
+    block, filled = 1024, False
+
     def __init__(self, k: int = 10, bank: int = 12_800):
         self.k, self.bank = whole_number("k", k), whole_number("bank", bank)
 
