@@ -72,7 +72,7 @@ class Comparison:
         note : str
             The convention in which both differ, or how they were made to agree.
         limit : str
-            What keeps the goal out of reach, for where it is missed.
+            What keeps the goal out of reach, where it is missed.
         """
         ours(), theirs()
         pairs = [(seconds(ours), seconds(theirs) / share) for _ in range(rounds)]
