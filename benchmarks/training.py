@@ -1,76 +1,262 @@
-"""The training loop against a bare loop over the same tensors with the same network.
+"""The training loop against a bare loop, against a loop over a DataLoader, and members together.
 
 The bare loop does nothing that training cannot do without: forward, loss, backward, step. It
 takes whole batches off the tensor in order, without shuffling, augmentation, learning-rate
-schedule, learning curve, progress bar or checks.
+schedule, learning curve, progress bar or checks.  The loop over a DataLoader is that of tutorials:
+Pillow images, torchvision's transforms, one image at a time.
 
     python -m benchmarks.training
 """
 
 from __future__ import annotations
 
+import contextlib
+import math
 import os
-import platform
-import statistics
-import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 
 import torch
+from PIL import Image
+from torch.utils.data import DataLoader, Dataset
+from torchvision import transforms
 
-from helpers import data, models
-from helpers.training.loop import device_name, train
+from benchmarks.comparing import Comparison, agree, seconds
+from helpers import checkpoints, data, models
+from helpers.training.augmentation import PADDING
+from helpers.training.loop import train
 from helpers.training.recipe import Recipe
 
-ROUNDS = 7
-RECIPE = Recipe(depth=8, width=16, stem_stride=1, epochs=1, batch_size=128, learning_rate=0.01)
+MEMBERS = 5
+# its rate is constant, so that a loop without a schedule does the same
+RECIPE = Recipe(
+    depth=8, width=16, epochs=1, learning_rate=0.02, warmup_epochs=0.0, schedule="multistep",
+    milestones=(1.0,), threads=1,
+)  # fmt: skip
+SIZES = {"mini": (2, 32), "small": (1, 128)}  # stride of the stem, images per step
 
 
-def bare(recipe: Recipe, images: data.Images) -> float:
-    """Return images per second of the bare loop."""
-    torch.set_num_threads(recipe.threads)
+def optimiser_of(network: torch.nn.Module, recipe: Recipe, **options) -> torch.optim.SGD:
+    """Return the recipe's optimiser, as far as the loops here know it."""
+    return torch.optim.SGD(
+        network.parameters(), lr=recipe.learning_rate, momentum=recipe.momentum,
+        weight_decay=recipe.weight_decay, nesterov=recipe.nesterov, **options,
+    )  # fmt: skip
+
+
+def ours(images: data.Images, recipe: Recipe, seed: int = 0) -> tuple[models.Classifier, float]:
+    """Train as the notebooks do; return the network and the loss of the last epoch."""
+    classifier = models.create(recipe, len(images.class_names))
+    history = train(classifier, images, recipe, seed=seed, device="cpu", progress=False)
+    return classifier, history["loss"].iloc[-1]
+
+
+def bare(images: data.Images, recipe: Recipe) -> models.Classifier:
+    """Train for one epoch with nothing that can be left out; return the network."""
     classifier = models.create(recipe, len(images.class_names))
     classifier.set_normalisation(images.images)
-    optimiser = torch.optim.SGD(classifier.parameters(), lr=0.01, momentum=0.9, fused=True)
+    optimiser = optimiser_of(classifier, recipe, fused=True)
     pixels = torch.from_numpy(images.images).permute(0, 3, 1, 2)
     targets = torch.from_numpy(images.labels)
-    steps = len(images) // recipe.batch_size
     classifier.train()
-    start = time.perf_counter()
-    for step in range(steps):
+    for step in range(len(images) // recipe.batch_size):
         batch = slice(step * recipe.batch_size, (step + 1) * recipe.batch_size)
         loss = torch.nn.functional.cross_entropy(classifier(pixels[batch]), targets[batch])
         optimiser.zero_grad(set_to_none=True)
         loss.backward()
         optimiser.step()
-    return steps * recipe.batch_size / (time.perf_counter() - start)
+    return classifier
 
 
-def ours(recipe: Recipe, images: data.Images) -> float:
-    """Return images per second of `helpers.training.loop.train`, set-up included."""
-    classifier = models.create(recipe, len(images.class_names))
-    start = time.perf_counter()
-    train(classifier, images, recipe, device="cpu", progress=False)
-    seconds = time.perf_counter() - start
-    return len(images) // recipe.batch_size * recipe.batch_size / seconds
+class PillowImages(Dataset):
+    """Images one at a time, as torchvision's data sets give them."""
+
+    def __init__(self, images: data.Images, transform: Callable):
+        self.images, self.transform = images, transform
+
+    def __len__(self) -> int:
+        return len(self.images)
+
+    def __getitem__(self, index: int) -> tuple[torch.Tensor, int]:
+        image = Image.fromarray(self.images.images[index])
+        return self.transform(image), int(self.images.labels[index])
+
+
+class LoaderLoop:
+    """Train a network epoch by epoch over a DataLoader of torchvision's transforms.
+
+    Parameters
+    ----------
+    network : nn.Module
+        From float images [B, 3, H, W] to logits.
+    images : Images
+    recipe : Recipe
+        Its optimiser, batches and augmentation.
+    workers : int
+        Processes of the DataLoader, started once for all epochs.
+    device : str
+    shuffle : bool
+        As anybody does, except to compare with another loop.
+    """
+
+    def __init__(self, network, images, recipe, *, workers=0, device="cpu", shuffle=True):
+        steps = {
+            "crop": transforms.RandomCrop(
+                images.images.shape[1:3], padding=PADDING, padding_mode="reflect"
+            ),
+            "flip": transforms.RandomHorizontalFlip(),
+        }
+        sample = models.Classifier(torch.nn.Identity())
+        sample.set_normalisation(images.images)
+        mean, std = ((one / 255).flatten().tolist() for one in (sample.mean, sample.std))
+        transform = transforms.Compose(
+            [steps[name] for name in recipe.augmentation]
+            + [transforms.ToTensor(), transforms.Normalize(mean, std)]
+        )
+        self.loader = DataLoader(
+            PillowImages(images, transform), recipe.batch_size, shuffle=shuffle, drop_last=True,
+            num_workers=workers, persistent_workers=workers > 0, pin_memory=device != "cpu",
+        )  # fmt: skip
+        self.network, self.device = network.to(device), device
+        self.optimiser = optimiser_of(self.network, recipe)
+
+    def __call__(self) -> float:
+        """Train for one epoch; return the mean loss."""
+        self.network.train()
+        total = 0.0
+        for inputs, targets in self.loader:
+            inputs = inputs.to(self.device, non_blocking=True)
+            targets = targets.to(self.device, non_blocking=True)
+            self.optimiser.zero_grad()
+            loss = torch.nn.functional.cross_entropy(self.network(inputs), targets)
+            loss.backward()
+            self.optimiser.step()
+            total += loss.item()
+        return total / len(self.loader)
+
+
+def plain_network(recipe: Recipe, classes: int) -> torch.nn.Module:
+    """Return the network of a recipe in torch's own memory format."""
+    backbone = models.create(recipe, classes).backbone
+    return backbone.to(memory_format=torch.contiguous_format)
+
+
+def check(images: data.Images, recipe: Recipe) -> None:
+    """Refuse to compare loops that do not train the same network on the same batches."""
+    recipe = Recipe.from_parameters(recipe.as_dict(), augmentation=())
+    # the order that the first epoch of seed 0 has, see `loop._epoch`
+    order = torch.randperm(len(images), generator=torch.Generator().manual_seed(0)).numpy()
+    ordered = images.subset(order)
+    classifier, loss = ours(images, recipe)
+    digests = [checkpoints.digest(one.state_dict()) for one in (classifier, bare(ordered, recipe))]
+    if digests[0] != digests[1]:
+        raise AssertionError("the bare loop's weights are not ours, bit for bit")
+    network = plain_network(recipe, len(images.class_names))
+    agree(loss, LoaderLoop(network, ordered, recipe, shuffle=False)(), within=1e-3)
+
+
+def against_loops(comparison: Comparison, images: data.Images) -> None:
+    """One epoch of one network: ours on one core, against the loops."""
+    torch.set_num_threads(1)
+    for tier, (stride, batch) in SIZES.items():
+        size = f"ResNet-8, 32×32, stem stride {stride}, batch {batch} ({tier})"
+        plain, augmented = (
+            Recipe.from_parameters(
+                RECIPE.as_dict(), stem_stride=stride, batch_size=batch, augmentation=augmentation
+            )
+            for augmentation in ((), ("crop", "flip"))
+        )
+        check(images, plain)
+        comparison.add(
+            "training, no augmentation", size, "bare loop",
+            lambda recipe=plain: ours(images, recipe), lambda recipe=plain: bare(images, recipe),
+            wanted=0.9, note="weights equal bit for bit",
+        )  # fmt: skip
+        comparison.add(
+            "training, crops and flips", size, "bare loop without them",
+            lambda recipe=augmented: ours(images, recipe),
+            lambda recipe=augmented: bare(images, recipe),
+            wanted=0.9, limit="padding, cropping and flipping, which the bare loop does not do",
+        )  # fmt: skip
+        network = plain_network(augmented, len(images.class_names))
+        share = bare_share(images, augmented, network)
+        for workers in (0, 2):
+            comparison.add(
+                "training, crops and flips", size, f"DataLoader, {workers} workers",
+                lambda recipe=augmented: ours(images, recipe),
+                LoaderLoop(network, images, augmented, workers=workers), wanted=2,
+                note="loss agrees without augmentation; own draws with it"
+                + ("; theirs has another core for its workers" if workers else ""),
+                limit=f"the network alone is {share:.0%} of their loop on one core",
+            )  # fmt: skip
+
+
+def bare_share(images: data.Images, recipe: Recipe, network: torch.nn.Module) -> float:
+    """Return the share of the loop over a DataLoader that a bare loop takes, on one core."""
+    loop = LoaderLoop(network, images, recipe)
+    bare(images, recipe), loop()
+    return seconds(lambda: bare(images, recipe)) / seconds(loop)
+
+
+def member(seed: int) -> int:
+    """Train one member of an ensemble; return the process that did."""
+    stride, batch = SIZES["mini"]
+    recipe = Recipe.from_parameters(RECIPE.as_dict(), stem_stride=stride, batch_size=batch)
+    ours(data.load("cifar10_mini", "train"), recipe, seed)
+    return os.getpid()
+
+
+@contextlib.contextmanager
+def side_by_side(task: Callable[[int], int], processes: int) -> Iterator[Callable]:
+    """Start processes in each of which a task has run; give a map over them."""
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+        seen: set[int] = set()
+        while len(seen) < processes:
+            seen |= set(pool.map(task, range(processes)))
+        yield lambda numbers: list(pool.map(task, numbers))
+
+
+def members(comparison: Comparison, images: data.Images) -> None:
+    """Five members: side by side, one on each core, as ``workflow/sweep.py`` trains them."""
+    cores = os.cpu_count() or 1
+    processes = min(cores, MEMBERS)
+    stride, batch = SIZES["mini"]
+    size = f"ResNet-8, 32×32, stem stride {stride}, batch {batch} (mini), {cores} cores"
+    recipe = Recipe.from_parameters(RECIPE.as_dict(), stem_stride=stride, batch_size=batch)
+    turns = math.ceil(MEMBERS / processes)
+    bound = f"five members on {processes} cores take {turns} turns: at most {MEMBERS / turns:.2f}"
+
+    def one_by_one():
+        torch.set_num_threads(cores)
+        loop()
+        torch.set_num_threads(1)
+
+    with side_by_side(member, processes) as several, side_by_side(member, 1) as one:
+        comparison.add(
+            "five ensemble members", size, "one member, times five",
+            lambda: several(range(MEMBERS)), lambda: one([0]), wanted=1, share=1 / MEMBERS,
+            note=bound,
+        )  # fmt: skip
+        for workers in (0, 2):
+            network = plain_network(recipe, len(images.class_names))
+            loop = LoaderLoop(network, images, recipe, workers=workers)
+            comparison.add(
+                "five ensemble members", size,
+                f"DataLoader, {workers} workers, {cores} threads, times five",
+                lambda: several(range(MEMBERS)), one_by_one, wanted=2, share=1 / MEMBERS,
+                note="the whole machine on both sides; own draws",
+                limit="the network itself, and " + bound,
+            )  # fmt: skip
 
 
 def main() -> None:
-    """Print throughputs and their ratio, the median over alternating rounds."""
+    """Measure everything, and keep it."""
     images = data.load("cifar10_mini", "train")
-    threads = min(2, os.cpu_count() or 1)
-    print(f"{platform.processor() or platform.machine()}, {device_name('cpu', threads)}, "
-          f"torch {torch.__version__}, {ROUNDS} rounds, {len(images)} images of 32×32")  # fmt: skip
-    for augmentation in ((), ("crop", "flip")):
-        recipe = Recipe.from_parameters(
-            RECIPE.as_dict(), threads=threads, augmentation=augmentation
-        )
-        bare(recipe, images), ours(recipe, images)  # warm-up
-        pairs = [(ours(recipe, images), bare(recipe, images)) for _ in range(ROUNDS)]
-        ratios = sorted(one / other for one, other in pairs)
-        speeds = [statistics.median(column) for column in zip(*pairs, strict=True)]
-        print(f"ResNet-8, width 16, augmentation {', '.join(augmentation) or 'none'}: "
-              f"ours {speeds[0]:,.0f} images/s, bare {speeds[1]:,.0f} images/s, "
-              f"ratio {statistics.median(ratios):.3f} "
-              f"({ratios[0]:.3f} to {ratios[-1]:.3f})")  # fmt: skip
+    comparison = Comparison("training")
+    against_loops(comparison, images)
+    members(comparison, images)
+    comparison.write()
 
 
 if __name__ == "__main__":
