@@ -25,7 +25,7 @@ from torchvision import transforms
 from benchmarks.comparing import Comparison, agree, seconds
 from helpers import checkpoints, data, models
 from helpers.training.augmentation import PADDING
-from helpers.training.loop import train
+from helpers.training.loop import reproducible, train
 from helpers.training.recipe import Recipe
 
 MEMBERS = 5
@@ -34,7 +34,10 @@ RECIPE = Recipe(
     depth=8, width=16, epochs=1, learning_rate=0.02, warmup_epochs=0.0, schedule="multistep",
     milestones=(1.0,), threads=1,
 )  # fmt: skip
-SIZES = {"mini": (2, 32), "small": (1, 128)}  # stride of the stem, images per step
+SIZES = {  # of tiers: the stem's stride, images per step, and epochs that take seconds
+    "mini": {"stem_stride": 2, "batch_size": 32, "epochs": 3},
+    "small": {"stem_stride": 1, "batch_size": 128, "epochs": 1},
+}
 
 
 def optimiser_of(network: torch.nn.Module, recipe: Recipe, **options) -> torch.optim.SGD:
@@ -53,14 +56,15 @@ def ours(images: data.Images, recipe: Recipe, seed: int = 0) -> tuple[models.Cla
 
 
 def bare(images: data.Images, recipe: Recipe) -> models.Classifier:
-    """Train for one epoch with nothing that can be left out; return the network."""
+    """Train with nothing that can be left out; return the network."""
     classifier = models.create(recipe, len(images.class_names))
     classifier.set_normalisation(images.images)
     optimiser = optimiser_of(classifier, recipe, fused=True)
     pixels = torch.from_numpy(images.images).permute(0, 3, 1, 2)
     targets = torch.from_numpy(images.labels)
     classifier.train()
-    for step in range(len(images) // recipe.batch_size):
+    steps = len(images) // recipe.batch_size
+    for step in list(range(steps)) * recipe.epochs:
         batch = slice(step * recipe.batch_size, (step + 1) * recipe.batch_size)
         loss = torch.nn.functional.cross_entropy(classifier(pixels[batch]), targets[batch])
         optimiser.zero_grad(set_to_none=True)
@@ -83,6 +87,21 @@ class PillowImages(Dataset):
         return self.transform(image), int(self.images.labels[index])
 
 
+def pillow_transform(images: data.Images, augmentation: tuple[str, ...] = ()) -> Callable:
+    """Return torchvision's transforms: augmentation, float tensor, these images' normalisation."""
+    steps = {
+        "crop": transforms.RandomCrop(
+            images.images.shape[1:3], padding=PADDING, padding_mode="reflect"
+        ),
+        "flip": transforms.RandomHorizontalFlip(),
+    }
+    pixels = models.Classifier(torch.nn.Identity())
+    pixels.set_normalisation(images.images)
+    mean, std = ((one / 255).flatten().tolist() for one in (pixels.mean, pixels.std))
+    last = [transforms.ToTensor(), transforms.Normalize(mean, std)]
+    return transforms.Compose([steps[name] for name in augmentation] + last)
+
+
 class LoaderLoop:
     """Train a network epoch by epoch over a DataLoader of torchvision's transforms.
 
@@ -101,19 +120,7 @@ class LoaderLoop:
     """
 
     def __init__(self, network, images, recipe, *, workers=0, device="cpu", shuffle=True):
-        steps = {
-            "crop": transforms.RandomCrop(
-                images.images.shape[1:3], padding=PADDING, padding_mode="reflect"
-            ),
-            "flip": transforms.RandomHorizontalFlip(),
-        }
-        sample = models.Classifier(torch.nn.Identity())
-        sample.set_normalisation(images.images)
-        mean, std = ((one / 255).flatten().tolist() for one in (sample.mean, sample.std))
-        transform = transforms.Compose(
-            [steps[name] for name in recipe.augmentation]
-            + [transforms.ToTensor(), transforms.Normalize(mean, std)]
-        )
+        transform = pillow_transform(images, recipe.augmentation)
         self.loader = DataLoader(
             PillowImages(images, transform), recipe.batch_size, shuffle=shuffle, drop_last=True,
             num_workers=workers, persistent_workers=workers > 0, pin_memory=device != "cpu",
@@ -144,40 +151,47 @@ def plain_network(recipe: Recipe, classes: int) -> torch.nn.Module:
 
 def check(images: data.Images, recipe: Recipe) -> None:
     """Refuse to compare loops that do not train the same network on the same batches."""
-    recipe = Recipe.from_parameters(recipe.as_dict(), augmentation=())
+    recipe = Recipe.from_parameters(recipe.as_dict(), augmentation=(), epochs=1)
     # the order that the first epoch of seed 0 has, see `loop._epoch`
     order = torch.randperm(len(images), generator=torch.Generator().manual_seed(0)).numpy()
     ordered = images.subset(order)
     classifier, loss = ours(images, recipe)
-    digests = [checkpoints.digest(one.state_dict()) for one in (classifier, bare(ordered, recipe))]
-    if digests[0] != digests[1]:
-        raise AssertionError("the bare loop's weights are not ours, bit for bit")
     network = plain_network(recipe, len(images.class_names))
-    agree(loss, LoaderLoop(network, ordered, recipe, shuffle=False)(), within=1e-3)
+    with reproducible("cpu", recipe.threads):
+        other = bare(ordered, recipe)
+        agree(loss, LoaderLoop(network, ordered, recipe, shuffle=False)(), within=1e-3)
+    if checkpoints.digest(other.state_dict()) != checkpoints.digest(classifier.state_dict()):
+        raise AssertionError("the bare loop's weights are not ours, bit for bit")
+
+
+def recipe_of(tier: str, **changed) -> Recipe:
+    """Return the recipe of the size of a tier."""
+    return Recipe.from_parameters(RECIPE.as_dict(), **SIZES[tier], **changed)
+
+
+def size_of(recipe: Recipe) -> str:
+    """Return what a network is trained on, in words."""
+    return f"ResNet-8, 32×32, stem stride {recipe.stem_stride}, batch {recipe.batch_size}"
 
 
 def against_loops(comparison: Comparison, images: data.Images) -> None:
-    """One epoch of one network: ours on one core, against the loops."""
+    """Some epochs of one network, set-up included: ours on one core, against the loops."""
     torch.set_num_threads(1)
-    for tier, (stride, batch) in SIZES.items():
-        size = f"ResNet-8, 32×32, stem stride {stride}, batch {batch} ({tier})"
-        plain, augmented = (
-            Recipe.from_parameters(
-                RECIPE.as_dict(), stem_stride=stride, batch_size=batch, augmentation=augmentation
-            )
-            for augmentation in ((), ("crop", "flip"))
-        )
+    for tier in SIZES:
+        plain, augmented = recipe_of(tier, augmentation=()), recipe_of(tier)
         check(images, plain)
+        size = size_of(plain)
         comparison.add(
             "training, no augmentation", size, "bare loop",
             lambda recipe=plain: ours(images, recipe), lambda recipe=plain: bare(images, recipe),
-            wanted=0.9, note="weights equal bit for bit",
+            wanted=0.9, rounds=3, note="weights equal bit for bit",
         )  # fmt: skip
         comparison.add(
             "training, crops and flips", size, "bare loop without them",
             lambda recipe=augmented: ours(images, recipe),
             lambda recipe=augmented: bare(images, recipe),
-            wanted=0.9, limit="padding, cropping and flipping, which the bare loop does not do",
+            wanted=0.9, rounds=3,
+            limit="padding, cropping and flipping, which the bare loop does not do",
         )  # fmt: skip
         network = plain_network(augmented, len(images.class_names))
         share = bare_share(images, augmented, network)
@@ -185,25 +199,25 @@ def against_loops(comparison: Comparison, images: data.Images) -> None:
             comparison.add(
                 "training, crops and flips", size, f"DataLoader, {workers} workers",
                 lambda recipe=augmented: ours(images, recipe),
-                LoaderLoop(network, images, augmented, workers=workers), wanted=2,
+                LoaderLoop(network, images, augmented, workers=workers),
+                wanted=2, rounds=3, share=1 / augmented.epochs,
                 note="loss agrees without augmentation; own draws with it"
-                + ("; theirs has another core for its workers" if workers else ""),
-                limit=f"the network alone is {share:.0%} of their loop on one core",
+                + ("; theirs has other cores for its workers" if workers else ""),
+                limit=f"the network itself: a bare loop takes {share:.0%} of their loop's time "
+                "without workers",
             )  # fmt: skip
 
 
 def bare_share(images: data.Images, recipe: Recipe, network: torch.nn.Module) -> float:
-    """Return the share of the loop over a DataLoader that a bare loop takes, on one core."""
+    """Return the share of the time of the loop over a DataLoader that a bare loop takes."""
     loop = LoaderLoop(network, images, recipe)
-    bare(images, recipe), loop()
-    return seconds(lambda: bare(images, recipe)) / seconds(loop)
+    loop()
+    return seconds(lambda: bare(images, recipe)) / (recipe.epochs * seconds(loop))
 
 
 def member(seed: int) -> int:
     """Train one member of an ensemble; return the process that did."""
-    stride, batch = SIZES["mini"]
-    recipe = Recipe.from_parameters(RECIPE.as_dict(), stem_stride=stride, batch_size=batch)
-    ours(data.load("cifar10_mini", "train"), recipe, seed)
+    ours(data.load("cifar10_mini", "train"), recipe_of("mini"), seed)
     return os.getpid()
 
 
@@ -220,10 +234,8 @@ def side_by_side(task: Callable[[int], int], processes: int) -> Iterator[Callabl
 def members(comparison: Comparison, images: data.Images) -> None:
     """Five members: side by side, one on each core, as ``workflow/sweep.py`` trains them."""
     cores = os.cpu_count() or 1
-    processes = min(cores, MEMBERS)
-    stride, batch = SIZES["mini"]
-    size = f"ResNet-8, 32×32, stem stride {stride}, batch {batch} (mini), {cores} cores"
-    recipe = Recipe.from_parameters(RECIPE.as_dict(), stem_stride=stride, batch_size=batch)
+    processes, recipe = min(cores, MEMBERS), recipe_of("mini")
+    size = f"{size_of(recipe)}, {cores} cores"
     turns = math.ceil(MEMBERS / processes)
     bound = f"five members on {processes} cores take {turns} turns: at most {MEMBERS / turns:.2f}"
 
@@ -235,8 +247,8 @@ def members(comparison: Comparison, images: data.Images) -> None:
     with side_by_side(member, processes) as several, side_by_side(member, 1) as one:
         comparison.add(
             "five ensemble members", size, "one member, times five",
-            lambda: several(range(MEMBERS)), lambda: one([0]), wanted=1, share=1 / MEMBERS,
-            note=bound,
+            lambda: several(range(MEMBERS)), lambda: one([0]), wanted=1, rounds=3,
+            share=1 / MEMBERS, note=bound,
         )  # fmt: skip
         for workers in (0, 2):
             network = plain_network(recipe, len(images.class_names))
@@ -244,7 +256,8 @@ def members(comparison: Comparison, images: data.Images) -> None:
             comparison.add(
                 "five ensemble members", size,
                 f"DataLoader, {workers} workers, {cores} threads, times five",
-                lambda: several(range(MEMBERS)), one_by_one, wanted=2, share=1 / MEMBERS,
+                lambda: several(range(MEMBERS)), one_by_one, wanted=2, rounds=3,
+                share=1 / (MEMBERS * recipe.epochs),
                 note="the whole machine on both sides; own draws",
                 limit="the network itself, and " + bound,
             )  # fmt: skip

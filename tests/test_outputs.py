@@ -1,5 +1,8 @@
+import tracemalloc
+
 import numpy as np
 import pytest
+import torch
 
 from helpers import models
 from helpers.data import Images
@@ -107,6 +110,39 @@ def test_compute_in_batches_is_compute_at_once_and_matches_the_head():
     head = classifier.head
     np.testing.assert_allclose(whole.features @ head.weight.T + head.bias, whole.logits, atol=1e-5)
     assert whole.labels.tolist() == images.labels.tolist()
+
+
+class Constant(torch.nn.Module):
+    """A network whose work is nothing beside the outputs that it has."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc = torch.nn.Linear(256, 4)
+
+    def forward_features(self, images):
+        return images.mean(dim=(1, 2, 3))[:, None].expand(-1, 256)
+
+    def forward_head(self, features, *, pre_logits):
+        return features
+
+    def get_classifier(self):
+        return self.fc
+
+
+def test_memory_beyond_the_outputs_does_not_grow_with_the_images():
+    """Of arrays: what torch has for a batch is not counted, but goes when the next one comes."""
+    classifier, extra = models.Classifier(Constant()), []
+    for count in (5_000, 20_000):
+        pixels = np.zeros((count, 4, 4, 3), np.uint8)
+        images = Images(pixels, np.zeros(count, np.int64), tuple("abcd"), "nothing", "test")
+        tracemalloc.start()
+        found = compute(classifier, images)
+        extra.append(
+            tracemalloc.get_traced_memory()[1] - found.features.nbytes - found.logits.nbytes
+        )
+        tracemalloc.stop()
+    assert max(extra) < 2**22  # where the larger outputs take 2**24.3
+    assert abs(extra[1] - extra[0]) < 2**18
 
 
 def test_passes_with_dropout_vary_and_their_mean_is_the_models_answer():

@@ -51,6 +51,7 @@ TRAINING = {name: cache.code_version(*TRAINS, *files) for name, files in OBJECTI
 COMPUTING = cache.code_version(*COMPUTES)
 """The same for a network's outputs."""
 VERSIONS = {"torch": torch.__version__} | {name: version(name) for name in ("timm", "torchvision")}
+BATCH_SIZE, BATCH_SIZE_ON_CPU = 500, 128  # on a CPU, larger ones fall out of its caches
 
 
 @dataclass(frozen=True)
@@ -112,12 +113,16 @@ class Fitted:
             **VERSIONS,
         )
 
+        # what dropout draws depends on the batches, what else is computed does not
+        small = torch.device(self.device).type == "cpu" and not passes
+
         def make(path: Path) -> None:
             with reproducible(self.device, self.recipe.threads):
                 found = compute(
                     self.classifier,
                     images,
                     device=self.device,
+                    batch_size=BATCH_SIZE_ON_CPU if small else BATCH_SIZE,
                     passes=passes,
                     image_size=self.recipe.image_size,
                 )

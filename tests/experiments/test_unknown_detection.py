@@ -1,5 +1,6 @@
 """The nine methods on a made-up problem, small enough to train in a second each."""
 
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +13,7 @@ from helpers.benchmarks.unknown_detection import METHODS, Protocol, Roles
 from helpers.data import Images, ImageStream
 from helpers.experiments import unknown_detection as experiment
 from helpers.experiments.unknown_detection import detectors, evaluation, selection
+from helpers.models import Classifier
 from helpers.training.recipe import Recipe
 
 TRAINING = Recipe(width=4, stem_stride=2, epochs=3, batch_size=10, learning_rate=0.05)
@@ -219,6 +221,31 @@ def test_evaluation_repeats_itself_from_nothing(roles, table, tmp_path, monkeypa
     same = table[table["method"].isin(methods) & (table["run"] == 1)].reset_index(drop=True)
     ours, others = (one.drop(columns="seconds") for one in (again, same))
     pd.testing.assert_frame_equal(ours, others)
+
+
+def test_a_network_sees_an_image_once(roles, tmp_path, monkeypatch):
+    """In methods that need no more than outputs; and never again, once these are kept."""
+    seen, features = Counter(), Classifier.features
+
+    def counted(classifier, batch):
+        if not classifier.training:
+            weights = classifier.head.weight.tobytes()
+            seen.update((weights, image.numpy().tobytes()) for image in batch)
+        return features(classifier, batch)
+
+    monkeypatch.setenv("CACHE_ROOT", str(tmp_path))
+    monkeypatch.setattr(Classifier, "features", counted)
+
+    def evaluated():
+        seen.clear()
+        experiment.evaluate(
+            "mini", "made_up", "resnet8", roles, ["baseline", "ensemble", "openmax"], [0],
+            TRAINING, PROTOCOL, own=OWN, progress=False,
+        )  # fmt: skip
+        return set(seen.values()), len({weights for weights, _ in seen})
+
+    assert evaluated() == ({1}, PROTOCOL.members)
+    assert evaluated() == (set(), 0)
 
 
 def test_provenance_tells_training_images_apart(roles):

@@ -1,7 +1,10 @@
+import os
+
 import numpy as np
 import pytest
 
-from helpers import checkpoints
+import helpers.scores
+from helpers import checkpoints, models
 from helpers.data import Images
 from helpers.training import fitted
 from helpers.training.recipe import OBJECTIVES, Recipe
@@ -31,6 +34,33 @@ def test_a_network_is_trained_once_and_sees_an_image_once(images, monkeypatch):
     assert np.array_equal(first.outputs(images).logits, again.outputs(images).logits)
     assert len(computed) == 1
     assert len(first.history) == 1 and first.seconds > 0
+
+
+def test_each_image_passes_through_the_network_once_for_any_number_of_scores(images, monkeypatch):
+    network = fitted.fit(images, TINY, progress=False)
+    pixels = np.random.default_rng(1).integers(0, 256, (200, 16, 16, 3), dtype=np.uint8)
+    others = Images(pixels, np.full(200, -1), images.class_names, "noise", "test")
+    shown, features = [], models.Classifier.features
+    monkeypatch.setattr(
+        models.Classifier, "features", lambda *a: shown.append(len(a[1])) or features(*a)
+    )
+    for name in ("msp", "energy", "mahalanobis", "react"):
+        score = helpers.scores.create(name).fit(network.outputs(images), network.classifier.head)
+        score.score_samples(network.outputs(others))
+    assert sum(shown) == len(images) + len(others)
+    fitted.fit(images, TINY, progress=False).outputs(others)  # as another process would
+    assert sum(shown) == len(images) + len(others)
+
+
+def test_what_dropout_draws_does_not_depend_on_the_batches_that_suit_a_cpu(images, monkeypatch):
+    recipe = Recipe.from_parameters(TINY.as_dict(), dropout=0.5)
+    network = fitted.fit(images, recipe, progress=False)
+    before = network.outputs(images), network.outputs(images, passes=2)
+    monkeypatch.setattr(fitted, "BATCH_SIZE_ON_CPU", 7)
+    monkeypatch.setenv("CACHE_ROOT", os.path.join(os.environ["CACHE_ROOT"], "other"))
+    after = network.outputs(images), network.outputs(images, passes=2)
+    np.testing.assert_allclose(after[0].logits, before[0].logits, atol=1e-5)
+    assert np.array_equal(after[1].members, before[1].members)
 
 
 def test_another_seed_recipe_or_image_is_another_network(images, monkeypatch):

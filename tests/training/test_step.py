@@ -1,6 +1,7 @@
 """A recorded step does what a plain one does: on a GPU, and with a stand-in for it here."""
 
 import contextlib
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -21,14 +22,50 @@ def images(n=40, seed=0):
     return Images(pixels, np.arange(n) % 3, ("a", "b", "c"), "noise", "train")
 
 
-def trained(name, device="cpu", **changed):
+def trained(name, device="cpu", n=40, **changed):
     recipe = Recipe.from_parameters(RECIPE.as_dict(), objective=name, **changed)
     classifier = models.create(recipe, 3)
     history = train(
-        classifier, images(), recipe, outliers=images(seed=1),
+        classifier, images(n), recipe, outliers=images(seed=1),
         teacher=models.create(RECIPE, 3, seed=9), device=device, progress=False,
     )  # fmt: skip
     return checkpoints.digest(classifier.state_dict()), history
+
+
+WAITS = ("item", "tolist", "numpy", "cpu", "nonzero")
+WAITS += ("__bool__", "__int__", "__float__", "__index__", "__array__")
+
+
+@pytest.mark.parametrize("optimiser", ["sgd", "adamw"])
+@pytest.mark.parametrize("name", sorted({*objectives.names()} - {"autoaugment"}))
+def test_no_step_waits_for_the_device(name, optimiser, monkeypatch):
+    """What would wait for a GPU is asked for as often in twice as many steps.
+
+    AutoAugment draws its operations outside the device, and asks for these numbers alone.
+    """
+    asked = []
+
+    def counted(operation):
+        function = getattr(torch.Tensor, operation)
+        return lambda *a, **k: asked.append(operation) or function(*a, **k)
+
+    for operation in WAITS:
+        monkeypatch.setattr(torch.Tensor, operation, counted(operation))
+    found = []
+    for n in (16, 32):
+        asked.clear()
+        trained(name, n=n, epochs=1, optimiser=optimiser)
+        found.append(Counter(asked))
+    assert found[0] == found[1] and found[0]["__bool__"] > 0
+
+
+def test_an_epoch_calls_the_network_once_a_step(monkeypatch):
+    shown, features = [], models.Classifier.features
+    monkeypatch.setattr(
+        models.Classifier, "features", lambda *a: shown.append(len(a[1])) or features(*a)
+    )
+    trained("erm", epochs=2)
+    assert shown == [RECIPE.batch_size] * 2 * (40 // RECIPE.batch_size)
 
 
 class Graph:
