@@ -166,7 +166,7 @@ def check(images: data.Images, recipe: Recipe) -> None:
 
 def recipe_of(tier: str, **changed) -> Recipe:
     """Return the recipe of the size of a tier."""
-    return Recipe.from_parameters(RECIPE.as_dict(), **SIZES[tier], **changed)
+    return Recipe.from_parameters(RECIPE.as_dict(), **(SIZES[tier] | changed))
 
 
 def size_of(recipe: Recipe) -> str:
@@ -216,8 +216,8 @@ def bare_share(images: data.Images, recipe: Recipe, network: torch.nn.Module) ->
 
 
 def member(seed: int) -> int:
-    """Train one member of an ensemble; return the process that did."""
-    ours(data.load("cifar10_mini", "train"), recipe_of("mini"), seed)
+    """Train one member of an ensemble for an epoch; return the process that did."""
+    ours(data.load("cifar10_mini", "train"), recipe_of("mini", epochs=1), seed)
     return os.getpid()
 
 
@@ -234,7 +234,7 @@ def side_by_side(task: Callable[[int], int], processes: int) -> Iterator[Callabl
 def members(comparison: Comparison, images: data.Images) -> None:
     """Five members: side by side, one on each core, as ``workflow/sweep.py`` trains them."""
     cores = os.cpu_count() or 1
-    processes, recipe = min(cores, MEMBERS), recipe_of("mini")
+    processes, recipe = min(cores, MEMBERS), recipe_of("mini", epochs=1)
     size = f"{size_of(recipe)}, {cores} cores"
     turns = math.ceil(MEMBERS / processes)
     bound = f"five members on {processes} cores take {turns} turns: at most {MEMBERS / turns:.2f}"
@@ -257,7 +257,7 @@ def members(comparison: Comparison, images: data.Images) -> None:
                 "five ensemble members", size,
                 f"DataLoader, {workers} workers, {cores} threads, times five",
                 lambda: several(range(MEMBERS)), one_by_one, wanted=2, rounds=3,
-                share=1 / (MEMBERS * recipe.epochs),
+                share=1 / MEMBERS,
                 note="the whole machine on both sides; own draws",
                 limit="the network itself, and " + bound,
             )  # fmt: skip
