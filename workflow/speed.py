@@ -6,11 +6,11 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import pandas as pd
+from pages import table
 
 import helpers.figures
 from benchmarks import pipeline
 from benchmarks.comparing import RESULTS
-from pages import table
 
 #: Benchmarks that compare with others, in the order of the page.
 COMPARED = {
@@ -92,3 +92,54 @@ def _short(ratio: float) -> str:
     ['0.96', '3.4', '12', '1,234']
     """
     return f"{ratio:.2f}" if ratio < 2 else f"{ratio:.1f}" if ratio < 10 else f"{ratio:,.0f}"
+
+
+def _growth(costs: pd.DataFrame) -> str:
+    """Return what all scores cost, and how that grows, with the figure."""
+    whole = costs[costs["run"] == "all"].set_index(["score", "step"])
+    alone = costs[costs["run"] == "alone"]
+    powers = helpers.figures.growth_exponents(alone)
+    memory = alone.groupby("score")["memory"].max()
+    rows = [
+        [
+            f"`{score}`",
+            *(f"{whole.at[(score, step), 'seconds']:.2f}" for step in ("fit", "score")),
+            *(f"{powers[score, step]:.2f}" if _long(alone, score, step) else "–"
+              for step in ("fit", "score")),
+            f"{memory[score]:,.0f}",
+        ]
+        for score in memory.index
+    ]  # fmt: skip
+    together = whole.loc["together"]
+    images = together["images"]
+    header = ["score", "fit, s", "score, s", "grows, fit", "grows, score", "MiB at most"]
+    return (
+        "(speed-growth)=\n## All scores over one cache\n\n"
+        f"Every score that reads stored outputs alone is fitted to {images['fit']:,} training "
+        f"images and asked about {images['score']:,} others, of 2,048 features and 1,000 classes, "
+        f"in memory-mapped files: together {together['seconds'].sum() / 60:.1f} minutes "
+        f"({together.at['fit', 'seconds']:.0f} s of fits, {together.at['score', 'seconds']:.0f} s "
+        f"of scores) on {costs['machine'].iloc[0]}, and at most "
+        f"{together['memory'].max() / 1024:.2f} GiB beyond the files. Wanted were 10 minutes and "
+        "2 GiB.\n\n"
+        "How the time grows is the power of the number of images, fitted by least squares to four "
+        "sizes; steps of less than a millisecond have none. A slope below 1 is a cost that does "
+        "not depend on the images, such as a factorisation.\n\n"
+        "```{figure} growth.svg\n:alt: Seconds against images, for every score.\n\n"
+        "Fits and scores of a growing part of the images, on logarithmic axes. The slowest are "
+        "named.\n```\n\n" + table(header, rows) + "\n\n"
+        "KNN and NNGuide compare with 1 % of the training images, OpenMax looks at ten logits, and "
+        "the mixture `gmm` is fitted to as many images as are asked about.\n"
+    )
+
+
+def _long(costs: pd.DataFrame, score: str, step: str) -> bool:
+    """Return whether a step takes long enough for its growth to be read off."""
+    chosen = (costs["score"] == score) & (costs["step"] == step)
+    return costs.loc[chosen, "seconds"].min() > 1e-3
+
+
+def _pipeline() -> str:
+    """Return the section on where the time of the whole pipeline goes."""
+    found = pd.read_parquet(RESULTS / "pipeline.parquet")
+    return "(speed-pipeline)=\n## Where time goes\n\n" + pipeline.where_time_goes(found)
