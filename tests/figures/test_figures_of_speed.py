@@ -30,7 +30,7 @@ def test_ratios_of_what_is_measured_are_drawn_beside_their_goals():
     """The first comparison is on top, one that is not measured is nowhere, a miss has a mark."""
     ax = figures.speed_ratios(RATIOS)
     assert [label.get_text() for label in ax.get_yticklabels()] == ["ECE · other", "AURC · one"]
-    drawn = {line.get_label(): line.get_xdata().tolist() for line in ax.lines}
+    drawn = {line.get_label(): list(line.get_xdata()) for line in ax.lines}
     assert drawn["as fast as wanted, or faster"] == [30.0]
     assert drawn["slower than wanted"] == [0.5]
     assert drawn["wanted"] == [1.0, 20.0]
