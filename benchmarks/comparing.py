@@ -76,6 +76,20 @@ class Comparison:
         """
         ours(), theirs()
         pairs = [(seconds(ours), seconds(theirs) / share) for _ in range(rounds)]
+        self.keep(work, size, peer, pairs, wanted=wanted, note=note, limit=limit)
+
+    def keep(
+        self,
+        work: str,
+        size: str,
+        peer: str,
+        pairs: list[tuple[float, float]],
+        *,
+        wanted: float,
+        note: str = "",
+        limit: str = "",
+    ) -> None:
+        """Keep what was timed elsewhere: pairs of our seconds and theirs, NaN if not yet."""
         ratios = [their / own for own, their in pairs]
         row = {
             "work": work, "size": size, "peer": peer,
