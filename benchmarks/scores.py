@@ -100,9 +100,9 @@ def peers(train: Outputs, last: Head) -> dict[str, Peer]:
         "dice": Peer(detector.DICE(None, weight, bias, p=0.9), "features", 64, some),
         "she": Peer(detector.SHE(None, linear), "features", note=anew),
         "fdbd": Peer(detector.fDBD(None, linear), "features", some, some, note=anew),
-        "knn": Peer(detector.KNN(None), "features", 256, 256),
+        "knn": Peer(detector.KNN(None), "features", 256, 256, limit=CORE),
         "nnguide": Peer(detector.NNGuide(None, linear), "features", 256, 256, note=anew,
-                        arguments={"bank": n}),
+                        arguments={"bank": n}, limit=CORE),
         "vim": Peer(detector.ViM(None, dim, weight, bias), "features", some, some, limit=DOUBLE,
                     note=f"{anew}, other axes among those of nearly equal variance", within=0.2),
         "mahalanobis": Peer(detector.Mahalanobis(None), "features", 64, some, 2 * n, 100,
@@ -206,7 +206,7 @@ def openmax(comparison: Comparison, train: Outputs, test: Outputs, last: Head) -
     comparison.add(
         "openmax, score", f"{ours:,} × {CLASSES:,}", "pytorch-ood",
         lambda: score.score_samples(asked), lambda: peer.predict_logits(shown), wanted=30,
-        rounds=2, share=images / ours, note=f"{note}; theirs on {images} images",
+        rounds=2, share=images / ours, note=f"{note}; theirs on {images} images", limit=CORE,
     )  # fmt: skip
 
 
@@ -227,7 +227,7 @@ def neighbours(comparison: Comparison) -> None:
     comparison.add(
         "knn, many keys", f"{queries:,} × {keys:,} × {width}", "pytorch-ood",
         lambda: score.score_samples(test), lambda: peer.predict_features(shown), wanted=1,
-        rounds=2, note=f"both on {asked:,} of the queries",
+        rounds=2, note=f"both on {asked:,} of the queries", limit=CORE,
     )  # fmt: skip
 
 
