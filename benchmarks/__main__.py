@@ -9,6 +9,10 @@ BENCHMARKS = ("metrics", "gscore", "jacobian", "extraction", "training", "traini
 
 if find_spec("torch_uncertainty") is None:
     sys.exit('the peers are missing: pip install -e ".[bench]"')
+failed = []
 for name in BENCHMARKS:
     print(f"— {name}", flush=True)
-    subprocess.run([sys.executable, "-m", f"benchmarks.{name}"], check=True)
+    if subprocess.run([sys.executable, "-m", f"benchmarks.{name}"]).returncode:
+        failed.append(name)
+if failed:
+    sys.exit(f"failed, see above: {', '.join(failed)}")

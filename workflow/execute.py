@@ -12,8 +12,8 @@ from pathlib import Path
 
 # jsonschema, which all that reads notebooks imports, would let this package build a grammar of
 # addresses, which takes a second and which no notebook has; without the package it does not
-UNUSED = "__import__('sys').modules['rfc3987_syntax'] = None"
-exec(UNUSED)
+UNUSED = "rfc3987_syntax"
+sys.modules[UNUSED] = None
 
 import nbformat  # noqa: E402
 import papermill  # noqa: E402
@@ -57,7 +57,7 @@ def execute(step: Step, output: Path, tier: str) -> None:
             extra_arguments=[
                 # it warns of unencrypted ports on this machine, once a notebook
                 "--IPKernelApp.log_level=CRITICAL",
-                f"--IPKernelApp.exec_lines={UNUSED}",
+                f"--IPKernelApp.exec_lines=__import__('sys').modules['{UNUSED}'] = None",
             ],
         )
     except (PapermillExecutionError, DeadKernelError) as error:

@@ -48,7 +48,7 @@ def test_the_executed_notebook_has_its_parameters_and_nothing_is_left_beside_it(
 
 def test_neither_side_builds_a_grammar_that_no_notebook_has(step):
     """It takes a second, and `glue` would have the kernel build it, too."""
-    seen = "from myst_nb import glue\nglue('twelve', 12, display=False)\n"
+    seen = "import sys\nfrom myst_nb import glue\nglue('twelve', 12, display=False)\n"
     folder = step(4, source=f"{seen}'jsonschema' in sys.modules, 'lark' in sys.modules")
     executed = nbformat.read(folder / "divide.ipynb", as_version=4)
     assert executed.cells[-2].outputs[-1].data["text/plain"] == "(True, False)"
