@@ -26,8 +26,9 @@ from helpers.scores.vim import principal_dimensions
 IMAGES = 50_000
 CORE = "what is not a matrix product runs on one core here"
 DOUBLE = (
-    "here products are in double precision, at half the speed of single: those in single "
-    "precision depend, on some processors, on an image's place in its batch"
+    "here products are in double precision, at half the speed of single: a covariance keeps its "
+    "digits, and no score depends, as those in single precision do on some processors, on an "
+    "image's place in its batch"
 )
 
 

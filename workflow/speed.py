@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 from pages import table
 
-import helpers.figures
 from benchmarks import pipeline
 from benchmarks.comparing import RESULTS
+from helpers import figures
 
 #: Benchmarks that compare with others, in the order of the page.
 COMPARED = {
@@ -22,6 +23,8 @@ COMPARED = {
     "training": "Training on a processor",
     "training_gpu": "Training on a GPU",
 }
+
+SHORT = 1e-3  # seconds, below which a cost is that of starting
 
 INTRO = """# Speed
 
@@ -41,11 +44,12 @@ def page(folder: Path) -> str:
     folder : Path
         That of the page: the figures are ``speed.svg`` and ``growth.svg`` in it.
     """
+    figures.use_style()
     found = {name: pd.read_parquet(RESULTS / f"{name}.parquet") for name in COMPARED}
     everything = pd.concat(found.values(), ignore_index=True)
-    _save(helpers.figures.speed_ratios(everything), folder / "speed.svg")
+    _save(figures.speed_ratios(everything), folder / "speed.svg")
     costs = pd.read_parquet(RESULTS / "growth.parquet")
-    _save(helpers.figures.growth_curves(costs)[0], folder / "growth.svg")
+    _save(figures.growth_curves(_long(costs))[0], folder / "growth.svg")
     measured = everything.dropna(subset="ratio")
     missed = int((measured["ratio"] < measured["wanted"]).sum())
     tally = (
@@ -98,13 +102,13 @@ def _growth(costs: pd.DataFrame) -> str:
     """Return what all scores cost, and how that grows, with the figure."""
     whole = costs[costs["run"] == "all"].set_index(["score", "step"])
     alone = costs[costs["run"] == "alone"]
-    powers = helpers.figures.growth_exponents(alone)
+    powers = figures.growth_exponents(_long(costs))
     memory = alone.groupby("score")["memory"].max()
     rows = [
         [
             f"`{score}`",
             *(f"{whole.at[(score, step), 'seconds']:.2f}" for step in ("fit", "score")),
-            *(f"{powers[score, step]:.2f}" if _long(alone, score, step) else "–"
+            *(f"{powers.get((score, step), np.nan):.2f}".replace("nan", "–")
               for step in ("fit", "score")),
             f"{memory[score]:,.0f}",
         ]
@@ -135,10 +139,10 @@ def _growth(costs: pd.DataFrame) -> str:
     )
 
 
-def _long(costs: pd.DataFrame, score: str, step: str) -> bool:
-    """Return whether a step takes long enough for its growth to be read off."""
-    chosen = (costs["score"] == score) & (costs["step"] == step)
-    return costs.loc[chosen, "seconds"].min() > 1e-3
+def _long(costs: pd.DataFrame) -> pd.DataFrame:
+    """Return the costs of scores and steps alone whose growth can be read off."""
+    alone = costs[costs["run"] == "alone"]
+    return alone[alone.groupby(["score", "step"])["seconds"].transform("min") > SHORT]
 
 
 BEFORE = """Before it was profiled (commit 063f990, on the same machine with nothing else running)

@@ -30,7 +30,7 @@ def speed_ratios(comparisons: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     measured = comparisons.dropna(subset="ratio")[::-1]
     if measured.empty:
         raise ValueError("comparisons: at least one with a ratio expected")
-    ax = axes_or_new(ax, figsize=(7.5, 0.8 + 0.27 * len(measured)))
+    ax = axes_or_new(ax, figsize=(8, 0.8 + 0.24 * len(measured)))
     places = np.arange(len(measured))
     reached = (measured["ratio"] >= measured["wanted"]).to_numpy()
     for which, colour, marker, label in (
@@ -45,12 +45,13 @@ def speed_ratios(comparisons: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     ax.plot(measured["wanted"], places, "|", color="black", markersize=11, label="wanted")
     ax.axvline(1, color=GREY, linewidth=1)
     ax.set_xscale("log")
-    ax.set_yticks(places, measured["work"] + " · " + measured["peer"], fontsize="small")
+    peers = measured["peer"].str.partition(",")[0]
+    ax.set_yticks(places, measured["work"] + " · " + peers, fontsize="small")
     ax.set_ylim(-0.7, len(measured) - 0.3)
     ax.set_xlabel("times as fast (median and range of the rounds)")
     ax.xaxis.set_major_formatter("{x:g}")
     ax.grid(axis="x", alpha=0.3)
-    ax.legend(loc="lower center", bbox_to_anchor=(0.3, 1), ncols=3, fontsize="small")
+    ax.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=3, fontsize="small")
     return ax
 
 
@@ -104,7 +105,7 @@ def growth_curves(costs: pd.DataFrame, *, named: int = 6) -> np.ndarray:
     """
     check_columns("costs", costs, ["score", "step", "images", "seconds"])
     steps = costs["step"].unique()
-    figure, axes = plt.subplots(1, len(steps), figsize=(4.6 * len(steps), 4.2), squeeze=False)
+    _, axes = plt.subplots(1, len(steps), figsize=(4 * len(steps), 4.4), squeeze=False)
     for ax, step in zip(axes[0], steps, strict=True):
         part = costs[costs["step"] == step]
         slowest = part.groupby("score")["seconds"].max().nlargest(named).index
@@ -119,6 +120,6 @@ def growth_curves(costs: pd.DataFrame, *, named: int = 6) -> np.ndarray:
         start = part.loc[part["images"] == ends[0], "seconds"].median()
         ax.plot(ends, start * ends / ends[0], "--", color="black", linewidth=1, label="slope 1")
         ax.set(xscale="log", yscale="log", title=step, xlabel="images", ylabel="seconds")
-        ax.legend(fontsize="small")
-    figure.tight_layout()
+        ax.xaxis.set_minor_formatter("")
+        ax.legend(fontsize="small", loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=3)
     return axes[0]
