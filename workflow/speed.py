@@ -146,7 +146,7 @@ def _long(costs: pd.DataFrame) -> pd.DataFrame:
 
 
 BEFORE = """Before it was profiled (commit 063f990, on the same machine with nothing else running)
-the 43 steps of a fresh clone took 1,920 s together, and `make book` 19 min 38 s, installation
+the steps of a fresh clone took 1,920 s together, and `make book` 19 min 38 s, installation
 included; the critical path was the second training of unknown detection (2 min), the synthesis'
 training (2 min), its evaluation (2.5 min) and its figures.  Since then these are gone, measured
 beside other work, so that only their proportions count:
