@@ -74,18 +74,20 @@ def _section(name: str, found: pd.DataFrame) -> str:
     """Return the table of one benchmark."""
     rows = [[row.work, row.size, row.peer, *_judged(row)] for row in found.itertuples()]
     header = ["work", "size", "against", "times as fast", "wanted", "what differs, what limits"]
-    made = f"Measured on {found['machine'].iloc[0]}, with {found['versions'].iloc[0]}."
-    return f"## {COMPARED[name]}\n\n{table(header, rows)}\n\n{made}\n"
+    made = f"Measured on {found['machine'].iloc[0]}, with {found['versions'].iloc[0]}.\n"
+    if found["ratio"].isna().all():
+        made = ""
+    return f"## {COMPARED[name]}\n\n{table(header, rows)}\n\n{made}"
 
 
 def _judged(row) -> list[str]:
     """Return a comparison's ratio, its goal, and what is to be said of it."""
     if pd.isna(row.ratio):
-        return ["not yet measured", f"{row.wanted:.2g}", row.note]
+        return ["not yet measured", f"{row.wanted:.3g}", row.note]
     missed = row.ratio < row.wanted
     ratio = f"{_short(row.ratio)} ({_short(row.low)} to {_short(row.high)})"
     said = [row.note, row.limit if missed else ""]
-    return [ratio, f"{row.wanted:.2g}" + (", **missed**" if missed else ""),
+    return [ratio, f"{row.wanted:.3g}" + (", **missed**" if missed else ""),
             "; ".join(filter(None, said))]  # fmt: skip
 
 
@@ -108,7 +110,7 @@ def _growth(costs: pd.DataFrame) -> str:
         [
             f"`{score}`",
             *(f"{whole.at[(score, step), 'seconds']:.2f}" for step in ("fit", "score")),
-            *(f"{powers.get((score, step), np.nan):.2f}".replace("nan", "–")
+            *(f"{powers.get((score, step), np.nan):.2f}".replace("nan", "–").replace("-", "−")
               for step in ("fit", "score")),
             f"{memory[score]:,.0f}",
         ]
@@ -127,15 +129,16 @@ def _growth(costs: pd.DataFrame) -> str:
         f"{together['memory'].max() / 1024:.2f} GiB beyond the files. Wanted were 10 minutes and "
         "2 GiB.\n\n"
         "How the time grows is the power of the number of images, fitted by least squares to four "
-        "sizes; steps of less than a millisecond have none. A slope below 1 is a cost that does "
-        "not depend on the images, such as a factorisation.\n\n"
+        "sizes; steps of less than a millisecond have none. A slope below 1 has a part that "
+        "does not depend on the images, such as a factorisation.\n\n"
         "```{figure} growth.svg\n:alt: Seconds against images, for every score.\n\n"
         "Fits and scores of a growing part of the images, on logarithmic axes. The slowest are "
         "named.\n```\n\n" + table(header, rows) + "\n\n"
         "KNN and NNGuide compare with 1 % of the training images, OpenMax looks at ten logits, and "
-        "the mixture `gmm` is fitted to as many images as are asked about. Its fit grows faster "
-        "than the images do: for each class it takes apart a matrix as wide as the class has "
-        "images, until that is as wide as the features.\n"
+        "the mixture `gmm` is fitted to as many images as are asked about. Mahalanobis, the first "
+        "to need them, pays for the moments that RMDS and ViM then share. The mixture's fit grows "
+        "faster than the images do: for each class it takes apart a matrix as wide as the class "
+        "has images, until that is as wide as the features.\n"
     )
 
 
