@@ -34,7 +34,7 @@ notebooks: .venv/.installed
 	$(BIN)/python workflow/refresh.py
 
 bench: .venv/.installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -e ".[bench]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -c .venv/requirements.txt -e ".[bench]"
 	$(BIN)/python -m benchmarks
 
 lab: .venv/.installed

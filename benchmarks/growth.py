@@ -22,6 +22,7 @@ In the row of the score "together" are the sums over the whole run, and its peak
 from __future__ import annotations
 
 import argparse
+import ctypes
 import gc
 import os
 import platform
@@ -54,6 +55,8 @@ class Peak:
 
     def __enter__(self):
         gc.collect()
+        # what the C library keeps for later would hide as much of what is asked for from here on
+        ctypes.CDLL(None).malloc_trim(0)
         self.before = self.most = anonymous()
         self.over = threading.Event()
         self.watcher = threading.Thread(target=self._watch)

@@ -25,6 +25,7 @@ from helpers.scores.vim import principal_dimensions
 
 IMAGES = 50_000
 CORE = "what is not a matrix product runs on one core here"
+SMALL = "images by the dozen cost it up to 1.5 times as much each as images by the thousand"
 DOUBLE = (
     "here products are in double precision, at half the speed of single: a covariance keeps its "
     "digits, and no score depends, as those in single precision do on some processors, on an "
@@ -82,20 +83,22 @@ def peers(train: Outputs, last: Head) -> dict[str, Peer]:
     def flat(maps):
         return linear(maps.flatten(1))
 
-    anew, single = "takes the logits anew", "sums in single precision"
+    anew, single = "it multiplies features by the head anew", "it sums in single precision"
+    large, mean = "over probabilities above 1e-7", "its is the mean over classes"
+    half, whole = "its distance is half of ours", "its covariances are not divided by N"
     maps, some = "feature_maps", 10_000
     return {
         "max_logit": Peer(detector.MaxLogit(None), "logits", limit=CORE),
         "msp": Peer(detector.MaxSoftmax(None), "logits", note=single, limit=CORE),
         "energy": Peer(detector.EnergyBased(None), "logits", limit=CORE),
-        "entropy": Peer(detector.Entropy(None), "logits", note=f"{single}, p above 1e-7",
+        "entropy": Peer(detector.Entropy(None), "logits", note=f"{single}, {large}",
                         limit=CORE),
-        "gen": Peer(detector.GEN(None, M=100), "logits", factor=100, note="mean, p above 1e-7"),
+        "gen": Peer(detector.GEN(None, M=100), "logits", factor=100, note=f"{mean}, {large}"),
         "kl_matching": Peer(detector.KLMatching(None), "logits", note=single, limit=CORE),
         "gradnorm": Peer(detector.GradNorm(linear, lambda name: name == "weight"), "", 128,
-                         wanted=50, note="differentiates"),
-        "react": Peer(detector.ReAct(None, flat), maps, some, some, note="interpolates",
-                      limit=DOUBLE),
+                         wanted=50, note="it differentiates, where a product of two norms does"),
+        "react": Peer(detector.ReAct(None, flat), maps, some, some, limit=DOUBLE,
+                      note="its percentile is interpolated"),
         "ash": Peer(detector.ASH(None, flat, percentile=0.9), maps, some, some, limit=DOUBLE),
         "scale": Peer(detector.SCALE(None, flat, percentile=0.85), maps, some, some, note=anew),
         "dice": Peer(detector.DICE(None, weight, bias, p=0.9), "features", 64, some),
@@ -107,9 +110,9 @@ def peers(train: Outputs, last: Head) -> dict[str, Peer]:
         "vim": Peer(detector.ViM(None, dim, weight, bias), "features", some, some, limit=DOUBLE,
                     note=f"{anew}, other axes among those of nearly equal variance", within=0.2),
         "mahalanobis": Peer(detector.Mahalanobis(None), "features", 64, some, 2 * n, 100,
-                            "half, covariance not divided by N", DOUBLE),
+                            f"{half}, {whole}; {SMALL}", DOUBLE),
         "rmds": Peer(detector.RMD(None), "features", 64, some, n,
-                     note="covariances not divided by N", limit=DOUBLE),
+                     note=f"{whole}; {SMALL}", limit=DOUBLE),
     }  # fmt: skip
 
 
@@ -194,7 +197,10 @@ def openmax(comparison: Comparison, train: Outputs, test: Outputs, last: Head) -
     score = helpers.scores.create("openmax", alpha=10).fit(right, last)
     peer = detector.OpenMax(None, tailsize=20, alpha=10)
     logits, labels = torch.from_numpy(few.logits), torch.from_numpy(few.labels)
-    note = "its Weibulls are fitted to tails that begin at 10,000 instead of 1"
+    note = (
+        "not checked to agree: its Weibulls are fitted to tails that begin at 10,000 instead of 1, "
+        "and an image's distances are only to classes that its batch is taken for"
+    )
     comparison.add(
         "openmax, fit", f"{len(train):,} × {CLASSES:,}", "pytorch-ood",
         lambda: helpers.scores.create("openmax").fit(train, last),
@@ -207,7 +213,8 @@ def openmax(comparison: Comparison, train: Outputs, test: Outputs, last: Head) -
     comparison.add(
         "openmax, score", f"{ours:,} × {CLASSES:,}", "pytorch-ood",
         lambda: score.score_samples(asked), lambda: peer.predict_logits(shown), wanted=30,
-        rounds=2, share=images / ours, note=f"{note}; theirs on {images} images", limit=CORE,
+        rounds=2, share=images / ours, limit=CORE,
+        note=f"{note}; theirs fitted to 20 images a class, and on {images} images",
     )  # fmt: skip
 
 

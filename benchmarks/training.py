@@ -201,7 +201,7 @@ def against_loops(comparison: Comparison, images: data.Images) -> None:
                 lambda recipe=augmented: ours(images, recipe),
                 LoaderLoop(network, images, augmented, workers=workers),
                 wanted=2, rounds=3, share=1 / augmented.epochs,
-                note="loss agrees without augmentation; own draws with it"
+                note="loss agrees without augmentation; with it each side draws its own"
                 + ("; theirs has other cores for its workers" if workers else ""),
                 limit=f"the network itself: a bare loop takes {share:.0%} of their loop's time "
                 "without workers",
@@ -261,7 +261,8 @@ def members(comparison: Comparison, images: data.Images) -> None:
             "five ensemble members", size, "DataLoader, 0 workers, times five",
             lambda: several(range(MEMBERS)), lambda: one_by_one(threads), wanted=2, rounds=3,
             share=1 / MEMBERS, limit=f"the network itself; {bound}",
-            note=f"own draws; of 1 and {cores} threads, theirs is faster with {threads}",
+            note="each side draws its own; "
+            f"of 1 and {cores} threads, theirs is faster with {threads}",
         )  # fmt: skip
 
 

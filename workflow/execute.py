@@ -52,7 +52,7 @@ def execute(step: Step, output: Path, tier: str) -> None:
             cwd=ROOT,
             progress_bar=False,
             log_output=False,
-            # all its files are whole, and taking its memory apart takes up to three seconds
+            # all its files are whole, and taking its memory apart takes up to four seconds
             shutdown_kernel="immediate",
             extra_arguments=[
                 # it warns of unencrypted ports on this machine, once a notebook

@@ -12,7 +12,15 @@ import sys
 from pathlib import Path
 
 from plan import for_snakemake, plan
-from step import ROOT, write
+from step import ROOT, Step, write
+
+
+def planned(tier: str) -> dict[str, Step]:
+    """Return the steps of a tier, or end with what is wrong with its parameters."""
+    try:
+        return for_snakemake(plan(tier))
+    except (ValueError, FileNotFoundError) as error:
+        sys.exit(f"refused before anything ran: {error}")
 
 
 def main() -> None:
@@ -23,10 +31,7 @@ def main() -> None:
     parser.add_argument("--cores", default=str(os.cpu_count()))
     parser.add_argument("--profile", help="Snakemake profile, for a cluster", default="")
     arguments = parser.parse_args()
-    try:
-        steps = for_snakemake(plan(arguments.tier))
-    except (ValueError, FileNotFoundError) as error:
-        sys.exit(f"refused before anything ran: {error}")
+    steps = planned(arguments.tier)
     runs = ROOT / "runs" / arguments.tier
     runs.mkdir(parents=True, exist_ok=True)
     # The kernel lets go of this lock when the process ends, however it ends, so a killed run
@@ -37,6 +42,7 @@ def main() -> None:
     except BlockingIOError:
         print(f"another run of tier {arguments.tier} is under way; waiting for it", flush=True)
         fcntl.flock(lock, fcntl.LOCK_EX)
+        steps = planned(arguments.tier)  # parameters may have been changed meanwhile
     os.set_inheritable(lock, True)
     write(steps, runs)
     gpus = ["--resources", "gpu=1"] if shutil.which("nvidia-smi") else []

@@ -79,7 +79,7 @@ def read(runs: Path) -> dict[str, Step]:
         raise FileNotFoundError(f"{path}: no plan; `make run` writes it and executes what is in it")
     steps = {}
     for step in json.loads(path.read_text(encoding="utf-8")):
-        tuples = {field: tuple(step[field]) for field in ("needs", "makes", "reads")}
+        tuples = {field: tuple(step.get(field, ())) for field in ("needs", "makes", "reads")}
         steps[step["name"]] = Step(**step | tuples)
     return steps
 

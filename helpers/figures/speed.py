@@ -30,7 +30,7 @@ def speed_ratios(comparisons: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     measured = comparisons.dropna(subset="ratio")[::-1]
     if measured.empty:
         raise ValueError("comparisons: at least one with a ratio expected")
-    ax = axes_or_new(ax, figsize=(8, 0.8 + 0.24 * len(measured)))
+    ax = axes_or_new(ax, figsize=(9.5, 0.8 + 0.24 * len(measured)))
     places = np.arange(len(measured))
     reached = (measured["ratio"] >= measured["wanted"]).to_numpy()
     for which, colour, marker, label in (
@@ -45,8 +45,7 @@ def speed_ratios(comparisons: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     ax.plot(measured["wanted"], places, "|", color="black", markersize=11, label="wanted")
     ax.axvline(1, color=GREY, linewidth=1)
     ax.set_xscale("log")
-    peers = measured["peer"].str.partition(",")[0]
-    ax.set_yticks(places, measured["work"] + " · " + peers, fontsize="small")
+    ax.set_yticks(places, measured["work"] + " · " + measured["peer"], fontsize="small")
     ax.set_ylim(-0.7, len(measured) - 0.3)
     ax.set_xlabel("times as fast (median and range of the rounds)")
     ax.xaxis.set_major_formatter("{x:g}")

@@ -113,7 +113,7 @@ class Fitted:
             **VERSIONS,
         )
 
-        # what dropout draws depends on the batches, what else is computed does not
+        # what dropout draws depends on the batches; what else is computed does not, up to rounding
         small = torch.device(self.device).type == "cpu" and not passes
 
         def make(path: Path) -> None:
