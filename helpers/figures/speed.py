@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from textwrap import fill
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
 from helpers.figures.style import BLUE, GREY, RED, axes_or_new, check_columns, curve_style
+
+WIDTH = 36  # letters in a line of a label: more than half of the figure is left for the ratios
 
 
 def speed_ratios(comparisons: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
@@ -30,8 +34,10 @@ def speed_ratios(comparisons: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     measured = comparisons.dropna(subset="ratio")[::-1]
     if measured.empty:
         raise ValueError("comparisons: at least one with a ratio expected")
-    ax = axes_or_new(ax, figsize=(9.5, 0.8 + 0.24 * len(measured)))
-    places = np.arange(len(measured))
+    labels = [fill(f"{one.work} · {one.peer}", WIDTH) for one in measured.itertuples()]
+    lines = np.array([label.count("\n") + 1.6 for label in labels])  # with room between them
+    ax = axes_or_new(ax, figsize=(6, 0.8 + 0.13 * lines.sum()))
+    places = np.cumsum(lines) - lines / 2
     reached = (measured["ratio"] >= measured["wanted"]).to_numpy()
     for which, colour, marker, label in (
         (reached, BLUE, "o", "as fast as wanted, or faster"),
@@ -45,8 +51,8 @@ def speed_ratios(comparisons: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     ax.plot(measured["wanted"], places, "|", color="black", markersize=11, label="wanted")
     ax.axvline(1, color=GREY, linewidth=1)
     ax.set_xscale("log")
-    ax.set_yticks(places, measured["work"] + " · " + measured["peer"], fontsize="small")
-    ax.set_ylim(-0.7, len(measured) - 0.3)
+    ax.set_yticks(places, labels, fontsize=8)
+    ax.set_ylim(0, lines.sum())
     ax.set_xlabel("times as fast (median and range of the rounds)")
     ax.xaxis.set_major_formatter("{x:g}")
     ax.grid(axis="x", alpha=0.3)

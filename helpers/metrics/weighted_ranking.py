@@ -171,7 +171,7 @@ def weighted_aurc(confidence, correct, weights) -> np.ndarray:
     confidence, correct : array_like, shape [N]
         As in `aurc`.
     weights : array_like of int, shape [B, N]
-        From `resample_weights`.
+        From `resample_weights`, or in the same order in memory: others are copied first.
 
     Returns
     -------
