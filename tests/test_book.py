@@ -9,6 +9,7 @@ import nbformat
 import pages
 import pandas as pd
 import pytest
+import speed
 import yaml
 
 import book
@@ -176,6 +177,7 @@ def small_book(tmp_path, monkeypatch):
         "root": "book/intro",
         "chapters": [
             {"file": "book/extra"},
+            {"file": "book/reference/speed"},
             {"file": "notebooks/openset_calibration/dataset"},
         ],
     }
@@ -183,6 +185,7 @@ def small_book(tmp_path, monkeypatch):
     monkeypatch.setattr(book, "ROOT", root)
     monkeypatch.setattr(pages, "reference", lambda *arguments, **keywords: {})
     monkeypatch.setattr(glance, "page", lambda *arguments: "")
+    monkeypatch.setattr(speed, "page", lambda folder: "# Speed\n")
     return root
 
 
