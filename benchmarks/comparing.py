@@ -29,6 +29,11 @@ def seconds(function: Callable) -> float:
     return time.perf_counter() - start
 
 
+def machine() -> str:
+    """Return what is measured on, in words."""
+    return f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores"
+
+
 class Comparison:
     """The rows of one benchmark.
 
@@ -114,9 +119,8 @@ class Comparison:
                 versions.append(f"{package} {importlib.metadata.version(package)}")
             except importlib.metadata.PackageNotFoundError:
                 continue
-        machine = f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores"
         RESULTS.mkdir(exist_ok=True)
-        table = pd.DataFrame(self.rows).assign(machine=machine, versions=", ".join(versions))
+        table = pd.DataFrame(self.rows).assign(machine=machine(), versions=", ".join(versions))
         table.to_parquet(RESULTS / f"{self.name}.parquet", index=False)
 
 

@@ -24,8 +24,6 @@ from __future__ import annotations
 import argparse
 import ctypes
 import gc
-import os
-import platform
 import shutil
 import tempfile
 import threading
@@ -35,7 +33,7 @@ import numpy as np
 import pandas as pd
 
 import helpers.scores
-from benchmarks.comparing import RESULTS, seconds
+from benchmarks.comparing import RESULTS, machine, seconds
 from benchmarks.imagenet_sized import CLASSES, FEATURES, head, outputs
 from helpers.outputs import Head, Outputs
 
@@ -152,15 +150,14 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--full", action="store_true", help="500,000 training images")
     images = 50_000 if parser.parse_args(arguments).full else 20_000
     size = 11 * images * (FEATURES + CLASSES) * 4
-    machine = f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores"
     with tempfile.TemporaryDirectory() as folder:
         if (free := shutil.disk_usage(folder).free) < 1.2 * size:
             raise OSError(f"{folder}: {1.2 * size / 1e9:.1f} GB expected, {free / 1e9:.1f} GB free")
         train, test = (outputs(count, seed, Path(folder))
                        for count, seed in ((10 * images, 1), (images, 2)))  # fmt: skip
-        print(f"{machine}, {FEATURES:,} features, {CLASSES:,} classes, {images:,} images, "
+        print(f"{machine()}, {FEATURES:,} features, {CLASSES:,} classes, {images:,} images, "
               f"{len(train):,} in training, {size / 1e9:.1f} GB mapped")  # fmt: skip
-        table = pd.DataFrame(measure(train, test, head())).assign(machine=machine)
+        table = pd.DataFrame(measure(train, test, head())).assign(machine=machine())
     RESULTS.mkdir(exist_ok=True)
     table.to_parquet(RESULTS / "growth.parquet", index=False)
 

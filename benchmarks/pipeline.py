@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import statistics
 import subprocess
 import sys
@@ -22,7 +20,7 @@ import nbformat
 import numpy as np
 import pandas as pd
 
-from benchmarks.comparing import RESULTS, seconds
+from benchmarks.comparing import RESULTS, machine, seconds
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "workflow"))
@@ -210,8 +208,7 @@ def main(command_line: Sequence[str] | None = None) -> None:
         print(f"the pipeline was left out: {error}")
         return
     table = pd.concat([table, empty(tier)], ignore_index=True)
-    machine = f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores"
-    table = table.assign(tier=tier, machine=machine)
+    table = table.assign(tier=tier, machine=machine())
     RESULTS.mkdir(exist_ok=True)
     table.to_parquet(RESULTS / "pipeline.parquet", index=False)
     print(where_time_goes(table), flush=True)

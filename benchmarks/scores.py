@@ -1,8 +1,9 @@
 """The scores against pytorch-ood, and against plain loops over the definitions.
 
 Both sides get the same arrays in memory, use all cores, and are first checked to agree up to the
-convention that is named.  A peer whose cost per image, class or query is constant gets a share of
-them, which is named too.
+convention that is named; of OpenMax, of which no two implementations do, it is said that they are
+not.  A peer whose cost per image, class or query is near constant gets a share of them, which is
+named too.
 
     python -m benchmarks.scores
 """
