@@ -29,8 +29,8 @@ import helpers.scores
 from benchmarks.comparing import Comparison, agree, seconds
 from benchmarks.training import PillowImages, pillow_transform
 from helpers import data, metrics
+from helpers.networks.recipe import Recipe
 from helpers.training.fitted import Fitted, fit
-from helpers.training.recipe import Recipe
 
 UNKNOWN = ("plasma", "terrain", "voronoi", "gratings", "bubbles", "mazes")
 SCORES = ("msp", "max_logit", "energy", "entropy", "mahalanobis", "vim", "knn")

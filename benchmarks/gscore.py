@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.mixture import GaussianMixture
 
 from benchmarks.comparing import Comparison, seconds
-from helpers import gscore
+from helpers import labelfree as gscore
 
 SETS, IMAGES, DETECTORS = 200, 20_000, 4
 FITTED = 5

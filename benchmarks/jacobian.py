@@ -14,12 +14,13 @@ import numpy as np
 import torch
 
 from benchmarks.comparing import Comparison
-from helpers import data, models
+from helpers import data
 from helpers.data import Images
-from helpers.models import Classifier
+from helpers.networks import models
+from helpers.networks.models import Classifier
+from helpers.networks.recipe import Recipe
 from helpers.scores.jacobian import jacobian_norms
 from helpers.training.loop import default_device
-from helpers.training.recipe import Recipe
 
 IMAGES, LOOPED = 400, 40
 CLASSES = 4, 10

@@ -23,10 +23,11 @@ from torch.utils.data import DataLoader, Dataset
 from torchvision import transforms
 
 from benchmarks.comparing import Comparison, agree, seconds
-from helpers import checkpoints, data, models
+from helpers import checkpoints, data
+from helpers.networks import models
+from helpers.networks.recipe import Recipe
 from helpers.training.augmentation import PADDING
 from helpers.training.loop import reproducible, train
-from helpers.training.recipe import Recipe
 
 MEMBERS = 5
 # its rate is constant, so that a loop without a schedule does the same

@@ -24,10 +24,10 @@ from torch.utils.flop_counter import FlopCounterMode
 from benchmarks.comparing import RESULTS, Comparison, agree, seconds
 from benchmarks.training import MEMBERS, RECIPE, LoaderLoop, optimiser_of, side_by_side
 from helpers import data
-from helpers.models import Classifier
+from helpers.networks.models import Classifier
+from helpers.networks.recipe import Recipe
 from helpers.training.augmentation import crop_and_flip, pad
 from helpers.training.loop import train
-from helpers.training.recipe import Recipe
 
 NAME, IMAGES, ROUNDS = "training_gpu", 50_000, 5
 BATCHES, WORKERS = (128, 512), (4, 8, 16)

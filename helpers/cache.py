@@ -41,7 +41,7 @@ def code_version(*files: str) -> str:
     Parameters
     ----------
     *files : str
-        Paths within the package: ``"models.py"``, ``"training/loop.py"``.
+        Paths within the package: ``"networks/models.py"``, ``"training/loop.py"``.
     """
     digest = hashlib.sha256()
     for file in sorted(files):

@@ -188,7 +188,7 @@ def fields_of(record: type, parameters: Mapping[str, object]) -> dict[str, objec
 
     Examples
     --------
-    >>> from helpers.training.recipe import Recipe
+    >>> from helpers.networks.recipe import Recipe
     >>> fields_of(Recipe, {"epochs": 3, "tier": "mini"})
     {'epochs': 3}
     """

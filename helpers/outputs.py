@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from PIL import Image
 
     from helpers.data import Images, ImageStream
-    from helpers.models import Classifier
+    from helpers.networks.models import Classifier
 
 
 # what reading a damaged npz file has been seen to raise
@@ -351,7 +351,7 @@ def compute(
     import torch
     from tqdm import tqdm
 
-    from helpers.heads import MultiHead
+    from helpers.networks.heads import MultiHead
 
     classifier = classifier.to(device).eval()
     head = classifier.backbone.get_classifier()

@@ -16,7 +16,7 @@ import book
 import helpers
 import helpers.data
 import helpers.metrics
-import helpers.results
+import helpers.report.results
 import helpers.scores
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -31,7 +31,7 @@ BIBTEX_KEYS = set(re.findall(r"^@\w+\{(\w+),", (ROOT / "book/references.bib").re
 
 def results_table() -> pd.DataFrame:
     """Return a small made-up results table."""
-    made = helpers.results.provenance({"epochs": 1}, seed=0, device="cpu", seconds=1.5)
+    made = helpers.report.results.provenance({"epochs": 1}, seed=0, device="cpu", seconds=1.5)
     records = [
         {
             **dict(tier="mini", paper="openset_calibration", data_set="digits", metric="ece"),
@@ -41,7 +41,7 @@ def results_table() -> pd.DataFrame:
         for run in (0, 1)
         for calibration in ("before", "after")
     ]
-    return helpers.results.tidy(records, made)
+    return helpers.report.results.tidy(records, made)
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def runs(tmp_path):
     notebook = nbformat.v4.new_notebook(cells=cells, metadata=metadata)
     folder.mkdir(parents=True)
     nbformat.write(notebook, folder / "dataset.ipynb")
-    helpers.results.write(results_table(), folder / "results.parquet")
+    helpers.report.results.write(results_table(), folder / "results.parquet")
     return folder.parent
 
 
@@ -137,7 +137,7 @@ def test_pages_are_made_from_every_record():
         assert f"## {record.title}\n" in pages.metrics()
     for card in helpers.data.cards():
         assert f"## {card.title}\n" in pages.data_sets()
-    for module in ("helpers.metrics.ranking", "helpers.data.packs", "helpers.openset"):
+    for module in ("helpers.metrics.ranking", "helpers.data.packs", "helpers.scores.openset"):
         assert f"automodule:: {module}\n" in pages.api()
 
 
@@ -152,9 +152,9 @@ def test_every_row_is_on_the_reproducibility_page(runs, tmp_path):
     own = offered[offered["tier"] == "mini"]
     assert own["row"].tolist() == results["row"].tolist()
     assert own["value"].tolist() == results["value"].tolist()
-    again = helpers.results.read(tmp_path / "results_mini.parquet")
+    again = helpers.report.results.read(tmp_path / "results_mini.parquet")
     assert again["bootstrap"].map(len).tolist()[: len(results)] == [2] * len(results)
-    committed = helpers.results.read(sorted((ROOT / "results").rglob("*.parquet")))
+    committed = helpers.report.results.read(sorted((ROOT / "results").rglob("*.parquet")))
     assert set(committed["row"]) == set(offered["row"]) - set(results["row"])
 
 

@@ -43,7 +43,7 @@ def test_what_is_made_badly_is_not_loaded(tmp_path):
 
 def test_keys_differ_with_content_and_code():
     assert cache.key(a=1) != cache.key(a=1.5) != cache.key(b=1)
-    assert cache.code_version("models.py") != cache.code_version("outputs.py")
-    assert cache.code_version("models.py", "outputs.py") == cache.code_version(
-        "outputs.py", "models.py"
+    assert cache.code_version("networks/models.py") != cache.code_version("outputs.py")
+    assert cache.code_version("networks/models.py", "outputs.py") == cache.code_version(
+        "outputs.py", "networks/models.py"
     )

@@ -12,16 +12,16 @@ import pytest
 import helpers
 
 RARE = ("itables", "nltk", "seaborn", "sklearn", "timm", "scipy.stats")
-"""What single functions need; `helpers.tables.interactive` and `helpers.zoo` are about theirs."""
+"""What single functions need; `helpers.report.tables.interactive` and `helpers.networks.zoo` are
+about theirs."""
 VISION = ("torchvision", "torch._dynamo")
 """torchvision imports the other one, a compiler that nothing here uses."""
 
 WITHOUT_TORCH = (
-    "benchmarks", "calibration", "claims", "data", "figures", "gscore", "guarantees", "metrics",
-    "openset", "outputs", "published", "results", "scores", "tables", "training.recipe",
+    "data", "labelfree", "metrics", "networks.recipe", "outputs", "report", "scores",
 )  # fmt: skip
 WITHOUT_VISION = (
-    "checkpoints", "experiments", "heads", "models", "rejector", "spectral", "training",
+    "checkpoints", "networks.heads", "networks.models", "networks.spectral", "papers", "training",
 )  # fmt: skip
 
 
@@ -30,7 +30,9 @@ def modules(names: tuple[str, ...]) -> list[str]:
     found = [one.name for one in pkgutil.walk_packages(helpers.__path__, "helpers.")]
     wanted = tuple(f"helpers.{name}" for name in names)
     return [
-        name for name in found if name.startswith(wanted) and name != "helpers.tables.interactive"
+        name
+        for name in found
+        if name.startswith(wanted) and name != "helpers.report.tables.interactive"
     ]
 
 
@@ -58,7 +60,7 @@ def test_what_is_not_used_is_not_loaded(names, absent):
 def test_no_module_is_forgotten():
     named = {*modules(WITHOUT_TORCH), *modules(WITHOUT_VISION)}
     every = {one.name for one in pkgutil.walk_packages(helpers.__path__, "helpers.")}
-    small = {f"helpers.{name}" for name in ("cache", "checks", "files", "info")}
-    about_timm = {"helpers.zoo", "helpers.tables.interactive"}
+    small = {f"helpers.{name}" for name in ("cache", "checks", "files", "networks")}
+    about_timm = {"helpers.networks.zoo", "helpers.report.tables.interactive"}
     audit = {name for name in every if name.startswith("helpers.audit")}
     assert every - named == small | about_timm | audit

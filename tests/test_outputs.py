@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from helpers import models
 from helpers.data import Images
+from helpers.networks import models
+from helpers.networks.recipe import Recipe
 from helpers.outputs import Outputs, compute, ensemble
-from helpers.training.recipe import Recipe
 
 
 def outputs(n=5, k=3, d=4, **changes):

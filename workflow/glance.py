@@ -16,11 +16,11 @@ import pandas as pd
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from helpers import figures, results  # noqa: E402
-from helpers.claims import ALL, Verdict  # noqa: E402
-from helpers.claims.ledger import PAPERS, PUBLISHED, ledger, read, tally  # noqa: E402
-from helpers.figures.ledger import clearances  # noqa: E402
-from helpers.tables.cells import MINUS, number  # noqa: E402
+from helpers.report import figures, results  # noqa: E402
+from helpers.report.claims import ALL, Verdict  # noqa: E402
+from helpers.report.figures.ledger import clearances  # noqa: E402
+from helpers.report.ledger import PAPERS, PUBLISHED, ledger, read, tally  # noqa: E402
+from helpers.report.tables.cells import MINUS, number  # noqa: E402
 
 RESULTS = ROOT / "results"
 TIERS = ("mini", "small_cpu", "small", "paper")
@@ -48,7 +48,7 @@ def findings(found: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     found : DataFrame
-        From `helpers.claims.ledger.ledger`, its tiers from the smallest to the largest.
+        From `helpers.report.ledger.ledger`, its tiers from the smallest to the largest.
 
     Returns
     -------
@@ -68,7 +68,7 @@ def findings(found: pd.DataFrame) -> pd.DataFrame:
 
 
 def _printed(paper: str, claim: str, effect: str) -> float:
-    module = import_module(f"helpers.claims.{paper}")
+    module = import_module(f"helpers.papers.{paper}.claims")
     if not hasattr(module, "check_published"):
         return float("nan")
     checks = module.check_published()

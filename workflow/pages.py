@@ -17,10 +17,10 @@ import pandas as pd
 import helpers
 import helpers.data
 import helpers.metrics
-import helpers.results
+import helpers.report.results
 import helpers.scores
-from helpers import calibration, openset
-from helpers.info import Info
+from helpers.scores import calibration, openset
+from helpers.scores.info import Info
 
 ROOT = Path(__file__).resolve().parent.parent
 GENERATED = "This page is generated from the records in the code that it describes.\n"
@@ -182,7 +182,7 @@ document.querySelector(".row-filter").addEventListener("input", (event) => {
 
 def all_rows(results: pd.DataFrame) -> str:
     """Return the listing of all rows as HTML, with a field to filter them by words."""
-    shown = ["row", "tier", *helpers.results.IDENTITY[2:], "value", "images", "seconds"]
+    shown = ["row", "tier", *helpers.report.results.IDENTITY[2:], "value", "images", "seconds"]
     header = "".join(f"<th>{html.escape(name)}</th>" for name in shown)
     body = "\n".join(
         f'<tr id="row-{line.row}">'
@@ -233,8 +233,8 @@ def reproducibility(runs: Path, tier: str, downloads: Path) -> str:
         )
     committed = sorted((ROOT / "results").rglob("*.parquet"))
     files += [file for file in committed if file.parent.name != tier]
-    results = helpers.results.read(files)
-    helpers.results.write(results, downloads / f"results_{tier}.parquet")
+    results = helpers.report.results.read(files)
+    helpers.report.results.write(results, downloads / f"results_{tier}.parquet")
     results.drop(columns="bootstrap").to_csv(downloads / f"results_{tier}.csv", index=False)
 
     origins = results.groupby(["tier", "code", "device", "versions"], sort=False)["row"].count()

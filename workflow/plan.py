@@ -20,10 +20,10 @@ from step import ROOT, Step
 
 from helpers import data, scores
 from helpers.checks import check_parameters, fields_of, known_name
-from helpers.experiments.uimnet.evaluation import algorithms_of
 from helpers.files import data_root
-from helpers.gscore import EVALUATORS
-from helpers.training.recipe import Recipe
+from helpers.labelfree import EVALUATORS
+from helpers.networks.recipe import Recipe
+from helpers.papers.uimnet.experiment import algorithms_of
 
 CHAPTER = ("dataset", "training", "evaluation", "figures")
 """The notebooks of a chapter, in order; others stand on their own, or are about all chapters."""
@@ -116,7 +116,7 @@ def check(notebook: str, parameters: dict, where: str) -> None:
         ]
         for changed in ({}, *variants):
             Recipe.from_parameters(common | changed)
-        module = f"helpers.benchmarks.{Path(notebook).parent.name}"
+        module = f"helpers.papers.{Path(notebook).parent.name}"
         benchmark = import_module(module) if find_spec(module) else None  # an audit has none
         if benchmark:
             benchmark.Protocol(**fields_of(benchmark.Protocol, parameters))

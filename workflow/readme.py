@@ -19,22 +19,20 @@ import yaml
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from helpers import published, results  # noqa: E402
-from helpers.benchmarks.human_centric import PAPER_METHODS  # noqa: E402
-from helpers.benchmarks.uimnet import ALGORITHMS  # noqa: E402
-from helpers.benchmarks.unknown_detection import METHODS  # noqa: E402
-from helpers.claims import (  # noqa: E402
-    Verdict,
-    gscore,
-    human_centric,
-    openset_calibration,
-    uimnet,
-    unknown_detection,
-)
-from helpers.claims.ledger import ledger  # noqa: E402
-from helpers.claims.ranks import mean_ranks  # noqa: E402
-from helpers.tables import EVALUATOR_TITLES, domain_means  # noqa: E402
-from helpers.tables.cells import ABSENT  # noqa: E402
+from helpers.metrics.ranks import mean_ranks  # noqa: E402
+from helpers.papers.all_tables import EVALUATOR_TITLES, domain_means  # noqa: E402
+from helpers.papers.gscore import claims as gscore  # noqa: E402
+from helpers.papers.human_centric import claims as human_centric  # noqa: E402
+from helpers.papers.human_centric.roles import PAPER_METHODS  # noqa: E402
+from helpers.papers.openset_calibration import claims as openset_calibration  # noqa: E402
+from helpers.papers.uimnet import claims as uimnet  # noqa: E402
+from helpers.papers.uimnet.protocol import ALGORITHMS  # noqa: E402
+from helpers.papers.unknown_detection import claims as unknown_detection  # noqa: E402
+from helpers.papers.unknown_detection.protocol import METHODS  # noqa: E402
+from helpers.report import published, results  # noqa: E402
+from helpers.report.claims import Verdict  # noqa: E402
+from helpers.report.ledger import ledger  # noqa: E402
+from helpers.report.tables.cells import ABSENT  # noqa: E402
 
 START, END = "<!-- results:start -->", "<!-- results:end -->"
 HEAD = """# Results of the larger tiers

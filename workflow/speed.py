@@ -11,7 +11,7 @@ from pages import table
 
 from benchmarks import pipeline
 from benchmarks.comparing import RESULTS
-from helpers import figures
+from helpers.report import figures
 
 #: Benchmarks that compare with others, in the order of the page.
 COMPARED = {

@@ -36,14 +36,14 @@ def main() -> None:
     parser.add_argument("--device", help="cpu or cuda; by default a GPU if there is one")
     parser.add_argument("--out", type=Path, help="by default results/TIER/PAPER[-NETWORK].parquet")
     arguments = parser.parse_args()
-    from helpers import results
+    from helpers.report import results
 
     parameters = parameters_of(arguments.tier, arguments.paper, arguments.network)
     name = "-".join(filter(None, [arguments.paper, arguments.network]))
     out = arguments.out or ROOT / "results" / arguments.tier / f"{name}.parquet"
     # read by numpy when it is loaded, in the processes that are started here
     os.environ.setdefault("OMP_NUM_THREADS", str(parameters["training"].get("threads", 1)))
-    parts = import_module(f"helpers.experiments.{arguments.paper}").parts(parameters)
+    parts = import_module(f"helpers.papers.{arguments.paper}").parts(parameters)
     start, tables = time.monotonic(), {}
     with ProcessPoolExecutor(
         arguments.processes, mp_context=get_context("spawn"), initializer=end_with_parent
@@ -112,7 +112,7 @@ def end_with_parent() -> None:
 
 def one_part(paper: str, parameters: dict, part: str, device: str | None) -> pd.DataFrame:
     """Return the rows of one part."""
-    return import_module(f"helpers.experiments.{paper}").sweep(parameters, part, device=device)
+    return import_module(f"helpers.papers.{paper}").sweep(parameters, part, device=device)
 
 
 if __name__ == "__main__":

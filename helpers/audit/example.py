@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from helpers import data, zoo
+from helpers import data
 from helpers.audit.inputs import Inputs
 from helpers.audit.networks import show_images
-from helpers.benchmarks import unknown_detection as benchmark
 from helpers.data import Images, concatenate
+from helpers.networks import zoo
+from helpers.networks.recipe import Recipe
+from helpers.papers import unknown_detection as benchmark
 from helpers.training.fitted import fit
-from helpers.training.recipe import Recipe
 
 MODEL, IMAGES = "tf_efficientnet_lite0", "imagenet_sample_224"
 """The real model, and one image of each of its thousand classes."""

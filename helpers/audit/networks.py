@@ -10,14 +10,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from helpers import checkpoints, data, zoo
+from helpers import checkpoints, data
 from helpers.audit.inputs import Inputs
-from helpers.benchmarks.class_lists import wnids_of
 from helpers.data import Images, ImageStream
+from helpers.data.class_lists import wnids_of
 from helpers.data.generated import FAMILIES
+from helpers.networks import zoo
+from helpers.networks.recipe import Recipe
 from helpers.training.fitted import Fitted
 from helpers.training.loop import default_device, device_name
-from helpers.training.recipe import Recipe
 
 SPLITS = ("val", "test", "sample", "train")
 """Of a data set's splits, the first that it has is taken."""
@@ -40,10 +41,11 @@ def open_network(
     model : str
         A name of timm; empty for a network of this project.
     checkpoint : path
-        The file of weights.  For a network of timm it may be empty, see `helpers.zoo.load`.
+        The file of weights.  For a network of timm it may be empty, see
+        `helpers.networks.zoo.load`.
     recipe : mapping
         Of a network of this project: what it was trained with, by the names of
-        `helpers.training.recipe.Recipe`; `image_size` is the size of the images it learnt from.
+        `helpers.networks.recipe.Recipe`; `image_size` is the size of the images it learnt from.
     classes : int
         Of a network of this project: how many it knows.
     download : bool

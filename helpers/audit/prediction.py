@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.stats import pearsonr
 
-from helpers.gscore import (
+from helpers.labelfree import (
     TAUS,
     Regression,
     SortedScores,
@@ -19,7 +19,7 @@ from helpers.gscore import (
 
 EVALUATOR = "ude_wasserstein"
 PREDICTED = ("auroc", "fpr95")
-"""The metrics of `helpers.gscore.METRICS` that are predicted."""
+"""The metrics of `helpers.labelfree.METRICS` that are predicted."""
 LEVEL = 0.9  # of the intervals
 FEW = 20  # images, at least, of each kind in a mixture that the line learns from
 
@@ -67,7 +67,7 @@ def predict(
 
     Each set of unknown images is mixed with ID images, as many of either as chance says, since the
     mixture of the unlabelled images is not known; a line from the Gscores of these mixtures to
-    the metric then says what the Gscore of the unlabelled ones means (see `helpers.gscore`).
+    the metric then says what the Gscore of the unlabelled ones means (see `helpers.labelfree`).
 
     Parameters
     ----------

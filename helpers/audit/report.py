@@ -12,16 +12,17 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from helpers import __version__, guarantees, metrics
+from helpers import __version__, metrics
 from helpers.audit import ranking
 from helpers.audit.inputs import Inputs
 from helpers.audit.prediction import Prediction, predict
-from helpers.calibration import fit_temperature, softmax
+from helpers.audit.rejector import Rejector
 from helpers.checks import known_name
 from helpers.files import atomic_path
+from helpers.metrics import guarantees
 from helpers.outputs import Outputs
-from helpers.rejector import Rejector
 from helpers.scores import Score
+from helpers.scores.calibration import fit_temperature, softmax
 
 WISHES = ("risk", "coverage")
 """What the threshold that is deployed may promise."""

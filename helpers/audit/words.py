@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from helpers import guarantees
 from helpers.audit.inputs import LEAST
 from helpers.audit.ranking import UNION, demands
 from helpers.audit.report import Audit
+from helpers.metrics import guarantees
 from helpers.scores import create
 
 _ASKS = ("the logits alone", "the features too", "the head's weights too", "training images too")

@@ -137,7 +137,7 @@ def open_stream(name: str, split: str, *, root: str | os.PathLike | None = None)
     locate(name, root=root)
     folder = (data_root() if root is None else Path(root)) / name
     if name == "imagenet_c":  # a folder of images for each corruption and severity
-        from helpers.data import corruptions  # here, since SciPy takes long to import
+        from helpers.data import corruptions
 
         parts = [
             f"{kind}/{level}" for kind in corruptions.NAMES for level in corruptions.SEVERITIES

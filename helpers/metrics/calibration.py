@@ -93,7 +93,7 @@ def nll(probabilities, labels) -> float:
     -------
     float
         In [0, ∞], lower is better; infinite where a true class has probability 0.  Nothing is
-        clipped: take probabilities from `helpers.calibration.softmax`, which is float64.
+        clipped: take probabilities from `helpers.scores.calibration.softmax`, which is float64.
 
     Raises
     ------

@@ -2,8 +2,8 @@
 
 The model gives K probabilities and a probability of "unknown"; labels are 0 to K − 1 or −1, and
 so are answers.  For the thresholded softmax the K + 1 numbers do not sum to 1 (see
-`helpers.openset.unknown_probability`); for OpenMax they do: hand in its first K columns and its
-last one.
+`helpers.scores.openset.unknown_probability`); for OpenMax they do: hand in its first K columns and
+its last one.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from helpers.info import PAPERS, MetricInfo
+from helpers.scores.info import PAPERS, MetricInfo
 
 _ECE = r"\sum_b \frac{n_b}{N} \left| \mathrm{acc}_b - \mathrm{conf}_b \right|"
 _TIES = "tied confidences count as one group in random order, by their expected value"

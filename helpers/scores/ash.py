@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from helpers.info import Info
 from helpers.scores.base import BlockwiseScore, register, rowwise_product, valid_percentile
 from helpers.scores.energy import log_sum_exp
+from helpers.scores.info import Info
 
 
 def shaping(features: np.ndarray, percentile: float) -> tuple[np.ndarray, np.ndarray]:

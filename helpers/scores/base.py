@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse
 
 from helpers.checks import known_arguments, known_name
-from helpers.info import Info
+from helpers.scores.info import Info
 
 if TYPE_CHECKING:
     from helpers.outputs import Head, Outputs

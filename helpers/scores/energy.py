@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from helpers.info import Info
 from helpers.scores.base import BlockwiseScore, register
+from helpers.scores.info import Info
 
 
 def log_sum_exp(logits: np.ndarray) -> np.ndarray:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from helpers.info import Info
 from helpers.scores.base import BlockwiseScore, parts, register
+from helpers.scores.info import Info
 
 
 @register

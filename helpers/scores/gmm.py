@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import logsumexp
 
-from helpers.info import Info
 from helpers.scores.base import BlockwiseScore, check_classes, register, rowwise_product
+from helpers.scores.info import Info
 
 
 @register

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from helpers.info import Info
 from helpers.scores.base import BlockwiseScore, register
+from helpers.scores.info import Info
 
 
 @register

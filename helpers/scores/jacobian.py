@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from helpers.info import Info
 from helpers.scores.base import register
+from helpers.scores.info import Info
 
 if TYPE_CHECKING:
     import torch
 
     from helpers.data import Images, ImageStream
-    from helpers.models import Classifier
+    from helpers.networks.models import Classifier
 
 
 @register

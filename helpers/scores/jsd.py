@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from helpers.info import Info
 from helpers.scores.base import BlockwiseScore, register
 from helpers.scores.entropy import negative_entropy
+from helpers.scores.info import Info
 
 
 @register

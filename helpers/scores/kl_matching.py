@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from helpers.info import Info
 from helpers.scores.bank import Bank
 from helpers.scores.base import BlockwiseScore, class_means, register
 from helpers.scores.entropy import negative_entropy
+from helpers.scores.info import Info
 
 
 @register

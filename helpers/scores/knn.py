@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from helpers.info import Info
 from helpers.scores.bank import Bank, drawn
 from helpers.scores.base import BlockwiseScore, parts, register, whole_number
+from helpers.scores.info import Info
 
 
 def norms_of(features: np.ndarray) -> np.ndarray:

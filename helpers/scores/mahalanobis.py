@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from helpers.info import Info
-from helpers.scores.base import (
-    BlockwiseScore,
-    check_classes,
-    register,
-    rowwise_product,
-)
+from helpers.scores.base import BlockwiseScore, check_classes, register, rowwise_product
+from helpers.scores.info import Info
 from helpers.scores.moments import moments
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from helpers.info import Info
 from helpers.scores.base import BlockwiseScore, register
+from helpers.scores.info import Info
 
 
 @register

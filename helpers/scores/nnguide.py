@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from helpers.info import Info
 from helpers.scores.bank import Bank, drawn
 from helpers.scores.base import BlockwiseScore, parts, register, whole_number
 from helpers.scores.energy import log_sum_exp
+from helpers.scores.info import Info
 from helpers.scores.knn import norms_of
 
 

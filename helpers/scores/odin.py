@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from helpers.calibration import softmax
-from helpers.info import Info
 from helpers.scores.base import register
+from helpers.scores.calibration import softmax
+from helpers.scores.info import Info
 
 if TYPE_CHECKING:
     from helpers.data import Images, ImageStream
-    from helpers.models import Classifier
+    from helpers.networks.models import Classifier
 
 
 @register

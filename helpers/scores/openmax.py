@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from helpers.openset import OpenMax
 from helpers.scores.base import in_blocks, register
+from helpers.scores.openset import OpenMax
 
 
 @register
 class OpenMaxScore:
-    """One minus OpenMax's probability of "unknown"; see `helpers.openset.OpenMax`.
+    """One minus OpenMax's probability of "unknown"; see `helpers.scores.openset.OpenMax`.
 
     A confidence: it lies in [0, 1].
 
     Parameters
     ----------
     tail, alpha, distance
-        As in `helpers.openset.OpenMax`.
+        As in `helpers.scores.openset.OpenMax`.
     """
 
     info = OpenMax.info

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from helpers.info import Info
 from helpers.scores.base import (
     BlockwiseScore,
     parts,
@@ -13,6 +12,7 @@ from helpers.scores.base import (
     valid_percentile,
 )
 from helpers.scores.energy import log_sum_exp
+from helpers.scores.info import Info
 
 
 @register

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from helpers.info import Info
 from helpers.scores.base import BlockwiseScore, register
+from helpers.scores.info import Info
 from helpers.scores.mahalanobis import Gaussians, class_gaussians
 from helpers.scores.moments import moments
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from helpers.info import Info
 from helpers.scores.ash import shaping
 from helpers.scores.base import BlockwiseScore, register, valid_percentile
 from helpers.scores.energy import log_sum_exp
+from helpers.scores.info import Info
 
 
 @register

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from helpers.info import Info
 from helpers.scores.base import register, whole_number
+from helpers.scores.info import Info
 from helpers.scores.jacobian import asked, log_probabilities
 
 if TYPE_CHECKING:
     from helpers.data import Images, ImageStream
-    from helpers.models import Classifier
+    from helpers.networks.models import Classifier
 
 
 @register

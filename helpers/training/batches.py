@@ -9,8 +9,8 @@ import numpy as np
 import torch
 
 from helpers.data import Images
+from helpers.networks.recipe import Recipe
 from helpers.training.augmentation import crop_and_flip, pad
-from helpers.training.recipe import Recipe
 
 if TYPE_CHECKING:
     from helpers.data import ImageStream

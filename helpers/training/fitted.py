@@ -11,19 +11,20 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import torch
 
-from helpers import cache, checkpoints, models
+from helpers import cache, checkpoints
 from helpers.data import Images
+from helpers.networks import models
+from helpers.networks.recipe import Recipe
 from helpers.outputs import Outputs, compute
 from helpers.training import objectives
 from helpers.training.loop import default_device, device_name, reproducible, train
-from helpers.training.recipe import Recipe
 
 if TYPE_CHECKING:
     from helpers.data import ImageStream
 
 # the code that decides the weights, and the outputs, beside the data and the recipe
 TRAINS = (
-    "models.py", "spectral.py", "training/augmentation.py", "training/batches.py",
+    "networks/models.py", "networks/spectral.py", "training/augmentation.py", "training/batches.py",
     "training/loop.py", "training/step.py", "training/objectives/base.py",
 )  # fmt: skip
 OBJECTIVES = {
@@ -34,17 +35,17 @@ OBJECTIVES = {
     "distillation": ("training/objectives/distillation.py",),
     "edl": ("training/objectives/edl.py",),
     "erm": (),
-    "mimo": ("heads.py", "training/objectives/mimo.py"),
-    "mixup": ("heads.py", "training/objectives/mixup.py"),
+    "mimo": ("networks/heads.py", "training/objectives/mimo.py"),
+    "mixup": ("networks/heads.py", "training/objectives/mixup.py"),
     "noise": ("training/objectives/noise.py",),
-    "oc": ("heads.py", "training/objectives/rnd.py", "training/objectives/oc.py"),
+    "oc": ("networks/heads.py", "training/objectives/rnd.py", "training/objectives/oc.py"),
     "outlier_exposure": ("training/objectives/outlier_exposure.py",),
-    "rbf": ("heads.py", "training/objectives/rbf.py"),
-    "rnd": ("heads.py", "training/objectives/rnd.py"),
-    "soft_labels": ("heads.py", "training/objectives/soft_labels.py"),
+    "rbf": ("networks/heads.py", "training/objectives/rbf.py"),
+    "rnd": ("networks/heads.py", "training/objectives/rnd.py"),
+    "soft_labels": ("networks/heads.py", "training/objectives/soft_labels.py"),
     "stylised": ("training/objectives/stylised.py",),
 }
-COMPUTES = ("heads.py", "models.py", "outputs.py", "spectral.py")
+COMPUTES = ("networks/heads.py", "networks/models.py", "outputs.py", "networks/spectral.py")
 # read now, when the code is loaded: the files may change before a long run comes to use them
 TRAINING = {name: cache.code_version(*TRAINS, *files) for name, files in OBJECTIVES.items()}
 """What stands for the code of a training in its key; other objectives do not matter to it."""

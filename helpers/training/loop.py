@@ -18,11 +18,11 @@ from tqdm import tqdm
 from helpers import checkpoints
 from helpers.checks import label_array
 from helpers.data import Images
-from helpers.models import Classifier
+from helpers.networks.models import Classifier
+from helpers.networks.recipe import PATCHES, Recipe
 from helpers.training import objectives
 from helpers.training.batches import Batches, batches_of, sample_of, shuffled
 from helpers.training.objectives import Batch
-from helpers.training.recipe import PATCHES, Recipe
 from helpers.training.step import Step
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from helpers.checks import known_name
+from helpers.networks.recipe import Recipe
 from helpers.training import objectives
-from helpers.training.recipe import Recipe
 
 LAWS = ("choice", "log_uniform", "uniform")
 

@@ -2,9 +2,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from helpers import checkpoints, models
+from helpers import checkpoints
 from helpers.audit import images_of, open_network, show_images
-from helpers.training.recipe import Recipe
+from helpers.networks import models
+from helpers.networks.recipe import Recipe
 
 RECIPE = {"depth": 8, "width": 8, "stem_stride": 2, "image_size": 16}
 

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 from helpers.audit import audit, read_outputs, words
-from helpers.calibration import softmax
+from helpers.audit.rejector import Rejector
 from helpers.metrics import auroc
 from helpers.outputs import Outputs
-from helpers.rejector import Rejector
+from helpers.scores.calibration import softmax
 
 
 @pytest.fixture

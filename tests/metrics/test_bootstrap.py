@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from helpers import metrics
-from helpers.calibration import softmax
+from helpers.scores.calibration import softmax
 
 GENERATOR = np.random.default_rng(4)
 CONFIDENCE = GENERATOR.uniform(0.3, 1, 120).round(2)

@@ -5,7 +5,7 @@ from sklearn.metrics import log_loss, top_k_accuracy_score
 from torchmetrics.functional.classification import multiclass_calibration_error
 
 from helpers import metrics
-from helpers.calibration import softmax
+from helpers.scores.calibration import softmax
 
 
 def example(n=300, classes=5, decimals=15):

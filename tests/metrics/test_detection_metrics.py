@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from helpers import metrics
-from helpers.gscore import METRICS, true_metrics
+from helpers.labelfree import METRICS, true_metrics
 from helpers.metrics import selective
 
 

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from helpers import metrics
-from helpers.calibration import softmax
-from helpers.openset import open_set_answer, unknown_probability
+from helpers.scores.calibration import softmax
+from helpers.scores.openset import open_set_answer, unknown_probability
 
 
 def example(n=200, classes=6):

@@ -3,7 +3,7 @@ import inspect
 import pytest
 
 from helpers import metrics
-from helpers.info import NEEDS, Info, MetricInfo
+from helpers.scores.info import NEEDS, Info, MetricInfo
 
 # Building blocks and resampling are no metrics of their own.
 NO_RECORD = {

@@ -7,12 +7,12 @@ from scipy.stats import multivariate_normal
 from sklearn.mixture import GaussianMixture
 
 import helpers.scores
-from helpers import models
 from helpers.data import Images
+from helpers.networks import models
+from helpers.networks.recipe import Recipe
 from helpers.outputs import Outputs, ensemble
 from helpers.scores.jacobian import jacobian_norms
 from helpers.scores.tta import augmented_probabilities
-from helpers.training.recipe import Recipe
 
 
 class Linear(torch.nn.Module):

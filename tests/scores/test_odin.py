@@ -3,11 +3,11 @@ import pytest
 import torch
 
 import helpers.scores
-from helpers import models
 from helpers.data import Images
+from helpers.networks import models
+from helpers.networks.recipe import Recipe
 from helpers.outputs import compute
 from helpers.scores.odin import stepped_logits
-from helpers.training.recipe import Recipe
 
 
 @pytest.fixture(scope="module")

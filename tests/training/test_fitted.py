@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 import helpers.scores
-from helpers import checkpoints, models
+from helpers import checkpoints
 from helpers.data import Images
+from helpers.networks import models
+from helpers.networks.recipe import OBJECTIVES, Recipe
 from helpers.training import fitted
-from helpers.training.recipe import OBJECTIVES, Recipe
 
 TINY = Recipe(width=4, stem_stride=2, epochs=1, batch_size=8)
 

@@ -7,13 +7,14 @@ import pytest
 import torch
 from PIL import Image
 
-from helpers import checkpoints, models
+from helpers import checkpoints
 from helpers.data import Images, ImageStream
+from helpers.networks import models
+from helpers.networks.recipe import Recipe
 from helpers.outputs import compute
 from helpers.training import loop, objectives
 from helpers.training.augmentation import PADDING, crop_and_flip, pad
 from helpers.training.loop import learning_rate, train
-from helpers.training.recipe import Recipe
 
 TINY = Recipe(width=4, stem_stride=2, epochs=3, batch_size=8, learning_rate=0.05)
 

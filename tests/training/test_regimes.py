@@ -3,14 +3,15 @@ import pytest
 import torch
 from torch import nn
 
-from helpers import checkpoints, models
+from helpers import checkpoints
 from helpers.data import Images
+from helpers.networks import models
+from helpers.networks.recipe import Recipe
 from helpers.training import objectives
 from helpers.training.loop import train
 from helpers.training.objectives.adversarial import attack
 from helpers.training.objectives.base import Batch
 from helpers.training.objectives.stylised import mix_amplitudes
-from helpers.training.recipe import Recipe
 
 TINY = Recipe(width=4, stem_stride=2, epochs=2, batch_size=8, learning_rate=0.05)
 DRAWN = {

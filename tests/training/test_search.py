@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from helpers.training.recipe import Recipe
+from helpers.networks.recipe import Recipe
 from helpers.training.search import applied, trials
 
 SPACE = {

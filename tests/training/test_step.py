@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 import torch
 
-from helpers import checkpoints, models
+from helpers import checkpoints
 from helpers.data import Images
+from helpers.networks import models
+from helpers.networks.recipe import Recipe
 from helpers.training import objectives
 from helpers.training.loop import train
-from helpers.training.recipe import Recipe
 from helpers.training.step import Step
 
 RECIPE = Recipe(width=4, stem_stride=2, epochs=3, batch_size=8, learning_rate=0.05, dropout=0.2)

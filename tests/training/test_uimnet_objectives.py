@@ -3,9 +3,10 @@ import pytest
 import torch
 from torch import nn
 
-from helpers import checkpoints, models
+from helpers import checkpoints
 from helpers.data import Images
-from helpers.heads import (
+from helpers.networks import models
+from helpers.networks.heads import (
     Certificates,
     Imitation,
     MixingGap,
@@ -15,11 +16,11 @@ from helpers.heads import (
     TargetGap,
     beta_quantiles,
 )
+from helpers.networks.recipe import Recipe
 from helpers.outputs import compute
 from helpers.training import objectives
 from helpers.training.loop import train
 from helpers.training.objectives.base import Batch
-from helpers.training.recipe import Recipe
 
 TINY = Recipe(width=4, stem_stride=2, epochs=2, batch_size=8, learning_rate=0.05)
 

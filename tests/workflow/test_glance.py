@@ -7,8 +7,8 @@ from pathlib import Path
 import glance
 import pytest
 
-from helpers.claims import Verdict
-from helpers.claims.ledger import PAPERS, PUBLISHED, ledger
+from helpers.report.claims import Verdict
+from helpers.report.ledger import PAPERS, PUBLISHED, ledger
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 

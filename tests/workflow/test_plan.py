@@ -293,10 +293,13 @@ def test_a_module_that_imports_its_neighbours_brings_them_along(tmp_path, monkey
     (package / "__init__.py").write_text("for one in pkgutil.iter_modules(__path__): pass")
     (package / "ant.py").write_text("")
     (package / "list.txt").write_text("")
-    notebook = {"cells": [{"cell_type": "code", "source": "import helpers.zoo", "metadata": {}}]}
+    notebook = {
+        "cells": [{"cell_type": "code", "source": "import helpers.networks.zoo", "metadata": {}}]
+    }
     (tmp_path / "a.ipynb").write_text(json.dumps(notebook))
     monkeypatch.setattr(plan, "ROOT", tmp_path)
-    assert {"helpers/zoo/ant.py", "helpers/zoo/list.txt"} <= set(plan.code_of("a.ipynb"))
+    wanted = {"helpers/networks/zoo/ant.py", "helpers/networks/zoo/list.txt"}
+    assert wanted <= set(plan.code_of("a.ipynb"))
 
 
 def test_a_notebook_depends_on_the_modules_that_it_uses_and_on_no_others():
@@ -305,8 +308,8 @@ def test_a_notebook_depends_on_the_modules_that_it_uses_and_on_no_others():
     assert {"helpers/training/loop.py", "helpers/data/packs.py", "helpers/__init__.py"} <= set(
         training
     )
-    assert "helpers/claims/openset_calibration.py" in figures
-    assert "helpers/claims/openset_calibration.py" not in plan.code_of(
+    assert "helpers/papers/openset_calibration/claims.py" in figures
+    assert "helpers/papers/openset_calibration/claims.py" not in plan.code_of(
         f"notebooks/{PAPER}/dataset.ipynb"
     )
     assert "helpers/training/loop.py" not in plan.code_of(f"notebooks/{PAPER}/dataset.ipynb")

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import readme
 
-from helpers import results
-from helpers.benchmarks.human_centric import PAPER_METHODS
+from helpers.papers.human_centric.roles import PAPER_METHODS
+from helpers.report import results
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 

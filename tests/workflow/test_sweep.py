@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import sweep
 
-from helpers import results
+from helpers.report import results
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PAPER = "unknown_detection"

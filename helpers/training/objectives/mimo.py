@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from helpers.heads import SUBNETWORKS, whole
+from helpers.networks.heads import SUBNETWORKS, whole
 from helpers.training.objectives.base import ERM, Batch
 
 

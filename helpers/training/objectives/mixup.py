@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from helpers.heads import ALPHA, beta_quantiles
+from helpers.networks.heads import ALPHA, beta_quantiles
 from helpers.training.objectives.base import ERM, Batch
 
 _LEVELS = 4096  # of the mixing shares, all equally likely
@@ -31,7 +31,7 @@ class Mixup(ERM):
     with a generator that the caller gives.  The other image of a pair is the next one of the
     batch, whose order is random.
 
-    The measure of its own is `helpers.heads.MixingGap`.
+    The measure of its own is `helpers.networks.heads.MixingGap`.
     """
 
     def __init__(self, alpha: float = ALPHA):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from helpers.heads import DEPTH, WIDTH
+from helpers.networks.heads import DEPTH, WIDTH
 from helpers.training.objectives.base import Batch
 from helpers.training.objectives.rnd import RND
 
@@ -33,7 +33,7 @@ class OC(RND):
     text has the sum, with which the weights that they search diverge.  A layer that widens is
     penalised by :math:`W_l^\top W_l`.
 
-    The measure of its own is `helpers.heads.Certificates`.
+    The measure of its own is `helpers.networks.heads.Certificates`.
     """
 
     def __init__(

@@ -14,5 +14,5 @@ class RBF(ERM):
     Notes
     -----
     Belghazi and Lopez-Paz 2021, as in their code; they could not make it competitive.  The head
-    is `helpers.heads.RBFHead`.
+    is `helpers.networks.heads.RBFHead`.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from helpers.heads import DEPTH, WIDTH, whole
+from helpers.networks.heads import DEPTH, WIDTH, whole
 from helpers.training.objectives.base import ERM, Batch
 
 
@@ -31,7 +31,7 @@ class RND(ERM):
     the error moves the features too, though they say that the measure is all that differs from
     ERM; and their table gives a weight of 0, where their code has 0.1.
 
-    The measure of its own is `helpers.heads.Imitation`.
+    The measure of its own is `helpers.networks.heads.Imitation`.
     """
 
     def __init__(self, weight: float = 0.1, width: float = WIDTH, depth: float = DEPTH):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from helpers.heads import POSITIVE
+from helpers.networks.heads import POSITIVE
 from helpers.training.objectives.base import ERM, Batch
 
 
@@ -24,7 +24,7 @@ class SoftLabels(ERM):
     Belghazi and Lopez-Paz 2021, the soft labeler, with the default of their code: the 128 of
     their table is no probability.
 
-    The measure of its own is `helpers.heads.TargetGap`.
+    The measure of its own is `helpers.networks.heads.TargetGap`.
     """
 
     def __init__(self, positive: float = POSITIVE):

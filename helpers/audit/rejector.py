@@ -1,0 +1,236 @@
+"""A score, fitted, and the threshold below which images are rejected: in one file, to deploy."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import torch
+
+import helpers.scores
+from helpers import checkpoints
+from helpers.checks import known_name
+from helpers.outputs import Head, Outputs
+from helpers.scores import Score
+from helpers.scores.bank import Bank
+from helpers.scores.mahalanobis import Gaussians
+from helpers.scores.openset import OpenMax
+
+_VERSION = 1  # of the files
+# What a score may consist of beside numbers and arrays; a file can name nothing else.
+_PARTS = {kind.__name__: kind for kind in (Bank, Gaussians, Head, OpenMax)}
+
+
+@dataclass(frozen=True)
+class Rejector:
+    """A rule that accepts an image when its score is at least the threshold.
+
+    Attributes
+    ----------
+    score : Score
+        Fitted, with all its hyper-parameters.  Any that is computed from outputs; not one that
+        goes back to the images.
+    threshold : float
+        For instance from `helpers.metrics.guarantees`.
+    classes : int
+        K, the logits of an image.
+    width : int, optional
+        D, its features; None where the score needs none.
+    temperature : float, optional
+        By which logits, not members, are divided before the score sees them, as they were at the
+        fit and for the threshold; None leaves them as they are.
+    provenance : mapping
+        Where all this comes from, as JSON holds it: sizes, checksums, the promise in words.
+
+    Raises
+    ------
+    ValueError
+        A score that goes back to the images, or needs features of which there is no width; a
+        threshold that is not a number; a temperature that is not positive; a provenance that is no
+        plain JSON.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = f"{tempfile.mkdtemp()}/rejector.safetensors"
+    >>> Rejector(helpers.scores.create("msp"), threshold=0.9, classes=2).save(path)
+    >>> Rejector.load(path).accepts([[4.0, 0.0], [1.0, 0.0]])
+    array([ True, False])
+    """
+
+    score: Score
+    threshold: float
+    classes: int
+    width: int | None = None
+    temperature: float | None = None
+    provenance: Mapping = field(default_factory=dict)
+
+    def __post_init__(self):
+        info = self.score.info
+        # ODIN without a step is content with the logits
+        if "images" in info.needs and getattr(self.score, "epsilon", None) != 0:
+            raise ValueError(
+                f"score: '{info.name}' goes back to the images, which a rejector does not have; "
+                "choose one that is computed from outputs"
+            )
+        if "features" in info.needs and self.width is None:
+            raise ValueError(f"width: the number of features expected, which '{info.name}' needs")
+        if np.isnan(self.threshold):
+            raise ValueError("threshold: NaN")
+        if self.temperature is not None and not 0 < self.temperature < np.inf:
+            raise ValueError(f"temperature: a positive number expected, got {self.temperature}")
+        try:
+            json.dumps(self.provenance)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"provenance: plain JSON expected ({error})") from error
+
+    def score_samples(self, outputs, features=None) -> np.ndarray:
+        """Return the score of each image, higher = more likely known.
+
+        Parameters
+        ----------
+        outputs : Outputs or array_like, shape [N, K]
+            The model's outputs for some images, or their logits alone.
+        features : array_like, shape [N, D], optional
+            What the head multiplies, where `outputs` are logits and the score needs it.
+
+        Returns
+        -------
+        ndarray of float64, shape [N]
+            Bit by bit those of the score that was saved.
+
+        Raises
+        ------
+        ValueError
+            Missing features; logits or features of another width than the model's, empty, NaN,
+            infinite or of different lengths; members or a native score that the score needs and
+            logits do not have; features beside outputs.
+        """
+        needed = "features" in self.score.info.needs
+        if isinstance(outputs, Outputs):
+            if features is not None:
+                raise ValueError("features: none expected beside outputs, which have their own")
+        else:
+            logits = np.asarray(outputs)
+            if needed and features is None:
+                raise ValueError(f"features: expected, since '{self.score.info.name}' needs them")
+            # what the score does not look at may be anything
+            features = np.zeros((len(logits), 0)) if not needed else features
+            outputs = Outputs(logits, features, np.full(len(logits), -1))
+        for name, expected in (("logits", self.classes), ("features", self.width)):
+            width = getattr(outputs, name).shape[1]
+            if width != expected and (name == "logits" or needed):
+                raise ValueError(
+                    f"{name}: width {expected} expected, as of the model that the rejector was "
+                    f"made for, got {width}"
+                )
+        if self.temperature is not None:
+            outputs = replace(outputs, logits=outputs.logits / np.float32(self.temperature))
+        return self.score.score_samples(outputs)
+
+    def accepts(self, outputs, features=None) -> np.ndarray:
+        """Tell of each image whether its score is at least the threshold, bool [N].
+
+        Parameters and errors are those of `score_samples`.
+        """
+        return self.score_samples(outputs, features) >= self.threshold
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Write one safetensors file, whole or not at all.
+
+        It holds arrays, and all else as JSON.  A score that keeps training images, as ``knn``
+        does, makes it as large as they are; its ``bank`` limits how many.
+        """
+        tensors: dict[str, torch.Tensor] = {}
+        state = _packed(dict(vars(self.score)), self.score.info.name, tensors, {})
+        checkpoints.save(
+            path,
+            tensors,
+            rejector=_VERSION,
+            score=self.score.info.name,
+            state=state,
+            threshold=float(self.threshold),
+            classes=self.classes,
+            width=self.width,
+            temperature=self.temperature,
+            provenance=self.provenance,
+        )
+
+    @classmethod
+    def load(cls, path: str | os.PathLike) -> Rejector:
+        """Read what `save` wrote. Nothing in the file is executed.
+
+        Raises
+        ------
+        FileNotFoundError
+            There is no such file.
+        ValueError
+            The file is truncated or altered, no rejector, of another version of the format, lacks
+            a tensor, or names a score that does not exist.
+        """
+        tensors, saved = checkpoints.load(path)
+        if "rejector" not in saved:
+            raise ValueError(f"{path}: no rejector expected here; give a file of `Rejector.save`")
+        if saved["rejector"] != _VERSION:
+            raise ValueError(
+                f"{path}: version {_VERSION} of the format expected, got {saved['rejector']}; "
+                "read it with the version of this package that wrote it"
+            )
+        try:
+            score = helpers.scores.create(saved["score"])
+            vars(score).update(_unpacked(saved["state"], tensors))
+            names = ("threshold", "classes", "width", "temperature", "provenance")
+            return cls(score, **{name: saved[name] for name in names})
+        except KeyError as error:
+            raise ValueError(f"{path}: {error} is missing; write the file again") from error
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from error
+
+
+def _packed(value, name: str, tensors: dict, seen: dict):
+    """Return a value as JSON holds it, its arrays put into `tensors`, each of them once.
+
+    Plain numbers, text and None stand for themselves, and so do lists; all else becomes a mapping
+    with a key that says what it is.
+    """
+    if isinstance(value, np.ndarray | np.generic):
+        if id(value) not in seen:
+            # Sums are rounded by the order of an array in memory, so that is kept.
+            turned = value.ndim > 1 and value.flags.f_contiguous and not value.flags.c_contiguous
+            tensors[name] = torch.tensor(np.asarray(value.T if turned else value))
+            kind = "number" if isinstance(value, np.generic) else "turned" if turned else "array"
+            seen[id(value)] = {kind: name}
+        return seen[id(value)]
+    if isinstance(value, list | tuple):
+        items = [_packed(one, f"{name}.{i}", tensors, seen) for i, one in enumerate(value)]
+        return items if isinstance(value, list) else {"tuple": items}
+    kind = "mapping" if isinstance(value, dict) else type(value).__name__
+    if kind == "mapping" or _PARTS.get(kind) is type(value):
+        items = value if kind == "mapping" else vars(value)
+        return {kind: {key: _packed(items[key], f"{name}.{key}", tensors, seen) for key in items}}
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise ValueError(f"score: {name} is a {kind}, which cannot be written to a file")
+
+
+def _unpacked(value, tensors: Mapping[str, torch.Tensor]):
+    """Return what `_packed` was given."""
+    if isinstance(value, list):
+        return [_unpacked(one, tensors) for one in value]
+    if not isinstance(value, dict):
+        return value
+    ((kind, content),) = value.items()
+    if kind in ("array", "turned", "number"):
+        array = tensors[content].numpy()
+        return array.T if kind == "turned" else array[()] if kind == "number" else array
+    if kind == "tuple":
+        return tuple(_unpacked(content, tensors))
+    items = {key: _unpacked(one, tensors) for key, one in content.items()}
+    if kind == "mapping":
+        return items
+    part = object.__new__(_PARTS[known_name("part of a score", kind, _PARTS)])
+    vars(part).update(items)
+    return part

@@ -1,0 +1,262 @@
+"""What the rules of `helpers.data.wordnet_rules` say of the paper's own data sets.
+
+No image is needed: the class lists are part of this package, and so is WordNet.  The paper prints
+how many classes each rule leaves, but no list; `counts` puts ours beside them.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+import pandas as pd
+
+from helpers.checks import known_name
+from helpers.data import class_lists, wordnet
+from helpers.data.hypernyms import Hypernyms
+from helpers.data.wordnet_rules import (
+    covered,
+    draw_near,
+    external_classes,
+    keywords,
+    named_nodes,
+    near_candidates,
+    overlaps,
+)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One of the ways in which the text on far-OOD classes beside ImageNet can be read.
+
+    Attributes
+    ----------
+    text : str
+        In words.
+    everywhere : bool
+        Whether keywords match all of WordNet, or only classes of ImageNet and what is above them.
+    parts : bool
+        Whether the parts of a name are keywords.
+    split : bool
+        Whether a word is split into two: bathroom into bath and room.
+    within_siblings : bool
+        Whether a sibling that has a class below it counts, or only one that is a class.
+    """
+
+    text: str
+    everywhere: bool = True
+    parts: bool = True
+    split: bool = True
+    within_siblings: bool = True
+
+
+READINGS = {
+    "whole WordNet": Reading("a keyword matches any noun of WordNet, in any of its senses"),
+    "unsplit words": Reading("the same, but words are never split into two", split=False),
+    "narrow siblings": Reading(
+        "the same, but a sibling must be a class, not have one below it", within_siblings=False
+    ),
+    "whole names": Reading("the same, but the parts of a name are no keywords", parts=False),
+    "spanned subtree": Reading(
+        "a keyword matches only classes of ImageNet and what is above them", everywhere=False
+    ),
+}
+"""The last stays closest to the words, but leaves about two to three times the classes that the
+paper leaves, and its rule (ii) removes nothing that (i) and (iii) do not.  The first is the
+default: over the three data sets, its counts are the nearest of these to the paper's."""
+
+FAR_SETS = {"food101": "Food-101", "caltech256": "Caltech-256", "places365": "Places365"}
+PAPER = {
+    "Tiny ImageNet, removed": 42,
+    "Tiny ImageNet, external": 158,
+    "LSUN, removed": 0,
+    "ImageNet, near candidates": 406,
+    "ImageNet, external": 394,
+    "Food-101, left": 32,
+    "Caltech-256, left": 45,
+    "Places365, left": 82,
+}
+"""Counts of the paper's section 3.  The candidates are not printed: 1000 less 200 and 394."""
+
+
+def tiny_imagenet(*, senses: str = "extended") -> pd.DataFrame:
+    """Return which classes of Tiny ImageNet are external to CIFAR-100, and why others are not.
+
+    Parameters
+    ----------
+    senses : {"extended", "assigned"}
+        Which nouns stand for the classes of CIFAR-100 (see `class_lists.wnids_of`).
+
+    Returns
+    -------
+    DataFrame
+        One row per class in the data set's order: ``wnid``, ``name``, ``role`` ("external" or
+        "removed"); of those removed ``by``, the class of CIFAR-100, and ``relation``, "same" or
+        "descendant"; both are empty otherwise.
+
+    Examples
+    --------
+    >>> table = tiny_imagenet().set_index("name")
+    >>> table.loc["bullet train"].tolist()
+    ['n02917067', 'removed', 'train', 'descendant']
+    """
+    classes = class_lists.wnids_of("tiny_imagenet")
+    by = class_lists.wnids_of("cifar100", senses=senses)
+    hits = covered(classes, by)
+    rows = []
+    for wnid, name in classes.items():
+        why = (by[hits[wnid].by], hits[wnid].relation) if wnid in hits else ("", "")
+        rows.append((wnid, name, "removed" if wnid in hits else "external", *why))
+    return pd.DataFrame(rows, columns=["wnid", "name", "role", "by", "relation"])
+
+
+def imagenet(*, near: int = 200, seed: int = 0) -> pd.DataFrame:
+    """Return the role of each class of ImageNet where those of Tiny ImageNet are in-distribution.
+
+    Parameters
+    ----------
+    near : int
+        How many candidates are drawn as near-OOD.
+    seed : int
+        Of the draw.  The paper's own draw is not known.
+
+    Returns
+    -------
+    DataFrame
+        One row per class: ``wnid``, ``name``, ``role`` ("in-distribution", "near", "not drawn" or
+        "external") and ``below``, the parents of in-distribution classes that a candidate lies
+        below, the broadest last.
+
+    Raises
+    ------
+    ValueError
+        More are to be drawn than there are candidates.
+
+    Examples
+    --------
+    >>> imagenet().groupby("role").size().to_dict()
+    {'external': 395, 'in-distribution': 200, 'near': 200, 'not drawn': 205}
+    """
+    classes, graph = class_lists.wnids_of("imagenet"), _imagenet_graph()
+    known = class_lists.wnids_of("tiny_imagenet")
+    candidates = near_candidates(known, classes, graph)
+    roles = dict.fromkeys(known, "in-distribution") | dict.fromkeys(candidates, "not drawn")
+    roles |= dict.fromkeys(draw_near(candidates, near, seed=seed), "near")
+    roles |= dict.fromkeys(external_classes(known, candidates, classes), "external")
+    rows = []
+    for wnid, name in classes.items():
+        below = sorted(candidates.get(wnid, ()), key=lambda node: len(graph.descendants(node)))
+        rows.append((wnid, name, roles[wnid], ", ".join(map(graph.name, below))))
+    return pd.DataFrame(rows, columns=["wnid", "name", "role", "below"])
+
+
+def far(data_set: str, *, reading: str = "whole WordNet") -> pd.DataFrame:
+    """Return which classes of a data set are far-OOD beside ImageNet, and why others are not.
+
+    Parameters
+    ----------
+    data_set : str
+        One of `FAR_SETS`.
+    reading : str
+        One of `READINGS`.
+
+    Returns
+    -------
+    DataFrame
+        One row per class in the data set's order: ``name``, ``role`` ("far" or "removed"),
+        ``rules``, those that remove it, and of one of these, (ii) only where it is alone,
+        ``keyword``, its ``origin`` (see `wordnet_rules.keywords`), ``node``, what the keyword
+        names, and ``known``, the class of ImageNet.  All are empty where a class stays.
+
+    Raises
+    ------
+    ValueError
+        Unknown `data_set` or `reading`.
+
+    Examples
+    --------
+    >>> far("caltech256").set_index("name").loc["208.swiss-army-knife"].tolist()
+    ['removed', 'ii, iii', 'knife', 'part', 'knife', 'cleaver']
+    """
+    known_name("data set", data_set, FAR_SETS)
+    known_name("reading", reading, READINGS)
+    classes, graph = class_lists.wnids_of("imagenet"), _imagenet_graph()
+    how = READINGS[reading]
+    is_noun = wordnet.knows if how.split else lambda word: False
+    names = class_lists.names_of(data_set)
+    spelt = {name: keywords(name, parts=how.parts, is_noun=is_noun) for name in names}
+    if how.everywhere:
+        words = dict.fromkeys(word for own in spelt.values() for word in own if wordnet.knows(word))
+        named = (wordnet.wnid(synset) for word in words for synset in wordnet.nouns(word))
+        graph = Hypernyms.spanned([*classes, *named])
+    rows = []
+    for name, own in spelt.items():
+        hits = overlaps(own, classes, graph, within_siblings=how.within_siblings)
+        row = [name, "far", *[""] * 5]
+        if hits:
+            one = min(hits, key=lambda hit: hit.rule == "ii")  # a sibling convinces least
+            row[1:3] = "removed", ", ".join(hit.rule for hit in hits)
+            row[3:] = one.keyword, own[one.keyword], graph.name(one.node), graph.name(one.known)
+        rows.append(row)
+    columns = ["name", "role", "rules", "keyword", "origin", "node", "known"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def counts() -> pd.DataFrame:
+    """Return how many classes each rule leaves or removes, beside the paper's counts.
+
+    Returns
+    -------
+    DataFrame
+        ``classes`` and ``reading`` say what is counted; ``ours``, ``paper`` and ``difference``;
+        ``note``, what a difference is about where that can be told.  The first of several
+        readings of one count is the one that is used.
+
+    Examples
+    --------
+    >>> table = counts().drop_duplicates("classes").set_index("classes")
+    >>> table.loc[["Tiny ImageNet, removed", "ImageNet, external"], "ours"].to_dict()
+    {'Tiny ImageNet, removed': 42, 'ImageNet, external': 395}
+    """
+    rows = []
+    removed = {}
+    for senses in class_lists.SENSES:
+        table = tiny_imagenet(senses=senses)
+        removed[senses] = table.loc[table["role"] == "removed", "name"]
+        kept = sorted(set(removed["extended"]) - set(removed[senses]))
+        note = f"kept: {', '.join(kept)}" if kept else ""
+        rows.append(("Tiny ImageNet, removed", f"{senses} senses", len(removed[senses]), note))
+        left = len(table) - len(removed[senses])
+        rows.append(("Tiny ImageNet, external", f"{senses} senses", left, note))
+
+    bridges = named_nodes(
+        class_lists.names_of("lsun"), Hypernyms.spanned(class_lists.wnids_of("cifar100"))
+    )
+    note = f"has the name of a node that CIFAR-100 spans: {', '.join(bridges)}"
+    rows.append(("LSUN, removed", "equal names", len(bridges), note if bridges else ""))
+
+    table = imagenet()
+    external, known = (table[table["role"] == role] for role in ("external", "in-distribution"))
+    candidates = len(table) - len(external) - len(known)
+    alike = external[external["name"].isin(known["name"])]
+    note = "; ".join(
+        f"{one.name} ({one.wnid}) has the name of an in-distribution class; "
+        "told apart by names alone, it would not be external"
+        for one in alike.itertuples()
+    )
+    rows.append(("ImageNet, near candidates", "all parents, any depth", candidates, note))
+    rows.append(("ImageNet, external", "all parents, any depth", len(external), note))
+
+    for data_set, title in FAR_SETS.items():
+        for reading in READINGS:
+            stay = int((far(data_set, reading=reading)["role"] == "far").sum())
+            rows.append((f"{title}, left", reading, stay, ""))
+    made = pd.DataFrame(rows, columns=["classes", "reading", "ours", "note"])
+    made["paper"] = made["classes"].map(PAPER)
+    made["difference"] = made["ours"] - made["paper"]
+    return made[["classes", "reading", "ours", "paper", "difference", "note"]]
+
+
+@functools.cache
+def _imagenet_graph() -> Hypernyms:
+    return Hypernyms.spanned(class_lists.wnids_of("imagenet"))

@@ -1,0 +1,182 @@
+"""Which class lies below which: the graph that the rules of `helpers.papers` work on."""
+
+from __future__ import annotations
+
+import functools
+import graphlib
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from helpers.data import wordnet
+
+
+@dataclass(frozen=True)
+class Hypernyms:
+    """Nodes and what lies directly above each: a tree, but that a node may have several parents.
+
+    Attributes
+    ----------
+    parents : mapping of str to tuple of str
+        Of every node; empty for a root.
+    names : mapping of str to tuple of str
+        What each node is called, its usual name first.  A node without an entry is called as the
+        node itself.
+
+    Raises
+    ------
+    ValueError
+        A parent is no node, or a node lies above itself.
+
+    Examples
+    --------
+    >>> graph = Hypernyms({"tool": (), "knife": ("tool",), "cleaver": ("knife",), "saw": ("tool",)})
+    >>> sorted(graph.ancestors("cleaver")), sorted(graph.descendants("tool"))
+    (['knife', 'tool'], ['cleaver', 'knife', 'saw'])
+    >>> graph.siblings("knife")
+    ('saw',)
+    """
+
+    parents: Mapping[str, tuple[str, ...]]
+    names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def __post_init__(self):
+        for node, parents in self.parents.items():
+            for parent in parents:
+                if parent not in self.parents:
+                    raise ValueError(f"parents: '{parent}', above '{node}', is no node itself")
+        try:
+            graphlib.TopologicalSorter(self.parents).prepare()
+        except graphlib.CycleError as error:
+            raise ValueError(f"parents: a cycle, {' < '.join(error.args[1])}") from error
+
+    @classmethod
+    def spanned(cls, wnids: Iterable[str]) -> Hypernyms:
+        """Return the part of WordNet that classes span: their nouns and all that lies above them.
+
+        Instances ("Eiffel Tower") lie below what they are instances of.  The given nouns come
+        first in the graph, in their order.
+
+        Raises
+        ------
+        ValueError
+            A wnid is none of WordNet 3.0 (see `helpers.data.wordnet.noun`).
+
+        Examples
+        --------
+        >>> graph = Hypernyms.spanned(["n02437136"])
+        >>> [graph.name(node) for node in graph.parents["n02437136"]], len(graph.parents)
+        (['even-toed ungulate'], 14)
+        """
+        parents: dict[str, tuple[str, ...]] = {}
+        names: dict[str, tuple[str, ...]] = {}
+        level = list(wnids)
+        while level:
+            for wnid in level:
+                synset = wordnet.noun(wnid)
+                above = synset.hypernyms() + synset.instance_hypernyms()
+                parents[wnid] = tuple(map(wordnet.wnid, above))
+                names[wnid] = tuple(name.replace("_", " ") for name in synset.lemma_names())
+            level = [up for wnid in level for up in parents[wnid] if up not in parents]
+        return cls(parents, names)
+
+    def ancestors(self, node: str) -> frozenset[str]:
+        """Return all nodes above `node`, through any of its parents."""
+        return self._above[self._checked(node)]
+
+    def descendants(self, node: str) -> frozenset[str]:
+        """Return all nodes below `node`."""
+        return self._below[self._checked(node)]
+
+    def children(self, node: str) -> tuple[str, ...]:
+        """Return the nodes directly below `node`."""
+        return self._children[self._checked(node)]
+
+    def siblings(self, node: str) -> tuple[str, ...]:
+        """Return the other children of the parents of `node`."""
+        parents = self.parents[self._checked(node)]
+        children = (child for parent in parents for child in self._children[parent])
+        return tuple(dict.fromkeys(child for child in children if child != node))
+
+    def name(self, node: str) -> str:
+        """Return what `node` is usually called."""
+        return self.names.get(self._checked(node), (node,))[0]
+
+    def named(self, name: str) -> tuple[str, ...]:
+        """Return the nodes that are called `name`, in any spelling of `helpers.data.wordnet`."""
+        return self._named.get(wordnet.spelling(name), ())
+
+    def pruned(self, keep: Collection[str]) -> Hypernyms:
+        """Return the graph of some nodes, small enough to be drawn.
+
+        Parameters
+        ----------
+        keep : collection of str
+            Nodes that stay.  Above them only those stay where lines meet; chains between become
+            one line, and what is above all lines goes.
+
+        Examples
+        --------
+        >>> graph = Hypernyms({"a": (), "b": ("a",), "c": ("b",), "d": ("b",), "e": ("d",)})
+        >>> graph.pruned(["c", "e"]).parents
+        {'b': (), 'c': ('b',), 'e': ('b',)}
+        """
+        part = {above for node in keep for above in (node, *self.ancestors(node))}
+        first: dict[str, dict[str, None]] = {}  # of each node, those that stay: itself, or below it
+        parents: dict[str, tuple[str, ...]] = {}
+        for node in reversed(self._from_above):
+            if node not in part:
+                continue
+            below = dict.fromkeys(
+                one for child in self._children[node] if child in part for one in first[child]
+            )
+            deeper = frozenset().union(*map(self.descendants, below))  # seen by a shorter way, too
+            below = {one: None for one in below if one not in deeper}
+            if node in keep or len(below) > 1:
+                parents[node] = ()
+                for one in below:
+                    parents[one] = (*parents[one], node)
+                below = {node: None}
+            first[node] = below
+        names = {node: names for node, names in self.names.items() if node in parents}
+        return Hypernyms(dict(reversed(parents.items())), names)
+
+    def _checked(self, node: str) -> str:
+        if node not in self.parents:
+            raise ValueError(f"node: '{node}' is none of the {len(self.parents)} of this graph")
+        return node
+
+    @functools.cached_property
+    def _from_above(self) -> tuple[str, ...]:
+        return tuple(graphlib.TopologicalSorter(self.parents).static_order())
+
+    @functools.cached_property
+    def _children(self) -> dict[str, tuple[str, ...]]:
+        children: dict[str, list[str]] = {node: [] for node in self.parents}
+        for node, parents in self.parents.items():
+            for parent in parents:
+                children[parent].append(node)
+        return {node: tuple(below) for node, below in children.items()}
+
+    @functools.cached_property
+    def _above(self) -> dict[str, frozenset[str]]:
+        above: dict[str, frozenset[str]] = {}
+        for node in self._from_above:
+            parents = self.parents[node]
+            above[node] = frozenset(parents).union(*(above[parent] for parent in parents))
+        return above
+
+    @functools.cached_property
+    def _below(self) -> dict[str, frozenset[str]]:
+        below: dict[str, frozenset[str]] = {}
+        for node in reversed(self._from_above):
+            children = self._children[node]
+            below[node] = frozenset(children).union(*(below[child] for child in children))
+        return below
+
+    @functools.cached_property
+    def _named(self) -> dict[str, tuple[str, ...]]:
+        named: dict[str, dict[str, None]] = {}
+        for node in self.parents:
+            for name in self.names.get(node, (node,)):
+                named.setdefault(wordnet.spelling(name), {})[node] = None
+        return {name: tuple(nodes) for name, nodes in named.items()}

@@ -1,0 +1,330 @@
+"""The rules by which the unified benchmark for unknown detection makes its class lists.
+
+Kim, Koo and Hwang (2023): which classes are near-OOD, which are external, and which overlap with
+what a network has learnt.  Classes are nodes of a graph of hypernyms, in practice wnids; far-OOD
+classes are names.  What the rules say of the paper's data sets is in
+`helpers.data.class_roles`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from helpers.data import wordnet
+from helpers.data.hypernyms import Hypernyms
+
+ABBREVIATIONS = {"chimp": "chimpanzee"}
+"""The one of the paper's table 4."""
+
+_SHORTEST_PART = 3  # letters; "t" of "t-shirt" is thymine to WordNet
+_SHORTEST_HEAD = 4  # of the second half of a split word; with 3 a garden has to do with a gar
+
+
+class Cover(NamedTuple):
+    """Why a class overlaps with others: it is, or lies below, one of them."""
+
+    by: str
+    relation: str  # "same" or "descendant"
+
+
+class Overlap(NamedTuple):
+    """A rule that removes a far-OOD class, and what it found."""
+
+    rule: str  # "i", "ii" or "iii", as in the paper
+    keyword: str
+    node: str
+    """What the keyword names."""
+    known: str
+    """The class that is the node, its sibling (or below that), or above or below it."""
+
+
+def covered(
+    classes: Iterable[str], by: Collection[str], graph: Hypernyms | None = None
+) -> dict[str, Cover]:
+    """Find the classes that are one of some others, or lie below one.
+
+    This removes classes of Tiny ImageNet from the external set of CIFAR-100.
+
+    Parameters
+    ----------
+    classes : iterable of str
+        Those that may overlap.
+    by : collection of str
+        Those that they may overlap with.
+    graph : Hypernyms, optional
+        Holds all of these; by default, what they span in WordNet.
+
+    Returns
+    -------
+    dict of str to Cover
+        The classes that overlap, in the order of `classes`.  Where several cover one, the class
+        itself goes before others, and the nearest above before those further up.
+
+    Raises
+    ------
+    ValueError
+        A class is no node of the graph.
+
+    Examples
+    --------
+    >>> graph = Hypernyms({"bus": (), "school bus": ("bus",), "bee": ()})
+    >>> covered(["school bus", "bee"], ["bus", "bee"], graph)["school bus"]
+    Cover(by='bus', relation='descendant')
+    """
+    classes = list(classes)
+    if graph is None:
+        graph = Hypernyms.spanned([*classes, *by])
+    found = {}
+    for one in classes:
+        above = graph.ancestors(one)
+        hits = [other for other in by if other == one or other in above]
+        if hits:
+            nearest = max(hits, key=lambda hit: (hit == one, len(graph.ancestors(hit))))
+            found[one] = Cover(nearest, "same" if nearest == one else "descendant")
+    return found
+
+
+def near_candidates(
+    known: Collection[str], classes: Iterable[str], graph: Hypernyms
+) -> dict[str, tuple[str, ...]]:
+    """Find the classes that may be near-OOD: those below a parent of an in-distribution class.
+
+    All parents count, and any depth below them.
+
+    Parameters
+    ----------
+    known : collection of str
+        The in-distribution classes.
+    classes : iterable of str
+        All classes, those of `known` among them.
+
+    Returns
+    -------
+    dict of str to tuple of str
+        The candidates in the order of `classes`, and which parents they lie below.
+
+    Examples
+    --------
+    >>> graph = Hypernyms({"tool": (), "plunger": ("tool",), "opener": ("tool",), "bee": (),
+    ...                    "can opener": ("opener",)})
+    >>> near_candidates(["plunger"], ["plunger", "can opener", "bee"], graph)
+    {'can opener': ('tool',)}
+    """
+    parents = dict.fromkeys(parent for one in known for parent in graph.parents[one])
+    found = {}
+    for one in classes:
+        below = tuple(parent for parent in parents if parent in graph.ancestors(one))
+        if below and one not in known:
+            found[one] = below
+    return found
+
+
+def external_classes(
+    known: Collection[str], candidates: Collection[str], classes: Iterable[str]
+) -> tuple[str, ...]:
+    """Return the classes that are neither in-distribution nor candidates for near-OOD.
+
+    Examples
+    --------
+    >>> external_classes(["plunger"], {"can opener": ("tool",)}, ["bee", "plunger", "can opener"])
+    ('bee',)
+    """
+    return tuple(one for one in classes if one not in known and one not in candidates)
+
+
+def draw_near(candidates: Iterable[str], count: int, *, seed: int) -> tuple[str, ...]:
+    """Draw the near-OOD classes from the candidates; the others have no role.
+
+    Returns
+    -------
+    tuple of str
+        In the order of the candidates.
+
+    Raises
+    ------
+    ValueError
+        There are fewer candidates than that.
+
+    Examples
+    --------
+    >>> draw_near("abcdef", 3, seed=0)
+    ('d', 'e', 'f')
+    """
+    candidates = list(candidates)
+    if not 0 <= count <= len(candidates):
+        raise ValueError(f"count: 0 to {len(candidates)} candidates expected, got {count}")
+    drawn = np.random.default_rng(seed).choice(len(candidates), count, replace=False)
+    return tuple(candidates[index] for index in np.sort(drawn))
+
+
+def named_nodes(names: Iterable[str], graph: Hypernyms) -> dict[str, str]:
+    """Find the far-OOD classes whose name a node of the graph has; CIFAR's rule removes them.
+
+    Returns
+    -------
+    dict of str to str
+        The classes to remove, and the node of each.
+
+    Examples
+    --------
+    >>> graph = Hypernyms({"structure": (), "bridge": ("structure",)})
+    >>> named_nodes(["bridge", "dining_room"], graph)
+    {'bridge': 'bridge'}
+    """
+    return {name: nodes[0] for name in names if (nodes := graph.named(name))}
+
+
+def overlaps(
+    keywords: Iterable[str],
+    classes: Collection[str],
+    graph: Hypernyms,
+    *,
+    within_siblings: bool = True,
+) -> tuple[Overlap, ...]:
+    """Find what removes a far-OOD class beside ImageNet: the paper's three rules.
+
+    Parameters
+    ----------
+    keywords : iterable of str
+        Of the class (see `keywords`).
+    classes : collection of str
+        Nodes that stand for what must not be shown: all classes of ImageNet.
+    graph : Hypernyms
+        A keyword matches those of its nodes that have such a name.
+    within_siblings : bool
+        Whether rule (ii) also holds where a sibling is no class but has one below it.
+
+    Returns
+    -------
+    tuple of Overlap
+        The first that is found of each rule, in this order; empty where the class may stay.
+        (i) The node is a class.  (ii) A sibling of the node is a class, or has one below it.
+        (iii) A class lies above or below the node.
+
+    Examples
+    --------
+    >>> graph = Hypernyms({"tool": (), "knife": ("tool",), "cleaver": ("knife",), "saw": ("tool",)})
+    >>> overlaps(["army", "knife"], ["cleaver"], graph)
+    (Overlap(rule='iii', keyword='knife', node='knife', known='cleaver'),)
+    >>> overlaps(["saw"], ["cleaver"], graph)
+    (Overlap(rule='ii', keyword='saw', node='saw', known='cleaver'),)
+    """
+    classes = frozenset(classes)
+    found: dict[str, Overlap] = {}
+    for keyword in keywords:
+        for node in graph.named(keyword):
+            siblings = set(graph.siblings(node))
+            if within_siblings:
+                siblings = siblings.union(*map(graph.descendants, siblings))
+            for rule, nodes in (
+                ("i", {node}),
+                ("ii", siblings),
+                ("iii", graph.ancestors(node) | graph.descendants(node)),
+            ):
+                if rule not in found and (hits := classes & nodes):
+                    found[rule] = Overlap(rule, keyword, node, min(hits))
+    return tuple(found[rule] for rule in sorted(found))
+
+
+def keywords(
+    name: str, *, parts: bool = True, is_noun: Callable[[str], bool] = wordnet.knows
+) -> dict[str, str]:
+    """Return the keywords of a class name: its parts, and how each may be spelt.
+
+    The variants are those of the paper's table 4.
+
+    Parameters
+    ----------
+    name : str
+        As a data set spells it: underscores, hyphens and slashes separate words, and what
+        Caltech-256 puts before and behind a name (``015.bonsai-101``) is no part of it.
+    parts : bool
+        Whether each word, and each run of words, of a name of several is a keyword too.
+    is_noun : callable
+        Tells whether a word may be a half of one that is split; by default, whether WordNet
+        has it.  A word is split wherever both halves, or their singulars, may be.
+
+    Returns
+    -------
+    dict of str to str
+        The keywords, and where each is from: ``name``, ``part``, ``singular``, ``plural``,
+        ``joined``, ``possessive``, ``split`` or ``abbreviation``.
+
+    Raises
+    ------
+    ValueError
+        The name has no words.
+
+    Examples
+    --------
+    >>> list(keywords("hot_dogs", is_noun=lambda word: False))
+    ['hot dogs', 'hotdogs', 'hot dog', 'hotdog', 'hot', 'hots', 'dogs', 'dog']
+    >>> keywords("barndoor")["barn door"], keywords("038.chimp")["chimpanzee"]
+    ('split', 'abbreviation')
+    """
+    words = _words(name)
+    if not words:
+        raise ValueError(f"name: at least one word expected, got {name!r}")
+    found: dict[str, str] = {}
+    for keyword, origin in _variants(words, parts):
+        found.setdefault(keyword, origin)
+    for word in words:
+        for halves in _halves(word, is_noun):
+            for keyword, _ in _variants(halves, parts):
+                found.setdefault(keyword, "split")
+        if word in ABBREVIATIONS:
+            found.setdefault(ABBREVIATIONS[word], "abbreviation")
+    return found
+
+
+def _words(name: str) -> list[str]:
+    own = re.sub(r"^\d{3}\.|-101$|/(in|out)door$", "", name.lower())
+    return [word for word in re.split(r"[\s_/-]+", own) if word]
+
+
+def _variants(words: Sequence[str], parts: bool) -> Iterable[tuple[str, str]]:
+    """Yield the keywords of words that belong together, the longest first, and their origins."""
+    for length in range(len(words), 0, -1):
+        for start in range(len(words) - length + 1):
+            run = words[start : start + length]
+            whole = length == len(words)
+            if not whole and (not parts or len(run[0]) < _SHORTEST_PART):
+                continue
+            singular = [_singular(word) for word in run]
+            plural = [*singular[:-1], _plural(singular[-1])]
+            spellings = [(run, "name" if whole else "part"), (singular, "singular")]
+            spellings += [(plural, "plural")] if length == 1 else []
+            for spelt, origin in spellings:
+                yield " ".join(spelt), origin
+                if length > 1:
+                    yield "".join(spelt), "joined"
+            if length > 1 and run[0] != singular[0]:
+                yield " ".join([f"{singular[0]}'s", *run[1:]]), "possessive"
+        if not parts:
+            return
+
+
+def _halves(word: str, is_noun: Callable[[str], bool]) -> Iterable[tuple[str, str]]:
+    for end in range(_SHORTEST_PART, len(word) - _SHORTEST_HEAD + 1):
+        halves = word[:end], word[end:]
+        if all(is_noun(half) or is_noun(_singular(half)) for half in halves):
+            yield halves
+
+
+def _singular(word: str) -> str:
+    """Return the singular by its ending, for names of classes: no irregular one is among them."""
+    for plural, singular in (("ies", "y"), ("ches", "ch"), ("shes", "sh"), ("xes", "x")):
+        if word.endswith(plural):
+            return word.removesuffix(plural) + singular
+    ends_alike = len(word) <= 3 or word.endswith(("ss", "us", "is"))  # gas, glass, bus, iris
+    return word if ends_alike or not word.endswith("s") else word[:-1]
+
+
+def _plural(word: str) -> str:
+    if re.search(r"[^aeiou]y$", word):
+        return word[:-1] + "ies"
+    return word + ("es" if word.endswith(("s", "x", "ch", "sh")) else "s")

@@ -1,1 +1,0 @@
-"""Each paper's protocol, from parameters to rows of the results table: one module a paper."""

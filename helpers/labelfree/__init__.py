@@ -1,0 +1,47 @@
+"""Evaluation without labels: what the scores of an unlabelled mixture say about a detector.
+
+A *mixture* is an unlabelled union of ID and OOD images, and an *evaluator* a way from its scores
+to one number, the Gscore: how far apart the two parts lie that the scores are split into.  The
+more, the better the detector, so that a line through mixtures whose metrics are known predicts
+those of a mixture that nobody has labelled.
+
+Scores are higher for images that are more likely known.  Empty input, NaN, infinite or constant
+scores and a mixture of one image are a `ValueError` that names the argument; a mixture that is all
+ID or all OOD is not told from another, and its Gscore is a number like any.
+"""
+
+from helpers.labelfree.baselines import FeatureMoments, confidence_metrics, frechet_distance
+from helpers.labelfree.evaluators import EVALUATORS, TAUS, gscores
+from helpers.labelfree.gaussians import Mixture, fit_mixture, mixture_parts
+from helpers.labelfree.parts import (
+    DISTANCES,
+    Parts,
+    SortedScores,
+    density_parts,
+    distance,
+    two_means,
+)
+from helpers.labelfree.regression import Regression, fit_regression
+from helpers.labelfree.truths import METRICS, true_metrics
+
+__all__ = [
+    "DISTANCES",
+    "EVALUATORS",
+    "METRICS",
+    "TAUS",
+    "FeatureMoments",
+    "Mixture",
+    "Parts",
+    "Regression",
+    "SortedScores",
+    "confidence_metrics",
+    "density_parts",
+    "distance",
+    "fit_mixture",
+    "fit_regression",
+    "frechet_distance",
+    "gscores",
+    "mixture_parts",
+    "true_metrics",
+    "two_means",
+]

@@ -1,0 +1,223 @@
+"""A mixture of two Gaussians, fitted to scores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit, logit
+
+from helpers.labelfree.parts import Parts, SortedScores, tau_array, two_means
+
+# What scikit-learn adds to all variances by default, here in units of the scores' own variance: a
+# score that lies within some 1e-4, as ODIN's does, would otherwise be all floor.
+_FLOOR = 1e-6
+_TOLERANCE = 1e-10
+_LONGEST = 300
+# Steps before any is accelerated, which decide where it ends; how many steps a guess is made of;
+# and how much further than the last the next guess may lead, until it leads as far as 1.
+_PLAIN, _REMEMBERED, _GROWTH = 5, 6, 4.0
+# Where a component is as narrow as the floor, EM ends a little beside the highest likelihood.
+_ROUNDING, _SLACK = 1e-12, 1e-6
+_ENDLESS = 1e200  # log odds that none reaches, and whose roots are finite
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """A mixture of two Gaussians, the one with the higher mean first.
+
+    Attributes
+    ----------
+    weights, means, deviations : ndarray of float64, shape [2]
+        Of the components; the weights sum to 1.
+    iterations : int
+        Passes over the scores.
+    converged : bool
+        Whether a further step would leave them as they are, within 1e-10 of the scores' spread.
+    """
+
+    weights: np.ndarray
+    means: np.ndarray
+    deviations: np.ndarray
+    iterations: int
+    converged: bool
+
+
+def fit_mixture(scores) -> Mixture:
+    """Fit a mixture of two Gaussians by expectation–maximisation (EM).
+
+    It starts from the groups of `two_means` and ends when a step moves no weight by more than
+    1e-10, and no mean or deviation by more than 1e-10 of the scores' standard deviation.
+
+    Parameters
+    ----------
+    scores : array_like, shape [N], or SortedScores
+        Of ID and OOD images, unlabelled.
+
+    Returns
+    -------
+    Mixture
+        Scores c times as large give means and deviations that are c times as large.  After 300
+        passes it is what was reached, and says that it has not converged: scores with a single
+        mode may need thousands of steps, and their parts have little to tell.
+
+    Raises
+    ------
+    ValueError
+        Empty, NaN, infinite, constant, the wrong shape, or only one image.
+
+    Notes
+    -----
+    scikit-learn's ``GaussianMixture``, started from the same groups, with a ``reg_covar`` of 1e-6
+    times the scores' variance.  EM takes many steps where the components overlap, so after the
+    first ones the next place is guessed from the last few (Anderson acceleration, Walker and Ni
+    2011).  A guess that makes the scores less likely is taken back, and its reach is limited, so
+    that it ends where plain EM ends.
+
+    Examples
+    --------
+    >>> fit_mixture([0, 1, 5, 7]).means.round(3)
+    array([6. , 0.5])
+    """
+    scores = SortedScores.of(scores)
+    start, count = two_means(scores), len(scores.values)
+    powers = np.stack([np.ones(count), scores.standard, scores.standard**2])
+    totals = powers.sum(axis=1)
+    place = _place(
+        start.counts,
+        (start.means - scores.centre) / scores.scale,
+        (start.deviations / scores.scale) ** 2,
+    )
+    places, steps, guessed, reach = [], [], False, 1.0
+    highest, shortest, converged = -np.inf, np.inf, False
+    for passes in range(1, _LONGEST + 1):
+        step, likelihood = _em_step(place, powers, totals)
+        length = np.linalg.norm(step)
+        if guessed:
+            likelier = likelihood >= highest - _ROUNDING
+            if not likelier and not (likelihood >= highest - _SLACK and length < shortest):
+                place, guessed, reach = places[-1] + steps[-1], False, max(1.0, reach / _GROWTH)
+                continue
+            reach *= _GROWTH
+        highest, shortest = likelihood, min(shortest, length)
+        places, steps = [*places, place][-_REMEMBERED:], [*steps, step][-_REMEMBERED:]
+        converged = np.abs(step * np.exp([0, 0, 0, *place[3:] / 2])).max() <= _TOLERANCE
+        if converged:
+            break
+        guessed = passes > _PLAIN
+        place = place + step + (_jump(places, steps, min(1.0, reach * length)) if guessed else 0)
+    odds, *means = places[-1][:3]
+    order = np.argsort(means)[::-1]
+    return Mixture(
+        weights=expit([odds, -odds])[order],
+        means=scores.centre + scores.scale * np.array(means)[order],
+        deviations=scores.scale * np.exp(places[-1][3:] / 2)[order],
+        iterations=passes,
+        converged=bool(converged),
+    )
+
+
+def _place(counts: np.ndarray, means: np.ndarray, variances: np.ndarray) -> np.ndarray:
+    """Return the parameters of a mixture as log odds, means and log variances, free of bounds."""
+    counts = np.maximum(counts, 0) + 1e-15  # a component that has died out keeps a place
+    return np.array([np.log(counts[0] / counts[1]), *means, *np.log(variances + _FLOOR)])
+
+
+def _em_step(place: np.ndarray, powers: np.ndarray, totals: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return where a step of EM leads from a place, and the mean log likelihood there.
+
+    One exponential and one logarithm per score; `powers` [3, N] holds 1, the score and its square,
+    of which the log odds of the components and all sums are products, and `totals` [3] their sums.
+    """
+    (odds, *means), widths = place[:3], place[3:]
+    means, precisions = np.array(means), np.exp(-widths)
+    # log density of each component, less what both share, as coefficients of the powers
+    logs = np.log(expit([odds, -odds])) - (widths + means**2 * precisions) / 2
+    first, second = np.stack([logs, means * precisions, -precisions / 2], axis=1)
+    difference = (first - second) @ powers
+    likely = difference > 0
+    np.negative(np.abs(difference, out=difference), out=difference)
+    # log(exp(a) + exp(b)) is the mean of both, half their distance, and log(1 + exp(-distance))
+    likelihood = ((first + second) @ totals - difference.sum()) / 2
+    np.exp(difference, out=difference)
+    difference += 1
+    likelihood += np.log(difference).sum()
+    shares = np.divide(1, difference, out=difference)
+    sums = powers @ np.where(likely, shares, 1 - shares)
+    counts, firsts, seconds = np.stack([sums, totals - sums], axis=1)
+    firsts, seconds = (column / np.maximum(counts, 1e-15) for column in (firsts, seconds))
+    end = _place(counts, firsts, np.maximum(seconds - firsts**2, 0))
+    return end - place, likelihood / totals[0]
+
+
+def _jump(places: list, steps: list, longest: float) -> np.ndarray:
+    """Return where to add to a step of EM, from how the steps changed between the last places.
+
+    That leads to where steps vanish.  Where they still grow it would lead back, and the step is
+    made longer instead.
+    """
+    moves, changes = np.diff(places, axis=0), np.diff(steps, axis=0)
+    jump = -np.linalg.lstsq(changes.T, steps[-1])[0] @ (moves + changes)
+    if jump @ steps[-1] <= 0:
+        jump = longest * steps[-1] / np.linalg.norm(steps[-1])
+    length = np.linalg.norm(jump)
+    return jump * (longest / length) if length > longest else jump
+
+
+def mixture_parts(scores, mixture: Mixture, taus) -> Parts:
+    r"""Split scores by the posterior probability of the component with the higher mean.
+
+    The ID part is where it exceeds τ.  The log odds of two Gaussians are a quadratic function, so
+    it is an interval, or all but one.
+
+    Parameters
+    ----------
+    scores : array_like, shape [N], or SortedScores
+        Of ID and OOD images, unlabelled.
+    mixture : Mixture
+        From `fit_mixture`.
+    taus : array_like, shape [T]
+        Thresholds in [0, 1]; 0 takes all for ID and 1 all for OOD.
+
+    Returns
+    -------
+    Parts
+        Arrays of shape [T, 2].  Either part may be empty.
+
+    Raises
+    ------
+    ValueError
+        Empty, NaN, infinite, constant scores, the wrong shape, or only one image; thresholds
+        outside [0, 1].
+
+    Notes
+    -----
+    Zhang et al. 2023, who do not say what τ does here: the parts are described anew by their own
+    means and deviations.
+
+    Examples
+    --------
+    >>> scores = [0, 1, 5, 7]
+    >>> mixture_parts(scores, fit_mixture(scores), [0, 0.5, 1]).counts
+    array([[4, 0],
+           [2, 2],
+           [0, 4]])
+    """
+    scores, taus = SortedScores.of(scores), tau_array(taus)
+    gap, precisions = mixture.means[0] - mixture.means[1], mixture.deviations**-2.0
+    # log odds of the first component at its mean plus y: a y² + b y + c, where b is at least 0
+    a = (precisions[1] - precisions[0]) / 2
+    b = gap * precisions[1]
+    c = np.log(mixture.weights[0] / mixture.weights[1]) + gap**2 * precisions[1] / 2
+    c += np.log(mixture.deviations[1] / mixture.deviations[0])
+    c = c - np.nan_to_num(logit(taus), posinf=_ENDLESS, neginf=-_ENDLESS)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        far = -(b + np.sqrt(b**2 - 4 * a * c)) / 2
+        near, far = c / far, np.where(a == 0, np.inf, far / a)
+    # NaN, where the log odds never reach those of τ, sorts behind all scores: an empty interval
+    values = scores.values - mixture.means[0]
+    if a <= 0:
+        first, last = np.searchsorted(values, near, "right"), np.searchsorted(values, far, "left")
+        return scores.split(first, np.maximum(first, last))
+    first, last = np.searchsorted(values, far, "left"), np.searchsorted(values, near, "right")
+    return scores.split(first, np.maximum(first, last)).swapped()

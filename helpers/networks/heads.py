@@ -1,0 +1,363 @@
+"""What an algorithm adds to a backbone: heads of another kind, and a measure of its own."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import torch
+from scipy.special import betaincinv
+from torch import nn
+
+from helpers.networks.spectral import shaped_by
+
+ALPHA = 0.3
+"""Of Mixup's Beta distribution, unless said otherwise."""
+POSITIVE = 0.8
+"""The soft labeler's probability of the right class."""
+SUBNETWORKS = 2
+"""Of MIMO."""
+WIDTH, DEPTH = 128, 3
+"""Of the perceptrons of random network distillation and orthogonal certificates."""
+
+
+def whole(name: str, value: float) -> int:
+    """Return a number that counts something, or say what is wrong with the argument `name`."""
+    if not value >= 1 or value % 1:
+        raise ValueError(f"{name}: a whole number, at least 1, expected, got {value}")
+    return int(value)
+
+
+def beta_quantiles(alpha: float, count: int) -> np.ndarray:
+    """Return `count` equally likely values of the Beta distribution of two parameters `alpha`.
+
+    Quantiles in the middles of equal parts, float32 [count], symmetric about one half.
+
+    Raises
+    ------
+    ValueError
+        `alpha` is not a positive number.
+
+    Examples
+    --------
+    >>> beta_quantiles(1.0, 2)  # of the uniform distribution
+    array([0.25, 0.75], dtype=float32)
+    """
+    if not 0 < alpha < math.inf:
+        raise ValueError(f"alpha: a positive number expected, got {alpha}")
+    return betaincinv(alpha, alpha, (np.arange(count) + 0.5) / count).astype(np.float32)
+
+
+class RBFHead(nn.Module):
+    r"""Logits that are largest where a linear function is zero: :math:`\exp(-a^2)`, of (0, 1].
+
+    Parameters
+    ----------
+    linear : nn.Linear
+        Gives a.
+    """
+
+    def __init__(self, linear: nn.Linear):
+        super().__init__()
+        self.linear = linear
+
+    def forward(self, features: torch.Tensor) -> torch.Tensor:
+        """Return the logits, [B, K]."""
+        return (-self.linear(features).square()).exp()
+
+
+class MultiInput(nn.Conv2d):
+    """A first convolution that sees M images at once, one after another in its channels.
+
+    A single image is shown M times.
+
+    Parameters
+    ----------
+    stem : nn.Conv2d
+        Of a network that sees one; its weights are not taken over.
+    images : int
+        M.
+    """
+
+    def __init__(self, stem: nn.Conv2d, images: int):
+        super().__init__(
+            images * stem.in_channels,
+            stem.out_channels,
+            stem.kernel_size,
+            stem.stride,
+            stem.padding,
+            bias=stem.bias is not None,
+        )
+        nn.init.kaiming_normal_(self.weight, mode="fan_out", nonlinearity="relu")
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return what the convolution makes of [B, 3 M, H, W], or of [B, 3, H, W] M times."""
+        if x.shape[1] < self.in_channels:
+            x = x.repeat(1, self.in_channels // x.shape[1], 1, 1)
+        return super().forward(x)
+
+
+class MultiHead(nn.Module):
+    """M linear heads on the same features, each an answer of its own.
+
+    Parameters
+    ----------
+    linear : nn.Linear
+        Head of a network with a single one: features and classes are its.
+    heads : int
+        M.
+    """
+
+    def __init__(self, linear: nn.Linear, heads: int):
+        super().__init__()
+        self.heads = heads
+        self.linear = nn.Linear(linear.in_features, heads * linear.out_features)
+
+    def members(self, features: torch.Tensor) -> torch.Tensor:
+        """Return the logits of each head, [B, M, K]."""
+        return self.linear(features).unflatten(1, (self.heads, -1))
+
+    def forward(self, features: torch.Tensor) -> torch.Tensor:
+        """Return the logarithm of the mean of the heads' probabilities, [B, K]."""
+        each = self.members(features).log_softmax(dim=2)
+        return each.logsumexp(dim=1) - math.log(self.heads)
+
+
+class Native(nn.Module):
+    """A training algorithm's own measure, with the weights that it needs.
+
+    Its parameters are trained with the network's, whose part it is.
+    """
+
+    def learn(self, images: np.ndarray, labels: np.ndarray) -> None:
+        """Take from the training images, uint8 [N, H, W, 3], and labels what it needs: nothing."""
+
+    def forward(
+        self,
+        classifier: nn.Module,
+        images: torch.Tensor,
+        features: torch.Tensor,
+        logits: torch.Tensor,
+    ) -> torch.Tensor:
+        """Return the measure [B], higher = more likely known.
+
+        Parameters
+        ----------
+        classifier : nn.Module
+            From images to logits, in evaluation mode.
+        images : Tensor, shape [B, 3, H, W]
+            In [0, 255].
+        features : Tensor, shape [B, D]
+        logits : Tensor, shape [B, K]
+        """
+        raise NotImplementedError
+
+
+class MixingGap(Native):
+    r"""How far answers are from linear between an image and the mean image (Mixup).
+
+    .. math:: s = -\operatorname{E}_\lambda \lVert f(\lambda x + (1 - \lambda) \bar x)
+              - (\lambda f(x) + (1 - \lambda) \bar y) \rVert^2, \quad
+              \lambda \sim \mathrm{Beta}(\alpha, \alpha)
+
+    with the probabilities f and the mean image :math:`\bar x` and label :math:`\bar y` of the
+    training images.
+
+    Parameters
+    ----------
+    classes : int
+    alpha : float
+
+    Notes
+    -----
+    Belghazi and Lopez-Paz 2021.  The mean is taken over five equally likely :math:`\lambda`, the
+    same for each image, where their code draws five and takes single images for the mean one.
+    """
+
+    def __init__(self, classes: int, *, alpha: float = ALPHA):
+        super().__init__()
+        self.register_buffer("shares", torch.from_numpy(beta_quantiles(alpha, 5)))
+        self.register_buffer("mean_label", torch.zeros(classes))
+        self.register_buffer("mean_image", torch.empty(0))
+        self.register_load_state_dict_pre_hook(shaped_by("mean_image"))
+
+    def learn(self, images: np.ndarray, labels: np.ndarray) -> None:
+        """Take the mean of the training images, and of their labels."""
+        mean = images.mean(axis=0, dtype=np.float64).astype(np.float32).transpose(2, 0, 1)
+        self.mean_image = torch.from_numpy(np.ascontiguousarray(mean)).to(self.shares.device)
+        counts = np.bincount(labels, minlength=len(self.mean_label))
+        self.mean_label.copy_(torch.from_numpy(counts / len(labels)))
+
+    def forward(self, classifier, images, features, logits):
+        """Return minus the mean squared distance from linearity, [B]."""
+        if images.shape[1:] != self.mean_image.shape:
+            raise ValueError(
+                f"images: of the shape {tuple(self.mean_image.shape)} of the training images "
+                f"expected, got {tuple(images.shape[1:])}"
+            )
+        images, own, total = images.float(), logits.softmax(dim=1), 0.0
+        for share in self.shares:
+            mixed = share * images + (1 - share) * self.mean_image
+            expected = share * own + (1 - share) * self.mean_label
+            answer = classifier(mixed).float().softmax(dim=1)
+            total = total - (answer - expected).square().sum(dim=1)
+        return total / len(self.shares)
+
+
+class Imitation(Native):
+    r"""How well a student has learnt a random teacher's answer to the features of an image.
+
+    .. math:: s = -\lVert g_\text{student}(\varphi(x)) - g_\text{teacher}(\varphi(x)) \rVert^2
+
+    Parameters
+    ----------
+    features : int
+        D.
+    width, depth : int
+        Of both perceptrons: outputs of each layer, and layers.
+
+    Notes
+    -----
+    Burda et al. 2019, on the features in place of the images as in Belghazi and Lopez-Paz 2021.
+    """
+
+    def __init__(self, features: int, *, width: float = WIDTH, depth: float = DEPTH):
+        super().__init__()
+        self.student = _perceptron(features, width, depth)
+        self.teacher = _perceptron(features, width, depth).requires_grad_(False)
+
+    def errors(self, features: torch.Tensor) -> torch.Tensor:
+        """Return what the student's answers are off by, [B, width]."""
+        return (self.student(features) - self.teacher(features)).float()
+
+    def forward(self, classifier, images, features, logits):
+        """Return minus the squared length of the error, [B]."""
+        return -self.errors(features).square().sum(dim=1)
+
+
+class Certificates(Imitation):
+    r"""How far the features of an image are from what maps to zero (orthogonal certificates).
+
+    .. math:: s = -\lVert g(\varphi(x)) \rVert^2
+
+    A student whose teacher says zero.  It begins with orthogonal layers, and has no biases: by
+    those alone it could say zero to everything.
+
+    Parameters
+    ----------
+    features : int
+        D.
+    width, depth : int
+        Outputs of each layer, and layers.
+
+    Notes
+    -----
+    Tagasovska and Lopez-Paz 2019, with several layers as in Belghazi and Lopez-Paz 2021.
+    """
+
+    def __init__(self, features: int, *, width: float = WIDTH, depth: float = DEPTH):
+        Native.__init__(self)
+        self.student = _perceptron(features, width, depth, bias=False)
+        for layer in self.student:
+            if isinstance(layer, nn.Linear):
+                nn.init.orthogonal_(layer.weight)
+
+    def errors(self, features: torch.Tensor) -> torch.Tensor:
+        """Return the student's answers, [B, width]."""
+        return self.student(features).float()
+
+    def penalty(self) -> torch.Tensor:
+        r"""Return the sum over layers of the mean square of :math:`W W^\top - I`, a scalar.
+
+        The mean over entries, as in the authors' code, not their sum: with the sum, weights of the
+        penalty from the law that they search diverge.  A layer that widens has :math:`W^\top W`
+        there, which alone can be the identity.
+        """
+        total = 0.0
+        for layer in self.student:
+            if isinstance(layer, nn.Linear):
+                weight = layer.weight if layer.out_features <= layer.in_features else layer.weight.T
+                gram = (weight @ weight.T).float()
+                total = total + (gram - torch.eye(len(gram), device=gram.device)).square().mean()
+        return total
+
+
+class TargetGap(Native):
+    r"""How near the largest probability is to the one that training asks for (soft labels).
+
+    .. math:: s = -(\max_k p_k - \tau)^2
+
+    Parameters
+    ----------
+    positive : float
+        :math:`\tau`.
+
+    Notes
+    -----
+    Belghazi and Lopez-Paz 2021.
+    """
+
+    def __init__(self, *, positive: float = POSITIVE):
+        super().__init__()
+        self.register_buffer("positive", torch.tensor(float(positive)))
+
+    def forward(self, classifier, images, features, logits):
+        """Return minus the squared distance, [B]."""
+        return -(logits.softmax(dim=1).amax(dim=1) - self.positive).square()
+
+
+def _perceptron(features: int, width: float, depth: float, *, bias: bool = True) -> nn.Sequential:
+    """Return a multilayer perceptron with ReLU between its layers."""
+    width, layers = whole("width", width), []
+    for number in range(whole("depth", depth)):
+        layers += [nn.Linear(width if number else features, width, bias=bias), nn.ReLU()]
+    return nn.Sequential(*layers[:-1])
+
+
+def equip(
+    network: nn.Module, num_classes: int, objective: str, arguments: dict[str, float]
+) -> Native | None:
+    """Put an objective's kind of head, and of first convolution, into a network in place.
+
+    Parameters
+    ----------
+    network : nn.Module
+        A backbone of timm's with a linear head.
+    num_classes : int
+        K.
+    objective : str
+        Its name; most need nothing.
+    arguments : dict of str to float
+        The objective's, of which those are looked at that say what the parts are like.
+
+    Returns
+    -------
+    Native or None
+        The objective's own measure, if it has one.
+    """
+
+    def chosen(*names: str) -> dict[str, float]:
+        return {name: arguments[name] for name in names if name in arguments}
+
+    head = network.get_classifier()
+    if objective == "rbf":
+        _replace(network, head, RBFHead(head))
+    elif objective == "mimo":
+        count = whole("subnetworks", arguments.get("subnetworks", SUBNETWORKS))
+        stem = next(one for one in network.modules() if isinstance(one, nn.Conv2d))
+        _replace(network, stem, MultiInput(stem, count))
+        _replace(network, head, MultiHead(head, count))
+    elif objective == "mixup":
+        return MixingGap(num_classes, **chosen("alpha"))
+    elif objective == "rnd":
+        return Imitation(head.in_features, **chosen("width", "depth"))
+    elif objective == "oc":
+        return Certificates(head.in_features, **chosen("width", "depth"))
+    elif objective == "soft_labels":
+        return TargetGap(**chosen("positive"))
+    return None
+
+
+def _replace(network: nn.Module, old: nn.Module, new: nn.Module) -> None:
+    name = next(name for name, module in network.named_modules() if module is old)
+    network.set_submodule(name, new)

@@ -1,0 +1,286 @@
+"""timm backbones adapted to small images, with the head in plain sight."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import nn
+
+from helpers.networks import spectral
+from helpers.networks.heads import Native, equip
+from helpers.networks.recipe import Recipe
+from helpers.outputs import Head
+
+if TYPE_CHECKING:
+    from timm.models import ResNet
+
+# timm, and with it torchvision, takes as long to import as torch itself, and is needed only where
+# a network is made: not where what one has said comes from the cache
+
+
+def _stem_convolution(channels: int, stride: int) -> nn.Conv2d:
+    return nn.Conv2d(3, channels, kernel_size=3, stride=stride, padding=1, bias=False)
+
+
+FOUR_STAGES = {
+    18: (2, 2, 2, 2),
+    34: (3, 4, 6, 3),
+    50: (3, 4, 6, 3),
+    101: (3, 4, 23, 3),
+    152: (3, 8, 36, 3),
+}
+"""Blocks per stage of the ResNets for photographs (He et al. 2016, table 1), by their layers."""
+
+
+def _resnet(recipe: Recipe, num_classes: int) -> nn.Module:
+    """Basic blocks; 6n + 2 layers in three stages (He et al. 2016, section 4.2), or four stages."""
+    from timm.models import ResNet
+    from timm.models.resnet import BasicBlock, Bottleneck
+
+    depth, width, stem_stride = int(recipe.depth), int(recipe.width), recipe.stem_stride
+    layers = FOUR_STAGES.get(depth, ((depth - 2) // 6,) * 3)
+    options = {
+        "block": Bottleneck if depth >= 50 and depth in FOUR_STAGES else BasicBlock,
+        "layers": layers,
+        "num_classes": num_classes,
+        "channels": tuple(width * 2**stage for stage in range(len(layers))),
+    }
+    if stem_stride == 4:  # timm's default stem is the one for photographs
+        model = ResNet(**options)
+    else:
+        # only the deep stem lets timm choose the width; it is replaced at once
+        model = ResNet(**options, stem_type="deep", stem_width=width // 2)
+        model.conv1 = _stem_convolution(width, stem_stride)
+        model.maxpool = nn.Identity()
+        if len(layers) == 3:
+            model.layer4 = nn.Identity()
+        nn.init.kaiming_normal_(model.conv1.weight, mode="fan_out", nonlinearity="relu")
+    if recipe.block_dropout:
+        _drop_in_blocks(model, recipe.block_dropout)
+    return model
+
+
+def _drop_in_blocks(model: ResNet, share: float) -> None:
+    """Put dropout after each convolution and its normalisation, but not on shortcuts.
+
+    Before the normalisation it would change the statistics that this one learns.
+    """
+    from timm.models.resnet import BasicBlock, Bottleneck
+
+    for block in model.modules():
+        if isinstance(block, BasicBlock | Bottleneck):
+            block.drop_block = nn.Dropout(share)  # timm's places: inside the block, and at its end
+            block.drop_path = nn.Dropout(share)
+        if isinstance(block, Bottleneck):
+            block.act1 = nn.Sequential(block.act1, nn.Dropout(share))
+
+
+def _densenet(recipe: Recipe, num_classes: int) -> nn.Module:
+    """DenseNet-BC: 6n + 4 layers in three blocks (Huang et al. 2017), or DenseNet-121."""
+    from timm.models import DenseNet
+
+    depth, width = int(recipe.depth), int(recipe.width)
+    blocks = (6, 12, 24, 16) if depth == 121 else ((depth - 4) // 6,) * 3
+    model = DenseNet(growth_rate=width, block_config=blocks, num_classes=num_classes)
+    model.features.conv0 = _stem_convolution(2 * width, recipe.stem_stride)
+    model.features.pool0 = nn.Identity()
+    nn.init.kaiming_normal_(model.features.conv0.weight)
+    return model
+
+
+def _efficientnet(recipe: Recipe, num_classes: int) -> nn.Module:
+    """EfficientNet-B0's stages (Tan and Le 2019, table 1), scaled in width and depth."""
+    from timm.models import EfficientNet
+    from timm.models._efficientnet_builder import decode_arch_def, round_channels
+
+    stages = [
+        ["ds_r1_k3_s1_e1_c16_se0.25"],
+        ["ir_r2_k3_s2_e6_c24_se0.25"],
+        ["ir_r2_k5_s2_e6_c40_se0.25"],
+        ["ir_r3_k3_s2_e6_c80_se0.25"],
+        ["ir_r3_k5_s1_e6_c112_se0.25"],
+        ["ir_r4_k5_s2_e6_c192_se0.25"],
+        ["ir_r1_k3_s1_e6_c320_se0.25"],
+    ]
+
+    def scaled(channels: int) -> int:
+        return round_channels(channels, multiplier=recipe.width)
+
+    model = EfficientNet(
+        decode_arch_def(stages, recipe.depth),
+        num_classes=num_classes,
+        num_features=scaled(1280),
+        round_chs_fn=scaled,
+        act_layer=nn.SiLU,
+    )
+    model.conv_stem.stride = (recipe.stem_stride, recipe.stem_stride)
+    return model
+
+
+def _vit(recipe: Recipe, num_classes: int) -> nn.Module:
+    """A vision transformer (Dosovitskiy et al. 2021) with the mean of its tokens as features.
+
+    The mean in place of a class token, and few heads: the small variant of Beyer et al. 2022.
+    """
+    from timm.models import VisionTransformer
+
+    return VisionTransformer(
+        img_size=recipe.image_size,
+        patch_size=recipe.stem_stride,
+        num_classes=num_classes,
+        depth=int(recipe.depth),
+        embed_dim=int(recipe.width),
+        num_heads=max(1, int(recipe.width) // 32),
+        class_token=False,
+        global_pool="avg",
+    )
+
+
+def _resmlp(recipe: Recipe, num_classes: int) -> nn.Module:
+    """ResMLP: layers across patches and across channels in turn (Touvron et al. 2023)."""
+    from timm.models import MlpMixer
+    from timm.models.mlp_mixer import Affine, ResBlock
+
+    return MlpMixer(
+        img_size=recipe.image_size,
+        patch_size=recipe.stem_stride,
+        num_classes=num_classes,
+        num_blocks=int(recipe.depth),
+        embed_dim=int(recipe.width),
+        mlp_ratio=4.0,
+        block_layer=ResBlock,
+        norm_layer=Affine,
+    )
+
+
+_BUILDERS = {
+    "densenet": _densenet,
+    "efficientnet": _efficientnet,
+    "resmlp": _resmlp,
+    "resnet": _resnet,
+    "vit": _vit,
+}
+
+
+class Classifier(nn.Module):
+    """A backbone that takes images of [0, 255], bytes as a rule, and a linear head.
+
+    The normalisation of the pixels is part of the module and of its weights, so a saved
+    classifier needs nothing beside it.
+
+    Parameters
+    ----------
+    backbone : nn.Module
+        One of timm's, with its methods ``forward_features`` and ``forward_head``.
+    dropout : float
+        Share of the features that is dropped before the head.
+    native : Native, optional
+        The measure that the training algorithm brings with it.
+    """
+
+    mean: torch.Tensor
+    std: torch.Tensor
+
+    def __init__(self, backbone: nn.Module, *, dropout: float = 0.0, native: Native | None = None):
+        super().__init__()
+        self.backbone, self.native = backbone, native
+        self.dropout = nn.Dropout(dropout)
+        self.register_buffer("mean", torch.zeros(3, 1, 1))
+        self.register_buffer("std", torch.ones(3, 1, 1))
+
+    def set_normalisation(self, images: np.ndarray) -> None:
+        """Take the mean and standard deviation per channel from uint8 images [N, H, W, 3]."""
+        # float64 sums over counts of the 256 values: exact, and no float copy of the images
+        counts = np.stack([np.bincount(images[..., c].ravel(), minlength=256) for c in range(3)])
+        values, total = np.arange(256.0), counts.sum(axis=1)
+        mean = counts @ values / total
+        variance = counts @ values**2 / total - mean**2
+        self.mean.copy_(torch.from_numpy(mean).view(3, 1, 1))
+        self.std.copy_(torch.from_numpy(np.sqrt(variance) + 1e-6).view(3, 1, 1))
+
+    def features(self, images: torch.Tensor) -> torch.Tensor:
+        """Return what the head multiplies, [B, D], for uint8 images [B, 3, H, W].
+
+        A network of several inputs takes as many images side by side too, [B, 3 M, H, W].
+        """
+        mean, std = (one.repeat(images.shape[1] // 3, 1, 1) for one in (self.mean, self.std))
+        x = (images.to(mean.dtype) - mean) / std
+        x = self.backbone.forward_features(x)
+        return self.dropout(self.backbone.forward_head(x, pre_logits=True))
+
+    def sample_dropout(self) -> None:
+        """Go into evaluation mode, except for dropout, whose draws then make members."""
+        self.eval()
+        for module in self.modules():
+            if isinstance(module, nn.Dropout):
+                module.train()
+
+    def forward(self, images: torch.Tensor) -> torch.Tensor:
+        """Return the logits, [B, K], for uint8 images [B, 3, H, W]."""
+        return self.backbone.get_classifier()(self.features(images))
+
+    @property
+    def head(self) -> Head:
+        """The last linear layer: weight [K, D] and bias [K].
+
+        Raises
+        ------
+        ValueError
+            The network ends in something else.
+        """
+        layer = self.backbone.get_classifier()
+        if not isinstance(layer, nn.Linear):
+            raise ValueError(
+                f"backbone: no linear head, but {type(layer).__name__}; scores of features and "
+                "head cannot be had"
+            )
+        return Head(
+            weight=layer.weight.detach().float().cpu().numpy(),
+            bias=np.zeros(layer.out_features, np.float32)
+            if layer.bias is None
+            else layer.bias.detach().float().cpu().numpy(),
+        )
+
+
+def create(recipe: Recipe, num_classes: int, *, seed: int = 0) -> Classifier:
+    """Make a classifier with freshly drawn weights.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        Family, depth, width and stem, spectral normalisation, and the objective, as far as it
+        wants another head or trains a measure of its own; its optimiser settings play no role
+        here.
+    num_classes : int
+        The number of known classes.
+    seed : int
+        Seed of the initial weights. The caller's random state is left as it was.
+
+    Returns
+    -------
+    Classifier
+        In channels-last memory format, which convolutions are fastest in.
+
+    Examples
+    --------
+    >>> model = create(Recipe(backbone="resnet", depth=8, width=16), num_classes=6)
+    >>> model.head.weight.shape
+    (6, 64)
+    """
+    if num_classes < 2:
+        raise ValueError(f"num_classes: at least 2 expected, got {num_classes}")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # optional parts of timm that this project does not use
+        import timm.models  # noqa: F401
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        backbone = _BUILDERS[recipe.backbone](recipe, num_classes)
+        # drawn after the backbone, which is then the same whatever the objective
+        native = equip(backbone, num_classes, recipe.objective, recipe.objective_arguments)
+        if recipe.spectral_norm:
+            spectral.normalise(backbone, recipe.spectral_norm, keep=backbone.get_classifier())
+        classifier = Classifier(backbone, dropout=recipe.dropout, native=native)
+        return classifier.to(memory_format=torch.channels_last)

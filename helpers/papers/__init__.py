@@ -1,0 +1,1 @@
+"""The five papers, a folder each, and what joins them."""

@@ -1,0 +1,88 @@
+"""Tables of results beside the papers' own numbers, for the page, LaTeX and CSV."""
+
+from helpers.papers.gscore.tables import (
+    EVALUATOR_TITLES,
+    METRIC_TITLES,
+    correlations_caption,
+    correlations_styler,
+    correlations_to_latex,
+    networks_caption,
+    networks_comparison,
+    networks_styler,
+    networks_to_latex,
+    over_test_sets,
+    rmse_caption,
+    rmse_styler,
+    rmse_to_latex,
+)
+from helpers.papers.human_centric.tables import (
+    error_rates_caption,
+    error_rates_styler,
+    error_rates_to_latex,
+    zoo_caption,
+    zoo_styler,
+    zoo_to_latex,
+)
+from helpers.papers.openset_calibration.tables import TITLES, caption, styler, to_latex
+from helpers.papers.uimnet.tables import (
+    domain_caption,
+    domain_means,
+    domain_styler,
+    domain_to_latex,
+    measures_caption,
+    measures_styler,
+    measures_to_latex,
+    trials_caption,
+    trials_styler,
+    trials_to_latex,
+)
+from helpers.papers.unknown_detection.tables import (
+    detection_caption,
+    detection_styler,
+    detection_to_latex,
+)
+from helpers.report.tables.comparisons import comparison, printed_alone, to_csv
+from helpers.report.tables.summaries import overview
+
+__all__ = [
+    "EVALUATOR_TITLES",
+    "METRIC_TITLES",
+    "TITLES",
+    "caption",
+    "comparison",
+    "correlations_caption",
+    "correlations_styler",
+    "correlations_to_latex",
+    "detection_caption",
+    "detection_styler",
+    "detection_to_latex",
+    "domain_caption",
+    "domain_means",
+    "domain_styler",
+    "domain_to_latex",
+    "error_rates_caption",
+    "error_rates_styler",
+    "error_rates_to_latex",
+    "measures_caption",
+    "measures_styler",
+    "measures_to_latex",
+    "networks_caption",
+    "networks_comparison",
+    "networks_styler",
+    "networks_to_latex",
+    "over_test_sets",
+    "overview",
+    "printed_alone",
+    "rmse_caption",
+    "rmse_styler",
+    "rmse_to_latex",
+    "styler",
+    "to_csv",
+    "to_latex",
+    "trials_caption",
+    "trials_styler",
+    "trials_to_latex",
+    "zoo_caption",
+    "zoo_styler",
+    "zoo_to_latex",
+]

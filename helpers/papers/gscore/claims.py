@@ -1,0 +1,436 @@
+"""The claims of *Unsupervised Evaluation of Out-of-distribution Detection*.
+
+Zhang, Deng and Zheng (2023) speak of means over detectors and of the least of several correlations,
+while an effect of `helpers.report.claims` is a sum of numbers of one.  So `derived` first computes
+those, run by run and replicate by replicate.
+
+A correlation is taken with the sign that the claim expects: Gscore falls with FPR95 and rises with
+AUROC.  Runs are splits of one suite of OOD sets by one network, and share most of their
+meta-training sets; how far a correlation would move with other sets is what its replicates say,
+which are taken over resampled sets at the tau of run 0.  RMSEs have none: their intervals are over
+splits alone, as are those of the variants, and know nothing of other suites.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pandas as pd
+
+from helpers.papers.gscore.protocol import DETECTORS
+from helpers.report import claims
+from helpers.report.claims import Claim, Effect, Term, Verdict
+
+PAPER = "gscore"
+ALL_NETWORKS = "all networks"
+"""What `backbone` says in the rows of `derived` that are over several networks."""
+
+_PROPOSED = "ude_wasserstein"
+_TITLES = {"fpr95": "FPR95", "auroc": "AUROC"}
+_OTHERS = {  # what the RMSE of the proposed evaluator is compared with, and whether it decides
+    "kmeans_l2": ("k-means", True),
+    "gmm_wasserstein": ("GMM + Wasserstein", True),
+    "confidence": ("confidence", True),
+    "auto_evaluation": ("auto-evaluation", True),
+    "gmm_kl": ("GMM + KL", False),
+    "ude_kl": ("UDE + KL", False),
+}
+_STRONG = 0.8
+_FEWEST = 4  # networks for a rank correlation; of three, one order in six is perfect by chance
+_REPLICATES = 1000
+_SMALLEST, _WIDEST = 50, 10
+_NEEDS = {
+    "correlation": "a detector with UDE + Wasserstein",
+    "rmse": "a detector with UDE + Wasserstein, and with each of the others",
+    "fpr95": "a detector with UDE + Wasserstein",
+    "detectors": "the paper's four detectors with UDE + Wasserstein, by which sets differ",
+    "backbones": "MSP with UDE + Wasserstein on two networks",
+    "sizes": f"test sets of {_SMALLEST} images, with MSP and UDE + Wasserstein",
+    "ratios": f"ratios of 1:{_WIDEST} and {_WIDEST}:1, with MSP and UDE + Wasserstein",
+    "accuracy": f"accuracy and FPR95 of MSP on {_FEWEST} networks",
+}
+
+
+def _effect(
+    name: str, method: str, metric: str, relation: str, margin: float, decides: bool = True
+) -> Effect:
+    return Effect(name, (Term(1, method, metric, test_set="all"),), relation, margin, decides)
+
+
+CLAIMS = (
+    Claim(
+        id="correlation",
+        paper=PAPER,
+        text="Gscore correlates strongly with FPR95 and AUROC.",
+        source="Figure 3",
+        check="|Pearson's correlation| of UDE + Wasserstein with each metric, mean over detectors,"
+        " is > 0.8",
+        effects=tuple(
+            _effect(
+                f"correlation with {title}, mean over detectors",
+                _PROPOSED, f"correlation_{metric}", ">", _STRONG,
+            )
+            for metric, title in _TITLES.items()
+        ),
+    ),
+    Claim(
+        id="rmse",
+        paper=PAPER,
+        text="UDE + Wasserstein has the lowest RMSE.",
+        source="Table 1",
+        check="RMSE of each other evaluator of Table 1 minus that of UDE + Wasserstein, for FPR95"
+        " and AUROC, mean over detectors, is > 0",
+        effects=tuple(
+            _effect(
+                f"RMSE of {of}, {title} minus UDE + Wasserstein",
+                name, f"excess_{metric}", ">", 0.0, decides,
+            )
+            for metric, of in _TITLES.items()
+            for name, (title, decides) in _OTHERS.items()
+        ),
+    ),
+    Claim(
+        id="fpr95",
+        paper=PAPER,
+        text="Gscore correlates better with FPR95 than with AUROC.",
+        source="Figure 3",
+        check="|Pearson's correlation| of UDE + Wasserstein with FPR95 minus that with AUROC, mean"
+        " over detectors, is > 0",
+        effects=(
+            _effect(
+                "correlation with FPR95 minus that with AUROC, mean over detectors",
+                _PROPOSED, "correlation_gain", ">", 0.0,
+            ),
+        ),
+    ),
+    Claim(
+        id="detectors",
+        paper=PAPER,
+        text="Gscore correlates strongly with the metrics of every detector.",
+        source="Figure 3",
+        check="|Pearson's correlation| of UDE + Wasserstein with FPR95 is > 0.8 for each detector",
+        effects=tuple(
+            _effect(
+                f"correlation with {title}, {DETECTORS[name]}",
+                f"{name}/{_PROPOSED}", f"correlation_{metric}", ">", _STRONG, metric == "fpr95",
+            )
+            for metric, title in _TITLES.items()
+            for name in DETECTORS
+        ),
+    ),
+    Claim(
+        id="backbones",
+        paper=PAPER,
+        text="Gscore correlates strongly with FPR95 on every backbone.",
+        source="Figure 4",
+        check="the least |Pearson's correlation| over networks, of UDE + Wasserstein of MSP with"
+        " FPR95, is > 0.8",
+        effects=(
+            _effect(
+                "least correlation with FPR95 of MSP over networks",
+                f"msp/{_PROPOSED}", "least_of_networks", ">", _STRONG,
+            ),
+        ),
+    ),
+    Claim(
+        id="sizes",
+        paper=PAPER,
+        text="Gscore correlates strongly with FPR95 on test sets of down to 50 images.",
+        source="Figures 6 and 9",
+        check="the least |Pearson's correlation| over sizes of 50 and up, of UDE + Wasserstein of"
+        " MSP with FPR95, is > 0.8",
+        effects=(
+            _effect(
+                "least correlation with FPR95 of MSP over sizes",
+                f"msp/{_PROPOSED}", "least_of_sizes", ">", _STRONG,
+            ),
+        ),
+    ),
+    Claim(
+        id="ratios",
+        paper=PAPER,
+        text="Gscore correlates strongly with FPR95 at ratios of ID to OOD between 1:10 and 10:1.",
+        source="Figures 6 and 9",
+        check="the least |Pearson's correlation| over these ratios, of UDE + Wasserstein of MSP"
+        " with FPR95, is > 0.8",
+        effects=(
+            _effect(
+                "least correlation with FPR95 of MSP over ratios",
+                f"msp/{_PROPOSED}", "least_of_ratios", ">", _STRONG,
+            ),
+        ),
+    ),
+    Claim(
+        id="accuracy",
+        paper=PAPER,
+        text="Classifiers of higher accuracy detect better.",
+        source="Table 2",
+        check="rank correlation over networks of accuracy and FPR95 of MSP, mean over sets, is"
+        " < -0.5",
+        effects=(
+            _effect(
+                "Spearman's correlation of accuracy and FPR95 of MSP",
+                "msp", "accuracy_correlation", "<", -0.5,
+            ),
+        ),
+    ),
+)  # fmt: skip
+"""The margins are this project's: the paper calls a mean of 0.911 strong, and gives no bound.
+
+Of 0.8, a line explains 64 % of the variance.  For single detectors FPR95 alone decides, since of
+AUROC the paper's own mean over them is 0.852.  The two evaluators of Table 6 do not decide: with
+the paper, UDE + KL is as good to 0.1 point.
+"""
+
+
+def check(table: pd.DataFrame) -> pd.DataFrame:
+    """Check the paper's claims on a results table.
+
+    Parameters
+    ----------
+    table : DataFrame
+        A results table of one tier; rows of other papers are left out.
+
+    Returns
+    -------
+    DataFrame
+        See `helpers.report.claims.evaluate`; `verdicts` sums it up.
+
+    Raises
+    ------
+    ValueError
+        Several tiers at once, or as `derived`.
+    """
+    claims.of_paper(table, PAPER, variant="primary")  # which refuses several tiers
+    return _evaluate(table[table["paper"] == PAPER])
+
+
+def check_published() -> pd.DataFrame:
+    """Do the same arithmetic on the paper's own printed numbers.
+
+    They come without runs, hence without intervals: the verdict compares the effect itself with
+    its margin.  Correlations are printed for MSP alone (Table 4), so that this is what stands for
+    the mean over detectors; numbers by size and by ratio are in figures only.
+    """
+    numbers = claims.printed(PAPER)
+    variant = np.where(numbers["metric"] == "fpr95", "test", "primary")
+    return _evaluate(numbers.assign(variant=variant), intervals=False)
+
+
+def verdicts(checks: pd.DataFrame) -> pd.DataFrame:
+    """Sum up what `check` or `check_published` returned; see `helpers.report.claims.verdicts`."""
+    return claims.verdicts(CLAIMS, checks)
+
+
+def derived(table: pd.DataFrame) -> pd.DataFrame:
+    """Compute the numbers that the claims speak of.
+
+    Each is computed within one data set, network (but for those over networks) and run, and so is
+    each of its replicates.  Means over detectors are over those of the paper that are there; a run
+    that lacks one of those that other runs have has no such number.
+
+    * ``correlation_METRIC`` of DETECTOR/ude_wasserstein: Pearson's correlation of Gscore and
+      metric, negated for FPR95.  A detector whose Gscores at the tau of run 0, or whose metric,
+      are the same for all sets has none: nothing would vary with the sets.  Of ude_wasserstein,
+      its mean over detectors, and ``correlation_gain``, that with FPR95 minus that with AUROC.
+    * ``excess_METRIC`` of an evaluator: its RMSE minus that of UDE + Wasserstein, mean over the
+      detectors that have both.
+    * ``least_of_networks``, ``least_of_sizes``, ``least_of_ratios``: the least correlation with
+      FPR95 over networks and over variants.
+    * ``accuracy_correlation``: Spearman's correlation over networks of accuracy and FPR95, the
+      latter a mean over the sets that all of them have.
+
+    Parameters
+    ----------
+    table : DataFrame
+        A results table of this paper and one tier, or printed numbers.
+
+    Returns
+    -------
+    DataFrame
+        Rows as `helpers.report.claims.evaluate` takes them, ``test_set`` being "all" and
+        ``backbone`` a network or "all networks".  What is not there to compute has no row.
+
+    Raises
+    ------
+    ValueError
+        A number is there twice, or a correlation without the Gscores and metrics that it is of,
+        while others have them.
+    """
+    _refuse_twice(table)
+    table = table.assign(
+        detector=table["method"].str.replace(r"/.*", "", regex=True),
+        evaluator=table["method"].str.replace(r"^[^/]*/?", "", regex=True),
+    )
+    rows = []
+    for _, own in table.groupby("data_set", sort=False):
+        for method, metric, numbers in _quantities(own):
+            for place, values in zip(numbers.index, numbers.to_numpy(), strict=True):
+                rows.append((*place, method, metric, values[0], values[1:]))
+    columns = [*_PLACE, "method", "metric", "value", "bootstrap"]
+    return pd.DataFrame(rows, columns=columns).assign(calibration="", test_set="all")
+
+
+_PLACE = ["data_set", "backbone", "run"]
+_Quantity = tuple[str, str, pd.DataFrame]  # method, metric, numbers indexed by `_PLACE`
+
+
+def _quantities(table: pd.DataFrame) -> Iterator[_Quantity]:
+    """Yield what is computed of one data set: values (column 0), and their replicates."""
+    detectors = table.loc[table["method"].isin(list(DETECTORS)), "method"].nunique()
+    networks = table.loc[table["method"] == "network", "backbone"].nunique()
+    whole = table[table["test_set"] == "all"]
+    primary = whole[whole["variant"] == "primary"]
+    single = {metric: _correlations(primary, table, metric) for metric in _TITLES}
+    for metric, own in single.items():
+        for detector, one in own.groupby(level="detector", sort=False):
+            yield f"{detector}/{_PROPOSED}", f"correlation_{metric}", one.droplevel("detector")
+        yield _PROPOSED, f"correlation_{metric}", _over(own, "detector", detectors).mean()
+    gain = (single["fpr95"] - single["auroc"]).dropna()
+    yield _PROPOSED, "correlation_gain", _over(gain, "detector", detectors).mean()
+
+    for metric in _TITLES:
+        errors = primary[primary["metric"] == f"rmse_{metric}"]
+        errors = errors.pivot(index=[*_PLACE, "detector"], columns="evaluator", values="value")
+        tried = errors.index.get_level_values("detector").nunique()
+        for evaluator in _OTHERS:
+            if {evaluator, _PROPOSED} <= set(errors):
+                excess = (errors[evaluator] - errors[_PROPOSED]).dropna().to_frame(0)
+                yield evaluator, f"excess_{metric}", _over(excess, "detector", tried).mean()
+
+    method = f"msp/{_PROPOSED}"
+    msp = single["fpr95"].query("detector == 'msp'").droplevel("detector")
+    if networks > 1:
+        least = _over(msp, "backbone", networks).min().assign(backbone=ALL_NETWORKS)
+        least = least.set_index("backbone", append=True).reorder_levels(_PLACE)
+        yield method, "least_of_networks", least
+    variants = whole[(whole["method"] == method) & (whole["metric"] == "pearson_fpr95")]
+    yield method, "least_of_sizes", _least_of(variants, _size, {_SMALLEST})
+    yield method, "least_of_ratios", _least_of(variants, _ratio, {1 / _WIDEST, _WIDEST})
+    yield "msp", "accuracy_correlation", _accuracy(table)
+
+
+def _correlations(primary: pd.DataFrame, table: pd.DataFrame, metric: str) -> pd.DataFrame:
+    """Return correlations of a metric, positive where they are as expected, with replicates."""
+    own = primary[(primary["metric"] == f"pearson_{metric}") & (primary["evaluator"] == _PROPOSED)]
+    own = own[own["detector"].isin(list(DETECTORS))].set_index([*_PLACE, "detector"])
+    sign = 1 if metric == "auroc" else -1
+    values = sign * own["value"].to_frame(0)
+    sets = table[(table["variant"] == "meta") & (table["run"] == 0)]
+    names = sorted(sets.loc[sets["metric"] == "gscore", "test_set"].unique())
+    if not names or own.empty:
+        return values
+    columns = sets.groupby(["backbone", "method", "metric"])
+    columns = {key: one.set_index("test_set")["value"].reindex(names) for key, one in columns}
+    # the same draws for every detector and network: replicate b is over the same sets in all
+    draws, replicates = _draws(len(names)), {}
+    for network, detector in dict.fromkeys((place[1], place[3]) for place in own.index):
+        pair = [(network, f"{detector}/{_PROPOSED}", "gscore"), (network, detector, metric)]
+        for one in pair:
+            if one not in columns:
+                raise ValueError(f"table: no {one[2]} of {one[1]} on {network} by sets")
+        pairs = np.stack([columns[one] for one in pair], axis=1)
+        there = ~np.isnan(pairs).any(axis=1)
+        if there.any() and np.ptp(pairs[there], axis=0).all():
+            replicates[network, detector] = sign * _pearson(draws[:, there], pairs[there])
+    pairs = [(place[1], place[3]) for place in own.index]
+    varied = np.array([pair in replicates for pair in pairs])
+    rows = np.reshape([replicates[pair] for pair in pairs if pair in replicates], (-1, _REPLICATES))
+    rows = pd.DataFrame(rows, own.index[varied], columns=range(1, _REPLICATES + 1))
+    return values[varied].join(rows)
+
+
+def _least_of(
+    variants: pd.DataFrame, step_of: Callable[[str], float | None], ends: set[float]
+) -> pd.DataFrame:
+    """Return the least correlation over variants, of the runs that have those at the ends."""
+    own = variants.assign(step=variants["variant"].map(step_of)).dropna(subset="step")
+    reach = own.groupby(_PLACE)["step"].agg(set)
+    least = -own.groupby(_PLACE)["value"].max().to_frame(0)
+    return least[[ends <= steps for steps in reach]]
+
+
+def _size(variant: str) -> float | None:
+    kind, _, size = variant.partition(" ")
+    return float(size) if kind == "size" and float(size) >= _SMALLEST else None
+
+
+def _ratio(variant: str) -> float | None:
+    kind, _, ratio = variant.replace("primary", "ratio 1:1").partition(" ")
+    if kind != "ratio":
+        return None
+    known, unknown = map(float, ratio.split(":"))
+    return known / unknown if 1 / _WIDEST <= known / unknown <= _WIDEST else None
+
+
+def _accuracy(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rank correlation over networks, with replicates over sets if there are several."""
+    accuracy = table[table["metric"].eq("accuracy") & table["method"].eq("network")]
+    accuracy = accuracy.groupby("backbone")["value"].mean()
+    rates = table[table["metric"].eq("fpr95") & table["method"].eq("msp")]
+    rates = rates[rates["variant"].eq("test") & rates["backbone"].isin(accuracy.index)]
+    rates = rates.pivot(index="test_set", columns="backbone", values="value").dropna()
+    if rates.empty or rates.shape[1] < _FEWEST:
+        return pd.DataFrame()
+    from scipy.stats import rankdata  # here, since SciPy takes long to import
+
+    draws = _draws(len(rates)) if len(rates) > 1 else np.empty((0, 1))
+    means = np.concatenate([np.ones((1, len(rates))), draws]) @ rates.to_numpy()
+    ranks, equal = rankdata(accuracy[rates.columns]), np.ones((1, rates.shape[1]))
+    pairs = (np.stack([ranks, one], axis=1) for one in rankdata(means, axis=1))
+    place = (table["data_set"].iloc[0], ALL_NETWORKS, 0)
+    found = [_pearson(equal, one).item() for one in pairs]
+    return pd.DataFrame([found], pd.MultiIndex.from_tuples([place], names=_PLACE))
+
+
+def _draws(sets: int) -> np.ndarray:
+    """Return how often each set is in each replicate, [replicates, sets]."""
+    generator = np.random.default_rng(0)
+    return generator.multinomial(sets, np.full(sets, 1 / sets), size=_REPLICATES)
+
+
+def _pearson(weights: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+    """Return the correlation of pairs [N, 2] under each of many weightings [B, N].
+
+    It is 0 where a weighting leaves but one value of either.
+    """
+    weights = weights / np.maximum(weights.sum(axis=1, keepdims=True), 1)
+    x, y = (pairs - pairs.mean(axis=0)).T
+    first, second = weights @ x, weights @ y
+    spread = (weights @ x**2 - first**2) * (weights @ y**2 - second**2)
+    norm = np.sqrt(np.maximum(spread, 0))
+    least = 1e-9 * np.linalg.norm(x) * np.linalg.norm(y)  # below it, rounding alone
+    shared = weights @ (x * y) - first * second
+    return np.divide(shared, norm, out=np.zeros_like(norm), where=norm > least)
+
+
+def _over(numbers: pd.DataFrame, level: str, expected: int):
+    """Group numbers over a level of their index, leaving out groups that are not complete."""
+    rest = [name for name in numbers.index.names if name != level]
+    whole = numbers[0].groupby(rest).transform("size") == expected
+    return numbers[whole].groupby(rest, sort=False)
+
+
+def _refuse_twice(table: pd.DataFrame) -> None:
+    twice = table[table.duplicated([*_PLACE, "method", "metric", "test_set", "variant"])]
+    if len(twice):
+        one = twice.iloc[0]
+        raise ValueError(
+            f"table: {one['method']} {one['metric']} of {one['data_set']}, {one['backbone']},"
+            f" {one['test_set']}, {one['variant']}, run {one['run']} is there twice"
+        )
+
+
+def _evaluate(table: pd.DataFrame, **options) -> pd.DataFrame:
+    rows, checks = derived(table), []
+    for claim in CLAIMS:
+        # Each claim on the networks that it is about, lest others be counted as lacking numbers.
+        about = {(term.method, term.metric) for one in claim.effects for term in one.terms}
+        own = pd.MultiIndex.from_frame(rows[["method", "metric"]]).isin(about)
+        found = claims.evaluate([claim], rows[own], **options)
+        # what `helpers.report.claims` resamples beside runs are sets here
+        note = found["note"].str.replace("images", "sets")
+        missing = found["verdict"] == Verdict.NO_DATA
+        checks.append(found.assign(note=note.mask(missing, f"needs {_NEEDS[claim.id]}")))
+    return pd.concat(checks, ignore_index=True)

@@ -1,0 +1,429 @@
+"""The claims of *Rethinking Out-of-Distribution Detection From a Human-Centric Perspective*.
+
+Zhu et al. (2022) speak of many models at once, while an effect of `helpers.report.claims` is a sum
+of numbers of one.  So `derived` first computes what they speak of over the models of a data set,
+run by run and replicate by replicate; its rows then stand for "all models".
+
+The least, the largest and the best of numbers with noise lie further out than those of the numbers
+without it.  In the replicates this goes with the rest of their mean, since `helpers.report.claims`
+centres them; in the value itself it stays, and favours the claims that something varies
+("consistent", "architecture", "capacity").  Hence their margins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import chain, pairwise
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from helpers.checks import known_name
+from helpers.metrics.ranks import critical_difference
+from helpers.papers.human_centric.roles import METHODS, PAPER_METHODS, Model
+from helpers.report import claims
+from helpers.report.claims import Claim, Effect, Term, Verdict
+from helpers.report.published import with_averages
+
+PAPER = "human_centric"
+ALL_MODELS = "all models"
+"""What `backbone` says in the rows of `derived`."""
+
+_TABLES = "Tables 1 and 2"
+_POINT = 0.01  # one point of the paper's tables, which are in per cent
+_FEWEST = 5  # models for a correlation; of four, one order in 24 is perfect by chance
+_SCORES = list(PAPER_METHODS)  # MSP is the first
+_NUMBERS = [*((name, "der99", "average") for name in _SCORES), ("network", "accuracy", "test")]
+_MSP, _ACCURACY = 0, -1  # places in `_NUMBERS`
+_NEEDS = {
+    "least_gain": "two models with all of the paper's scores",
+    "rank_gain": "two models with all of the paper's scores",
+    "regret": "two architectures with all of the paper's scores",
+    "accuracy_correlation": f"{_FEWEST} models with accuracy and all of the paper's scores",
+    "capacity_rise": "two models of one family that differ in their number of parameters",
+    "adversarial_harm": "a model trained adversarially, and one of its architecture that is not",
+    "distillation_gain": "a distilled model, and one of its architecture that is not",
+}
+
+
+def _effect(name: str, method: str, metric: str, relation: str, margin: float) -> Effect:
+    return Effect(name, (Term(1, method, metric, test_set="average"),), relation, margin)
+
+
+CLAIMS = (
+    Claim(
+        id="consistent",
+        paper=PAPER,
+        text="No score is consistently better than MSP.",
+        source=_TABLES,
+        check="each score is behind MSP on some model, and ahead of it by less than the critical"
+        " difference of Nemenyi's test in mean rank over the models",
+        effects=(
+            *(
+                _effect(
+                    f"least average DER99 gained over MSP, {METHODS[name]}",
+                    name, "least_gain", "<", 0.0,
+                )
+                for name in _SCORES[1:]
+            ),
+            *(
+                _effect(
+                    f"mean rank ahead of MSP in critical differences, {METHODS[name]}",
+                    name, "rank_gain", "<", 1.0,
+                )
+                for name in _SCORES[1:]
+            ),
+        ),
+    ),
+    Claim(
+        id="architecture",
+        paper=PAPER,
+        text="Which score is best depends on the architecture.",
+        source=f"{_TABLES}, figure 4",
+        check="on some architecture, the score that is best on average over them is worse than"
+        " another by > 0.01 of average DER99",
+        effects=(
+            _effect(
+                "average DER99 lost on an architecture by keeping to one score",
+                "network", "regret", ">", _POINT,
+            ),
+        ),
+    ),
+    Claim(
+        id="accuracy",
+        paper=PAPER,
+        text="Models of higher accuracy have lower detection error rates.",
+        source="Figures 4 and 5",
+        check="rank correlation over models of accuracy and average DER99 of MSP is < -0.5",
+        effects=(
+            _effect(
+                "Spearman's correlation of accuracy and average DER99 of MSP",
+                "msp", "accuracy_correlation", "<", -0.5,
+            ),
+        ),
+    ),
+    Claim(
+        id="capacity",
+        paper=PAPER,
+        text="A larger model of a family does not always have lower detection error rates.",
+        source="Figure 4",
+        check="average DER99 of some score rises by > 0.01 to the next larger model of a family",
+        effects=(
+            _effect(
+                "largest rise of average DER99 to the next larger model of a family",
+                "network", "capacity_rise", ">", _POINT,
+            ),
+        ),
+    ),
+    Claim(
+        id="adversarial",
+        paper=PAPER,
+        text="Strong adversarial training raises detection error rates.",
+        source="Figure 5",
+        check="average DER99 of MSP is higher at the largest strength than without",
+        effects=(
+            _effect(
+                "average DER99 of MSP, adversarial at the largest strength minus normal",
+                "msp", "adversarial_harm", ">", 0.0,
+            ),
+        ),
+    ),
+    Claim(
+        id="distillation",
+        paper=PAPER,
+        text="Distillation lowers the detection error rate of MSP.",
+        source="Figure 7",
+        check="average DER99 of MSP is lower with distillation, on average over architectures",
+        effects=(
+            _effect(
+                "average DER99 of MSP, normal minus distilled",
+                "msp", "distillation_gain", ">", 0.0,
+            ),
+        ),
+    ),
+)  # fmt: skip
+"""The margins are this project's: the paper gives no number.
+
+A correlation of 0.5 is what Cohen (1988) calls large.  The scores are the paper's nine.
+"""
+
+
+def check(table: pd.DataFrame, *, variant: str = "primary") -> pd.DataFrame:
+    """Check the paper's claims on a results table.
+
+    Parameters
+    ----------
+    table : DataFrame
+        A results table of one tier; rows of other papers and variants are left out.
+    variant : str
+        Which variant of the protocol to check.
+
+    Returns
+    -------
+    DataFrame
+        See `helpers.report.claims.evaluate`, with "all models" for the backbone; `verdicts` sums it
+        up.
+
+    Raises
+    ------
+    ValueError
+        Several tiers at once, a variant that the table does not have, or as `derived`.
+    """
+    return _evaluate(claims.of_paper(table, PAPER, variant=variant))
+
+
+def check_published() -> pd.DataFrame:
+    """Do the same arithmetic on the paper's own printed numbers, their averages taken anew.
+
+    They come without runs and images, hence without intervals: the verdict compares the effect
+    itself with its margin.  The paper prints these eight models' numbers alone, without accuracy
+    and without a second model of any family, so that only the first two claims have data.
+    """
+    return _evaluate(with_averages(claims.printed(PAPER)), intervals=False)
+
+
+def verdicts(checks: pd.DataFrame) -> pd.DataFrame:
+    """Sum up what `check` or `check_published` returned; see `helpers.report.claims.verdicts`."""
+    return claims.verdicts(CLAIMS, checks)
+
+
+def cases(table: pd.DataFrame, *, metric: str = "der99") -> pd.DataFrame:
+    """Return one number per model and score, as rank tests, tables and heat maps take them.
+
+    Parameters
+    ----------
+    table : DataFrame
+        A results table of one tier and variant, or printed numbers.
+    metric : {"der99", "der95"}
+        Its average over test sets, and the mean of that over runs and data sets.
+
+    Returns
+    -------
+    DataFrame of float64, shape [models, scores]
+        Scores in the order of `METHODS`, those that the table lacks left out; models in the order
+        of the table.  NaN where a model lacks a score; failed models are not there.
+
+    Raises
+    ------
+    ValueError
+        The metric is unknown, or the table has no average of it.
+
+    Examples
+    --------
+    >>> from helpers.metrics.ranks import mean_ranks
+    >>> from helpers.report.published import load, with_averages
+    >>> models = cases(with_averages(load("human_centric")))
+    >>> models.shape
+    (8, 9)
+    >>> mean_ranks(models, lower_is_better=True).nsmallest(2).to_dict()
+    {'msp': 3.25, 'kl_matching': 3.375}
+    """
+    known_name("metric", metric, ("der95", "der99"))
+    own = table[(table["metric"] == metric) & (table["test_set"] == "average")]
+    if own.empty:
+        raise ValueError(f"table: no {metric} on the test set average")
+    wide = own.pivot_table(
+        index="backbone", columns="method", values="value", aggfunc="mean", sort=False
+    )
+    return wide[[name for name in METHODS if name in wide]].rename_axis(index=None, columns=None)
+
+
+def derived(table: pd.DataFrame) -> pd.DataFrame:
+    """Compute from the numbers of single models what the claims say of them together.
+
+    Each number is computed within one data set and run, from average DER99 (but for the
+    accuracy), and so is each of its replicates; a run that lacks one of the models that a number
+    is over has no such number.  Models that failed or lack one of the paper's scores are left out.
+
+    * ``least_gain`` of a score: the least, over models, of MSP minus the score.
+    * ``rank_gain`` of a score: mean rank over models of MSP minus that of the score, as a
+      multiple of the critical difference at 0.05.  Models of one architecture count as one each.
+    * ``regret``: over the architectures trained normally, the score that is best on average minus
+      the best of each; the largest of that.
+    * ``accuracy_correlation``: Spearman's correlation over models of accuracy and MSP.
+    * ``capacity_rise``: the next larger model of a family minus the smaller one, both trained
+      normally; the largest over families and scores.
+    * ``adversarial_harm``: MSP with the largest strength minus without, mean over architectures.
+    * ``distillation_gain``: MSP without minus with distillation, mean over architectures.
+
+    Parameters
+    ----------
+    table : DataFrame
+        A results table of one tier and variant, or printed numbers.
+
+    Returns
+    -------
+    DataFrame
+        Rows as `helpers.report.claims.evaluate` takes them, ``backbone`` being "all models" and
+        ``test_set`` "average".  What too few models are there for has no row.
+
+    Raises
+    ------
+    ValueError
+        Numbers of one run have different numbers of replicates, or a number is there twice.
+    """
+    rows = []
+    for data_set, own in table.groupby("data_set", sort=False):
+        numbers, parameters = _numbers(own, data_set), _parameters(own)
+        models = list(dict.fromkeys(model for _, model in numbers))
+        runs = sorted({run for run, _ in numbers})
+        for over in _quantities(models, parameters):
+            for run in runs:
+                if not all((run, model) in numbers for model in over.models):
+                    continue
+                values = over.compute(np.stack([numbers[run, model] for model in over.models]))
+                if not np.isfinite(values).all():  # no accuracy
+                    continue
+                name = {"data_set": data_set, "backbone": ALL_MODELS, "run": run}
+                name |= {"method": over.method, "metric": over.metric}
+                rows.append({**name, "value": values[0], "bootstrap": values[1:]})
+    columns = ["data_set", "backbone", "run", "method", "metric", "value", "bootstrap"]
+    return pd.DataFrame(rows, columns=columns).assign(calibration="", test_set="average")
+
+
+class _Quantity(NamedTuple):
+    """A number over models; `compute` takes their numbers, [models, numbers, 1 + replicates]."""
+
+    method: str
+    metric: str
+    models: list[str]
+    compute: Callable[[np.ndarray], np.ndarray]
+
+
+def _quantities(models: list[str], parameters: dict[str, float]) -> Iterator[_Quantity]:
+    """Yield every number for which there are models enough."""
+    parsed = {name: Model.parse(name) for name in models}
+    normal = [name for name in models if parsed[name].strategy == "normal"]
+    if len(models) > 1:
+        for place, score in enumerate(_SCORES[1:], start=1):
+            yield _Quantity(score, "least_gain", models, partial(_least_gain, score=place))
+            yield _Quantity(score, "rank_gain", models, partial(_rank_gain, score=place))
+    if len(normal) > 1:
+        yield _Quantity("network", "regret", normal, _regret)
+    if len(models) >= _FEWEST:
+        yield _Quantity("msp", "accuracy_correlation", models, _correlation)
+
+    steps = []
+    for family in dict.fromkeys(parsed[name].family for name in normal):
+        own = [name for name in normal if parsed[name].family == family and name in parameters]
+        by_size = pairwise(sorted(own, key=parameters.get))
+        steps += [pair for pair in by_size if parameters[pair[0]] < parameters[pair[1]]]
+    if steps:
+        yield _Quantity("network", "capacity_rise", _flat(steps), _largest_rise)
+    if pairs := _pairs(parsed, "adversarial"):
+        yield _Quantity("msp", "adversarial_harm", _flat(pairs), _mean_rise)
+    if pairs := _pairs(parsed, "distilled"):
+        backwards = [pair[::-1] for pair in pairs]
+        yield _Quantity("msp", "distillation_gain", _flat(backwards), _mean_rise)
+
+
+def _pairs(parsed: dict[str, Model], strategy: str) -> list[tuple[str, str]]:
+    """Return of each architecture the normal model, and the strongest of a strategy."""
+    pairs = []
+    for architecture in dict.fromkeys(model.architecture for model in parsed.values()):
+        own = [
+            name
+            for name, model in parsed.items()
+            if model.architecture == architecture and model.strategy == strategy
+        ]
+        if own and architecture in parsed:
+            pairs.append((architecture, max(own, key=lambda name: parsed[name].strength)))
+    return pairs
+
+
+def _flat(pairs: list[tuple[str, str]]) -> list[str]:
+    return list(chain.from_iterable(pairs))
+
+
+def _least_gain(x: np.ndarray, score: int) -> np.ndarray:
+    return (x[:, _MSP] - x[:, score]).min(axis=0)
+
+
+def _rank_gain(x: np.ndarray, score: int) -> np.ndarray:
+    from scipy.stats import rankdata  # here, since SciPy takes long to import
+
+    ranks = rankdata(x[:, :_ACCURACY], axis=1).mean(axis=0)
+    return (ranks[_MSP] - ranks[score]) / critical_difference(len(_SCORES), len(x))
+
+
+def _regret(x: np.ndarray) -> np.ndarray:
+    errors = x[:, :_ACCURACY]
+    best = errors.mean(axis=0).argmin(axis=0)  # one score for each replicate
+    kept = np.take_along_axis(errors, best[None, None], axis=1)[:, 0]
+    return (kept - errors.min(axis=1)).max(axis=0)
+
+
+def _correlation(x: np.ndarray) -> np.ndarray:
+    """Return Spearman's correlation; 0 where all models are the same in one of the two."""
+    from scipy.stats import rankdata
+
+    first, second = (rankdata(x[:, place], axis=0) for place in (_ACCURACY, _MSP))
+    first, second = first - first.mean(axis=0), second - second.mean(axis=0)
+    norm = np.sqrt((first**2).sum(axis=0) * (second**2).sum(axis=0))
+    return np.divide((first * second).sum(axis=0), norm, out=np.zeros_like(norm), where=norm != 0)
+
+
+def _rises(x: np.ndarray) -> np.ndarray:
+    """Return second minus first of models that come in pairs, [pairs, scores, 1 + replicates]."""
+    return (x[1::2] - x[::2])[:, :_ACCURACY]
+
+
+def _largest_rise(x: np.ndarray) -> np.ndarray:
+    return _rises(x).max(axis=(0, 1))
+
+
+def _mean_rise(x: np.ndarray) -> np.ndarray:
+    return _rises(x)[:, _MSP].mean(axis=0)
+
+
+def _numbers(own: pd.DataFrame, data_set: str) -> dict[tuple[int, str], np.ndarray]:
+    """Return {(run, model): array [numbers, 1 + replicates]} of models that have all scores.
+
+    A missing accuracy, which the paper does not print, is NaN.
+    """
+    found: dict[tuple[int, str], dict[tuple, np.ndarray]] = {}
+    columns = ["run", "backbone", "method", "metric", "test_set", "value", "bootstrap"]
+    for run, model, *key, value, replicates in zip(*(own[name] for name in columns), strict=True):
+        if tuple(key) not in _NUMBERS:
+            continue
+        numbers = found.setdefault((run, model), {})
+        if tuple(key) in numbers:
+            raise ValueError(
+                f"table: {' '.join(key)} of {data_set}, {model}, run {run} is there twice"
+            )
+        numbers[tuple(key)] = np.array([value, *replicates], dtype=np.float64)
+    found = {
+        place: numbers
+        for place, numbers in found.items()
+        if all(key in numbers for key in _NUMBERS[:_ACCURACY])
+    }
+    for run in {run for run, _ in found}:
+        lengths = {len(one) for place in found if place[0] == run for one in found[place].values()}
+        if len(lengths) > 1:
+            raise ValueError(
+                f"table: the numbers of {data_set}, run {run} have different numbers of bootstrap"
+                " replicates, which cannot be paired"
+            )
+    return {
+        place: np.stack([numbers.get(key, _like(numbers)) for key in _NUMBERS])
+        for place, numbers in found.items()
+    }
+
+
+def _like(numbers: dict[tuple, np.ndarray]) -> np.ndarray:
+    return np.full_like(numbers[_NUMBERS[_MSP]], np.nan)
+
+
+def _parameters(own: pd.DataFrame) -> dict[str, float]:
+    counted = own[own["metric"] == "parameters"]
+    return dict(zip(counted["backbone"], counted["value"], strict=True))
+
+
+def _evaluate(table: pd.DataFrame, **options) -> pd.DataFrame:
+    """Evaluate the claims, and let those without data say which models they need."""
+    checks = claims.evaluate(CLAIMS, derived(table), **options)
+    metrics = {one.name: one.terms[0].metric for claim in CLAIMS for one in claim.effects}
+    needs = "needs " + checks["check"].map(metrics).map(_NEEDS)
+    return checks.assign(note=checks["note"].where(checks["verdict"] != Verdict.NO_DATA, needs))

@@ -1,0 +1,362 @@
+"""The claims of *What classifiers know what they don't?* (Belghazi and Lopez-Paz).
+
+They compare algorithms, measures, and one way of training or answering with another, over several
+variants and networks at once, while an effect of `helpers.report.claims` is a sum of numbers of
+one.  So `derived` first computes the differences, run by run and replicate by replicate.
+
+RBF is left out throughout, as in the paper's tables, and so are networks with spectral
+normalisation, but for the claim that is on it.  The paper's numbers are not at hand, so that there
+is nothing printed to check.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from helpers.papers.uimnet.naming import apart
+from helpers.papers.uimnet.protocol import ALGORITHMS, MEASURES
+from helpers.report import claims
+from helpers.report.claims import Claim, Effect, Term, Verdict
+
+PAPER = "uimnet"
+ALL_SIZES = "all sizes"
+"""What `backbone` says in the rows of `derived` that are over networks of several sizes."""
+
+_OTHERS = [name for name in ALGORITHMS if name not in ("erm", "rbf")]
+_GOOD, _POOR = ("entropy", "msp", "gap"), ("jacobian", "tta", "native")
+_IN, _OUT = ("accuracy", "nll", "ece"), ("auroc", "out_as_out")
+_POINT, _NLL, _MOVED = 0.01, 0.05, 0.02
+_ENSEMBLE, _MIMO_ENSEMBLE = "ensemble minus single", "MIMO ensemble minus single"
+_MIMO, _SPECTRAL = "MIMO minus ERM ensemble", "spectral normalisation minus none"
+_CALIBRATION, _MOVE = "calibrated minus not", "change with calibration"
+_SIZE = "largest minus smallest network"
+_TITLES = {"accuracy": "accuracy", "nll": "NLL", "ece": "ECE", "auroc": "AUROC",
+           "out_as_out": "OutAsOut"}  # fmt: skip
+_NEEDS = {
+    "erm": "ERM and each of the other algorithms",
+    "ensemble-in-domain": "an algorithm with an ensemble",
+    "ensemble-out-domain": "ensembles, of MIMO and of another algorithm",
+    "mimo": "MIMO, and ERM with an ensemble",
+    "calibration": "an algorithm before and after temperature scaling",
+    "spectral": "an algorithm with and without spectral normalisation",
+    "measures": "an algorithm with these measures",
+    "size": "networks of two sizes",
+}
+
+
+def _versus(algorithm: str) -> str:
+    return f"{ALGORITHMS[algorithm]} minus ERM"
+
+
+def _over(measure: str) -> str:
+    return f"worst of Entropy, Largest and Gap minus {MEASURES[measure]}"
+
+
+def _effect(what: str, metric: str, relation: str, margin: float, decides: bool = True) -> Effect:
+    term = Term(1, what, metric, test_set="test" if metric in _IN else "out")
+    return Effect(f"{_TITLES[metric]}, {what}", (term,), relation, margin, decides)
+
+
+CLAIMS = (
+    Claim(
+        id="erm",
+        paper=PAPER,
+        text="No algorithm is better than ERM in-domain.",
+        source="Table 3",
+        check="with each algorithm, accuracy is above that of ERM by < 0.01 and NLL, at the learned"
+        " temperature, below it by < 0.05",
+        effects=(
+            *(_effect(_versus(name), "accuracy", "<", _POINT) for name in _OTHERS),
+            *(_effect(_versus(name), "nll", ">", -_NLL) for name in _OTHERS),
+        ),
+    ),
+    Claim(
+        id="ensemble-in-domain",
+        paper=PAPER,
+        text="Ensembling improves in-domain metrics.",
+        source="Table 3",
+        check="accuracy is higher, NLL and ECE are lower with the ensemble of all trials than with"
+        " the chosen one, mean over algorithms",
+        effects=(
+            _effect(_ENSEMBLE, "accuracy", ">", 0.0),
+            _effect(_ENSEMBLE, "nll", "<", 0.0),
+            _effect(_ENSEMBLE, "ece", "<", 0.0),
+        ),
+    ),
+    Claim(
+        id="ensemble-out-domain",
+        paper=PAPER,
+        text="Ensembling improves out-domain metrics, but for MIMO.",
+        source="Table 4",
+        check="AUROC and OutAsOut of Entropy are higher with the ensemble of all trials than with"
+        " the chosen one, mean over algorithms without MIMO",
+        effects=(
+            *(_effect(_ENSEMBLE, metric, ">", 0.0) for metric in _OUT),
+            *(_effect(_MIMO_ENSEMBLE, metric, "<", _MOVED, decides=False) for metric in _OUT),
+        ),
+    ),
+    Claim(
+        id="mimo",
+        paper=PAPER,
+        text="A single MIMO of enough capacity matches ensembles of ERM.",
+        source="Table 4",
+        check="on the largest network, OutAsOut of Entropy with MIMO is below that of the ensemble"
+        " of ERM by < 0.02",
+        effects=(_effect(_MIMO, "out_as_out", ">", -_MOVED),),
+    ),
+    Claim(
+        id="calibration",
+        paper=PAPER,
+        text="Calibration lowers ECE and hardly moves out-domain metrics.",
+        source="Tables 3 and 4",
+        check="mean over algorithms of ECE is lower after temperature scaling; AUROC and OutAsOut"
+        " of Entropy move by < 0.02, mean over algorithms of the absolute change",
+        effects=(
+            _effect(_CALIBRATION, "ece", "<", 0.0),
+            *(_effect(_MOVE, metric, "<", _MOVED) for metric in _OUT),
+        ),
+    ),
+    Claim(
+        id="spectral",
+        paper=PAPER,
+        text="Spectral normalisation does not help.",
+        source="Tables 3 and 4",
+        check="accuracy gains < 0.01, AUROC and OutAsOut of Entropy gain < 0.02, means over"
+        " algorithms, by spectral normalisation with the most accurate coefficient",
+        effects=(
+            _effect(_SPECTRAL, "accuracy", "<", _POINT),
+            *(_effect(_SPECTRAL, metric, "<", _MOVED) for metric in _OUT),
+        ),
+    ),
+    Claim(
+        id="measures",
+        paper=PAPER,
+        text="Entropy, Largest and Gap are better than Jacobian, Augmentations and Native.",
+        source="Table 4 and appendix B",
+        check="AUROC and OutAsOut, means over the algorithms that have both, of the worst of the"
+        " three are higher than those of each other measure",
+        effects=tuple(_effect(_over(name), metric, ">", 0.0) for metric in _OUT for name in _POOR),
+    ),
+    Claim(
+        id="size",
+        paper=PAPER,
+        text="Larger networks raise OutAsOut.",
+        source="Table 4 and appendix B",
+        check="OutAsOut of Entropy is higher on the largest than on the smallest network, mean over"
+        " algorithms",
+        effects=(_effect(_SIZE, "out_as_out", ">", 0.0),),
+    ),
+)
+"""The margins are this project's: the paper gives no number.
+
+One point of accuracy, and two of AUROC and of OutAsOut (whose threshold comes from few validation
+images), count as no difference; so does 0.05 of NLL, 5 % of the probability of the right class.
+"""
+
+
+def check(table: pd.DataFrame) -> pd.DataFrame:
+    """Check the paper's claims on a results table.
+
+    Parameters
+    ----------
+    table : DataFrame
+        A results table of one tier; rows of other papers are left out.
+
+    Returns
+    -------
+    DataFrame
+        See `helpers.report.claims.evaluate`; `verdicts` sums it up.
+
+    Raises
+    ------
+    ValueError
+        Several tiers at once, or as `derived`.
+    """
+    claims.of_paper(table, PAPER, variant="primary")  # which refuses several tiers
+    rows = derived(table[table["paper"] == PAPER])
+    checks = []
+    for claim in CLAIMS:
+        # Each claim on the networks that it is about, lest others be counted as lacking numbers.
+        about = {(term.method, term.metric) for one in claim.effects for term in one.terms}
+        own = pd.MultiIndex.from_frame(rows[["method", "metric"]]).isin(about)
+        found = claims.evaluate([claim], rows[own])
+        missing = found["verdict"] == Verdict.NO_DATA
+        checks.append(found.assign(note=found["note"].mask(missing, f"needs {_NEEDS[claim.id]}")))
+    return pd.concat(checks, ignore_index=True)
+
+
+def verdicts(checks: pd.DataFrame) -> pd.DataFrame:
+    """Sum up what `check` returned; see `helpers.report.claims.verdicts`."""
+    return claims.verdicts(CLAIMS, checks)
+
+
+def derived(table: pd.DataFrame) -> pd.DataFrame:
+    """Compute the differences that the claims speak of.
+
+    Each is computed within one data set, network and run, and so is each of its replicates.  AUROC
+    and OutAsOut are those of Entropy before temperature scaling, unless a measure or a temperature
+    is what is compared.  A mean is over the algorithms, RBF aside, that have both numbers; a run
+    that lacks one of those that other runs have has no such number.
+
+    Parameters
+    ----------
+    table : DataFrame
+        A results table of this paper and one tier.  For each data set, its networks are there from
+        the smallest to the largest, as ``sizes`` in the parameter files.
+
+    Returns
+    -------
+    DataFrame
+        Rows as `helpers.report.claims.evaluate` takes them, with what is compared as ``method``;
+        ``backbone`` is a network, or "all sizes".  What is not there to compare has no row.
+
+    Raises
+    ------
+    ValueError
+        Numbers have different numbers of replicates, or a number is there twice.
+    """
+    numbers = _numbers(table)
+    parts = []
+    for what, difference in _differences(numbers):
+        part = difference.rename_axis(columns=None).reset_index()
+        parts.append(part.assign(method=what))
+    rows = pd.concat(parts, ignore_index=True)
+    values = rows[numbers.columns].to_numpy()
+    rows = rows[["data_set", "backbone", "run", "method", "metric"]]
+    rows = rows.assign(value=values[:, 0], bootstrap=list(values[:, 1:]), calibration="")
+    return rows.assign(test_set=np.where(rows["metric"].isin(_IN), "test", "out"))
+
+
+_WHERE = ["data_set", "backbone", "run", "metric"]
+_WHAT = ["spectral", "variant", "calibration", "measure", "algorithm"]
+
+
+def _numbers(table: pd.DataFrame) -> pd.DataFrame:
+    """Return values (column 0) and their replicates, indexed by `_WHERE` and `_WHAT`."""
+    wanted = table["variant"].isin(["primary", "ensemble"]) & table["metric"].isin(list(_TITLES))
+    own = table[wanted]
+    own = apart(own)
+    own = own[own["algorithm"] != "rbf"]
+    lengths = own["bootstrap"].map(len).unique()
+    if len(lengths) > 1:
+        raise ValueError(
+            "table: the numbers have different numbers of bootstrap replicates, which cannot be"
+            " paired"
+        )
+    index = pd.MultiIndex.from_frame(own[_WHERE + _WHAT])
+    if not index.is_unique:
+        twice = dict(zip(index.names, index[index.duplicated()][0], strict=True))
+        what = " ".join(filter(None, (twice[name] for name in ("algorithm", "measure", "metric"))))
+        where = f"{twice['data_set']}, {twice['backbone']}, run {twice['run']}"
+        raise ValueError(f"table: {what} of {where} is there twice")
+    pairs = zip(own["value"], own["bootstrap"], strict=True)
+    rows = [[value, *replicates] for value, replicates in pairs]
+    return pd.DataFrame(rows, index=index, columns=range(1 + sum(lengths)), dtype=np.float64)
+
+
+def _differences(numbers: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield what is compared, and the differences, indexed by `_WHERE`."""
+    plain = _at(numbers, spectral=0.0)
+    single, ensemble = (_at(plain, variant=name) for name in ("primary", "ensemble"))
+    before, after = (_at(single, calibration=name) for name in ("before", "after"))
+    yield from _against_erm(before, after)
+
+    both = _at(ensemble, calibration="before") - before
+    inside, outside = _at(both, measure=""), _at(both, measure="entropy")
+    yield _ENSEMBLE, _mean(inside)
+    yield _ENSEMBLE, _mean(outside.drop("mimo", level="algorithm", errors="ignore"))
+    yield _MIMO_ENSEMBLE, _at(outside, algorithm="mimo").dropna()
+
+    entropy = _at(before, measure="entropy")
+    largest = {name: own[-1] for name, own in _networks(numbers).items()}
+    erm = _at(ensemble, calibration="before", measure="entropy", algorithm="erm")
+    mimo = (_at(entropy, algorithm="mimo") - erm).dropna()
+    yield _MIMO, mimo[[largest[name] == one for name, one in _places(mimo)]]
+
+    change = after - before
+    yield _CALIBRATION, _mean(_at(change, measure=""))
+    yield _MOVE, _mean(_at(change, measure="entropy").abs())
+
+    coefficients = sorted(set(numbers.index.get_level_values("spectral")) - {0.0})
+    changes = {one: _at(numbers, spectral=one) - plain for one in coefficients}
+    yield from _normalised(changes)
+
+    for measure in _POOR:
+        poor = _at(before, measure=measure)
+        gains = pd.concat([_mean(_at(before, measure=good) - poor) for good in _GOOD])
+        whole = gains.groupby(level=_WHERE).filter(lambda own: len(own) == len(_GOOD))
+        yield _over(measure), whole.groupby(level=_WHERE).min()
+
+    yield _SIZE, _growth(entropy, _networks(numbers))
+
+
+def _against_erm(before: pd.DataFrame, after: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    inside = {"accuracy": before, "nll": after}
+    inside = {name: _at(own, measure="") for name, own in inside.items()}
+    for algorithm in _OTHERS:
+        for metric, own in inside.items():
+            gain = _at(own, algorithm=algorithm) - _at(own, algorithm="erm")
+            yield _versus(algorithm), gain[gain.index.isin([metric], level="metric")].dropna()
+
+
+def _normalised(changes: dict[float, pd.DataFrame]) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield the changes by the coefficient with which a data set's network is right most often.
+
+    One for all metrics: the AUROC of a network that has learnt nothing is no gain, however high.
+    """
+    gains = {}
+    for coefficient, change in changes.items():
+        own = _at(change, variant="primary", calibration="before")
+        gains[coefficient] = pd.concat([_mean(_at(own, measure=one)) for one in ("", "entropy")])
+    if gains:
+        every = pd.concat(gains, names=["coefficient"])
+        right = _at(every, metric="accuracy")[0]
+        right = right.groupby(level=["coefficient", "data_set", "backbone"]).mean()
+        best = right.unstack("coefficient").idxmax(axis=1)
+        coefficients = every.index.get_level_values("coefficient")
+        places = zip(coefficients, _places(every), strict=True)
+        chosen = [best.get(place) == coefficient for coefficient, place in places]
+        yield _SPECTRAL, every[chosen].droplevel("coefficient")
+
+
+def _growth(entropy: pd.DataFrame, networks: dict[str, list[str]]) -> pd.DataFrame:
+    """Return the largest network minus the smallest of each data set that has several."""
+    ends = []
+    for place in (0, -1):
+        chosen = {name: own[place] for name, own in networks.items() if len(own) > 1}
+        here = entropy[[chosen.get(name) == one for name, one in _places(entropy)]]
+        ends.append(here.rename(lambda _: ALL_SIZES, level="backbone"))
+    return _mean(ends[1] - ends[0])
+
+
+def _at(numbers: pd.DataFrame, **chosen: object) -> pd.DataFrame:
+    """Return the numbers of which levels of the index have these values, without the levels."""
+    for level, value in chosen.items():
+        there = numbers.index.get_level_values(level) == value
+        numbers = numbers[there].droplevel(level)
+    return numbers
+
+
+def _mean(numbers: pd.DataFrame) -> pd.DataFrame:
+    """Return means over algorithms, of the runs that have as many of them as any other."""
+    groups = numbers.dropna().groupby(level=_WHERE)
+    count = groups.size()
+    most = count.groupby(level=["data_set", "backbone", "metric"]).transform("max")
+    return groups.mean()[count == most]
+
+
+def _networks(numbers: pd.DataFrame) -> dict[str, list[str]]:
+    """Return the networks of each data set, in the order of the table."""
+    found: dict[str, list[str]] = {}
+    for data_set, network in dict.fromkeys(_places(numbers)):
+        found.setdefault(data_set, []).append(network)
+    return found
+
+
+def _places(numbers: pd.DataFrame) -> list[tuple[str, str]]:
+    return numbers.index.droplevel(
+        [name for name in numbers.index.names if name not in ("data_set", "backbone")]
+    ).tolist()

@@ -1,0 +1,418 @@
+"""The papers' claims as checks over the results table.
+
+A claim is a list of `Effect`: signed sums of numbers, each with the side of a margin on which the
+claim puts it.  `evaluate` gives every effect a 95 % interval, `verdicts` turns the intervals into
+one verdict for each claim.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from helpers.checks import known_name
+from helpers.report import published
+
+ALL = "all"
+"""What `data_set` and `backbone` say where an effect is the mean over all of them."""
+
+_DRAWS = 4000  # enough that the ends of an interval move by little more than a per cent of it
+_HOLDS = {"<": operator.lt, ">": operator.gt, ">=": operator.ge}
+
+
+class Verdict(StrEnum):
+    """What the numbers say to a claim."""
+
+    SUPPORTED = "supported"
+    CONTRADICTED = "contradicted"
+    UNDECIDED = "undecided"
+    NO_DATA = "no data"
+
+
+class Term(NamedTuple):
+    """One number of an effect, in the words of the results table; `sign` is 1 or -1."""
+
+    sign: int
+    method: str
+    metric: str
+    calibration: str = ""
+    test_set: str = "test"
+
+    @property
+    def number(self) -> tuple[str, ...]:
+        """The term without its sign: the columns `_NUMBER` of its row."""
+        return (self.method, self.calibration, self.metric, self.test_set)
+
+
+@dataclass(frozen=True)
+class Effect:
+    """A signed sum of numbers, and where the claim expects it.
+
+    Attributes
+    ----------
+    name : str
+        The sum in words.
+    terms : tuple of Term
+        The numbers and their signs.
+    relation : {"<", ">", ">="}
+        How the claim relates the sum to the margin.
+    margin : float
+        In the unit of the metric.
+    decides : bool
+        False where the effect is reported beside the claim and takes no part in its verdict.
+    """
+
+    name: str
+    terms: tuple[Term, ...]
+    relation: str
+    margin: float
+    decides: bool = True
+
+    def verdict(self, low: float, high: float) -> Verdict:
+        """Return the verdict for an interval: on which side of the margin does it lie wholly?
+
+        Examples
+        --------
+        >>> effect = Effect("accuracy gained", (Term(1, "a", "accuracy"),), ">", 0.0)
+        >>> [str(effect.verdict(*ends)) for ends in ((0.1, 0.2), (-0.1, 0.2), (-0.1, 0.0))]
+        ['supported', 'undecided', 'contradicted']
+        """
+        holds = {bool(_HOLDS[self.relation](end, self.margin)) for end in (low, high)}
+        if len(holds) == 2:
+            return Verdict.UNDECIDED
+        return Verdict.SUPPORTED if holds.pop() else Verdict.CONTRADICTED
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence of a paper, made checkable.
+
+    Attributes
+    ----------
+    id : str
+        A short name, unique within the paper.
+    paper : str
+        The paper, as in the results table.
+    text : str
+        What the paper claims, in one sentence.
+    source : str
+        Where in the paper.
+    check : str
+        What is computed, in one line.
+    effects : tuple of Effect
+        All of those that decide must hold for the claim to be supported.
+    """
+
+    id: str
+    paper: str
+    text: str
+    source: str
+    check: str
+    effects: tuple[Effect, ...]
+
+
+def of_paper(table: pd.DataFrame, paper: str, *, variant: str) -> pd.DataFrame:
+    """Return the rows of a results table that the claims of a paper are checked on.
+
+    Raises
+    ------
+    ValueError
+        Several tiers at once, or a variant that the table does not have.
+    """
+    own = table[table["paper"] == paper]
+    if own["tier"].nunique() > 1:
+        tiers = ", ".join(sorted(own["tier"].unique()))
+        raise ValueError(f"table: several tiers ({tiers}); choose one")
+    if len(own):
+        known_name("variant", variant, own["variant"].unique())
+    return own[own["variant"] == variant]
+
+
+def printed(paper: str) -> pd.DataFrame:
+    """Return a paper's printed numbers as `evaluate` takes them: one run, nothing resampled."""
+    numbers = published.load(paper)
+    return numbers.assign(run=0, bootstrap=[()] * len(numbers))
+
+
+def evaluate(
+    claims: Sequence[Claim], table: pd.DataFrame, *, seed: int = 0, intervals: bool = True
+) -> pd.DataFrame:
+    """Compute the effects of claims, for each data set and backbone and over all of them.
+
+    The interval is that of a hierarchical bootstrap: the runs are drawn with replacement, and
+    each drawn run contributes one replicate of its numbers over resampled test images.
+
+    * Replicates are paired: within a run, replicate ``b`` of all terms stands for the same
+      resampled images.  That holds across test sets too, since those of one run are compared
+      with the same ID images, drawn with the same weights.  One ``b``, and the same runs, are
+      drawn for all runs and backbones at a time, since these may share their test images and
+      their random splits; where they do not, this costs nothing but precision.
+    * Replicates are centred on the number itself before they are used.  The calibration error of
+      a resampled test set is too high on average (duplicates look like sharper bins), which
+      would shift the whole interval.
+    * The spread of `n` drawn runs is n / (n - 1) times too small in variance and is scaled up by
+      that.  Even so, the interval of two or three runs is to be read with care.
+    * With one run only images are resampled, and where no replicates are stored only runs are;
+      the column ``note`` says so.  Data sets and backbones are not resampled: a verdict over all
+      of them is about these, not about others.
+    * A mean that hides a disagreement decides nothing: where a data set and backbone alone has
+      the opposite verdict, the one over all is undecided, and ``note`` says whose.
+
+    Parameters
+    ----------
+    claims : sequence of Claim
+        What to check.
+    table : DataFrame
+        A results table of one paper, tier and variant.
+    seed : int
+        Seed of the bootstrap; the same seed gives the same table.
+    intervals : bool
+        False compares the effects themselves with their margins: for printed numbers, which come
+        without runs and replicates.
+
+    Returns
+    -------
+    DataFrame
+        One row per claim, effect, data set and backbone, and one whose data set and backbone are
+        "all" for the mean over them: ``claim``, ``check`` (the effect's name), ``data_set``,
+        ``backbone``, ``effect``, ``low``, ``high``, ``relation``, ``margin``, ``decides``,
+        ``runs``, ``verdict``, ``note``.  Where numbers are missing, the verdict is "no data",
+        ``effect`` is NaN and ``note`` says what is missing.
+
+    Raises
+    ------
+    ValueError
+        Two terms of one run have different numbers of replicates, or a number is there twice.
+    """
+    cells = _cells(table)
+    rows = []
+    for claim in claims:
+        for effect in claim.effects:
+            measured = [_measure(effect, *cell, runs, seed) for cell, runs in cells.items()]
+            alone = [_row(claim, effect, one, intervals) for one in measured]
+            over_all = _row(claim, effect, _pool(measured), intervals)
+            other = _OPPOSITE.get(over_all["verdict"])
+            against = [row for row in alone if row["verdict"] == other]
+            if against:
+                names = "; ".join(f"{row['data_set']}, {row['backbone']}" for row in against)
+                over_all["verdict"] = Verdict.UNDECIDED
+                over_all["note"] = "; ".join(filter(None, [over_all["note"], f"against: {names}"]))
+            rows += [*alone, over_all]
+    return pd.DataFrame(rows)
+
+
+def verdicts(claims: Sequence[Claim], checks: pd.DataFrame) -> pd.DataFrame:
+    """Return one verdict for each claim, from its effects over all data sets and backbones.
+
+    A claim is supported when every deciding effect is, contradicted when any is, has no data when
+    any lacks numbers, and is undecided otherwise.
+
+    Parameters
+    ----------
+    claims : sequence of Claim
+        The claims that were evaluated.
+    checks : DataFrame
+        What `evaluate` returned for them.
+
+    Returns
+    -------
+    DataFrame
+        One row per claim: ``claim``, ``text``, ``source``, ``check``, ``verdict``, ``agreeing``
+        and ``cells`` (in how many of the pairs of data set and backbone the claim alone would
+        have the same verdict) and ``sentence``, the numbers behind the verdict in words.
+    """
+    rows = []
+    for claim in claims:
+        own = checks[(checks["claim"] == claim.id) & checks["decides"]]
+        pooled = own["data_set"] == ALL
+        verdict = _combine(own.loc[pooled, "verdict"])
+        alone = [_combine(cell["verdict"]) for _, cell in own[~pooled].groupby(_CELL)]
+        rows.append(
+            {
+                "claim": claim.id,
+                "text": claim.text,
+                "source": claim.source,
+                "check": claim.check,
+                "verdict": verdict,
+                "agreeing": alone.count(verdict),
+                "cells": len(alone),
+                "sentence": "; ".join(map(_words, own[pooled].to_dict("records"))) + ".",
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+_CELL = ["data_set", "backbone"]
+_NUMBER = ["method", "calibration", "metric", "test_set"]
+_OPPOSITE = {
+    Verdict.SUPPORTED: Verdict.CONTRADICTED,
+    Verdict.CONTRADICTED: Verdict.SUPPORTED,
+}
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """An effect in one cell (or over all): its size, and draws of it if anything was resampled."""
+
+    data_set: str
+    backbone: str
+    effect: float | None
+    draws: np.ndarray | None
+    runs: int
+    note: str
+
+
+def _cells(table: pd.DataFrame) -> dict:
+    """Return {(data set, backbone): {run: {columns of `_NUMBER`: (value, replicates)}}}.
+
+    Plain dictionaries keep the bootstrap free of data frame look-ups.
+    """
+    cells: dict = {}
+    columns = [*_CELL, "run", *_NUMBER, "value", "bootstrap"]
+    for data_set, backbone, run, *key, value, replicates in zip(
+        *(table[name] for name in columns), strict=True
+    ):
+        numbers = cells.setdefault((data_set, backbone), {}).setdefault(run, {})
+        if tuple(key) in numbers:
+            what = f"{_number_words(tuple(key))} of {data_set}, {backbone}, run {run}"
+            raise ValueError(f"table: {what} is there twice")
+        numbers[tuple(key)] = (value, np.asarray(replicates, dtype=np.float64))
+    return cells
+
+
+def _measure(effect: Effect, data_set: str, backbone: str, runs: dict, seed: int) -> _Measured:
+    keys = [term.number for term in effect.terms]
+    signs = [term.sign for term in effect.terms]
+    complete = [run for run in sorted(runs) if all(key in runs[run] for key in keys)]
+    if not complete:
+        absent = [key for key in keys if not any(key in numbers for numbers in runs.values())]
+        what = "; ".join(map(_number_words, absent or keys))
+        return _Measured(data_set, backbone, None, None, 0, f"no run has: {what}")
+
+    notes = []
+    if len(complete) < len(runs):
+        left = sorted(set(runs) - set(complete))
+        notes.append(f"incomplete, left out: run {', '.join(map(str, left))}")
+    points, deviations, fixed = [], [], set()
+    for run in complete:
+        values, replicates = zip(*(runs[run][key] for key in keys), strict=True)
+        points.append(sum(sign * value for sign, value in zip(signs, values, strict=True)))
+        fixed |= {
+            term.metric for term, one in zip(effect.terms, replicates, strict=True) if not len(one)
+        }
+        signed = [s * one for s, one in zip(signs, replicates, strict=True) if len(one)]
+        if len({len(one) for one in signed}) > 1:
+            raise ValueError(
+                f"table: the numbers of {data_set}, {backbone}, run {run} have different numbers"
+                f" of bootstrap replicates, which cannot be paired"
+            )
+        together = np.sum(signed, axis=0) if signed else np.empty(0)
+        deviations.append(together - together.mean() if signed else together)
+    shortest = min(map(len, deviations))
+    images = np.array([one[:shortest] for one in deviations])
+    if len(complete) == 1:
+        notes.append("one run: only images resampled" if shortest else "one run, no replicates")
+    elif not shortest:
+        notes.append("no replicates: only runs resampled")
+    if shortest and fixed:
+        notes.append(f"without replicates, held fixed: {', '.join(sorted(fixed))}")
+    draws = None
+    if len(complete) > 1 or shortest:
+        draws = _draw(np.array(points), images, seed)
+    note = "; ".join(notes)
+    return _Measured(data_set, backbone, float(np.mean(points)), draws, len(complete), note)
+
+
+def _draw(points: np.ndarray, images: np.ndarray, seed: int) -> np.ndarray:
+    """Return draws of the mean over runs from `points` [runs] and `images` [runs, replicates].
+
+    The generator starts anew for each cell: cells with as many runs and replicates get the same
+    draws, so that what they share (splits, test images) varies in all of them together.
+    """
+    generator = np.random.default_rng(seed)
+    runs, replicates = images.shape
+    picks = generator.integers(runs, size=(_DRAWS, runs))
+    centre = points.mean()
+    draws = points[picks].mean(axis=1)
+    if runs > 1:
+        draws = centre + (draws - centre) * np.sqrt(runs / (runs - 1))
+    if replicates:
+        replicate = generator.integers(replicates, size=(_DRAWS, 1))
+        draws += images[picks, replicate].mean(axis=1)
+    return draws
+
+
+def _pool(measured: list[_Measured]) -> _Measured:
+    """Return the mean effect over cells; without an interval if one of them has none."""
+    there = [one for one in measured if one.effect is not None]
+    if not there:
+        reasons = sorted({one.note for one in measured}) or ["the table has no rows"]
+        return _Measured(ALL, ALL, None, None, 0, "; ".join(reasons))
+    draws = None
+    if all(one.draws is not None for one in there):
+        draws = np.mean([one.draws for one in there], axis=0)
+    notes = sorted({one.note for one in there} - {""})
+    if len(there) < len(measured):
+        missing = [f"{one.data_set}, {one.backbone}" for one in measured if one.effect is None]
+        notes.append(f"no data for {'; '.join(missing)}")
+    effect = float(np.mean([one.effect for one in there]))
+    return _Measured(ALL, ALL, effect, draws, min(one.runs for one in there), "; ".join(notes))
+
+
+def _row(claim: Claim, effect: Effect, measured: _Measured, intervals: bool) -> dict:
+    low = high = float("nan")
+    note = measured.note if intervals or measured.effect is None else ""
+    if measured.effect is None:
+        verdict = Verdict.NO_DATA
+    elif not intervals:
+        verdict = effect.verdict(measured.effect, measured.effect)
+    elif measured.draws is None:
+        verdict = Verdict.UNDECIDED  # without an interval nothing is decided
+    else:
+        low, high = map(float, np.quantile(measured.draws, [0.025, 0.975]))
+        verdict = effect.verdict(low, high)
+    return {
+        "claim": claim.id,
+        "check": effect.name,
+        "data_set": measured.data_set,
+        "backbone": measured.backbone,
+        "effect": float("nan") if measured.effect is None else measured.effect,
+        "low": low,
+        "high": high,
+        "relation": effect.relation,
+        "margin": effect.margin,
+        "decides": effect.decides,
+        "runs": measured.runs,
+        "verdict": verdict,
+        "note": note,
+    }
+
+
+def _combine(found) -> Verdict:
+    found = set(found)
+    if found == {Verdict.SUPPORTED}:
+        return Verdict.SUPPORTED
+    for verdict in (Verdict.CONTRADICTED, Verdict.NO_DATA):
+        if verdict in found:
+            return verdict
+    return Verdict.UNDECIDED if found else Verdict.NO_DATA
+
+
+def _number_words(key: tuple[str, ...]) -> str:
+    """Return the columns `_NUMBER` of a row in words, as in "odin auroc on near"."""
+    *what, test_set = filter(None, key)
+    return " ".join(what if test_set == "test" else [*what, "on", test_set])
+
+
+def _words(row: dict) -> str:
+    if row["verdict"] == Verdict.NO_DATA:
+        return f"{row['check']}: no data ({row['note']})"
+    interval = "" if np.isnan(row["low"]) else f" [{row['low']:+.3f}, {row['high']:+.3f}]"
+    expected = f"expected {row['relation']} {row['margin']:g}"
+    return f"{row['check']}: {row['effect']:+.3f}{interval}, {expected}, {row['verdict']}"

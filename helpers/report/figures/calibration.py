@@ -1,0 +1,105 @@
+"""Figures of calibration: does a confidence say how often the answer is right?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+
+from helpers.metrics import calibration_error, reliability_curve
+from helpers.report.figures.style import BLUE, GREY, RED, axes_or_new, grid_names
+
+
+def reliability_diagram(
+    confidence, correct, *, bins: int = 15, title: str = "", ax: Axes | None = None
+) -> Axes:
+    """Draw accuracy against confidence, with the gap between them, and the confidences below.
+
+    Bars show the accuracy of each bin, hatched boxes the gap to the bin's mean confidence;
+    perfectly calibrated answers follow the diagonal.  The ECE is printed in the corner.
+
+    Parameters
+    ----------
+    confidence : array_like, shape [N]
+        In [0, 1].
+    correct : array_like of bool, shape [N]
+    bins : int
+    title : str
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+        That of the diagram; the histogram is its first child (``ax.child_axes[0]``).
+
+    Raises
+    ------
+    ValueError
+        As `helpers.metrics.reliability_curve`.
+    """
+    curve = reliability_curve(confidence, correct, bins=bins)
+    error = calibration_error(confidence, correct, bins=bins)
+    ax = axes_or_new(ax, figsize=(3.6, 4.2))
+    left, width = curve.edges[:, 0], np.diff(curve.edges, axis=1)[:, 0]
+    bars = {"align": "edge", "linewidth": 0.6}
+    ax.bar(left, curve.accuracy, width, color=BLUE, edgecolor="white", label="accuracy", **bars)
+    ax.bar(
+        left, curve.confidence - curve.accuracy, width, bottom=curve.accuracy, label="gap",
+        color=mpl.colors.to_rgba(RED, 0.25), edgecolor=RED, hatch="////", **bars,
+    )  # fmt: skip
+    ax.plot([0, 1], [0, 1], "--", color=GREY, linewidth=1, label="perfect")
+    box = {"facecolor": "white", "alpha": 0.85, "edgecolor": "none", "pad": 2}
+    ax.text(0.04, 0.96, f"ECE {error:.3f}", transform=ax.transAxes, va="top", bbox=box)
+    ax.set(xlim=(0, 1), ylim=(0, 1), ylabel="accuracy", title=title, aspect="equal")
+    ax.set(xticks=[0, 0.5, 1], yticks=[0, 0.5, 1])
+    ax.tick_params(labelbottom=False)
+
+    below = ax.inset_axes((0, -0.36, 1, 0.28), sharex=ax)
+    share = curve.count / curve.count.sum()
+    below.bar(left, share, width, color=GREY, edgecolor="white", **bars)
+    top = np.ceil(10 * share.max()) / 10
+    below.set(ylim=(0, top), yticks=[0, top], xlabel="confidence", ylabel="share")
+    below.tick_params(labelbottom=True)
+    return ax
+
+
+def reliability_grid(panels: Mapping[tuple[str, str], tuple], *, bins: int = 15) -> np.ndarray:
+    """Draw a reliability diagram for each method (rows) and calibration (columns).
+
+    Parameters
+    ----------
+    panels : mapping of (method, calibration) to (confidence, correct)
+        Rows and columns come in the order in which they are first named.
+    bins : int
+
+    Returns
+    -------
+    ndarray of Axes, shape [methods, calibrations]
+
+    Raises
+    ------
+    ValueError
+        A combination is missing, or as `reliability_diagram`.
+    """
+    methods, calibrations = grid_names(panels)
+    size = (len(methods), len(calibrations))
+    figsize = (3 * size[1], 3.5 * size[0])
+    axes = plt.subplots(*size, figsize=figsize, layout="constrained", squeeze=False)[1]
+    for (row, column), ax in np.ndenumerate(axes):
+        method, calibration = methods[row], calibrations[column]
+        title = f"{method}\n{calibration} scaling"
+        reliability_diagram(*panels[method, calibration], bins=bins, title=title, ax=ax)
+        ax.label_outer()
+        if column:
+            ax.child_axes[0].set_ylabel("")
+        if row + 1 < len(methods):
+            ax.child_axes[0].set_xlabel("")
+    top = max(ax.child_axes[0].get_ylim()[1] for ax in axes.flat)  # one scale, to compare them
+    for ax in axes.flat:
+        ax.child_axes[0].set(ylim=(0, top), yticks=[0, top])
+    legend = axes[0, 0].get_legend_handles_labels()
+    axes[0, 0].figure.legend(*legend, loc="outside upper center", ncols=len(legend[0]))
+    return axes

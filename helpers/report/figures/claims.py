@@ -1,0 +1,144 @@
+"""Figures of the papers' claims and what the numbers say to them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from textwrap import fill
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from helpers.report.claims import ALL, Verdict
+from helpers.report.figures.style import BLUE, GREEN, GREY, RED, check_columns
+
+VERDICTS = {
+    Verdict.SUPPORTED: ("o", BLUE),
+    Verdict.CONTRADICTED: ("X", RED),
+    Verdict.UNDECIDED: ("s", GREY),
+}
+"""Marker and colour of each verdict that has numbers."""
+
+_COLUMNS = ("claim", "check", "data_set", "backbone", "effect", "low", "high", "relation", "margin")
+
+
+def claim_intervals(checks: pd.DataFrame) -> np.ndarray:
+    """Draw every effect with its interval and the side of the margin where it is claimed.
+
+    For claims of few effects on several data sets and backbones; many effects are more easily
+    read in `claim_effects`.
+
+    Parameters
+    ----------
+    checks : DataFrame
+        From a module of `helpers.report.claims`.  One panel per effect, with a scale of its own:
+        the mean over all data sets and backbones, then each of them.  The shaded side is the
+        claimed one; the shape of a marker is its verdict.
+
+    Returns
+    -------
+    ndarray of Axes, shape [effects]
+
+    Raises
+    ------
+    ValueError
+        The table is empty or lacks a column.
+    """
+    check_columns("checks", checks, [*_COLUMNS, "decides", "verdict"])
+    blocks = [block for _, block in checks.groupby(["claim", "check"], sort=False)]
+    axes = _panels(checks, list(map(len, blocks)))
+    for block, ax in zip(blocks, axes, strict=True):
+        pooled = block["data_set"] == ALL
+        block = pd.concat([block[pooled], block[~pooled]])
+        cells = block[["data_set", "backbone"]].itertuples(index=False)
+        names = ["all" if cell[0] == ALL else ", ".join(cell) for cell in cells]
+        first = block.iloc[0]
+        title = first["check"] + ("" if first["decides"] else " (reported only)")
+        _intervals(block, names, title, ax)
+    return axes
+
+
+def claim_effects(checks: pd.DataFrame) -> np.ndarray:
+    """Draw the effects of each claim below one another, over all data sets and backbones.
+
+    Parameters
+    ----------
+    checks : DataFrame
+        From a module of `helpers.report.claims`; only means over all data sets and backbones are
+        drawn. One panel for each claim and margin, with a scale of its own, one row per effect;
+        what the effects' names begin with is the panel's title where they have it in common.  The
+        shaded side is the claimed one; the shape of a marker is its verdict.
+
+    Returns
+    -------
+    ndarray of Axes, shape [panels]
+
+    Raises
+    ------
+    ValueError
+        The table is empty or lacks a column.
+    """
+    check_columns("checks", checks, [*_COLUMNS, "decides", "verdict"])
+    pooled = checks[checks["data_set"] == ALL]
+    blocks = [block for _, block in pooled.groupby(["claim", "relation", "margin"], sort=False)]
+    heads = [_names(block) for block in blocks]
+    axes = _panels(checks, [sum(1 + name.count("\n") for name in names) for names, _ in heads])
+    for block, (names, title), ax in zip(blocks, heads, axes, strict=True):
+        _intervals(block, names, title, ax)
+        ax.locator_params(axis="x", nbins=5)  # long names leave it little width
+    return axes
+
+
+def _names(block: pd.DataFrame) -> tuple[list[str], str]:
+    """Return names of a claim's effects without what they share, and a title that says it."""
+    names = block["check"].where(block["decides"], block["check"] + " (reported only)")
+    parts = [name.partition(", ") for name in names]
+    shared = len({first for first, _, _ in parts}) == 1 and all(rest for *_, rest in parts)
+    short = [rest if shared else name for name, (*_, rest) in zip(names, parts, strict=True)]
+    title = block["claim"].iloc[0] + (f": {parts[0][0]}" if shared else "")
+    return [fill(name, 37) for name in short], title
+
+
+def _panels(checks: pd.DataFrame, rows: Sequence[float]) -> np.ndarray:
+    """Return one Axes for each number of rows, one below another, with the legend of both."""
+    heights = [0.19 * count + 0.55 for count in rows]
+    figure, axes = plt.subplots(
+        len(rows), figsize=(6, sum(heights) + 0.7), height_ratios=heights, layout="constrained",
+        squeeze=False,
+    )  # fmt: skip
+    has_intervals = checks["low"].notna().any()
+    axes[-1, 0].set_xlabel("effect and 95 % interval" if has_intervals else "effect")
+    handles = [
+        Line2D([], [], marker=marker, color=colour, linestyle="none", label=str(verdict))
+        for verdict, (marker, colour) in VERDICTS.items()
+    ]
+    handles.append(Patch(color=GREEN, alpha=0.12, label="claimed side"))
+    figure.legend(handles=handles, loc="outside upper center", ncols=4)
+    return axes[:, 0]
+
+
+def _intervals(block: pd.DataFrame, names: Sequence[str], title: str, ax: Axes) -> None:
+    """Draw effects that share a margin, one below another; those over all are thicker."""
+    first = block.iloc[0]
+    for y, row in enumerate(block.to_dict("records")):
+        overall = row["data_set"] == ALL
+        if row["verdict"] not in VERDICTS:
+            ax.text(first["margin"], y, " no data", color=GREY, va="center", fontsize="small")
+            continue
+        marker, colour = VERDICTS[row["verdict"]]
+        width = 2.5 if overall else 1.2
+        ax.plot([row["low"], row["high"]], [y, y], color=colour, linewidth=width)
+        ax.plot(row["effect"], y, marker, color=colour, markersize=8 if overall else 5)
+    ax.axvline(first["margin"], linestyle=":", color=GREY, linewidth=1)
+    ax.margins(x=0.1)
+    left, right = ax.get_xlim()
+    claimed = (left, first["margin"]) if first["relation"] == "<" else (first["margin"], right)
+    ax.axvspan(*claimed, color=GREEN, alpha=0.12, linewidth=0, zorder=0)
+    ax.set_title(title, loc="left", weight="bold", fontsize="small")
+    ax.set(xlim=(left, right), ylim=(len(block) - 0.5, -0.5))
+    ax.set_yticks(range(len(names)), names, fontsize="small")
+    ax.tick_params(axis="y", length=0)
+    ax.tick_params(axis="x", labelsize="small")

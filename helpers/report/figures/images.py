@@ -1,0 +1,129 @@
+"""Figures of images themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
+
+from helpers.report.figures.style import BLUE, RED, axes_or_new
+
+
+def contact_sheet(
+    images: np.ndarray,
+    labels: np.ndarray,
+    class_names: Sequence[str],
+    *,
+    known: Collection[int] | None = None,
+    columns: int = 10,
+    ax: Axes | None = None,
+) -> Axes:
+    """Show the first images of each class, one class a row.
+
+    Parameters
+    ----------
+    images : ndarray of uint8, shape [N, H, W, 3]
+    labels : ndarray of int, shape [N]
+        Indexes into `class_names`; classes without images get no row.
+    class_names : sequence of str
+    known : collection of int, optional
+        Labels of the known classes.  Their rows come first and have a solid frame, those of the
+        unknown classes a dashed one.
+    columns : int
+        Images shown of each class, at most.
+    ax : Axes, optional
+
+    Raises
+    ------
+    ValueError
+        Images and labels do not fit together, or a label has no name.
+    """
+    images, labels = np.asarray(images), np.asarray(labels)
+    if images.dtype != np.uint8 or images.ndim != 4 or images.shape[-1] != 3 or not len(images):
+        raise ValueError(f"images: uint8 [N, H, W, 3] expected, got {images.dtype} {images.shape}")
+    if labels.shape != images.shape[:1]:
+        raise ValueError(f"labels: {len(images)} expected, got shape {labels.shape}")
+    if labels.min() < 0 or labels.max() >= len(class_names):
+        raise ValueError(f"labels: 0 to {len(class_names) - 1} expected, one per class name")
+    present = np.unique(labels).tolist()
+    if known is not None:
+        present.sort(key=lambda label: label not in known)
+
+    gap = max(1, images.shape[1] // 16)  # between images, in their pixels
+    height, width = (size + gap for size in images.shape[1:3])
+    first_unknown = len(present) if known is None else sum(label in known for label in present)
+    tops = [row * height + 3 * gap * (row >= first_unknown) for row in range(len(present))]
+    sheet = np.full((tops[-1] + height, columns * width, 3), 255, dtype=np.uint8)
+    for top, label in zip(tops, present, strict=True):
+        for column, image in enumerate(images[labels == label][:columns]):
+            left = column * width
+            sheet[top : top + height - gap, left : left + width - gap] = image
+
+    if ax is None:
+        ax = axes_or_new(None, figsize=(6, 6 * sheet.shape[0] / sheet.shape[1]))
+        ax.figure.set_dpi(96)  # small images gain nothing by more, and photographs make large files
+    ax.imshow(sheet, interpolation="nearest")
+    ax.set(xticks=[], yticks=np.array(tops) + (height - gap) / 2)
+    ax.set_yticklabels([class_names[label] for label in present])
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    if known is not None:
+        groups = (
+            ("known", tops[:first_unknown], BLUE, "-"),
+            ("unknown", tops[first_unknown:], RED, "--"),
+        )
+        for name, rows, colour, line in groups:
+            if rows:
+                corner, size = (
+                    (-gap, rows[0] - gap),
+                    (columns * width + gap, len(rows) * height + gap),
+                )
+                style = {"edgecolor": colour, "linestyle": line, "linewidth": 2, "clip_on": False}
+                ax.add_patch(Rectangle(corner, *size, fill=False, label=name, **style))
+        for row, label in enumerate(ax.get_yticklabels()):
+            label.set_color(BLUE if row < first_unknown else RED)
+        ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.01), ncols=2)
+    return ax
+
+
+def resize_pairs(versions: Mapping[str, Sequence[np.ndarray]]) -> np.ndarray:
+    """Show versions of the same images enlarged, one version a row, to compare their pixels.
+
+    Parameters
+    ----------
+    versions : mapping of str to sequence of ndarray of uint8, shape [H, W, 3]
+        The same images in the same order, in each version: original, resized with and without
+        antialiasing, say.  Images may differ in size; each fills its place, its pixels uncut.
+
+    Returns
+    -------
+    ndarray of Axes, shape [versions, images]
+
+    Raises
+    ------
+    ValueError
+        No image, versions with different numbers of images, or something that is no RGB image.
+    """
+    counts = {name: len(images) for name, images in versions.items()}
+    if len(set(counts.values())) != 1 or not all(counts.values()):
+        raise ValueError(f"versions: as many images in each expected, got {counts}")
+    columns = next(iter(counts.values()))
+    figsize = (6, 6 * len(versions) / columns)
+    axes = plt.subplots(
+        len(versions), columns, figsize=figsize, layout="constrained", squeeze=False
+    )[1]
+    axes[0, 0].figure.get_layout_engine().set(w_pad=0.02, h_pad=0.02, wspace=0, hspace=0)
+    for row, (name, images) in zip(axes, versions.items(), strict=True):
+        row[0].set_ylabel(name)
+        for ax, image in zip(row, map(np.asarray, images), strict=True):
+            if image.dtype != np.uint8 or image.ndim != 3 or image.shape[-1] != 3:
+                raise ValueError(
+                    f"versions: {name}: uint8 [H, W, 3] expected, got {image.dtype} {image.shape}"
+                )
+            ax.imshow(image, interpolation="nearest")
+            ax.set(xticks=[], yticks=[])
+            ax.spines[:].set_visible(False)
+    return axes

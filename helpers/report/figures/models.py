@@ -1,0 +1,401 @@
+"""Figures of many models: how their errors go with capacity, training and the choice of a score."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.patches import Patch
+
+from helpers.papers.human_centric.claims import cases
+from helpers.papers.human_centric.roles import Model
+from helpers.report.claims import ALL, Claim, Effect, Term, evaluate
+from helpers.report.figures.style import (
+    BLUE,
+    GREY,
+    ORANGE,
+    RED,
+    axes_or_new,
+    check_columns,
+    curve_style,
+)
+from helpers.report.tables.cells import MINUS
+
+_ERROR = "average DER99 (%)"
+_POSITIVES = (("all ID images", "", BLUE, ""), ("correct ones", "_correct", ORANGE, "////"))
+_DECISIONS = {  # colour, line and mark
+    True: (BLUE, "-", "\N{CHECK MARK}"),
+    False: (RED, "--", "\N{MULTIPLICATION X}"),
+}
+_RANKING = (("fpr_at_tpr", "FPR at 95 % TPR (%)"), ("auroc", "AUROC (%)"))
+
+
+def positives(table: pd.DataFrame, *, methods: Mapping[str, str]) -> np.ndarray:
+    """Draw how scores rank when all ID images are positive, and when the correct ones alone are.
+
+    Two bars for each score, in one panel for FPR95 and one for AUROC, both means over the
+    label-shifted sets; with 95 % intervals, those of `helpers.report.claims.evaluate`.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Rows of one data set, model and variant of a results table.
+    methods : mapping of str to str
+        Names and titles of the scores, in the order in which they are shown; those that the table
+        lacks get no place.
+
+    Returns
+    -------
+    ndarray of Axes, shape [2]
+
+    Raises
+    ------
+    ValueError
+        Several data sets or models, or no such number.
+    """
+    _refuse_several(table, "data_set", "backbone")
+    terms = [
+        Term(1, name, metric + suffix, test_set="label-shifted")
+        for name in methods
+        for metric, _ in _RANKING
+        for _, suffix, *_ in _POSITIVES
+    ]
+    effects = tuple(Effect(f"{one.method} {one.metric}", (one,), ">", 0.0) for one in terms)
+    rows = evaluate([Claim("", "", "", "", "", effects)], table)
+    rows = 100 * rows[rows["data_set"] == ALL].set_index("check")[["effect", "low", "high"]]
+    shown = [name for name in methods if rows["effect"].notna()[f"{name} auroc"]]
+    if not shown:
+        raise ValueError("table: no auroc on the test set label-shifted of these scores")
+    axes = plt.subplots(
+        1, 2, figsize=(6, 0.36 * len(shown) + 1.1), sharey=True, layout="constrained"
+    )[1]
+    for (metric, title), ax in zip(_RANKING, axes, strict=True):
+        for side, (label, suffix, colour, hatch) in zip((-0.2, 0.2), _POSITIVES, strict=True):
+            own = rows.loc[[f"{name} {metric}{suffix}" for name in shown]]
+            reach = (own["effect"] - own["low"], own["high"] - own["effect"])
+            ax.barh(
+                np.arange(len(shown)) + side, own["effect"], 0.38, xerr=np.nan_to_num(reach),
+                color=colour, alpha=0.7, hatch=hatch, edgecolor="white", label=label,
+                error_kw={"elinewidth": 1, "capsize": 2},
+            )  # fmt: skip
+        ax.set_xlabel(title)
+        ax.tick_params(axis="y", length=0)
+    axes[0].set_yticks(range(len(shown)), [methods[name] for name in shown])
+    axes[0].set_ylim(len(shown) - 0.5, -0.5)
+    axes[0].figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
+    return axes
+
+
+def error_against_accuracy(table: pd.DataFrame, *, methods: Mapping[str, str]) -> np.ndarray:
+    """Draw average DER99 against accuracy, with a line through the growing models of each family.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Rows of one data set and variant of a results table.  Models that are trained in another
+        than the normal way are left out, as are those without accuracy.
+    methods : mapping of str to str
+        Names and titles of the scores; each has a panel.  A model is labelled with what its name
+        adds to the family's; the line goes by the number of parameters.
+
+    Returns
+    -------
+    ndarray of Axes, shape [scores]
+
+    Raises
+    ------
+    ValueError
+        Several data sets, or no model has accuracy and all these scores.
+    """
+    _refuse_several(table, "data_set")
+    errors = _errors(table, methods)
+    network = pd.DataFrame({name: _network(table, name) for name in ("accuracy", "parameters")})
+    models = errors.join(100 * network["accuracy"], how="inner").join(network["parameters"])
+    models = models.dropna(subset="accuracy").sort_values("parameters", kind="stable")
+    parsed = {name: Model.parse(name) for name in models.index}
+    models = models[[parsed[name].strategy == "normal" for name in models.index]]
+    if models.empty:
+        raise ValueError("table: no model trained normally has accuracy and these scores")
+    columns = min(2, len(methods))
+    rows = -(-len(methods) // columns)
+    figure, axes = plt.subplots(
+        rows, columns, figsize=(6, 2.6 * rows + 0.5), sharex=True, layout="constrained",
+        squeeze=False,
+    )  # fmt: skip
+    families = models.groupby([parsed[name].family for name in models.index], sort=False)
+    for (method, title), ax in zip(methods.items(), axes.flat, strict=False):
+        for number, (family, own) in enumerate(families):
+            style = curve_style(number, 1) | {"markevery": 1}
+            ax.plot(own["accuracy"], own[method], **style, label=family)
+            text = {"color": style["color"], "fontsize": "small", "textcoords": "offset points"}
+            for name, place in zip(own.index, own[["accuracy", method]].to_numpy(), strict=True):
+                size = parsed[name].architecture.removeprefix(family).lstrip("_-")
+                ax.annotate(size, place, (4, 4), **text)
+        ax.set_title(title)
+        ax.margins(0.12)
+    for ax in axes.flat[len(methods) :]:
+        ax.set_visible(False)
+    figure.supxlabel("accuracy (%)", fontsize="medium")
+    figure.supylabel(_ERROR, fontsize="medium")
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
+    return axes.flat[: len(methods)]
+
+
+def error_against_strength(table: pd.DataFrame, *, methods: Mapping[str, str]) -> np.ndarray:
+    """Draw average DER99 against the strength of adversarial training, and accuracy below.
+
+    Strengths are evenly spaced, since they grow by factors; 0 is the model trained normally.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Rows of one data set and variant of a results table, with one architecture that is trained
+        adversarially; other models are left out.
+    methods : mapping of str to str
+        Names and titles of the scores; each has a curve.
+
+    Returns
+    -------
+    ndarray of Axes, shape [2]
+        Error rates and accuracy.
+
+    Raises
+    ------
+    ValueError
+        Several data sets, no architecture that is trained adversarially, or several.
+    """
+    _refuse_several(table, "data_set")
+    errors = _errors(table, methods).join(100 * _network(table, "accuracy"))
+    parsed = {name: Model.parse(name) for name in errors.index}
+    found = {one.architecture for one in parsed.values() if one.strategy == "adversarial"}
+    if len(found) != 1:
+        what = ", ".join(sorted(found)) or "none"
+        raise ValueError(f"table: one architecture trained adversarially expected, got {what}")
+    strengths = {
+        name: one.strength
+        for name, one in parsed.items()
+        if one.architecture in found and one.strategy in ("normal", "adversarial")
+    }
+    own = errors.loc[sorted(strengths, key=strengths.get)]
+    axes = plt.subplots(2, figsize=(6, 5), sharex=True, height_ratios=(5, 2), layout="constrained")[
+        1
+    ]
+    places = range(len(own))
+    for number, (method, title) in enumerate(methods.items()):
+        style = curve_style(number, 1) | {"markevery": 1}
+        axes[0].plot(places, own[method], **style, label=title)
+    axes[1].plot(places, own["accuracy"], "o-", color=GREY, markersize=5)
+    axes[0].set_ylabel(_ERROR)
+    axes[1].set(ylabel="accuracy (%)", xlabel="ℓ2 radius of adversarial training")
+    axes[1].set_xticks(places, [f"{strengths[name]:g}" for name in own.index])
+    axes[0].legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3)
+    return axes
+
+
+def error_heatmap(values: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
+    """Show the error rate of every score on every model, the lowest of each model in bold.
+
+    Parameters
+    ----------
+    values : DataFrame of numbers, shape [models, scores]
+        Shares, from `helpers.papers.human_centric.claims.cases`, under the names that are shown;
+        scores go down and models across, of which about ten are read with ease.  Darker is worse;
+        missing numbers stay white.
+    ax : Axes, optional
+
+    Raises
+    ------
+    ValueError
+        No number at all.
+    """
+    ax = axes_or_new(ax, figsize=(6, 0.27 * values.shape[1] + 1.5))
+    limits = _limits(values)
+    _heatmap(values, ax, {"cmap": "viridis_r", "vmin": limits[0], "vmax": limits[1]}, ".1f")
+    return ax
+
+
+def distillation_heatmap(values: pd.DataFrame) -> np.ndarray:
+    """Show the error rates of models and the same ones distilled, and what distillation adds.
+
+    Parameters
+    ----------
+    values : DataFrame of numbers, shape [models, scores]
+        As for `error_heatmap`, but under the models' own names, by which the pairs are found;
+        models without a partner are left out.
+
+    Returns
+    -------
+    ndarray of Axes, shape [2]
+        The error rates, both of a pair beside each other, and distilled minus normal in points.
+
+    Raises
+    ------
+    ValueError
+        There is no pair.
+    """
+    parsed = {name: Model.parse(name) for name in values.index}
+    pairs = {
+        one.architecture: name
+        for name, one in parsed.items()
+        if one.strategy == "distilled" and one.architecture in parsed
+    }
+    if not pairs:
+        raise ValueError("values: no model that is there both normal and distilled")
+    both = values.loc[[name for pair in pairs.items() for name in pair]]
+    change = both.loc[list(pairs.values())].set_axis(list(pairs)) - both.loc[list(pairs)]
+    limits, reach = _limits(both), 100 * np.nanmax(np.abs(change.to_numpy()))
+    axes = plt.subplots(
+        1, 2, figsize=(6, 0.27 * values.shape[1] + 1.7), sharey=True, layout="constrained",
+        width_ratios=(len(both), len(change)),
+    )[1]  # fmt: skip
+    _heatmap(both, axes[0], {"cmap": "viridis_r", "vmin": limits[0], "vmax": limits[1]}, ".1f")
+    _heatmap(change, axes[1], {"cmap": "RdBu_r", "vmin": -reach, "vmax": reach}, "+.1f")
+    axes[0].set_title(_ERROR)
+    axes[1].set_title("change")
+    axes[1].tick_params(axis="y", length=0)
+    return axes
+
+
+class Decisions(NamedTuple):
+    """Images that an evaluation accepts, or rejects, for `kept_and_rejected`.
+
+    Attributes
+    ----------
+    pictures : ndarray of uint8, shape [M, H, W, 3]
+    captions : sequence of str
+        What stands below each: prediction and score, say, in one line or several.
+    right : array_like of bool, shape [M]
+        Whether the decision is right by this evaluation.
+    """
+
+    pictures: np.ndarray
+    captions: Sequence[str]
+    right: Sequence[bool]
+
+
+def kept_and_rejected(groups: Mapping[str, Mapping[str, Decisions]]) -> np.ndarray:
+    """Show images that were accepted and rejected, and which of that each evaluation calls right.
+
+    Parameters
+    ----------
+    groups : mapping of str to mapping of str to Decisions
+        By evaluation ("conventional", "human-centric"), then by what a row is called
+        ("accepted", "rejected").  Right decisions have a solid frame and a tick, wrong ones a
+        dashed frame and a cross.
+
+    Returns
+    -------
+    ndarray of Axes, shape [rows, images]
+        The rows of all evaluations below one another.
+
+    Raises
+    ------
+    ValueError
+        No image, or something that is no RGB image, or has not one caption and mark each.
+    """
+    rows = [
+        (evaluation if number == 0 else "", name, decisions)
+        for evaluation, group in groups.items()
+        for number, (name, decisions) in enumerate(group.items())
+    ]
+    columns = max((len(decisions.pictures) for *_, decisions in rows), default=0)
+    if not columns:
+        raise ValueError("groups: no image")
+    size = 5.6 / columns
+    captions = [caption for *_, decisions in rows for caption in decisions.captions]
+    lines = 1 + max(caption.count("\n") for caption in captions)
+    height = (size + 0.2 * lines) * len(rows) + 0.25 * len(groups) + 0.35
+    figure, axes = plt.subplots(
+        len(rows), columns, figsize=(6, height), layout="constrained", squeeze=False
+    )
+    for row, (evaluation, name, decisions) in zip(axes, rows, strict=True):
+        pictures = np.asarray(decisions.pictures)
+        if pictures.dtype != np.uint8 or pictures.ndim != 4 or pictures.shape[-1] != 3:
+            found = f"{pictures.dtype} {pictures.shape}"
+            raise ValueError(f"groups: {name}: uint8 [M, H, W, 3] expected, got {found}")
+        if not len(pictures) == len(decisions.captions) == len(decisions.right):
+            raise ValueError(f"groups: {name}: one caption and one mark for each picture expected")
+        for ax in row:
+            ax.set(xticks=[], yticks=[])
+            ax.spines[:].set_visible(False)
+        row[0].set_ylabel(name)
+        if evaluation:
+            row[0].set_title(evaluation, loc="left", weight="bold")
+        for ax, picture, caption, right in zip(row, *decisions, strict=False):
+            colour, line, mark = _DECISIONS[bool(right)]
+            ax.imshow(picture, interpolation="nearest")
+            ax.set_xlabel(f"{mark} {caption}", fontsize="small", color=colour, labelpad=3)
+            for spine in ax.spines.values():
+                spine.set(visible=True, edgecolor=colour, linestyle=line, linewidth=2.5)
+    handles = [
+        Patch(fill=False, edgecolor=colour, linestyle=line, linewidth=2, label=f"{mark} {name}")
+        for name, (colour, line, mark) in zip(
+            ("right decision", "wrong decision"), _DECISIONS.values(), strict=True
+        )
+    ]
+    figure.legend(handles=handles, loc="outside upper center", ncols=2)
+    return axes
+
+
+def _refuse_several(table: pd.DataFrame, *columns: str) -> None:
+    """Refuse a table whose rows would be mixed in one figure."""
+    check_columns("table", table, ["data_set", "backbone", "variant", "method", "metric", "value"])
+    for name in (*columns, "variant"):
+        if table[name].nunique() > 1:
+            several = ", ".join(sorted(table[name].unique()))
+            raise ValueError(f"table: several of {name} ({several}); choose one")
+
+
+def _errors(table: pd.DataFrame, methods: Mapping[str, str]) -> pd.DataFrame:
+    """Return average DER99 in per cent of the models that have all the scores."""
+    errors = cases(table)
+    missing = [name for name in methods if name not in errors]
+    if missing:
+        raise ValueError(f"table: no average der99 of {', '.join(missing)}")
+    return 100 * errors[list(methods)].dropna()
+
+
+def _network(table: pd.DataFrame, metric: str) -> pd.Series:
+    own = table[(table["metric"] == metric) & (table["test_set"] == "test")]
+    return own.groupby("backbone")["value"].mean().rename(metric)
+
+
+def _limits(values: pd.DataFrame) -> tuple[float, float]:
+    """Return the lowest and the highest number in per cent, for one scale of several panels."""
+    if not values.notna().any(axis=None):
+        raise ValueError("values: no number")
+    return 100 * np.nanmin(values), 100 * np.nanmax(values)
+
+
+def _heatmap(values: pd.DataFrame, ax: Axes, colours: dict, pattern: str) -> None:
+    """Draw shares in per cent, scores down and models across, the lowest of each model in bold."""
+    import seaborn as sns  # here, since it takes long to import
+
+    shown = 100 * values.T
+    width = 72 * ax.get_position().width * ax.figure.get_figwidth() / len(values)
+    text = {"fontsize": min(9.5, 0.4 * width)}  # numbers fill their cells, however many there are
+    numbers = shown.round(1) + 0.0  # without a zero below zero
+    sns.heatmap(
+        shown,
+        ax=ax,
+        annot=numbers,
+        fmt=pattern,
+        annot_kws=text,
+        cbar=False,
+        linewidths=0.5,
+        **colours,
+    )
+    best = shown.eq(shown.min()) & shown.min().lt(shown.max())
+    marks = best.to_numpy()[shown.notna().to_numpy()]  # seaborn writes no text where none is
+    for number, bold in zip(ax.texts, marks, strict=True):
+        number.set_weight("bold" if bold else "normal")
+        number.set_text(number.get_text().replace("-", MINUS))
+    ax.tick_params(length=0)
+    slope = {"rotation": 30 if len(values) <= 10 else 60, "ha": "right", "rotation_mode": "anchor"}
+    ax.set_xticks(ax.get_xticks(), shown.columns, **slope)
+    ax.set_yticks(ax.get_yticks(), shown.index, rotation=0)
+    ax.set(xlabel="", ylabel="")

@@ -1,0 +1,149 @@
+"""Figures of scores and confidences: how those of one group of images lie beside another's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+
+from helpers.checks import float_array
+from helpers.report.figures.style import BLUE, GREEN, GREY, PURPLE, RED, axes_or_new, curve_style
+
+_BANDWIDTH = 0.03
+_GROUPS = ((BLUE, "-", ""), (RED, "--", "////"), (GREEN, ":", "...."), (PURPLE, "-.", "xxxx"))
+
+
+def score_histograms(
+    groups: Mapping[str, np.ndarray], *, score: str, bins: int = 30, ax: Axes | None = None
+) -> Axes:
+    """Draw how the scores of up to four groups of images are distributed, on one axis.
+
+    Parameters
+    ----------
+    groups : mapping of str to array_like, shape [N]
+        Scores of each group, by its name; the groups may differ in size.
+    score : str
+        What the axis is called, as in "smoothness".
+    bins : int
+        Over the range of all groups together.
+    ax : Axes, optional
+
+    Raises
+    ------
+    ValueError
+        No group or more than four; empty, NaN or infinite scores.
+    """
+    if not 1 <= len(groups) <= len(_GROUPS):
+        raise ValueError(f"groups: 1 to {len(_GROUPS)} expected, got {len(groups)}")
+    arrays = {name: float_array(name, values) for name, values in groups.items()}
+    limits = (min(map(np.min, arrays.values())), max(map(np.max, arrays.values())))
+    ax = axes_or_new(ax, figsize=(6, 3.2))
+    _histograms(arrays, bins, limits, ax)
+    ax.set_xlabel(score)
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2)
+    return ax
+
+
+def confidence_histograms(
+    known, unknown, threshold: float, *, bins: int = 30, ax: Axes | None = None
+) -> Axes:
+    """Draw the confidences of images of known and of unknown classes, and the threshold.
+
+    Parameters
+    ----------
+    known, unknown : array_like, shape [N], [M]
+        Confidences in [0, 1].  The legend says which share of each is rejected, that is, lies
+        below the threshold.
+    threshold : float
+    bins : int
+    ax : Axes, optional
+
+    Raises
+    ------
+    ValueError
+        Empty, NaN or outside [0, 1].
+    """
+    groups = {}
+    for name, values in (("known", known), ("unknown", unknown)):
+        values = _confidences(name, values)
+        groups[f"{name} classes, {np.mean(values < threshold):.0%} rejected"] = values
+    ax = axes_or_new(ax, figsize=(6, 3.2))
+    _histograms(groups, bins, (0, 1), ax)
+    ax.axvline(threshold, color=GREY, linewidth=1.2, label=f"threshold, {threshold:.3f}")
+    ax.set(xlim=(0, 1), xlabel="confidence")
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2)
+    return ax
+
+
+def confidence_densities(panels: Mapping[str, Mapping[str, np.ndarray]]) -> np.ndarray:
+    """Draw the density of the confidence in each category of images, one panel per method.
+
+    Every image is spread by a Gaussian of standard deviation 0.03; what would fall outside
+    [0, 1] is reflected at its ends, so that each curve encloses an area of 1.  All panels have
+    one scale, of the square root of the density.
+
+    Parameters
+    ----------
+    panels : mapping of str to mapping of str to array_like, shape [N]
+        Confidences in [0, 1] by method, then by category: correct, misclassified, near and each
+        far set, say.  All methods have the same categories.
+
+    Returns
+    -------
+    ndarray of Axes, shape [methods]
+
+    Raises
+    ------
+    ValueError
+        Nothing to draw, categories that differ; empty, NaN or outside [0, 1].
+    """
+    categories = list(next(iter(panels.values()), ()))
+    if not categories:
+        raise ValueError("panels: empty")
+    for method, groups in panels.items():
+        if set(groups) != set(categories):
+            raise ValueError(f"panels: {method}: categories {', '.join(categories)} expected")
+    figsize = (6, 2 * len(panels) + 0.3 * ((len(categories) + 2) // 3) + 0.5)
+    figure, axes = plt.subplots(
+        len(panels), figsize=figsize, sharex=True, sharey=True, layout="constrained", squeeze=False
+    )
+    from scipy.ndimage import gaussian_filter1d  # here, since SciPy takes long to import
+
+    edges = np.linspace(0, 1, 201)
+    centres, width = (edges[:-1] + edges[1:]) / 2, edges[1]
+    for (method, groups), ax in zip(panels.items(), axes[:, 0], strict=True):
+        for number, category in enumerate(categories):
+            values = _confidences(category, groups[category])
+            density = np.histogram(values, edges)[0] / (len(values) * width)
+            smooth = gaussian_filter1d(density, _BANDWIDTH / width, mode="reflect")
+            ax.plot(centres, smooth, label=category, **curve_style(number, len(centres)))
+        ax.set(xlim=(0, 1), ylabel="density", title=method)
+        # by its square root, or the peak of the correct images would press all others flat
+        ax.set_yscale("function", functions=(np.sqrt, np.square))
+        ax.set_ylim(bottom=0)
+    axes[-1, 0].set_xlabel("confidence")
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
+    return axes[:, 0]
+
+
+def _confidences(name: str, values) -> np.ndarray:
+    values = float_array(name, values)
+    if values.min() < 0 or values.max() > 1:
+        raise ValueError(f"{name}: confidences in [0, 1] expected")
+    return values
+
+
+def _histograms(
+    groups: Mapping[str, np.ndarray], bins: int, limits: tuple[float, float], ax: Axes
+) -> None:
+    """Draw each group's histogram as shares, which compare groups of different sizes."""
+    for (label, values), (colour, line, hatch) in zip(groups.items(), _GROUPS, strict=False):
+        ax.hist(
+            values, bins=bins, range=limits, weights=np.full(len(values), 1 / len(values)),
+            histtype="stepfilled", facecolor=mpl.colors.to_rgba(colour, 0.25), edgecolor=colour,
+            linestyle=line, linewidth=1.5, hatch=hatch, label=label,
+        )  # fmt: skip
+    ax.set_ylabel("share of images")

@@ -1,0 +1,105 @@
+"""Figures of what a network answers to images of classes that it does not know."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
+
+from helpers.checks import float_array, label_array
+from helpers.report.figures.style import grid_names
+
+_NAME = 0.13  # inches that the name of a row or a column takes; if not all fit, none is given
+
+
+def softmax_heatmaps(
+    panels: Mapping[tuple[str, str], np.ndarray],
+    *,
+    columns: Sequence[str],
+    rows: Mapping[str, Sequence[str]],
+    same: Mapping[str, Sequence[Sequence[int]]],
+) -> np.ndarray:
+    """Draw the mean softmax of unknown classes over known ones, a panel per method and OOD set.
+
+    Each panel's title names the known class that gets most, on average over the rows.  Rows and
+    columns are named where there is room: for some 20 columns, that is with two methods.
+
+    Parameters
+    ----------
+    panels : mapping of (method, OOD set) to array_like, shape [R, C]
+        Mean probability of each known class (column) over the images of each OOD class (row).
+        Methods go across and OOD sets down, in the order in which they are first named.
+    columns : sequence of str, length C
+        The known classes shown, those of a superclass side by side.
+    rows : mapping of str to sequence of str, length R
+        For each OOD set the names of its classes.
+    same : mapping of str to sequence of (sequence of int), length R
+        For each OOD set that shares superclasses with the known classes: the columns of each
+        row's own superclass, ascending; none where it has none.  These cells are framed.
+
+    Returns
+    -------
+    ndarray of Axes, shape [OOD sets, methods]
+
+    Raises
+    ------
+    ValueError
+        A combination is missing, or an array does not fit the names of its rows and columns.
+    """
+    methods, sets = grid_names(panels)
+    shares = {}
+    for method, ood in panels:
+        name, names = f"panels: {method}, {ood}", rows.get(ood, ())
+        shares[method, ood] = share = float_array(name, panels[method, ood], ndim=2)
+        if share.shape != (len(names), len(columns)):
+            expected = f"{len(names)} rows and {len(columns)} columns"
+            raise ValueError(f"{name}: {expected} expected, as are named, got shape {share.shape}")
+    for ood in set(sets) & set(same):
+        if len(same[ood]) != len(rows[ood]):
+            raise ValueError(f"same: {ood}: {len(rows[ood])} rows expected, got {len(same[ood])}")
+        if own := [column for row in same[ood] for column in row]:
+            label_array(f"same: {ood}", own, classes=len(columns))
+
+    heights = [min(max(_NAME * len(rows[ood]), 1), 2.4) for ood in sets]
+    figure, axes = plt.subplots(
+        len(sets), len(methods), figsize=(6, sum(heights) + 0.45 * len(sets) + 1.6),
+        height_ratios=heights, sharex=True, sharey="row", layout="constrained", squeeze=False,
+    )  # fmt: skip
+    largest = max(np.max(share) for share in shares.values())  # one scale, to compare them
+    for (row, column), ax in np.ndenumerate(axes):
+        ood, share = sets[row], shares[methods[column], sets[row]]
+        image = ax.imshow(share, cmap="cividis", vmin=0, vmax=largest, aspect="auto")
+        most = share.mean(axis=0)
+        title = f"most: {columns[most.argmax()]}, {most.max():.2f}"
+        ax.set_title(title if row else f"{methods[column]}\n{title}", fontsize="small")
+        _frame(ax, same.get(ood, ()))
+        ax.spines[:].set_visible(False)
+        ax.tick_params(length=0, labelsize="small")
+        if not column:
+            fits = _NAME * len(rows[ood]) <= heights[row] + 1e-9
+            ax.set_yticks(*(range(len(rows[ood])), rows[ood]) if fits else ([],))
+            ax.set_ylabel(ood if fits else f"{ood}, {len(rows[ood])} classes")
+    for ax in axes[-1]:
+        fits = _NAME * len(columns) <= 5.3 / len(methods)
+        ax.set_xticks(*(range(len(columns)), columns) if fits else ([],))
+        ax.tick_params(axis="x", labelrotation=90)
+        ax.set_xlabel("known class" if fits else f"{len(columns)} known classes")
+    bar = {"location": "bottom", "aspect": 40, "shrink": 0.7, "pad": 0.02}
+    figure.colorbar(image, ax=axes, label="mean probability", **bar)
+    figure.align_ylabels(axes[:, 0])
+    return axes
+
+
+def _frame(ax: Axes, own: Sequence[Sequence[int]]) -> None:
+    """Frame the cells of each row's own superclass, those of neighbouring rows together."""
+    cells = enumerate(map(list, own))
+    for columns, run in groupby(cells, key=lambda cell: cell[1]):
+        first, *_ = height = [row for row, _ in run]
+        if columns:
+            style = {"edgecolor": "white", "linewidth": 1.4, "fill": False}
+            corner, width = (columns[0] - 0.5, first - 0.5), columns[-1] - columns[0] + 1
+            ax.add_patch(Rectangle(corner, width, len(height), **style))

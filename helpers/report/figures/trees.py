@@ -1,0 +1,162 @@
+"""Figures of what lies below what, and of what is merged with what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+
+from helpers.checks import known_name
+from helpers.data.hypernyms import Hypernyms
+from helpers.papers.uimnet.imagenot import Partition
+from helpers.report.figures.style import BLUE, GREEN, GREY, ORANGE, RED, axes_or_new
+
+_INNER = "no class"
+_MARKS = {  # marker, colour, whether it is filled
+    "in-distribution": ("o", BLUE, True),
+    "ID or near-OOD": ("o", BLUE, False),
+    "near candidate": ("^", ORANGE, True),
+    "external": ("s", GREEN, False),
+    "removed": ("X", RED, True),
+    _INNER: (".", GREY, True),
+}
+_INDENT, _ROW = 0.32, 0.27  # inches
+_LETTER = 0.085  # inches, of the average letter at 11 points
+
+_DOMAINS = {  # marker, colour, line
+    "in-domain": ("o", BLUE, "-"),
+    "out-domain": ("s", ORANGE, "--"),
+    "not taken": (".", GREY, "-"),
+}
+_NAMED = 60  # classes at most, for their names to stand beside them
+
+
+def wordnet_tree(
+    graph: Hypernyms, *, roles: Mapping[str, str] | None = None, ax: Axes | None = None
+) -> Axes:
+    """Draw a small graph of hypernyms, one node a row, what lies below it indented under it.
+
+    Parameters
+    ----------
+    graph : Hypernyms
+        Some 25 nodes at most can be read (see `Hypernyms.pruned`).  A node with several parents
+        stands under the lowest, and names the others behind it.
+    roles : mapping of str to str, optional
+        Of nodes: "in-distribution", "ID or near-OOD", "near candidate", "external" or
+        "removed".  Each has a marker and a colour; nodes without a role are small dots, their
+        names in italics.
+    ax : Axes, optional
+        By default one as high as the rows need and 6 inches wide, or wider for longer names.
+
+    Raises
+    ------
+    ValueError
+        The graph is empty, a role is unknown, or one is given to what is no node.
+    """
+    roles = dict(roles or {})
+    if not graph.parents:
+        raise ValueError("graph: empty")
+    for node, role in roles.items():
+        known_name("role", role, [one for one in _MARKS if one != _INNER])
+        graph.name(node)  # refuses what is no node
+    rows = _rows(graph)
+    places = {node: (depth * _INDENT, -row * _ROW) for row, (node, depth, _) in enumerate(rows)}
+    labels = {node: _label(graph, node, parent) for node, _, parent in rows}
+    right = max(places[node][0] + _LETTER * len(label) for node, label in labels.items()) + _INDENT
+    ax = axes_or_new(ax, figsize=(max(6, right), _ROW * len(rows) + 0.7))
+    for node, _, parent in rows:
+        x, y = places[node]
+        if parent is not None:
+            over, top = places[parent]
+            ax.plot([over, over, x], [top, y, y], color=GREY, linewidth=0.8, zorder=1)
+        ax.plot([x], [y], zorder=2, **_marker(roles.get(node, _INNER)))
+        style = {} if node in roles else {"style": "italic", "color": GREY}
+        ax.text(x + 0.4 * _INDENT, y, labels[node], va="center", **style)
+    shown = {roles.get(node, _INNER) for node in graph.parents}
+    handles = [Line2D([], [], label=role, **_marker(role)) for role in _MARKS if role in shown]
+    ax.legend(handles=handles, loc="lower left", bbox_to_anchor=(0, 1), ncols=3)
+    ax.set(xlim=(-0.3 * _INDENT, max(right, 6)), ylim=(-len(rows) * _ROW + 0.1, 0.6 * _ROW))
+    ax.set_axis_off()
+    return ax
+
+
+def class_dendrogram(
+    partition: Partition, *, words: Mapping[str, str] | None = None, ax: Axes | None = None
+) -> Axes:
+    """Draw how classes were merged, the left branch of the root on top, and which were taken.
+
+    The two branches differ in colour and line, the classes in colour and marker.  Of more than 60
+    classes the names are left out.
+
+    Parameters
+    ----------
+    partition : Partition
+        From `helpers.papers.uimnet.partition`.
+    words : mapping of str to str, optional
+        What classes are called, where their names are WordNet's identifiers.
+    ax : Axes, optional
+        By default one as high as the names need and 6 inches wide.
+    """
+    from scipy.cluster import hierarchy  # here, since SciPy takes long to import
+
+    names, merges = partition.class_names, partition.linkage
+    drawn = hierarchy.dendrogram(merges, no_plot=True)
+    named = len(names) <= _NAMED
+    ax = axes_or_new(ax, figsize=(6, 0.22 * len(names) + 0.9 if named else 6))
+    first = int(merges[-1, 0])
+    left = merges[first - len(names), 3] if first >= len(names) else 1
+    for places, distances in zip(drawn["icoord"], drawn["dcoord"], strict=True):
+        rows = (np.array(places) - 5) / 10  # SciPy's leaves stand at 5, 15, 25, ...
+        domain = "in-domain" if rows.max() < left else "out-domain"
+        _, colour, line = _DOMAINS["not taken" if rows.min() < left <= rows.max() else domain]
+        ax.plot(distances, rows, color=colour, linestyle=line, linewidth=1)
+    role = dict.fromkeys(partition.in_domain, "in-domain")
+    role |= dict.fromkeys(partition.out_domain, "out-domain")
+    order = [names[leaf] for leaf in drawn["leaves"]]
+    for domain, (marker, colour, _) in _DOMAINS.items():
+        rows = [row for row, name in enumerate(order) if role.get(name, "not taken") == domain]
+        if rows:
+            style = {"marker": marker, "color": colour, "linestyle": "none", "clip_on": False}
+            ax.plot(np.zeros(len(rows)), rows, label=domain, markersize=6 if named else 3, **style)
+    ax.set(xlabel="distance by Ward's criterion", ylim=(len(names) - 0.5, -0.5))
+    ax.invert_xaxis()  # the root on the left, so that names stand to the right of their leaves
+    ax.set_xlim(right=0)
+    ax.yaxis.tick_right()
+    labels = [(words or {}).get(name, name) for name in order] if named else []
+    ax.set_yticks(range(len(labels)), labels)
+    ax.tick_params(axis="y", length=0, pad=8)
+    ax.spines["left"].set_visible(False)
+    ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3)
+    return ax
+
+
+def _rows(graph: Hypernyms) -> list[tuple[str, int, str | None]]:
+    """Return each node once, with its depth and the parent that it stands under, from above."""
+    home = {
+        node: max(parents, key=lambda one: len(graph.ancestors(one)), default=None)
+        for node, parents in graph.parents.items()
+    }
+    rows = []
+    waiting = [(node, 0) for node in reversed(home) if home[node] is None]
+    while waiting:
+        node, depth = waiting.pop()
+        rows.append((node, depth, home[node]))
+        children = [child for child in graph.children(node) if home[child] == node]
+        # what has least below it comes first, or its line would run past all the rest
+        children.sort(key=lambda child: (len(graph.descendants(child)), graph.name(child)))
+        waiting += [(child, depth + 1) for child in reversed(children)]
+    return rows
+
+
+def _label(graph: Hypernyms, node: str, parent: str | None) -> str:
+    others = [graph.name(other) for other in graph.parents[node] if other != parent]
+    return graph.name(node) + (f" (also below {', '.join(others)})" if others else "")
+
+
+def _marker(role: str) -> dict:
+    marker, colour, filled = _MARKS[role]
+    face = colour if filled else "white"
+    style = {"color": colour, "markerfacecolor": face, "markeredgewidth": 1.5}
+    return style | {"marker": marker, "markersize": 8, "linestyle": "none"}

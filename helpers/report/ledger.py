@@ -1,0 +1,228 @@
+"""The ledger: every claim of every paper, and what the numbers of each tier say to it.
+
+The papers' own modules judge.  Here their verdicts stand together, each with the one effect that
+decided it and the place in the book that shows it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from helpers.checks import known_name
+from helpers.files import project_root
+from helpers.papers.gscore import claims as gscore
+from helpers.papers.human_centric import claims as human_centric
+from helpers.papers.openset_calibration import claims as openset_calibration
+from helpers.papers.uimnet import claims as uimnet
+from helpers.papers.unknown_detection import claims as unknown_detection
+from helpers.report import results
+from helpers.report.claims import ALL, Claim, Verdict
+
+
+class Chapter(NamedTuple):
+    """A paper's chapter: its title, and the heading below which its figures judge the claims."""
+
+    title: str
+    heading: str = "The paper's sentences"
+
+
+PAPERS = {
+    "unknown_detection": Chapter("Unknown detection"),
+    "human_centric": Chapter("Human-centric evaluation"),
+    "uimnet": Chapter("Algorithms and measures", "The paper's conclusions"),
+    "gscore": Chapter("Evaluation without labels"),
+    "openset_calibration": Chapter("Open-set calibration"),
+}
+"""The papers in the order of the book."""
+
+LARGER = "Larger tiers"
+"""The heading below which each chapter's figures show the verdicts of committed results."""
+
+PUBLISHED = "published"
+"""What ``tier`` says where a claim is checked on its paper's own printed numbers."""
+
+COLUMNS = (
+    "paper", "claim", "text", "source", "check", "tier", "verdict", "decided_by", "effect", "low",
+    "high", "relation", "margin", "clearance", "effects", "runs", "note", "notebook", "anchor",
+)  # fmt: skip
+"""The columns of a ledger; `ledger` says what each of them holds."""
+
+_MODULES = {
+    module.PAPER: module
+    for module in (gscore, human_centric, openset_calibration, uimnet, unknown_detection)
+}
+_NAN = float("nan")
+
+
+def read(runs: str | os.PathLike, larger_tiers: Sequence[str]) -> dict[tuple, pd.DataFrame]:
+    """Read the results tables of all papers that are there.
+
+    Parameters
+    ----------
+    runs : path
+        Folder of one tier's runs, called like the tier; a paper's table is its
+        ``PAPER/results.parquet``.  From the project's root if relative.
+    larger_tiers : sequence of str
+        Tiers whose results are committed, as ``results/TIER/PAPER.parquet``.  If that of `runs` is
+        among them, its runs are read.
+
+    Returns
+    -------
+    dict of (tier, paper) to DataFrame
+        The tier of `runs` first.  A table that is not there is left out.
+
+    Raises
+    ------
+    ValueError
+        A file is damaged, or holds another tier or paper than its place says.
+    """
+    root, tables = project_root(), {}
+    runs = root / runs
+    for tier in dict.fromkeys([runs.name, *larger_tiers]):
+        for paper in PAPERS:
+            file = root / "results" / tier / f"{paper}.parquet"
+            if tier == runs.name:
+                file = runs / paper / "results.parquet"
+            if not file.exists():
+                continue
+            table = results.read(file)
+            for column, place in (("tier", tier), ("paper", paper)):
+                if others := set(table[column]) - {place}:
+                    raise ValueError(f"{file}: {column} {place} expected, got {min(others)}")
+            tables[tier, paper] = table
+    return tables
+
+
+def ledger(tables: Mapping[tuple[str, str], pd.DataFrame], tiers: Sequence[str]) -> pd.DataFrame:
+    """Judge every claim of every paper by the numbers of each tier, and by the printed ones.
+
+    Of the effects that decide a claim, one stands for it: among those that have the verdict of the
+    claim, the one of least clearance.  That is the weakest of those that support a claim, the
+    worst of those that contradict it, and of those that leave it undecided the one nearest to a
+    contradiction.
+
+    Parameters
+    ----------
+    tables : mapping of (tier, paper) to DataFrame
+        Results tables of the five papers, as `read` returns them.
+    tiers : sequence of str
+        The tiers to judge by.  The first is the one whose notebooks the book shows.
+
+    Returns
+    -------
+    DataFrame
+        One row per paper, claim and tier, the tier "published" being the paper's own numbers:
+        ``paper``, ``claim``, ``text``, ``source``, ``check`` as in `helpers.report.claims.Claim`;
+        ``tier``; ``verdict``; ``decided_by``, the effect that stands for the claim, in words;
+        ``effect``, ``low``, ``high``, ``relation``, ``margin``, ``runs``, ``note`` of it as in
+        `helpers.report.claims.evaluate`; ``clearance``, how far it lies from the margin on the
+        claimed side, in units of that half of its interval that faces the margin (above 1 the
+        interval is wholly on the claimed side, below -1 wholly on the other; NaN without an
+        interval, and then effects are compared as they are); ``effects``, how many decide the
+        claim; ``notebook`` and ``anchor``, where in the book it is shown.  Printed numbers have no
+        interval and 0 ``runs``. A claim without numbers has the verdict "no data", NaN and a
+        ``note`` that says what is missing.
+
+    Raises
+    ------
+    ValueError
+        A table is of an unknown paper, or of a tier that is not among `tiers`.
+
+    Examples
+    --------
+    >>> found = ledger({}, ["mini"])
+    >>> own = found[found["claim"] == "closed-set"]
+    >>> own[["tier", "verdict", "note"]].to_numpy(str).tolist()
+    [['mini', 'no data', 'no results of this tier'], ['published', 'supported', '']]
+    >>> own["decided_by"].iloc[1], own[["effect", "margin"]].to_numpy()[1].tolist()
+    ('closed-set ECE after scaling, above the floor', [0.0085, 0.02])
+    """
+    for tier, paper in tables:
+        known_name("tier", tier, tiers)
+        known_name("paper", paper, PAPERS)
+    rows = []
+    for paper, chapter in PAPERS.items():
+        module = _MODULES[paper]
+        for place, tier in enumerate([*tiers, PUBLISHED]):
+            checks, lack = None, "no results of this tier"
+            if (tier, paper) in tables:
+                checks = module.check(tables[tier, paper])
+            elif tier == PUBLISHED:
+                lack = "the paper's own numbers are not at hand"
+                checks = module.check_published() if hasattr(module, "check_published") else None
+            heading = LARGER if 0 < place < len(tiers) else chapter.heading
+            where = {"notebook": f"notebooks/{paper}/figures", "anchor": anchor(heading)}
+            for claim in module.CLAIMS:
+                decisive = _absent(lack) if checks is None else _decisive(claim, module, checks)
+                rows.append(vars(claim) | {"claim": claim.id, "tier": tier} | decisive | where)
+    found = pd.DataFrame(rows)[list(COLUMNS)]
+    return found.assign(runs=found["runs"].mask(found["tier"] == PUBLISHED, 0))
+
+
+def tally(found: pd.DataFrame) -> pd.DataFrame:
+    """Count the verdicts of a ledger.
+
+    Parameters
+    ----------
+    found : DataFrame
+        From `ledger`, or a part of it.
+
+    Returns
+    -------
+    DataFrame of int, shape [papers and tiers, verdicts]
+        In the order of the ledger, and of `Verdict`.
+
+    Examples
+    --------
+    >>> found = pd.DataFrame({"paper": "uimnet", "tier": "mini", "verdict": ["no data"] * 8})
+    >>> tally(found).loc[("uimnet", "mini")].to_dict()
+    {'supported': 0, 'contradicted': 0, 'undecided': 0, 'no data': 8}
+    """
+    counts = pd.crosstab([found["paper"], found["tier"]], found["verdict"].map(str))
+    order = pd.MultiIndex.from_frame(found[["paper", "tier"]].drop_duplicates())
+    counts = counts.reindex(index=order, columns=[*map(str, Verdict)], fill_value=0)
+    return counts.rename_axis(columns=None)
+
+
+def anchor(heading: str) -> str:
+    """Return the name that the book gives to a heading, for links to it.
+
+    Examples
+    --------
+    >>> anchor("The paper's sentences")
+    'the-paper-s-sentences'
+    """
+    return re.sub("[^a-z0-9]+", "-", heading.lower()).strip("-")
+
+
+def _decisive(claim: Claim, module, checks: pd.DataFrame) -> dict:
+    """Return a claim's verdict, and the effect of the same verdict that has least clearance."""
+    summed = module.verdicts(checks).set_index("claim")
+    verdict = summed.loc[claim.id, "verdict"]
+    over_all = checks[(checks["data_set"] == ALL) & checks["decides"]]
+    own = over_all[over_all["claim"] == claim.id]
+    count = len(own)
+    own = own[own["verdict"] == verdict]
+    side = np.where(own["relation"] == "<", -1.0, 1.0)
+    ahead = side * (own["effect"] - own["margin"])
+    facing = np.where(side * ahead > 0, own["effect"] - own["low"], own["high"] - own["effect"])
+    facing = np.maximum(facing, 0.0)  # where all draws are one, the effect is it but for rounding
+    with np.errstate(divide="ignore", invalid="ignore"):
+        clearance = (ahead / facing).mask((ahead == 0) & (facing == 0), 0.0)
+    own = own.assign(clearance=clearance, ahead=ahead, effects=count, decided_by=own["check"])
+    one = own.sort_values(["clearance", "ahead"], kind="stable").iloc[0]
+    taken = set(COLUMNS) - {"claim", "check"}
+    return {name: value for name, value in one.to_dict().items() if name in taken}
+
+
+def _absent(note: str) -> dict:
+    """Return the row of a claim of which there are no numbers at all."""
+    numbers = dict.fromkeys(("effect", "low", "high", "margin", "clearance"), _NAN)
+    words = {"verdict": Verdict.NO_DATA, "decided_by": "", "relation": "", "note": note}
+    return numbers | words | {"effects": 0, "runs": 0}

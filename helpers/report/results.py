@@ -1,0 +1,364 @@
+"""The results table: one row per number, with what the number is and where it comes from.
+
+Every number that the book shows is a row of such a table, or a mean over named rows.  Tables are
+parquet files, which hold data only and execute nothing when they are read.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.metadata
+import json
+import os
+import platform
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import helpers
+from helpers.checks import known_name
+from helpers.files import atomic_path
+
+IDENTITY = (
+    "tier",
+    "paper",
+    "data_set",
+    "test_set",
+    "backbone",
+    "run",
+    "method",
+    "calibration",
+    "variant",
+    "metric",
+)
+"""The columns that say what a number is; no two rows of a table agree in all of them."""
+
+SCHEMA = pa.schema(
+    [
+        ("row", pa.string()),
+        *((name, pa.int64() if name == "run" else pa.string()) for name in IDENTITY),
+        ("value", pa.float64()),
+        ("bootstrap", pa.list_(pa.float32())),
+        ("images", pa.int64()),
+        ("notes", pa.string()),
+        ("seed", pa.int64()),
+        ("parameters", pa.string()),
+        ("code", pa.string()),
+        ("versions", pa.string()),
+        ("device", pa.string()),
+        ("seconds", pa.float64()),
+    ]
+)
+"""Names and types of all columns, in order; `tidy` says what each of them holds."""
+
+CALIBRATIONS = ("before", "after", "")
+_DEFAULTS = {
+    "test_set": "test",
+    "calibration": "",
+    "variant": "primary",
+    "bootstrap": (),
+    "notes": "",
+}
+_RECORD = (*IDENTITY, "value", "bootstrap", "images", "notes")
+_PROVENANCE = ("seed", "parameters", "code", "versions", "device", "seconds")
+_PACKAGES = ("numpy", "torch", "torchvision", "timm")
+_DIGEST = b"known_unknowns.sha256"  # where a file keeps the digest of its own content
+_REMEDY = "delete the file and rerun the notebook that writes it"
+
+
+def _short_hash(value) -> str:
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+@functools.cache
+def code_version() -> str:
+    """Return the package's version and a hash of its sources, as in ``0.1.0+2f6e1c09ab34``.
+
+    The hash covers every module, published table and class list of `helpers`; it tells
+    two states of the code apart wherever they are, in a clone, with local changes or installed.
+    """
+    root = Path(helpers.__file__).parent
+    sources = sorted(p for p in root.rglob("*") if p.suffix in {".py", ".csv", ".txt"})
+    digest = hashlib.sha256()
+    for path in sources:
+        digest.update(f"{path.relative_to(root).as_posix()}\0".encode())
+        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return f"{helpers.__version__}+{digest.hexdigest()[:12]}"
+
+
+def provenance(parameters: Mapping, *, seed: int, device: str, seconds: float) -> dict:
+    """Return the columns that say where a set of numbers comes from.
+
+    Parameters
+    ----------
+    parameters : mapping
+        Every parameter of the run, as JSON could hold it; only its hash is kept.
+    seed : int
+        The seed that all random numbers of the run descend from.
+    device : str
+        What the run was executed on, in words: the model of a GPU, the number of CPU threads.
+    seconds : float
+        Wall-clock time that it took to make the numbers.
+
+    Returns
+    -------
+    dict
+        ``seed``, ``parameters`` (12 hexadecimal digits), ``code`` (`code_version`), ``versions``
+        (JSON: Python, the packages that shape a number, this package), ``device`` and
+        ``seconds``.
+
+    Raises
+    ------
+    ValueError
+        `parameters` holds something that JSON cannot, or NaN.
+    """
+    try:
+        parameters_hash = _short_hash(dict(parameters))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"parameters: only plain JSON values can be hashed ({error})") from None
+    versions = {"python": platform.python_version()}
+    versions |= {name: importlib.metadata.version(name) for name in _PACKAGES}
+    versions["helpers"] = helpers.__version__
+    return {
+        "seed": int(seed),
+        "parameters": parameters_hash,
+        "code": code_version(),
+        "versions": json.dumps(versions),
+        "device": device,
+        "seconds": float(seconds),
+    }
+
+
+def tidy(records: Iterable[Mapping], provenance: Mapping) -> pd.DataFrame:
+    """Build a results table from records and the provenance that they share.
+
+    Parameters
+    ----------
+    records : iterable of mapping
+        One per number: ``tier``, ``paper``, ``data_set``, ``test_set`` (which images the number
+        is about: "test", the default, for the test images of the data set itself; "near", "far"
+        or "union" for those that its benchmark joins under this name; else the name of an OOD
+        set), ``backbone``, ``run`` (int), ``method``, ``calibration`` ("before", "after" or "",
+        the default), ``variant`` ("primary" by default), ``metric``;
+        ``value`` (as the metric gives it, not scaled), ``images`` (how many images the value is
+        computed from), ``bootstrap`` (values of the same number over resampled images, empty by
+        default) and ``notes`` (what a reader of the number must know, such as images left out
+        as unreadable; "" by default).  Within one data set, backbone and run, replicate ``b`` of
+        all numbers must come from the same resampled images: `helpers.report.claims` takes
+        differences replicate by replicate.
+    provenance : mapping
+        What `provenance` returns.
+
+    Returns
+    -------
+    DataFrame
+        The columns of `SCHEMA`.  ``row``, a hash of the columns of `IDENTITY`, names the number.
+
+    Raises
+    ------
+    ValueError
+        A column is unknown, missing, of the wrong type or NaN, or two rows have one identity.
+
+    Examples
+    --------
+    >>> made = {"seed": 0, "parameters": "0" * 12, "code": "0.1.0+x", "versions": "{}",
+    ...         "device": "cpu, 1 thread", "seconds": 1.5}
+    >>> record = {"tier": "mini", "paper": "openset_calibration", "data_set": "digits",
+    ...           "backbone": "resnet8", "run": 0, "method": "open-set", "calibration": "after",
+    ...           "metric": "ece", "value": 0.21, "images": 300}
+    >>> table = tidy([record], made)
+    >>> table[["row", "variant", "value"]].to_dict("records")
+    [{'row': '554daadc2550', 'variant': 'primary', 'value': 0.21}]
+    """
+    rows = []
+    for record in records:
+        for name in record:
+            known_name("column of a record", name, _RECORD)
+        rows.append({**_DEFAULTS, **record, **{name: provenance[name] for name in _PROVENANCE}})
+    if not rows:
+        raise ValueError("records: empty")
+    table = pd.DataFrame(rows)
+    missing = [name for name in _RECORD if name not in table]
+    if missing:
+        raise ValueError(f"records: no {', '.join(missing)}")
+    table["row"] = row_ids(table)
+    return _arrow(table, "records").to_pandas()
+
+
+def row_ids(table: pd.DataFrame) -> list[str]:
+    """Return each row's name: 12 hexadecimal digits of a hash over the columns of `IDENTITY`."""
+    columns = (table[name].tolist() for name in IDENTITY)
+    return [_short_hash(list(identity)) for identity in zip(*columns, strict=True)]
+
+
+def write(table: pd.DataFrame, path: str | os.PathLike) -> None:
+    """Write a results table as parquet; the file appears whole or not at all.
+
+    Raises
+    ------
+    ValueError
+        The table is empty, lacks a column, has a wrong type, NaN or duplicate identities.
+    """
+    arrow = _arrow(table, os.fspath(path))
+    arrow = arrow.replace_schema_metadata({_DIGEST: _digest(arrow)})
+    with atomic_path(path) as temporary:
+        pq.write_table(arrow, temporary, compression="zstd", compression_level=15)
+
+
+def read(path: str | os.PathLike | Sequence[str | os.PathLike]) -> pd.DataFrame:
+    """Read one results table, or several into one.
+
+    Raises
+    ------
+    FileNotFoundError
+        Names the file that is not there.
+    ValueError
+        Names a file that is truncated, altered or no results table, or the files that hold
+        the same identity twice.
+    """
+    paths = [path] if isinstance(path, str | os.PathLike) else list(path)
+    if not paths:
+        raise ValueError("path: no file given")
+    tables = [_read_one(Path(one)) for one in paths]
+    together = pa.concat_tables(tables)
+    names = [os.fspath(one) for one, table in zip(paths, tables, strict=True) for _ in table["row"]]
+    twice = pd.Series(together["row"].to_pylist()).duplicated(keep=False)
+    if twice.any():
+        files = sorted({name for name, repeated in zip(names, twice, strict=True) if repeated})
+        raise ValueError(f"{', '.join(files)}: the same identity columns twice")
+    return together.to_pandas()
+
+
+def summary(table: pd.DataFrame, by: Sequence[str] | None = None) -> pd.DataFrame:
+    """Return mean and standard deviation over runs.
+
+    Parameters
+    ----------
+    table : DataFrame
+        A results table, or a part of one.
+    by : sequence of str, optional
+        Columns of `IDENTITY` that make a group; by default all but ``run``.
+
+    Returns
+    -------
+    DataFrame
+        The columns `by`, then ``mean``, ``std`` (of the runs, with n - 1; NaN where there is
+        one run only), ``runs`` (how many) and ``rows`` (the names of the rows behind the mean,
+        separated by spaces).  Groups keep the order of their first rows.
+
+    Raises
+    ------
+    ValueError
+        A group holds several rows of one run: a mean would then mix different numbers.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"row": ["a", "b"], "run": [0, 1], "metric": "ece",
+    ...                       "value": [0.1, 0.3]})
+    >>> summary(table, by=["metric"]).round(3).to_dict("records")
+    [{'metric': 'ece', 'mean': 0.2, 'std': 0.141, 'runs': 2, 'rows': 'a b'}]
+    """
+    by = [name for name in IDENTITY if name != "run"] if by is None else list(by)
+    for name in by:
+        known_name("column to group by", name, IDENTITY)
+    if table.empty:
+        raise ValueError("table: empty")
+    repeated = table.duplicated([*by, "run"], keep=False)
+    if repeated.any():
+        others = [name for name in IDENTITY if name in table and name not in (*by, "run")]
+        mixed = [name for name in others if table.loc[repeated, name].nunique() > 1]
+        raise ValueError(
+            f"by: a group holds several rows of one run; they differ in {', '.join(mixed)}"
+        )
+    return (
+        table.groupby(by, sort=False)
+        .agg(
+            mean=("value", "mean"),
+            std=("value", "std"),
+            runs=("run", "nunique"),
+            rows=("row", " ".join),
+        )
+        .reset_index()
+    )
+
+
+def _arrow(table: pd.DataFrame, where: str) -> pa.Table:
+    """Return `table` in the types of `SCHEMA`, or say what is wrong with it."""
+    missing = [name for name in SCHEMA.names if name not in table]
+    if missing:
+        raise ValueError(f"{where}: no column {', '.join(missing)}")
+    if table.empty:
+        raise ValueError(f"{where}: no rows")
+    columns = []
+    for field in SCHEMA:
+        try:
+            columns.append(pa.array(table[field.name].tolist(), type=field.type, from_pandas=True))
+        except (pa.ArrowException, TypeError, OverflowError) as error:
+            raise ValueError(f"{where}: column {field.name}: {error}") from None
+    arrow = pa.Table.from_arrays(columns, schema=SCHEMA)
+    _check(arrow, where)
+    return arrow
+
+
+def _check(arrow: pa.Table, where: str) -> None:
+    for name in SCHEMA.names:
+        if arrow[name].null_count:
+            raise ValueError(f"{where}: column {name}: missing or NaN")
+    for name in ("value", "seconds"):
+        if not np.isfinite(arrow[name].to_numpy()).all():
+            raise ValueError(f"{where}: column {name}: infinite")
+    replicates = arrow["bootstrap"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
+    if not np.isfinite(replicates).all():
+        raise ValueError(f"{where}: column bootstrap: NaN or infinite")
+    if arrow["images"].to_numpy().min() < 1:
+        raise ValueError(f"{where}: column images: every number needs at least one image")
+    for name in IDENTITY:
+        if name == "calibration":
+            for value in arrow[name].unique().to_pylist():
+                known_name("calibration", value, CALIBRATIONS)
+        elif name != "run" and "" in arrow[name].unique().to_pylist():
+            raise ValueError(f"{where}: column {name}: empty")
+    identity = arrow.select(IDENTITY).to_pandas()
+    if row_ids(identity) != arrow["row"].to_pylist():
+        raise ValueError(f"{where}: column row: not the hash of the identity columns")
+    twice = identity.duplicated()
+    if twice.any():
+        first = identity[twice].iloc[0]
+        shown = ", ".join(f"{name}={first[name]}" for name in IDENTITY)
+        raise ValueError(f"{where}: the same identity columns twice: {shown}")
+
+
+def _digest(arrow: pa.Table) -> str:
+    """Return the SHA-256 of a table's content, however parquet lays it out."""
+    digest = hashlib.sha256()
+    for name in SCHEMA.names:
+        column = arrow[name].combine_chunks()
+        if name == "bootstrap":
+            digest.update(column.value_lengths().to_numpy().tobytes())
+            column = column.flatten()
+        if column.type == pa.string():
+            digest.update(json.dumps(column.to_pylist()).encode())
+        else:
+            digest.update(column.to_numpy().tobytes())
+    return digest.hexdigest()
+
+
+def _read_one(path: Path) -> pa.Table:
+    if not path.exists():
+        raise FileNotFoundError(f"{path}: no such results table; run the notebook that writes it")
+    try:
+        arrow = pq.ParquetFile(path).read()
+        metadata = arrow.schema.metadata or {}
+        arrow = arrow.replace_schema_metadata(None)
+        whole = arrow.schema.equals(SCHEMA) and metadata[_DIGEST] == _digest(arrow).encode()
+    except (pa.ArrowException, OSError, KeyError, UnicodeDecodeError, MemoryError) as error:
+        raise ValueError(f"{path}: not a whole results table ({error}); {_REMEDY}") from None
+    if not whole:
+        raise ValueError(f"{path}: altered since it was written; {_REMEDY}")
+    return arrow

@@ -1,0 +1,146 @@
+"""Our means beside a paper's printed numbers, one row per number."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+import pandas as pd
+
+from helpers.checks import known_name
+from helpers.files import atomic_path
+from helpers.report import results
+from helpers.report.tables.cells import PLUS_MINUS
+
+_PLACE = ["data_set", "test_set", "backbone"]
+_CELL = ["method", "calibration", "metric"]
+COLUMNS = [
+    "table", "tier", *_PLACE, *(f"paper_{name}" for name in _PLACE), *_CELL,
+    "mean", "std", "runs", "rows", "paper", "paper_std", "difference",
+]  # fmt: skip
+"""The columns of a comparison; `comparison` says what each of them holds."""
+
+
+def comparison(
+    table: pd.DataFrame,
+    published: pd.DataFrame,
+    *,
+    published_as: Mapping[str, str],
+    families: Mapping[str, str],
+) -> pd.DataFrame:
+    """Put means over runs beside a paper's printed numbers.
+
+    Parameters
+    ----------
+    table : DataFrame
+        A results table of one tier and one variant; metrics that the paper does not print are
+        left out.
+    published : DataFrame
+        From `helpers.report.published.load`.
+    published_as : mapping of str to str
+        Which of the paper's data sets and test sets each of ours is or stands in for, as in
+        ``{"digits": "SVHN"}``.  A data set that is not named gets no numbers of the paper; a
+        test set that is not named is the paper's of the same name, if there is one.
+    families : mapping of str to str
+        The same for backbones, as in ``{"resnet8": "ResNet"}``.
+
+    Returns
+    -------
+    DataFrame
+        One row per number, in the order of the paper's tables: ``table`` (the paper's, "" where
+        there is none), ``tier``, ``data_set``, ``test_set``, ``backbone``, ``paper_data_set``,
+        ``paper_test_set``, ``paper_backbone``, ``method``, ``calibration``, ``metric``;
+        ``mean``, ``std``, ``runs`` and ``rows`` as in `helpers.report.results.summary`; ``paper``
+        and ``paper_std``, the printed number and its deviation (NaN where there is none), and
+        ``difference``, our mean minus the paper's.
+
+    Raises
+    ------
+    ValueError
+        The table mixes papers, tiers or variants, or a mapping leads to a name that the paper
+        does not have.
+    """
+    for name, mapping, columns in (
+        ("data set of the paper", published_as, ["data_set", "test_set"]),
+        ("backbone of the paper", families, ["backbone"]),
+    ):
+        for theirs in mapping.values():
+            known_name(name, theirs, {one for column in columns for one in published[column]})
+    for column in ("paper", "tier", "variant"):
+        if table[column].nunique() > 1:
+            several = ", ".join(sorted(table[column].unique()))
+            raise ValueError(f"table: several {column}s ({several}); choose one")
+
+    ours = results.summary(table[table["metric"].isin(published["metric"])])
+    ours["paper_data_set"] = ours["data_set"].map(lambda name: published_as.get(name, ""))
+    ours["paper_test_set"] = ours["test_set"].map(lambda name: published_as.get(name, name))
+    ours["paper_backbone"] = ours["backbone"].map(lambda name: families.get(name, ""))
+    # `paper` was the paper's name up to here; in what is shown it is the paper's number
+    theirs = _printed(published).assign(order=range(len(published)))
+    keys = [*(f"paper_{name}" for name in _PLACE), *_CELL]
+    joined = ours.drop(columns="paper").merge(theirs, how="left", on=keys)
+    joined = joined.sort_values("order", kind="stable", na_position="last", ignore_index=True)
+    joined["table"] = joined["table"].fillna("")
+    joined["difference"] = joined["mean"] - joined["paper"]
+    return joined[COLUMNS]
+
+
+def printed_alone(published: pd.DataFrame) -> pd.DataFrame:
+    """Return a paper's printed numbers in the form of a `comparison` with no number of ours.
+
+    Parameters
+    ----------
+    published : DataFrame
+        From `helpers.report.published.load`, or a part of it.
+
+    Returns
+    -------
+    DataFrame
+        The columns of `comparison`; data set, test set and backbone are called as in the paper,
+        ``tier`` and ``rows`` are "", ``runs`` is 0, and ``mean``, ``std`` and ``difference`` NaN.
+    """
+    alone = _printed(published)
+    alone[_PLACE] = alone[[f"paper_{name}" for name in _PLACE]]
+    nothing = float("nan")
+    alone = alone.assign(tier="", rows="", runs=0, mean=nothing, std=nothing, difference=nothing)
+    return alone[COLUMNS].reset_index(drop=True)
+
+
+def to_csv(frame: pd.DataFrame, path: str | os.PathLike) -> None:
+    """Write a `comparison`, whole or in part, unrounded and with the rows behind each mean."""
+    with atomic_path(path) as temporary:
+        frame.to_csv(temporary, index=False)
+
+
+def one_table(part: pd.DataFrame) -> dict:
+    """Return what all rows of a part of a `comparison` share: one data set and backbone.
+
+    ``table`` and the paper's names are those of the first row that the paper has too.
+
+    Raises
+    ------
+    ValueError
+        `part` is empty or holds several data sets or backbones.
+    """
+    if part.empty:
+        raise ValueError("part: empty")
+    cells = part[["data_set", "backbone"]].drop_duplicates()
+    if len(cells) > 1:
+        several = "; ".join(", ".join(cell) for cell in cells.to_numpy())
+        raise ValueError(f"part: one data set and backbone expected, got {several}")
+    return part.sort_values("table", ascending=False, kind="stable").iloc[0].to_dict()
+
+
+def runs_in_words(part: pd.DataFrame) -> str:
+    """Return what a mean of ours is over, as a caption says it."""
+    fewest, most = part["runs"].min(), part["runs"].max()
+    if most == 1:
+        return "1 run"
+    many = most if fewest == most else f"{fewest} to {most}"
+    return f"mean {PLUS_MINUS} standard deviation over {many} runs"
+
+
+def _printed(published: pd.DataFrame) -> pd.DataFrame:
+    """Return printed numbers under the names that the columns of a comparison have."""
+    names = {name: f"paper_{name}" for name in (*_PLACE, "std")} | {"value": "paper"}
+    return published.drop(columns="source").rename(columns=names)

@@ -1,0 +1,279 @@
+"""Every printed number of the papers that has a counterpart here, side by side.
+
+Which of our data sets, test sets and networks is or stands in for which of a paper's is said once
+for all tiers; the parameter files say the same of the data sets of their tier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from helpers.papers.gscore.tables import over_test_sets
+from helpers.report import published
+from helpers.report.tables.comparisons import comparison
+
+SETS = {
+    "unknown_detection": {
+        "cifar10_mini": "CIFAR-40", "cifar100": "CIFAR-40", "near": "near",
+        "digits": "SVHN", "photographs": "LSUN-FIX", "woodgrain": "DTD",
+        "chars74k_natural": "SVHN", "caltech_background": "LSUN-FIX", "dtd_subset": "DTD",
+        "gaussian": "Gaussian Noise", "imagenet": "ImageNet-200", "food101": "Food-32",
+        "caltech256": "Caltech-45", "places365": "Places-82",
+    },
+    "human_centric": {
+        "cifar10_mini": "imagenet", "cifar10": "imagenet", "tiny_imagenet_64": "imagenet",
+        "imagenet": "imagenet", "test": "test", "corrupted": "imagenet_c",
+        "woodgrain": "textures", "dtd_subset": "textures", "flowers5": "inaturalist",
+        "imagenet_c": "imagenet_c", "imagenet_v2": "imagenet_v2", "imagenet_r": "imagenet_r",
+        "textures": "textures", "inaturalist": "inaturalist", "places": "places", "sun": "sun",
+    },
+    "gscore": {"cifar10_mini": "CIFAR-10", "cifar10": "CIFAR-10", "cifar100": "CIFAR-100"},
+    "openset_calibration": {
+        "cifar10_mini": "CIFAR10", "digits": "SVHN", "cifar10": "CIFAR10", "svhn": "SVHN",
+    },
+}  # fmt: skip
+"""For each paper, which of its data sets and test sets each of ours is or stands in for."""
+
+NETWORKS = {
+    "unknown_detection": {
+        **dict.fromkeys(["resnet8", "resnet20", "resnet18"], "ResNet18"), "resnet152": "ResNet-152",
+    },
+    "human_centric": {
+        **dict.fromkeys(["resnet8", "resnet20", "resnet50"], "RN50"),
+        "tf_efficientnet_lite0": "MobileNetV2", "mobilenet_v2": "MobileNetV2", "vgg19": "VGG19",
+        "nasnet_large": "NASNet-Large", "inception_v4": "Inception-v4", "senet154": "SENet154",
+        "swin_base": "Swin-B", **dict.fromkeys(["vit6", "vit_base"], "ViT-B16"),
+    },
+    "gscore": {
+        **dict.fromkeys(["resnet8", "resnet8_erm", "resnet20", "resnet18"], "ResNet-18"),
+        "densenet22": "DenseNet-121", "densenet121": "DenseNet-121", "resnet101": "ResNet-101",
+    },
+    "openset_calibration": {
+        **dict.fromkeys(["resnet8", "resnet14", "resnet18"], "ResNet"),
+        **dict.fromkeys(["densenet16", "densenet100"], "DenseNet"),
+        **dict.fromkeys(["efficientnet_eighth", "efficientnet_b0"], "EfficientNet"),
+    },
+}  # fmt: skip
+"""For each paper, the nearest of its networks to each of ours, as far as there is one."""
+
+COLUMNS = (
+    "paper", "table", "tier", "data_set", "test_set", "backbone", "method", "calibration",
+    "metric", "published", "published_std", "reproduced", "reproduced_std", "runs", "difference",
+    "deviations", "unit", "stand_ins", "paper_data_set", "paper_test_set", "paper_backbone", "rows",
+)  # fmt: skip
+"""The columns of `counterparts`, which says what each of them holds."""
+
+# Names that differ and mean the same; case, hyphens and underscores do not count either.
+_SAME = {
+    ("cifar100", "cifar40"), ("imagenet", "imagenet200"), ("food101", "food32"),
+    ("caltech256", "caltech45"), ("places365", "places82"), ("resnet50", "rn50"),
+    ("swinbase", "swinb"), ("vitbase", "vitb16"),
+}  # fmt: skip
+_JOINED = ("union", "average", "all")  # of the test sets at hand, which are not the paper's
+_WHAT = {
+    "data_set": ("data set", "no results on it or on a stand-in"),
+    "backbone": ("network", "no network of its kind on this data set"),
+    "metric": ("metric", "not measured on the network that stands in"),
+    "test_set": ("test set", "no images stand in for it"),
+    "method": ("method", "not evaluated"),
+    "calibration": ("calibration", "not evaluated"),
+}
+
+
+def counterparts(tables: Mapping[tuple[str, str], pd.DataFrame]) -> pd.DataFrame:
+    """Put every printed number beside our means over runs, of each tier that has them.
+
+    Parameters
+    ----------
+    tables : mapping of (tier, paper) to DataFrame
+        Results tables, as `helpers.report.ledger.read` returns them; those of papers without
+        printed numbers at hand are left out.
+
+    Returns
+    -------
+    DataFrame
+        One row per printed number, tier and network of ours, in the order of `tables` and of the
+        paper's tables: ``paper``; ``table``, the paper's; ``tier``, ``data_set``, ``test_set``,
+        ``backbone``, ``method``, ``calibration``, ``metric``, ours; ``published`` and
+        ``published_std``; ``reproduced`` and ``reproduced_std``, mean and standard deviation over
+        ``runs`` (NaN where there is one); ``difference``, reproduced minus published;
+        ``deviations``, the difference in standard deviations and ``unit``, whose: "published",
+        "ours" where the paper prints none, "" and NaN where neither has one; ``stand_ins``, what
+        is not the paper's own, in words; ``paper_data_set``, ``paper_test_set`` and
+        ``paper_backbone``, what the paper calls them; ``rows``, the names of our rows.
+
+    Notes
+    -----
+    Averages of "human_centric" are taken anew; see `helpers.report.published.with_averages`.  Of
+    "gscore", the first network of a table stands for DLA in correlations and errors, as in its
+    chapter, and on all data sets but CIFAR-10, where the paper has no other network.
+    """
+    parts = [pd.DataFrame(columns=list(COLUMNS))]
+    for (_, paper), table in tables.items():
+        if paper in published.papers():
+            parts += [_beside(paper, rows, families) for rows, families in _of(paper, table)]
+    return pd.concat([part for part in parts if len(part)] or parts, ignore_index=True)
+
+
+def coverage(found: pd.DataFrame) -> pd.DataFrame:
+    """Count a paper's printed numbers, and those of them with a counterpart at each tier.
+
+    Parameters
+    ----------
+    found : DataFrame
+        From `counterparts`.
+
+    Returns
+    -------
+    DataFrame of int, shape [papers, 2 + tiers]
+        ``printed``, ``compared`` (at any tier), and one column per tier.
+    """
+    printed = pd.concat({paper: _printed(paper) for paper in published.papers()}, names=["paper"])
+    counts = printed.groupby("paper", sort=False).size().to_frame("printed")
+    once = found.drop_duplicates(["paper", *_KEYS])
+    counts["compared"] = once.groupby("paper").size()
+    for tier, own in found.groupby("tier", sort=False):
+        counts[tier] = own.drop_duplicates(["paper", *_KEYS]).groupby("paper").size()
+    return counts.fillna(0).astype(int)
+
+
+def uncompared(found: pd.DataFrame) -> pd.DataFrame:
+    """List the printed numbers that have no counterpart at any tier, and why.
+
+    Parameters
+    ----------
+    found : DataFrame
+        From `counterparts`.
+
+    Returns
+    -------
+    DataFrame
+        ``paper``, ``table``, ``what`` and ``which`` (what is missing, as in "test set", "sun"),
+        ``why`` in words, and ``numbers``, how many are missing for this reason.  A number that is
+        missing for several reasons counts once: for the first of data set, network, metric, test
+        set, method and calibration that leaves nothing to compare.
+    """
+    rows = []
+    for paper in published.papers():
+        own = found[found["paper"] == paper]
+        there = [set(zip(*(own[key] for key in _KEYS[:end]), strict=True)) for end in _ENDS]
+        printed = _printed(paper)
+        for table, *key in printed[["table", *_WHAT]].itertuples(index=False):
+            lacking = [end for end, keys in zip(_ENDS, there, strict=True)
+                       if tuple(key[:end]) not in keys]  # fmt: skip
+            if lacking:
+                what, why = list(_WHAT.values())[lacking[0] - 1]
+                rows.append((paper, table, what, key[lacking[0] - 1], why))
+    columns = ["paper", "table", "what", "which", "why"]
+    every = pd.DataFrame(rows, columns=columns)
+    return every.groupby(columns, sort=False).size().rename("numbers").reset_index()
+
+
+def agreement(found: pd.DataFrame) -> pd.DataFrame:
+    """Sum up how near our numbers come to the printed ones, of each paper, tier and metric.
+
+    Parameters
+    ----------
+    found : DataFrame
+        From `counterparts`, or a part of it.
+
+    Returns
+    -------
+    DataFrame
+        ``paper``, ``tier``, ``metric``; ``numbers``; ``median_difference``, the median of the
+        absolute difference; ``within``, the share within two published standard deviations (NaN
+        where none is printed); ``rank_correlation``, Spearman's, of published and reproduced: of
+        the methods on one test set and network, and of these the median.  Numbers of several test
+        sets are not ranked together, since which set is hard is no order of methods.  NaN where
+        no set has three methods, or they are all the same.
+
+    Examples
+    --------
+    >>> place = dict.fromkeys(["data_set", "test_set", "backbone", "calibration"], "")
+    >>> found = pd.DataFrame({"paper": "p", "tier": "t", "metric": "ece", "unit": "published",
+    ...                       "published": [0.1, 0.2, 0.3], "reproduced": [0.2, 0.4, 0.5], **place,
+    ...                       "difference": [0.1, 0.2, 0.2], "deviations": [1.0, 2.0, 4.0]})
+    >>> agreement(found).round(2).iloc[0, 3:].to_list()
+    [3.0, 0.2, 0.67, 1.0]
+    """
+    rows = []
+    for key, own in found.groupby(["paper", "tier", "metric"], sort=False):
+        sized = own.loc[own["unit"] == "published", "deviations"].abs()
+        within = (sized <= 2).mean() if len(sized) else np.nan
+        orders = pd.Series([_same_order(one) for _, one in own.groupby(_ONE_SET)])
+        rows.append((*key, len(own), own["difference"].abs().median(), within, orders.median()))
+    names = ["paper", "tier", "metric", "numbers", "median_difference", "within"]
+    return pd.DataFrame(rows, columns=[*names, "rank_correlation"])
+
+
+_ONE_SET = ["data_set", "test_set", "backbone", "calibration"]
+_KEYS = [f"paper_{key}" if key in ("data_set", "backbone", "test_set") else key for key in _WHAT]
+_ENDS = range(1, len(_KEYS) + 1)
+
+
+def _same_order(own: pd.DataFrame) -> float:
+    """Return Spearman's correlation of published and reproduced; NaN where there is no order."""
+    ranks = own[["published", "reproduced"]].rank()
+    varied = len(own) > 2 and (ranks.nunique() > 1).all()
+    return ranks.corr().iloc[0, 1] if varied else np.nan
+
+
+def _printed(paper: str) -> pd.DataFrame:
+    """Return the numbers of a paper that ours are compared with."""
+    numbers = published.load(paper)
+    return published.with_averages(numbers) if paper == "human_centric" else numbers
+
+
+def _of(paper: str, table: pd.DataFrame) -> list[tuple[pd.DataFrame, dict[str, str]]]:
+    """Return the rows of a results table that a paper prints the like of, with their networks."""
+    primary = table[table["variant"] == "primary"]
+    if paper != "gscore":
+        return [(primary, NETWORKS[paper])]
+    own = primary["metric"].str.contains("^(?:rmse|pearson|spearman)_")
+    first = primary["backbone"] == primary["backbone"].iloc[0]
+    dla = dict.fromkeys(primary.loc[first, "backbone"], "DLA")
+    means = over_test_sets(table)
+    several = means["data_set"].map(SETS[paper]) == "CIFAR-10"
+    return [
+        (primary[own & first], dla), (means[several], NETWORKS[paper]), (means[~several], dla)
+    ]  # fmt: skip
+
+
+def _beside(paper: str, rows: pd.DataFrame, families: Mapping[str, str]) -> pd.DataFrame:
+    """Return the rows of `counterparts` of a part of one results table."""
+    printed = _printed(paper)
+    if not rows["metric"].isin(printed["metric"]).any():
+        return pd.DataFrame(columns=list(COLUMNS))
+    both = comparison(rows, printed, published_as=SETS[paper], families=families)
+    both = both.dropna(subset="paper").rename(
+        columns={
+            "paper": "published",
+            "paper_std": "published_std",
+            "mean": "reproduced",
+            "std": "reproduced_std",
+        }
+    )
+    theirs, ours = (both[f"{name}_std"] > 0 for name in ("published", "reproduced"))
+    unit = np.select([theirs, ours], ["published", "ours"], "")
+    spread = both["published_std"].where(theirs, both["reproduced_std"].where(ours))
+    both = both.assign(paper=paper, unit=unit, deviations=both["difference"] / spread)
+    both["stand_ins"] = [_stand_ins(row) for row in both.to_dict("records")]
+    return both[list(COLUMNS)]
+
+
+def _stand_ins(row: dict) -> str:
+    """Return in words what in a row is not the paper's own."""
+    places = ("data_set", "test_set", "backbone")
+    pairs = [(row[name], row[f"paper_{name}"]) for name in places]
+    parts = [f"{ours} for {theirs}" for ours, theirs in pairs if not _same(ours, theirs)]
+    if row["test_set"] in _JOINED:
+        parts.append(f"{row['test_set']}: of the sets at hand")
+    return ", ".join(parts)
+
+
+def _same(ours: str, theirs: str) -> bool:
+    names = tuple(name.lower().replace("-", "").replace("_", "") for name in (ours, theirs))
+    return names[0] == names[1] or names in _SAME

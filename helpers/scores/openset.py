@@ -1,0 +1,455 @@
+"""Answers that may be "unknown": by a threshold on the softmax, and by OpenMax."""
+
+from __future__ import annotations
+
+from numbers import Integral
+
+import numpy as np
+
+from helpers.checks import float_array, known_name, label_array
+from helpers.scores.calibration import softmax
+from helpers.scores.info import Info
+
+thresholded_softmax = Info(
+    name="thresholded_softmax",
+    title="Thresholded softmax",
+    paper="Evaluating Uncertainty Calibration for Open-Set Recognition",
+    authors="Zongyao Lyu, Nolan B. Gutierrez, William J. Beksi",
+    year=2022,
+    key="lyu2022",
+    equation=r"\hat y = \begin{cases} \arg\max_k p_k & \max_k p_k \ge \delta \\"
+    r" \text{unknown} & \text{otherwise} \end{cases}, \qquad"
+    r" p_{\mathrm{unknown}} = \prod_{k=1}^{K} (1 - p_k)",
+    needs=("logits",),
+    summary="Answers “unknown” where the largest softmax probability falls below a threshold.",
+    sign="The largest probability is high for known images.",
+    hyper_parameters={"threshold": "smallest largest probability that is accepted"},
+)
+
+_DISTANCES = ("euclidean", "euclidean_cosine")
+# The share of the Euclidean distance in "euclidean_cosine", as in the authors' code.
+_EUCLIDEAN_SHARE = 0.005
+# Images that are fitted on at once; bounds the memory.
+_BLOCK = 1024
+
+
+def unknown_probability(probabilities) -> np.ndarray:
+    r"""Return the thresholded softmax's probability of "unknown".
+
+    .. math:: p_{\mathrm{unknown}} = \prod_{k=1}^{K} (1 - p_k)
+
+    Parameters
+    ----------
+    probabilities : array_like, shape [N, K]
+        In [0, 1].
+
+    Returns
+    -------
+    ndarray of float64, shape [N]
+        Between 0, where one probability is 1, and :math:`(1 - 1/K)^K`, where all are equal: below
+        0.37 for any K.  Together with the K probabilities it sums to at least 1.
+
+    Raises
+    ------
+    ValueError
+        Empty, NaN, wrong shape or outside [0, 1].
+
+    Notes
+    -----
+    Lyu et al. 2022.  A higher temperature brings the probabilities nearer to one another: it
+    lowers the largest of them and raises this one.
+
+    Computed as a sum of logarithms, which cannot underflow on the way.
+
+    Examples
+    --------
+    >>> unknown_probability([[1.0, 0.0], [0.5, 0.5]])
+    array([0.  , 0.25])
+    """
+    probabilities = float_array("probabilities", probabilities, ndim=2)
+    if probabilities.min() < 0 or probabilities.max() > 1 + 1e-6:
+        raise ValueError(
+            "probabilities: values in [0, 1] expected, got "
+            f"{probabilities.min():g} to {probabilities.max():g}"
+        )
+    with np.errstate(divide="ignore"):
+        return np.exp(np.log1p(-np.minimum(probabilities, 1.0)).sum(axis=1))
+
+
+def open_set_answer(probabilities, threshold: float) -> np.ndarray:
+    """Return the most probable class, or −1 ("unknown") where its probability is too low.
+
+    Parameters
+    ----------
+    probabilities : array_like, shape [N, K]
+        Of the known classes.
+    threshold : float
+        An image is accepted when its largest probability is at least that; for instance
+        ``rejection_threshold`` of the largest probabilities of held-out known images.
+
+    Returns
+    -------
+    ndarray of int64, shape [N]
+        0 to K − 1, or −1.
+
+    Raises
+    ------
+    ValueError
+        Empty, NaN or wrong shape; `threshold` NaN.
+
+    Examples
+    --------
+    >>> open_set_answer([[0.9, 0.1], [0.4, 0.6]], 0.7)
+    array([ 0, -1])
+    """
+    probabilities = float_array("probabilities", probabilities, ndim=2)
+    if np.isnan(threshold):
+        raise ValueError("threshold: NaN")
+    accepted = probabilities.max(axis=1) >= threshold
+    return np.where(accepted, probabilities.argmax(axis=1), -1)
+
+
+def openmax_answer(probabilities) -> np.ndarray:
+    """Return the most probable of K + 1 answers, −1 where that is the last one, "unknown".
+
+    Parameters
+    ----------
+    probabilities : array_like, shape [N, K + 1]
+        From `OpenMax.probabilities`; any temperature gives the same answers.
+
+    Returns
+    -------
+    ndarray of int64, shape [N]
+        0 to K − 1, or −1.
+
+    Raises
+    ------
+    ValueError
+        Empty, NaN or wrong shape.
+
+    Examples
+    --------
+    >>> openmax_answer([[0.5, 0.3, 0.2], [0.2, 0.2, 0.6]])
+    array([ 0, -1])
+    """
+    best = float_array("probabilities", probabilities, ndim=2).argmax(axis=1)
+    return np.where(best < np.shape(probabilities)[1] - 1, best, -1)
+
+
+def fit_weibull(log_values: np.ndarray, used: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    r"""Fit two-parameter Weibull distributions to many samples at once, by maximum likelihood.
+
+    The shape :math:`\beta` solves
+    :math:`\sum x_i e^{\beta x_i} / \sum e^{\beta x_i} - 1/\beta = \bar x` with x the logarithms of
+    the values; the left side increases with :math:`\beta`.  All samples take part in one Newton
+    iteration, kept within a bracket.
+
+    Parameters
+    ----------
+    log_values : ndarray of float64, shape [C, n]
+        Logarithms of the values; what `used` leaves out may be anything finite.
+    used : ndarray of bool, shape [C, n]
+        Which entries belong to each sample; at least two distinct values in each row.
+
+    Returns
+    -------
+    shape, log_scale : ndarray of float64, shape [C]
+        The distribution function is ``1 - exp(-exp(shape * (log(t) - log_scale)))``.
+    """
+    count = used.sum(axis=1)
+    mean = np.where(used, log_values, 0.0).sum(axis=1) / count
+    centred = np.where(used, log_values - mean[:, None], 0.0)
+    spread = np.sqrt(np.square(centred).sum(axis=1) / count)
+    centred /= spread[:, None]  # the solution is now near 1, whatever the data
+    top = np.where(used, centred, -np.inf).max(axis=1)
+
+    low, high = 1 / top, np.full(len(top), np.inf)
+    shape = np.maximum(low, np.pi / np.sqrt(6))  # the estimate from the variance
+    for _ in range(100):
+        weight = np.where(used, np.exp(shape[:, None] * (centred - top[:, None])), 0.0)
+        weight /= weight.sum(axis=1, keepdims=True)
+        tilted = (weight * centred).sum(axis=1)
+        variance = (weight * np.square(centred - tilted[:, None])).sum(axis=1)
+        value = tilted - 1 / shape
+        low, high = np.where(value < 0, shape, low), np.where(value >= 0, shape, high)
+        step = shape - value / (variance + 1 / np.square(shape))
+        halved = np.where(np.isinf(high), 2 * low, (low + high) / 2)
+        following = np.where((step > low) & (step < high), step, halved)
+        done = np.abs(following - shape) <= 1e-13 * shape
+        shape = following
+        if done.all():
+            break
+    powers = np.where(used, np.exp(shape[:, None] * (centred - top[:, None])), 0.0)
+    log_scale = top + np.log(powers.sum(axis=1) / count) / shape
+    return shape / spread, mean + spread * log_scale
+
+
+class OpenMax:
+    r"""OpenMax: logits revised by how extreme an image's distance to each class is.
+
+    Each class k = 1, …, K has a mean logit vector :math:`\mu_k` over its correctly classified
+    training images.  The largest distances of those images to it are the tail, and
+    :math:`\tau_k` is the smallest of these.  Distances are moved so that it becomes 1,
+
+    .. math:: d_k = \operatorname{distance}(z, \mu_k) - \tau_k + 1,
+
+    and a Weibull distribution function :math:`F_k` is fitted to the moved tail.  For an image
+    with logits z, among which that of class k has rank :math:`r_k` (0 for the largest),
+
+    .. math::
+        w_k = \frac{\max(\alpha - r_k, 0)}{\alpha} F_k(d_k), \quad
+        \hat z_k = (1 - w_k) z_k, \quad
+        \hat z_{\mathrm{unknown}} = \sum_{k=1}^{K} w_k z_k,
+
+    and the softmax of these K + 1 revised logits gives the probabilities.  In arrays class k is
+    column k − 1 and "unknown" is the last column.
+
+    Parameters
+    ----------
+    tail : int
+        How many of the largest distances of each class the Weibull is fitted to, at least 2.
+    alpha : int, optional
+        How many of the largest logits are revised, 1 to K; all of them by default.
+    distance : {"euclidean", "euclidean_cosine"}
+        The second is 0.005 × the Euclidean distance + the cosine distance.
+
+    Attributes
+    ----------
+    fitted : dict of str to ndarray
+        After `fit`, for each class: ``mean`` [K, K]; ``correct``, how many training images it was
+        taken over; ``tail``, how many distances the Weibull was fitted to; ``revised``, whether
+        there is a Weibull at all; ``start``, :math:`\tau_k`; ``shape`` and ``log_scale`` of the
+        distribution function.
+
+    Raises
+    ------
+    ValueError
+        `tail`, `alpha` or `distance` is none of the values above.
+
+    Notes
+    -----
+    Bendale and Boult 2016, algorithms 1 and 2.  Where implementations differ, this one
+
+    * fits on correctly classified images only, as the paper says;
+    * counts ranks from 0 as the authors' code does.  The paper's formula, counted from 1, would
+      leave the largest logit unrevised for ``alpha=1``;
+    * moves the tail so that its smallest distance becomes 1 and fits a Weibull by maximum
+      likelihood, as the authors' library (libmr) does today; ports of its earlier version move it
+      to 10 000.  :math:`F_k(d_k) = 0` where :math:`d_k \le 0`, that is for distances 1 or more
+      below the tail's smallest;
+    * takes what there is when a class has fewer correct images than `tail`.  A class without two
+      distinct distances has no Weibull and is never revised: :math:`F_k = 0`, its logit stays;
+    * computes the distance to every class that is revised, so that what is said of an image does
+      not depend on the other images of the batch.
+
+    Negative logits are moved up by the revision, and take from the unknown's logit, as in the
+    paper.
+    """
+
+    info = Info(
+        name="openmax",
+        title="OpenMax",
+        paper="Towards Open Set Deep Networks",
+        authors="Abhijit Bendale, Terrance E. Boult",
+        year=2016,
+        key="bendale2016",
+        equation=r"\hat z_c = z_c (1 - w_c), \quad \hat z_{K+1} = \sum_c z_c w_c, \quad"
+        r" w_c = \frac{\max(\alpha - r_c, 0)}{\alpha} F_c(\lVert z - \mu_c \rVert), \quad"
+        r" s = 1 - \operatorname{softmax}(\hat z)_{K+1}",
+        needs=("logits", "labels", "training outputs"),
+        summary="Moves part of each logit to an extra class “unknown”, the more the further the "
+        "image lies from the class's training images, by a Weibull fitted to their largest "
+        "distances.",
+        sign="The score is 1 minus the probability of “unknown”: high for known images.",
+        hyper_parameters={
+            "tail": "number of largest distances that each Weibull is fitted to",
+            "alpha": "number of largest logits that are revised; all by default",
+            "distance": "euclidean, or euclidean_cosine (0.005 × Euclidean + cosine)",
+        },
+    )
+
+    def __init__(self, tail: int = 20, alpha: int | None = None, distance: str = "euclidean"):
+        for name, value, least in (("tail", tail, 2), ("alpha", 1 if alpha is None else alpha, 1)):
+            if not (isinstance(value, Integral) and value >= least):
+                raise ValueError(f"{name}: a whole number, at least {least}, got {value!r}")
+        self.tail = tail
+        self.alpha = alpha
+        self.distance = known_name("distance", distance, _DISTANCES)
+        self.fitted: dict[str, np.ndarray] = {}
+
+    def fit(self, logits, labels) -> OpenMax:
+        """Take the class means and fit the Weibulls, from training images.
+
+        Parameters
+        ----------
+        logits : array_like, shape [N, K]
+        labels : array_like of int, shape [N]
+            0 to K − 1; images that are not classified correctly (−1 never is) are left out.
+
+        Returns
+        -------
+        OpenMax
+            Itself.
+
+        Raises
+        ------
+        ValueError
+            Empty, NaN, wrong shape or length, labels out of range; `alpha` above K; no image is
+            classified correctly.
+        """
+        logits = np.asarray(logits)
+        if logits.ndim != 2 or not logits.size:
+            float_array("logits", logits, ndim=2)  # says what is wrong
+        length, classes = logits.shape
+        labels = label_array("labels", labels, classes=classes, length=length, unknown=True)
+        if self.alpha is not None and self.alpha > classes:
+            raise ValueError(f"alpha: at most {classes} (the classes) expected, got {self.alpha}")
+        parts = [slice(start, start + _BLOCK) for start in range(0, length, _BLOCK)]
+        right = np.empty(length, dtype=bool)
+        mean = np.zeros((classes, classes))
+        for part in parts:
+            values = float_array("logits", logits[part], ndim=2)
+            right[part] = values.argmax(axis=1) == labels[part]
+            np.add.at(mean, labels[part][right[part]], values[right[part]])
+        if not right.any():
+            raise ValueError("labels: no image is classified correctly, so nothing can be fitted")
+        correct = np.bincount(labels[right], minlength=classes)
+        mean /= np.maximum(correct, 1)[:, None]
+
+        distances = np.empty(length)
+        for part in parts:
+            distances[part] = self._distances(logits[part].astype(np.float64), mean[labels[part]])
+        labels, distances = labels[right], distances[right]
+        first = np.cumsum(correct) - correct  # of each class, once sorted by class
+        order = np.lexsort((-distances, labels))
+        rank = np.arange(len(order)) - first[labels[order]]
+        largest = order[rank < self.tail]
+        tails = np.full((classes, self.tail), np.nan)
+        tails[labels[largest], rank[rank < self.tail]] = distances[largest]
+
+        used = ~np.isnan(tails)
+        end = np.where(used, tails, 0.0).max(axis=1)
+        start = np.where(used, tails, end[:, None]).min(axis=1)
+        # Rounding makes equal distances differ in the last digits, which is no spread to fit.
+        revised = end > start * (1 + 1e-9)
+        shape, log_scale = np.ones(classes), np.zeros(classes)
+        if revised.any():
+            moved = np.log1p(np.where(used, tails, start[:, None]) - start[:, None])
+            shape[revised], log_scale[revised] = fit_weibull(moved[revised], used[revised])
+        self.fitted = {
+            "mean": mean,
+            "correct": correct,
+            "tail": used.sum(axis=1),
+            "revised": revised,
+            "start": start,
+            "shape": shape,
+            "log_scale": log_scale,
+        }
+        return self
+
+    def revised_logits(self, logits) -> np.ndarray:
+        """Return the K revised logits and, last, that of "unknown".
+
+        Parameters
+        ----------
+        logits : array_like, shape [N, K]
+
+        Returns
+        -------
+        ndarray of float64, shape [N, K + 1]
+            Each row depends on its own image only.  Of equal logits the one with the lower index
+            ranks higher.
+
+        Raises
+        ------
+        ValueError
+            Empty, NaN, another number of classes than at the fit, or not fitted yet.
+        """
+        if not self.fitted:
+            raise ValueError("OpenMax: not fitted yet, call fit first")
+        # In one memory order, so that sums over classes are rounded alike for every batch.
+        logits = np.ascontiguousarray(float_array("logits", logits, ndim=2))
+        classes = len(self.fitted["mean"])
+        if logits.shape[1] != classes:
+            raise ValueError(f"logits: {classes} classes expected, got {logits.shape[1]}")
+        alpha = self.alpha or classes
+        rank_weight = (alpha - np.arange(alpha)) / alpha
+        revised = np.empty((len(logits), classes + 1))
+        block = max(1, 2**20 // (alpha * classes))  # bounds the memory of [block, alpha, K]
+        for first in range(0, len(logits), block):
+            part = logits[first : first + block]
+            top = _leading(part, alpha)
+            weight = rank_weight * self._outlier_probability(part, top)
+            highest = np.take_along_axis(part, top, axis=1)
+            known = part.copy()
+            np.put_along_axis(known, top, highest * (1 - weight), axis=1)
+            revised[first : first + block, :-1] = known
+            revised[first : first + block, -1] = (highest * weight).sum(axis=1)
+        return revised
+
+    def probabilities(self, logits, temperature: float = 1.0) -> np.ndarray:
+        """Return the probabilities of the K classes and, last, of "unknown".
+
+        Parameters
+        ----------
+        logits : array_like, shape [N, K]
+        temperature : float
+            Divides all K + 1 *revised* logits.  Dividing the logits before the revision would
+            change their distances to the class means, and call for other Weibulls.
+
+        Returns
+        -------
+        ndarray of float64, shape [N, K + 1]
+            Each row sums to 1.
+
+        Raises
+        ------
+        ValueError
+            As `revised_logits`; a temperature that is not positive.
+        """
+        return softmax(self.revised_logits(logits), temperature)
+
+    def _outlier_probability(self, logits: np.ndarray, classes: np.ndarray) -> np.ndarray:
+        """Return F of each image's distance to each of the given classes, [n, alpha]."""
+        fitted = self.fitted
+        distances = self._distances(logits[:, None, :], fitted["mean"][classes])
+        moved = np.maximum(distances - fitted["start"][classes], -1.0)
+        with np.errstate(divide="ignore", over="ignore"):  # log(0) gives F = 0, overflow F = 1
+            exponent = fitted["shape"][classes] * (np.log1p(moved) - fitted["log_scale"][classes])
+            probability = -np.expm1(-np.exp(exponent))
+        return np.where(fitted["revised"][classes], probability, 0.0)
+
+    def _distances(self, logits: np.ndarray, means: np.ndarray) -> np.ndarray:
+        """Return distances along the last axis.
+
+        Written as inner products of single rows and not as a matrix product, whose rounding
+        depends on how many images are multiplied at once.
+        """
+        differences = logits - means
+        euclidean = np.sqrt(np.vecdot(differences, differences))
+        if self.distance == "euclidean":
+            return euclidean
+        norms = np.sqrt(np.vecdot(logits, logits) * np.vecdot(means, means))
+        cosine = np.vecdot(logits, means) / np.where(norms > 0, norms, 1.0)
+        return _EUCLIDEAN_SHARE * euclidean + (1 - cosine)
+
+
+def _leading(values: np.ndarray, count: int) -> np.ndarray:
+    """Return the columns of the `count` largest of each row [n, K], the largest first.
+
+    Of equal values the one in the lower column comes first.
+
+    Examples
+    --------
+    >>> _leading(np.array([[1.0, 3.0, 2.0, 3.0], [5.0, 5.0, 5.0, 5.0]]), 2)
+    array([[1, 3],
+           [0, 1]])
+    """
+    top = np.sort(np.argpartition(values, -count, axis=1)[:, -count:], axis=1)
+    largest = np.take_along_axis(values, top, axis=1)
+    order = np.argsort(-largest, axis=1, kind="stable")
+    # of values that equal the last one taken, any may have been: those rows are sorted as a whole
+    tied = (values >= largest.min(axis=1, keepdims=True)).sum(axis=1) > count
+    top = np.take_along_axis(top, order, axis=1)
+    top[tied] = np.argsort(-values[tied], axis=1, kind="stable")[:, :count]
+    return top

@@ -1,0 +1,117 @@
+"""The paper's class lists: its own examples, and counts that agree with the lists."""
+
+import pytest
+
+from helpers.data import class_lists, class_roles
+
+
+@pytest.fixture(scope="module")
+def counts():
+    return class_roles.counts()
+
+
+@pytest.fixture(scope="module")
+def imagenet():
+    return class_roles.imagenet(seed=0).set_index("name")
+
+
+def test_tiny_imagenet_without_what_cifar100_has():
+    """42 are removed and 158 left; the paper names the bullet train and the school bus."""
+    table = class_roles.tiny_imagenet().set_index("name")
+    assert table["role"].value_counts().to_dict() == {"external": 158, "removed": 42}
+    assert table.loc["bullet train", ["role", "by", "relation"]].tolist() == [
+        "removed", "train", "descendant",
+    ]  # fmt: skip
+    assert table.loc["school bus", "by"] == "bus"
+    assert table.loc["tractor", "relation"] == "same"
+    assert table.loc["lemon", ["role", "by", "relation"]].tolist() == ["external", "", ""]
+
+
+def test_three_fewer_without_the_further_senses():
+    """Exactly the dish, the dining table and the alligator depend on them."""
+    removed = {}
+    for senses in class_lists.SENSES:
+        table = class_roles.tiny_imagenet(senses=senses)
+        removed[senses] = set(table.loc[table["role"] == "removed", "name"])
+    assert len(removed["assigned"]) == 39
+    assert removed["extended"] - removed["assigned"] == {
+        "plate", "dining table", "American alligator",
+    }  # fmt: skip
+
+
+def test_roles_beside_imagenet_200(imagenet):
+    """The paper's example: a can opener is near the plunger, both being hand tools."""
+    assert imagenet.groupby("role").size().to_dict() == {
+        "in-distribution": 200, "near": 200, "not drawn": 205, "external": 395,
+    }  # fmt: skip
+    assert imagenet.loc["plunger", "role"] == "in-distribution"
+    assert imagenet.loc["can opener", "role"] in ("near", "not drawn")
+    assert "hand tool" in imagenet.loc["can opener", "below"].split(", ")
+    assert (imagenet["below"] != "").sum() == 405
+
+
+def test_the_draw_alone_depends_on_the_seed(imagenet):
+    """Another seed draws other candidates, among the same."""
+    other = class_roles.imagenet(seed=1, near=10).set_index("name")
+    assert (other["role"] == "near").sum() == 10
+    assert (other["below"] == imagenet["below"]).all()
+    assert ((other["role"] == "external") == (imagenet["role"] == "external")).all()
+    with pytest.raises(ValueError, match="count: 0 to 405"):
+        class_roles.imagenet(near=406)
+
+
+def test_far_classes_have_reasons():
+    """The paper's example, a knife, goes because classes of ImageNet are knives."""
+    table = class_roles.far("caltech256").set_index("name")
+    assert table.loc["125.knife", ["role", "keyword", "node"]].tolist() == [
+        "removed", "knife", "knife",
+    ]  # fmt: skip
+    assert "iii" in table.loc["125.knife", "rules"].split(", ")
+    assert table.loc["003.backpack", ["rules", "known"]].tolist() == ["i, ii", "backpack"]
+    stays = table["role"] == "far"
+    assert (table.loc[stays, ["rules", "keyword", "node", "known"]] == "").all(axis=None)
+    assert (table.loc[~stays, ["rules", "keyword", "node", "known"]] != "").all(axis=None)
+
+
+@pytest.mark.parametrize("data_set", class_roles.FAR_SETS)
+def test_narrower_readings_remove_less(data_set):
+    """What a narrower reading removes, the default removes as well."""
+    removed = {}
+    for reading in class_roles.READINGS:
+        table = class_roles.far(data_set, reading=reading)
+        assert tuple(table["name"]) == class_lists.names_of(data_set)
+        removed[reading] = set(table.loc[table["role"] == "removed", "name"])
+    widest = removed.pop("whole WordNet")
+    for narrower in removed.values():
+        assert narrower < widest
+
+
+def test_counts_stand_beside_the_papers(counts):
+    """All of the paper's counts are there, and the default reading is the nearest of all."""
+    assert set(counts["classes"]) == set(class_roles.PAPER)
+    assert (counts["ours"] - counts["paper"] == counts["difference"]).all()
+    first = counts.drop_duplicates("classes").set_index("classes")["difference"].to_dict()
+    assert first["Tiny ImageNet, removed"] == first["Tiny ImageNet, external"] == 0
+    assert first["ImageNet, external"] == -first["ImageNet, near candidates"] == 1
+    far = counts[counts["classes"].str.endswith("left")]
+    away = far["difference"].abs().groupby(far["reading"]).sum()
+    assert away.idxmin() == next(iter(class_roles.READINGS))
+
+
+def test_differences_are_explained(counts):
+    """Notes name the classes behind a difference, and there are none without a difference."""
+    assert (counts.loc[counts["difference"] == 0, "note"] == "").all()
+    notes = counts.drop_duplicates("classes", keep="last").set_index("classes")["note"]
+    assert "plate" in notes["Tiny ImageNet, removed"]
+    assert "bridge" in notes["LSUN, removed"]
+    assert "crane (n02012849)" in notes["ImageNet, external"]
+
+
+def test_mistakes_are_refused():
+    """Data sets and readings are named with the nearest right one."""
+    with pytest.raises(ValueError, match="unknown data set 'food'; did you mean 'food101'"):
+        class_roles.far("food")
+    with pytest.raises(
+        ValueError, match="unknown reading 'whole name'; did you mean 'whole names'"
+    ):
+        class_roles.far("food101", reading="whole name")

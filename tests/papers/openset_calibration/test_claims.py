@@ -1,0 +1,186 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from helpers.papers.openset_calibration import claims as paper
+from helpers.report import claims, results
+from helpers.report.claims import Verdict
+
+MADE = {
+    "seed": 0,
+    "parameters": "0" * 12,
+    "code": "0.1.0+0",
+    "versions": "{}",
+    "device": "cpu, 1 thread",
+    "seconds": 1.0,
+}
+# Numbers that agree with all three claims; each test moves one of them.
+AGREEING = {
+    ("closed-set", "before", "ece"): 0.07,
+    ("closed-set", "after", "ece"): 0.015,
+    ("closed-set", "after", "ece_floor"): 0.01,
+    ("open-set", "before", "ece"): 0.35,
+    ("open-set", "after", "ece"): 0.23,
+    ("open-set", "after", "ece_floor"): 0.01,
+    ("open-set", "after", "accuracy"): 0.60,
+    ("open-set", "after", "brier"): 0.65,
+    ("open-set + OpenMax", "after", "accuracy"): 0.63,
+    ("open-set + OpenMax", "after", "brier"): 0.70,
+    ("open-set + OpenMax", "after", "ece"): 0.25,
+}
+
+
+def made_up(changes=None, *, spread=0.001, runs=3, replicates=40, cells=(("digits", "resnet8"),)):
+    """A results table around `AGREEING`, with random runs and replicates of the given spread."""
+    generator = np.random.default_rng(0)
+    records = []
+    for data_set, backbone in cells:
+        for run in range(runs):
+            for (method, calibration, metric), value in (AGREEING | (changes or {})).items():
+                value = value + spread * generator.standard_normal()
+                noise = spread * generator.standard_normal(replicates)
+                records.append(
+                    {
+                        "tier": "mini",
+                        "paper": "openset_calibration",
+                        "data_set": data_set,
+                        "backbone": backbone,
+                        "run": run,
+                        "method": method,
+                        "calibration": calibration,
+                        "metric": metric,
+                        "value": value,
+                        "images": 100,
+                        "bootstrap": () if metric == "ece_floor" else value + noise,
+                    }
+                )
+    return results.tidy(records, MADE)
+
+
+def verdicts(table):
+    summed = paper.verdicts(paper.check(table))
+    return dict(zip(summed["claim"], map(str, summed["verdict"]), strict=True))
+
+
+def test_numbers_that_agree_support_every_claim():
+    assert set(verdicts(made_up()).values()) == {"supported"}
+
+
+@pytest.mark.parametrize(
+    ("claim", "changes"),
+    [
+        ("closed-set", {("closed-set", "after", "ece"): 0.05}),
+        (
+            "open-set",  # scaling harms
+            {("open-set", "after", "ece"): 0.36, ("open-set + OpenMax", "after", "ece"): 0.40},
+        ),
+        ("open-set", {("open-set", "after", "ece"): 0.03}),  # no gap is left
+        ("openmax", {("open-set + OpenMax", "after", "accuracy"): 0.55}),
+        ("openmax", {("open-set + OpenMax", "after", "brier"): 0.60}),
+        ("openmax", {("open-set + OpenMax", "after", "ece"): 0.20}),
+    ],
+)
+def test_numbers_on_the_other_side_contradict_one_claim(claim, changes):
+    found = verdicts(made_up(changes))
+    assert found.pop(claim) == "contradicted"
+    assert set(found.values()) == {"supported"}
+
+
+@pytest.mark.parametrize(
+    ("claim", "changes"),
+    [
+        ("closed-set", {("closed-set", "after", "ece"): 0.03}),
+        ("open-set", {("open-set", "after", "ece"): 0.06}),
+        ("openmax", {("open-set + OpenMax", "after", "accuracy"): 0.60}),
+    ],
+)
+def test_numbers_at_the_margin_leave_it_undecided(claim, changes):
+    found = verdicts(made_up(changes))
+    assert found.pop(claim) == "undecided"
+    assert set(found.values()) == {"supported"}
+
+
+def test_the_effects_beside_a_claim_take_no_part_in_its_verdict():
+    # scaling harms closed-set calibration, which stays close to perfect
+    table = made_up({("closed-set", "before", "ece"): 0.012})
+    checks = paper.check(table).query("data_set == 'all' and not decides")
+    assert checks["verdict"].tolist() == [Verdict.CONTRADICTED]
+    assert set(verdicts(table).values()) == {"supported"}
+
+
+def test_missing_numbers_are_no_data_with_a_sentence():
+    table = made_up()
+    summed = paper.verdicts(paper.check(table[table["method"] != "open-set + OpenMax"]))
+    last = summed.set_index("claim").loc["openmax"]
+    assert last["verdict"] == Verdict.NO_DATA
+    assert "no data (no run has: open-set + OpenMax after accuracy)" in last["sentence"]
+    assert summed["verdict"].tolist()[:2] == [Verdict.SUPPORTED] * 2
+    nothing = paper.verdicts(paper.check(table.iloc[:0]))
+    assert set(nothing["verdict"]) == {Verdict.NO_DATA}
+    assert nothing["sentence"].str.contains("the table has no rows").all()
+
+
+def test_cells_alone_and_pooled():
+    cells = (("digits", "resnet8"), ("cifar10_mini", "densenet16"))
+    table = made_up(cells=cells)
+    low = (table["data_set"] == "digits") & (table["method"] == "open-set + OpenMax")
+    accuracy = low & (table["metric"] == "accuracy")
+    table.loc[accuracy, "value"] -= 0.05
+    checks = paper.check(table)
+    assert len(checks) == 7 * (len(cells) + 1)
+    gained = checks[checks["check"].str.startswith("accuracy")].set_index("data_set")
+    assert [str(v) for v in gained["verdict"]] == ["contradicted", "supported", "undecided"]
+    assert gained.loc["all", "note"] == "against: digits, resnet8"
+    assert gained.loc["all", "effect"] == pytest.approx(
+        gained.loc[["digits", "cifar10_mini"], "effect"].mean()
+    )
+    summed = paper.verdicts(checks).set_index("claim")
+    # a mean that hides a disagreement decides nothing
+    assert summed.loc["openmax", ["verdict", "agreeing", "cells"]].tolist() == ["undecided", 0, 2]
+    assert "accuracy gained by OpenMax" in summed.loc["openmax", "sentence"]
+
+
+def test_a_cell_without_numbers_is_named_and_left_out_of_the_mean():
+    table = made_up(cells=(("digits", "resnet8"), ("cifar10_mini", "resnet8")))
+    table = table[(table["data_set"] == "digits") | (table["metric"] != "ece_floor")]
+    row = paper.check(table).iloc[:3]
+    assert [str(v) for v in row["verdict"]] == ["supported", "no data", "supported"]
+    assert "no data for cifar10_mini, resnet8" in row["note"].iloc[2]
+    assert row["effect"].iloc[2] == row["effect"].iloc[0]
+
+
+def test_same_seed_same_table():
+    table = made_up()
+    pd.testing.assert_frame_equal(paper.check(table), paper.check(table))
+    other = claims.evaluate(paper.CLAIMS, table, seed=1)
+    assert not other["low"].equals(paper.check(table)["low"])
+
+
+def test_one_tier_and_one_variant_at_a_time():
+    table = made_up()
+    both = pd.concat([table, table.assign(tier="small")])
+    with pytest.raises(ValueError, match="several tiers"):
+        paper.check(both)
+    with pytest.raises(ValueError, match="unknown variant"):
+        paper.check(table, variant="fixed threshold")
+    harmful = made_up({("open-set", "after", "ece"): 0.36}).assign(variant="fixed threshold")
+    both = pd.concat([table, harmful, table.assign(paper="gscore")])
+    pd.testing.assert_frame_equal(paper.check(both), paper.check(table))
+    found = paper.verdicts(paper.check(both, variant="fixed threshold")).set_index("claim")
+    assert found.loc["open-set", "verdict"] == Verdict.CONTRADICTED
+
+
+def test_the_papers_own_tables():
+    checks = paper.check_published()
+    assert checks[["low", "high"]].isna().all().all()
+    pooled = checks[checks["data_set"] == claims.ALL].set_index("check")
+    after = [0.011, 0.006, 0.012, 0.006, 0.012, 0.004]  # closed-set ECE of tables I-VI
+    assert pooled["effect"].iloc[0] == pytest.approx(np.mean(after))
+    assert pooled.loc["ECE added by OpenMax", "effect"] < 0
+    assert pooled.loc["ECE added by OpenMax", "verdict"] == Verdict.UNDECIDED
+    summed = paper.verdicts(checks)
+    # OpenMax's Brier score is worse in all six tables, its ECE in two of them
+    assert summed["verdict"].tolist() == ["supported", "supported", "undecided"]
+    assert summed["agreeing"].tolist() == [6, 6, 0]
+    ece = checks[(checks["check"] == "ECE added by OpenMax") & (checks["data_set"] != claims.ALL)]
+    assert (ece["effect"] < 0).sum() == 4

@@ -1,0 +1,183 @@
+"""The common table: laid out without loss; the agreement of its measures is as defined."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from helpers.papers.synthesis import tables as synthesis
+from helpers.papers.synthesis.roles import MEASURES
+from helpers.report import results
+
+
+def table_of(values, *, bootstrap=None):
+    """Return a results table of {(run, method, measure): value}."""
+    made = results.provenance({}, seed=0, device="cpu", seconds=1.0)
+    base = dict(tier="mini", paper="synthesis", data_set="cifar10_mini", backbone="resnet8")
+    records = [
+        {
+            **base,
+            **dict(run=run, method=method, metric=MEASURES[name].metric, value=float(value)),
+            **dict(test_set=MEASURES[name].test_set, calibration="before", images=100),
+            **dict(bootstrap=(bootstrap or {}).get((run, method, name), ())),
+        }
+        for (run, method, name), value in values.items()
+    ]
+    return results.tidy(records, made)
+
+
+def random_table(runs=2, noise=0.1, seed=0, replicates=0):
+    """Return scores of which AUROCs rank alike but for noise, and AURCs the other way round."""
+    rng = np.random.default_rng(seed)
+    values, drawn = {}, {}
+    for number, score in enumerate(["msp", "energy", "vim", "knn", "gap", "gen"]):
+        for run in range(runs):
+            for name in ("aurc", "auroc_near", "auroc_far"):
+                sign = 1 if MEASURES[name].higher else -1
+                key = (run, f"baseline/{score}", name)
+                values[key] = 0.5 + sign * 0.05 * number + noise * rng.normal()
+                drawn[key] = values[key] + 0.05 * rng.normal(size=replicates)
+    return table_of(values, bootstrap=drawn)
+
+
+def test_cells_are_means_over_runs_and_repeat_what_the_algorithm_decides():
+    """Scores down, measures across; accuracy for every score, passes only a score's own."""
+    values = {
+        (run, method, name): value + run
+        for run in (0, 1)
+        for method, name, value in [
+            ("mixup/vim", "aurc", 0.3), ("mixup/msp", "aurc", 0.1), ("mixup/msp", "passes", 4),
+            ("baseline/msp", "aurc", 0.2), ("mixup", "accuracy", 0.8), ("mixup", "passes", 1),
+        ]
+    }  # fmt: skip
+    cells = synthesis.cells(table_of(values))
+    assert cells.index.tolist() == [("baseline", "msp"), ("mixup", "vim"), ("mixup", "msp")]
+    assert list(cells) == ["accuracy", "passes", "aurc"]
+    assert cells["aurc"].tolist() == pytest.approx([0.7, 0.8, 0.6])
+    assert cells["accuracy"].fillna(0).tolist() == pytest.approx([0, 1.3, 1.3])
+    assert cells["passes"].fillna(0).tolist() == [0, 0, 4.5]
+
+
+def test_other_rows_are_left_out_and_mixed_tables_refused():
+    """A number of one far set is none of the measures; two networks or variants cannot be mixed."""
+    table = random_table(runs=1)
+    other = table[table["test_set"] == "far"].assign(test_set="digits")
+    together = synthesis.cells(pd.concat([table, other]))
+    pd.testing.assert_frame_equal(together, synthesis.cells(table))
+    for column in ("backbone", "variant", "tier"):
+        with pytest.raises(ValueError, match=f"table: several of {column}"):
+            synthesis.cells(pd.concat([table, table.assign(**{column: "small"})]))
+    with pytest.raises(ValueError, match="is there twice"):
+        synthesis.agreement(pd.concat([table, table.assign(calibration="after")]))
+    with pytest.raises(ValueError, match="no column value"):
+        synthesis.cells(table.drop(columns="value"))
+    with pytest.raises(ValueError, match="no number of a score"):
+        synthesis.cells(table.head(1).assign(method="baseline"))
+    with pytest.raises(ValueError, match="unknown algorithm 'baselin'"):
+        synthesis.cells(table.head(1).assign(method="baselin/msp"))
+
+
+@pytest.mark.parametrize("correlation", ["spearman", "kendall"])
+def test_agreement_is_the_rank_correlation_of_oriented_means(correlation):
+    """As SciPy has it of the means over runs, errors turned round; symmetric, 1 with itself."""
+    table = random_table()
+    pairs = synthesis.agreement(table, among="scores", correlation=correlation)
+    square = pairs.pivot(index="first", columns="second", values="correlation")
+    cells = synthesis.cells(table)
+    reference = {"spearman": stats.spearmanr, "kendall": stats.kendalltau}[correlation]
+    for first in square:
+        for second in square:
+            sign = -1 if ("aurc" in (first, second)) and first != second else 1
+            wanted = sign * reference(cells[first], cells[second]).statistic
+            assert square.loc[first, second] == pytest.approx(wanted)
+    assert (pairs["ranked"] == 6).all() and (pairs["runs"] == 2).all()
+
+
+def test_equal_orders_agree_wholly_and_opposite_ones_not_at_all():
+    """Measures that rank alike have +1 whichever way is better, and those turned round −1."""
+    pairs = synthesis.agreement(random_table(noise=0.0))
+    assert pairs["correlation"].to_numpy() == pytest.approx(np.ones(9))
+    table = random_table(noise=0.0)
+    turned = table["value"].where(table["metric"] != "aurc", -table["value"])
+    pairs = synthesis.agreement(table.assign(value=turned)).set_index(["first", "second"])
+    assert pairs.loc[("aurc", "auroc_far"), "correlation"] == pytest.approx(-1)
+    assert pairs.loc[("auroc_near", "auroc_far"), "correlation"] == pytest.approx(1)
+
+
+def test_intervals_hold_the_value_and_widen_with_noise():
+    """Two runs or replicates give an interval about the value; one run alone gives none."""
+
+    def width(**options):
+        pairs = synthesis.agreement(random_table(**options), draws=100)
+        pairs = pairs[pairs["first"] != pairs["second"]]
+        assert (pairs["low"] <= pairs["correlation"]).all()
+        assert (pairs["correlation"] <= pairs["high"]).all()
+        return (pairs["high"] - pairs["low"]).mean()
+
+    for alone in (
+        synthesis.agreement(random_table(runs=1)), synthesis.agreement(random_table(), draws=0)
+    ):  # fmt: skip
+        assert alone["low"].isna().all() and alone["high"].isna().all()
+    assert width(noise=0.01) < width(noise=0.1)
+    assert width(runs=1, replicates=50) > 0
+    assert width(noise=0.0) == pytest.approx(0)
+    first, second = (synthesis.agreement(random_table(), draws=20) for _ in range(2))
+    pd.testing.assert_frame_equal(first, second)
+
+
+def test_what_cannot_be_ranked_is_left_out_or_named():
+    """A rare or constant measure goes, and so does a cell that lacks one of the others."""
+    table = random_table()
+    rare = table[(table["test_set"] != "far") | (table["method"] == "baseline/msp")]
+    assert set(synthesis.agreement(rare)["first"]) == {"aurc", "auroc_near"}
+    lacking = table[(table["test_set"] != "far") | (table["method"] != "baseline/msp")]
+    assert set(synthesis.agreement(lacking)["ranked"]) == {5}
+    # the same for all scores of a run, as an algorithm's accuracy is, but not in all runs
+    constant = table.assign(value=table["value"].where(table["test_set"] != "far", table["run"]))
+    assert "auroc_far" not in set(synthesis.agreement(constant)["first"])
+    with pytest.raises(ValueError, match="algorithms with MSP, 0 measures of 1 can be ranked"):
+        synthesis.agreement(table, among="algorithms")
+    with pytest.raises(ValueError, match="did you mean 'scores'"):
+        synthesis.agreement(table, among="score")
+    with pytest.raises(ValueError, match="unknown measure 'aurcc'"):
+        synthesis.agreement(table, measures=["aurcc"])
+
+
+def test_leaders_and_their_places():
+    """Each measure's best cell, and the lowest place that another measure gives it."""
+    index = pd.MultiIndex.from_product([["baseline"], ["msp", "vim", "knn"]])
+    index = index.set_names(["algorithm", "score"])
+    means = pd.DataFrame({"aurc": [0.1, 0.2, 0.3], "auroc_far": [0.5, np.nan, 0.9]}, index)
+    leaders = synthesis.leaders(means).set_index("measure")
+    first, second = (leaders.loc[MEASURES[name].title] for name in means)
+    assert (first["score"], first["worst place"]) == ("msp", "2 of 2")
+    assert (second["score"], second["worst place"]) == ("knn", "3 of 3")
+    assert first["by"] == MEASURES["auroc_far"].title
+    best = synthesis.best_scores(means, "auroc_far")
+    assert best.index.tolist() == [("baseline", "knn")]
+
+
+def test_pareto_front_holds_what_nothing_beats():
+    """On random numbers, by definition: nothing on the front is beaten, all else is."""
+    rng = np.random.default_rng(0)
+    names = ["accuracy", "aurc", "ece"]
+    means = pd.DataFrame(rng.integers(0, 5, (60, 3)), columns=names)
+    front = synthesis.pareto(means, names)
+    good = means.to_numpy() * [1, -1, -1]
+    for place, own in enumerate(good):
+        beaten = any((one >= own).all() and (one > own).any() for one in good)
+        assert front[place] != beaten
+    assert not synthesis.pareto(means.assign(ece=np.nan), names).any()
+    with pytest.raises(ValueError, match="measures: empty"):
+        synthesis.pareto(means, [])
+
+
+def test_shown_has_titles_and_arrows():
+    """A reader must see which way is better, and whole numbers of passes."""
+    values = {(0, "mixup/msp", "aurc"): 0.1, (0, "mixup/msp", "passes"): 1}
+    table = synthesis.shown(synthesis.cells(table_of(values)))
+    assert table.to_dict("list") == {
+        "algorithm": ["Mixup"], "score": ["msp"], "Passes per image ↓": [1],
+        "AURC, unknown detection ↓": [0.1],
+    }  # fmt: skip
+    assert table["Passes per image ↓"].dtype.kind == "i"

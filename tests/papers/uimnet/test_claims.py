@@ -1,0 +1,268 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from helpers.papers.uimnet import claims as paper
+from helpers.papers.uimnet.protocol import ALGORITHMS, MEASURES
+from helpers.report import results
+from helpers.report.claims import Verdict
+
+MADE = {
+    "seed": 0,
+    "parameters": "0" * 12,
+    "code": "0.1.0+0",
+    "versions": "{}",
+    "device": "cpu, 1 thread",
+    "seconds": 1.0,
+}
+BASE = {"accuracy": 0.7, "nll": 1.0, "ece": 0.10, "auroc": 0.8, "out_as_out": 0.3}
+IN = ("accuracy", "nll", "ece")
+POOR = ("jacobian", "tta", "native")
+
+
+def agreeing(network, spectral, algorithm, measure, variant, calibration, metric):
+    """A number that agrees with all claims."""
+    value = BASE[metric] - 0.2 * (algorithm == "rbf")
+    if algorithm not in ("erm", "rbf"):
+        value += {"accuracy": -0.02, "nll": 0.02}.get(metric, 0.0)
+    if variant == "ensemble" and not (algorithm == "mimo" and measure):
+        value += {"nll": -0.1, "ece": -0.03}.get(metric, 0.04)
+    if algorithm == "mimo" and metric == "out_as_out":
+        value += 0.05
+    if calibration == "after":
+        value += {"ece": -0.04}.get(metric, 0.0)
+    if spectral:
+        value += {"nll": 0.1, "ece": 0.0}.get(metric, -0.05)
+    if measure in POOR:
+        value -= 0.1
+    if metric == "out_as_out" and network == "resnet20":
+        value += 0.1
+    return value
+
+
+def made_up(change=None, *, networks=("resnet8", "resnet20"), spread=0.001, runs=2, replicates=40):
+    """A results table of `agreeing` numbers, with random runs and replicates around them.
+
+    `change` takes what `agreeing` takes, and returns what is added to the number.
+    """
+    generator = np.random.default_rng(0)
+    records = []
+    for network in networks:
+        for spectral in (False, True):
+            for algorithm in ALGORITHMS:
+                for variant in ("primary", "ensemble"):
+                    for calibration in ("before", "after"):
+                        for measure in ("", *MEASURES):
+                            for metric in IN if not measure else ("auroc", "out_as_out"):
+                                key = (network, spectral, algorithm, measure, variant)
+                                key += (calibration, metric)
+                                value = agreeing(*key) + (change(*key) if change else 0.0)
+                                name = {
+                                    "tier": "mini",
+                                    "paper": "uimnet",
+                                    "data_set": "cifar10_mini",
+                                    "backbone": network + "+spectral" * spectral,
+                                    "method": f"{algorithm}/{measure}".rstrip("/"),
+                                    "test_set": "out" if measure else "test",
+                                    "calibration": calibration,
+                                    "variant": variant,
+                                    "metric": metric,
+                                    "images": 100,
+                                }
+                                for run in range(runs):
+                                    noise = spread * generator.standard_normal(replicates + 1)
+                                    around = {"value": value + noise[0], "run": run}
+                                    around["bootstrap"] = value + noise[1:]
+                                    records.append(name | around)
+    return results.tidy(records, MADE)
+
+
+@pytest.fixture(scope="module")
+def table():
+    return made_up()
+
+
+@pytest.fixture(scope="module")
+def exact():
+    return made_up(spread=0, runs=1, replicates=3)
+
+
+def verdicts(table):
+    summed = paper.verdicts(paper.check(table))
+    return dict(zip(summed["claim"], map(str, summed["verdict"]), strict=True))
+
+
+def number(rows, what, metric, backbone="resnet8"):
+    own = rows[(rows["method"] == what) & (rows["metric"] == metric)]
+    own = own[own["backbone"] == backbone]
+    assert len(own) == 1
+    return own["value"].item()
+
+
+def test_numbers_that_agree_support_every_claim(table):
+    """Eight claims, each with an identifier of its own."""
+    found = verdicts(table)
+    assert len(found) == len(paper.CLAIMS) == 8
+    assert set(found.values()) == {"supported"}
+
+
+def better_mixup(network, spectral, algorithm, measure, variant, calibration, metric):
+    return 0.05 * (algorithm == "mixup" and metric == "accuracy")
+
+
+def likelier_mixup(network, spectral, algorithm, measure, variant, calibration, metric):
+    return -0.2 * (algorithm == "mixup" and metric == "nll")
+
+
+def worse_ensembles(network, spectral, algorithm, measure, variant, calibration, metric):
+    return 0.1 * (variant == "ensemble" and metric == "ece")
+
+
+def blind_ensembles(network, spectral, algorithm, measure, variant, calibration, metric):
+    return -0.06 * (variant == "ensemble" and metric == "auroc")
+
+
+def poor_mimo(network, spectral, algorithm, measure, variant, calibration, metric):
+    return -0.1 * (algorithm == "mimo" and metric == "out_as_out" and network == "resnet20")
+
+
+def moving(network, spectral, algorithm, measure, variant, calibration, metric):
+    """Changes that cancel out in their mean over algorithms."""
+    if metric != "auroc" or calibration == "before":
+        return 0.0
+    return 0.05 if algorithm in ("erm", "mixup", "rnd", "oc") else -0.05
+
+
+def helpful(network, spectral, algorithm, measure, variant, calibration, metric):
+    return 0.1 * (spectral and metric == "out_as_out")
+
+
+def strong_jacobian(network, spectral, algorithm, measure, variant, calibration, metric):
+    return 0.2 * (measure == "jacobian" and metric == "auroc")
+
+
+def smaller(network, spectral, algorithm, measure, variant, calibration, metric):
+    return -0.2 * (network == "resnet20" and metric == "out_as_out")
+
+
+@pytest.mark.parametrize(
+    ("claim", "change"),
+    [
+        ("erm", better_mixup),
+        ("erm", likelier_mixup),
+        ("ensemble-in-domain", worse_ensembles),
+        ("ensemble-out-domain", blind_ensembles),
+        ("mimo", poor_mimo),
+        ("calibration", moving),
+        ("spectral", helpful),
+        ("measures", strong_jacobian),
+        ("size", smaller),
+    ],
+)
+def test_numbers_on_the_other_side_contradict_the_claim(claim, change):
+    """What contradicts one claim leaves the others."""
+    found = verdicts(made_up(change, runs=1))
+    assert found.pop(claim) == "contradicted"
+    assert set(found.values()) == {"supported"}
+
+
+def test_derived_numbers_by_hand(exact):
+    """On numbers without noise each is what its definition says, and so are its replicates."""
+    rows = paper.derived(exact)
+    assert number(rows, "Mixup minus ERM", "nll") == pytest.approx(0.02)
+    assert number(rows, "ensemble minus single", "nll") == pytest.approx(-0.1)
+    assert number(rows, "ensemble minus single", "auroc") == pytest.approx(0.04)
+    assert number(rows, "MIMO ensemble minus single", "auroc") == pytest.approx(0)
+    assert number(rows, "calibrated minus not", "ece") == pytest.approx(-0.04)
+    assert number(rows, "spectral normalisation minus none", "accuracy") == pytest.approx(-0.05)
+    what = "worst of Entropy, Largest and Gap minus Native"
+    assert number(rows, what, "out_as_out") == pytest.approx(0.1)
+    what = "MIMO minus ERM ensemble"
+    assert number(rows, what, "out_as_out", "resnet20") == pytest.approx(0.05 - 0.04)
+    assert set(rows.loc[rows["method"] == what, "backbone"]) == {"resnet20"}  # the largest alone
+    what = "largest minus smallest network"
+    assert number(rows, what, "out_as_out", paper.ALL_SIZES) == pytest.approx(0.1)
+    for value, replicates in zip(rows["value"], rows["bootstrap"], strict=True):
+        assert replicates == pytest.approx([value] * 3, abs=1e-6)
+
+
+def test_the_worst_of_the_three_measures_counts(exact):
+    """A weak Gap alone lowers the difference, by its mean over algorithms without RBF."""
+    weak = exact["method"].isin(["erm/gap", "rbf/gap"]) & (exact["metric"] == "auroc")
+    lower = exact.assign(value=exact["value"] - 0.7 * weak)
+    rows = paper.derived(lower)
+    what = "worst of Entropy, Largest and Gap minus Jacobian"
+    assert number(rows, what, "auroc") == pytest.approx(0.1 - 0.7 / 7)
+
+
+def test_means_are_over_algorithms_that_have_both_numbers(exact):
+    """ERM has no Native measure: its Entropy does not enter there."""
+    none = exact["method"] == "erm/native"
+    higher = exact.assign(value=exact["value"] + 0.7 * exact["method"].str.startswith("erm/"))
+    what = "worst of Entropy, Largest and Gap minus Native"
+    assert number(paper.derived(higher[~none]), what, "auroc") == pytest.approx(0.1)
+
+
+def test_a_run_without_one_of_the_algorithms_has_no_mean(table):
+    """The other run keeps its own; comparisons that the algorithm is not in keep both."""
+    gone = (table["method"] == "oc/entropy") & (table["run"] == 1)
+    rows = paper.derived(table[~gone])
+    runs = rows.groupby(["method", "metric"])["run"].agg(set)
+    assert runs["ensemble minus single", "auroc"] == {0}
+    assert runs["ensemble minus single", "nll"] == runs["Mixup minus ERM", "nll"] == {0, 1}
+
+
+def test_of_several_coefficients_the_most_accurate_counts(table):
+    """Networks of another coefficient move no other claim, and are no larger network."""
+    harmful = table[table["backbone"].str.endswith("+spectral")]
+    harmful = harmful.assign(
+        backbone=harmful["backbone"] + "_3",
+        value=harmful["value"] - 0.3,
+        bootstrap=harmful["bootstrap"].map(lambda one: one - 0.3),
+    )
+    both = pd.concat([table, harmful], ignore_index=True)
+    pd.testing.assert_frame_equal(paper.check(both), paper.check(table))
+    blind = harmful.assign(value=harmful["value"].where(harmful["metric"] == "accuracy", 0.99))
+    both = pd.concat([table, blind], ignore_index=True)
+    pd.testing.assert_frame_equal(paper.check(both), paper.check(table))
+    helpful = harmful.assign(
+        value=harmful["value"] + 0.6, bootstrap=harmful["bootstrap"].map(lambda one: one + 0.6)
+    )
+    both = pd.concat([table, helpful], ignore_index=True)
+    summed = paper.verdicts(paper.check(both)).set_index("claim")["verdict"]
+    assert summed["spectral"] == Verdict.CONTRADICTED
+    before = paper.verdicts(paper.check(table)).set_index("claim")["verdict"]
+    assert summed.drop("spectral").equals(before.drop("spectral"))
+
+
+def test_missing_variants_are_no_data_with_a_reason(table):
+    """Each claim says what it needs; the others keep their verdicts."""
+    small = table[(table["backbone"] == "resnet8") & (table["variant"] == "primary")]
+    summed = paper.verdicts(paper.check(small)).set_index("claim")
+    absent = summed[summed["verdict"] == Verdict.NO_DATA]
+    expected = ["ensemble-in-domain", "ensemble-out-domain", "mimo", "spectral", "size"]
+    assert absent.index.tolist() == expected
+    assert "needs networks of two sizes" in absent.loc["size", "sentence"]
+    assert set(summed["verdict"].drop(expected)) == {Verdict.SUPPORTED}
+    nothing = paper.verdicts(paper.check(table.iloc[:0]))
+    assert set(nothing["verdict"]) == {Verdict.NO_DATA}
+
+
+def test_rows_of_trials_rbf_and_other_papers_are_left_out(table):
+    """None of them moves a verdict."""
+    trials = table.assign(variant="trial 0", value=9.0)
+    others = table.assign(paper="gscore", value=9.0)
+    both = pd.concat([trials, others, table[~table["method"].str.startswith("rbf")]])
+    pd.testing.assert_frame_equal(paper.check(both), paper.check(table))
+
+
+def test_bad_input(table):
+    """Several tiers, numbers that are there twice or cannot be paired are refused."""
+    with pytest.raises(ValueError, match=r"several tiers \(mini, small\)"):
+        paper.check(pd.concat([table, table.assign(tier="small")]))
+    with pytest.raises(ValueError, match="erm accuracy of cifar10_mini, resnet8, run 0 is there"):
+        paper.derived(pd.concat([table, table]))
+    other = table.copy()
+    other.at[0, "bootstrap"] = other.at[0, "bootstrap"][:5]
+    with pytest.raises(ValueError, match="different numbers of bootstrap replicates"):
+        paper.derived(other)

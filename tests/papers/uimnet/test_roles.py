@@ -1,0 +1,199 @@
+"""ImageNot: branches of classes, the published lists, and the roles of images."""
+
+import io
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import helpers.scores
+from helpers import data
+from helpers.data import class_lists, wordnet
+from helpers.papers.uimnet.imagenot import partition, roles
+from helpers.papers.uimnet.protocol import ALGORITHMS, MEASURES, Protocol, score_of
+
+NAMES = list("abcdefg")
+
+
+def means_of(*values):
+    return np.array(values, float)[:, None]
+
+
+def pixel_means(images):
+    """Return the mean pixels of each class, [C, D], as features that need no network."""
+    classes = range(len(images.class_names))
+    return np.stack([images.images[images.labels == k].mean(axis=0).ravel() for k in classes])
+
+
+@pytest.fixture(scope="module")
+def mini():
+    train = data.load("cifar10_mini", "train")
+    return roles("cifar10_mini", Protocol(), 0, class_means=pixel_means(train))
+
+
+def test_the_smaller_branch_is_in_domain():
+    """And as many of the other one's first classes are out-domain, whatever the order."""
+    found = partition(means_of(0, 1, 20, 21, 2, 3, 4), NAMES)
+    assert (found.in_domain, found.out_domain) == (("c", "d"), ("a", "b"))
+    found = partition(means_of(20, 0, 1, 2, 3, 4, 21), NAMES)
+    assert (found.in_domain, found.out_domain) == (("a", "g"), ("b", "c"))
+
+
+def test_of_two_branches_of_one_size_that_of_the_first_class_is_in_domain():
+    """Wherever the branches lie."""
+    for turn in (1, -1):
+        found = partition(turn * means_of(5, 0, 1, 6), NAMES[:4])
+        assert (found.in_domain, found.out_domain) == (("a", "d"), ("b", "c"))
+
+
+def test_both_domains_can_be_capped():
+    """By the first classes of each."""
+    found = partition(means_of(20, 0, 21, 1, 22, 2, 3), NAMES, most=2)
+    assert (found.in_domain, found.out_domain) == (("a", "c"), ("b", "d"))
+
+
+def test_the_left_branch_is_the_first_of_the_last_merge():
+    """Of 20 random sets of classes, and the merges are Ward's of all of them."""
+    generator = np.random.default_rng(0)
+    for _ in range(20):
+        means, size = generator.normal(size=(12, 3)), int(generator.integers(2, 6))
+        apart = np.sort(generator.permutation(12)[:size])
+        means[apart] += 100
+        found = partition(means, range(12))
+        assert found.in_domain == tuple(apart)
+        assert found.out_domain == tuple(np.delete(np.arange(12), apart)[:size])
+        assert found.linkage[int(found.linkage[-1, 0]) - 12, 3] == size
+        assert found.linkage.shape == (11, 4) and found.linkage[-1, 3] == 12
+
+
+@pytest.mark.parametrize(
+    ("means", "message"),
+    [
+        (means_of(0, 1, 2, 50), "class_means: a left branch of two .* got 'd' alone"),
+        (means_of(0, 1, 2), "class_means: at least 4 classes expected, got 3"),
+        (np.zeros(4), r"class_means: 2 dimension\(s\) expected"),
+        (means_of(0, 1, 2, np.nan), "class_means: contains NaN"),
+    ],
+)
+def test_classes_that_cannot_be_divided_are_refused(means, message):
+    """With the class that lies apart, where there is one."""
+    with pytest.raises(ValueError, match=message):
+        partition(means, NAMES[: len(means)])
+
+
+def test_the_published_lists():
+    """266 and 266 of ImageNet's nouns, disjoint; out-domain are the first of all classes."""
+    in_domain, out_domain = class_lists.imagenot()
+    classes = list(class_lists.wnids_of("imagenet"))
+    assert len(set(in_domain)) == len(in_domain) == len(set(out_domain)) == len(out_domain) == 266
+    assert list(out_domain) == classes[:266]
+    assert set(in_domain) <= set(classes[398:]) and sorted(in_domain) == list(in_domain)
+    assert all(wordnet.noun(wnid) for wnid in in_domain)
+
+
+def test_roles_of_small_images(mini):
+    """Each label means the class of that name, and no image has two roles."""
+    assert mini.partition.class_names == data.load("cifar10_mini", "train").class_names
+    assert (mini.in_domain, mini.out_domain) == (
+        mini.partition.in_domain,
+        mini.partition.out_domain,
+    )
+    classes = len(mini.in_domain)
+    assert len(mini.train) + len(mini.validation) == 300 * classes
+    assert len(mini.validation) == 30 * classes
+    assert len(mini.test) == len(mini.out) == 100 * classes
+    assert (mini.out.labels == -1).all()
+    whole = data.load("cifar10_mini", "test")
+    for label, name in enumerate(mini.in_domain):
+        own = mini.test.images[mini.test.labels == label]
+        assert np.array_equal(own, whole.images[whole.labels == whole.class_names.index(name)])
+    out = whole.select(mini.out_domain)
+    assert np.array_equal(mini.out.images, out.images)
+    pixels = {image.tobytes() for image in mini.train.images}
+    assert not pixels & {image.tobytes() for image in mini.validation.images}
+
+
+def test_the_data_seed_decides_what_is_held_out(mini):
+    """And nothing else: neither classes nor test images; a plain draw, not one by class."""
+    means = pixel_means(data.load("cifar10_mini", "train"))
+    again, other = (roles("cifar10_mini", Protocol(), s, class_means=means) for s in (0, 1))
+    assert again.validation.sha256 == mini.validation.sha256
+    assert other.validation.sha256 != mini.validation.sha256
+    assert (other.in_domain, other.test.sha256) == (mini.in_domain, mini.test.sha256)
+    assert len(set(np.bincount(mini.validation.labels))) > 1
+    fewer = replace(Protocol(), most_classes=2, validation_share=0.5)
+    few = roles("cifar10_mini", fewer, 0, class_means=means)
+    assert few.in_domain == mini.in_domain[:2] and few.out_domain == mini.out_domain[:2]
+    assert len(few.validation) == len(few.train) == 300
+    smaller = roles("cifar10_mini", Protocol(side=16), 0, class_means=means)
+    assert smaller.out.images.shape[1:] == smaller.train.images.shape[1:] == (16, 16, 3)
+
+
+@pytest.fixture
+def photographs(tmp_path, monkeypatch):
+    """All of ImageNet's classes in folders, two tiny training images and a test image of each."""
+    monkeypatch.setenv("DATA_ROOT", str(tmp_path / "data"))
+    monkeypatch.setenv("CACHE_ROOT", str(tmp_path / "cache"))
+    buffer = io.BytesIO()
+    Image.new("RGB", (8, 8)).save(buffer, "jpeg")
+    for wnid in class_lists.wnids_of("imagenet"):
+        for split, count in (("train", 2), ("val", 1)):
+            folder = tmp_path / "data" / "imagenet" / split / wnid
+            folder.mkdir(parents=True)
+            for number in range(count):
+                (folder / f"{number}.jpg").write_bytes(buffer.getvalue())
+
+
+def test_roles_of_photographs(photographs):
+    """The published ones; test images come from the validation part."""
+    made = roles("imagenet", Protocol(most_classes=20), 0)
+    assert (made.in_domain, made.out_domain) == tuple(w[:20] for w in class_lists.imagenot())
+    assert [len(one) for one in (made.train, made.validation, made.test, made.out)] == [
+        36, 4, 20, 20,
+    ]  # fmt: skip
+    assert made.partition is None and (made.out.labels == -1).all()
+    assert not set(made.train.files) & set(made.validation.files)
+    assert made.test.root.name == "val" and made.train.class_names == made.in_domain
+    with pytest.raises(ValueError, match="side: streamed photographs are cut to 224 pixels"):
+        roles("imagenet", Protocol(side=32), 0)
+
+
+def test_unpublished_roles_need_features():
+    """The data set is named."""
+    with pytest.raises(ValueError, match="class_means: the classes of 'digits' have no published"):
+        roles("digits", Protocol(), 0)
+
+
+def test_every_measure_of_every_algorithm_is_a_score():
+    """But for Native of three algorithms, which their ensembles have."""
+    for algorithm in ALGORITHMS:
+        for measure in MEASURES:
+            assert score_of(measure, algorithm, ensemble=True) in helpers.scores.names()
+            if (one := score_of(measure, algorithm)) is not None:
+                assert one in helpers.scores.names()
+    without = [name for name in ALGORITHMS if score_of("native", name) is None]
+    assert without == ["erm", "mimo", "rbf"]
+    assert score_of("native", "mc_dropout") == score_of("native", "oc", ensemble=True) == "jsd"
+    with pytest.raises(ValueError, match="unknown measure 'jacobean'; did you mean 'jacobian'"):
+        score_of("jacobean", "erm")
+    with pytest.raises(ValueError, match="unknown algorithm 'mixpu'; did you mean 'mixup'"):
+        score_of("gap", "mixpu")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"validation_share": 1.0}, "validation_share: between 0 and 1 expected, got 1.0"),
+        ({"keep": 0}, "keep: between 0 and 1 expected, got 0"),
+        ({"most_classes": 1}, "most_classes: 0 or at least 2 expected, got 1"),
+        ({"side": 4}, "side: 0 or at least 8 expected, got 4"),
+        ({"trials": 0}, "trials: at least 1 expected, got 0"),
+        ({"tta_copies": 0}, "tta_copies: at least 1"),
+        ({"seed": -1}, "seed: at least 0"),
+    ],
+)
+def test_a_protocol_that_cannot_be_run_is_refused(change, message):
+    """By the name of what is out of range."""
+    with pytest.raises(ValueError, match=message):
+        Protocol(**change)

@@ -1,0 +1,206 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from helpers.papers import all_tables as tables
+from helpers.report import results
+
+MADE = {
+    "seed": 0,
+    "parameters": "0" * 12,
+    "code": "0.1.0+0",
+    "versions": "{}",
+    "device": "cpu, 1 thread",
+    "seconds": 1.0,
+}
+IN = {"accuracy": 0.7, "accuracy_top5": 1.0, "ece": 0.1, "nll": 1.0}
+OUT = {"auroc": 0.8, "in_as_in": 0.95, "in_as_out": 0.05, "out_as_in": 0.7, "out_as_out": 0.3}
+
+
+def record(method, metric, value, **others):
+    return {
+        "tier": "mini",
+        "paper": "uimnet",
+        "data_set": "cifar10_mini",
+        "backbone": "resnet8",
+        "run": 0,
+        "images": 100,
+        "method": method,
+        "metric": metric,
+        "value": value,
+    } | others
+
+
+@pytest.fixture(scope="module")
+def table():
+    """Two algorithms, Mixup with a Native measure; three trials, one diverged on one data seed."""
+    records = []
+    for better, algorithm in enumerate(["mixup", "erm"]):
+        for suffix in ("", "+spectral"):
+            for run in range(2):
+                own = {"run": run, "backbone": "resnet8" + suffix}
+                for variant in ("primary", "ensemble"):
+                    for when in ("after", "before"):
+                        cell = own | {"variant": variant, "calibration": when}
+                        gain = 0.02 * better + 0.02 * run + 0.01 * (variant == "ensemble")
+                        for metric, value in IN.items():
+                            records.append(record(algorithm, metric, value + gain, **cell))
+                        for measure in ("entropy", "gap"):
+                            method = f"{algorithm}/{measure}"
+                            for metric, value in OUT.items():
+                                records.append(record(method, metric, value + gain, **cell))
+                    if algorithm == "mixup":
+                        cell = own | {"variant": variant, "calibration": "before"}
+                        for metric, value in OUT.items():
+                            records.append(record("mixup/native", metric, value - 0.3, **cell))
+                for trial in range(3):
+                    cell = own | {"variant": f"trial {trial}", "test_set": "validation"}
+                    if trial == 2 and run == 1:
+                        notes = {"notes": "loss of epoch 3 is not finite"}
+                        records.append(record(algorithm, "diverged", 1.0, **cell, **notes))
+                    else:
+                        notes = {"notes": f"learning_rate 0.{trial + 1}"}
+                        loss = (1.5, 1.2, 1.1)[trial] + 0.1 * run
+                        records.append(record(algorithm, "nll", loss, **cell, **notes))
+    return results.tidy(records, MADE)
+
+
+@pytest.fixture(scope="module")
+def means(table):
+    return tables.domain_means(table)
+
+
+def chosen(means):
+    one = (means["variant"] == "primary") & (means["calibration"] == "before")
+    return means[one & (means["spectral"] == 0)]
+
+
+def bold(styled):
+    """Where a cell of a styler is bold."""
+    frame = pd.DataFrame(False, index=styled.data.index, columns=styled.data.columns)
+    for (row, column), props in styled._compute().ctx.items():
+        frame.iat[row, column] = ("font-weight", "bold") in props
+    return frame
+
+
+def test_means_are_over_data_seeds_in_the_papers_order(table, means):
+    """One row per number, ERM before Mixup; an ensemble has the trials that did not diverge."""
+    assert list(dict.fromkeys(means["algorithm"])) == ["erm", "mixup"]
+    assert list(dict.fromkeys(means["measure"])) == ["", "gap", "entropy", "native"]
+    numbers = table[~table["variant"].str.startswith("trial")]
+    assert len(means) == len(numbers) / 2
+    assert dict(zip(means["variant"], means["networks"], strict=True)) == {
+        "primary": "1",
+        "ensemble": "2 to 3",
+    }
+    first = means.iloc[0]
+    assert (first["metric"], first["spectral"]) == ("accuracy", 0.0)
+    assert first["mean"] == pytest.approx(0.73)
+    assert first["std"] == pytest.approx(np.std([0.72, 0.74], ddof=1))
+    rows = table.set_index("row").loc[first["rows"].split()]
+    assert rows["value"].tolist() == pytest.approx([0.72, 0.74])
+
+
+def test_the_in_domain_table_has_every_ablation(means):
+    """Algorithm, spectral normalisation, temperature and ensemble down, the metrics across."""
+    styled = tables.domain_styler(means[means["measure"] == ""])
+    frame = styled.data
+    assert frame.index.names == ["algorithm", "SN", "T", "k"]
+    assert len(frame) == 16
+    assert frame.columns.tolist() == ["ACC@1 ↑ (%)", "ACC@5 ↑ (%)", "ECE ↓ (%)", "NLL ↓"]
+    cell = frame.loc[("ERM", "no", "learned", "2 to 3")]
+    assert cell["ACC@1 ↑ (%)"] == "74.0 ± 1.4"
+    assert cell["NLL ↓"] == "1.040 ± 0.014"
+    marks = bold(styled)
+    most, least = marks["ACC@1 ↑ (%)"], marks["NLL ↓"]  # ERM has more of everything
+    assert {line[::3] for line in frame.index[most]} == {("ERM", "2 to 3")}
+    assert {line[::3] for line in frame.index[least]} == {("Mixup", "1")}
+    assert f'title="rows {means["rows"].iloc[0]}"' in styled.to_html()
+    assert "in-domain metrics, mean ± standard deviation over 2 runs" in styled.caption
+
+
+def test_an_out_domain_table_shows_one_measure(means):
+    """Native, which is measured at one temperature and which ERM does not have."""
+    styled = tables.domain_styler(means[means["measure"] == "native"])
+    lines = styled.data.index
+    assert set(lines.get_level_values("algorithm")) == {"Mixup"}
+    assert set(lines.get_level_values("T")) == {"1"}
+    assert not bold(styled).any(axis=None)  # all are the same
+    assert "out-domain metrics with Native" in styled.caption
+    assert "Measured at the initial temperature only" in styled.caption
+    entropy = tables.domain_caption(means[means["measure"] == "entropy"])
+    assert "Measured at" not in entropy
+
+
+def test_measures_are_set_beside_each_other(means):
+    """AUC and OutAsOut of every measure and algorithm; what an algorithm lacks is a dash."""
+    styled = tables.measures_styler(chosen(means))
+    frame = styled.data
+    assert frame.columns.tolist() == ["ERM", "Mixup"]
+    measures = ["Gap", "Entropy", "Native"]
+    assert frame.index.tolist() == [
+        *(("AUC ↑ (%)", name) for name in measures),
+        *(("OutAsOut ↑ (%)", name) for name in measures),
+    ]
+    assert frame.loc[("AUC ↑ (%)", "Native")].tolist() == ["–", "50.0 ± 0.0"]
+    assert bold(styled)["Mixup"].tolist() == [True, True, False] * 2
+    assert not bold(styled)["ERM"].any()  # both the same
+    assert "the chosen trial, spectral normalisation none" in styled.caption
+
+
+def test_trials_say_what_was_chosen_and_what_diverged(table):
+    """The lowest mean wins among those that never diverged, as `selected` has it."""
+    styled = tables.trials_styler(table)
+    frame = styled.data
+    assert frame.index.tolist()[:4] == [
+        ("resnet8", "ERM", "no", "0"),
+        ("resnet8", "ERM", "no", "1"),
+        ("resnet8", "ERM", "no", "2"),
+        ("resnet8", "ERM", "1", "0"),
+    ]
+    assert frame.iloc[1].tolist() == ["learning rate 0.2", "1.250 ± 0.071", "0 of 2"]
+    assert frame.iloc[2].tolist() == ["learning rate 0.3", "1.100", "1 of 2"]
+    marks = bold(styled)["validation NLL ↓"]
+    assert set(frame.index[marks].get_level_values("trial")) == {"1"}
+    everywhere = table[(table["variant"] != "trial 2") | (table["metric"] == "diverged")]
+    lost = tables.trials_styler(everywhere).data.iloc[2]
+    assert lost.tolist() == ["loss of epoch 3 is not finite", "–", "1 of 1"]
+
+
+def test_latex_has_the_same_cells(means, table, tmp_path):
+    """Bold is textbf, marks are LaTeX's own, and the label is one of its own."""
+    tables.domain_to_latex(means[means["measure"] == ""], tmp_path / "in.tex")
+    tables.measures_to_latex(chosen(means), tmp_path / "measures.tex")
+    tables.trials_to_latex(table, tmp_path / "trials.tex")
+    texts = [(tmp_path / f"{name}.tex").read_text() for name in ("in", "measures", "trials")]
+    assert r"\textbf{74.0 $\pm$ 1.4}" in texts[0]
+    assert r"ACC@1 $\uparrow$ (\%)" in texts[0]
+    assert r"\textbf{1.250 $\pm$ 0.071}" in texts[2]
+    labels = [text.partition(r"\label{")[2].partition("}")[0] for text in texts]
+    assert labels == [
+        "tab:uimnet-mini-cifar10_mini-resnet8",
+        "tab:uimnet-mini-cifar10_mini-resnet8-primary-before-measures",
+        "tab:uimnet-mini-cifar10_mini-trials",
+    ]
+    assert all("±" not in text and "↑" not in text for text in texts)
+
+
+def test_bad_input(table, means):
+    """What would mix numbers, or shows nothing, is refused by name."""
+    with pytest.raises(ValueError, match=r"table: several of tier \(mini, small\)"):
+        tables.domain_means(pd.concat([table, table.assign(tier="small")]))
+    with pytest.raises(ValueError, match="table: no number of accuracy"):
+        tables.domain_means(table[table["metric"] == "diverged"])
+    numbers = table[~table["variant"].str.startswith("trial")]
+    with pytest.raises(ValueError, match="table: no trials of mixup on resnet8"):
+        tables.domain_means(numbers)
+    with pytest.raises(ValueError, match="part: several of measure"):
+        tables.domain_styler(means)
+    with pytest.raises(ValueError, match="part: empty"):
+        tables.domain_caption(means.iloc[:0])
+    with pytest.raises(ValueError, match=r"part: several of spectral \(0.0, 1.0\)"):
+        tables.measures_styler(means)
+    with pytest.raises(ValueError, match="part: no auroc"):
+        tables.measures_styler(chosen(means)[chosen(means)["measure"] == ""])
+    with pytest.raises(ValueError, match="table: no trials"):
+        tables.trials_styler(numbers)

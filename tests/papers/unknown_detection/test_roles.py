@@ -1,0 +1,264 @@
+"""Which image plays which role, and what is refused."""
+
+import io
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from helpers import data
+from helpers.data import class_lists, class_roles
+from helpers.papers.unknown_detection import imagenet, roles
+from helpers.papers.unknown_detection.cifar import draw_known, superclasses_of
+from helpers.papers.unknown_detection.protocol import METHODS, Protocol
+
+MINI = Protocol(
+    known_share=0.5,
+    superclasses={
+        "animal": ["bird", "cat", "deer", "dog", "frog", "horse"],
+        "vehicle": ["airplane", "automobile", "ship", "truck"],
+    },
+    external_validation=50,
+    far_images=40,
+)
+
+
+@pytest.fixture(scope="module")
+def mini():
+    return roles(
+        "cifar10_mini", ["gratings", "mazes"], ["digits", "plaid"], MINI, aside=["gaussian"],
+        resized="photographs",
+    )  # fmt: skip
+
+
+def test_half_of_each_superclass_is_known_and_the_rest_near(mini):
+    assert len(mini.known) == len(mini.near_classes) == 5
+    assert set(mini.known) | set(mini.near_classes) == set(mini.superclass_of)
+    families = [mini.superclass_of[name] for name in mini.known]
+    assert families.count("animal") == 3 and families.count("vehicle") == 2
+
+
+def test_sizes_and_labels(mini):
+    assert [len(one) for one in (mini.train, mini.validation, mini.test)] == [1350, 150, 500]
+    assert len(mini.near) == 500 and len(mini.external) == 4000
+    assert len(mini.external_validation) == 50
+    assert {name: len(one) for name, one in (mini.far | mini.aside).items()} == {
+        "digits": 40, "plaid": 40, "gaussian": 40, "fixed": 40, "aliased": 40,
+    }  # fmt: skip
+    for one in (mini.train, mini.validation, mini.test):
+        assert one.class_names == mini.known and set(one.labels) == set(range(5))
+    assert mini.near.class_names == mini.near_classes
+    assert (mini.external.labels == -1).all() and (mini.external_validation.labels == -1).all()
+
+
+def test_a_label_means_the_class_of_that_name(mini):
+    whole = data.load("cifar10_mini", "test")
+    for part in (mini.test, mini.near):
+        for label, name in enumerate(part.class_names):
+            own = part.images[part.labels == label]
+            assert np.array_equal(own, whole.images[whole.labels == whole.class_names.index(name)])
+
+
+def test_no_image_has_two_roles(mini):
+    parts = [mini.train, mini.validation, mini.test, mini.near, mini.external]
+    digests = [{image.tobytes() for image in part.images} for part in parts]
+    for number, one in enumerate(digests):
+        for other in digests[number + 1 :]:
+            assert not one & other
+
+
+def test_the_resized_pair_is_the_same_images(mini):
+    fixed, aliased = (mini.aside[name].images.astype(float) for name in ("fixed", "aliased"))
+    gaps = np.abs(fixed.mean(axis=(1, 2, 3)) - aliased.mean(axis=(1, 2, 3)))
+    assert gaps.max() < 12 and not np.array_equal(fixed, aliased)
+
+
+def test_selection_is_given_no_test_images(mini):
+    assert set(vars(mini.visible)) == {"train", "validation", "external_validation"}
+
+
+def test_the_draw_is_by_seed_and_keeps_given_classes():
+    families = {f"family {i}": [f"{i}{letter}" for letter in "abcde"] for i in range(20)}
+    draws = {draw_known(families, 0.4, given=["3d"], seed=seed) for seed in range(20)}
+    assert len(draws) == 20
+    for drawn in draws:
+        assert len(drawn) == 40 and "3d" in drawn
+        assert all(len(set(names) & set(drawn)) == 2 for names in families.values())
+    counts = [sum("0a" in drawn for drawn in draws), sum("3a" in drawn for drawn in draws)]
+    assert 2 <= counts[0] <= 14 and counts[1] <= 12
+
+
+@pytest.mark.parametrize(
+    ("families", "given", "message"),
+    [
+        ({"one": ["a"]}, [], "superclass 'one': at least two classes"),
+        ({"one": ["a", "b"]}, ["c"], "known_classes: no class c in any superclass"),
+        ({"one": ["a", "b", "c"]}, ["a", "b"], "2 of superclass 'one', whose share is 1"),
+    ],
+)
+def test_impossible_draws_are_refused(families, given, message):
+    with pytest.raises(ValueError, match=message):
+        draw_known(families, 0.4, given=given)
+
+
+def test_a_data_set_without_coarse_labels_is_refused():
+    with pytest.raises(ValueError, match=r"'digits' has no coarse labels.*`superclasses`"):
+        roles("digits", ["gratings"], ["plaid"], replace(MINI, superclasses={}))
+
+
+def test_a_class_in_two_superclasses_is_refused():
+    images = data.load("digits", "test")
+    coarse = np.arange(len(images)) % 2
+    twice = replace(images, coarse_labels=coarse, coarse_class_names=("even", "odd"))
+    with pytest.raises(ValueError, match="a class lies in two superclasses"):
+        superclasses_of(twice)
+
+
+def test_an_external_set_that_is_tested_on_is_refused():
+    with pytest.raises(ValueError, match="overlaps the test set 'mazes' in class mazes"):
+        roles("cifar10_mini", ["gratings", "mazes"], ["mazes"], MINI)
+
+
+def test_an_external_image_that_is_tested_on_is_refused(monkeypatch):
+    """Even under another name."""
+    load = data.load
+
+    def renamed(name, split, **options):
+        found = load("plaid" if name == "stars" and split == "test" else name, split, **options)
+        return replace(found, class_names=(name,) * len(found.class_names))
+
+    monkeypatch.setattr(data, "load", lambda name, split, **options: (
+        renamed if name in ("stars", "plaid") else load)(name, split, **options))  # fmt: skip
+    protocol = replace(MINI, external_validation=2000, far_images=10_000)
+    with pytest.raises(ValueError, match="500 of its images are in the test set 'plaid'"):
+        roles("cifar10_mini", ["stars"], ["plaid"], protocol)
+
+
+def test_bad_protocols_are_refused():
+    for changes, message in (
+        ({"known_share": 1.0}, "known_share: between 0 and 1"),
+        ({"members": 1}, "members: at least 2"),
+        ({"members": 101}, "members: at most 100 expected, got 101"),
+        ({"seed": -1}, "seed: at least 0"),
+        ({"epsilons": ()}, "epsilons: one value or more, of at least 0"),
+        ({"epsilons": (-0.1,)}, "epsilons: one value or more, of at least 0"),
+        ({"temperatures": (0,)}, "temperatures: one value or more, above 0"),
+        ({"alphas": (0,)}, "alphas: one value or more, of at least 1"),
+        ({"tails": (1, 5)}, "tails: one value or more, of at least 2"),
+        ({"distance": "euclid"}, "unknown distance 'euclid'; did you mean 'euclidean'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            Protocol(**changes)
+
+
+def test_there_are_the_papers_nine_methods():
+    assert len(METHODS) == 9
+
+
+@pytest.fixture
+def packs(tmp_path, monkeypatch):
+    """A tiny CIFAR-100, a tiny Tiny ImageNet and a test set, all of noise, under their names."""
+    monkeypatch.setenv("DATA_ROOT", str(tmp_path))
+    generator = np.random.default_rng(0)
+
+    def pack(name, class_names, splits, coarse=None):
+        parts = {}
+        for split, each in splits.items():
+            labels = np.repeat(np.arange(len(class_names)), each)
+            pixels = generator.integers(0, 256, (len(labels), 32, 32, 3), dtype=np.uint8)
+            parts[split] = (
+                pixels,
+                labels.tolist(),
+                *([coarse[labels].tolist()] if coarse is not None else []),
+            )
+        data.write_pack(
+            tmp_path / f"{name}.zip", name=name, class_names=class_names, splits=parts,
+            origin={"title": name},
+            coarse_class_names=["animals", "vehicles"] if coarse is not None else None,
+        )  # fmt: skip
+
+    pack("cifar100", ["bee", "cattle", "bus", "train"], {"train": 5, "test": 2},
+         np.array([0, 0, 1, 1]))  # fmt: skip
+    # school bus and bullet train lie below classes of CIFAR-100; bee is one; reel and cat stay
+    pack("tiny_imagenet_64", ["n04146614", "n02917067", "n02206856", "n04067472", "n02124075"],
+         {"train": 4, "val": 2})  # fmt: skip
+    # school bus again, reel (external now), and a tench
+    pack("imagenet_sample_224", ["n04146614", "n04067472", "n01440764"], {"sample": 3})
+    pack("zoo", ["animal", "knitting"], {"test": 2})
+    return tmp_path
+
+
+def test_wordnet_keeps_the_external_set_apart(packs):
+    protocol = Protocol(known_share=0.5, validation_share=0.2)
+    made = roles("cifar100", ["tiny_imagenet_64"], ["imagenet_sample_224"], protocol)
+    assert made.removed["tiny_imagenet_64"] == ("n04146614", "n02917067", "n02206856")
+    assert made.external.class_names == ("n04067472", "n02124075") and len(made.external) == 8
+    assert made.removed["imagenet_sample_224"] == ("n04146614", "n04067472")
+    assert made.far["imagenet_sample_224"].class_names == ("n01440764",)
+    assert made.superclass_of["bus"] == "vehicles" and len(made.known) == 2
+
+
+def test_a_far_class_with_the_name_of_a_node_goes(packs):
+    """What CIFAR-100's classes span has an animal, and nothing about knitting."""
+    protocol = Protocol(known_share=0.5, validation_share=0.2)
+    made = roles("cifar100", ["mazes"], ["zoo"], protocol, aside=["plaid"])
+    assert made.removed == {"zoo": ("animal",)}
+    assert made.far["zoo"].class_names == ("knitting",) and len(made.far["zoo"]) == 2
+
+
+def test_an_overlap_that_cannot_be_told_is_refused(packs):
+    with pytest.raises(ValueError, match=r"'tiny_imagenet_64'.*'cifar10_mini' cannot be told"):
+        roles("cifar10_mini", ["tiny_imagenet_64"], ["plaid"], MINI)
+
+
+@pytest.fixture
+def photographs(tmp_path, monkeypatch):
+    """All of ImageNet's classes in folders, three tiny training and two test images of each."""
+    monkeypatch.setenv("DATA_ROOT", str(tmp_path / "data"))
+    monkeypatch.setenv("CACHE_ROOT", str(tmp_path / "cache"))
+    monkeypatch.setattr(imagenet, "TRAIN", 2)
+    monkeypatch.setattr(imagenet, "HELD_OUT", 1)
+    buffer = io.BytesIO()
+    Image.new("RGB", (8, 8)).save(buffer, "jpeg")
+
+    def fill(folder, count):
+        folder.mkdir(parents=True)
+        for number in range(count):
+            (folder / f"{number}.jpg").write_bytes(buffer.getvalue())
+
+    for wnid in class_lists.wnids_of("imagenet"):
+        fill(tmp_path / "data" / "imagenet" / "train" / wnid, 4)
+        fill(tmp_path / "data" / "imagenet" / "val" / wnid, 2)
+    for name in ("food101", "places365"):
+        for one in class_lists.names_of(name):
+            fill(tmp_path / "data" / name / one.replace("/", "_"), 1)
+    return tmp_path / "data"
+
+
+def test_the_benchmark_of_photographs(photographs):
+    """Training and held-out images from the training part, tests from the validation part."""
+    broken = photographs / "imagenet" / "train" / "n02124075" / "0.jpg"
+    broken.write_bytes(broken.read_bytes()[:100])
+    made = roles("imagenet", ["imagenet"], ["food101", "places365"], Protocol(far_images=30))
+    assert [len(one) for one in (made.train, made.validation, made.test)] == [400, 200, 400]
+    assert len(made.near) == 400
+    assert len(made.external) == 2 * 395 and len(made.external_validation) == 395
+    assert len(made.known) == len(made.near_classes) == 200
+    left = (class_roles.far("food101")["role"] == "far").sum()
+    assert len(made.far["food101"]) == min(left, 30) and len(made.far["places365"]) == 30
+    assert made.train.skipped == ("n02124075/0.jpg",)
+    assert (made.external.labels == -1).all()
+    train, held = set(made.train.files), set(made.validation.files)
+    assert not train & held and not (train | held) & set(made.external.files)
+
+
+def test_a_missing_folder_and_other_roles_are_refused(photographs):
+    with pytest.raises(FileNotFoundError, match=r"'caltech256': no folder .*DATA_ROOT"):
+        roles("imagenet", ["imagenet"], ["caltech256"], Protocol())
+    with pytest.raises(ValueError, match=r"external, aside, resized: \['imagenet'\]"):
+        roles("imagenet", ["food101"], [], Protocol())
+    with pytest.raises(ValueError, match="unknown streamed data set 'food11'; did you mean"):
+        data.open_stream("food11", "test")
+    with pytest.raises(ValueError, match="'food101': too large for memory"):
+        data.load("food101", "test")

@@ -1,0 +1,112 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from helpers.report import figures
+
+ALGORITHMS = ("mixup", "erm", "mc_dropout")
+CHANGES = (("spectral", 1.0), ("variant", "ensemble"), ("calibration", "after"))
+
+
+@pytest.fixture(scope="module")
+def means():
+    """Each change adds something of its own; MC-Dropout has no Jacobian and no spectral norm."""
+    rows = []
+    for place, algorithm in enumerate(ALGORITHMS):
+        for changed in (None, *CHANGES):
+            own = {"data_set": "cifar10_mini", "backbone": "resnet8", "algorithm": algorithm}
+            own |= {"spectral": 0.0, "variant": "primary", "calibration": "before", "std": 0.01}
+            gain = 0.0 if changed is None else 0.1 * (1 + CHANGES.index(changed))
+            if changed is not None:
+                own[changed[0]] = changed[1]
+            if own["spectral"] and algorithm == "mc_dropout":
+                continue
+            rows.append(own | {"measure": "", "metric": "ece", "mean": 0.1 * place + gain})
+            for number, measure in enumerate(("entropy", "jacobian")):
+                if (algorithm, measure) != ("mc_dropout", "jacobian"):
+                    line = {"measure": measure, "metric": "auroc"}
+                    rows.append(own | line | {"mean": 0.5 + 0.1 * place - 0.05 * number + gain})
+    return pd.DataFrame(rows)
+
+
+@pytest.fixture(scope="module")
+def plain(means):
+    own = (means["variant"] == "primary") & (means["calibration"] == "before")
+    return means[own & (means["spectral"] == 0)]
+
+
+def names(labels):
+    return [label.get_text() for label in labels]
+
+
+def test_measure_heatmap_writes_every_number_and_marks_the_best_of_each_algorithm(plain):
+    """In the paper's order; what is missing has no text and shifts no mark."""
+    ax = figures.measure_heatmap(plain)
+    assert names(ax.get_xticklabels()) == ["ERM", "Mixup", "MC-Dropout"]
+    assert names(ax.get_yticklabels()) == ["Entropy", "Jacobian"]
+    assert names(ax.texts) == ["60.0", "50.0", "70.0", "55.0", "45.0"]
+    weights = [text.get_weight() for text in ax.texts]
+    assert weights == ["bold", "bold", "normal", "normal", "normal"]  # MC-Dropout has one alone
+    assert np.mean(ax.collections[0].get_clim()) == 50
+
+
+@pytest.mark.parametrize(
+    ("change", "gain"), [("spectral", 10), ("variant", 20), ("calibration", 30)]
+)
+def test_paired_change_moves_what_changes_alone(means, change, gain):
+    """Both dots in per cent, the second with that change and no other; one line for each pair."""
+    panels = [("ece", ""), ("auroc", "entropy")]
+    axes = figures.paired_change(means, change=change, panels=panels)
+    assert names(axes[0].get_yticklabels()) == ["ERM", "Mixup", "MC-Dropout"]
+    for ax, base in zip(axes, ([10, 0, 20], [60, 50, 70]), strict=True):
+        first, second = (container.lines[0] for container in ax.containers)
+        shown = dict(zip(first.get_ydata(), first.get_xdata(), strict=True))
+        places = [0, 1] if change == "spectral" else [0, 1, 2]
+        assert shown == pytest.approx({place: base[place] for place in places})
+        assert second.get_xdata() == pytest.approx(first.get_xdata() + gain)
+        assert len(ax.collections[0].get_segments()) == len(places)
+        assert first.get_marker() != second.get_marker()
+    assert axes[1].get_xlabel() == "AUC ↑ (%)\nof Entropy"
+
+
+def test_coefficients_of_spectral_normalisation_stand_side_by_side(means):
+    """No normalisation and two coefficients: three dots; a fourth has no mark."""
+    other = means[means["spectral"] == 1].assign(spectral=3.0)
+    both = pd.concat([means, other])
+    (ax,) = figures.paired_change(both, change="spectral", panels=[("ece", "")])
+    labels = [text.get_text() for text in ax.figure.legends[0].get_texts()]
+    assert labels == ["no spectral normalisation", "coefficient 1", "coefficient 3"]
+    assert len(ax.containers) == 3
+    with pytest.raises(ValueError, match="part: two or three sides of the change expected"):
+        more = pd.concat([both, other.assign(spectral=6.0)])
+        figures.paired_change(more, change="spectral", panels=[("ece", "")])
+
+
+def test_whiskers_are_deviations_over_data_seeds(means):
+    """One point either side; with one data seed there are none."""
+    panels = [("ece", "")]
+    (ax,) = figures.paired_change(means, change="variant", panels=panels)
+    spans = [np.ptp(line.get_segments()[0][:, 0]) for line in ax.containers[0].lines[2]]
+    assert spans == pytest.approx([2.0])
+    once = means.assign(std=np.nan)
+    (ax,) = figures.paired_change(once, change="variant", panels=panels)
+    assert ax.containers[0].lines[2] == ()
+
+
+def test_bad_input(means, plain):
+    """Unknown names, mixed numbers and panels without numbers are refused."""
+    with pytest.raises(ValueError, match="part: several of spectral"):
+        figures.measure_heatmap(means)
+    with pytest.raises(ValueError, match="unknown metric 'aurok'; did you mean"):
+        figures.measure_heatmap(plain, metric="aurok")
+    with pytest.raises(ValueError, match="part: no out_as_out"):
+        figures.measure_heatmap(plain, metric="out_as_out")
+    with pytest.raises(ValueError, match="unknown change 'spectre'; did you mean"):
+        figures.paired_change(means, change="spectre", panels=[("ece", "")])
+    with pytest.raises(ValueError, match="part: no ece on both sides"):
+        figures.paired_change(plain, change="variant", panels=[("ece", "")])
+    other = pd.concat([means, means.assign(backbone="resnet20")])
+    with pytest.raises(ValueError, match=r"several of backbone \(resnet8, resnet20\)"):
+        figures.paired_change(other, change="variant", panels=[("ece", "")])
+    with pytest.raises(ValueError, match="part: empty"):
+        figures.measure_heatmap(plain.iloc[:0])

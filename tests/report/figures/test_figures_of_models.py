@@ -1,0 +1,161 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from helpers.report import figures
+
+MODELS = {  # accuracy, parameters
+    "resnet14": (0.68, 2e5),
+    "resnet8": (0.62, 1e5),
+    "vit4": (0.50, 4e5),
+    "resnet8+adversarial_1": (0.47, 1e5),
+    "resnet8+adversarial_0.5": (0.56, 1e5),
+    "resnet8+distilled": (0.64, 1e5),
+}
+METHODS = {"vim": "ViM", "msp": "MSP"}
+
+
+def rate(model, method):
+    """A share that differs for each model and score; MSP is the better score but on vit4."""
+    place = list(MODELS).index(model)
+    return 0.3 + place / 100 + (0.1 if (method == "msp") == (model == "vit4") else 0.0)
+
+
+@pytest.fixture(scope="module")
+def table():
+    rows = []
+    for model, (accuracy, parameters) in MODELS.items():
+        own = {"data_set": "cifar10_mini", "backbone": model, "variant": "primary"}
+        own |= {"run": 0, "calibration": "", "bootstrap": ()}
+        for method in METHODS:
+            share = rate(model, method)
+            around = {"value": share, "bootstrap": share + np.linspace(-0.01, 0.01, 50)}
+            rows.append(own | {"method": method, "metric": "der99", "test_set": "average"} | around)
+            for metric in ("auroc", "fpr_at_tpr", "auroc_correct", "fpr_at_tpr_correct"):
+                line = {"method": method, "metric": metric, "test_set": "label-shifted"}
+                rows.append(own | line | around)
+        for metric, value in (("accuracy", accuracy), ("parameters", parameters)):
+            line = {"method": "network", "metric": metric, "test_set": "test", "value": value}
+            rows.append(own | line)
+    return pd.DataFrame(rows)
+
+
+@pytest.fixture(scope="module")
+def values(table):
+    own = table[table["metric"] == "der99"]
+    return own.pivot(index="backbone", columns="method", values="value").loc[list(MODELS)]
+
+
+def texts(ax):
+    return [text.get_text() for text in ax.texts]
+
+
+def test_positives_has_two_bars_for_each_score_with_intervals(table):
+    """FPR and AUROC in a panel each, in per cent, under the scores' titles."""
+    own = table[table["backbone"] == "resnet8"]
+    axes = figures.positives(own, methods=METHODS | {"ash": "ASH"})  # ASH is not there
+    assert [label.get_text() for label in axes[0].get_yticklabels()] == ["ViM", "MSP"]
+    for ax in axes:
+        widths = [bar.get_width() for bar in ax.patches]
+        expected = [100 * rate("resnet8", name) for name in METHODS]
+        assert widths == pytest.approx(expected * 2)
+        drawn = [one.lines[2][0].get_segments() for one in ax.containers[::2]]  # then bars
+        ends = np.concatenate(drawn)[..., 0]
+        assert (ends[:, 0] < widths).all() and (widths < ends[:, 1]).all()
+        assert np.ptp(ends, axis=1) == pytest.approx([2 * 0.95] * 4, abs=0.1)  # 95 % of ± 1
+
+
+def test_error_against_accuracy_joins_the_models_of_a_family_by_size(table):
+    """Normal models alone, each labelled with its size; the family is in the legend."""
+    axes = figures.error_against_accuracy(table, methods=METHODS)
+    assert [ax.get_title() for ax in axes] == ["ViM", "MSP"]
+    resnet, vit = axes[1].lines
+    assert (resnet.get_label(), vit.get_label()) == ("resnet", "vit")
+    assert resnet.get_xdata().tolist() == [62, 68]  # from the smaller to the larger
+    expected = [100 * rate(name, "msp") for name in ("resnet8", "resnet14")]
+    assert resnet.get_ydata() == pytest.approx(expected)
+    assert texts(axes[1]) == ["8", "14", "4"]
+
+
+def test_error_against_strength_starts_from_the_normal_model(table):
+    """Strengths go up, from 0; accuracy has a panel of its own."""
+    axes = figures.error_against_strength(table, methods=METHODS)
+    assert [label.get_text() for label in axes[1].get_xticklabels()] == ["0", "0.5", "1"]
+    names = ["resnet8", "resnet8+adversarial_0.5", "resnet8+adversarial_1"]
+    for line, method in zip(axes[0].lines, METHODS, strict=True):
+        assert line.get_ydata() == pytest.approx([100 * rate(name, method) for name in names])
+    assert axes[1].lines[0].get_ydata() == pytest.approx([62, 56, 47])
+
+
+def test_error_heatmap_writes_every_number_and_marks_the_lowest_of_each_model(values):
+    """Scores down, models across; what is missing has no text and shifts no mark."""
+    values = values.copy()
+    values.loc["resnet14", "vim"] = np.nan
+    ax = figures.error_heatmap(values)
+    assert [label.get_text() for label in ax.get_xticklabels()] == list(values.index)
+    found = {text.get_text(): text.get_weight() for text in ax.texts}
+    shown = [share for share in values.T.to_numpy().ravel() if not np.isnan(share)]
+    assert list(found) == [f"{100 * share:.1f}" for share in shown]
+    lowest = {f"{100 * share:.1f}" for share in values.drop("resnet14").min(axis=1)}
+    assert {text for text, weight in found.items() if weight == "bold"} == lowest
+    assert len(found) == 11
+
+
+def test_distillation_heatmap_puts_pairs_beside_each_other(values):
+    """The second panel is distilled minus normal, in points."""
+    axes = figures.distillation_heatmap(values)
+    names = [label.get_text() for label in axes[0].get_xticklabels()]
+    assert names == ["resnet8", "resnet8+distilled"]
+    change = [rate("resnet8+distilled", name) - rate("resnet8", name) for name in values.columns]
+    assert texts(axes[1]) == [f"{100 * share:+.1f}" for share in change]
+    assert figures.distillation_heatmap(-values)[1].texts[0].get_text()[0] == "−"
+
+
+def decisions(right, captions=None):
+    pictures = np.zeros((len(right), 8, 8, 3), np.uint8)
+    return figures.Decisions(pictures, captions or ["cat"] * len(right), right)
+
+
+def test_kept_and_rejected_tells_right_from_wrong_without_colour():
+    """Frames and marks follow the decisions; rows are named, the first with its evaluation."""
+    groups = {
+        "conventional": {"accepted": decisions([True, False]), "rejected": decisions([True])},
+        "human-centric": {"accepted": decisions([False, False])},
+    }
+    axes = figures.kept_and_rejected(groups)
+    assert axes.shape == (3, 2)
+    assert [row[0].get_ylabel() for row in axes] == ["accepted", "rejected", "accepted"]
+    titles = [row[0].get_title(loc="left") for row in axes]
+    assert titles == ["conventional", "", "human-centric"]
+    marks = [[ax.get_xlabel()[:1] for ax in row] for row in axes]
+    assert marks == [["✓", "✕"], ["✓", ""], ["✕", "✕"]]
+    lines = [ax.spines["left"].get_linestyle() for ax in axes[0]]
+    assert lines == ["-", "--"]
+
+
+def test_bad_input(table, values):
+    """What would mix numbers or shows nothing is refused by name."""
+    other = pd.concat([table, table.assign(data_set="digits")])
+    for draw in (figures.error_against_accuracy, figures.error_against_strength):
+        with pytest.raises(ValueError, match=r"several of data_set \(cifar10_mini, digits\)"):
+            draw(other, methods=METHODS)
+        with pytest.raises(ValueError, match="table: no average der99 of gen"):
+            draw(table, methods={"gen": "GEN"})
+    with pytest.raises(ValueError, match="several of backbone"):
+        figures.positives(table, methods=METHODS)
+    with pytest.raises(ValueError, match="no auroc on the test set label-shifted"):
+        figures.positives(table[table["backbone"] == "vit4"], methods={"gen": "GEN"})
+    plain = table[~table["backbone"].str.contains("adversarial")]
+    with pytest.raises(ValueError, match="adversarially expected, got none"):
+        figures.error_against_strength(plain, methods=METHODS)
+    with pytest.raises(ValueError, match="values: no model that is there both"):
+        figures.distillation_heatmap(values.loc[["vit4"]])
+    with pytest.raises(ValueError, match="values: no number"):
+        figures.error_heatmap(values * np.nan)
+    with pytest.raises(ValueError, match="groups: no image"):
+        figures.kept_and_rejected({})
+    with pytest.raises(ValueError, match="groups: kept: one caption and one mark"):
+        figures.kept_and_rejected({"a": {"kept": decisions([True, True], ["cat"])}})
+    with pytest.raises(ValueError, match=r"groups: kept: uint8 \[M, H, W, 3\] expected"):
+        flat = figures.Decisions(np.zeros((1, 8, 8), np.uint8), ["cat"], [True])
+        figures.kept_and_rejected({"a": {"kept": flat}})

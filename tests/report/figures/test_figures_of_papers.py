@@ -1,0 +1,75 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from helpers.report import figures, published
+
+
+@pytest.fixture
+def comparison():
+    frame = published.load("openset_calibration")
+    frame = frame.rename(columns={"value": "paper"})
+    return frame.assign(mean=frame["paper"] + 0.1, std=0.01)
+
+
+def legend(ax):
+    return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+def test_published_scatter(comparison):
+    ax = figures.published_scatter(comparison, metric="brier")
+    assert ax.get_xlabel() == "Brier, paper"
+    assert len(ax.containers) == 3 * 2  # methods, before and after
+    x, y = ax.containers[0].lines[0].get_data()
+    assert len(x) == 6
+    assert np.asarray(y) - np.asarray(x) == pytest.approx(0.1)
+    assert max(x) < ax.get_xlim()[1] == ax.get_ylim()[1]
+    assert len(legend(ax)) == 5
+    with pytest.raises(ValueError, match="no ece_floor beside"):
+        figures.published_scatter(comparison, metric="ece_floor")
+    with pytest.raises(ValueError, match="no brier beside"):
+        figures.published_scatter(comparison.assign(paper=np.nan), metric="brier")
+
+
+METHODS = {"baseline": "Baseline", "crl": "CRL", "ensemble": "Deep Ensemble", "odin": "ODIN"}
+
+
+class TestImprovement:
+    printed = published.load("unknown_detection")
+    table = pd.DataFrame(
+        [
+            (0, "baseline", 0.8), (0, "crl", 0.6), (0, "ensemble", 0.4),
+            (1, "baseline", 0.5), (1, "crl", 0.6),
+        ],
+        columns=["run", "method", "value"],
+    ).assign(metric="aurc", test_set="union")  # fmt: skip
+
+    def test_ours_is_taken_run_by_run(self):
+        """Bars are means over runs of the improvement within the run, by hand."""
+        ax = figures.improvement(self.table, self.printed.iloc[:0], methods=METHODS)
+        assert [label.get_text() for label in ax.get_yticklabels()] == ["CRL", "Deep Ensemble"]
+        assert [bar.get_width() for bar in ax.patches] == pytest.approx([2.5, 50])
+        crl = [line.get_xdata()[0] for line in ax.lines[:2]]
+        assert crl == pytest.approx([25, -20])
+        assert legend(ax) == ["ours, mean", "ours, each run"]
+
+    def test_the_papers_numbers_stand_beside_ours(self):
+        """Each data set of the paper has a marker of its own, in the rows of its methods."""
+        ax = figures.improvement(self.table, self.printed, methods=METHODS)
+        names = ["ours, mean", "ours, each run", "paper, CIFAR-40", "paper, ImageNet-200"]
+        assert legend(ax) == names
+        assert [label.get_text() for label in ax.get_yticklabels()][-1] == "ODIN"  # the paper's
+        cifar = ax.lines[2]
+        assert cifar.get_xdata()[1] == pytest.approx(100 * (735.50 - 693.49) / 735.50)
+        assert cifar.get_marker() != ax.lines[3].get_marker()
+
+    def test_bad_input(self):
+        """No baseline, numbers that are there twice and a missing column are named."""
+        rest = {"methods": METHODS, "published": self.printed}
+        with pytest.raises(ValueError, match="no aurc of baseline"):
+            figures.improvement(self.table[self.table["method"] != "baseline"], **rest)
+        twice = pd.concat([self.table, self.table])
+        with pytest.raises(ValueError, match="several aurc of one method and run"):
+            figures.improvement(twice, **rest)
+        with pytest.raises(ValueError, match="no column run"):
+            figures.improvement(self.table.drop(columns="run"), **rest)

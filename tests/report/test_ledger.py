@@ -1,0 +1,182 @@
+import importlib.util
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from docutils.nodes import make_id
+
+from helpers.papers.human_centric import claims as human_centric
+from helpers.report import results
+from helpers.report.claims import Verdict
+from helpers.report.ledger import LARGER, PAPERS, PUBLISHED, anchor, ledger, read, tally
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+def made_up(paper, *changes, **options):
+    """Return the made-up results table that the tests of a paper's own claims use."""
+    file = ROOT / "tests" / "papers" / paper / "test_claims.py"
+    spec = importlib.util.spec_from_file_location(f"made_up_{paper}", file)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.made_up(*changes, **options)
+
+
+def more_accurate(gain):
+    """Return a change by which Mixup gains accuracy over what agrees with all claims."""
+    return lambda *key: gain * (key[2] == "mixup" and key[6] == "accuracy")
+
+
+def correlation(change):
+    """Return a change of the correlations with FPR95."""
+    return lambda *key: change * (key[2] == "pearson_fpr95" and key[3] == "primary")
+
+
+UNION, SCALED = ("crl", "aurc", "union"), ("closed-set", "after", "ece")
+CHANGED = {  # of each paper a claim, and tables that contradict it and leave it undecided
+    "unknown_detection": ("ensemble", [{UNION: 0.68}], [{UNION: 0.69}]),
+    "human_centric": (
+        "distillation",
+        [{}, {"resnet8+distilled": (0.45, 0.68, 1e5)}],
+        [{}, {"resnet8+distilled": (0.42, 0.68, 1e5)}],
+    ),
+    "uimnet": ("erm", [more_accurate(0.05)], [more_accurate(0.03)]),
+    "gscore": ("correlation", [correlation(0.3)], [correlation(0.15)]),
+    "openset_calibration": ("closed-set", [{SCALED: 0.05}], [{SCALED: 0.03}]),
+}
+MORE = {"human_centric": {"runs": 1}, "gscore": {"noise": 0.25}}  # of tables that decide nothing
+
+
+@pytest.fixture(scope="module")
+def found():
+    """Ledgers by verdict; the tables of each would give it to one claim of every paper."""
+    tables = {
+        Verdict.SUPPORTED: {("mini", paper): made_up(paper) for paper in PAPERS},
+        Verdict.CONTRADICTED: {("mini", p): made_up(p, *CHANGED[p][1]) for p in PAPERS},
+        Verdict.UNDECIDED: {
+            ("mini", p): made_up(p, *CHANGED[p][2], **MORE.get(p, {})) for p in PAPERS
+        },
+    }
+    return {verdict: ledger(own, ["mini", "small"]) for verdict, own in tables.items()}
+
+
+def test_every_claim_of_every_paper_has_a_row_of_each_tier(found):
+    """Thirty-one claims; two tiers and the printed numbers."""
+    rows = found[Verdict.SUPPORTED]
+    assert len(rows) == 3 * 31
+    assert not rows.duplicated(["paper", "claim", "tier"]).any()
+    assert rows[["text", "source", "check"]].map(len).min().min() > 0
+
+
+def test_numbers_that_agree_support_all_claims(found):
+    rows = found[Verdict.SUPPORTED].query("tier == 'mini'")
+    assert set(rows["verdict"]) == {Verdict.SUPPORTED}
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+@pytest.mark.parametrize("verdict", [Verdict.CONTRADICTED, Verdict.UNDECIDED])
+def test_made_up_tables_give_the_other_verdicts(found, paper, verdict):
+    """One claim of each paper; the others of the ledger are those of the paper's own module."""
+    rows = found[verdict].query("tier == 'mini' and paper == @paper").set_index("claim")
+    assert rows.loc[CHANGED[paper][0], "verdict"] == verdict
+
+
+def test_the_effect_that_stands_for_a_claim_has_its_verdict(found):
+    """Beyond 1 an interval lies wholly on one side of the margin, between it holds the margin."""
+    every = pd.concat(found.values()).query("tier == 'mini'")
+    by_verdict = every[~every["note"].str.contains("against")].groupby("verdict")["clearance"]
+    assert by_verdict.min()[Verdict.SUPPORTED] > 1
+    assert by_verdict.max()[Verdict.CONTRADICTED] < -1
+    assert by_verdict.agg(lambda own: own.abs().max())[Verdict.UNDECIDED] <= 1
+    assert every["effect"].between(every["low"] - 1e-9, every["high"] + 1e-9).all()
+
+
+def test_the_weakest_effect_stands_for_a_supported_claim_and_the_worst_for_a_contradicted_one():
+    """Both by hand: three methods, of which one is least behind, or furthest ahead."""
+    near = {("crl", "aurc", "union"): 0.71, ("edl", "aurc", "union"): 0.80}
+    ahead = {("crl", "aurc", "union"): 0.65, ("edl", "aurc", "union"): 0.67}
+    for changes, verdict in ((near, Verdict.SUPPORTED), (ahead, Verdict.CONTRADICTED)):
+        tables = {("mini", "unknown_detection"): made_up("unknown_detection", changes)}
+        row = ledger(tables, ["mini"]).iloc[0]
+        assert (row["claim"], row["verdict"], row["effects"]) == ("ensemble", verdict, 8)
+        assert row["decided_by"] == "AURC on the union, CRL minus Deep Ensemble"
+        side = "low" if verdict == Verdict.SUPPORTED else "high"
+        reach = abs(row["effect"] - row[side])
+        assert row["clearance"] == pytest.approx(row["effect"] / reach)
+
+
+def test_claims_without_numbers_say_so(found):
+    """A tier without results, a paper without printed numbers, and a claim that lacks models."""
+    rows = found[Verdict.SUPPORTED].set_index(["paper", "tier", "claim"]).sort_index()
+    small = rows.xs("small", level="tier")
+    assert set(small["verdict"]) == {Verdict.NO_DATA}
+    assert set(small["note"]) == {"no results of this tier"}
+    assert set(rows.loc["uimnet", PUBLISHED]["note"]) == {"the paper's own numbers are not at hand"}
+    few = made_up("human_centric").query("backbone in ['resnet8', 'resnet14']")
+    few = ledger({("mini", "human_centric"): few}, ["mini"]).set_index(["claim", "tier"])
+    lacking = few.loc[[("accuracy", "mini")]].iloc[0]
+    assert lacking["verdict"] == Verdict.NO_DATA and np.isnan(lacking["effect"])
+    assert lacking["note"].startswith("needs 5 models")
+
+
+def test_printed_numbers_have_no_interval_and_the_verdicts_of_their_paper(found):
+    rows = found[Verdict.SUPPORTED].query("tier == 'published'")
+    assert rows["clearance"].isna().all() and (rows["runs"] == 0).all()
+    own = rows[rows["paper"] == "human_centric"].set_index("claim")["verdict"]
+    theirs = human_centric.verdicts(human_centric.check_published()).set_index("claim")["verdict"]
+    assert own.to_dict() == theirs.to_dict()
+
+
+def test_the_tally_counts_each_claim_once(found):
+    counts = tally(found[Verdict.CONTRADICTED])
+    assert counts.groupby("paper").sum().sum(axis=1).div(3).to_dict() == {
+        "unknown_detection": 6, "human_centric": 6, "uimnet": 8, "gscore": 8,
+        "openset_calibration": 3,
+    }  # fmt: skip
+    assert (counts.xs("mini", level="tier")["contradicted"] >= 1).all()
+
+
+def test_links_lead_to_headings_of_the_notebooks(found):
+    """As the book names them; in each chapter's notebook of figures."""
+    links = found[Verdict.SUPPORTED][["notebook", "anchor"]].drop_duplicates()
+    for notebook, name in links.itertuples(index=False):
+        cells = json.loads((ROOT / f"{notebook}.ipynb").read_text(encoding="utf-8"))["cells"]
+        lines = [line for c in cells if c["cell_type"] == "markdown" for line in c["source"]]
+        assert name in {make_id(line.lstrip("# ")) for line in lines if line.startswith("#")}
+    shown = found[Verdict.SUPPORTED].query("paper == 'uimnet'").set_index("tier")["anchor"]
+    assert set(shown["small"]) == {anchor(LARGER)}
+    assert set(shown["mini"]) == {"the-paper-s-conclusions"}
+
+
+def test_tables_are_read_where_they_lie(tmp_path, monkeypatch):
+    """The tier's own runs first, then committed tiers; one of both is read from the runs."""
+    monkeypatch.setattr("helpers.report.ledger.project_root", lambda: tmp_path)
+    own = made_up("openset_calibration")
+    committed = tmp_path / "results" / "small"
+    committed.mkdir(parents=True)
+    results.write(relabelled(own, "small"), committed / "openset_calibration.parquet")
+    runs = tmp_path / "runs" / "mini" / "openset_calibration"
+    runs.mkdir(parents=True)
+    results.write(own, runs / "results.parquet")
+    names = ["small", "mini", "paper"]
+    assert list(read("runs/mini", names)) == [
+        ("mini", "openset_calibration"), ("small", "openset_calibration"),
+    ]  # fmt: skip
+    runs.rename(tmp_path / "runs" / "mini" / "uimnet")
+    with pytest.raises(ValueError, match="paper uimnet expected, got openset_calibration"):
+        read("runs/mini", [])
+
+
+def relabelled(table, tier):
+    table = table.assign(tier=tier)
+    return table.assign(row=results.row_ids(table))
+
+
+def test_unknown_papers_and_tiers_are_refused():
+    table = made_up("openset_calibration")
+    with pytest.raises(ValueError, match="unknown paper 'gscor'; did you mean 'gscore'"):
+        ledger({("mini", "gscor"): table}, ["mini"])
+    with pytest.raises(ValueError, match="unknown tier 'small'"):
+        ledger({("small", "gscore"): table}, ["mini"])

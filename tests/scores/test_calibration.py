@@ -1,0 +1,147 @@
+import warnings
+
+import numpy as np
+import pytest
+import torch
+from scipy.optimize import brentq
+
+from helpers.metrics import nll
+from helpers.scores.calibration import fit_temperature, softmax
+
+
+def example(n=400, classes=6, temperature=1.0, seed=0):
+    """Logits whose calibrated temperature is about `temperature`, and labels drawn from them."""
+    generator = np.random.default_rng(seed)
+    logits = 2 * generator.normal(size=(n, classes))
+    labels = (softmax(logits).cumsum(axis=1) > generator.random((n, 1))).argmax(axis=1)
+    return logits * temperature, labels
+
+
+def slope(logits, labels, temperature):
+    """Derivative of the NLL with respect to 1/T."""
+    own = logits[np.arange(len(labels)), labels]
+    return ((softmax(logits, temperature) * logits).sum(axis=1) - own).mean()
+
+
+@pytest.mark.parametrize("temperature", [0.01, 0.3, 1.0, 2.5, 100.0])
+def test_recovers_a_known_temperature(temperature):
+    fitted = fit_temperature(*example(20_000, temperature=temperature))
+    assert fitted == pytest.approx(temperature, rel=0.03)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_is_the_exact_minimum_at_any_scale(seed):
+    generator = np.random.default_rng(seed)
+    scale = 10 ** generator.uniform(-3, 3)
+    logits, labels = example(
+        int(generator.integers(30, 500)), int(generator.integers(2, 20)), scale, seed
+    )
+    fitted = fit_temperature(logits, labels)
+    root = brentq(lambda t: slope(logits, labels, t), fitted / 10, fitted * 10, xtol=1e-13 * scale)
+    assert fitted == pytest.approx(root, rel=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_is_never_worse_than_no_scaling(seed):
+    logits, labels = example(50, temperature=1 + seed, seed=seed)
+    scaled = nll(softmax(logits, fit_temperature(logits, labels)), labels)
+    assert scaled <= nll(softmax(logits), labels) + 1e-12
+
+
+@pytest.mark.parametrize("factor", [1e-4, 0.1, 7, 1e5])
+def test_larger_logits_give_a_larger_temperature(factor):
+    logits, labels = example()
+    assert fit_temperature(factor * logits, labels) == pytest.approx(
+        factor * fit_temperature(logits, labels), rel=1e-6
+    )
+
+
+def test_a_shift_of_each_image_changes_nothing():
+    logits, labels = example()
+    shifted = logits + np.linspace(-50, 50, len(labels))[:, None]
+    assert fit_temperature(shifted, labels) == pytest.approx(fit_temperature(logits, labels))
+
+
+def test_twice_is_the_same_to_the_last_bit():
+    assert fit_temperature(*example()) == fit_temperature(*example())
+
+
+def test_answers_stay_as_they_are():
+    logits, labels = example(temperature=3)
+    scaled = softmax(logits, fit_temperature(logits, labels))
+    assert (scaled.argmax(axis=1) == logits.argmax(axis=1)).all()
+
+
+def test_one_image_among_many_that_is_just_wrong_has_a_minimum():
+    logits, labels = example(100)
+    labels = logits.argmax(axis=1)
+    labels[0] = logits[0].argsort()[-2]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fitted = fit_temperature(logits, labels)
+    assert slope(logits, labels, fitted * 0.99) > 0 > slope(logits, labels, fitted * 1.01)
+
+
+@pytest.mark.parametrize("count", [1, 10, 300])
+@pytest.mark.parametrize("factor", [1, 100])
+def test_all_right_gives_the_confidence_that_so_many_images_support(count, factor):
+    logits = factor * example(count)[0]
+    with pytest.warns(RuntimeWarning, match="every image is classified correctly"):
+        fitted = fit_temperature(logits, logits.argmax(axis=1))
+    mean_confidence = softmax(logits, fitted).max(axis=1).mean()
+    assert mean_confidence == pytest.approx((count + 1) / (count + 2), abs=1e-9)
+
+
+def test_all_right_but_tied_is_bounded():
+    logits = np.array([[1.0, 1.0, 0.0]] * 20)  # never more confident than 1/2
+    with pytest.warns(RuntimeWarning, match="every image"):
+        fitted = fit_temperature(logits, np.zeros(20, int))
+    assert 0 < fitted < 0.01
+
+
+def test_logits_that_say_nothing_become_uniform():
+    logits, labels = example()
+    with pytest.warns(RuntimeWarning, match="say nothing"):
+        fitted = fit_temperature(-logits, labels)
+    assert softmax(-logits, fitted) == pytest.approx(np.full_like(logits, 1 / 6), abs=1e-3)
+
+
+def test_equal_logits_do_not_depend_on_the_temperature():
+    assert fit_temperature(np.full((4, 3), 7.3), [0, 1, 2, 0]) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("logits", "labels", "named"),
+    [
+        (np.empty((0, 3)), [], "logits"),
+        ([1.0, 2.0], [0, 1], "logits"),
+        ([[1.0, np.nan]], [0], "logits"),
+        ([[1.0, np.inf]], [0], "logits"),
+        ([[1.0, 2.0]], [0, 1], "labels"),
+        ([[1.0, 2.0]], [2], "labels"),
+        ([[1.0, 2.0]], [-1], "labels"),
+        ([[1.0, 2.0]], [1.0], "labels"),
+    ],
+)
+def test_bad_input_is_named(logits, labels, named):
+    with pytest.raises(ValueError, match=f"^{named}: "):
+        fit_temperature(logits, labels)
+
+
+@pytest.mark.parametrize("temperature", [0.5, 1.0, 3.0])
+def test_softmax_is_torchs(temperature):
+    logits, _ = example()
+    expected = torch.softmax(torch.from_numpy(logits) / temperature, dim=1).numpy()
+    assert softmax(logits, temperature) == pytest.approx(expected, rel=1e-12)
+
+
+def test_softmax_neither_overflows_nor_saturates():
+    probabilities = softmax(np.float32([[1e4, 1e4 - 30], [-1e4, -1e4]]))
+    assert probabilities[0, 0] < 1 and probabilities[0, 1] > 0
+    assert (probabilities[1] == 0.5).all()
+
+
+@pytest.mark.parametrize("temperature", [0, -1, np.nan, np.inf])
+def test_softmax_refuses_an_impossible_temperature(temperature):
+    with pytest.raises(ValueError, match=r"^temperature: "):
+        softmax([[1.0, 2.0]], temperature)

@@ -1,0 +1,308 @@
+import numpy as np
+import pytest
+from scipy.stats import weibull_min
+
+from helpers.metrics import rejection_threshold
+from helpers.scores.calibration import softmax
+from helpers.scores.openset import (
+    OpenMax,
+    _leading,
+    fit_weibull,
+    open_set_answer,
+    openmax_answer,
+    unknown_probability,
+)
+
+
+def example(n=600, classes=6, seed=0, scale=1.0):
+    """Training logits: a cloud around each class's own corner."""
+    generator = np.random.default_rng(seed)
+    labels = generator.integers(0, classes, n)
+    return scale * (6 * np.eye(classes)[labels] + generator.normal(size=(n, classes))), labels
+
+
+def far_away(n=50, classes=6):
+    return np.abs(np.random.default_rng(9).normal(size=(n, classes))) * 30 + 30
+
+
+def by_hand(openmax, train, labels, image):
+    """One image through algorithms 1 and 2 of the paper, class by class, with scipy's fit."""
+    right = train.argmax(axis=1) == labels
+    classes = train.shape[1]
+    alpha = openmax.alpha or classes
+    revised, unknown = image.copy(), 0.0
+    for rank, c in enumerate(np.argsort(-image)[:alpha]):
+        own = train[right & (labels == c)]
+        distances = np.sort([distance(openmax, x, own.mean(axis=0)) for x in own])
+        tail = distances[-openmax.tail :]
+        shape, _, size = weibull_min.fit(tail - tail[0] + 1, floc=0)
+        value = distance(openmax, image, own.mean(axis=0)) - tail[0] + 1
+        weight = (alpha - rank) / alpha * weibull_min.cdf(value, shape, scale=size)
+        revised[c] = image[c] * (1 - weight)
+        unknown += image[c] * weight
+    return np.append(revised, unknown)
+
+
+def distance(openmax, a, b):
+    euclidean = np.linalg.norm(a - b)
+    if openmax.distance == "euclidean":
+        return euclidean
+    return 0.005 * euclidean + 1 - a @ b / np.linalg.norm(a) / np.linalg.norm(b)
+
+
+@pytest.mark.parametrize("arguments", [{}, {"tail": 7, "alpha": 2}, {"alpha": 1}])
+@pytest.mark.parametrize("kind", ["euclidean", "euclidean_cosine"])
+def test_openmax_is_the_papers(arguments, kind):
+    train, labels = example()
+    openmax = OpenMax(**arguments, distance=kind).fit(train, labels)
+    images = np.concatenate([example(5, seed=1)[0], far_away(3), example(4, seed=2)[0] * 1.5])
+    expected = [by_hand(openmax, train, labels, image) for image in images]
+    assert openmax.revised_logits(images) == pytest.approx(np.array(expected), rel=2e-3, abs=2e-3)
+
+
+@pytest.mark.parametrize("shift", [0.0, 5.0])
+@pytest.mark.parametrize("spread", [1e-6, 1e-2, 1.0, 30.0])
+def test_weibulls_are_scipys(spread, shift):
+    generator = np.random.default_rng(1)
+    values = shift + spread * generator.weibull([[0.7], [1.0], [3.0], [20.0]], size=(4, 40))
+    used = np.arange(40) < [[40], [3], [20], [40]]
+    shape, log_scale = fit_weibull(np.log(values), used)
+    for row in range(4):
+        kept = values[row, used[row]]
+        mine = weibull_min.logpdf(kept, shape[row], scale=np.exp(log_scale[row])).sum()
+        expected_shape, _, size = weibull_min.fit(kept, floc=0)
+        best = weibull_min.logpdf(kept, expected_shape, scale=size).sum()
+        assert mine >= best - 1e-6 * max(1, abs(best))  # scipy stops a little short
+        logs = np.log(kept)
+        power = np.exp(shape[row] * (logs - logs.max()))
+        stationary = (power @ logs / power.sum() - logs.mean()) * shape[row]
+        assert stationary == pytest.approx(1, rel=1e-6)
+
+
+def test_known_parameters_are_recovered():
+    generator = np.random.default_rng(0)
+    values = 3.0 * generator.weibull([[0.8], [5.0]], size=(2, 20_000))
+    shape, log_scale = fit_weibull(np.log(values), np.ones_like(values, bool))
+    assert shape == pytest.approx([0.8, 5.0], rel=0.03)
+    assert np.exp(log_scale) == pytest.approx([3.0, 3.0], rel=0.03)
+
+
+@pytest.mark.parametrize("arguments", [{}, {"alpha": 3}, {"distance": "euclidean_cosine"}])
+@pytest.mark.parametrize("classes", [2, 6, 37])
+def test_an_image_does_not_depend_on_its_batch(classes, arguments):
+    arguments = arguments | ({"alpha": 2} if classes == 2 and "alpha" in arguments else {})
+    openmax = OpenMax(**arguments).fit(*example(40 * classes, classes))
+    images = np.concatenate([example(20, classes, seed=3)[0], far_away(10, classes)])
+    batch = openmax.probabilities(images, 1.7)
+    for dtype in (np.float64, np.float32):
+        batch = openmax.probabilities(images.astype(dtype), 1.7)
+        single = [openmax.probabilities(image[None].astype(dtype), 1.7)[0] for image in images]
+        assert (batch == np.array(single)).all()
+        assert (openmax.probabilities(images.astype(dtype)[::-1], 1.7)[::-1] == batch).all()
+        columns = np.asfortranarray(images.astype(dtype))
+        assert (openmax.probabilities(columns, 1.7) == batch).all()
+
+
+def test_blocks_of_images_do_not_show():
+    classes = 300  # 11 images a block
+    openmax = OpenMax(tail=5).fit(*example(1500, classes))
+    images = example(30, classes, seed=4)[0]
+    assert (openmax.revised_logits(images)[17:19] == openmax.revised_logits(images[17:19])).all()
+
+
+@pytest.mark.parametrize("count", [1, 3, 11, 12])
+def test_the_largest_logits_are_those_of_a_stable_sort(count):
+    """With many ties, of which the lower column goes first, whether or not it is among them."""
+    values = np.random.default_rng(0).integers(0, 4, (200, 12)).astype(float)
+    expected = np.argsort(-values, axis=1, kind="stable")[:, :count]
+    assert (_leading(values, count) == expected).all()
+
+
+def test_order_of_training_images_does_not_matter():
+    train, labels = example()
+    order = np.random.default_rng(0).permutation(len(labels))
+    images = example(20, seed=5)[0]
+    given = OpenMax().fit(train[order], labels[order]).probabilities(images)
+    assert given == pytest.approx(OpenMax().fit(train, labels).probabilities(images), rel=1e-9)
+
+
+def test_classes_are_interchangeable():
+    train, labels = example()
+    renamed = np.array([3, 0, 5, 1, 4, 2])
+    columns = np.argsort(renamed)
+    images = example(20, seed=5)[0]
+    given = (
+        OpenMax(alpha=3).fit(train[:, columns], renamed[labels]).probabilities(images[:, columns])
+    )
+    expected = OpenMax(alpha=3).fit(train, labels).probabilities(images)
+    assert given == pytest.approx(expected[:, [*columns, 6]], rel=1e-9)
+
+
+def test_only_correctly_classified_images_are_used():
+    train, labels = example()
+    wrong = labels.copy()
+    wrong[:100] = (wrong[:100] + 1) % 6
+    wrong[100:150] = -1
+    images = example(20, seed=5)[0]
+    right = (train.argmax(axis=1) == wrong).nonzero()[0]
+    given = OpenMax().fit(train, wrong)
+    assert given.fitted["correct"].sum() == len(right) < len(labels)
+    expected = OpenMax().fit(train[right], labels[right])
+    assert (given.probabilities(images) == expected.probabilities(images)).all()
+
+
+def test_the_sum_of_the_logits_is_kept_and_rows_sum_to_one():
+    openmax = OpenMax().fit(*example())
+    images = example(30, seed=6)[0]
+    assert openmax.revised_logits(images).sum(axis=1) == pytest.approx(images.sum(axis=1))
+    assert openmax.probabilities(images).sum(axis=1) == pytest.approx(1)
+
+
+def test_known_images_are_recognised_and_far_ones_rejected():
+    openmax = OpenMax().fit(*example())
+    images, labels = example(300, seed=7)
+    answers = openmax_answer(openmax.probabilities(images))
+    assert (answers == labels).mean() > 0.9
+    assert (openmax_answer(openmax.probabilities(far_away())) == -1).all()
+
+
+def test_the_temperature_divides_the_revised_logits_and_keeps_the_answers():
+    openmax = OpenMax().fit(*example())
+    images = np.concatenate([example(30, seed=6)[0], far_away()])
+    warm = openmax.probabilities(images, 2.0)
+    assert (warm == softmax(openmax.revised_logits(images) / 2)).all()
+    assert (openmax_answer(warm) == openmax_answer(openmax.probabilities(images))).all()
+
+
+def test_a_class_without_a_tail_is_never_revised():
+    train, labels = example()
+    only_one = np.flatnonzero(labels == 1)[1:]
+    keep = np.setdiff1d(np.flatnonzero(labels != 0), only_one)  # class 0 has none, class 1 one
+    openmax = OpenMax().fit(train[keep], labels[keep])
+    assert openmax.fitted["correct"][:2].tolist() == [0, 1]
+    assert openmax.fitted["revised"].tolist() == [False, False, True, True, True, True]
+    images = np.concatenate([train[:20], far_away()])
+    revised = openmax.revised_logits(images)
+    assert np.isfinite(revised).all()
+    assert (revised[:, :2] == images[:, :2]).all()
+    assert (revised[:, 2:6] != images[:, 2:]).any()
+
+
+def test_a_short_tail_takes_what_there_is():
+    train, labels = example(40)
+    openmax = OpenMax(tail=20).fit(train, labels)
+    assert openmax.fitted["revised"].all()
+    assert (openmax.fitted["tail"] == np.minimum(openmax.fitted["correct"], 20)).all()
+    assert openmax.fitted["tail"].max() < 20
+    assert (OpenMax(tail=3).fit(train, labels).fitted["tail"] == 3).all()
+
+
+def test_two_images_lie_equally_far_from_their_mean():
+    train, _ = example(40, classes=20)
+    labels = np.arange(40) // 2
+    train[np.arange(40), labels] += 20  # all right
+    openmax = OpenMax().fit(train, labels)
+    assert (openmax.fitted["tail"] == 2).all()
+    assert not openmax.fitted["revised"].any()  # what differs is rounding
+
+
+def test_identical_training_images_give_no_tail():
+    openmax = OpenMax().fit(np.repeat(np.eye(3) * 0.1, 9, axis=0), np.repeat(np.arange(3), 9))
+    assert not openmax.fitted["revised"].any()
+    images = np.array([[1.0, 2.0, -3.0]])
+    assert openmax.revised_logits(images).tolist() == [[1.0, 2.0, -3.0, 0.0]]
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1e9])
+@pytest.mark.parametrize("kind", ["euclidean", "euclidean_cosine"])
+def test_extreme_scales_stay_finite(scale, kind):
+    train, labels = example(scale=scale)
+    openmax = OpenMax(distance=kind).fit(train, labels)
+    images = np.concatenate([train[:50], 100 * train[:50], 0 * train[:1]])
+    assert np.isfinite(openmax.probabilities(images)).all()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"tail": 1}, "^tail: "),
+        ({"tail": 2.5}, "^tail: "),
+        ({"tail": None}, "^tail: "),
+        ({"alpha": 0}, "^alpha: "),
+        ({"distance": "euclidian"}, "did you mean 'euclidean'"),
+    ],
+)
+def test_bad_hyper_parameters_are_named(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        OpenMax(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("logits", "labels", "message"),
+    [
+        (np.empty((0, 2)), [], "^logits: empty"),
+        ([[1.0, np.nan]], [0], "^logits: contains NaN"),
+        ([[1.0, 0.0]], [0, 1], "^labels: length"),
+        ([[1.0, 0.0]], [2], "^labels: -1 to 1"),
+        ([[1.0, 0.0]], [1], "^labels: no image is classified correctly"),
+    ],
+)
+def test_bad_training_images_are_named(logits, labels, message):
+    with pytest.raises(ValueError, match=message):
+        OpenMax().fit(logits, labels)
+
+
+def test_wrong_uses_are_named():
+    with pytest.raises(ValueError, match="not fitted yet"):
+        OpenMax().revised_logits([[1.0, 2.0]])
+    with pytest.raises(ValueError, match=r"^alpha: at most 6"):
+        OpenMax(alpha=7).fit(*example())
+    with pytest.raises(ValueError, match=r"^logits: 6 classes expected, got 2"):
+        OpenMax().fit(*example()).revised_logits([[1.0, 2.0]])
+    with pytest.raises(ValueError, match=r"^temperature: "):
+        OpenMax().fit(*example()).probabilities(far_away(), 0)
+
+
+@pytest.mark.parametrize("classes", [2, 6, 1000])
+def test_unknown_probability_is_largest_for_the_uniform_softmax(classes):
+    bound = (1 - 1 / classes) ** classes
+    uniform = np.full((1, classes), 1 / classes)
+    assert unknown_probability(uniform) == pytest.approx(bound)
+    others = softmax(np.random.default_rng(0).normal(size=(200, classes)) * 3)
+    assert (unknown_probability(others) < bound).all()
+    assert unknown_probability(others) == pytest.approx(np.prod(1 - others, axis=1), rel=1e-9)
+
+
+def test_unknown_probability_of_certainty_is_zero():
+    assert unknown_probability(np.eye(3)).tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("bad", [[[1.5, 0.0]], [[-0.5, 1.0]], [[np.nan, 1.0]], [0.5], [[]]])
+def test_unknown_probability_names_bad_input(bad):
+    with pytest.raises(ValueError, match=r"^probabilities: "):
+        unknown_probability(bad)
+
+
+def test_the_threshold_accepts_what_is_equal_to_it():
+    probabilities = softmax(example(200, seed=8, scale=0.3)[0])
+    largest = probabilities.max(axis=1)
+    answers = open_set_answer(probabilities, rejection_threshold(largest, keep=0.95))
+    assert (answers >= 0).sum() == 190
+    accepted = answers >= 0
+    assert (answers[accepted] == probabilities.argmax(axis=1)[accepted]).all()
+    assert largest[accepted].min() > largest[~accepted].max()
+
+
+@pytest.mark.parametrize(("threshold", "rejected"), [(0.0, 0), (1.1, 200)])
+def test_thresholds_at_the_ends(threshold, rejected):
+    probabilities = softmax(example(200, seed=8)[0])
+    assert (open_set_answer(probabilities, threshold) < 0).sum() == rejected
+
+
+def test_answers_name_bad_input():
+    with pytest.raises(ValueError, match=r"^threshold: "):
+        open_set_answer([[0.5, 0.5]], np.nan)
+    with pytest.raises(ValueError, match=r"^probabilities: "):
+        open_set_answer([[np.nan, 0.5]], 0.5)
+    with pytest.raises(ValueError, match=r"^probabilities: "):
+        openmax_answer([0.5, 0.5])
