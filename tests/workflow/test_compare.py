@@ -1,0 +1,45 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from compare import difference
+
+from helpers.report import results
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+MADE = {"seed": 0, "parameters": "x", "code": "x", "versions": "{}", "device": "", "seconds": 1.0}
+
+
+def table(value=0.5, replicate=0.25, metric="aurc", device="cpu") -> pd.DataFrame:
+    rows = [
+        {"tier": "mini", "paper": "uimnet", "data_set": "a", "backbone": "b", "run": 0,
+         "method": "erm", "metric": name, "value": number, "images": 3, "bootstrap": [replicate]}
+        for name, number in (("accuracy", 1.0), (metric, value))
+    ]  # fmt: skip
+    return results.tidy(rows, MADE | {"device": device})
+
+
+@pytest.mark.parametrize(
+    ("changed", "kinds"),
+    [
+        ({"device": "another"}, []),
+        ({"value": 0.6}, ["value"]),
+        ({"replicate": 0.3}, ["replicates"]),
+        ({"metric": "auroc"}, ["missing", "added"]),
+    ],
+)
+def test_what_differs_is_named(changed, kinds):
+    found = difference(table(**changed), table())
+    assert [kind for kind, rows in found.items() if rows] == kinds
+
+
+@pytest.mark.parametrize("value", [0.5, 0.6])
+def test_the_command_ends_with_one_where_a_value_differs(tmp_path, value):
+    for folder, one in (("now", table(value)), ("before", table())):
+        results.write(one, tmp_path / folder / "uimnet" / "results.parquet")
+    command = [sys.executable, "workflow/compare.py", tmp_path / "now", tmp_path / "before"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == int(value != 0.5), done.stderr
+    assert ("all equal" in done.stdout) == (value == 0.5)
