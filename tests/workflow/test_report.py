@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import nbformat
+import pytest
 import report
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -24,3 +25,16 @@ def test_the_page_of_the_audit_is_plain():
 def test_boxes_and_roles_become_text():
     source = "```{admonition} What it is\n:class: note\nAs {cite:t}`guo2017` say.\n```\nEnd.\n"
     assert report.plain(source, {}) == "**What it is.**\n\nAs [guo2017] say.\n\nEnd.\n"
+
+
+def test_what_is_no_notebook_is_refused_and_stays(tmp_path, capsys):
+    """A notebook under the name of a page would be overwritten by its own page."""
+    text = (ROOT / "notebooks/audit/audit.ipynb").read_text(encoding="utf-8")
+    (tmp_path / "a.html").write_text(text, encoding="utf-8")
+    for command in ([str(tmp_path / "a.html")], [str(tmp_path / "b.ipynb")], []):
+        with pytest.raises(SystemExit, match="^2$"):
+            report.main(command)
+        assert "NOTEBOOK.ipynb" in capsys.readouterr().err
+    assert (tmp_path / "a.html").read_text(encoding="utf-8") == text
+    with pytest.raises(SystemExit, match="^0$"):
+        report.main(["--help"])
