@@ -118,7 +118,7 @@ def render(tree: Path) -> Path:
 
 def check_replaceable(folder: Path) -> None:
     """End with a message unless the folder is of this script, empty, or not there."""
-    if folder.is_dir() and not any(folder.iterdir()) or (folder / MARK).is_file():
+    if (folder.is_dir() and not any(folder.iterdir())) or (folder / MARK).is_file():
         return
     if folder.exists():
         sys.exit(

@@ -45,7 +45,7 @@ def torch_already_there() -> list[str] | None:
 
 def check_replaceable(folder: Path) -> None:
     """End with a message unless the folder is a virtual environment, empty, or not there."""
-    if folder.is_dir() and not any(folder.iterdir()) or (folder / "pyvenv.cfg").is_file():
+    if (folder.is_dir() and not any(folder.iterdir())) or (folder / "pyvenv.cfg").is_file():
         return
     if folder.exists() or folder.is_symlink():
         sys.exit(

@@ -40,7 +40,7 @@ def test_a_folder_of_something_else_is_left_as_it_is(tmp_path, monkeypatch):
 
 
 def test_help_installs_nothing(capsys):
-    with pytest.raises(SystemExit, match="^0$"):
+    with pytest.raises(SystemExit, match=r"^0$"):
         install.main(["--help"])
     assert "usage" in capsys.readouterr().out
 

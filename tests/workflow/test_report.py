@@ -32,9 +32,9 @@ def test_what_is_no_notebook_is_refused_and_stays(tmp_path, capsys):
     text = (ROOT / "notebooks/audit/audit.ipynb").read_text(encoding="utf-8")
     (tmp_path / "a.html").write_text(text, encoding="utf-8")
     for command in ([str(tmp_path / "a.html")], [str(tmp_path / "b.ipynb")], []):
-        with pytest.raises(SystemExit, match="^2$"):
+        with pytest.raises(SystemExit, match=r"^2$"):
             report.main(command)
         assert "NOTEBOOK.ipynb" in capsys.readouterr().err
     assert (tmp_path / "a.html").read_text(encoding="utf-8") == text
-    with pytest.raises(SystemExit, match="^0$"):
+    with pytest.raises(SystemExit, match=r"^0$"):
         report.main(["--help"])

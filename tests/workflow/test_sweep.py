@@ -43,7 +43,7 @@ def test_a_place_that_cannot_be_written_is_found_before_anything_is_computed(
     for out, message in ((tmp_path, "is a folder"), (tmp_path / "file" / "x", "nothing can be")):
         command = ["sweep.py", "small_cpu", PAPER, "--out", str(out)]
         monkeypatch.setattr(sys, "argv", command)
-        with pytest.raises(SystemExit, match="^2$"):
+        with pytest.raises(SystemExit, match=r"^2$"):
             sweep.main()
         assert message in capsys.readouterr().err
 
