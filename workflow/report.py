@@ -8,11 +8,13 @@ numbers that a run has glued, citations, links to other pages.  Here each become
 
 import argparse
 import re
+import sys
 from pathlib import Path
 
 import nbformat
 from nbconvert import HTMLExporter
 
+from helpers.audit.words import plain_text
 from helpers.files import atomic_path
 
 _ROLE = re.compile(r"\{(glue:text|cite:p|cite:t|doc|term)\}`([^`]+)`")
@@ -43,7 +45,9 @@ def plain(source: str, texts: dict[str, str]) -> str:
     def text(role: re.Match) -> str:
         kind, content = role.groups()
         if kind == "glue:text":
-            return texts[content]
+            if content not in texts:
+                raise ValueError(f"the notebook glues no '{content}': was it executed to its end?")
+            return plain_text(texts[content])
         return f"[{content}]" if kind.startswith("cite") else content.partition(" <")[0]
 
     boxed = _BOX.sub(lambda box: f"**{box[1].strip()}.**\n\n{box[2]}", source)
@@ -77,7 +81,10 @@ def main(command_line: list[str] | None = None) -> None:
         if path.suffix != ".ipynb" or not path.is_file():
             parser.error(f"{path}: an executed notebook, a file NAME.ipynb, expected")
     for path in paths:
-        html = page(nbformat.read(path, as_version=4))
+        try:
+            html = page(nbformat.read(path, as_version=4))
+        except ValueError as error:
+            sys.exit(f"{path}: {error}")
         with atomic_path(path.with_suffix(".html")) as temporary:
             temporary.write_text(html, encoding="utf-8")
         print(path.with_suffix(".html"))
