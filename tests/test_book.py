@@ -242,3 +242,19 @@ def test_a_missing_notebook_is_named_with_the_command_that_makes_it(small_book, 
     with pytest.raises(SystemExit, match=r"dataset\.ipynb.*make run TIER=mini"):
         book.main(command)
     assert not (tmp_path / "book").exists()
+
+
+def test_a_folder_of_something_else_is_left_as_it_is(small_book, runs, tmp_path):
+    """Whether the book would be written there, or beside it under a name of its own."""
+    (runs / "openset_calibration" / "dataset.ipynb").unlink()  # the build would fail, but later
+    for folder in ("thesis", ".ssh", ".book.new"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "mine").write_text("all of it")
+    command = ["--tier", "mini", "--runs", str(runs), "--out"]
+    for out, theirs in (("thesis", "thesis"), ("book", r"\.book\.new")):
+        with pytest.raises(SystemExit, match=f"{theirs} is there and was not made by this script"):
+            book.main([*command, str(tmp_path / out)])
+    with pytest.raises(SystemExit, match=r"dataset\.ipynb"):
+        book.main([*command, str(tmp_path / "ssh")])
+    for folder in ("thesis", ".ssh", ".book.new"):
+        assert (tmp_path / folder / "mine").read_text() == "all of it"

@@ -9,7 +9,8 @@ launch, download and repository links of a page name its own file.
 
 Every build starts from an empty tree, and takes the place of the book that was there before
 only once it has succeeded: a page that lost its source cannot survive, and a warning in an
-unchanged page cannot hide, as it would in an incremental build.
+unchanged page cannot hide, as it would in an incremental build.  A folder without the mark that
+this script leaves is somebody else's, and is left as it is.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from jupyter_book.sphinx import build_sphinx
 
 ROOT = Path(__file__).resolve().parent.parent
 TOC = "book/_toc.yml"
+MARK = ".made-by-book.py"  # in every folder that may be removed
 REDIRECT = """<!doctype html>
 <meta charset="utf-8">
 <title>{title}</title>
@@ -114,6 +116,17 @@ def render(tree: Path) -> Path:
     return html
 
 
+def check_replaceable(folder: Path) -> None:
+    """End with a message unless the folder is of this script, empty, or not there."""
+    if (folder.is_dir() and not any(folder.iterdir())) or (folder / MARK).is_file():
+        return
+    if folder.exists():
+        sys.exit(
+            f"{folder} is there and was not made by this script (it holds no {MARK}), so it is "
+            "left as it is; name another folder, or remove this one yourself"
+        )
+
+
 def main(command_line: list[str] | None = None) -> None:
     """Build the book that the command line describes, and print the path of its first page."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -123,13 +136,18 @@ def main(command_line: list[str] | None = None) -> None:
     arguments = parser.parse_args(command_line)
 
     out = arguments.out.resolve()
-    tree = out.with_name(f".{out.name}")  # beside, so that a rename can put it in place
+    tree = out.with_name(f".{out.name}.new")  # beside, so that a rename can put it in place
+    for folder in (out, tree):
+        check_replaceable(folder)
     shutil.rmtree(tree, ignore_errors=True)
+    tree.mkdir(parents=True)
+    (tree / MARK).touch()
     try:
         assemble(tree, arguments.runs, arguments.tier)
     except (FileNotFoundError, ValueError) as error:
         sys.exit(str(error))
     html = render(tree).relative_to(tree)
+    check_replaceable(out)  # rendering takes long enough for somebody to put something there
     shutil.rmtree(out, ignore_errors=True)
     tree.rename(out)
     print(out / html / "index.html")

@@ -4,9 +4,11 @@
 
 Installs what `requirements.lock` pins, and this package in editable mode. If the
 interpreter already has a torch and torchvision that fit (torch >= 2.11, and both import),
-those are used instead of several GB of downloads.
+those are used instead of several GB of downloads. A folder with something else in it than a
+virtual environment is left as it is.
 """
 
+import argparse
 import fcntl
 import hashlib
 import json
@@ -41,16 +43,32 @@ def torch_already_there() -> list[str] | None:
     return versions if (major, minor) >= (2, 11) else None
 
 
-def main() -> None:
-    """Install into the folder named by the first argument, unless it is up to date."""
+def check_replaceable(folder: Path) -> None:
+    """End with a message unless the folder is a virtual environment, empty, or not there."""
+    if (folder.is_dir() and not any(folder.iterdir())) or (folder / "pyvenv.cfg").is_file():
+        return
+    if folder.exists() or folder.is_symlink():
+        sys.exit(
+            f"{folder} is there and is no virtual environment (it holds no pyvenv.cfg), so it is "
+            "left as it is; name another folder, or remove this one yourself"
+        )
+
+
+def main(command_line: list[str] | None = None) -> None:
+    """Install into the folder that the command line names, unless it is up to date."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("folder", nargs="?", default=".venv", help="default: .venv")
+    arguments = parser.parse_args(command_line)
     if not (3, 11) <= sys.version_info[:2] <= (3, 13):
         found = ".".join(map(str, sys.version_info[:3]))
         sys.exit(
             f"Python 3.11, 3.12 or 3.13 is needed, this is {found} ({sys.executable}); "
             "name another one: make book PYTHON=python3.12"
         )
-    folder = ROOT / (sys.argv[1] if len(sys.argv) > 1 else ".venv")
-    lock = open(folder.with_name(f"{folder.name}.lock"), "w")  # held until this process ends
+    folder = ROOT / Path(arguments.folder).expanduser()
+    check_replaceable(folder)
+    # appended to, so that a file of this name stays what it is; held until this process ends
+    lock = open(folder.with_name(f"{folder.name}.lock"), "a")
     fcntl.flock(lock, fcntl.LOCK_EX)
     stamp = folder / ".installed"
     state = hashlib.sha256(LOCK.read_bytes() + str(ROOT).encode()).hexdigest()

@@ -6,7 +6,8 @@
     python workflow/make_packs.py from-kaggle "Rock Paper Scissors" # by the list of Gbench
     python workflow/make_packs.py cifar10-mini                     # the pack in this repository
 
-A pack goes to the folder DATA_ROOT (by default data/), or to --root.
+A pack goes to the folder DATA_ROOT (by default data/), or to --root; only with --force in the
+place of another.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import argparse
 import io
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -28,8 +30,8 @@ from tqdm import tqdm
 
 from helpers.checks import known_name
 from helpers.data import EMBEDDED, Images, write_pack
-from helpers.data.cards import cards, find
-from helpers.data.sources import folder, folder_splits, torchvision_set
+from helpers.data.cards import cards, find, remedy
+from helpers.data.sources import BUILT_IN, folder, folder_splits, torchvision_set
 from helpers.files import data_root
 from helpers.papers.gscore.suite import gbench, pack_name
 
@@ -49,6 +51,7 @@ CIFAR10_SHA256 = {
 }
 MINI = {"train": 300, "test": 100}  # images of each class
 KAGGLE = "https://www.kaggle.com/datasets/"
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
 
 
 def cifar10(source: str | None) -> dict[str, Images]:
@@ -148,6 +151,31 @@ def mini(splits: dict[str, Images]) -> dict[str, Images]:
     }
 
 
+def free_name(name: str) -> str:
+    """Return the name that somebody gave a pack, if it can be one and no other data set has it.
+
+    Raises
+    ------
+    ValueError
+        It has other signs than letters, digits, ``_ . + -``, or begins with one of the last four;
+        a data set of this project is called so that is not made from a folder.
+    """
+    if not NAME.fullmatch(name):
+        raise ValueError(
+            f"name {name!r}: letters, digits, '_', '.', '+' and '-' expected, a letter or a digit "
+            "first; it is the file's name, and what helpers.data.load is given"
+        )
+    card = find(name)
+    if name in BUILT_IN or (card is not None and card.streamed):
+        raise ValueError(f"name '{name}': taken by a data set of this project; choose another one")
+    if card is not None and "from-folder" not in remedy(name):
+        raise ValueError(
+            f"name '{name}': taken by a data set of this project, which `{remedy(name)}` makes; "
+            "choose another one"
+        )
+    return name
+
+
 def write(path: Path, name: str, splits: dict[str, Images], origin: dict) -> None:
     """Write splits that share their class names as one pack, and say what was written."""
     first = next(iter(splits.values()))
@@ -160,6 +188,18 @@ def write(path: Path, name: str, splits: dict[str, Images], origin: dict) -> Non
     )
     counts = ", ".join(f"{split} {len(images)}" for split, images in splits.items())
     print(f"{path}: {counts}; {path.stat().st_size} bytes; sha256 {digest}")
+
+
+def name_of(options: argparse.Namespace) -> str:
+    """Return the name of the pack that the command line asks for; ValueError if it has none."""
+    if options.command == "from-torchvision":
+        known = [card.name for card in cards() if card.torchvision]
+        return known_name("torchvision data set", options.name, known)
+    if options.command == "from-kaggle":
+        return pack_name(options.name)
+    if options.command == "from-folder":
+        return free_name(options.name)
+    return options.command.replace("-", "_")
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -183,11 +223,15 @@ def main(arguments: list[str] | None = None) -> None:
         command.add_argument("--size", type=int, default=32, help="pixels (default: 32)")
     for command in commands.choices.values():
         command.add_argument("--root", type=Path, help="where the pack goes (default: DATA_ROOT)")
+        command.add_argument("--force", action="store_true", help="replace the pack of this name")
     options = parser.parse_args(arguments)
 
     root = options.root or (EMBEDDED if options.command == "cifar10-mini" else data_root())
+    name = name_of(options)
+    path = root / f"{name}.zip"
+    if path.exists() and not options.force:
+        raise FileExistsError(f"{path} is there; --force replaces it, another name leaves it")
     if options.command in ("cifar10", "cifar10-mini"):
-        name = options.command.replace("-", "_")
         splits = cifar10(options.source)
         origin = find("cifar10").record | {"package": f"npm {PACKAGE}"}
         if name == "cifar10_mini":
@@ -198,8 +242,6 @@ def main(arguments: list[str] | None = None) -> None:
                 "rule": f"of each class {rule} images, in the order of CIFAR-10's files",
             }
     elif options.command == "from-torchvision":
-        known = [card.name for card in cards() if card.torchvision]
-        name = known_name("torchvision data set", options.name, known)
         splits = {
             split: torchvision_set(
                 find(name), split, root / "torchvision", size=options.size,
@@ -209,7 +251,6 @@ def main(arguments: list[str] | None = None) -> None:
         }  # fmt: skip
         origin = find(name).record
     elif options.command == "from-kaggle":
-        name = pack_name(options.name)
         splits = {"test": from_kaggle(options.name, options.size)}
         origin = {
             "title": options.name,
@@ -218,13 +259,12 @@ def main(arguments: list[str] | None = None) -> None:
             "citation": "zhang2023gscore",
         }
     else:
-        name = options.name
         splits = {
             split: folder(options.path, split, size=options.size)
             for split in folder_splits(options.path)
         }
         origin = next(iter(splits.values())).origin
-    write(root / f"{name}.zip", name, splits, origin)
+    write(path, name, splits, origin)
 
 
 if __name__ == "__main__":

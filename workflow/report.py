@@ -6,12 +6,16 @@ The prose of the notebooks is MyST, which the book understands and a plain conve
 numbers that a run has glued, citations, links to other pages.  Here each becomes plain text.
 """
 
+import argparse
 import re
 import sys
 from pathlib import Path
 
 import nbformat
 from nbconvert import HTMLExporter
+
+from helpers.audit.words import plain_text
+from helpers.files import atomic_path
 
 _ROLE = re.compile(r"\{(glue:text|cite:p|cite:t|doc|term)\}`([^`]+)`")
 _BOX = re.compile(r"^```\{(?:admonition|note|tip|warning)\}(.*)\n(?::.*\n)*((?:.*\n)*?)```$", re.M)
@@ -41,7 +45,9 @@ def plain(source: str, texts: dict[str, str]) -> str:
     def text(role: re.Match) -> str:
         kind, content = role.groups()
         if kind == "glue:text":
-            return texts[content]
+            if content not in texts:
+                raise ValueError(f"the notebook glues no '{content}': was it executed to its end?")
+            return plain_text(texts[content])
         return f"[{content}]" if kind.startswith("cite") else content.partition(" <")[0]
 
     boxed = _BOX.sub(lambda box: f"**{box[1].strip()}.**\n\n{box[2]}", source)
@@ -66,11 +72,21 @@ def page(notebook: nbformat.NotebookNode) -> str:
     return exporter.from_notebook_node(notebook)[0]
 
 
-def main() -> None:
+def main(command_line: list[str] | None = None) -> None:
     """Write a page beside each notebook named on the command line."""
-    for path in map(Path, sys.argv[1:]):
-        html = page(nbformat.read(path, as_version=4))
-        path.with_suffix(".html").write_text(html, encoding="utf-8")
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("notebooks", nargs="+", type=Path, metavar="NOTEBOOK.ipynb")
+    paths = parser.parse_args(command_line).notebooks
+    for path in paths:
+        if path.suffix != ".ipynb" or not path.is_file():
+            parser.error(f"{path}: an executed notebook, a file NAME.ipynb, expected")
+    for path in paths:
+        try:
+            html = page(nbformat.read(path, as_version=4))
+        except ValueError as error:
+            sys.exit(f"{path}: {error}")
+        with atomic_path(path.with_suffix(".html")) as temporary:
+            temporary.write_text(html, encoding="utf-8")
         print(path.with_suffix(".html"))
 
 

@@ -9,6 +9,7 @@ again: networks and outputs are kept in the cache as soon as they are whole.
 import argparse
 import os
 import sys
+import tempfile
 import threading
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -41,6 +42,7 @@ def main() -> None:
     parameters = parameters_of(arguments.tier, arguments.paper, arguments.network)
     name = "-".join(filter(None, [arguments.paper, arguments.network]))
     out = arguments.out or ROOT / "results" / arguments.tier / f"{name}.parquet"
+    check_writable(out, parser)
     # read by numpy when it is loaded, in the processes that are started here
     os.environ.setdefault("OMP_NUM_THREADS", str(parameters["training"].get("threads", 1)))
     parts = import_module(f"helpers.papers.{arguments.paper}").parts(parameters)
@@ -71,6 +73,17 @@ def main() -> None:
     print(out)
     if (table["metric"] == "failed").all():
         sys.exit("nothing could be evaluated: the column notes of that table says why")
+
+
+def check_writable(out: Path, parser: argparse.ArgumentParser) -> None:
+    """End with a message, before anything is computed, where the table could not be written."""
+    if out.is_dir():
+        parser.error(f"--out {out}: a file expected, this is a folder")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=out.parent).close()
+    except OSError as error:
+        parser.error(f"--out {out}: nothing can be written there ({error})")
 
 
 def parameters_of(tier: str, paper: str, network: str | None) -> dict:

@@ -19,6 +19,7 @@ from helpers.checks import known_name, label_array
 from helpers.data import Images, ImageStream
 from helpers.files import sha256_file
 from helpers.outputs import Head, Outputs
+from helpers.scores.calibration import ROUNDING, are_probabilities, log_probabilities
 
 TREATED = ("logits", "probabilities")
 """What the arrays of logits may hold."""
@@ -26,8 +27,6 @@ TREATED = ("logits", "probabilities")
 LEAST = 20  # validation images, of which each half serves another purpose
 _TAKEN = ("", "all", "production", "validation")  # as names of groups, in tables and in samples
 _SINGLE = ("labels", "head_weight", "head_bias", "class_names", "files")
-_TINY = np.finfo(np.float32).tiny  # for a probability that underflowed, which has no logarithm
-_ROUNDING = 1e-3  # of the sum of a row of probabilities, and of logits that a head gives again
 
 
 @dataclass(frozen=True)
@@ -280,8 +279,7 @@ def _matrix(
 
 def _logits(name: str, values: np.ndarray, treat_as: str) -> np.ndarray:
     """Return logits, which are the logarithms of probabilities if that is what is given."""
-    sums = values.sum(axis=1, dtype=np.float64)
-    probable = bool(values.min() >= 0 and np.abs(sums - 1).max() <= _ROUNDING)
+    probable = are_probabilities(values)
     if treat_as == "logits" and probable:
         raise ValueError(
             f"{name}: no value is negative and every row sums to 1, so these are probabilities; "
@@ -289,19 +287,20 @@ def _logits(name: str, values: np.ndarray, treat_as: str) -> np.ndarray:
             "logarithms taken"
         )
     if treat_as == "probabilities" and not probable:
+        sums = values.sum(axis=1, dtype=np.float64)
         row = int(np.abs(sums - 1).argmax())
         raise ValueError(
             f"{name}: probabilities expected, as treat_as says, but the least value is "
             f'{values.min():g} and row {row} sums to {sums[row]:g}; pass treat_as="logits"?'
         )
-    return np.log(np.maximum(values, _TINY)) if probable else values
+    return log_probabilities(values) if probable else values
 
 
 def _normalised(logits: np.ndarray) -> bool:
     """Tell whether logits are logarithms of probabilities, so that their level says nothing."""
     rows = max(1, 2**20 // logits.shape[1])
     return all(
-        np.abs(logsumexp(logits[i : i + rows].astype(np.float64), axis=1)).max() <= _ROUNDING
+        np.abs(logsumexp(logits[i : i + rows].astype(np.float64), axis=1)).max() <= ROUNDING
         for i in range(0, len(logits), rows)
     )
 
@@ -341,7 +340,7 @@ def _head(arrays: Mapping[str, np.ndarray], validation: Outputs, level: bool) ->
     expected, found = validation.logits[few], validation.features[few] @ weight.T + bias
     if not level:  # of probabilities, some may have underflowed
         expected, found = softmax(expected, axis=1), softmax(found, axis=1)
-    if np.abs(found - expected).max() > 10 * _ROUNDING * max(np.abs(expected).max(), 1):
+    if np.abs(found - expected).max() > 10 * ROUNDING * max(np.abs(expected).max(), 1):
         raise ValueError(
             "head_weight, head_bias: features @ head_weight.T + head_bias differs from the logits; "
             "features are what the last layer multiplies: give these, or leave the head out"

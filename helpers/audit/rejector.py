@@ -16,8 +16,12 @@ from helpers.checks import known_name
 from helpers.outputs import Head, Outputs
 from helpers.scores import Score
 from helpers.scores.bank import Bank
+from helpers.scores.calibration import ROUNDING, are_probabilities, log_probabilities
 from helpers.scores.mahalanobis import Gaussians
 from helpers.scores.openset import OpenMax
+
+GIVEN = ("logits", "probabilities")
+"""What a rejector can be made from, and takes."""
 
 _VERSION = 1  # of the files
 # What a score may consist of beside numbers and arrays; a file can name nothing else.
@@ -42,6 +46,9 @@ class Rejector:
     temperature : float, optional
         By which logits, not members, are divided before the score sees them, as they were at the
         fit and for the threshold; None leaves them as they are.
+    given : {"logits", "probabilities"}
+        What the score was fitted to, and the threshold found with: logits as the model gives them,
+        or logarithms of probabilities.
     provenance : mapping
         Where all this comes from, as JSON holds it: sizes, checksums, the promise in words.
 
@@ -66,9 +73,11 @@ class Rejector:
     classes: int
     width: int | None = None
     temperature: float | None = None
+    given: str = "logits"
     provenance: Mapping = field(default_factory=dict)
 
     def __post_init__(self):
+        known_name("kind of input that a rejector is given", self.given, GIVEN)
         info = self.score.info
         # ODIN without a step is content with the logits
         if "images" in info.needs and getattr(self.score, "epsilon", None) != 0:
@@ -93,7 +102,8 @@ class Rejector:
         Parameters
         ----------
         outputs : Outputs or array_like, shape [N, K]
-            The model's outputs for some images, or their logits alone.
+            The model's outputs for some images, or their logits alone.  A rejector that was made
+            from probabilities takes these in the place of logits, or their logarithms.
         features : array_like, shape [N, D], optional
             What the head multiplies, where `outputs` are logits and the score needs it.
 
@@ -107,7 +117,8 @@ class Rejector:
         ValueError
             Missing features; logits or features of another width than the model's, empty, NaN,
             infinite or of different lengths; members or a native score that the score needs and
-            logits do not have; features beside outputs.
+            logits do not have; features beside outputs.  Where the score looks at logits:
+            probabilities for logits, or the other way round (see `are_probabilities`).
         """
         needed = "features" in self.score.info.needs
         if isinstance(outputs, Outputs):
@@ -127,9 +138,36 @@ class Rejector:
                     f"{name}: width {expected} expected, as of the model that the rejector was "
                     f"made for, got {width}"
                 )
+        if "logits" in self.score.info.needs:
+            logits = self._as_made(outputs.logits)
+            outputs = outputs if logits is outputs.logits else replace(outputs, logits=logits)
         if self.temperature is not None:
             outputs = replace(outputs, logits=outputs.logits / np.float32(self.temperature))
         return self.score.score_samples(outputs)
+
+    def _as_made(self, logits: np.ndarray) -> np.ndarray:
+        """Return logits of the kind that the score was fitted to; refuse the other kind."""
+        if self.given == "logits":
+            # those of a single image may well add up to about 1
+            if are_probabilities(logits, rounding=ROUNDING if len(logits) > 1 else 1e-6):
+                raise ValueError(
+                    "logits: no value is negative and every row sums to 1, so these are "
+                    "probabilities, but the rejector was made from logits; give it what goes into "
+                    "the softmax"
+                )
+            return logits
+        if are_probabilities(logits, rounding=2 * ROUNDING):
+            return log_probabilities(logits)
+        rows = max(1, 2**20 // logits.shape[1])  # a block at a time, to bound the memory
+        blocks = (logits[i : i + rows] for i in range(0, len(logits), rows))
+        # of a logit above 1 the exponential is too large in any case, and must not overflow
+        probable = (np.exp(np.minimum(block, 1, dtype=np.float64)) for block in blocks)
+        if not all(are_probabilities(block, rounding=2 * ROUNDING) for block in probable):
+            raise ValueError(
+                "logits: the rejector was made from probabilities, but these are neither such (no "
+                "value negative, every row sums to 1) nor their logarithms; give it the softmax"
+            )
+        return logits
 
     def accepts(self, outputs, features=None) -> np.ndarray:
         """Tell of each image whether its score is at least the threshold, bool [N].
@@ -156,6 +194,7 @@ class Rejector:
             classes=self.classes,
             width=self.width,
             temperature=self.temperature,
+            given=self.given,
             provenance=self.provenance,
         )
 
@@ -183,7 +222,8 @@ class Rejector:
             score = helpers.scores.create(saved["score"])
             vars(score).update(_unpacked(saved["state"], tensors))
             names = ("threshold", "classes", "width", "temperature", "provenance")
-            return cls(score, **{name: saved[name] for name in names})
+            given = saved.get("given", "logits")  # files of before did not say
+            return cls(score, given=given, **{name: saved[name] for name in names})
         except KeyError as error:
             raise ValueError(f"{path}: {error} is missing; write the file again") from error
         except ValueError as error:

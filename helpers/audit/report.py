@@ -95,7 +95,7 @@ class Audit:
     thresholds : dict of str to Threshold
         By wish.
     deployed : str
-        The wish whose threshold the rejector has; empty if neither can be had.
+        The wish whose threshold the rejector has; empty if it has none.
     prediction : Prediction, optional
         Where there are unlabelled images.
     wrong : ndarray of int64
@@ -147,6 +147,7 @@ class Audit:
             threshold=chosen.value,
             classes=self.inputs.validation.num_classes,
             width=width if "features" in self.score.info.needs else None,
+            given="logits" if self.inputs.level else "probabilities",
             provenance={
                 "model": self.inputs.source,
                 "logits": "as the model gives them" if self.inputs.level else "log-probabilities",
@@ -210,6 +211,10 @@ class Audit:
     def save(self, folder: str | os.PathLike) -> list[Path]:
         """Write ``audit.json``, and ``rejector.safetensors`` if there is a threshold.
 
+        The rejector of an audit that was saved there before is removed, before this ``audit.json``
+        takes its name: a kill at any time leaves no rejector of which ``audit.json`` does not
+        speak.
+
         Returns
         -------
         list of Path
@@ -219,9 +224,11 @@ class Audit:
         with atomic_path(written[0]) as temporary:
             text = json.dumps(self.as_dict(), indent=1, ensure_ascii=False, allow_nan=False)
             temporary.write_text(text + "\n", encoding="utf-8")
+            place = Path(folder) / "rejector.safetensors"
+            place.unlink(missing_ok=True)
         if (rejector := self.rejector) is not None:
-            written.append(Path(folder) / "rejector.safetensors")
-            rejector.save(written[1])
+            written.append(place)
+            rejector.save(place)
         return written
 
 
@@ -229,6 +236,7 @@ def audit(
     inputs: Inputs,
     *,
     wish: str = "risk",
+    fallback: bool = False,
     risk: float = 0.05,
     coverage: float = 0.9,
     confidence: float = 0.95,
@@ -241,7 +249,10 @@ def audit(
     ----------
     inputs : Inputs
     wish : {"risk", "coverage"}
-        Which threshold the rejector is to have; the other one, if this cannot be had.
+        Which threshold the rejector is to have.
+    fallback : bool
+        If that one cannot be had, take the other, which promises something else; without, there
+        is no rejector then.
     risk : float
         Share of wrong answers among accepted images, at most; in (0, 1).
     coverage : float
@@ -300,7 +311,8 @@ def audit(
         "risk": _risk(samples["validation"], second.correct, unknown, risk, confidence),
         "coverage": _coverage(samples["validation"], second.correct, unknown, coverage),
     }
-    possible = [one for one in (wish, *WISHES) if not thresholds[one].problem]
+    wished = (wish, *WISHES) if fallback else (wish,)
+    possible = [one for one in wished if not thresholds[one].problem]
     correct = inputs.validation.correct
     sure = softmax(inputs.validation.logits, temperature).max(axis=1)
     wrong = np.flatnonzero(~correct)
@@ -323,8 +335,8 @@ def audit(
         wrong=wrong[np.argsort(-sure[wrong], kind="stable")],
         notes=tuple(str(one.message) for one in caught),
         settings={
-            "wish": wish, "risk": risk, "coverage": coverage, "confidence": confidence,
-            "replicates": replicates, "seed": seed,
+            "wish": wish, "fallback": fallback, "risk": risk, "coverage": coverage,
+            "confidence": confidence, "replicates": replicates, "seed": seed,
         },
     )  # fmt: skip
 

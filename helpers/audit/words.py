@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
+import math
+
 from helpers.audit.inputs import LEAST
 from helpers.audit.ranking import UNION, demands
 from helpers.audit.report import Audit
 from helpers.metrics import guarantees
 from helpers.scores import create
 
+_SHOWN = str.maketrans(
+    {"&": "&amp;", "<": "&lt;", ">": "&gt;"} | {sign: f"&#{ord(sign)};" for sign in "\\`*[]|$"}
+)  # signs that mean something to HTML or Markdown, and how these show them
 _ASKS = ("the logits alone", "the features too", "the head's weights too", "training images too")
+
+
+def plain_text(text: str) -> str:
+    """Return text that Markdown and HTML show as it is, on one line.
+
+    Examples
+    --------
+    >>> plain_text("<img src=x> [a](b) pets_and_toys")
+    '&lt;img src=x&gt; &#91;a&#93;(b) pets_and_toys'
+    """
+    return " ".join(str(text).split()).translate(_SHOWN)
 
 
 def title(name: str) -> str:
@@ -101,7 +117,7 @@ def limits(audit: Audit) -> list[str]:
     if not audit.inputs.level:
         said.append(
             "From probabilities the logits are known but for a constant; scores that need it are "
-            "left out. Give the rejector logarithms of probabilities, too."
+            "left out. The rejector takes probabilities, too, or their logarithms."
         )
     for role, files in audit.inputs.unreadable.items():
         said.append(f"{len(files)} files of {role} cannot be read as images: {', '.join(files[:5])}"
@@ -134,16 +150,48 @@ def threshold(audit: Audit) -> list[str]:
                 * (wish == "risk" and coverage[0] > 0.98)
             )
         )
-    if not audit.deployed:
-        said.append("So there is no threshold to deploy, and no rejector is written.")
-    elif audit.deployed == (wish := audit.settings["wish"]):
-        said.append(f"The rejector has the threshold for the wished {wish}.")
-    else:
-        said.append(
+    return [*said, rejector(audit)]
+
+
+def rejector(audit: Audit) -> str:
+    """Return which threshold the rejector has; where it has none, what could be wished."""
+    wish = audit.settings["wish"]
+    if audit.deployed == wish:
+        return f"The rejector has the threshold for the wished {wish}."
+    if audit.deployed:
+        return (
             f"In place of the wished {wish} the rejector has the threshold for the "
             f"{audit.deployed}, which promises nothing about the {wish}."
         )
-    return said
+    scores, correct = audit.samples["validation"], audit.measured.correct
+    if wish == "coverage":
+        most = (
+            math.floor(1e4 * len(scores) / (len(scores) + 1)) / 100
+        )  # rounded down: it can be had
+        possible = f"the largest that can is {most:g} %"
+    else:
+        settings = {name: audit.settings[name] for name in ("risk", "confidence")}
+        shown = guarantees.larger_risk(scores, correct, **settings)
+        possible = "nor can a larger one"
+        if shown:
+            possible = f"the smallest that can is about {100 * shown:.3g} %"
+    return (
+        f"No rejector is written: the wished {wish} of {100 * audit.settings[wish]:g} % cannot "
+        f"be had, {possible}."
+    )
+
+
+def markdown(*sentences: str) -> str:
+    """Return sentences as a list in Markdown, in which names of sets and files are but text.
+
+    Whoever names a file could otherwise put a picture, a link or a script into the report.
+
+    Examples
+    --------
+    >>> markdown("Left out: <b>.png.", "Of *a* & b.")
+    '* Left out: &lt;b&gt;.png.\\n* Of &#42;a&#42; &amp; b.'
+    """
+    return "\n".join(f"* {plain_text(one)}" for one in sentences)
 
 
 def prediction(audit: Audit) -> list[str]:

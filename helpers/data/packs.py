@@ -351,7 +351,7 @@ def _open(path: Path, member: str, data: bytes) -> Image.Image:
 def _damaged(path: Path, what: str) -> ValueError:
     return ValueError(
         f"{path}: {what}. The pack is damaged or was altered: put the original back, or make it "
-        f"again with `{remedy(path.stem)}`"
+        f"again with `{remedy(path.stem)}` (and --force, as the file is there)"
     )
 
 

@@ -196,20 +196,58 @@ def _arrays(
 def folder_splits(path: str | os.PathLike) -> dict[str, Path]:
     """Return the splits of an image folder: its subfolders train, val and test, where they exist.
 
-    A folder without them is one split, called ``test`` like the one of a pack of one split.
+    A folder without them is one split, called ``test`` like the one of a pack of one split.  Of
+    Tiny ImageNet as it is distributed the split test is left out, since it has no labels.
     """
     path = Path(path).expanduser()
     if not path.is_dir():
         raise FileNotFoundError(f"image folder {path}: no such folder")
+    if _annotations(path).is_file():
+        return {split: path / split for split in ("train", "val") if (path / split).is_dir()}
     found = {split: path / split for split in FOLDER_SPLITS if (path / split).is_dir()}
     return found or {"test": path}
+
+
+def _annotations(path: Path) -> Path:
+    """Return where Tiny ImageNet keeps the classes of its validation images."""
+    return path / "val" / "val_annotations.txt"
+
+
+def _annotated(path: Path) -> dict[str, str]:
+    """Return the class of each validation image of Tiny ImageNet, by the file's name.
+
+    Raises
+    ------
+    ValueError
+        A line is not a file's name and a class, with tabs between them, or the images in
+        ``val/images`` are not those of the lines.
+    """
+    place = _annotations(path)
+    rows = [line.split("\t") for line in place.read_text(encoding="utf-8").splitlines()]
+    if bad := [number for number, row in enumerate(rows, 1) if len(row) < 2]:
+        raise ValueError(f"{place}, line {bad[0]}: a file, a tab and a class expected")
+    classes = {row[0]: row[1] for row in rows}
+    there = {file.name for file in (path / "val" / "images").glob("*") if _is_image(file)}
+    if odd := sorted(there ^ set(classes)):
+        raise ValueError(
+            f"image folder {path / 'val' / 'images'}: {len(odd)} images or lines of {place.name} "
+            f"without the other, {odd[0]} for one; unpack the archive again, or remove "
+            f"{place.name} if the images were put into a folder for each class"
+        )
+    return classes
+
+
+def _is_image(file: Path) -> bool:
+    return file.suffix.lower() in SUFFIXES and not file.name.startswith(".")
 
 
 def listing(path: str | os.PathLike, split: str) -> tuple[Path, list[Path], dict]:
     """List the images of one split of an image folder, one subfolder a class.
 
     Classes are numbered by name, over all splits together; images are sorted by class and path.
-    A folder without subfolders is one class, called like the folder.
+    A folder without subfolders is one class, called like the folder.  Tiny ImageNet is read as it
+    is distributed: training images in ``train/WNID/images``, the classes of those in
+    ``val/images`` in ``val/val_annotations.txt``.
 
     Returns
     -------
@@ -228,13 +266,18 @@ def listing(path: str | os.PathLike, split: str) -> tuple[Path, list[Path], dict
     """
     splits = folder_splits(path)
     known_name(f"split of {path}", split, splits)
+    annotated = {}
+    if _annotations(Path(path).expanduser()).is_file():
+        annotated = _annotated(Path(path).expanduser())
     names = sorted(
         {
             entry.name
-            for place in splits.values()
+            for key, place in splits.items()
+            if not (annotated and key == "val")
             for entry in place.iterdir()
             if entry.is_dir() and not entry.name.startswith(".")
         }
+        | set(annotated.values())
     )
     name = Path(path).expanduser().resolve().name
     folders = [splits[split] / one for one in names] or [splits[split]]
@@ -243,8 +286,12 @@ def listing(path: str | os.PathLike, split: str) -> tuple[Path, list[Path], dict
         (file, label)
         for label, folder in enumerate(folders)
         for file in sorted(folder.rglob("*"))
-        if file.suffix.lower() in SUFFIXES and not file.name.startswith(".")
+        if _is_image(file)
     ]
+    if annotated and split == "val":
+        labels = {one: label for label, one in enumerate(names)}
+        places = ((splits["val"] / "images" / file, labels[annotated[file]]) for file in annotated)
+        files = sorted(places, key=lambda pair: (pair[1], pair[0]))
     if not files:
         raise ValueError(f"image folder {splits[split]}: no images in subfolders, one a class")
     description = {

@@ -22,7 +22,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -64,6 +64,8 @@ class ImageStream:
         Paths within `root`, N of them.
     sizes : ndarray of int64, shape [N]
         Of the files, in bytes.
+    contents : ndarray of uint64, shape [N]
+        What stands for the bytes of each file, see `scan`.
     labels : ndarray of int64, shape [N]
         Indices into `class_names`; -1 where the image's class is none of them.
     class_names : tuple of str
@@ -76,6 +78,7 @@ class ImageStream:
     root: Path
     files: tuple[str, ...]
     sizes: np.ndarray
+    contents: np.ndarray
     labels: np.ndarray
     class_names: tuple[str, ...]
     name: str
@@ -99,9 +102,11 @@ class ImageStream:
             One of them; ``test`` for a folder without.
         verify : bool
             Decode every image once, in threads, and leave out those that cannot be decoded
-            (a truncated file is not to be known otherwise).  What is found is kept in the cache
-            for as long as no path, size or time of modification changes.  Without, a broken file
-            ends the run that reads it.
+            (a truncated file is not to be known otherwise); `contents` are then 64 bits of the
+            BLAKE2b of its bytes, which are read in any case.  What is found is kept in the cache
+            for as long as no path, size or time of modification changes: a file replaced by one
+            of the same size *and* time goes unnoticed.  Without, no file is opened, `contents`
+            are times of modification in nanoseconds, and a broken file ends the run that reads it.
 
         Raises
         ------
@@ -116,17 +121,18 @@ class ImageStream:
         files = tuple(file.relative_to(root).as_posix() for file in paths)
         status = [file.stat() for file in paths]
         sizes = np.array([one.st_size for one in status], np.int64)
-        stream = cls(root, files, sizes, **description)
+        times = np.array([one.st_mtime_ns for one in status], np.int64).astype(np.uint64)
+        stream = cls(root, files, sizes, times, **description)
         if not verify:
             return stream
         digest = hashlib.sha256()
         for file, one in zip(files, status, strict=True):
             digest.update(f"{file}\n{one.st_size} {one.st_mtime_ns}\n".encode())
         key = cache.key(files=digest.hexdigest(), code=DECODES)
-        broken = cache.load_or_make(
-            cache.path_of("broken_images", key, ".json"),
-            lambda kept: json.loads(kept.read_text(encoding="utf-8")),
-            stream._write_broken,
+        contents, broken = cache.load_or_make(
+            cache.path_of("verified_images", key, ".json"),
+            stream._read_verified,
+            stream._write_verified,
         )
         if broken:
             first, reason = next(iter(broken.items()))
@@ -137,7 +143,7 @@ class ImageStream:
         if len(broken) == len(files):
             raise ValueError(f"image folder {root}: none of its {len(files)} images can be read")
         sound = np.array([file not in broken for file in files])
-        return replace(stream.subset(sound), skipped=tuple(broken))
+        return replace(stream, contents=contents, skipped=tuple(broken)).subset(sound)
 
     @classmethod
     def joined(cls, streams: Sequence[ImageStream], name: str) -> ImageStream:
@@ -168,6 +174,7 @@ class ImageStream:
             root,
             tuple(file for part in streams for file in placed(part, part.files)),
             np.concatenate([part.sizes for part in streams]),
+            np.concatenate([part.contents for part in streams]),
             np.concatenate([renumbered(s.labels, s.class_names, names) for s in streams]),
             names,
             name,
@@ -187,14 +194,16 @@ class ImageStream:
 
     @cached_property
     def sha256(self) -> str:
-        """Hexadecimal SHA-256 of the paths within the folder, the files' sizes and the labels.
+        """Hexadecimal SHA-256 of the paths within the folder, the files' contents and the labels.
 
-        The bytes themselves are not read: a file replaced by one of the same size goes unnoticed.
+        Of a verified stream it is the same wherever and whenever the folder was copied, and
+        another when a file is replaced, even by one of the same size.
         """
         # what is decoded is a matter of the code and of Pillow, too
         digest = hashlib.sha256(f"{DECODES} {PIL.__version__}\n".encode())
-        for file, size, label in zip(self.files, self.sizes, self.labels, strict=True):
-            digest.update(f"{file}\n{size} {label}\n".encode())
+        rows = zip(self.files, self.sizes, self.contents, self.labels, strict=True)
+        for file, size, content, label in rows:
+            digest.update(f"{file}\n{size} {content} {label}\n".encode())
         return digest.hexdigest()
 
     def subset(self, indices) -> ImageStream:
@@ -204,6 +213,7 @@ class ImageStream:
             self,
             files=tuple(self.files[index] for index in chosen),
             sizes=self.sizes[chosen],
+            contents=self.contents[chosen],
             labels=self.labels[chosen],
         )
 
@@ -354,21 +364,46 @@ class ImageStream:
                 raise ValueError(problem)
             yield chosen, images.permute(0, 3, 1, 2)
 
-    def _write_broken(self, path: Path) -> None:
-        """Write which images cannot be decoded, and why: a JSON object of path and reason."""
+    def _read_verified(self, path: Path) -> tuple[np.ndarray, dict[str, str]]:
+        """Return what stands for the bytes of each file, and what `_write_verified` found broken.
+
+        Raises
+        ------
+        ValueError
+            The file holds something else.
+        """
+        try:
+            kept = json.loads(path.read_text(encoding="utf-8"))
+            contents = np.array([int(digits, 16) for digits in kept["contents"]], np.uint64)
+            broken = dict(kept["broken"].items())
+        except (AttributeError, KeyError, TypeError, OverflowError) as error:
+            raise ValueError(f"{path}: no list of verified images ({error!r})") from error
+        if len(contents) != len(self) or not set(broken) <= set(self.files):
+            raise ValueError(f"{path}: a list of other images")
+        return contents, broken
+
+    def _write_verified(self, path: Path) -> None:
+        """Write a digest of each file, and which cannot be decoded, and why, as JSON."""
         from tqdm import tqdm
 
         chunks = [self.files[start : start + CHUNK] for start in range(0, len(self), CHUNK)]
         with ThreadPoolExecutor(_processors()) as pool:  # Pillow decodes outside Python's lock
-            found = pool.map(self._broken, chunks)
+            found = pool.map(self._verified, chunks)
             bar = tqdm(found, f"verify {self.name}/{self.split}", len(chunks), disable=None)
-            broken = {file: reason for chunk in bar for file, reason in chunk.items()}
+            contents, broken = [], {}
+            for digests, reasons in bar:
+                contents += digests
+                broken |= reasons
         with atomic_path(path) as temporary:
-            temporary.write_text(json.dumps(broken), encoding="utf-8")
+            text = json.dumps({"contents": contents, "broken": broken})
+            temporary.write_text(text, encoding="utf-8")
 
-    def _broken(self, files: Sequence[str]) -> dict[str, str]:
-        broken = {}
+    def _verified(self, files: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+        contents, broken = [], {}
         for file in files:
+            with open(self.root / file, "rb") as opened:  # what is decoded next lies in memory then
+                digest = hashlib.file_digest(opened, partial(hashlib.blake2b, digest_size=8))
+            contents.append(digest.hexdigest())
             try:
                 with Image.open(self.root / file) as image:
                     rgb(image)
@@ -376,7 +411,7 @@ class ImageStream:
                 if getattr(error, "errno", None) is not None:  # the disk's fault
                     raise
                 broken[file] = str(error) or type(error).__name__
-        return broken
+        return contents, broken
 
 
 class _Batches:

@@ -187,19 +187,11 @@ def risk_threshold(scores, correct, *, risk: float, confidence: float = 0.95) ->
             f"of {risk:g} with confidence {confidence:g}, got {len(scores)}; bring more, or ask "
             "for a larger risk or a smaller confidence"
         )
-    # First in an order that does not depend on that of the images, then ties at random.
-    order = np.lexsort((correct, -scores))
-    noise = np.random.default_rng(0).random(len(order))
-    order = order[np.lexsort((noise, -scores[order]))]
-    scores, errors = scores[order], np.cumsum(~correct[order])
+    scores, errors = _walked(scores, correct)
     accepted = _accepted(scores, errors, risk, confidence)
     if not accepted:
-        larger = np.geomspace(risk, 1, 60)[1:-1]
-        larger = sorted({one for one in (float(f"{one:.2g}") for one in larger) if risk < one < 1})
-        shown = (one for one in larger if _accepted(scores, errors, one, confidence))
-        advice = next(
-            (f"bring more, or, of new images, ask for about {one:g}" for one in shown), ""
-        )
+        shown = _larger(scores, errors, risk, confidence)
+        advice = f"bring more, or, of new images, ask for about {shown:g}" if shown else ""
         raise ValueError(
             f"risk: no threshold is shown to keep it at {risk:g} with confidence {confidence:g}, "
             "since too many of the most confident images are wrong; "
@@ -212,6 +204,31 @@ def risk_threshold(scores, correct, *, risk: float, confidence: float = 0.95) ->
         risk=float(wrong / accepted),
         bound=float(_upper_bound(wrong, accepted, (1 - confidence) / len(starts))),
     )
+
+
+def larger_risk(scores, correct, *, risk: float, confidence: float = 0.95) -> float | None:
+    """Return about the smallest risk above `risk` for which `risk_threshold` finds a threshold.
+
+    To say what could be wished instead, of new images: of many wishes tried on the same ones, the
+    boldest that is granted is promised with less confidence.
+
+    Parameters
+    ----------
+    scores, correct, risk, confidence
+        As for `risk_threshold`.
+
+    Returns
+    -------
+    float or None
+        With two digits; None if there is none.
+
+    Examples
+    --------
+    >>> larger_risk(np.arange(100), np.arange(100) >= 20, risk=0.01)
+    0.038
+    """
+    scores = float_array("scores", scores)
+    return _larger(*_walked(scores, correct_array(correct, length=len(scores))), risk, confidence)
 
 
 def coverage_threshold(scores, *, coverage: float) -> float:
@@ -283,12 +300,29 @@ def _all_right(risk: float, confidence: float) -> int:
     return max(1, int(np.ceil(np.round(count, 9))))
 
 
+def _walked(scores: np.ndarray, correct: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the scores as they fall, ties in random order, and the errors down to each."""
+    # First in an order that does not depend on that of the images, then ties at random.
+    order = np.lexsort((correct, -scores))
+    noise = np.random.default_rng(0).random(len(order))
+    order = order[np.lexsort((noise, -scores[order]))]
+    return scores[order], np.cumsum(~correct[order])
+
+
+def _larger(scores: np.ndarray, errors: np.ndarray, risk: float, confidence: float) -> float | None:
+    larger = np.geomspace(risk, 1, 60)[1:-1]
+    larger = sorted({one for one in (float(f"{one:.2g}") for one in larger) if risk < one < 1})
+    return next((one for one in larger if _accepted(scores, errors, one, confidence)), None)
+
+
 def _accepted(scores: np.ndarray, errors: np.ndarray, risk: float, confidence: float) -> int:
     """Return how many images the lowest threshold accepts that a walk passes; 0 if there is none.
 
     `scores` fall, and `errors` counts the wrong images down to each.
     """
     starts = _starts(len(scores), risk, confidence)
+    if not starts:  # too few images, whatever they are
+        return 0
     ranks = np.arange(1, len(scores) + 1)
     # A rounding error must not undo an equality, as at the first rank and without any error.
     stands = bdtr(errors, ranks, risk) > (1 - confidence) / len(starts) * (1 + 1e-9)

@@ -31,6 +31,11 @@ info = Info(
 # the softmax is uniform, or one-hot, to any precision that matters.
 _WIDEST = 1e4
 
+ROUNDING = 1e-3
+"""By which the sum of a row of probabilities may be off, as in half precision."""
+
+_TINY = np.finfo(np.float32).tiny  # for a probability that underflowed, which has no logarithm
+
 
 def softmax(logits, temperature: float = 1.0) -> np.ndarray:
     """Return the probabilities ``softmax(logits / temperature)``.
@@ -64,6 +69,31 @@ def softmax(logits, temperature: float = 1.0) -> np.ndarray:
     if not (0 < temperature < np.inf):
         raise ValueError(f"temperature: a positive number expected, got {temperature}")
     return scipy.special.softmax(logits / temperature, axis=1)
+
+
+def are_probabilities(values: np.ndarray, *, rounding: float = ROUNDING) -> bool:
+    """Tell whether all rows look like probabilities: nothing negative, a sum of about 1.
+
+    Parameters
+    ----------
+    values : ndarray, shape [N, K]
+    rounding : float
+        By which a sum may be off.
+
+    Examples
+    --------
+    >>> are_probabilities(np.array([[0.3, 0.7], [1.0, 0.0]]))
+    True
+    >>> are_probabilities(np.array([[0.3, 0.7], [4.0, 0.0]]))
+    False
+    """
+    sums = values.sum(axis=1, dtype=np.float64)
+    return bool(values.min() >= 0 and np.abs(sums - 1).max() <= rounding)
+
+
+def log_probabilities(values: np.ndarray) -> np.ndarray:
+    """Return the logarithms of probabilities, float32; what underflowed counts as the least one."""
+    return np.log(np.maximum(values, _TINY), dtype=np.float32)
 
 
 def fit_temperature(logits, labels) -> float:

@@ -87,8 +87,70 @@ def test_the_prediction_is_of_the_chosen_score(found):
     assert rows["value"].item() == pytest.approx(value)
 
 
-def test_a_promise_that_cannot_be_kept_gives_way_to_the_other(inputs):
+def test_a_wish_that_cannot_be_had_gives_no_rejector_and_says_what_can(inputs):
     found = audit(inputs, risk=0.001, replicates=5)
+    assert found.thresholds["risk"].problem and not found.thresholds["coverage"].problem
+    assert found.deployed == "" and found.rejector is None
+    said = words.threshold(found)[-1]
+    assert said == words.rejector(found)
+    assert said.startswith("No rejector is written: the wished risk of 0.1 % cannot be had, the ")
+    smallest = float(said.removesuffix(" %.").rpartition(" ")[2]) / 100
+    assert audit(inputs, risk=smallest, replicates=5).deployed == "risk"
+    assert audit(inputs, risk=0.85 * smallest, replicates=5).deployed == ""
+    found = audit(inputs, wish="coverage", coverage=0.999, risk=0.2, replicates=5)
+    assert found.deployed == "" and not found.thresholds["risk"].problem
+    said = words.rejector(found)
+    assert said.endswith("coverage of 99.9 % cannot be had, the largest that can is 99.33 %.")
+    assert audit(inputs, wish="coverage", coverage=0.9933, replicates=5).deployed == "coverage"
+
+
+def test_folder_and_report_agree_after_an_audit_without_a_threshold(found, inputs, tmp_path):
+    """The rejector of the audit before would be taken for that of this one."""
+    found.save(tmp_path)
+    assert (tmp_path / "rejector.safetensors").exists()
+    audit(inputs, risk=0.001, replicates=5).save(tmp_path)
+    assert json.loads((tmp_path / "audit.json").read_text())["deployed"] == ""
+    assert [path.name for path in tmp_path.iterdir() if path.stem != "outputs"] == ["audit.json"]
+
+
+def test_a_kill_between_the_two_files_leaves_no_rejector_of_another_audit(
+    found, inputs, tmp_path, monkeypatch
+):
+    found.save(tmp_path)
+    other = audit(inputs, wish="coverage", replicates=5)
+
+    def killed(*arguments):
+        raise InterruptedError
+
+    monkeypatch.setattr(Rejector, "save", killed)
+    with pytest.raises(InterruptedError):
+        other.save(tmp_path)
+    assert not (tmp_path / "rejector.safetensors").exists()
+
+
+def test_a_rejector_from_probabilities_takes_these_and_their_logarithms(arrays, write):
+    """And answers both alike; what goes into the softmax is of another kind."""
+    logits = arrays["logits"]
+    arrays = {
+        name: softmax(one) if name.endswith("logits") else one
+        for name, one in arrays.items()
+        if "head" not in name
+    }
+    found = audit(read_outputs(write(arrays), treat_as="probabilities"), risk=0.2, replicates=5)
+    rejector = found.rejector
+    assert rejector.given == "probabilities"
+    part = found.inputs.validation
+    expected = rejector.accepts(part)
+    assert 0 < expected.mean() < 1
+    accepted = rejector.accepts(arrays["logits"].astype(np.float32), part.features)
+    assert np.array_equal(accepted, expected)
+    if "logits" in rejector.score.info.needs:
+        with pytest.raises(ValueError, match="made from probabilities, but these are neither"):
+            rejector.accepts(logits, part.features)
+
+
+def test_a_promise_that_cannot_be_kept_gives_way_to_the_other_if_asked(inputs):
+    found = audit(inputs, risk=0.001, fallback=True, replicates=5)
     assert found.thresholds["risk"].problem and found.deployed == "coverage"
     said = " ".join(words.threshold(found))
     assert "A risk of 0.1 % cannot be promised" in said and "2996 images" in said
@@ -105,11 +167,11 @@ def test_errors_are_the_problem_where_images_are_enough(inputs):
 
 
 def test_without_any_promise_there_is_no_rejector(inputs, tmp_path):
-    found = audit(inputs, risk=0.001, coverage=0.999, replicates=5)
+    found = audit(inputs, risk=0.001, coverage=0.999, fallback=True, replicates=5)
     assert found.deployed == "" and found.rejector is None
     assert [path.name for path in found.save(tmp_path)] == ["audit.json"]
     assert "at least 999 images" in found.thresholds["coverage"].problem
-    assert "no rejector is written" in words.threshold(found)[-1]
+    assert "No rejector is written" in words.threshold(found)[-1]
 
 
 def test_coverage_may_be_wished(inputs):
@@ -161,3 +223,16 @@ def test_unlabelled_images_that_say_nothing_do_not_end_the_audit(inputs):
     one = inputs.production.subset(slice(0, 1))
     found = audit(replace(inputs, production=one), replicates=5)
     assert "No prediction can be made" in words.prediction(found)[0]
+
+
+def test_names_of_sets_and_files_are_text_in_the_report(inputs):
+    """Whatever is in them: no picture, link or emphasis comes of it."""
+    name = "pets<img src=x onerror=alert(1)> [a](b) `c` *d*"
+    ood = {name: inputs.ood["pets_and_toys"].subset(slice(0, 30))}
+    found = audit(replace(inputs, ood=ood, unreadable={name: ("<b>.png",)}), risk=0.2, replicates=5)
+    said = [*words.recommendation(found), *words.threshold(found), *words.limits(found)]
+    assert sum(name in one for one in said) >= 3
+    shown = words.markdown(*said)
+    assert "pets&lt;img src=x onerror=alert(1)&gt; &#91;a&#93;(b)" in shown
+    assert not set("<>[]`") & set(shown)
+    assert words.plain_text("a\n\n# b") == "a # b"

@@ -13,6 +13,7 @@ import helpers.scores
 from helpers import checkpoints
 from helpers.audit.rejector import Rejector
 from helpers.outputs import Head, Outputs
+from helpers.scores.calibration import log_probabilities
 
 CLASSES, WIDTH = 20, 40
 FROM_OUTPUTS = [
@@ -237,3 +238,49 @@ def test_other_files_are_refused(path):
         Rejector.load(path)
     with pytest.raises(FileNotFoundError, match="nothing"):
         Rejector.load(path.with_name("nothing"))
+
+
+@pytest.mark.parametrize("name", ["msp", "energy", "vim", "knn"])
+def test_the_kind_of_input_is_kept_and_the_other_kind_refused(name, path):
+    """Probabilities are taken for their logarithms, if the rejector was made from these."""
+    (train, head), (new, _) = trained(), problem(50, seed=3)
+    new = replace(new, members=None)
+    logarithms = replace(new, logits=log_probabilities(new.probabilities))
+    given = replace(new, logits=np.exp(logarithms.logits))
+    rejector(name).save(path)
+    made = Rejector.load(path)
+    assert made.given == "logits"
+    if name == "knn":  # which does not look at logits
+        assert (made.score_samples(given) == made.score_samples(new)).all()
+        return
+    with pytest.raises(ValueError, match=r"^logits: .* probabilities, but .* made from logits"):
+        made.accepts(given)
+
+    train = replace(train, logits=log_probabilities(train.probabilities))
+    score = helpers.scores.create(name).fit(train, head)
+    Rejector(score, 0.0, classes=CLASSES, width=WIDTH, given="probabilities").save(path)
+    made = Rejector.load(path)
+    expected = score.score_samples(logarithms)
+    assert (made.score_samples(logarithms) == expected).all()
+    assert made.score_samples(given) == pytest.approx(expected, abs=1e-4)
+    one = given.subset(slice(0, 1))
+    assert made.score_samples(one)[0] == made.score_samples(given)[0]
+    with pytest.raises(ValueError, match=r"^logits: the rejector was made from probabilities"):
+        made.accepts(new)
+
+
+def test_logits_of_one_image_may_add_up_to_about_one():
+    made = Rejector(helpers.scores.create("msp"), 0.5, classes=2)
+    assert made.accepts([[1.0005, 0.0]]).tolist() == [True]
+    with pytest.raises(ValueError, match="made from logits"):
+        made.accepts([[0.75, 0.25]])
+
+
+def test_a_file_that_does_not_say_its_kind_was_made_from_logits(path):
+    rejector("msp").save(path)
+    tensors, saved = checkpoints.load(path)
+    del saved["given"]
+    checkpoints.save(path, tensors, **saved)
+    assert Rejector.load(path).given == "logits"
+    with pytest.raises(ValueError, match=r"unknown kind of input .* did you mean 'logits'"):
+        rejector("msp", given="logit")

@@ -93,6 +93,49 @@ def test_from_folder(tmp_path, script):
     assert images.images.mean(axis=(1, 2, 3)).tolist() == [255, 0]
 
 
+@pytest.fixture
+def pets(tmp_path):
+    """A folder of one image, and the start of the command that packs it."""
+    (tmp_path / "pets" / "cat").mkdir(parents=True)
+    Image.new("RGB", (40, 20), "white").save(tmp_path / "pets" / "cat" / "1.png")
+    return ["from-folder", str(tmp_path / "pets")]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("../escaped", "letters, digits"),
+        ("a/b", "letters, digits"),
+        (".hidden", "letters, digits"),
+        ("folder:x", "letters, digits"),
+        ("", "letters, digits"),
+        ("digits", "taken by a data set of this project"),
+        ("mazes", "taken by a data set of this project"),
+        ("imagenet", "taken by a data set of this project"),
+        ("cifar10", "which `python workflow/make_packs.py cifar10` makes"),
+        ("cifar10_mini", "which `python workflow/make_packs.py cifar10-mini` makes"),
+        ("svhn", "which `.* from-torchvision svhn --download` makes"),
+    ],
+)
+def test_names_that_lead_elsewhere_or_are_taken_are_refused(tmp_path, script, pets, name, message):
+    """Whatever --force says: `load` would read something else under that name."""
+    for more in ([], ["--force"]):
+        with pytest.raises(ValueError, match=f"^name '{name}': .*{message}"):
+            script.main([*pets, name, "--root", str(tmp_path / "packs"), *more])
+    assert not list(tmp_path.rglob("*.zip"))
+
+
+def test_a_pack_is_replaced_only_by_force(tmp_path, script, pets):
+    command = [*pets, "holiday", "--root", str(tmp_path)]
+    script.main([*command, "--size", "16"])
+    before = (tmp_path / "holiday.zip").read_bytes()
+    with pytest.raises(FileExistsError, match=r"holiday\.zip is there; --force replaces it"):
+        script.main(command)
+    assert (tmp_path / "holiday.zip").read_bytes() == before
+    script.main([*command, "--force"])
+    assert load("holiday", "test", root=tmp_path).images.shape == (1, 32, 32, 3)
+
+
 def test_from_torchvision_knows_its_names(tmp_path, script):
     with pytest.raises(ValueError, match="did you mean 'svhn'"):
         script.main(["from-torchvision", "svnh", "--root", str(tmp_path)])

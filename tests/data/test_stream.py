@@ -2,6 +2,7 @@
 
 import json
 import logging
+import os
 import shutil
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from helpers.data.stream import ImageStream, random_crop
 @pytest.fixture(autouse=True)
 def cache_folder(tmp_path, monkeypatch):
     monkeypatch.setenv("CACHE_ROOT", str(tmp_path / "cache"))
-    return tmp_path / "cache" / "broken_images"
+    return tmp_path / "cache" / "verified_images"
 
 
 @pytest.fixture
@@ -91,7 +92,7 @@ def test_what_verification_found_is_kept_until_a_file_changes(folder, cache_fold
     (folder / "ant" / "0.jpg").write_bytes(bytes(100))
     assert ImageStream.scan(folder).skipped == ("ant/0.jpg",)
     (kept,) = cache_folder.iterdir()
-    assert list(json.loads(kept.read_text())) == ["ant/0.jpg"]
+    assert list(json.loads(kept.read_text())["broken"]) == ["ant/0.jpg"]
 
     def decoded(*arguments):
         raise AssertionError("decoded again")
@@ -101,6 +102,14 @@ def test_what_verification_found_is_kept_until_a_file_changes(folder, cache_fold
         assert ImageStream.scan(folder).skipped == ("ant/0.jpg",)
     Image.new("RGB", (20, 20)).save(folder / "ant" / "0.jpg")
     assert ImageStream.scan(folder).skipped == ()
+
+
+@pytest.mark.parametrize("text", ["5", "null", "{}", '{"contents": ["x"], "broken": {}}'])
+def test_a_list_that_is_none_is_made_anew(folder, cache_folder, text):
+    stream = ImageStream.scan(folder)
+    (kept,) = cache_folder.iterdir()
+    kept.write_text(text)
+    assert ImageStream.scan(folder).sha256 == stream.sha256
 
 
 def test_a_failing_disk_is_not_a_broken_image(folder, cache_folder, monkeypatch):
@@ -141,7 +150,24 @@ def test_subset_select_and_unknown(folder):
         stream.select(["cwo"])
 
 
-def test_sha256_is_of_paths_sizes_and_labels_wherever_the_folder_lies(folder, tmp_path):
+def test_a_picture_replaced_by_one_of_the_same_size_is_noticed(tmp_path):
+    """Whatever the time; bitmaps of one shape all have the same size."""
+    picture = tmp_path / "pets" / "cat" / "1.bmp"
+    picture.parent.mkdir(parents=True)
+    Image.new("RGB", (8, 8), "white").save(picture)
+    scans = {verify: ImageStream.scan(tmp_path / "pets", verify=verify) for verify in (True, False)}
+    assert ImageStream.scan(tmp_path / "pets").sha256 == scans[True].sha256
+    status = picture.stat()
+    Image.new("RGB", (8, 8), "black").save(picture)
+    os.utime(picture, ns=(status.st_atime_ns, status.st_mtime_ns + 1))
+    assert picture.stat().st_size == status.st_size
+    for verify, before in scans.items():
+        assert ImageStream.scan(tmp_path / "pets", verify=verify).sha256 != before.sha256
+    Image.new("RGB", (8, 8), "white").save(picture)  # the first one again, at another time
+    assert ImageStream.scan(tmp_path / "pets").sha256 == scans[True].sha256
+
+
+def test_sha256_is_of_paths_contents_and_labels_wherever_the_folder_lies(folder, tmp_path):
     stream = ImageStream.scan(folder)
     keys = {s.sha256 for s in (stream, stream.subset([1, 0]), stream.select(["bee"]))}
     assert len(keys | {stream.unknown().sha256}) == 4

@@ -18,6 +18,33 @@ def test_only_torch_and_what_it_brings_is_left_out():
     assert not left_out & {"torchmetrics", "timm", "numpy"}
 
 
+def test_a_folder_of_something_else_is_left_as_it_is(tmp_path, monkeypatch):
+    """And so is a file beside it that is called like the lock; an environment is replaced."""
+
+    def stopped():
+        raise InterruptedError
+
+    monkeypatch.setattr(install, "torch_already_there", stopped)
+    folder, lock = tmp_path / "thesis", tmp_path / "thesis.lock"
+    folder.mkdir()
+    lock.write_text("mine")
+    (folder / "thesis.tex").write_text("all of it")
+    with pytest.raises(SystemExit, match="thesis is there and is no virtual environment"):
+        install.main([str(folder)])
+    assert (folder / "thesis.tex").read_text() == "all of it" and lock.read_text() == "mine"
+    (folder / "pyvenv.cfg").touch()
+    for allowed in (folder, tmp_path / "new"):
+        with pytest.raises(InterruptedError):
+            install.main([str(allowed)])
+    assert lock.read_text() == "mine"
+
+
+def test_help_installs_nothing(capsys):
+    with pytest.raises(SystemExit, match=r"^0$"):
+        install.main(["--help"])
+    assert "usage" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("answer", "expected"),
     [

@@ -36,6 +36,18 @@ def test_a_network_of_the_grid_replaces_the_one_that_is_evaluated():
         sweep.parameters_of("smal", PAPER, None)
 
 
+def test_a_place_that_cannot_be_written_is_found_before_anything_is_computed(
+    tmp_path, monkeypatch, capsys
+):
+    (tmp_path / "file").touch()
+    for out, message in ((tmp_path, "is a folder"), (tmp_path / "file" / "x", "nothing can be")):
+        command = ["sweep.py", "small_cpu", PAPER, "--out", str(out)]
+        monkeypatch.setattr(sys, "argv", command)
+        with pytest.raises(SystemExit, match=r"^2$"):
+            sweep.main()
+        assert message in capsys.readouterr().err
+
+
 def test_it_writes_all_runs_and_goes_on_where_it_was_killed(tmp_path):
     """Killed outright; its processes end too, and what was trained is not trained again."""
     (tmp_path / "workflow").mkdir()

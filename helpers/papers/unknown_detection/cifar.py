@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from helpers import data
-from helpers.data import Images, class_lists, wordnet_rules
+from helpers.data import Images, class_lists, sources, wordnet, wordnet_rules
 from helpers.data.hypernyms import Hypernyms
 from helpers.papers.openset_calibration.roles import hold_out
 from helpers.papers.unknown_detection.protocol import Protocol, Roles, limited
@@ -115,7 +115,9 @@ def roles(
     external : sequence of str
         Data sets that make the external set together.  Beside a `data_set` whose classes are
         known nouns, those whose classes are WordNet's lose the classes that are, or lie below,
-        one of it; of others go the classes whose name a node has that it spans.
+        one of it; of others go the classes whose name a node has that it spans.  Each of the
+        latter is a noun of WordNet, or the set is one that this project draws itself: of other
+        names it cannot be told what they stand for.
     far : sequence of str
         Far-OOD data sets with a split ``test``, treated likewise.
     protocol : Protocol
@@ -148,6 +150,7 @@ def roles(
     def disjoint(name: str, split: str, others: Iterable[str], **more) -> Images:
         """Load a data set without the classes that WordNet says overlap with the others."""
         images = data.load(name, split, **options | more)
+        _check_names(images, nouns=name in external and name not in sources.BUILT_IN)
         if _are_wnids(images.class_names):
             if not own:
                 raise ValueError(
@@ -228,6 +231,25 @@ def _digest(image: np.ndarray) -> bytes:
 
 def _are_wnids(names: Sequence[str]) -> bool:
     return all(re.fullmatch(r"n\d{8}", name) for name in names)
+
+
+def _check_names(images: Images, *, nouns: bool) -> None:
+    """Refuse class names of which no rule can tell whether they overlap with others.
+
+    That is where some are wnids and others are not, or, where `nouns` are asked for, no nouns of
+    WordNet either: such classes would pass for classes that overlap with none.
+    """
+    named = [name for name in images.class_names if not _are_wnids([name])]
+    odd = named if len(named) < len(images.class_names) else []
+    if nouns:
+        odd = odd or [name for name in named if not wordnet.knows(name)]
+    if odd:
+        raise ValueError(
+            f"data set '{images.name}': whether {len(odd)} of its {len(images.class_names)} "
+            f"classes overlap with known ones cannot be told, since they are called neither by "
+            f"wnids nor by nouns of WordNet ({', '.join(odd[:5])}); rename the folders of its "
+            "classes. Tiny ImageNet is read as its archive has it, with val/val_annotations.txt"
+        )
 
 
 def _test_split(name: str) -> str:

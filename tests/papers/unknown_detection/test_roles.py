@@ -3,12 +3,13 @@
 import io
 from dataclasses import replace
 
+import make_packs
 import numpy as np
 import pytest
 from PIL import Image
 
 from helpers import data
-from helpers.data import class_lists, class_roles
+from helpers.data import ImageStream, class_lists, class_roles
 from helpers.papers.unknown_detection import imagenet, roles
 from helpers.papers.unknown_detection.cifar import draw_known, superclasses_of
 from helpers.papers.unknown_detection.protocol import METHODS, Protocol
@@ -210,6 +211,69 @@ def test_a_far_class_with_the_name_of_a_node_goes(packs):
 def test_an_overlap_that_cannot_be_told_is_refused(packs):
     with pytest.raises(ValueError, match=r"'tiny_imagenet_64'.*'cifar10_mini' cannot be told"):
         roles("cifar10_mini", ["tiny_imagenet_64"], ["plaid"], MINI)
+
+
+@pytest.mark.parametrize(
+    ("names", "shown"),
+    [
+        (["n04146614", "n02206856", "images"], "1 of its 3 .*images"),
+        (["7-segment", "knitting"], "1 of its 2 .*7-segment"),
+        (["0", "1", "school_bus_2"], "1 of its 3 .*school_bus_2"),
+    ],
+)
+def test_classes_that_no_rule_can_read_are_refused(packs, names, shown):
+    """They must not pass for classes that have nothing to do with the known ones."""
+    labels = np.repeat(np.arange(len(names)), 4)
+    pixels = np.random.default_rng(1).integers(0, 256, (len(labels), 32, 32, 3), dtype=np.uint8)
+    splits = {split: (pixels, labels.tolist()) for split in ("train", "val")}
+    data.write_pack(
+        packs / "odd.zip", name="odd", class_names=names, splits=splits, origin={"title": "odd"}
+    )
+    protocol = Protocol(known_share=0.5, validation_share=0.2)
+    with pytest.raises(ValueError, match=f"'odd': whether {shown}.*val_annotations"):
+        roles("cifar100", ["odd"], ["plaid"], protocol)
+
+
+def test_tiny_imagenet_as_it_is_distributed(packs, tmp_path):
+    """Packed from its official layout, it loses the classes that CIFAR-100 has."""
+    place, generator = tmp_path / "tiny-imagenet-200", np.random.default_rng(2)
+
+    def picture(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(generator.integers(0, 256, (64, 64, 3), dtype=np.uint8)).save(path)
+
+    wnids = ["n04146614", "n02206856", "n04067472"]  # school bus, bee, reel
+    lines = []
+    for number, wnid in enumerate(wnids):
+        for index in range(3):
+            picture(place / "train" / wnid / "images" / f"{wnid}_{index}.JPEG")
+        (place / "train" / wnid / f"{wnid}_boxes.txt").touch()
+        for index in (number, number + 3):
+            picture(place / "val" / "images" / f"val_{index}.JPEG")
+            lines.append(f"val_{index}.JPEG\t{wnid}\t0\t32\t44\t62")
+        picture(place / "test" / "images" / f"test_{number}.JPEG")
+    (place / "val" / "val_annotations.txt").write_text("\n".join(lines) + "\n")
+    command = ["from-folder", str(place), "tiny_imagenet_64", "--size", "64", "--force"]
+    make_packs.main([*command, "--root", str(packs)])
+    packed = {split: data.load("tiny_imagenet_64", split) for split in ("train", "val")}
+    assert data.splits("tiny_imagenet_64") == ["train", "val"]
+    assert packed["val"].class_names == tuple(sorted(wnids))
+    assert packed["val"].labels.tolist() == [0, 0, 1, 1, 2, 2] and len(packed["train"]) == 9
+    stream = ImageStream.scan(place, split="val")
+    assert stream.labels.tolist() == packed["val"].labels.tolist()
+    assert stream.files[:2] == ("images/val_1.JPEG", "images/val_4.JPEG")
+    protocol = Protocol(known_share=0.5, validation_share=0.2)
+    made = roles("cifar100", ["tiny_imagenet_64"], ["plaid"], protocol)
+    assert made.removed["tiny_imagenet_64"] == ("n02206856", "n04146614")
+    assert made.external.class_names == ("n04067472",)
+
+    (place / "val" / "images" / "val_0.JPEG").unlink()
+    with pytest.raises(ValueError, match=r"1 images or lines .*val_0\.JPEG"):
+        make_packs.main([*command, "--root", str(packs)])
+    (place / "val" / "val_annotations.txt").unlink()
+    make_packs.main([*command, "--root", str(packs)])
+    with pytest.raises(ValueError, match=r"'tiny_imagenet_64': whether 1 of its 4 .*images"):
+        roles("cifar100", ["tiny_imagenet_64"], ["plaid"], protocol)
 
 
 @pytest.fixture
