@@ -21,7 +21,8 @@ WITHOUT_TORCH = (
     "openset", "outputs", "published", "results", "scores", "tables", "training.recipe",
 )  # fmt: skip
 WITHOUT_VISION = (
-    "checkpoints", "experiments", "heads", "models", "rejector", "spectral", "training",
+    "checkpoints", "convolutions", "experiments", "heads", "models", "rejector", "spectral",
+    "training",
 )  # fmt: skip
 
 

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 # the code that decides the weights, and the outputs, beside the data and the recipe
 TRAINS = (
-    "models.py", "spectral.py", "training/augmentation.py", "training/batches.py",
-    "training/loop.py", "training/step.py", "training/objectives/base.py",
+    "convolutions.py", "models.py", "spectral.py", "training/augmentation.py",
+    "training/batches.py", "training/loop.py", "training/step.py", "training/objectives/base.py",
 )  # fmt: skip
 OBJECTIVES = {
     "adversarial": ("training/objectives/adversarial.py",),
@@ -44,7 +44,7 @@ OBJECTIVES = {
     "soft_labels": ("heads.py", "training/objectives/soft_labels.py"),
     "stylised": ("training/objectives/stylised.py",),
 }
-COMPUTES = ("heads.py", "models.py", "outputs.py", "spectral.py")
+COMPUTES = ("convolutions.py", "heads.py", "models.py", "outputs.py", "spectral.py")
 # read now, when the code is loaded: the files may change before a long run comes to use them
 TRAINING = {name: cache.code_version(*TRAINS, *files) for name, files in OBJECTIVES.items()}
 """What stands for the code of a training in its key; other objectives do not matter to it."""
