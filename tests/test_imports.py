@@ -21,7 +21,8 @@ WITHOUT_TORCH = (
     "data", "labelfree", "metrics", "networks.recipe", "outputs", "report", "scores",
 )  # fmt: skip
 WITHOUT_VISION = (
-    "checkpoints", "networks.heads", "networks.models", "networks.spectral", "papers", "training",
+    "checkpoints", "networks.convolutions", "networks.heads", "networks.models",
+    "networks.spectral", "papers", "training",
 )  # fmt: skip
 
 

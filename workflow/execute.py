@@ -17,9 +17,23 @@ sys.modules[UNUSED] = None
 
 import nbformat  # noqa: E402
 import papermill  # noqa: E402
+from jupyter_client import AsyncKernelManager  # noqa: E402
 from nbclient.exceptions import DeadKernelError  # noqa: E402
 from papermill.exceptions import PapermillExecutionError  # noqa: E402
+from signals import ending  # noqa: E402
 from step import ROOT, Step, read_one  # noqa: E402
+
+
+class Kernel(AsyncKernelManager):
+    """A kernel of which is kept how it ended; with the process, that would be gone."""
+
+    status: int | None = None  # of the last that died; there is one a process
+
+    async def _async_is_alive(self) -> bool:
+        alive = await super()._async_is_alive()
+        if not alive and self.has_kernel:
+            Kernel.status = await self.provisioner.poll()
+        return alive
 
 
 def main() -> None:
@@ -51,6 +65,7 @@ def execute(step: Step, output: Path, tier: str) -> None:
             parameters=step.parameters,
             cwd=ROOT,
             progress_bar=False,
+            kernel_manager_class=Kernel,
             log_output=False,
             # all its files are whole, and taking its memory apart takes up to four seconds
             shutdown_kernel="immediate",
@@ -76,7 +91,7 @@ def explanation(step: Step, tier: str, error: Exception, failed: Path) -> str:
         cells = nbformat.read(failed, as_version=4).cells
         begun = [one for one in cells if one.metadata.papermill.start_time]
         where = f"the cell that begins with {begun[-1].source.splitlines()[0]!r}"
-        what = "its kernel died; was the memory full?"
+        what = f"its kernel {ending(Kernel.status)}"
     given = "\n".join(f"    {name}: {value!r}" for name, value in step.parameters.items())
     return (
         f"\n{step.notebook} failed in {where}: {what}\n"

@@ -7,6 +7,8 @@ from torch import nn
 from torch.func import functional_call
 from torch.nn.grad import conv2d_input
 
+from helpers.networks.convolutions import convolve
+
 _FIRST = 20  # iterations with which the search for the most stretched input begins
 
 
@@ -90,7 +92,7 @@ class SpectralNorm(nn.Module):
         self.direction.copy_(torch.where(length > 0, found / length, self.direction))
 
     def _apply_weight(self, x: torch.Tensor) -> torch.Tensor:
-        return nn.functional.conv2d(x, self._kernel(), **self._geometry())
+        return convolve(x, self._kernel(), **self._geometry())
 
     def _kernel(self) -> torch.Tensor:
         """Return the weight as a convolution's; a linear layer is one of a single pixel."""

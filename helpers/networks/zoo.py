@@ -47,7 +47,12 @@ TOLERANCE = 1e-3  # of the largest logit, between a network's own logits and its
 
 # read now, when the code is loaded: the files may change before a long run comes to use them
 COMPUTING = cache.code_version(
-    "networks/models.py", "outputs.py", "networks/zoo.py", "data/images.py", "data/stream.py"
+    "networks/convolutions.py",
+    "networks/models.py",
+    "outputs.py",
+    "networks/zoo.py",
+    "data/images.py",
+    "data/stream.py",
 )
 
 

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 # the code that decides the weights, and the outputs, beside the data and the recipe
 TRAINS = (
-    "networks/models.py", "networks/spectral.py", "training/augmentation.py", "training/batches.py",
+    "networks/convolutions.py", "networks/models.py", "networks/spectral.py",
+    "training/augmentation.py", "training/batches.py",
     "training/loop.py", "training/step.py", "training/objectives/base.py",
 )  # fmt: skip
 OBJECTIVES = {
@@ -45,7 +46,10 @@ OBJECTIVES = {
     "soft_labels": ("networks/heads.py", "training/objectives/soft_labels.py"),
     "stylised": ("training/objectives/stylised.py",),
 }
-COMPUTES = ("networks/heads.py", "networks/models.py", "outputs.py", "networks/spectral.py")
+COMPUTES = (
+    "networks/convolutions.py", "networks/heads.py", "networks/models.py", "networks/spectral.py",
+    "outputs.py",
+)  # fmt: skip
 # read now, when the code is loaded: the files may change before a long run comes to use them
 TRAINING = {name: cache.code_version(*TRAINS, *files) for name, files in OBJECTIVES.items()}
 """What stands for the code of a training in its key; other objectives do not matter to it."""

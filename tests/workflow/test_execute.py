@@ -66,11 +66,19 @@ def test_a_failure_names_notebook_cell_parameter_and_remedy(step, tmp_path):
     assert left == ["divide.failed.ipynb"]
 
 
-def test_a_kernel_that_dies_is_told_from_an_error(step):
+@pytest.mark.parametrize(
+    ("death", "words"),
+    [
+        ("os._exit(9)", "its kernel exited with status 9"),
+        ("os.kill(os.getpid(), 11)", "its kernel ended by SIGSEGV (Segmentation fault); a library"),
+        ("os.kill(os.getpid(), 9)", "its kernel ended by SIGKILL (Killed); the system ends"),
+    ],
+)
+def test_a_kernel_that_dies_is_told_from_an_error(step, death, words):
     with pytest.raises(SystemExit) as stop:
-        step(3, source="import os\nos._exit(9)")
+        step(3, source=f"import os\n{death}")
     message = str(stop.value)
-    assert "failed in the cell that begins with 'import os': its kernel died" in message
+    assert f"failed in the cell that begins with 'import os': {words}" in message
     assert "divisor: 3" in message
 
 

@@ -1,0 +1,51 @@
+"""Have a test's or a notebook's process that dies reported with the signal that ended it.
+
+pytest-xdist says of its workers that they crashed, and nbval waits for its kernels' answers for
+half an hour, whether they are alive or not.
+"""
+
+import time
+from queue import Empty
+
+import pytest
+from signals import ending
+
+
+def _worker(node) -> str:
+    """Say how a worker of pytest-xdist ended."""
+    return f"worker '{node.gateway.id}' {ending(node.gateway._io.popen.wait(timeout=10))}"
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node, error):
+    """Name the signal, also where no test was at work."""
+    if error and (reporter := node.config.pluginmanager.get_plugin("terminalreporter")):
+        reporter.write_line(f"\n{_worker(node)}")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_handlecrashitem(crashitem, report, sched):
+    """Name it beside the test."""
+    report.longrepr = f"{crashitem}: its {_worker(report.node)}"
+
+
+def pytest_configure(config):
+    """Have nbval look whether its kernel is alive while it waits."""
+    if not config.getoption("nbval", False):
+        return
+    import nbval.plugin
+
+    class WatchedKernel(nbval.plugin.RunningKernel):
+        def get_message(self, stream, timeout=None):
+            end = time.monotonic() + (float("inf") if timeout is None else timeout)
+            while True:
+                try:
+                    return super().get_message(stream, max(0, min(1, end - time.monotonic())))
+                except Empty:
+                    if not self.is_alive():
+                        status = self.km.provisioner.process.poll()
+                        raise RuntimeError(f"the notebook's kernel {ending(status)}") from None
+                    if time.monotonic() >= end:
+                        raise
+
+    nbval.plugin.RunningKernel = WatchedKernel
