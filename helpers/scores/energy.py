@@ -44,7 +44,7 @@ class Energy(BlockwiseScore):
         year=2020,
         key="liu2020",
         equation=r"s = \log \sum_k e^{z_k}",
-        needs=("logits",),
+        needs=("logits", "level of the logits"),
         summary="A smooth version of the largest logit that counts the other large ones too.",
         sign="The energy is its negative; high for known images.",
     )

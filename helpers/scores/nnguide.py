@@ -42,7 +42,7 @@ class NearestNeighbourGuidance(BlockwiseScore):
         key="park2023",
         equation=r"s = E(x) \cdot \frac1k \sum_{i \in N_k(x)} E(x_i)\, \hat h^\top \hat h_i, \quad"
         r" E(x) = \log \sum_k e^{z_k}, \quad \hat h = h / \lVert h \rVert_2",
-        needs=("logits", "features", "training outputs"),
+        needs=("logits", "level of the logits", "features", "training outputs"),
         summary="The energy, scaled by the cosine similarity to the nearest training images, "
         "which count the more the larger their own energy is.",
         sign="High for known images, as in the paper.",

@@ -35,7 +35,7 @@ class Scale(BlockwiseScore):
         key="xu2024",
         equation=r"s = \log \sum_k e^{z'_k}, \quad z' = e^{r} W h + b, \quad"
         r" r = \frac{\sum_j h_j}{\sum_{j : h_j \ge q(h)} h_j}",
-        needs=("logits", "features", "head"),
+        needs=("logits", "level of the logits", "features", "head"),
         summary="The energy of an image whose features are enlarged, the more so the less of "
         "their sum is in the largest ones.",
         sign="High for known images, as in the paper.",
