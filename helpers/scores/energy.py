@@ -28,7 +28,7 @@ def log_sum_exp(logits: np.ndarray) -> np.ndarray:
 class Energy(BlockwiseScore):
     """Minus the energy: the log of the sum of the exponentials of the logits, at temperature 1.
 
-    A number c added to all logits adds c to it, though no probability changes.  Nothing is fitted.
+    A number c added to all logits adds c to it, though no probability changes.
 
     Notes
     -----

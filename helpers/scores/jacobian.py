@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class Jacobian(ImageScore):
     """Minus the squared Frobenius norm of the derivative of the probabilities by the pixels.
 
-    At most 0.  Nothing is fitted.
+    At most 0.
 
     Notes
     -----

@@ -13,7 +13,7 @@ class MaximumLogit(BlockwiseScore):
     """The largest logit.
 
     Unlike the largest probability, it tells an image that fits several classes well from one
-    that fits none.  Nothing is fitted.
+    that fits none.
 
     Notes
     -----

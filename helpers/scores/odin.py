@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class ODIN(ImageScore):
     """The largest probability at a high temperature, of an image moved towards its answer.
 
-    A confidence: it lies in [1/K, 1].  Nothing is fitted; both hyper-parameters are chosen on
+    A confidence: it lies in [1/K, 1].  Both hyper-parameters are chosen on
     held-out images, and none of the images that the score is then tested on may be among them.
 
     Parameters
@@ -58,6 +58,7 @@ class ODIN(ImageScore):
             "temperature": "by which the logits are divided",
             "epsilon": "length of the step, as a share of the range of pixel values",
         },
+        published={"CIFAR-10": {"temperature": 1000, "epsilon": 0.0014}},
     )
 
     def __init__(self, temperature: float = 1000.0, epsilon: float = 0.0):

@@ -12,8 +12,7 @@ from helpers.scores.info import Info
 class Scale(BlockwiseScore):
     """The energy of the logits for features enlarged by ASH's factor, with none removed.
 
-    As the head is linear, the logits less its bias are enlarged by the same factor.  Nothing is
-    fitted.
+    As the head is linear, the logits less its bias are enlarged by the same factor.
 
     Parameters
     ----------
@@ -42,6 +41,7 @@ class Scale(BlockwiseScore):
         hyper_parameters={
             "percentile": "share of an image's features that are not among the largest, in percent"
         },
+        published={"ImageNet": {"percentile": 85}},
     )
 
     def __init__(self, percentile: float = 85.0):

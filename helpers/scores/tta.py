@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class TestTimeAugmentation(ImageScore):
     """The largest of the mean probabilities over augmented copies of the image.
 
-    A confidence: it lies in [1/K, 1].  Nothing is fitted.
+    A confidence: it lies in [1/K, 1].
 
     Parameters
     ----------
@@ -29,10 +29,6 @@ class TestTimeAugmentation(ImageScore):
         At least 1.
     seed : int
         Of what is drawn.
-
-    Notes
-    -----
-    One of the measures in Belghazi and Lopez-Paz 2021.
     """
 
     __test__ = False  # or pytest would take it for a test, by its name

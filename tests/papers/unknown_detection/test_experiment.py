@@ -123,7 +123,9 @@ def test_an_ensemble_has_the_runs_network_among_its_members(roles):
     weights = [[network.sha256 for network in one.model.networks] for one in ensembles]
     assert weights[0][0] == baseline.model.networks[0].sha256
     assert len({*weights[0], *weights[1]}) == 4  # no network serves two runs
-    mean = np.mean([n.outputs(roles.test).probabilities for n in ensembles[0].model.networks], axis=0)
+    mean = np.mean(
+        [n.outputs(roles.test).probabilities for n in ensembles[0].model.networks], axis=0
+    )
     found = ensembles[0].answer(roles.test).confidence
     assert found == pytest.approx(mean.max(axis=1), rel=1e-6)
 
