@@ -148,6 +148,11 @@ class Outputs:
         """Whether the prediction is the label, bool [N]; an unknown class is never correct."""
         return self.predictions == self.labels
 
+    @cached_property
+    def derived(self) -> dict:
+        """What was computed of these outputs once and serves several scores, by its name."""
+        return {}
+
     def subset(self, indices) -> Outputs:
         """Return the outputs of some images: an index array, a mask or a slice."""
         if not len(labels := self.labels[indices]):

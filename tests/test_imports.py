@@ -21,7 +21,7 @@ WITHOUT_TORCH = (
     "data", "labelfree", "metrics", "networks.recipe", "outputs", "report", "scores",
 )  # fmt: skip
 WITHOUT_VISION = (
-    "checkpoints", "networks.convolutions", "networks.heads", "networks.models",
+    "checkpoints", "networks.convolutions", "networks.heads", "networks.model",
     "networks.spectral", "papers", "training",
 )  # fmt: skip
 

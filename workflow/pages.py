@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 import json
 import pkgutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pandas as pd
@@ -66,6 +66,11 @@ def definitions(pairs: Iterable[tuple]) -> str:
     return "\n".join(f"{term}\n: {meaning}\n" for term, meaning in pairs)
 
 
+def values(chosen: Mapping[str, float]) -> str:
+    """Return hyper-parameters with their values in one line."""
+    return ", ".join(f"`{name}` {value:,g}" for name, value in chosen.items())
+
+
 def information(info: Info) -> str:
     """Return the section of one method."""
     facts = [
@@ -73,6 +78,10 @@ def information(info: Info) -> str:
         ("needs", ", ".join(info.needs)),
         ("sign", info.sign),
         *((f"`{name}`", meaning) for name, meaning in info.hyper_parameters.items()),
+        *(
+            (f"authors' choice, {where}", values(chosen))
+            for where, chosen in info.published.items()
+        ),
     ]
     return (
         f"### {info.title}\n\n`{info.name}`. {info.summary}\n\n$$\n{info.equation}\n$$\n\n"

@@ -24,9 +24,6 @@ from helpers.scores import Score
 ARGUMENTS = {"knn": {"bank": 12_800}}
 """What a score is created with: a rejector carries the bank, so it holds no more than NNGuide's."""
 
-OF_THE_LEVEL = ("energy", "max_logit", "nnguide", "openmax", "scale", "vim")
-"""Scores that need the logits' common level, which probabilities have not."""
-
 WITHHELD = {
     "images": "goes back to the images, which no stored outputs hold",
     "members": "needs an ensemble or several passes",
@@ -36,6 +33,7 @@ _ABSENT = {
     "features": "needs features",
     "head": "needs the head's weights (head_weight, head_bias)",
     "training outputs": "needs outputs of training images",
+    "level of the logits": "needs logits, and probabilities have lost their level",
 }
 UNION = "all"
 """What ID and unknown images together are called, as a set."""
@@ -55,6 +53,7 @@ def fitted(inputs: Inputs) -> tuple[dict[str, Score], dict[str, str]]:
         "features": not inputs.validation.features.shape[1],
         "head": inputs.head is None,
         "training outputs": inputs.train is None,
+        "level of the logits": not inputs.level,
     }
     usable, left_out = {}, {}
     for name in scores.names():
@@ -62,11 +61,9 @@ def fitted(inputs: Inputs) -> tuple[dict[str, Score], dict[str, str]]:
         needs = score.info.needs
         reasons = [reason for need, reason in WITHHELD.items() if need in needs]
         reasons += [reason for need, reason in _ABSENT.items() if need in needs and absent[need]]
-        if name in OF_THE_LEVEL and not inputs.level:
-            reasons.append("needs logits, and probabilities have lost their level")
         if not reasons:
             try:
-                if "training outputs" in needs or "head" in needs:
+                if score.info.fits:
                     score.fit(inputs.train, inputs.head)
                 usable[name] = score
                 continue

@@ -121,13 +121,20 @@ class Pretrained:
             **self.preprocessing, is_training=False, use_prefetcher=True
         )
 
-    def outputs(self, images: Images | ImageStream) -> Outputs:
+    @property
+    def view(self) -> dict:
+        """How it sees images, as arguments of ``images.in_order``."""
+        return {"transform": self.transform}
+
+    def outputs(self, images: Images | ImageStream, *, passes: int = 0) -> Outputs:
         """Return the outputs of a data set, from the cache if the network has seen it.
 
         Parameters
         ----------
         images : Images or ImageStream
             Of any size.  Classes that the network knows by name get its numbers, all others −1.
+        passes : int
+            Passes with dropout, the outputs' members; 0 leaves dropout out.
 
         Raises
         ------
@@ -141,6 +148,7 @@ class Pretrained:
             weights=self.sha256,
             images=images.sha256,
             preprocessing=self.preprocessing,
+            passes=passes,
             device=kind,
             code=COMPUTING,
             pillow=PIL.__version__,  # it resizes
@@ -154,6 +162,7 @@ class Pretrained:
                     images,
                     device=self.device,
                     batch_size=BATCH_SIZE_ON_CPU if kind == "cpu" else BATCH_SIZE,
+                    passes=passes,
                     transform=self.transform,
                     progress=self.progress,
                 )

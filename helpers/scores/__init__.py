@@ -15,9 +15,9 @@ True
 import importlib
 import pkgutil
 
-from helpers.scores.base import Score, create, names, register
+from helpers.scores.base import Score, create, names, register, score
 
-__all__ = ["Score", "create", "names", "register"]
+__all__ = ["Score", "create", "names", "register", "score"]
 
 for _module in pkgutil.iter_modules(__path__):
     importlib.import_module(f"{__name__}.{_module.name}")

@@ -48,7 +48,7 @@ class ASH(BlockwiseScore):
     """The energy of the logits for an image's largest features, enlarged by the others.
 
     All other features become 0; the largest are multiplied by the exponential of the sum of
-    all over the sum of the largest.  Nothing is fitted.
+    all over the sum of the largest.
 
     Parameters
     ----------
@@ -76,6 +76,7 @@ class ASH(BlockwiseScore):
         "by as much as was taken away.",
         sign="High for known images, as in the paper.",
         hyper_parameters={"percentile": "share of an image's features that become 0, in percent"},
+        published={"ImageNet": {"percentile": 90}},
     )
 
     def __init__(self, percentile: float = 90.0):

@@ -13,6 +13,8 @@ from helpers.checks import known_arguments, known_name
 from helpers.scores.info import Info
 
 if TYPE_CHECKING:
+    from helpers.data import Images, ImageStream
+    from helpers.networks.model import Model
     from helpers.outputs import Head, Outputs
 
 _REGISTRY: dict[str, type[Score]] = {}
@@ -20,6 +22,8 @@ _REGISTRY: dict[str, type[Score]] = {}
 
 class Score(Protocol):
     """One number per image, higher = more likely known, whatever the sign in its paper.
+
+    One that needs the images is a `helpers.scores.images.ImageScore`; `score` asks either kind.
 
     Attributes
     ----------
@@ -85,6 +89,29 @@ distance, tail
     score = _REGISTRY[known_name("score", name, _REGISTRY)]
     known_arguments(f"score '{name}'", score, arguments)
     return score(**arguments)
+
+
+def score(
+    score: Score, model: Model, images: Images | ImageStream, outputs: Outputs | None = None
+) -> np.ndarray:
+    """Return what a score, fitted, says of images: from one pass, or by showing them again.
+
+    Parameters
+    ----------
+    score : Score
+    model : Model
+    images : Images or ImageStream
+    outputs : Outputs, optional
+        What the model says about them, where that is at hand.
+
+    Returns
+    -------
+    ndarray of float64, shape [N]
+        Higher = more likely known.
+    """
+    if "images" in score.info.needs:
+        return score.score_images(model, images)
+    return score.score_samples(model.outputs(images) if outputs is None else outputs)
 
 
 def rowwise_product(rows: np.ndarray, matrix: np.ndarray, *, block: int = 256) -> np.ndarray:
@@ -210,7 +237,7 @@ class BlockwiseScore:
             than at the fit.
         """
         needs = self.info.needs
-        if "training outputs" in needs or "head" in needs:
+        if self.info.fits:
             if self._shape is None:
                 raise ValueError(f"{self.info.name}: not fitted yet, call fit first")
             for name, width in zip(("logits", "features"), self._shape, strict=True):

@@ -28,7 +28,7 @@ def log_sum_exp(logits: np.ndarray) -> np.ndarray:
 class Energy(BlockwiseScore):
     """Minus the energy: the log of the sum of the exponentials of the logits, at temperature 1.
 
-    A number c added to all logits adds c to it, though no probability changes.  Nothing is fitted.
+    A number c added to all logits adds c to it, though no probability changes.
 
     Notes
     -----
@@ -44,7 +44,7 @@ class Energy(BlockwiseScore):
         year=2020,
         key="liu2020",
         equation=r"s = \log \sum_k e^{z_k}",
-        needs=("logits",),
+        needs=("logits", "level of the logits"),
         summary="A smooth version of the largest logit that counts the other large ones too.",
         sign="The energy is its negative; high for known images.",
     )

@@ -28,12 +28,7 @@ def negative_entropy(probabilities: np.ndarray) -> np.ndarray:
 class Entropy(BlockwiseScore):
     """Minus the entropy of the class probabilities; of an ensemble, of its mean probabilities.
 
-    From −log K, all classes equally probable, to 0.  A probability of 0 adds nothing.  Nothing is
-    fitted.
-
-    Notes
-    -----
-    One of the measures in Belghazi and Lopez-Paz 2021.
+    From −log K, all classes equally probable, to 0.  A probability of 0 adds nothing.
     """
 
     info = Info(

@@ -12,11 +12,7 @@ from helpers.scores.info import Info
 class Gap(BlockwiseScore):
     """The largest probability minus the second largest; of an ensemble, of its means.
 
-    A confidence: it lies in [0, 1].  Nothing is fitted.
-
-    Notes
-    -----
-    One of the measures in Belghazi and Lopez-Paz 2021.
+    A confidence: it lies in [0, 1].
     """
 
     info = Info(

@@ -12,8 +12,7 @@ from helpers.scores.info import Info
 class GeneralisedEntropy(BlockwiseScore):
     r"""Minus a generalised entropy of the largest probabilities; of an ensemble, of its means.
 
-    At most 0.  The smaller :math:`\gamma`, the more the small probabilities count.  Nothing is
-    fitted.
+    At most 0.  The smaller :math:`\gamma`, the more the small probabilities count.
 
     Parameters
     ----------
@@ -24,9 +23,8 @@ class GeneralisedEntropy(BlockwiseScore):
 
     Notes
     -----
-    Liu et al. 2023, with their :math:`\gamma` and M for ImageNet.  Of the largest probability
-    the complement is taken as the sum of the others, since :math:`1 - p` loses its digits as p
-    nears 1.
+    Liu et al. 2023.  Of the largest probability the complement is taken as the sum of the others,
+    since :math:`1 - p` loses its digits as p nears 1.
     """
 
     info = Info(
@@ -45,6 +43,7 @@ class GeneralisedEntropy(BlockwiseScore):
             "gamma": "exponent of the probabilities and their complements",
             "top": "number of largest probabilities that are summed over, M",
         },
+        published={"ImageNet": {"gamma": 0.1, "top": 100}},
     )
 
     def __init__(self, gamma: float = 0.1, top: int = 100):

@@ -13,7 +13,7 @@ class GradNorm(BlockwiseScore):
     r"""The L1 norm of the gradient of the last layer's weight, of the cross-entropy to uniform.
 
     The gradient is the outer product of :math:`p - 1/K` and the features, so its norm is the
-    product of theirs: nothing has to be differentiated.  Nothing is fitted.
+    product of theirs: nothing has to be differentiated.
 
     Notes
     -----

@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-#: What a method may need: what it reads of a model and its outputs.
-NEEDS = ("logits", "labels", "features", "head", "members", "native", "images", "training outputs")
+from helpers.checks import known_name
+
+#: What a method may need: what it reads of a model and its outputs.  One that needs the level of
+#: the logits changes with a number added to all logits of an image, as no probability does.
+NEEDS = (
+    "logits", "level of the logits", "labels", "features", "head", "members", "native", "images",
+    "one network", "training outputs",
+)  # fmt: skip
 
 #: The five papers of the book, by the names of their folders.
 PAPERS = ("unknown_detection", "human_centric", "uimnet", "gscore", "openset_calibration")
@@ -38,11 +44,13 @@ class Info:
         What a higher value means, and whether the paper's own sign was turned round.
     hyper_parameters : mapping of str to str
         Each argument of the constructor, and its meaning in a phrase.
+    published : mapping of str to mapping
+        What its authors chose for these on data of some scale, by the name of a data set.
 
     Raises
     ------
     ValueError
-        `needs` names something that is not in `NEEDS`.
+        `needs` names something that is not in `NEEDS`, or `published` no hyper-parameter.
     """
 
     name: str
@@ -56,11 +64,19 @@ class Info:
     summary: str
     sign: str
     hyper_parameters: Mapping[str, str] = field(default_factory=dict)
+    published: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     def __post_init__(self):
-        unknown = set(self.needs) - set(NEEDS)
-        if unknown:
-            raise ValueError(f"needs: {sorted(unknown)} not among {NEEDS}")
+        for name in self.needs:
+            known_name("need", name, NEEDS)
+        for chosen in self.published.values():
+            for name in chosen:
+                known_name(f"hyper-parameter of '{self.name}'", name, self.hyper_parameters)
+
+    @property
+    def fits(self) -> bool:
+        """Whether it takes something from the training images or the head before it scores."""
+        return "training outputs" in self.needs or "head" in self.needs
 
 
 @dataclass(frozen=True)

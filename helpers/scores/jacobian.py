@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from helpers.scores.base import register
+from helpers.scores.images import ImageScore, as_list, log_probabilities
 from helpers.scores.info import Info
 
 if TYPE_CHECKING:
-    import torch
-
     from helpers.data import Images, ImageStream
+    from helpers.networks.model import Model
     from helpers.networks.models import Classifier
 
 
 @register
-class Jacobian:
+class Jacobian(ImageScore):
     """Minus the squared Frobenius norm of the derivative of the probabilities by the pixels.
 
-    At most 0.  Nothing is fitted.
+    At most 0.
 
     Notes
     -----
@@ -42,48 +42,17 @@ class Jacobian:
         sign="The norm is negated: high for known images.",
     )
 
-    def fit(self, train_outputs, head) -> Jacobian:
-        """Do nothing, and return itself."""
-        return self
+    def passes(self, classes: int) -> int:
+        """Return K: one forwards, and a gradient for each class but the predicted one."""
+        return classes
 
-    def score_samples(
-        self,
-        outputs,
-        images: Images | ImageStream | None = None,
-        classifier: Classifier | Sequence[Classifier] | None = None,
+    def at_temperatures(
+        self, model: Model, images: Images | ImageStream, temperatures: Sequence[float]
     ) -> np.ndarray:
-        """Return minus the squared norm of each image's Jacobian, float64 [N].
-
-        Parameters
-        ----------
-        outputs : Outputs
-            Not looked at.
-        images, classifier : Images and Classifier
-            Needed; see `jacobian_norms`.
-
-        Raises
-        ------
-        ValueError
-            The images or the classifier are missing.
-        """
-        if images is None or classifier is None:
-            raise ValueError("images, classifier: needed for the derivative by the pixels")
-        return -jacobian_norms(classifier, images)[0]
-
-
-def asked(classifier: Classifier | Sequence[Classifier]) -> list[Classifier]:
-    """Return one network or several as a list, in evaluation mode."""
-    return [
-        one.eval() for one in (classifier if isinstance(classifier, Sequence) else [classifier])
-    ]
-
-
-def log_probabilities(classifiers: Sequence[Classifier], pixels: torch.Tensor) -> torch.Tensor:
-    """Return the logarithm of the mean probabilities of one network or several, float32 [B, K]."""
-    import torch
-
-    each = [classifier(pixels).float().log_softmax(dim=1) for classifier in classifiers]
-    return torch.stack(each).logsumexp(dim=0) - np.log(len(each))
+        """Return minus the squared norm of each image's Jacobian, float64 [T, N]."""
+        return -self._kept(
+            jacobian_norms, model, images, temperatures=list(map(float, temperatures))
+        )
 
 
 def jacobian_norms(
@@ -92,7 +61,7 @@ def jacobian_norms(
     *,
     temperatures: Sequence[float] = (1.0,),
     batch_size: int = 50,
-    image_size: int | None = None,
+    **view,
 ) -> np.ndarray:
     r"""Return the squared Frobenius norm of each image's Jacobian, at several temperatures.
 
@@ -110,8 +79,8 @@ def jacobian_norms(
         probabilities) are divided.
     batch_size : int
         Images at once; memory grows with it, times classes, times pixels.
-    image_size : int, optional
-        Pixels to which the images of a stream are brought.
+    **view
+        How the networks see images, as arguments of ``images.in_order``.
 
     Returns
     -------
@@ -136,10 +105,10 @@ def jacobian_norms(
 
     if not len(temperatures) or not min(temperatures) > 0:
         raise ValueError(f"temperatures: positive numbers expected, got {list(temperatures)}")
-    classifiers = asked(classifier)
+    classifiers = as_list(classifier)
     device = classifiers[0].mean.device
     found = []
-    for batch in images.in_order(batch_size=batch_size, size=image_size):
+    for batch in images.in_order(batch_size=batch_size, **view):
         pixels = batch.to(device).float().requires_grad_()
         answers = log_probabilities(classifiers, pixels)
         order = answers.detach().argsort(dim=1, descending=True)  # the predicted class comes first

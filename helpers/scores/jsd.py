@@ -14,7 +14,7 @@ class JensenShannon(BlockwiseScore):
     """Minus the Jensen-Shannon divergence of the members' probabilities.
 
     From −log M, the M members certain of different classes, to 0, all of one mind.  Members are
-    the networks of an ensemble, the heads of MIMO or passes with dropout.  Nothing is fitted.
+    the networks of an ensemble, the heads of MIMO or passes with dropout.
 
     Notes
     -----

@@ -43,14 +43,14 @@ def class_gaussians(train_outputs) -> Gaussians:
     ValueError
         The features do not vary within any class, or a class has no images.
     """
-    kept = vars(train_outputs)
-    if "_gaussians" not in kept:
+    kept = train_outputs.derived
+    if "gaussians" not in kept:
         found = moments(train_outputs)
         if not found.within.any():
             raise ValueError("train_outputs: features that vary within a class expected")
         check_classes(found.counts[:-1], "image")
-        kept["_gaussians"] = Gaussians(found.means[:-1], found.within / len(train_outputs))
-    return kept["_gaussians"]
+        kept["gaussians"] = Gaussians(found.means[:-1], found.within / len(train_outputs))
+    return kept["gaussians"]
 
 
 @register

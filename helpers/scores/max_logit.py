@@ -13,7 +13,7 @@ class MaximumLogit(BlockwiseScore):
     """The largest logit.
 
     Unlike the largest probability, it tells an image that fits several classes well from one
-    that fits none.  Nothing is fitted.
+    that fits none.
 
     Notes
     -----
@@ -30,7 +30,7 @@ class MaximumLogit(BlockwiseScore):
         year=2022,
         key="hendrycks2022",
         equation=r"s = \max_k z_k",
-        needs=("logits",),
+        needs=("logits", "level of the logits"),
         summary="The largest logit, before the softmax relates it to the others.",
         sign="The paper's anomaly score is its negative; here high for known images.",
     )

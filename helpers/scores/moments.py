@@ -59,8 +59,7 @@ def moments(outputs: Outputs) -> Moments:
     >>> found.means.ravel(), found.within.item(), found.about(np.zeros(1)).item()
     (array([1., 5.]), 2.0, 29.0)
     """
-    kept = vars(outputs)  # as for a cached property: outputs do not change
-    if "_moments" not in kept:
+    if "moments" not in outputs.derived:
         classes = outputs.num_classes
         means, counts = class_means(
             outputs, lambda part: (part.features, part.labels % (classes + 1)), classes + 1
@@ -69,5 +68,5 @@ def moments(outputs: Outputs) -> Moments:
         for part in parts(outputs):
             centred = part.features - means[part.labels]
             within = within + centred.T @ centred
-        kept["_moments"] = Moments(means, counts, within)
-    return kept["_moments"]
+        outputs.derived["moments"] = Moments(means, counts, within)
+    return outputs.derived["moments"]

@@ -10,11 +10,7 @@ from helpers.scores.info import Info
 class MaximumSoftmaxProbability(BlockwiseScore):
     """The largest class probability; of an ensemble, of its mean probabilities.
 
-    A confidence: it lies in [1/K, 1].  Nothing is fitted.
-
-    Notes
-    -----
-    Hendrycks and Gimpel 2017.
+    A confidence: it lies in [1/K, 1].
     """
 
     info = Info(

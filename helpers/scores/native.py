@@ -13,7 +13,7 @@ class Native:
     """The training algorithm's own measure, as the network's outputs hold it.
 
     Mixup, random network distillation, orthogonal certificates and the soft labeler have one;
-    what it is, `helpers.training.objectives` says of each.  Nothing is fitted.
+    what it is, `helpers.training.objectives` says of each.
 
     Notes
     -----

@@ -29,8 +29,7 @@ class NearestNeighbourGuidance(BlockwiseScore):
 
     Notes
     -----
-    Park et al. 2023, with the energy as the score that is guided.  Their bank for ImageNet is 1 %
-    of the training images, the default here.
+    Park et al. 2023, with the energy as the score that is guided.
     """
 
     info = Info(
@@ -42,7 +41,7 @@ class NearestNeighbourGuidance(BlockwiseScore):
         key="park2023",
         equation=r"s = E(x) \cdot \frac1k \sum_{i \in N_k(x)} E(x_i)\, \hat h^\top \hat h_i, \quad"
         r" E(x) = \log \sum_k e^{z_k}, \quad \hat h = h / \lVert h \rVert_2",
-        needs=("logits", "features", "training outputs"),
+        needs=("logits", "level of the logits", "features", "training outputs"),
         summary="The energy, scaled by the cosine similarity to the nearest training images, "
         "which count the more the larger their own energy is.",
         sign="High for known images, as in the paper.",
@@ -50,6 +49,7 @@ class NearestNeighbourGuidance(BlockwiseScore):
             "k": "number of training images that the guidance is the mean over",
             "bank": "number of training images that are compared with, at most",
         },
+        published={"ImageNet": {"k": 10, "bank": 12_800}},
     )
 
     # a bank is exact whatever is looked for at once, and read once for each block

@@ -9,18 +9,21 @@ import numpy as np
 
 from helpers.scores.base import register
 from helpers.scores.calibration import softmax
+from helpers.scores.images import ImageScore
 from helpers.scores.info import Info
 
 if TYPE_CHECKING:
     from helpers.data import Images, ImageStream
+    from helpers.networks.model import Model
     from helpers.networks.models import Classifier
+    from helpers.outputs import Outputs
 
 
 @register
-class ODIN:
+class ODIN(ImageScore):
     """The largest probability at a high temperature, of an image moved towards its answer.
 
-    A confidence: it lies in [1/K, 1].  Nothing is fitted; both hyper-parameters are chosen on
+    A confidence: it lies in [1/K, 1].  Both hyper-parameters are chosen on
     held-out images, and none of the images that the score is then tested on may be among them.
 
     Parameters
@@ -47,7 +50,7 @@ class ODIN:
         equation=r"s = \max_k \operatorname{softmax}(z(\tilde x) / T)_k, \quad"
         r" \tilde x = x - \varepsilon \operatorname{sign}\bigl(-\nabla_x \log \max_k"
         r" \operatorname{softmax}(z(x) / T)_k\bigr)",
-        needs=("logits", "images"),
+        needs=("logits", "images", "one network"),
         summary="The largest probability at a high temperature, after a small step of the image "
         "that raises it; the step raises that of known images more.",
         sign="High for known images, as in the paper.",
@@ -55,6 +58,7 @@ class ODIN:
             "temperature": "by which the logits are divided",
             "epsilon": "length of the step, as a share of the range of pixel values",
         },
+        published={"CIFAR-10": {"temperature": 1000, "epsilon": 0.0014}},
     )
 
     def __init__(self, temperature: float = 1000.0, epsilon: float = 0.0):
@@ -64,32 +68,43 @@ class ODIN:
             raise ValueError(f"epsilon: at least 0 expected, got {epsilon}")
         self.temperature, self.epsilon = temperature, epsilon
 
-    def fit(self, train_outputs, head) -> ODIN:
-        """Do nothing, and return itself."""
-        return self
+    def passes(self, classes: int) -> int:
+        """Return 3: of the image, back to its pixels, and of the image that was moved."""
+        return 3 if self.epsilon else 1
 
-    def score_samples(
-        self, outputs, images: Images | None = None, classifier: Classifier | None = None
-    ) -> np.ndarray:
-        """Return the largest probability of each image after its step, float64 [N].
-
-        Parameters
-        ----------
-        outputs : Outputs
-            Of the images as they are.
-        images, classifier : Images and Classifier, optional
-            Needed where `epsilon` is above 0.
+    def score_samples(self, outputs: Outputs) -> np.ndarray:
+        """Return the scores of images that are not moved, float64 [N].
 
         Raises
         ------
         ValueError
-            `epsilon` is above 0 and the images or the classifier are missing.
+            `epsilon` is above 0: the images are needed.
         """
-        logits = outputs.logits
-        if self.epsilon:
-            if images is None or classifier is None:
-                raise ValueError("images, classifier: needed where epsilon is above 0")
-            logits = stepped_logits(classifier, images, self.temperature, [self.epsilon])[0]
+        return super().score_samples(outputs) if self.epsilon else self._of_logits(outputs.logits)
+
+    def score_images(self, model: Model, images: Images | ImageStream) -> np.ndarray:
+        """Return the largest probability of each image after its step, float64 [N]."""
+        if not self.epsilon:
+            return self._of_logits(model.outputs(images).logits)
+        return self._of_logits(self.stepped(model, images, [self.epsilon])[0])
+
+    def stepped(
+        self, model: Model, images: Images | ImageStream, epsilons: Sequence[float]
+    ) -> np.ndarray:
+        """Return the logits after steps of several lengths, float32 [E, N, K], kept by content.
+
+        Raises
+        ------
+        ValueError
+            Several networks answer together: the step is that of one.
+        """
+        if len(model.networks) > 1:
+            raise ValueError(f"model: one network expected, got {len(model.networks)}")
+        steps = [float(epsilon) for epsilon in epsilons]
+        own = {"temperature": float(self.temperature), "epsilons": steps}
+        return self._kept(lambda one, *a, **o: stepped_logits(*one, *a, **o), model, images, **own)
+
+    def _of_logits(self, logits: np.ndarray) -> np.ndarray:
         parts = (logits[start : start + 1024] for start in range(0, len(logits), 1024))
         return np.concatenate([softmax(part, self.temperature).max(axis=1) for part in parts])
 
@@ -99,9 +114,7 @@ def stepped_logits(
     images: Images | ImageStream,
     temperature: float,
     epsilons: Sequence[float],
-    *,
-    batch_size: int = 500,
-    image_size: int | None = None,
+    **view,
 ) -> np.ndarray:
     """Return the logits of images after ODIN's step, for several lengths of it.
 
@@ -115,9 +128,8 @@ def stepped_logits(
     temperature : float
     epsilons : sequence of float
         E lengths.
-    batch_size : int
-    image_size : int, optional
-        Pixels to which the images of a stream are brought.
+    **view
+        How the network sees images, as arguments of ``images.in_order``.
 
     Returns
     -------
@@ -125,21 +137,27 @@ def stepped_logits(
     """
     import torch
 
+    from helpers.data import ImageStream
+
+    # photographs through a deep network: the gradient needs much more memory
+    large = isinstance(images, ImageStream) or "transform" in view
     classifier = classifier.eval()
     device = classifier.mean.device
     trained = [weight for weight in classifier.parameters() if weight.requires_grad]
     for weight in trained:  # the gradient of the pixels alone is wanted: half the memory
         weight.requires_grad_(False)
     found = []
-    for batch in images.in_order(batch_size=batch_size, size=image_size):
-        pixels = batch.to(device).float().requires_grad_()
-        largest = (classifier(pixels).float() / temperature).log_softmax(dim=1).amax(dim=1)
-        # summed, so that each image gets the gradient that it would get alone
-        (gradient,) = torch.autograd.grad(-largest.sum(), pixels)
-        step = 255 * gradient.sign()
-        with torch.inference_mode():
-            moved = [classifier(pixels - epsilon * step).float() for epsilon in epsilons]
-            found.append(torch.stack(moved).cpu().numpy())
-    for weight in trained:
-        weight.requires_grad_()
+    try:
+        for batch in images.in_order(batch_size=50 if large else 500, **view):
+            pixels = batch.to(device).float().requires_grad_()
+            largest = (classifier(pixels).float() / temperature).log_softmax(dim=1).amax(dim=1)
+            # summed, so that each image gets the gradient that it would get alone
+            (gradient,) = torch.autograd.grad(-largest.sum(), pixels)
+            step = 255 * gradient.sign()
+            with torch.inference_mode():
+                moved = [classifier(pixels - epsilon * step).float() for epsilon in epsilons]
+                found.append(torch.stack(moved).cpu().numpy())
+    finally:
+        for weight in trained:
+            weight.requires_grad_()
     return np.concatenate(found, axis=1)

@@ -256,7 +256,7 @@ class OpenMax:
         equation=r"\hat z_c = z_c (1 - w_c), \quad \hat z_{K+1} = \sum_c z_c w_c, \quad"
         r" w_c = \frac{\max(\alpha - r_c, 0)}{\alpha} F_c(\lVert z - \mu_c \rVert), \quad"
         r" s = 1 - \operatorname{softmax}(\hat z)_{K+1}",
-        needs=("logits", "labels", "training outputs"),
+        needs=("logits", "level of the logits", "labels", "training outputs"),
         summary="Moves part of each logit to an extra class “unknown”, the more the further the "
         "image lies from the class's training images, by a Weibull fitted to their largest "
         "distances.",

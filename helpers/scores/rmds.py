@@ -15,10 +15,6 @@ class RelativeMahalanobis(BlockwiseScore):
     One Gaussian a class with the same covariance for all, as in the Mahalanobis distance, and one
     Gaussian for all training images together.  Directions that matter for no class count little:
     both distances contain them.
-
-    Notes
-    -----
-    Ren et al. 2021.
     """
 
     info = Info(

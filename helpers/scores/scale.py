@@ -12,8 +12,7 @@ from helpers.scores.info import Info
 class Scale(BlockwiseScore):
     """The energy of the logits for features enlarged by ASH's factor, with none removed.
 
-    As the head is linear, the logits less its bias are enlarged by the same factor.  Nothing is
-    fitted.
+    As the head is linear, the logits less its bias are enlarged by the same factor.
 
     Parameters
     ----------
@@ -35,13 +34,14 @@ class Scale(BlockwiseScore):
         key="xu2024",
         equation=r"s = \log \sum_k e^{z'_k}, \quad z' = e^{r} W h + b, \quad"
         r" r = \frac{\sum_j h_j}{\sum_{j : h_j \ge q(h)} h_j}",
-        needs=("logits", "features", "head"),
+        needs=("logits", "level of the logits", "features", "head"),
         summary="The energy of an image whose features are enlarged, the more so the less of "
         "their sum is in the largest ones.",
         sign="High for known images, as in the paper.",
         hyper_parameters={
             "percentile": "share of an image's features that are not among the largest, in percent"
         },
+        published={"ImageNet": {"percentile": 85}},
     )
 
     def __init__(self, percentile: float = 85.0):

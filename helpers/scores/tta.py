@@ -8,19 +8,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from helpers.scores.base import register, whole_number
+from helpers.scores.images import ImageScore, as_list, log_probabilities
 from helpers.scores.info import Info
-from helpers.scores.jacobian import asked, log_probabilities
 
 if TYPE_CHECKING:
     from helpers.data import Images, ImageStream
+    from helpers.networks.model import Model
     from helpers.networks.models import Classifier
 
 
 @register
-class TestTimeAugmentation:
+class TestTimeAugmentation(ImageScore):
     """The largest of the mean probabilities over augmented copies of the image.
 
-    A confidence: it lies in [1/K, 1].  Nothing is fitted.
+    A confidence: it lies in [1/K, 1].
 
     Parameters
     ----------
@@ -28,10 +29,6 @@ class TestTimeAugmentation:
         At least 1.
     seed : int
         Of what is drawn.
-
-    Notes
-    -----
-    One of the measures in Belghazi and Lopez-Paz 2021.
     """
 
     __test__ = False  # or pytest would take it for a test, by its name
@@ -54,34 +51,24 @@ class TestTimeAugmentation:
     def __init__(self, copies: int = 10, seed: int = 0):
         self.copies, self.seed = whole_number("copies", copies), seed
 
-    def fit(self, train_outputs, head) -> TestTimeAugmentation:
-        """Do nothing, and return itself."""
-        return self
+    def passes(self, classes: int) -> int:
+        """Return the number of copies."""
+        return self.copies
 
-    def score_samples(
-        self,
-        outputs,
-        images: Images | ImageStream | None = None,
-        classifier: Classifier | Sequence[Classifier] | None = None,
+    def at_temperatures(
+        self, model: Model, images: Images | ImageStream, temperatures: Sequence[float]
     ) -> np.ndarray:
-        """Return the largest mean probability of each image, float64 [N].
+        """Return the largest mean probability of each image, float64 [T, N]."""
 
-        Parameters
-        ----------
-        outputs : Outputs
-            Not looked at.
-        images, classifier : Images and Classifier
-            Needed; see `augmented_probabilities`.
+        def largest(*shown, **options) -> np.ndarray:
+            return augmented_probabilities(*shown, **options).max(axis=2)
 
-        Raises
-        ------
-        ValueError
-            The images or the classifier are missing.
-        """
-        if images is None or classifier is None:
-            raise ValueError("images, classifier: needed to look at copies of the images")
-        found = augmented_probabilities(classifier, images, copies=self.copies, seed=self.seed)
-        return found[0].max(axis=1)
+        own = {
+            "copies": self.copies,
+            "seed": self.seed,
+            "temperatures": list(map(float, temperatures)),
+        }
+        return self._kept(largest, model, images, **own)
 
 
 def augmented_probabilities(
@@ -92,7 +79,7 @@ def augmented_probabilities(
     seed: int = 0,
     temperatures: Sequence[float] = (1.0,),
     batch_size: int = 500,
-    image_size: int | None = None,
+    **view,
 ) -> np.ndarray:
     """Return the mean probabilities over augmented copies, at several temperatures.
 
@@ -115,8 +102,8 @@ def augmented_probabilities(
         divided before the mean over the copies.
     batch_size : int
         Images at once.
-    image_size : int, optional
-        Pixels to which the images of a stream are brought.
+    **view
+        How the networks see images, as arguments of ``images.in_order``.
 
     Returns
     -------
@@ -131,11 +118,11 @@ def augmented_probabilities(
     import torch
     from torchvision.transforms import v2
 
-    classifiers = asked(classifier)
+    classifiers = as_list(classifier)
     device = classifiers[0].mean.device
     seeds = np.random.SeedSequence(seed).generate_state(copies)
     found = []
-    for batch in images.in_order(batch_size=batch_size, size=image_size):
+    for batch in images.in_order(batch_size=batch_size, **view):
         batch, total = batch.to(device), 0.0
         changed = v2.Compose(
             [

@@ -54,7 +54,7 @@ class VirtualLogitMatching(BlockwiseScore):
         equation=r"s = \log \sum_k e^{z_k} - \alpha \lVert R^\top (h - o) \rVert_2, \quad"
         r" o = -W^{+} b, \quad \alpha = \frac{\sum_i \max_k z_{ik}}"
         r"{\sum_i \lVert R^\top (h_i - o) \rVert_2}",
-        needs=("logits", "features", "head", "training outputs"),
+        needs=("logits", "level of the logits", "features", "head", "training outputs"),
         summary="The energy, less the more the features lie outside the subspace in which those "
         "of the training images vary most.",
         sign="The logarithm of the odds against the virtual class: high for known images.",

@@ -98,6 +98,18 @@ class Fitted:
         classifier.load_state_dict(tensors)
         return classifier.to(self.device).eval()
 
+    @property
+    def threads(self) -> int:
+        """Of a CPU."""
+        return self.recipe.threads
+
+    @property
+    def preprocessing(self) -> dict:
+        """The pixels to which the images of a stream are brought."""
+        return {"size": self.recipe.image_size}
+
+    view = preprocessing
+
     def outputs(self, images: Images | ImageStream, *, passes: int = 0) -> Outputs:
         """Return the outputs of a data set, from the cache if the network has seen it.
 

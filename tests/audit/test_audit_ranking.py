@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -5,6 +7,8 @@ from helpers import scores
 from helpers.audit import read_outputs
 from helpers.audit.ranking import Groups, _even, fitted, ranked
 from helpers.metrics import aurc
+from helpers.scores import base
+from helpers.scores.energy import log_sum_exp
 
 
 @pytest.fixture
@@ -26,16 +30,23 @@ def test_what_is_not_given_leaves_scores_out(arrays, write):
     assert "training images" in left_out["openmax"]
 
 
-def test_scores_of_probabilities_do_not_depend_on_the_level(inputs):
-    """Those that remain without the level say the same when it is changed."""
-    from dataclasses import replace
+def test_probabilities_leave_out_what_needs_the_level_of_the_logits(inputs, monkeypatch):
+    """Those of the package, and one that is registered here and named nowhere else."""
+    monkeypatch.setattr(base, "_REGISTRY", dict(base._REGISTRY))
 
-    usable, _ = fitted(replace(inputs, level=False))
-    part = inputs.validation
-    shifted = replace(part, logits=part.logits + np.arange(len(part))[:, None].astype("f4"))
-    for name, score in usable.items():
-        found = score.score_samples(shifted)
-        assert found == pytest.approx(score.score_samples(part), rel=1e-3, abs=1e-3), name
+    @base.register
+    class EnergyAtTwo(base.BlockwiseScore):
+        info = replace(scores.create("energy").info, name="energy_at_two")
+
+        def _scores(self, part):
+            return 2 * log_sum_exp(part.logits / 2)
+
+    usable, _ = fitted(inputs)
+    _, left_out = fitted(replace(inputs, level=False))
+    of_the_level = {"energy", "energy_at_two", "max_logit", "nnguide", "openmax", "scale", "vim"}
+    assert of_the_level <= set(usable)
+    assert {name for name in usable if name in left_out} == of_the_level
+    assert "lost their level" in left_out["energy_at_two"]
 
 
 def test_a_score_that_cannot_be_fitted_is_left_out_with_its_reason(arrays, write):

@@ -56,7 +56,7 @@ def in_logits(network, images):
     return flat(images) @ network.weight.double().numpy().T + network.bias.double().numpy()
 
 
-def test_the_jacobian_of_a_linear_network_is_known():
+def test_the_jacobian_of_a_linear_network_is_known(asked):
     """It is (diag(p) − p p') W / T, and of an ensemble the mean of its networks', at T = 1."""
     networks, images = [linear(), linear(seed=2)], noise(7)
     expected, matrices = [], []
@@ -76,7 +76,8 @@ def test_the_jacobian_of_a_linear_network_is_known():
         assert found.dtype == np.float64
         np.testing.assert_allclose(found, norms, rtol=1e-4)
         score = helpers.scores.create("jacobian").fit(None, None)
-        np.testing.assert_allclose(score.score_samples(None, images, network), -found[0], rtol=1e-5)
+        own = helpers.scores.score(score, asked(network), images)
+        np.testing.assert_allclose(own, -found[0], rtol=1e-5)
     together = (np.mean(matrices, axis=0) ** 2).sum(axis=(1, 2))
     np.testing.assert_allclose(jacobian_norms(networks, images)[0], together, rtol=1e-4)
 
@@ -199,7 +200,7 @@ def test_native_is_what_the_outputs_hold():
     assert found.tolist() == [-0.5, 2.0] and found.dtype == np.float64
 
 
-def test_tta_is_the_mean_over_what_the_network_was_shown():
+def test_tta_is_the_mean_over_what_the_network_was_shown(asked):
     """Of bytes, of the size of the image; at two temperatures."""
     network, images = linear(), noise(6)
     found = augmented_probabilities(network, images, copies=4, temperatures=(1.0, 3.0))
@@ -212,7 +213,8 @@ def test_tta_is_the_mean_over_what_the_network_was_shown():
         expected = softmax(np.array(logits) / temperature).mean(axis=0)
         np.testing.assert_allclose(found[number], expected, rtol=1e-4)
     score = helpers.scores.create("tta", copies=4).fit(None, None)
-    np.testing.assert_allclose(score.score_samples(None, images, network), found[0].max(axis=1))
+    own = helpers.scores.score(score, asked(network), images)
+    np.testing.assert_allclose(own, found[0].max(axis=1))
 
 
 def test_tta_of_an_image_depends_on_nothing_beside_it():
@@ -242,7 +244,7 @@ def test_what_is_missing_is_named():
         with pytest.raises(ValueError, match=f"outputs: {missing}.* got none"):
             helpers.scores.create(name).score_samples(constant(2))
     for name in ("jacobian", "tta"):
-        with pytest.raises(ValueError, match="images, classifier: needed"):
+        with pytest.raises(ValueError, match="needs the images themselves"):
             helpers.scores.create(name).score_samples(constant(2))
     with pytest.raises(ValueError, match=r"temperatures: positive numbers expected, got \[1.0, 0"):
         jacobian_norms(linear(), noise(1), temperatures=(1.0, 0.0))

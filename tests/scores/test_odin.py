@@ -43,16 +43,19 @@ def test_the_step_is_against_the_gradient_of_the_loss_of_the_own_answer(problem)
     np.testing.assert_allclose(ours[1], moved.detach(), rtol=1e-4)
 
 
-def test_a_small_step_raises_the_score_of_every_image(problem):
+def test_a_small_step_raises_the_score_of_every_image(problem, asked):
     classifier, images = problem
-    outputs = compute(classifier, images)
+    model = asked(classifier)
     before, after = (
-        helpers.scores.create("odin", temperature=10.0, epsilon=epsilon).score_samples(
-            outputs, images, classifier
+        helpers.scores.score(
+            helpers.scores.create("odin", temperature=10.0, epsilon=epsilon), model, images
         )
         for epsilon in (0.0, 0.0005)
     )
     assert (after > before).all()
+    several = asked(classifier, classifier)
+    with pytest.raises(ValueError, match="model: one network expected, got 2"):
+        helpers.scores.create("odin", epsilon=0.1).score_images(several, images)
 
 
 def test_a_batch_is_its_images_one_by_one_and_nothing_is_left_behind(problem):
@@ -60,13 +63,16 @@ def test_a_batch_is_its_images_one_by_one_and_nothing_is_left_behind(problem):
     whole = stepped_logits(classifier, images, 10.0, [0.002])
     singles = [stepped_logits(classifier, images.subset([i]), 10.0, [0.002]) for i in range(9)]
     np.testing.assert_allclose(whole, np.concatenate(singles, axis=1), atol=1e-5)
-    assert all(weight.grad is None for weight in classifier.parameters())
+    assert all(one.grad is None and one.requires_grad for one in classifier.parameters())
+    with pytest.raises(AttributeError):  # in the middle of it
+        stepped_logits(classifier, [images], 10.0, [0.002])
+    assert all(weight.requires_grad for weight in classifier.parameters())
 
 
 def test_bad_input_is_refused(problem):
     classifier, images = problem
     outputs = compute(classifier, images)
-    with pytest.raises(ValueError, match="images, classifier: needed where epsilon"):
+    with pytest.raises(ValueError, match="score 'odin' needs the images"):
         helpers.scores.create("odin", epsilon=0.1).score_samples(outputs)
     with pytest.raises(ValueError, match="temperature: a positive number"):
         helpers.scores.create("odin", temperature=0)

@@ -1,6 +1,7 @@
 """What every registered score must keep to; a new score is tested here by being registered."""
 
 import inspect
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -42,6 +43,19 @@ def test_a_batch_is_its_images_one_by_one(name):
     assert np.isfinite(batch).all() and len(set(batch)) > 1
     singles = [score.score_samples(test.subset([i])) for i in range(60)]
     assert (batch == np.concatenate(singles)).all()
+
+
+@pytest.mark.parametrize("name", FROM_OUTPUTS)
+def test_the_level_of_the_logits_matters_where_the_score_says_so(name):
+    """A number is added to all logits of each image, which changes no probability."""
+    first, second = (helpers.scores.create(name) for _ in range(2))
+    train, test = outputs(200), outputs(seed=2, needs=first.info.needs)
+    added = np.random.default_rng(3).normal(scale=3, size=(200, 1)).astype(np.float32)
+    shifted = [replace(one, logits=one.logits + added[: len(one)]) for one in (train, test)]
+    before = first.fit(train, HEAD).score_samples(test)
+    after = second.fit(shifted[0], HEAD).score_samples(shifted[1])
+    same = np.allclose(before, after, rtol=1e-4, atol=1e-5)
+    assert same != ("level of the logits" in first.info.needs)
 
 
 @pytest.mark.parametrize("name", helpers.scores.names())

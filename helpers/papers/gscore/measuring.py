@@ -20,11 +20,10 @@ from helpers.labelfree import (
     true_metrics,
 )
 from helpers.metrics import aupr
+from helpers.networks.model import Model
 from helpers.papers.gscore.mixtures import drawn_sizes, in_ratio, places
 from helpers.papers.gscore.protocol import Protocol
 from helpers.papers.gscore.suite import Roles
-from helpers.papers.unknown_detection.selection import odin_logits
-from helpers.scores.calibration import softmax
 from helpers.training.fitted import Fitted
 
 PARTS = ("meta", "test")
@@ -132,14 +131,14 @@ class Scores:
 
 
 def scores_of(fitted: Fitted, roles: Roles, detector: str, protocol: Protocol) -> Scores:
-    """Return the scores of a detector; a network sees each image once, or twice for ODIN's step.
+    """Return the scores of a detector.
 
     Parameters
     ----------
     fitted : Fitted
     roles : Roles
     detector : str
-        One of `helpers.scores.names` that asks for the outputs of one pass; or ``odin``.
+        One of `helpers.scores.names` that asks for the outputs of one pass, or the images.
     protocol : Protocol
 
     Raises
@@ -148,20 +147,18 @@ def scores_of(fitted: Fitted, roles: Roles, detector: str, protocol: Protocol) -
         An unknown detector, or one that asks for more.
     """
     score = scores.create(detector, **protocol.score_arguments.get(detector, {}))
-    more = {"images", "members", "native"} & set(score.info.needs)
-    if more and detector != "odin":
+    more = {"members", "native"} & set(score.info.needs)
+    if more:
         raise ValueError(
             f"detector '{detector}' needs {', '.join(sorted(more))}, but here there are outputs of "
             "one pass of a plain network; take another"
         )
-    if "training outputs" in score.info.needs or "head" in score.info.needs:
-        score.fit(fitted.outputs(roles.train), fitted.classifier.head)
+    model = Model(detector, (fitted,))
+    if score.info.fits:
+        score.fit(model.outputs(roles.train), model.head)
 
     def of(images) -> np.ndarray:
-        if detector == "odin" and score.epsilon:
-            logits = odin_logits(fitted, images, score.temperature, [score.epsilon])[0]
-            return softmax(logits, score.temperature).max(axis=1)
-        return score.score_samples(fitted.outputs(images))
+        return scores.score(score, model, images)
 
     return Scores(
         {"meta": of(roles.meta), "test": of(roles.test)}

@@ -14,7 +14,7 @@ from helpers.papers.human_centric.measuring import (
     resampled,
     scored,
 )
-from helpers.papers.human_centric.networks import Network, network
+from helpers.papers.human_centric.networks import network
 from helpers.papers.human_centric.roles import METHODS, Protocol
 
 __all__ = [
@@ -22,7 +22,6 @@ __all__ = [
     "METHODS",
     "VARIANTS",
     "Judged",
-    "Network",
     "Protocol",
     "Scored",
     "evaluate",

@@ -12,9 +12,10 @@ from tqdm import tqdm
 
 from helpers import cache, metrics, scores
 from helpers.checks import fields_of
+from helpers.networks.model import Model
 from helpers.papers.human_centric import roles as benchmark
 from helpers.papers.human_centric.measuring import Judged, judge, measure, resampled, row_of
-from helpers.papers.human_centric.networks import Network, network, recipe_of
+from helpers.papers.human_centric.networks import network, recipe_of
 from helpers.papers.human_centric.roles import Protocol, Roles
 from helpers.report import results
 
@@ -140,7 +141,7 @@ def evaluate(
 
 
 def _kept(
-    found: Network,
+    found: Model,
     roles: Roles,
     methods: Sequence[str],
     protocol: Protocol,
@@ -149,7 +150,7 @@ def _kept(
 ) -> pd.DataFrame:
     """Return the table of one network, from the cache if it has been made by the same code."""
     key = cache.key(
-        weights=found.source.sha256,
+        model=found.sha256,
         methods=list(methods),
         identity=dict(identity),
         parameters=dict(parameters),
@@ -161,8 +162,8 @@ def _kept(
         made = results.provenance(
             parameters,
             seed=protocol.seed,
-            device=found.source.device_name,
-            seconds=found.source.seconds,
+            device=found.device_name,
+            seconds=found.seconds,
         )
         results.write(results.tidy([identity | row for row in rows], made), path)
 
@@ -170,7 +171,7 @@ def _kept(
 
 
 def _rows_of_network(
-    found: Network, roles: Roles, methods: Sequence[str], protocol: Protocol
+    found: Model, roles: Roles, methods: Sequence[str], protocol: Protocol
 ) -> Iterator[dict]:
     answering = {False: ("primary", HELD_OUT)}
     if found.class_names != roles.class_names:

@@ -10,8 +10,9 @@ from functools import lru_cache
 import numpy as np
 
 from helpers import metrics, scores
+from helpers.networks.model import Model
 from helpers.outputs import Head, Outputs
-from helpers.papers.human_centric.networks import Network, of_role, restricted, restricted_head
+from helpers.papers.human_centric.networks import of_role, restricted, restricted_head
 from helpers.papers.human_centric.roles import Protocol, Roles
 
 KEEPS = {"der95": 0.95, "der99": 0.99}
@@ -24,7 +25,7 @@ class Judged:
 
     Attributes
     ----------
-    head : Head
+    head : Head or None
     train, test : Outputs
     input_shifted, label_shifted : dict of str to Outputs
         The former of images of known classes alone, the latter of unknown classes alone.
@@ -33,7 +34,7 @@ class Judged:
         of these they are.
     """
 
-    head: Head
+    head: Head | None
     train: Outputs
     test: Outputs
     input_shifted: dict[str, Outputs]
@@ -46,12 +47,12 @@ class Judged:
         return {"test": self.test} | self.input_shifted | self.label_shifted
 
 
-def judge(network: Network, roles: Roles, *, all_classes: bool = False) -> Judged:
+def judge(network: Model, roles: Roles, *, all_classes: bool = False) -> Judged:
     """Show every image to a network once; what it has seen before comes from the cache.
 
     Parameters
     ----------
-    network : Network
+    network : Model
     roles : Roles
     all_classes : bool
         Let it answer with all of its classes, not only with those of `roles`.

@@ -3,53 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from helpers.checks import known_name
 from helpers.data import Images, ImageStream
 from helpers.files import data_root
+from helpers.networks.model import Model
 from helpers.networks.recipe import Recipe
 from helpers.outputs import Head, Outputs
-from helpers.papers.human_centric.roles import Model
-from helpers.training.fitted import Fitted, fit
-
-if TYPE_CHECKING:
-    from helpers.networks.zoo import Pretrained
-
-
-@dataclass(frozen=True)
-class Network:
-    """A network under the name that the tables have for it.
-
-    Attributes
-    ----------
-    name : str
-        See `helpers.papers.human_centric.roles.Model`.
-    class_names : tuple of str
-        Of its K classes.
-    source : Fitted or Pretrained
-    """
-
-    name: str
-    class_names: tuple[str, ...]
-    source: Fitted | Pretrained
-
-    @property
-    def head(self) -> Head:
-        """The last linear layer."""
-        return self.source.classifier.head
-
-    @property
-    def parameters(self) -> int:
-        """The number of its weights."""
-        return sum(one.numel() for one in self.source.classifier.parameters())
-
-    def outputs(self, images: Images | ImageStream) -> Outputs:
-        """Return what it says about images; labels as it numbers its classes, −1 for others."""
-        return self.source.outputs(images.numbered_as(self.class_names))
+from helpers.papers.human_centric.roles import Model as ModelName
+from helpers.training.fitted import fit
 
 
 def network(
@@ -64,7 +28,7 @@ def network(
     download: bool = False,
     device: str | None = None,
     progress: bool = True,
-) -> Network:
+) -> Model:
     """Train a network, or take it from the cache or the zoo.
 
     Parameters
@@ -118,13 +82,13 @@ def network(
             threads=training.get("threads", 1),
             progress=progress,
         )
-        return Network(name, found.class_names, found)
+        return Model(name, (found,), class_names=found.class_names)
     teacher = None
     if name in teachers:
         known_name(f"teacher of {name}", teachers[name], models)
         teacher = network(
             teachers[name], train, models, training, seed=seed, device=device, progress=progress
-        ).source
+        ).networks[0]
     fitted = fit(
         train,
         recipe_of(name, models, training),
@@ -133,7 +97,7 @@ def network(
         device=device,
         progress=progress,
     )
-    return Network(name, train.class_names, fitted)
+    return Model(name, (fitted,), class_names=train.class_names)
 
 
 def recipe_of(name: str, models: Mapping[str, Mapping], training: Mapping) -> Recipe:
@@ -148,12 +112,12 @@ def recipe_of(name: str, models: Mapping[str, Mapping], training: Mapping) -> Re
     """
     recipe = Recipe.from_parameters({**training, **models[name]})
     strength = recipe.objective_arguments.get("radius", 0.0)
-    if strength != Model.parse(name).strength:
+    if strength != ModelName.parse(name).strength:
         raise ValueError(f"model '{name}': its recipe has a radius of {strength:g}")
     return recipe
 
 
-def restricted(network: Network, outputs: Outputs, class_names: tuple[str, ...]) -> Outputs:
+def restricted(network: Model, outputs: Outputs, class_names: tuple[str, ...]) -> Outputs:
     """Return outputs of a network as if it knew only these of its classes.
 
     Raises
@@ -165,13 +129,17 @@ def restricted(network: Network, outputs: Outputs, class_names: tuple[str, ...])
     return outputs if same else outputs.restricted(_columns(network, class_names))
 
 
-def restricted_head(network: Network, class_names: tuple[str, ...]) -> Head:
+def restricted_head(network: Model, class_names: tuple[str, ...]) -> Head | None:
     """Return the head that goes with `restricted` outputs."""
     same = class_names == network.class_names
-    return network.head if same else network.head.restricted(_columns(network, class_names))
+    return (
+        network.head
+        if same or network.head is None
+        else network.head.restricted(_columns(network, class_names))
+    )
 
 
-def _columns(network: Network, class_names: tuple[str, ...]) -> list[int]:
+def _columns(network: Model, class_names: tuple[str, ...]) -> list[int]:
     for one in class_names:
         known_name(f"class of {network.name}", one, network.class_names)
     return [network.class_names.index(one) for one in class_names]

@@ -11,7 +11,7 @@ from helpers.papers.synthesis.measuring import (
     of_score,
     unknown_probability,
 )
-from helpers.papers.synthesis.networks import Model, model, recipe_of
+from helpers.papers.synthesis.networks import model, recipe_of
 from helpers.papers.synthesis.roles import ALGORITHMS, MEASURES, Protocol
 from helpers.papers.synthesis.seeing import Seen, applies, percentiles, scored, seen
 
@@ -20,7 +20,6 @@ __all__ = [
     "MEASURES",
     "PAPER",
     "VARIANTS",
-    "Model",
     "Protocol",
     "Seen",
     "applies",

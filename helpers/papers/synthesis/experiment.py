@@ -12,12 +12,14 @@ from tqdm import tqdm
 from helpers import cache, scores
 from helpers.checks import fields_of
 from helpers.data import Images
+from helpers.networks.model import Model
 from helpers.networks.recipe import Recipe
 from helpers.papers.synthesis import roles as benchmark
 from helpers.papers.synthesis.measuring import of_algorithm, of_score
-from helpers.papers.synthesis.networks import Model, model, recipe_of
+from helpers.papers.synthesis.networks import model, recipe_of
 from helpers.papers.synthesis.roles import Protocol, Roles
 from helpers.papers.synthesis.seeing import applies, scored, seen
+from helpers.papers.uimnet.measuring import make_score
 from helpers.papers.unknown_detection.detectors import Answer
 from helpers.papers.unknown_detection.experiment import resampled
 from helpers.report import results
@@ -124,8 +126,8 @@ def _kept(
         "sets": {name: one.sha256 for name, one in images.items()},
     }
     key = cache.key(
-        weights=[one.sha256 for one in made.networks],
-        algorithm=made.algorithm,
+        model=made.sha256,
+        algorithm=made.name,
         identity=dict(identity),
         parameters=parameters,
         code=results.code_version(),
@@ -134,7 +136,7 @@ def _kept(
     def make(path: Path) -> None:
         rows = _rows(made, roles, families, detectors, protocol)
         provenance = results.provenance(
-            parameters, seed=protocol.seed, device=made.networks[0].device_name,
+            parameters, seed=protocol.seed, device=made.device_name,
             seconds=made.seconds,
         )  # fmt: skip
         results.write(results.tidy((dict(identity) | row for row in rows), provenance), path)
@@ -155,8 +157,8 @@ def _rows(
     yield from of_algorithm(found, protocol)
     for name, arguments in detectors.items():
         if applies(name, made, found.outputs["test"]):
-            values = scored(name, found, protocol, arguments)
-            yield from of_score(name, found, values, protocol, draw)
+            score = make_score(name, protocol, **arguments)
+            yield from of_score(score, found, scored(score, found), protocol, draw)
 
 
 def parts(parameters: Mapping) -> list[str]:

@@ -17,7 +17,7 @@ from helpers.papers.synthesis.seeing import Seen, cost
 from helpers.papers.uimnet.measuring import scaled
 from helpers.papers.unknown_detection.detectors import Answer
 from helpers.papers.unknown_detection.experiment import union
-from helpers.scores import openset
+from helpers.scores import Score, openset
 from helpers.scores.openset import OpenMax
 
 EVALUATOR = "ude_wasserstein"
@@ -36,11 +36,11 @@ def of_algorithm(found: Seen, protocol: Protocol) -> Iterator[dict]:
         ("parameters", found.model.parameters),
         ("passes", found.model.cost),
     ):
-        yield {"method": found.model.algorithm} | row_of("test", metric, value, len(test))
+        yield {"method": found.model.name} | row_of("test", metric, value, len(test))
 
 
 def of_score(
-    name: str,
+    score: Score,
     found: Seen,
     values: Mapping[str, np.ndarray],
     protocol: Protocol,
@@ -50,8 +50,7 @@ def of_score(
 
     Parameters
     ----------
-    name : str
-        The score's.
+    score : Score
     found : Seen
     values : mapping of str to ndarray
         From `scored`.
@@ -64,6 +63,7 @@ def of_score(
     dict
         The AURC and the AUROC of all test images have replicates, those of one far set none.
     """
+    name = score.info.name
     answers = {key: Answer(values[key], correct) for key, correct in found.correct.items()}
     groups = {"near": ["near"], "far": list(found.far), "union": list(found.unknown)}
     rows = [
@@ -71,7 +71,7 @@ def of_score(
         *_errors(found, values),
         *_confusion(values, protocol),
         *_open_set(found, values, protocol),
-        row_of("test", "passes", cost(name, found.model, protocol), len(values["test"])),
+        row_of("test", "passes", cost(score, found), len(values["test"])),
     ]
     prediction = gscore_line(values, found, protocol)
     if prediction is not None:
@@ -80,7 +80,7 @@ def of_score(
         rows.append(row_of("union", "predicted_auroc", value, 2 * len(values["test"])))
     rows += [{"variant": "paper"} | row for row in _open_set_as_printed(name, found, protocol)]
     for row in rows:
-        yield {"method": f"{found.model.algorithm}/{name}"} | row
+        yield {"method": f"{found.model.name}/{name}"} | row
 
 
 def _areas(

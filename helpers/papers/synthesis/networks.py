@@ -3,69 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property
-
-from torch import nn
 
 from helpers.checks import known_name
-from helpers.data import Images, ImageStream
+from helpers.networks.model import Model
 from helpers.networks.recipe import Recipe
-from helpers.outputs import Head, Outputs, ensemble
 from helpers.papers.synthesis.roles import ALGORITHMS, Protocol, Roles
 from helpers.training.fitted import Fitted, fit
 
 TEACHER = 1
 """The member of the run's ensemble that a distilled network learns from; not the baseline, which
 has the same weights in the beginning."""
-
-
-@dataclass(frozen=True)
-class Model:
-    """What an algorithm has trained, at work.
-
-    Attributes
-    ----------
-    algorithm : str
-        One of `helpers.papers.synthesis.roles.ALGORITHMS`.
-    networks : tuple of Fitted
-        One, or the members of an ensemble.
-    passes : int
-        With dropout, for each image; 0 leaves dropout out.
-    """
-
-    algorithm: str
-    networks: tuple[Fitted, ...]
-    passes: int = 0
-
-    def outputs(self, images: Images | ImageStream) -> Outputs:
-        """Return what it says about images; members where several answer together."""
-        found = [one.outputs(images, passes=self.passes) for one in self.networks]
-        return found[0] if len(found) == 1 else ensemble(found)
-
-    @cached_property
-    def head(self) -> Head | None:
-        """The last linear layer; None where there is no single one."""
-        first = self.networks[0].classifier
-        linear = isinstance(first.backbone.get_classifier(), nn.Linear)
-        return first.head if linear and len(self.networks) == 1 else None
-
-    @property
-    def cost(self) -> int:
-        """Forward passes that an image costs."""
-        return len(self.networks) * max(self.passes, 1)
-
-    @cached_property
-    def parameters(self) -> int:
-        """The number of the weights of all networks."""
-        return sum(
-            weights.numel() for one in self.networks for weights in one.classifier.parameters()
-        )
-
-    @property
-    def seconds(self) -> float:
-        """Wall-clock time of the training of all its networks."""
-        return sum(one.seconds for one in self.networks)
 
 
 def recipe_of(algorithm: str, training: Recipe, own: Mapping[str, Mapping]) -> Recipe:

@@ -12,21 +12,11 @@ import pandas as pd
 from helpers import scores
 from helpers.checks import known_name
 from helpers.data import Images, ImageStream
+from helpers.networks.model import Model
 from helpers.outputs import Outputs
-from helpers.papers.synthesis.networks import Model
 from helpers.papers.synthesis.roles import Protocol, Roles
-from helpers.papers.uimnet.measuring import OF_IMAGES, of_images
+from helpers.papers.uimnet.measuring import make_score
 from helpers.papers.unknown_detection.experiment import sets_of
-from helpers.papers.unknown_detection.selection import odin_logits
-from helpers.scores.calibration import softmax
-
-OF_FREE_LOGITS = ("energy", "max_logit", "nnguide", "openmax")
-"""Scores for which a number added to all logits makes a difference.
-
-Of the logarithm of mean probabilities, which is what an ensemble and MIMO have for logits, the
-energy is 0 for every image, and the largest one is the score ``msp``.
-"""
-
 
 BESIDE = ("rnd", "oc")
 """Algorithms that learn beside the baseline's classifier, from its seeds.
@@ -79,10 +69,10 @@ def seen(model: Model, roles: Roles, families: Mapping[str, Images]) -> Seen:
 def applies(name: str, model: Model, outputs: Outputs) -> bool:
     """Tell whether a score can be had from a model, and says something of its own there.
 
-    Not without the members, the native measure or the linear head that it needs; nor those of
-    `OF_FREE_LOGITS` from mean probabilities; nor those that show images again to a network with
-    dropout at work, or, for ODIN, to several networks; nor any but the native one from the
-    algorithms in `BESIDE`.
+    Not without what it needs: the members, the native measure or a linear head; the level of the
+    logits, which the logarithms of mean probabilities have not: of an ensemble and of MIMO the
+    energy is 0 for every image, and the largest logit is the score ``msp``; the images, where
+    dropout is at work.  Nor any but the native one from the algorithms in `BESIDE`.
 
     Parameters
     ----------
@@ -92,61 +82,39 @@ def applies(name: str, model: Model, outputs: Outputs) -> bool:
     outputs : Outputs
         Of some images.
     """
-    if model.algorithm in BESIDE and name != "native":
+    if model.name in BESIDE and name != "native":
         return False
-    needs = set(scores.create(name).info.needs)
-    if "images" in needs:
-        return not model.passes and (name in OF_IMAGES or len(model.networks) == 1)
     has = {
         "members": outputs.members is not None,
         "native": outputs.native is not None,
         "head": model.head is not None,
+        "level of the logits": outputs.members is None or model.passes > 0,
+        "images": not model.passes,
+        "one network": len(model.networks) == 1,
     }
-    averaged = outputs.members is not None and not model.passes
-    return all(has[one] for one in has.keys() & needs) and not (averaged and name in OF_FREE_LOGITS)
+    return all(has[one] for one in has.keys() & set(scores.create(name).info.needs))
 
 
-def cost(name: str, model: Model, protocol: Protocol) -> int:
+def cost(score: scores.Score, found: Seen) -> int:
     """Return the passes that an image costs with a score; one backwards counts as one forwards."""
-    classes = model.networks[0].num_classes
-    again = {"odin": 3, "tta": protocol.tta_copies, "jacobian": classes}  # K − 1 gradients
-    return model.cost * again.get(name, 1)
+    again = "images" in score.info.needs
+    return found.model.cost * (score.passes(found.outputs["test"].num_classes) if again else 1)
 
 
-def scored(
-    name: str, found: Seen, protocol: Protocol, arguments: Mapping[str, float]
-) -> dict[str, np.ndarray]:
-    """Fit a score to the training images and apply it to all images.
-
-    Parameters
-    ----------
-    name : str
-        Of a score that `applies`.
-    found : Seen
-    protocol : Protocol
-    arguments : mapping of str to float
-        The score's own.
+def scored(score: scores.Score, found: Seen) -> dict[str, np.ndarray]:
+    """Fit a score that `applies` to the training images and apply it to all images.
 
     Returns
     -------
     dict of str to ndarray of float64
         By the names of `Seen.outputs`; higher = more likely known.
     """
-    networks = found.model.networks
-    score = scores.create(name, **arguments)
-    if name in OF_IMAGES:
-        return {
-            key: of_images(name, networks, one, [1.0], protocol)[0]
-            for key, one in found.images.items()
-        }
-    if name == "odin" and score.epsilon:
-        at = score.temperature
-        return {
-            key: softmax(odin_logits(networks[0], one, at, [score.epsilon])[0], at).max(axis=1)
-            for key, one in found.images.items()
-        }
-    score.fit(found.outputs["train"], found.model.head)
-    return {key: score.score_samples(one) for key, one in found.outputs.items()}
+    if score.info.fits:
+        score.fit(found.outputs["train"], found.model.head)
+    return {
+        key: scores.score(score, found.model, found.images[key], outputs)
+        for key, outputs in found.outputs.items()
+    }
 
 
 def percentiles(
@@ -185,7 +153,7 @@ def percentiles(
     for name, arguments in detectors.items():
         if not applies(name, found.model, found.outputs["test"]):
             continue
-        values = scored(name, found, protocol, arguments)
+        values = scored(make_score(name, protocol, **arguments), found)
         held = np.sort(values["validation"])
         for test_set, numbers in chosen.items():
             outputs = found.outputs[test_set]
@@ -195,7 +163,7 @@ def percentiles(
                     {
                         "test_set": test_set,
                         "place": place,
-                        "algorithm": found.model.algorithm,
+                        "algorithm": found.model.name,
                         "score": name,
                         "percentile": rank / len(held),
                         "predicted": int(outputs.predictions[place]),

@@ -106,10 +106,10 @@ def evaluate(
             choices |= {"ensemble": whole} if len(whole) > 1 else {}
             for variant, some in choices.items():
                 if some:
-                    found = answers(some, roles[seed], own, train="gmm" in measures)
+                    found = answers(some, roles[seed], own)
                     rows += [
                         {"variant": variant} | row
-                        for row in measured(own, found, roles[seed], measures, protocol)
+                        for row in measured(own, found, measures, protocol)
                     ]
             parameters = {
                 "recipe": own.recipe.as_dict(),

@@ -4,52 +4,51 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 import numpy as np
 
-from helpers import cache, metrics, scores
-from helpers.data import Images, ImageStream
-from helpers.outputs import Outputs, ensemble
+from helpers import metrics, scores
+from helpers.networks.model import Model
+from helpers.outputs import Outputs
 from helpers.papers.uimnet.imagenot import Roles
 from helpers.papers.uimnet.networks import Algorithm, Trial
 from helpers.papers.uimnet.protocol import Protocol, score_of
 from helpers.scores import calibration
-from helpers.scores.jacobian import jacobian_norms
-from helpers.scores.tta import augmented_probabilities
-from helpers.training.fitted import COMPUTES, VERSIONS, Fitted
-from helpers.training.loop import reproducible
-
-OF_PROBABILITIES = ("msp", "gap", "entropy")
-"""Measures that a temperature changes through the probabilities alone."""
-OF_IMAGES = ("jacobian", "tta")
-"""Measures for which images are shown to the network again."""
-# read when the code is loaded: the files may change before a long run comes to use them
-_AGAIN = {
-    name: cache.code_version("scores/jacobian.py", f"scores/{name}.py", *COMPUTES)
-    for name in OF_IMAGES
-}
 
 
 @dataclass(frozen=True)
 class Answers:
-    """What one network, or an ensemble, says about the images of each role.
+    """What a model says about the images of each role, asked for when it is looked at.
 
     Attributes
     ----------
-    validation, test, out : Outputs
-    networks : tuple of Fitted
-        Those that answer together.
-    train : Outputs, optional
-        What the mixture of Gaussians is fitted to.
+    model : Model
+        A trial's network, or those of several trials as an ensemble.
+    roles : Roles
+    validation, test, out, train : Outputs
+        The last one without dropout: it is there for the features.
     """
 
-    validation: Outputs
-    test: Outputs
-    out: Outputs
-    networks: tuple[Fitted, ...]
-    train: Outputs | None = None
+    model: Model
+    roles: Roles
+
+    @cached_property
+    def validation(self) -> Outputs:
+        return self.model.outputs(self.roles.validation)
+
+    @cached_property
+    def test(self) -> Outputs:
+        return self.model.outputs(self.roles.test)
+
+    @cached_property
+    def out(self) -> Outputs:
+        return self.model.outputs(self.roles.out)
+
+    @cached_property
+    def train(self) -> Outputs:
+        return replace(self.model, passes=0).outputs(self.roles.train)
 
     @cached_property
     def temperature(self) -> float:
@@ -70,32 +69,10 @@ def scaled(outputs: Outputs, temperature: float) -> Outputs:
     return Outputs(logits, outputs.features, outputs.labels)
 
 
-def answers(
-    trials: Sequence[Trial], roles: Roles, algorithm: Algorithm, *, train: bool = True
-) -> Answers:
-    """Return what a trial says, or several of them as an ensemble.
-
-    Parameters
-    ----------
-    trials : sequence of Trial
-        None of which diverged.
-    roles : Roles
-    algorithm : Algorithm
-    train : bool
-        Whether the training images are answered, too.
-    """
-
-    def of(images, passes=algorithm.passes) -> Outputs:
-        found = [one.fitted.outputs(images, passes=passes) for one in trials]
-        return found[0] if len(found) == 1 else ensemble(found)
-
-    return Answers(
-        of(roles.validation),
-        of(roles.test),
-        of(roles.out),
-        tuple(one.fitted for one in trials),
-        of(roles.train, passes=0) if train else None,  # for its features,
-    )
+def answers(trials: Sequence[Trial], roles: Roles, algorithm: Algorithm) -> Answers:
+    """Return what a trial says, or several of them, none of which diverged, as an ensemble."""
+    networks = tuple(one.fitted for one in trials)
+    return Answers(Model(algorithm.name, networks, algorithm.passes), roles)
 
 
 @lru_cache(maxsize=16)
@@ -183,7 +160,7 @@ def out_domain(
 
 
 def measured(
-    algorithm: Algorithm, found: Answers, roles: Roles, measures: Sequence[str], protocol: Protocol
+    algorithm: Algorithm, found: Answers, measures: Sequence[str], protocol: Protocol
 ) -> Iterator[dict]:
     """Yield all metrics of a network or an ensemble, before and after temperature scaling.
 
@@ -192,37 +169,51 @@ def measured(
     validation images, but those also give the threshold, and around the few of a class that it was
     fitted to a mixture is so dense that it refuses all other images.
     """
-    sets = {"validation": found.validation, "test": found.test, "out": found.out}
-    images = {"validation": roles.validation, "test": roles.test, "out": roles.out}
-    temperatures = {"before": 1.0, "after": found.temperature}
-    for when, temperature in temperatures.items():
-        at = {name: scaled(outputs, temperature) for name, outputs in sets.items()}
+    sets = {name: getattr(found, name) for name in ("validation", "test", "out")}
+    images = {name: getattr(found.roles, name) for name in sets}
+    temperatures = [1.0, found.temperature]
+    for index, when in enumerate(("before", "after")):
+        at = {name: scaled(outputs, temperatures[index]) for name, outputs in sets.items()}
         for row in in_domain(algorithm.name, at["test"], protocol):
             yield {"calibration": when} | row
         for measure in measures:
-            name = score_of(measure, algorithm.name, ensemble=len(found.networks) > 1)
-            if name is None or (when == "after" and name not in (*OF_PROBABILITIES, *OF_IMAGES)):
-                continue
-            if name == "jacobian" and algorithm.passes:
+            name = score_of(measure, algorithm.name, ensemble=len(found.model.networks) > 1)
+            if name is None or (name == "jacobian" and algorithm.passes):
                 continue  # its probabilities are those of random passes
+            score = make_score(name, protocol)
+            of_images = "images" in score.info.needs
+            of_logits = "logits" in score.info.needs
+            if when == "after" and not of_images and not of_logits:
+                continue
             most = protocol.jacobian_images if name == "jacobian" else None
             places = {key: (spread(len(one), most), len(one)) for key, one in sets.items()}
-            if name in OF_IMAGES:
-                index = list(temperatures).index(when)
+            if of_images:
                 some = {key: one.subset(places[key][0]) for key, one in images.items()}
                 values = {
-                    key: of_images(name, found.networks, one, [*temperatures.values()], protocol)
+                    key: score.at_temperatures(found.model, one, temperatures)[index]
                     for key, one in some.items()
                 }
-                values = {key: one[index] for key, one in values.items()}
             else:
-                score = scores.create(name).fit(
-                    found.train if name == "gmm" else found.validation, None
-                )
-                some = at if name in OF_PROBABILITIES else sets
+                if score.info.fits:
+                    score.fit(found.train, found.model.head)
+                some = at if of_logits else sets
                 values = {key: score.score_samples(one) for key, one in some.items()}
             for row in out_domain(f"{algorithm.name}/{measure}", values, protocol, places):
                 yield {"calibration": when} | row
+
+
+def make_score(name: str, protocol, **arguments) -> scores.Score:
+    """Return a score with its arguments, of which a protocol gives the copies and the seed.
+
+    Examples
+    --------
+    >>> vars(make_score("tta", Protocol(tta_copies=3, seed=1)))
+    {'copies': 3, 'seed': 1}
+    """
+    given = {"copies": protocol.tta_copies, "seed": protocol.seed}
+    known = scores.create(name).info.hyper_parameters
+    own = {key: value for key, value in given.items() if key in known}
+    return scores.create(name, **own | arguments)
 
 
 def spread(images: int, most: int | None) -> np.ndarray:
@@ -236,45 +227,3 @@ def spread(images: int, most: int | None) -> np.ndarray:
     if most is None or most >= images:
         return np.arange(images)
     return np.linspace(0, images - 1, most).astype(int)
-
-
-def of_images(
-    name: str,
-    networks: Sequence[Fitted],
-    images: Images | ImageStream,
-    temperatures: Sequence[float],
-    protocol: Protocol,
-) -> np.ndarray:
-    """Return the scores of a measure that shows the images to the networks again, kept by content.
-
-    Returns
-    -------
-    ndarray of float64, shape [temperatures, N]
-        Higher = more likely in-domain.
-    """
-    own = {"copies": protocol.tta_copies, "seed": protocol.seed} if name == "tta" else {}
-    size = networks[0].recipe.image_size
-    key = cache.key(
-        networks=[one.sha256 for one in networks],
-        images=images.sha256,
-        temperatures=list(temperatures),
-        code=_AGAIN[name],
-        device=networks[0].device,
-        image_size=size,
-        **own,
-        **VERSIONS,
-    )
-
-    def make() -> np.ndarray:
-        classifiers = [one.classifier for one in networks]
-        with reproducible(networks[0].device, networks[0].recipe.threads):
-            if name == "jacobian":
-                return -jacobian_norms(
-                    classifiers, images, temperatures=temperatures, image_size=size
-                )
-            found = augmented_probabilities(
-                classifiers, images, temperatures=temperatures, image_size=size, **own
-            )
-            return found.max(axis=2)
-
-    return cache.array(name, key, make)

@@ -7,15 +7,13 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from helpers import outputs
+from helpers import scores
 from helpers.checks import known_name
 from helpers.data import Images
+from helpers.networks.model import Model
 from helpers.networks.recipe import Recipe
-from helpers.outputs import Outputs
 from helpers.papers.unknown_detection import selection
 from helpers.papers.unknown_detection.protocol import METHODS, Protocol, Roles
-from helpers.scores.calibration import softmax
-from helpers.scores.mahalanobis import Mahalanobis
 from helpers.scores.openset import openmax_answer
 from helpers.training.fitted import Fitted, fit
 
@@ -50,28 +48,17 @@ class Detector:
 
     Attributes
     ----------
-    method : str
-    networks : list of Fitted
-        One, or the members of an ensemble.
+    model : Model
+        What answers; its name is the method's.
+    answer : callable
+        From images to an `Answer`.
     chosen : dict of str to float
         Hyper-parameters that were chosen on held-out images.
     """
 
-    method: str
-    networks: list[Fitted]
-    outputs: Callable[[Images], Outputs] = field(repr=False)
+    model: Model
     answer: Callable[[Images], Answer] = field(repr=False)
     chosen: dict[str, float] = field(default_factory=dict)
-
-    @property
-    def seconds(self) -> float:
-        """Wall-clock time of the training of all its networks."""
-        return sum(network.seconds for network in self.networks)
-
-    @property
-    def device_name(self) -> str:
-        """What they were trained on."""
-        return self.networks[0].device_name
 
 
 def recipe_of(method: str, training: Recipe, own: Mapping[str, Mapping]) -> Recipe:
@@ -168,19 +155,16 @@ def detector(
         )
         for member in members
     ]  # fmt: skip
-    if method == "ensemble":
-        return _by_probability(
-            method, networks, lambda images: outputs.ensemble([n.outputs(images) for n in networks])
-        )
-    first = networks[0]
-    if method == "odin":
-        return _odin(first, roles, protocol)
-    if method == "openmax":
-        return _openmax(first, roles, protocol)
-    if method == "mahalanobis":
-        return _mahalanobis(first, roles)
     passes = protocol.passes if method == "mc_dropout" else 0
-    return _by_probability(method, networks, lambda images: first.outputs(images, passes=passes))
+    model = Model(method, tuple(networks), passes)
+    if method == "odin":
+        return _odin(model, roles, protocol)
+    if method == "openmax":
+        return _openmax(model, roles, protocol)
+    score = scores.create("mahalanobis" if method == "mahalanobis" else "msp")
+    if score.info.fits:
+        score.fit(model.outputs(roles.train), model.head)
+    return _by_score(model, score)
 
 
 def evidence(detector: Detector) -> Detector:
@@ -191,60 +175,39 @@ def evidence(detector: Detector) -> Detector:
     """
 
     def answer(images: Images) -> Answer:
-        found = detector.outputs(images)
+        found = detector.model.outputs(images)
         alpha = np.exp(np.clip(found.logits.astype(np.float64), -10, 10)) + 1
         return Answer(alpha.max(axis=1) / alpha.sum(axis=1), found.correct)
 
     return replace(detector, answer=answer)
 
 
-def _by_probability(
-    method: str, networks: list[Fitted], outputs_of: Callable[[Images], Outputs]
+def _by_score(
+    model: Model, score: scores.Score, chosen: Mapping[str, float] | None = None
 ) -> Detector:
     def answer(images: Images) -> Answer:
-        found = outputs_of(images)
-        return Answer(found.probabilities.max(axis=1), found.correct)
-
-    return Detector(method, networks, outputs_of, answer)
-
-
-def _odin(fitted: Fitted, roles: Roles, protocol: Protocol) -> Detector:
-    grid = selection.odin_grid(fitted, roles.visible, protocol)
-    temperature, epsilon = selection.best(grid)
-
-    def answer(images: Images) -> Answer:
         # what the network predicts is asked of the image as it is
-        found = fitted.outputs(images)
-        logits = found.logits
-        if epsilon:
-            logits = selection.odin_logits(fitted, images, temperature, [epsilon])[0]
-        return Answer(softmax(logits, temperature).max(axis=1), found.correct)
+        found = model.outputs(images)
+        return Answer(scores.score(score, model, images, found), found.correct)
 
+    return Detector(model, answer, dict(chosen or {}))
+
+
+def _odin(model: Model, roles: Roles, protocol: Protocol) -> Detector:
+    temperature, epsilon = selection.best(selection.odin_grid(model, roles.visible, protocol))
     chosen = {"temperature": temperature, "epsilon": epsilon}
-    return Detector("odin", [fitted], fitted.outputs, answer, chosen)
+    return _by_score(model, scores.create("odin", **chosen), chosen)
 
 
-def _openmax(fitted: Fitted, roles: Roles, protocol: Protocol) -> Detector:
-    grid = selection.openmax_grid(fitted, roles.visible, protocol)
-    alpha, tail = selection.best(grid)
-    model = selection.openmax(fitted.outputs(roles.train), alpha, tail, protocol.distance)
+def _openmax(model: Model, roles: Roles, protocol: Protocol) -> Detector:
+    alpha, tail = selection.best(selection.openmax_grid(model, roles.visible, protocol))
+    rule = selection.openmax(model.outputs(roles.train), alpha, tail, protocol.distance)
 
     def answer(images: Images) -> Answer:
-        found = fitted.outputs(images)
-        probabilities = model.probabilities(found.logits)
+        found = model.outputs(images)
+        probabilities = rule.probabilities(found.logits)
         answers = openmax_answer(probabilities)
         # "unknown" is a wrong answer to an image of a known class, and no right one to the others
         return Answer(1 - probabilities[:, -1], (answers == found.labels) & (found.labels >= 0))
 
-    chosen = {"alpha": alpha, "tail": tail}
-    return Detector("openmax", [fitted], fitted.outputs, answer, chosen)
-
-
-def _mahalanobis(fitted: Fitted, roles: Roles) -> Detector:
-    score = Mahalanobis().fit(fitted.outputs(roles.train), fitted.classifier.head)
-
-    def answer(images: Images) -> Answer:
-        found = fitted.outputs(images)
-        return Answer(score.score_samples(found), found.correct)
-
-    return Detector("mahalanobis", [fitted], fitted.outputs, answer)
+    return Detector(model, answer, {"alpha": alpha, "tail": tail})

@@ -217,7 +217,10 @@ def evaluate(
             "sets": {name: images.sha256 for name, images in all_sets(roles).items()},
         }
         provenance = results.provenance(
-            parameters, seed=protocol.seed, device=made.device_name, seconds=made.seconds
+            parameters,
+            seed=protocol.seed,
+            device=made.model.device_name,
+            seconds=made.model.seconds,
         )
         tables.append(results.tidy(rows, provenance))
     return pd.concat(tables, ignore_index=True)

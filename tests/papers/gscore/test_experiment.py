@@ -146,8 +146,8 @@ def test_odin_steps_towards_its_answer(roles):
     assert stepped.validation.mean() > plain.validation.mean()
     assert len(stepped.known["fog/3"]) == len(roles.test)
     assert len(scores_of(fitted, roles, "knn", Protocol()).sets) == SETS
-    with pytest.raises(ValueError, match="detector 'jacobian' needs images"):
-        scores_of(fitted, roles, "jacobian", PROTOCOL)
+    with pytest.raises(ValueError, match="detector 'jsd' needs members"):
+        scores_of(fitted, roles, "jsd", PROTOCOL)
 
 
 def test_the_sets_are_divided_anew_in_each_run():

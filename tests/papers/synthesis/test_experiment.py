@@ -7,12 +7,13 @@ import pytest
 
 from helpers import metrics, scores
 from helpers.data import Images
+from helpers.networks.model import Model
 from helpers.networks.recipe import Recipe
 from helpers.outputs import Outputs
 from helpers.papers import synthesis as experiment
 from helpers.papers import unknown_detection
 from helpers.papers.synthesis.measuring import gscore_line, unknown_probability
-from helpers.papers.synthesis.networks import Model, model, recipe_of
+from helpers.papers.synthesis.networks import model, recipe_of
 from helpers.papers.synthesis.roles import MEASURES, Protocol, Roles
 from helpers.papers.synthesis.seeing import Seen, applies, percentiles, scored, seen
 from helpers.scores import openset
@@ -127,7 +128,7 @@ def test_numbers_are_those_of_the_benchmark_of_unknown_detection(roles, table):
 def test_numbers_of_one_score_by_hand(roles, families, table):
     """Each metric from the score's values, as its chapter defines it."""
     found = seen(trained("baseline", roles, run=1), roles, families)
-    values = scored("knn", found, PROTOCOL, ARGUMENTS["knn"])
+    values = scored(scores.create("knn", **ARGUMENTS["knn"]), found)
     own = table.query("run == 1 and method == 'baseline/knn' and variant == 'primary'")
     own = own.set_index(["metric", "test_set"])["value"]
     train, test, near = (found.outputs[name] for name in ("train", "test", "near"))

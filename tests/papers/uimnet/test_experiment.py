@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers import metrics
+from helpers import metrics, scores
 from helpers.data import Images
 from helpers.networks.recipe import Recipe
 from helpers.outputs import Outputs
@@ -184,7 +184,7 @@ def test_test_images_neither_choose_nor_calibrate(roles):
     ]  # fmt: skip
     held = [evaluation.validation_nll(one, roles, ERM) for one in (sure, unsure)]
     assert held[0] < held[1]
-    at = [measuring.answers([one], roles, ERM, train=False).temperature for one in (sure, unsure)]
+    at = [measuring.answers([one], roles, ERM).temperature for one in (sure, unsure)]
     assert at[0] < 1 < at[1]
 
 
@@ -194,7 +194,7 @@ def test_an_ensemble_has_different_members_whose_probabilities_are_averaged(role
     same = replace(PROTOCOL, trials=1)
     other = evaluation.every_trial(own(ERM), roles, same, data_seed=1, progress=False)
     assert len({one.fitted.sha256 for one in (*trials, *other)}) == 3
-    found = measuring.answers(trials, roles, ERM, train=False)
+    found = measuring.answers(trials, roles, ERM)
     each = [one.fitted.outputs(roles.test).probabilities for one in trials]
     np.testing.assert_allclose(found.test.probabilities, np.mean(each, axis=0), atol=1e-6)
     assert np.abs(each[0] - each[1]).max() > 1e-3
@@ -202,11 +202,10 @@ def test_an_ensemble_has_different_members_whose_probabilities_are_averaged(role
 
 def test_measures_of_images_are_there_at_each_temperature_in_order(roles):
     trials = evaluation.every_trial(own(ERM), roles, PROTOCOL, data_seed=0, progress=False)
-    networks = [one.fitted for one in trials]
-    classifiers = [one.classifier for one in networks]
-    found = measuring.of_images("jacobian", networks, roles.test, [1.0, 3.0], PROTOCOL)
+    model = measuring.answers(trials, roles, ERM).model
+    found = scores.create("jacobian").at_temperatures(model, roles.test, [1.0, 3.0])
     for row, temperature in zip(found, [1.0, 3.0], strict=True):
-        norms = jacobian_norms(classifiers, roles.test, temperatures=[temperature])[0]
+        norms = jacobian_norms(model.classifiers, roles.test, temperatures=[temperature])[0]
         np.testing.assert_allclose(row, -norms, rtol=1e-4)
     assert not np.allclose(*found)
 

@@ -88,7 +88,7 @@ def test_every_method_run_and_test_set_has_its_rows(table):
 
 def test_numbers_of_the_baseline_by_hand(roles, table):
     one = detectors.detector("baseline", roles, TRAINING, PROTOCOL, run=1, own=OWN, progress=False)
-    network = one.networks[0]
+    network = one.model.networks[0]
     test, near = network.outputs(roles.test), network.outputs(roles.near.unknown())
     others = [network.outputs(one.unknown()) for one in roles.far.values()]
     assert value(table, "baseline", "accuracy", run=1) == test.correct.mean()
@@ -120,10 +120,12 @@ def test_an_ensemble_has_the_runs_network_among_its_members(roles):
     arguments = {"roles": roles, "training": TRAINING, "protocol": PROTOCOL, "progress": False}
     baseline = detectors.detector("baseline", run=0, **arguments)
     ensembles = [detectors.detector("ensemble", run=run, **arguments) for run in (0, 1)]
-    weights = [[network.sha256 for network in one.networks] for one in ensembles]
-    assert weights[0][0] == baseline.networks[0].sha256
+    weights = [[network.sha256 for network in one.model.networks] for one in ensembles]
+    assert weights[0][0] == baseline.model.networks[0].sha256
     assert len({*weights[0], *weights[1]}) == 4  # no network serves two runs
-    mean = np.mean([n.outputs(roles.test).probabilities for n in ensembles[0].networks], axis=0)
+    mean = np.mean(
+        [n.outputs(roles.test).probabilities for n in ensembles[0].model.networks], axis=0
+    )
     found = ensembles[0].answer(roles.test).confidence
     assert found == pytest.approx(mean.max(axis=1), rel=1e-6)
 
@@ -132,7 +134,7 @@ def test_mc_dropout_averages_its_passes(roles):
     one = detectors.detector(
         "mc_dropout", roles, TRAINING, PROTOCOL, run=0, own=OWN, progress=False
     )
-    members = one.outputs(roles.test).members
+    members = one.model.outputs(roles.test).members
     assert members.shape[0] == 3 and (members.std(axis=0) > 0).any()
     expected = members.mean(axis=0, dtype=np.float64).max(axis=1)
     assert one.answer(roles.test).confidence == pytest.approx(expected)
@@ -140,7 +142,7 @@ def test_mc_dropout_averages_its_passes(roles):
 
 def test_edl_by_its_dirichlet_distributions(roles):
     one = detectors.detector("edl", roles, TRAINING, PROTOCOL, run=0, progress=False)
-    alpha = np.exp(np.clip(one.outputs(roles.test).logits, -10, 10)) + 1
+    alpha = np.exp(np.clip(one.model.outputs(roles.test).logits, -10, 10)) + 1
     found = detectors.evidence(one).answer(roles.test).confidence
     assert found == pytest.approx((alpha / alpha.sum(axis=1, keepdims=True)).max(axis=1), rel=1e-5)
 
@@ -183,7 +185,7 @@ def test_openmax_is_chosen_among_all_pairs(roles):
 
 def test_the_best_pair_is_chosen_and_noted(roles, table):
     one = detectors.detector("odin", roles, TRAINING, PROTOCOL, run=0, progress=False)
-    grid = selection.odin_grid(one.networks[0], roles.visible, PROTOCOL)
+    grid = selection.odin_grid(one.model, roles.visible, PROTOCOL)
     assert len(grid) == 4
     pair = one.chosen["temperature"], one.chosen["epsilon"]
     assert grid[pair] == max(grid.values())
@@ -194,10 +196,10 @@ def test_the_best_pair_is_chosen_and_noted(roles, table):
 def test_openmax_counts_unknown_as_a_wrong_answer(roles):
     one = detectors.detector("openmax", roles, TRAINING, PROTOCOL, run=0, progress=False)
     model = selection.openmax(
-        one.networks[0].outputs(roles.train), one.chosen["alpha"], one.chosen["tail"],
+        one.model.networks[0].outputs(roles.train), one.chosen["alpha"], one.chosen["tail"],
         PROTOCOL.distance,
     )  # fmt: skip
-    outputs = one.networks[0].outputs(roles.test)
+    outputs = one.model.networks[0].outputs(roles.test)
     answers = model.probabilities(outputs.logits).argmax(axis=1)
     assert (one.answer(roles.test).correct == (answers == outputs.labels)).all()
     assert not one.answer(roles.near.unknown()).correct.any()

@@ -1,0 +1,119 @@
+"""One network or several, or passes through one, that answer together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol
+
+from helpers import cache
+from helpers.outputs import Head, Outputs, ensemble
+
+if TYPE_CHECKING:
+    from helpers.data import Images, ImageStream
+    from helpers.networks.models import Classifier
+
+
+class Network(Protocol):
+    """A network with its weights: a `helpers.training.fitted.Fitted`, or a `zoo.Pretrained`.
+
+    Attributes
+    ----------
+    classifier : Classifier
+        In evaluation mode, on the device.
+    preprocessing : mapping
+        How images are brought to its size, as JSON holds it.
+    view : mapping
+        The same as arguments of ``images.in_order``.
+    sha256 : str
+        Digest of the weights.
+    device, device_name : str
+        Where it computes; what it was trained on, in words.
+    threads : int
+        Of a CPU.
+    seconds : float
+        Wall-clock time of the training, here.
+    """
+
+    classifier: Classifier
+    preprocessing: Mapping
+    view: Mapping
+    sha256: str
+    device: str
+    device_name: str
+    threads: int
+    seconds: float
+
+    def outputs(self, images: Images | ImageStream, *, passes: int = 0) -> Outputs:
+        """Return the outputs of a data set, from the cache if the network has seen it."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """What is asked about images, be it one network, an ensemble or passes with dropout.
+
+    Attributes
+    ----------
+    name : str
+        What tables call it.
+    networks : tuple of Network
+        One, or the members of an ensemble.
+    passes : int
+        With dropout, for each image; 0 leaves dropout out.
+    class_names : tuple of str
+        Of its K classes, where images are to be numbered by name; by default they come numbered.
+    """
+
+    name: str
+    networks: tuple[Network, ...]
+    passes: int = 0
+    class_names: tuple[str, ...] = ()
+
+    def outputs(self, images: Images | ImageStream) -> Outputs:
+        """Return what it says about images; members where several answer together."""
+        if self.class_names:
+            images = images.numbered_as(self.class_names)
+        found = [one.outputs(images, passes=self.passes) for one in self.networks]
+        return found[0] if len(found) == 1 else ensemble(found)
+
+    @property
+    def classifiers(self) -> list[Classifier]:
+        """Its networks as they are shown images again, without dropout."""
+        return [one.classifier for one in self.networks]
+
+    @cached_property
+    def head(self) -> Head | None:
+        """The last linear layer; None where there is no single one."""
+        if len(self.networks) > 1:
+            return None
+        try:
+            return self.networks[0].classifier.head
+        except ValueError:  # the network ends in something else
+            return None
+
+    @cached_property
+    def sha256(self) -> str:
+        """Stands for all that decides what it says about numbered images."""
+        networks = [[one.sha256, dict(one.preprocessing)] for one in self.networks]
+        return cache.key(networks=networks, passes=self.passes)
+
+    @cached_property
+    def parameters(self) -> int:
+        """The number of the weights of all networks."""
+        return sum(one.numel() for each in self.classifiers for one in each.parameters())
+
+    @property
+    def cost(self) -> int:
+        """Forward passes that an image costs."""
+        return len(self.networks) * max(self.passes, 1)
+
+    @property
+    def seconds(self) -> float:
+        """Wall-clock time of the training of all its networks."""
+        return sum(one.seconds for one in self.networks)
+
+    @property
+    def device_name(self) -> str:
+        """What its networks were trained on, in words."""
+        return self.networks[0].device_name
