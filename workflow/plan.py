@@ -6,24 +6,20 @@ Everything that can be wrong with the parameters is found here, before anything 
 from __future__ import annotations
 
 import ast
-import itertools
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cache
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 
-import yaml
+import sections
 from step import ROOT, Step
 
-from helpers import data, scores
-from helpers.checks import check_parameters, fields_of, known_name
-from helpers.files import data_root
-from helpers.labelfree import EVALUATORS
-from helpers.networks.recipe import Recipe
-from helpers.papers.uimnet.experiment import algorithms_of
+from helpers import data
+from helpers import papers as known_papers
+from helpers.checks import known_name
+from helpers.papers.parameters import Parameters, load, tiers
+from helpers.papers.run import experiment_of
 
 CHAPTER = ("dataset", "training", "evaluation", "figures")
 """The notebooks of a chapter, in order; others stand on their own, or are about all chapters."""
@@ -33,14 +29,9 @@ NETWORKS_OF = {"synthesis": "unknown_detection", "audit": "unknown_detection"}
 """Whose networks a paper takes from the cache, rather than training them a second time."""
 
 
-def tiers() -> list[str]:
-    """Return the tiers that have parameters."""
-    return sorted(folder.name for folder in (ROOT / "params").iterdir() if folder.is_dir())
-
-
 def papers(tier: str) -> list[str]:
     """Return the papers that have parameters at a tier."""
-    known_name("tier", tier, tiers())
+    known_name("tier", tier, tiers(ROOT))
     return sorted(file.stem for file in (ROOT / "params" / tier).glob("*.yaml"))
 
 
@@ -66,21 +57,10 @@ def declared(notebook: str) -> dict:
     return {name: value for name, value in namespace.items() if name != "__builtins__"}
 
 
-def data_sets_of(parameters: dict) -> list[str]:
-    """Return the names of the data sets that a notebook is told to use."""
-    one = [parameters.get(name, "") for name in ("data_set", "resized")]
-    lists = (
-        "data_sets", "external", "far", "aside", "input_shifted", "corrupted", "label_shifted",
-        "sets", "outliers", "other_data_sets", "families",
-    )  # fmt: skip
-    several = [name for role in lists for name in parameters.get(role, [])]
-    return list(dict.fromkeys([*filter(None, one), *several]))
-
-
 def tables_of(step: Step) -> list[str]:
     """Return the committed results tables that a step shows: of all papers that it reads."""
     read = dict.fromkeys(name.partition("/")[0] for name in (step.name, *step.needs))
-    tiers = step.parameters.get("larger_tiers", [])
+    tiers = (step.settings or step.parameters).get("larger_tiers", [])
     files = [ROOT / "results" / tier / f"{paper}.parquet" for tier in tiers for paper in read]
     return [str(file.relative_to(ROOT)) for file in files if file.exists()]
 
@@ -93,103 +73,51 @@ def packs_of(step: Step) -> list[str]:
     FileNotFoundError
         One is missing; the message says where it was looked for and which command makes it.
     """
-    download = step.parameters.get("download", False)
-    names = data_sets_of(step.parameters)
-    if step.parameters.get("packs"):  # it takes every one that is there
-        names += [name for name in data.names() if (data_root() / f"{name}.zip").is_file()]
-    found = [data.locate(name, download=download) for name in dict.fromkeys(names)]
+    download = (step.settings or step.parameters).get("download", False)
+    found = [data.locate(name, download=download) for name in step.data_sets]
     return [str(pack) for pack in found if pack is not None]
-
-
-def check(notebook: str, parameters: dict, where: str) -> None:
-    """Refuse parameters that the notebook does not have, or of the wrong type or value."""
-    try:
-        check_parameters(declared(notebook) | parameters)
-        for name in data_sets_of(parameters):
-            if not name.startswith("folder:"):
-                known_name("data set", name, data.names())
-        common = fields_of(Recipe, parameters) | parameters.get("training", {})
-        kinds = ("networks", "method_recipes", "models", "sizes", "algorithms")
-        tables = [parameters.get(kind, {}) for kind in kinds]
-        variants = [  # in one paper `sizes` are networks, in another numbers of images
-            changed for table in tables if isinstance(table, dict) for changed in table.values()
-        ]
-        for changed in ({}, *variants):
-            Recipe.from_parameters(common | changed)
-        module = f"helpers.papers.{Path(notebook).parent.name}"
-        benchmark = import_module(module) if find_spec(module) else None  # an audit has none
-        if benchmark:
-            benchmark.Protocol(**fields_of(benchmark.Protocol, parameters))
-        for setting in parameters.get("settings", []):
-            known_name("setting", setting, benchmark.SETTINGS)
-        for method in [*parameters.get("methods", []), *parameters.get("method_recipes", {})]:
-            known_name("method", method, benchmark.METHODS)
-        for algorithm in parameters.get("algorithms", {}):
-            known_name("algorithm", algorithm, benchmark.ALGORITHMS)
-        for measure in parameters.get("measures", []):
-            known_name("measure", measure, benchmark.MEASURES)
-        for detector in parameters.get("detectors", []):
-            known_name("detector", detector, scores.names())
-        for evaluator in parameters.get("evaluators", []):
-            known_name("evaluator", evaluator, EVALUATORS)
-        if "search" in parameters:
-            algorithms_of(declared(notebook) | parameters)
-        for method, arguments in parameters.get("score_arguments", {}).items():
-            scores.create(method, **arguments)
-        if parameters.get("runs", 1) < 1:
-            raise ValueError(f"runs: at least 1 expected, got {parameters['runs']}")
-    except ValueError as error:
-        raise ValueError(f"{where}: {error}") from error
 
 
 def steps_of(tier: str, paper: str) -> list[Step]:
     """Return the steps of one paper at one tier, checked.
 
-    The file has a section per notebook; where networks are trained also ``split``, what all of
-    the training shares with other notebooks, and ``grid``: the product of its ``data_sets``,
-    ``networks`` and ``runs``, as far as it has them, and what is the same for all of these.
+    A notebook is told the tier, where its results go if it asks for ``output``, and, if it trains,
+    one of `trainings` of the paper's experiment; all else it reads from the parameter file.
     """
-    file = ROOT / "params" / tier / f"{paper}.yaml"
-    sections = yaml.safe_load(file.read_text(encoding="utf-8"))
+    # until the last paper has `Parameters`: files in sections
+    if not (Path(known_papers.__file__).parent / paper / "parameters.py").exists():
+        return sections.steps_of(tier, paper)
+    parameters = load(paper, tier, root=ROOT)
     found = {notebook.stem for notebook in (ROOT / "notebooks" / paper).glob("*.ipynb")}
-    known = [*(kind for kind in CHAPTER if kind in found), *sorted(found - set(CHAPTER))]
-    wanted = [*known, "grid", "split"] if "training" in known else known
-    for section in sections:
-        known_name(f"section of {file.relative_to(ROOT)}", section, wanted)
-    missing = set(wanted) - set(sections)
-    if missing:
-        raise ValueError(f"{file.relative_to(ROOT)}: no section {', '.join(sorted(missing))}")
-
-    def step(kind: str, parameters: dict, needs: Iterable[str] = (), point: str = "") -> Step:
-        notebook = f"notebooks/{paper}/{kind}.ipynb"
-        name = "/".join(filter(None, [paper, kind, point]))
-        check(notebook, parameters, f"params/{tier}/{paper}.yaml, {name}")
-        threads = parameters.get("threads", declared(notebook).get("threads", 1))
-        makes = (f"{paper}/results.parquet",) if kind == "evaluation" else ()
-        return Step(name, notebook, parameters, tuple(needs), makes, threads)
-
-    points = _points(sections) if "training" in known else {}
-    steps = {"training": [step("training", one, point=point) for point, one in points.items()]}
-    before = {"evaluation": "training", "figures": "evaluation"}
-    for kind in known:
-        if kind != "training":
-            needs = [one.name for one in steps.get(before.get(kind), [])]
-            steps[kind] = [step(kind, sections[kind], needs)]
-    return [one for kind in known for one in steps[kind]]
+    steps: dict[str, list[Step]] = {}
+    for kind in [*(kind for kind in CHAPTER if kind in found), *sorted(found - set(CHAPTER))]:
+        notebook, trains = f"notebooks/{paper}/{kind}.ipynb", kind == "training"
+        knobs = experiment_of(paper).trainings(parameters) if trains else {"": {}}
+        before = {"evaluation": "training", "figures": "evaluation"}.get(kind, "")
+        steps[kind] = [
+            Step(
+                name="/".join([paper, kind, *([point] if place else [])]),
+                notebook=notebook,
+                parameters=_told(notebook, parameters, own),
+                needs=tuple(step.name for step in steps.get(before, [])),
+                makes=(f"{paper}/results.parquet",) if kind == "evaluation" else (),
+                threads=parameters.training.get("threads", 1) if trains else 1,
+                settings=parameters.model_dump(),
+                data_sets=tuple(parameters.data_sets_used()),
+            )
+            for place, (point, own) in enumerate(knobs.items())
+        ]
+    return [step for kind in steps for step in steps[kind]]
 
 
-def _points(sections: dict) -> dict[str, dict]:
-    """Return what each training is told, by its name; the first, the book's page, has none."""
-    grid = dict(sections["grid"])
-    data_sets = [{"data_set": name} for name in grid.pop("data_sets", [])]
-    networks = [{"network": name} | recipe for name, recipe in grid.pop("networks").items()]
-    runs = [{"run": run} for run in range(grid.pop("runs"))]
-    found: dict[str, dict] = {}
-    for data_set, network, run in itertools.product(data_sets or [{}], networks, runs):
-        name = "-".join(map(str, [*data_set.values(), network["network"], run["run"]]))
-        parameters = sections["training"] | network | sections["split"] | grid | data_set | run
-        found[name if found else ""] = parameters
-    return found
+def _told(notebook: str, parameters: Parameters, knobs: Mapping[str, object]) -> dict:
+    """Return what papermill injects, after a look at whether the notebook knows it."""
+    names = declared(notebook)
+    told = {"tier": parameters.tier, **knobs}
+    for name in told:
+        known_name(f"parameter of {notebook}", name, names)
+    output = {"output": f"runs/{parameters.tier}/{parameters.paper}"}
+    return told | (output if "output" in names else {})
 
 
 def plan(tier: str) -> dict[str, Step]:
@@ -252,6 +180,7 @@ def code_of(notebook: str) -> list[str]:
     """
     found: set[str] = set()
     waiting = {name for source, _ in code_cells(notebook) for name in _imports(source, "")}
+    waiting.add(f"helpers.papers.{Path(notebook).parent.name}.parameters")  # `load` imports it
     while waiting:
         files, imported = _module(waiting.pop(), ROOT)
         if not files <= found:

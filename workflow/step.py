@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -43,6 +43,10 @@ class Step:
         Files beside the notebook that it runs again for when they change: code, packs, tables.
     priority : int
         Which of two that could start goes first.
+    settings : dict
+        All parameters of its paper: it runs again when one of them changes.
+    data_sets : tuple of str
+        Names of the data sets that it may read.
     """
 
     name: str
@@ -53,6 +57,8 @@ class Step:
     threads: int = 1
     reads: tuple[str, ...] = ()
     priority: int = 0
+    settings: dict = field(default_factory=dict)
+    data_sets: tuple[str, ...] = ()
 
     @property
     def trains(self) -> bool:
@@ -79,7 +85,9 @@ def read(runs: Path) -> dict[str, Step]:
         raise FileNotFoundError(f"{path}: no plan; `make run` writes it and executes what is in it")
     steps = {}
     for step in json.loads(path.read_text(encoding="utf-8")):
-        tuples = {field: tuple(step.get(field, ())) for field in ("needs", "makes", "reads")}
+        tuples = {
+            field: tuple(step.get(field, ())) for field in ("needs", "makes", "reads", "data_sets")
+        }
         steps[step["name"]] = Step(**step | tuples)
     return steps
 

@@ -1,9 +1,10 @@
 """Make a results table without notebooks: what the evaluation notebook would, part by part.
 
-python workflow/sweep.py small unknown_detection --processes 2
+python workflow/sweep.py small openset_calibration --processes 2
+python workflow/sweep.py mini openset_calibration --only digits/resnet8/0 --set epochs=3
 
 Needs no Jupyter, papermill or Snakemake.  Interrupted, it goes on where it stopped when started
-again: networks and outputs are kept in the cache as soon as they are whole.
+again: networks, outputs and rows are kept in the cache as soon as they are whole.
 """
 
 import argparse
@@ -12,6 +13,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from importlib import import_module
 from multiprocessing import get_context
@@ -22,38 +24,72 @@ import yaml
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
-PAPERS = (  # those in parts: runs, models, ...
-    "gscore", "human_centric", "synthesis", "uimnet", "unknown_detection",
-)  # fmt: skip
 
 
 def main() -> None:
     """Run what the command line asks for, and write the table."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("tier")
-    parser.add_argument("paper", choices=PAPERS)
+    parser.add_argument("paper")
     parser.add_argument("--processes", type=int, default=1, help="parts that go on side by side")
+    parser.add_argument("--only", nargs="+", metavar="PART", help="by default all parts")
+    parser.add_argument(
+        "--set", nargs="+", metavar="NAME=VALUE", default=[], help="instead of the file's values"
+    )
     parser.add_argument("--network", help="of the grid; by default the one that is evaluated")
     parser.add_argument("--device", help="cpu or cuda; by default a GPU if there is one")
     parser.add_argument("--out", type=Path, help="by default results/TIER/PAPER[-NETWORK].parquet")
     arguments = parser.parse_args()
-    from helpers.report import results
-
-    parameters = parameters_of(arguments.tier, arguments.paper, arguments.network)
     name = "-".join(filter(None, [arguments.paper, arguments.network]))
     out = arguments.out or ROOT / "results" / arguments.tier / f"{name}.parquet"
+    if arguments.processes < 1:
+        parser.error("--processes: at least 1 expected")
+    try:
+        jobs, threads = jobs_of(arguments)
+    except ValueError as error:
+        parser.error(str(error))
     check_writable(out, parser)
     # read by numpy when it is loaded, in the processes that are started here
-    os.environ.setdefault("OMP_NUM_THREADS", str(parameters["training"].get("threads", 1)))
-    parts = import_module(f"helpers.papers.{arguments.paper}").parts(parameters)
+    os.environ.setdefault("OMP_NUM_THREADS", str(threads))
+    table = table_of(jobs, arguments.processes)
+    from helpers.report import results
+
+    results.write(table, out)
+    print(out)
+    if (table["metric"] == "failed").all():
+        sys.exit("nothing could be evaluated: the column notes of that table says why")
+
+
+def jobs_of(arguments: argparse.Namespace) -> tuple[dict[str, tuple], int]:
+    """Return by part what is to be called with what, and the number of CPU threads."""
+    # until the last paper has `Parameters`: files in sections
+    if not (ROOT / "helpers" / "papers" / arguments.paper / "parameters.py").exists():
+        parameters = parameters_of(arguments.tier, arguments.paper, arguments.network)
+        parts = import_module(f"helpers.papers.{arguments.paper}").parts(parameters)
+        jobs = {part: (one_part, arguments.paper, parameters, part, arguments.device)
+                for part in parts}  # fmt: skip
+        return jobs, parameters["training"].get("threads", 1)
+    from helpers.papers import run
+    from helpers.papers.parameters import load
+
+    given = dict(one.partition("=")[::2] for one in arguments.set)
+    given = {name: yaml.safe_load(value) for name, value in given.items()}
+    given |= {"device": arguments.device}
+    parameters = load(arguments.paper, arguments.tier, root=ROOT, **given)
+    parts = run.parts(parameters, arguments.only)
+    return (
+        {part.name: (run.rows_of_part, parameters, part) for part in parts},
+        parameters.training.get("threads", 1),
+    )
+
+
+def table_of(jobs: Mapping[str, tuple], processes: int) -> pd.DataFrame:
+    """Return the rows of all parts, in their order; say when each is done."""
     start, tables = time.monotonic(), {}
     with ProcessPoolExecutor(
-        arguments.processes, mp_context=get_context("spawn"), initializer=end_with_parent
+        processes, mp_context=get_context("spawn"), initializer=end_with_parent
     ) as pool:
-        waiting = {
-            pool.submit(one_part, arguments.paper, parameters, part, arguments.device): part
-            for part in parts
-        }
+        waiting = {pool.submit(*job): part for part, job in jobs.items()}
         for done in as_completed(waiting):
             part = waiting[done]
             try:
@@ -64,15 +100,11 @@ def main() -> None:
                 raise
             minutes = (time.monotonic() - start) / 60
             print(
-                f"{part} done, {len(tables[part])} rows, {len(tables)} of {len(parts)} parts, "
+                f"{part} done, {len(tables[part])} rows, {len(tables)} of {len(jobs)} parts, "
                 f"{minutes:.1f} minutes",
                 flush=True,
             )
-    table = pd.concat([tables[part] for part in parts], ignore_index=True)
-    results.write(table, out)
-    print(out)
-    if (table["metric"] == "failed").all():
-        sys.exit("nothing could be evaluated: the column notes of that table says why")
+    return pd.concat([tables[part] for part in jobs], ignore_index=True)
 
 
 def check_writable(out: Path, parser: argparse.ArgumentParser) -> None:
@@ -88,7 +120,7 @@ def check_writable(out: Path, parser: argparse.ArgumentParser) -> None:
 
 def parameters_of(tier: str, paper: str, network: str | None) -> dict:
     """Return the section ``evaluation`` of a parameter file, with a network of its grid."""
-    from plan import check
+    from sections import check
 
     from helpers.checks import known_name
 

@@ -135,6 +135,42 @@ def provenance(parameters: Mapping, *, seed: int, device: str, seconds: float) -
     }
 
 
+def row(
+    test_set: str,
+    metric: str,
+    value: float,
+    images: int,
+    replicates: Sequence[float] = (),
+    **columns,
+) -> dict:
+    """Return a record of `tidy`, as far as the number itself decides it.
+
+    Parameters
+    ----------
+    test_set, metric : str
+    value : float
+    images : int
+        How many images the value is computed from.
+    replicates : sequence of float
+        The same number over resampled images.
+    **columns
+        Further ones, such as ``method`` or ``notes``.
+
+    Examples
+    --------
+    >>> row("near", "auroc", 0.9, 500, method="knn")["method"]
+    'knn'
+    """
+    return {
+        "test_set": test_set,
+        "metric": metric,
+        "value": float(value),
+        "images": int(images),
+        "bootstrap": np.asarray(replicates, dtype=np.float32),
+        **columns,
+    }
+
+
 def tidy(records: Iterable[Mapping], provenance: Mapping) -> pd.DataFrame:
     """Build a results table from records and the provenance that they share.
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import plan
 import pytest
+import sections
 import yaml
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -13,7 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 PAPER = "openset_calibration"
 
 
-@pytest.mark.parametrize("tier", plan.tiers())
+@pytest.mark.parametrize("tier", plan.tiers(ROOT))
 def test_every_tier_has_a_plan_whose_steps_exist(tier):
     steps = plan.plan(tier)
     for step in steps.values():
@@ -50,8 +51,7 @@ def test_the_grid_is_complete():
         for step in steps.values()
         if step.notebook.endswith("training.ipynb")
     }
-    grid = yaml.safe_load((ROOT / f"params/mini/{PAPER}.yaml").read_text())["grid"]
-    assert len(trained) == len(grid["data_sets"]) * len(grid["networks"]) * grid["runs"] == 12
+    assert len(trained) == 2 * 3 * 2
     assert set(steps[f"{PAPER}/evaluation"].needs) == {
         name for name, step in steps.items() if step.notebook.endswith("training.ipynb")
     }
@@ -59,84 +59,58 @@ def test_the_grid_is_complete():
 
 @pytest.fixture
 def altered(tmp_path, monkeypatch):
-    """Return a function that plans the mini tier with one parameter changed."""
+    """Return a function that plans a paper's mini tier with one parameter changed."""
     (tmp_path / "params" / "mini").mkdir(parents=True)
     (tmp_path / "notebooks").symlink_to(ROOT / "notebooks")
     monkeypatch.setattr(plan, "ROOT", tmp_path)
 
-    def changed(*path, value):
-        sections = yaml.safe_load((ROOT / f"params/mini/{PAPER}.yaml").read_text())
-        sections = json.loads(json.dumps(sections))  # what YAML shares must not change twice
+    def changed(paper, *path, value):
+        whole = yaml.safe_load((ROOT / f"params/mini/{paper}.yaml").read_text())
+        whole = json.loads(json.dumps(whole))  # what YAML shares must not change twice
         *parents, name = path
-        place = sections
+        place = whole
         for parent in parents:
             place = place[parent]
         place[name] = value
-        (tmp_path / f"params/mini/{PAPER}.yaml").write_text(yaml.safe_dump(sections))
+        (tmp_path / f"params/mini/{paper}.yaml").write_text(yaml.safe_dump(whole))
         return plan.plan("mini")
 
     return changed
 
 
+def test_mistakes_are_refused_before_anything_runs(altered):
+    with pytest.raises(ValueError, match=rf"^params/mini/{PAPER}\.yaml: unknown parameter 'binz'"):
+        altered(PAPER, "binz", value=3)
+
+
 @pytest.mark.parametrize(
     ("path", "value", "message"),
     [
-        (("training", "epoch"), 3, "unknown parameter 'epoch'; did you mean 'epochs'"),
-        (("training", "batch_size"), "3", "parameter 'batch_size': int expected, got '3'"),
-        (("evaluation", "binz"), 3, "unknown parameter 'binz'; did you mean 'bins'"),
-        (("grid", "data_sets"), ["digist"], "unknown data set 'digist'; did you mean 'digits'"),
-        (
-            ("grid", "networks", "resnet8", "backbone"),
-            "resnt",
-            "unknown backbone 'resnt'; did you mean 'resnet'",
-        ),
-        (
-            ("evaluation", "networks", "resnet8", "dept"),
-            8,
-            "unknown training parameter 'dept'; did you mean 'depth'",
-        ),
-        (("evaluation", "keep"), 9.0, "keep: between 0 and 1"),
-        (("grid", "settings"), ["open_set"], "unknown setting 'open_set'; did you mean 'open-set'"),
-        (("evaluation", "runs"), 0, "runs: at least 1 expected, got 0"),
         (("figure",), {}, "unknown section of .*; did you mean 'figures'"),
+        (("evaluation", "binz"), 3, "unknown parameter 'binz'; did you mean 'bins'"),
+        (("evaluation", "runs"), 0, "runs: at least 1 expected, got 0"),
     ],
 )
-def test_mistakes_are_refused_with_the_place_and_the_nearest_right_name(
-    altered, path, value, message
-):
+def test_mistakes_in_sections_are_refused(altered, path, value, message):
     with pytest.raises(ValueError, match=message):
-        altered(*path, value=value)
+        altered("uimnet", *path, value=value)
 
 
-def test_a_missing_section_is_named(tmp_path, altered):
-    altered("evaluation", "keep", value=0.9)  # lays out a whole file, which is then cut
-    file = tmp_path / f"params/mini/{PAPER}.yaml"
-    sections = yaml.safe_load(file.read_text())
-    del sections["grid"], sections["figures"]
-    file.write_text(yaml.safe_dump(sections))
-    with pytest.raises(ValueError, match=r"openset_calibration\.yaml: no section figures, grid"):
-        plan.plan("mini")
+def test_a_notebook_is_told_the_tier_and_its_place_in_the_grid():
+    steps = {step.name: step for step in plan.steps_of("mini", PAPER)}
+    output = {"output": f"runs/mini/{PAPER}"}
+    assert steps[f"{PAPER}/evaluation"].parameters == {"tier": "mini"} | output
+    page = steps[f"{PAPER}/training"]
+    own = {"data_set": "cifar10_mini", "network": "resnet8", "run": 0}
+    assert page.parameters == {"tier": "mini"} | own
+    assert page.settings["keep"] == 0.95 and page.data_sets == ("cifar10_mini", "digits")
+    with pytest.raises(ValueError, match=r"unknown parameter of .*training\.ipynb 'netwrk'"):
+        plan._told(page.notebook, plan.load(PAPER, "mini"), {"netwrk": "a"})
 
 
 def test_an_unknown_tier_is_refused():
     with pytest.raises(ValueError, match="unknown tier 'mni'; did you mean 'mini'"):
         plan.plan("mni")
-
-
-def test_notebook_defaults_are_the_mini_recipe():
-    """So that a notebook run alone finds in the cache what the pipeline made, and vice versa."""
-    sections = yaml.safe_load((ROOT / f"params/mini/{PAPER}.yaml").read_text())
-    defaults = plan.declared(f"notebooks/{PAPER}/evaluation.ipynb")
-    assert defaults["training"] == sections["training"]
-    for name, network in defaults["networks"].items():
-        assert network == sections["grid"]["networks"][name]
-    for notebook in ("evaluation", "figures"):
-        own = plan.declared(f"notebooks/{PAPER}/{notebook}.ipynb")
-        for name in ("runs", "keep", "tail", "alpha", "distance", "bins", "replicates", "seed"):
-            assert own[name] == sections["evaluation"][name], (notebook, name)
-    alone = plan.declared(f"notebooks/{PAPER}/training.ipynb")
-    recipe = sections["training"] | sections["grid"]["networks"]["resnet8"] | sections["split"]
-    assert {name: alone[name] for name in recipe} == recipe
 
 
 def test_unknown_detection_trains_all_methods_of_a_run_in_one_step():
@@ -159,7 +133,7 @@ def test_unknown_detection_trains_all_methods_of_a_run_in_one_step():
 )
 def test_the_test_bed_refuses_impossible_searches(changed, message):
     with pytest.raises(ValueError, match=f"somewhere: {message}"):
-        plan.check("notebooks/uimnet/evaluation.ipynb", changed, "somewhere")
+        sections.check("notebooks/uimnet/evaluation.ipynb", changed, "somewhere")
 
 
 @pytest.mark.parametrize(
@@ -175,7 +149,7 @@ def test_the_test_bed_refuses_impossible_searches(changed, message):
 )
 def test_evaluation_without_labels_refuses_unknown_names(changed, message):
     with pytest.raises(ValueError, match=f"somewhere: {message}"):
-        plan.check("notebooks/gscore/evaluation.ipynb", changed, "somewhere")
+        sections.check("notebooks/gscore/evaluation.ipynb", changed, "somewhere")
 
 
 def test_a_step_that_takes_all_packs_depends_on_each(tmp_path, monkeypatch):
@@ -183,9 +157,10 @@ def test_a_step_that_takes_all_packs_depends_on_each(tmp_path, monkeypatch):
     monkeypatch.setenv("DATA_ROOT", str(tmp_path))
     for name in ("pebbles", "moss", ".half_written"):
         (tmp_path / f"{name}.zip").touch()
-    step = plan.Step("gscore/dataset", "", {"data_set": "digits", "packs": True})
+    names = sections.data_sets_of({"data_set": "digits", "packs": True})
+    step = plan.Step("gscore/dataset", "", {}, data_sets=tuple(names))
     assert plan.packs_of(step) == [str(tmp_path / f"{name}.zip") for name in ("moss", "pebbles")]
-    assert plan.packs_of(replace(step, parameters={"data_set": "digits"})) == []
+    assert plan.packs_of(replace(step, data_sets=("digits",))) == []
 
 
 @pytest.mark.parametrize("tier", ["mini", "small", "paper"])
@@ -196,7 +171,7 @@ def test_the_test_bed_trains_each_algorithm_once(tier):
     assert sorted(trained) == sorted(sections["evaluation"]["algorithms"])
 
 
-@pytest.mark.parametrize("tier", plan.tiers())
+@pytest.mark.parametrize("tier", plan.tiers(ROOT))
 def test_human_centric_trains_each_model_once_and_teachers_first(tier):
     """Steps run side by side, so that whoever learns from another is in the same step."""
     sections = yaml.safe_load((ROOT / f"params/{tier}/human_centric.yaml").read_text())
@@ -293,12 +268,10 @@ def test_a_module_that_imports_its_neighbours_brings_them_along(tmp_path, monkey
     (package / "__init__.py").write_text("for one in pkgutil.iter_modules(__path__): pass")
     (package / "ant.py").write_text("")
     (package / "list.txt").write_text("")
-    notebook = {
-        "cells": [{"cell_type": "code", "source": "import helpers.networks.zoo", "metadata": {}}]
-    }
+    notebook = {"cells": [{"cell_type": "code", "source": "import helpers.zoo", "metadata": {}}]}
     (tmp_path / "a.ipynb").write_text(json.dumps(notebook))
     monkeypatch.setattr(plan, "ROOT", tmp_path)
-    wanted = {"helpers/networks/zoo/ant.py", "helpers/networks/zoo/list.txt"}
+    wanted = {"helpers/zoo/ant.py", "helpers/zoo/list.txt"}
     assert wanted <= set(plan.code_of("a.ipynb"))
 
 

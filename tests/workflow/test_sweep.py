@@ -5,11 +5,13 @@ import signal
 import subprocess
 import sys
 import time
+from argparse import Namespace
 from pathlib import Path
 
 import pytest
 import sweep
 
+from helpers.papers import run
 from helpers.report import results
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -46,6 +48,32 @@ def test_a_place_that_cannot_be_written_is_found_before_anything_is_computed(
         with pytest.raises(SystemExit, match=r"^2$"):
             sweep.main()
         assert message in capsys.readouterr().err
+
+
+def test_parts_and_values_of_the_command_line():
+    line = {"tier": "mini", "paper": "openset_calibration", "network": None, "device": "cpu"}
+    given = {"only": ["digits/resnet8/0"], "set": ["keep=0.9", "epochs=3", "augmentation=[flip]"]}
+    jobs, threads = sweep.jobs_of(Namespace(**line, **given))
+    ((call, parameters, part),) = jobs.values()
+    assert list(jobs) == given["only"] and call is run.rows_of_part and threads == 1
+    assert (parameters.keep, parameters.device, part.identity["run"]) == (0.9, "cpu", 0)
+    assert parameters.recipe({"epochs": 9}).augmentation == ("flip",)
+    with pytest.raises(ValueError, match="unknown parameter 'kepe'; did you mean 'keep'"):
+        sweep.jobs_of(Namespace(**line, only=None, set=["kepe=1"]))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (["--processes", "0"], "--processes: at least 1 expected"),
+        (["--only", "digits/resnet/0"], "unknown part 'digits/resnet/0'; did you mean"),
+    ],
+)
+def test_mistakes_are_refused_before_anything_is_computed(given, message, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["sweep.py", "mini", "openset_calibration", *given])
+    with pytest.raises(SystemExit):
+        sweep.main()
+    assert message in capsys.readouterr().err
 
 
 def test_it_writes_all_runs_and_goes_on_where_it_was_killed(tmp_path):

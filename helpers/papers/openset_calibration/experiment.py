@@ -1,31 +1,34 @@
-"""The protocol of *Evaluating Uncertainty Calibration for Open-Set Recognition*.
+"""The experiment of *Evaluating Uncertainty Calibration for Open-Set Recognition*.
 
 Lyu, Gutierrez and Beksi (2022): {closed-set, open-set by threshold, open-set with OpenMax} ×
 {before, after temperature scaling}, by Brier score, ECE and accuracy. Where the paper is
-silent, the choices are `Protocol`'s defaults and the variants that `evaluate` tabulates.
+silent, the choices are those of the parameter files, and the variants that `rows` tabulates.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
-from functools import cached_property, lru_cache
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
-from tqdm import tqdm
 
 from helpers import metrics
 from helpers.checks import known_name
-from helpers.networks.recipe import Recipe
 from helpers.outputs import Outputs
-from helpers.papers.openset_calibration import roles as benchmark
-from helpers.papers.openset_calibration.roles import Protocol
+from helpers.papers.openset_calibration.roles import Split, roles
+from helpers.papers.run import Draw, Part
 from helpers.report import results
 from helpers.scores import calibration, openset
 from helpers.training.fitted import Fitted, fit
 
-PAPER = "openset_calibration"
+if TYPE_CHECKING:
+    from helpers.papers.openset_calibration.parameters import Parameters
+
+__all__ = ["METHODS", "VARIANTS", "models", "outputs", "parts", "roles", "rows", "trainings"]
+
 METHODS = ("closed-set", "open-set", "open-set + OpenMax")
 VARIANTS = {
     "primary": METHODS,
@@ -99,69 +102,78 @@ class Answers:
 
 
 @dataclass(frozen=True)
-class Network:
-    """A trained network with its split and its outputs on it."""
+class SplitOutputs:
+    """What a network says of the images of its split.
 
-    split: benchmark.Split
-    fitted: Fitted
-
-    @cached_property
-    def train(self) -> Outputs:
-        """On the training images, without augmentation."""
-        return self.fitted.outputs(self.split.train)
-
-    @cached_property
-    def calibration(self) -> Outputs:
-        """On the held-out images of known classes."""
-        return self.fitted.outputs(self.split.calibration)
-
-    @cached_property
-    def test(self) -> Outputs:
-        """On the test images, all classes."""
-        return self.fitted.outputs(self.split.test)
-
-
-def network(
-    data_set: str,
-    setting: str,
-    run: int,
-    recipe: Recipe,
-    protocol: Protocol,
-    *,
-    download: bool = False,
-    progress: bool = True,
-) -> Network:
-    """Train the network of one run in one setting, or take it from the cache.
-
-    Parameters
+    Attributes
     ----------
-    data_set : str
-        One of `helpers.data.names`.
-    setting : str
-        ``closed-set`` or ``open-set``: two different networks.
-    run : int
-        Decides the known classes, the held-out images and the initial weights.
-    recipe : Recipe
-        Architecture and training.
-    protocol : Protocol
-        Only what concerns the split and the seed matters here.
-    download, progress : bool
-        Let torchvision download; show a progress bar.
+    train, calibration : Outputs
+        Of known classes; the training images without augmentation.
+    test : Outputs
+        Of all classes.
     """
-    split = benchmark.split(
-        data_set,
-        setting,
-        run,
-        known=protocol.known,
-        calibration_share=protocol.calibration_share,
-        seed=protocol.seed,
-        download=download,
-    )
-    seed = protocol.seed * 1000 + run
-    return Network(split, fit(split.train, recipe, seed=seed, progress=progress))
+
+    train: Outputs
+    calibration: Outputs
+    test: Outputs
 
 
-def closed_set(network: Network) -> dict[str, Answers]:
+def parts(parameters: Parameters) -> list[Part]:
+    """Return every data set, network and run."""
+    grid = itertools.product(parameters.data_sets, range(parameters.runs), parameters.networks)
+    return [
+        Part(
+            f"{data_set}/{network}/{run}",
+            {"data_set": data_set, "backbone": network, "run": run},
+            roles=f"{data_set}/{run}",
+        )
+        for data_set, run, network in grid
+    ]
+
+
+def trainings(parameters: Parameters) -> dict[str, dict]:
+    """Return what the training notebook is told, for each of the parts."""
+    return {
+        part.name.replace("/", "-"): {
+            "data_set": part.identity["data_set"],
+            "network": part.identity["backbone"],
+            "run": part.identity["run"],
+        }
+        for part in parts(parameters)
+    }
+
+
+def models(parameters: Parameters, part: Part, roles: Mapping[str, Split]) -> dict[str, Fitted]:
+    """Train the network of each setting, two different ones, or take them from the cache."""
+    network = part.identity["backbone"]
+    known_name("network", network, parameters.networks)
+    return {
+        setting: fit(
+            split.train,
+            parameters.recipe(parameters.networks[network]),
+            seed=parameters.seed * 1000 + part.identity["run"],
+            device=parameters.device,
+        )
+        for setting, split in roles.items()
+    }
+
+
+def outputs(
+    parameters: Parameters,
+    part: Part,
+    roles: Mapping[str, Split],
+    models: Mapping[str, Fitted],
+) -> dict[str, SplitOutputs]:
+    """Return what the network of each setting says; it sees every image once."""
+    return {
+        setting: SplitOutputs(
+            *(models[setting].outputs(one) for one in (split.train, split.calibration, split.test))
+        )
+        for setting, split in roles.items()
+    }
+
+
+def closed_set(network: SplitOutputs) -> dict[str, Answers]:
     """Answer without "unknown", before and after temperature scaling."""
     held = network.calibration
     temperatures = {"before": 1.0, "after": calibration.fit_temperature(held.logits, held.labels)}
@@ -178,14 +190,14 @@ def closed_set(network: Network) -> dict[str, Answers]:
     }
 
 
-def rejection_threshold(network: Network, protocol: Protocol) -> float:
+def rejection_threshold(network: SplitOutputs, parameters: Parameters) -> float:
     """Return the largest threshold on the maximum probability that keeps the held-out images."""
     confidences = network.calibration.probabilities.max(axis=1)
-    return metrics.rejection_threshold(confidences, keep=protocol.keep)
+    return metrics.rejection_threshold(confidences, keep=parameters.keep)
 
 
 def open_set(
-    network: Network, threshold: float, *, moving_decision: bool = False
+    network: SplitOutputs, threshold: float, *, moving_decision: bool = False
 ) -> dict[str, Answers]:
     """Answer "unknown" below a threshold on the maximum probability, before and after scaling.
 
@@ -208,20 +220,20 @@ def open_set(
     }
 
 
-def correct_per_class(network: Network) -> float:
+def correct_per_class(network: SplitOutputs) -> float:
     """Return the mean number of correctly classified training images of a class."""
     return network.train.correct.sum() / network.train.num_classes
 
 
 def open_set_openmax(
-    network: Network, protocol: Protocol, *, shared_temperature: bool = False
+    network: SplitOutputs, parameters: Parameters, *, shared_temperature: bool = False
 ) -> dict[str, Answers]:
     """Answer by OpenMax, before and after temperature scaling of the K + 1 revised logits.
 
     The temperature is fitted to what it divides, the revised logits of the held-out images;
     with `shared_temperature` it is the one of the plain softmax.
     """
-    model = openset.OpenMax(protocol.tail, protocol.alpha or None, protocol.distance)
+    model = openset.OpenMax(parameters.tail, parameters.alpha or None, parameters.distance)
     model.fit(network.train.logits, network.train.labels)
     held = network.calibration
     logits = held.logits if shared_temperature else model.revised_logits(held.logits)
@@ -240,15 +252,15 @@ def open_set_openmax(
 
 
 def panels(
-    closed: Network, opened: Network, protocol: Protocol, variant: str = "primary"
+    outputs: Mapping[str, SplitOutputs], parameters: Parameters, variant: str = "primary"
 ) -> dict[tuple[str, str], Answers]:
     """Return the answers of each method, before and after scaling, as one variant has them.
 
     Parameters
     ----------
-    closed, opened : Network
-        The two networks of a run.
-    protocol : Protocol
+    outputs : mapping of str to SplitOutputs
+        Of the two networks of a run, by setting.
+    parameters : Parameters
     variant : str
         One of `VARIANTS`.
 
@@ -258,16 +270,17 @@ def panels(
         Of the methods on which the variant makes a difference.
     """
     known_name("variant", variant, VARIANTS)
+    closed, opened = outputs["closed-set"], outputs["open-set"]
     if variant == "long tail":
-        protocol = replace(protocol, tail=max(2, round(0.2 * correct_per_class(opened))))
+        parameters = parameters.replace(tail=max(2, round(0.2 * correct_per_class(opened))))
     if variant == "cosine":
-        protocol = replace(protocol, distance="euclidean_cosine")
+        parameters = parameters.replace(distance="euclidean_cosine")
     moving, shared = variant == "moving decision", variant == "shared temperature"
-    threshold = 0.5 if variant == "half" else rejection_threshold(opened, protocol)
+    threshold = 0.5 if variant == "half" else rejection_threshold(opened, parameters)
     make = {
         METHODS[0]: lambda: closed_set(closed),
         METHODS[1]: lambda: open_set(opened, threshold, moving_decision=moving),
-        METHODS[2]: lambda: open_set_openmax(opened, protocol, shared_temperature=shared),
+        METHODS[2]: lambda: open_set_openmax(opened, parameters, shared_temperature=shared),
     }
     found = {
         (method, when): answers
@@ -281,36 +294,34 @@ def panels(
     return found
 
 
-@lru_cache(maxsize=4)
-def _weights(images: int, replicates: int, seed: int) -> np.ndarray:
-    """Return the resampling weights of a test set: the same ones for all that see it."""
-    return metrics.resample_weights(images, replicates=replicates, seed=seed)
-
-
-def measure(answers: Answers, protocol: Protocol) -> Iterator[dict]:
+def measure(answers: Answers, bins: int, weights: np.ndarray) -> Iterator[dict]:
     """Compute the metrics of one panel, each with its bootstrap replicates.
+
+    Parameters
+    ----------
+    answers : Answers
+    bins : int
+        Of the ECE.
+    weights : ndarray of uint16, shape [replicates, N]
+        From `helpers.metrics.resample_weights`.
 
     Yields
     ------
     dict
-        ``metric``, ``value``, ``bootstrap``, ``images``: the part of a record of
-        `results.tidy` that the answers alone decide.
+        Rows of the results table, as far as the answers alone decide them.
     """
-    images = len(answers.labels)
-    weights = _weights(images, protocol.replicates, protocol.seed)
-    bins = {"bins": protocol.bins}
     errors = metrics.open_set_squared_errors(answers.probabilities, answers.unknown, answers.labels)
     confidence, correct = answers.confidence, answers.correct
     measured = {
         "accuracy": (correct.mean(), metrics.weighted_mean(correct, weights)),
         "brier": (errors.mean(), metrics.weighted_mean(errors, weights)),
         "ece": (
-            metrics.calibration_error(confidence, correct, **bins),
-            metrics.weighted_calibration_error(confidence, correct, weights, **bins),
+            metrics.calibration_error(confidence, correct, bins=bins),
+            metrics.weighted_calibration_error(confidence, correct, weights, bins=bins),
         ),
         "ece_floor": (
-            metrics.calibration_error_floor(confidence, **bins),
-            metrics.weighted_calibration_error_floor(confidence, weights, **bins),
+            metrics.calibration_error_floor(confidence, bins=bins),
+            metrics.weighted_calibration_error_floor(confidence, weights, bins=bins),
         ),
         "temperature": (answers.temperature, ()),
     }
@@ -321,73 +332,16 @@ def measure(answers: Answers, protocol: Protocol) -> Iterator[dict]:
     if answers.threshold is not None:
         measured["threshold"] = (answers.threshold, ())
     for metric, (value, replicates) in measured.items():
-        yield {
-            "metric": metric,
-            "value": float(value),
-            "bootstrap": np.asarray(replicates, dtype=np.float32),
-            "images": images,
-        }
+        yield results.row("test", metric, value, len(answers.labels), replicates)
 
 
-def evaluate(
-    tier: str,
-    data_sets: list[str],
-    networks: Mapping[str, Recipe],
-    runs: int,
-    protocol: Protocol,
-    *,
-    download: bool = False,
-    progress: bool = True,
-) -> pd.DataFrame:
-    """Evaluate every data set, network and run; train what is not in the cache.
-
-    Parameters
-    ----------
-    tier : str
-        Goes into the table.
-    data_sets : list of str
-    networks : mapping of str to Recipe
-        Under the names that the table has in its column ``backbone``.
-    runs : int
-        Random splits, numbered from 0.
-    protocol : Protocol
-    download, progress : bool
-        Let torchvision download; show a progress bar.
-
-    Returns
-    -------
-    DataFrame
-        A results table (see `helpers.report.results`), all `VARIANTS` in it.
-    """
-    cells = [(d, n, r) for d in data_sets for n in networks for r in range(runs)]
-    tables = []
-    for data_set, name, run in tqdm(cells, desc="evaluating", disable=not progress):
-        recipe = networks[name]
-        pair = {
-            setting: network(
-                data_set, setting, run, recipe, protocol, download=download, progress=progress
-            )
-            for setting in benchmark.SETTINGS
-        }
-        identity = {"tier": tier, "paper": PAPER, "data_set": data_set, "backbone": name}
-        records: dict[str, list[dict]] = {setting: [] for setting in benchmark.SETTINGS}
-        for variant in VARIANTS:
-            for (method, when), answers in panels(*pair.values(), protocol, variant).items():
-                key = {"run": run, "method": method, "calibration": when, "variant": variant}
-                setting = "closed-set" if method == "closed-set" else "open-set"
-                records[setting] += [identity | key | row for row in measure(answers, protocol)]
-        for setting, rows in records.items():
-            fitted = pair[setting].fitted
-            parameters = {"recipe": recipe.as_dict(), "protocol": asdict(protocol)} | identity
-            tables.append(
-                results.tidy(
-                    rows,
-                    results.provenance(
-                        parameters,
-                        seed=protocol.seed,
-                        device=fitted.device_name,
-                        seconds=fitted.seconds,
-                    ),
-                )
-            )
-    return pd.concat(tables, ignore_index=True)
+def rows(
+    parameters: Parameters, part: Part, outputs: Mapping[str, SplitOutputs], draw: Draw
+) -> Iterator[dict]:
+    """Yield the rows of a run: all `VARIANTS`, before and after temperature scaling."""
+    weights = draw("", len(outputs["open-set"].test))  # the same images in both settings
+    for variant in VARIANTS:
+        for (method, when), answers in panels(outputs, parameters, variant).items():
+            columns = {"method": method, "calibration": when, "variant": variant}
+            for row in measure(answers, parameters.bins, weights):
+                yield columns | row

@@ -8,7 +8,7 @@ import numpy as np
 
 from helpers.checks import known_name
 from helpers.data import Images, ImageStream
-from helpers.papers.openset_calibration.roles import DISTANCES
+from helpers.papers.parameters import DISTANCES
 
 MOST_MEMBERS = 100  # of an ensemble: the seeds of two runs are as far apart
 

@@ -3,36 +3,46 @@ import pytest
 
 from helpers import metrics
 from helpers.outputs import Outputs
+from helpers.papers import run
 from helpers.papers.openset_calibration import claims, experiment
-from helpers.papers.openset_calibration.experiment import Protocol
-from helpers.report import results
+from helpers.papers.openset_calibration.experiment import SplitOutputs
+from helpers.papers.parameters import load
 
 CALIBRATIONS = ("before", "after")
 
 
-class Stub:
-    """Stands for a network: outputs on three sets, of which the test set has unknown classes."""
+PARAMETERS = load("openset_calibration", "mini")
 
-    def __init__(self, classes=6, unknown=True):
-        generator = np.random.default_rng(classes)
 
-        def outputs(n, labels):
-            logits = generator.normal(size=(n, classes)).astype(np.float32)
-            logits[np.arange(n), np.maximum(labels, 0)] += 1.5 * (labels >= 0)
-            return Outputs(3 * logits, np.zeros((n, 1)), labels)
+def stub(classes, unknown):
+    """Outputs on three sets, of which the test set may have unknown classes."""
+    generator = np.random.default_rng(classes)
 
-        self.train = outputs(300, np.arange(300) % classes)
-        self.calibration = outputs(120, np.arange(120) % classes)
-        self.test = outputs(400, np.arange(400) % (classes + unknown) - unknown)
+    def outputs(n, labels):
+        logits = generator.normal(size=(n, classes)).astype(np.float32)
+        logits[np.arange(n), np.maximum(labels, 0)] += 1.5 * (labels >= 0)
+        return Outputs(3 * logits, np.zeros((n, 1)), labels)
+
+    return SplitOutputs(
+        outputs(300, np.arange(300) % classes),
+        outputs(120, np.arange(120) % classes),
+        outputs(400, np.arange(400) % (classes + unknown) - unknown),
+    )
 
 
 @pytest.fixture
 def pair():
-    return Stub(10, unknown=False), Stub(6)
+    return {"closed-set": stub(10, unknown=False), "open-set": stub(6, unknown=True)}
+
+
+def measure(panel, replicates=20):
+    """Return the rows of a panel by metric."""
+    weights = metrics.resample_weights(len(panel.labels), replicates=replicates, seed=0)
+    return {row["metric"]: row for row in experiment.measure(panel, 15, weights)}
 
 
 def test_scaling_changes_confidences_and_not_answers(pair):
-    panels = experiment.panels(*pair, Protocol())
+    panels = experiment.panels(pair, PARAMETERS)
     assert list(panels) == [(m, c) for m in experiment.METHODS for c in CALIBRATIONS]
     for method in experiment.METHODS:
         before, after = (panels[method, when] for when in CALIBRATIONS)
@@ -42,9 +52,9 @@ def test_scaling_changes_confidences_and_not_answers(pair):
 
 
 def test_closed_set_numbers_are_those_of_the_plain_metrics(pair):
-    panel = experiment.panels(*pair, Protocol())["closed-set", "before"]
-    measured = {row["metric"]: row["value"] for row in experiment.measure(panel, Protocol())}
-    test = pair[0].test
+    panel = experiment.panels(pair, PARAMETERS)["closed-set", "before"]
+    measured = {metric: row["value"] for metric, row in measure(panel).items()}
+    test = pair["closed-set"].test
     assert measured["accuracy"] == pytest.approx(test.correct.mean())
     assert measured["brier"] == pytest.approx(metrics.brier(test.probabilities, test.labels))
     assert measured["ece"] == pytest.approx(metrics.ece(test.probabilities, test.labels))
@@ -52,8 +62,8 @@ def test_closed_set_numbers_are_those_of_the_plain_metrics(pair):
 
 
 def test_open_set_numbers_are_those_of_the_open_set_metrics(pair):
-    panel = experiment.panels(*pair, Protocol())["open-set", "after"]
-    measured = {row["metric"]: row["value"] for row in experiment.measure(panel, Protocol())}
+    panel = experiment.panels(pair, PARAMETERS)["open-set", "after"]
+    measured = {metric: row["value"] for metric, row in measure(panel).items()}
     arrays = panel.probabilities, panel.unknown, panel.labels
     assert measured["brier"] == pytest.approx(metrics.open_set_brier(*arrays))
     assert measured["ece"] == pytest.approx(metrics.open_set_ece(*arrays, panel.answers))
@@ -63,16 +73,16 @@ def test_open_set_numbers_are_those_of_the_open_set_metrics(pair):
 
 def test_the_threshold_keeps_the_wished_share_of_the_held_out_images(pair):
     for keep in (0.8, 0.95):
-        threshold = experiment.rejection_threshold(pair[1], Protocol(keep=keep))
-        kept = (pair[1].calibration.probabilities.max(axis=1) >= threshold).mean()
+        threshold = experiment.rejection_threshold(pair["open-set"], PARAMETERS.replace(keep=keep))
+        kept = (pair["open-set"].calibration.probabilities.max(axis=1) >= threshold).mean()
         assert keep <= kept < keep + 0.02
 
 
 def test_variants_differ_where_they_say_so(pair):
-    primary = experiment.panels(*pair, Protocol())
+    primary = experiment.panels(pair, PARAMETERS)
 
     def of(variant, method, when="after"):
-        return experiment.panels(*pair, Protocol(), variant)[method, when]
+        return experiment.panels(pair, PARAMETERS, variant)[method, when]
 
     plain, openmax = primary["open-set", "after"], primary["open-set + OpenMax", "after"]
     low = primary["open-set", "before"].probabilities.max(axis=1) < 0.5
@@ -89,15 +99,14 @@ def test_variants_differ_where_they_say_so(pair):
     shared = of("shared temperature", "open-set + OpenMax")
     assert shared.temperature == plain.temperature != openmax.temperature
     with pytest.raises(ValueError, match="unknown variant 'halve'; did you mean 'half'"):
-        experiment.panels(*pair, Protocol(), "halve")
+        experiment.panels(pair, PARAMETERS, "halve")
 
 
 def test_replicates_are_paired_over_methods_and_match_the_plain_numbers(pair):
-    protocol = Protocol(replicates=500)
-    panels = experiment.panels(*pair, protocol)
+    panels = experiment.panels(pair, PARAMETERS)
     by_metric = {}
     for key in [("open-set", "before"), ("open-set", "after")]:
-        rows = {row["metric"]: row for row in experiment.measure(panels[key], protocol)}
+        rows = measure(panels[key], replicates=500)
         by_metric[key] = rows
         for metric in ("accuracy", "brier"):
             row = rows[metric]
@@ -106,21 +115,27 @@ def test_replicates_are_paired_over_methods_and_match_the_plain_numbers(pair):
     assert np.array_equal(*same)  # same answers on the same resampled images
 
 
-def test_evaluate_gives_a_table_that_can_be_written_read_and_judged(pair, monkeypatch, tmp_path):
-    class Fitted:
-        device_name, seconds = "cpu, 1 thread", 1.0
-
-    def network(data_set, setting, run, recipe, protocol, **options):
-        one = pair[0] if setting == "closed-set" else pair[1]
-        one.fitted = Fitted
-        return one
-
-    monkeypatch.setattr(experiment, "network", network)
-    recipes = {"resnet8": experiment.Recipe()}
-    table = experiment.evaluate("mini", ["digits"], recipes, 2, Protocol(), progress=False)
-    results.write(table, tmp_path / "results.parquet")
-    table = results.read(tmp_path / "results.parquet")
-    assert set(table["variant"]) == set(experiment.VARIANTS)
+def test_the_driver_gives_a_table_that_can_be_judged(pair, monkeypatch, tmp_path):
+    monkeypatch.setenv("CACHE_ROOT", str(tmp_path))
+    monkeypatch.setattr(experiment, "roles", lambda *_: {})
+    monkeypatch.setattr(experiment, "models", lambda *_: {})
+    monkeypatch.setattr(experiment, "outputs", lambda *_: pair)
+    few = PARAMETERS.replace(data_sets=["digits"], networks={"resnet8": {}}, replicates=20)
+    table = run.rows(few, progress=False)
+    assert set(table["variant"]) == set(experiment.VARIANTS) and set(table["run"]) == {0, 1}
     assert table.loc[table["method"] == "closed-set", "variant"].unique().tolist() == ["primary"]
     verdicts = claims.verdicts(claims.check(table))
     assert len(verdicts) == 3 and "no data" not in set(verdicts["verdict"])
+
+
+def test_a_part_goes_through_all_stages_and_is_kept(monkeypatch, tmp_path):
+    """With real networks, tiny ones."""
+    monkeypatch.setenv("CACHE_ROOT", str(tmp_path))
+    tiny = PARAMETERS.replace(data_sets=["digits"], runs=1, epochs=1, replicates=2)
+    (part,) = run.parts(tiny, "digits/resnet8/0")
+    table = run.rows_of_part(tiny, part)
+    assert "failed" not in set(table["metric"]) and set(table["backbone"]) == {"resnet8"}
+    files = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.*")}
+    assert run.rows_of_part(tiny, part).equals(table)
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.*")} == files
+    assert len(list((tmp_path / "networks").glob("*"))) == 2

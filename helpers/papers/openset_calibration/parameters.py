@@ -1,0 +1,68 @@
+"""The parameters of *Evaluating Uncertainty Calibration for Open-Set Recognition*."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+from pydantic import Field, model_validator
+
+from helpers.papers import parameters
+from helpers.papers.parameters import Changes, Count, DataSet, Distance, Share
+
+
+class Parameters(parameters.Parameters):
+    """What the evaluation is free to choose.
+
+    Attributes
+    ----------
+    data_sets : list of str
+    networks : dict of str to dict
+        What each changes in the recipe, under the names that the tables have for them.
+    runs : int
+        Random splits, numbered from 0.
+    known : int
+        Known classes in the open set.
+    calibration_share : float
+        Share of the training images that is held out for the temperature and the threshold.
+    keep : float
+        The rejection threshold keeps this share of the held-out images.
+    tail, alpha, distance
+        Of `helpers.scores.openset.OpenMax`; ``alpha: 0`` revises the logits of all known classes.
+    bins : int
+        Of the ECE.
+    published_as : dict of str to str
+        The paper's data set that each of ours is, or stands in for.
+    stand_ins : list of str
+        Of those, the ones that are not the paper's own data.
+    """
+
+    grid: ClassVar = ("data_sets", "networks", "runs", "published_as", "stand_ins")
+
+    data_sets: Annotated[list[DataSet], Field(min_length=1)]
+    networks: Annotated[dict[str, Changes], Field(min_length=1)]
+    runs: Count
+    known: Annotated[int, Field(ge=2)]
+    calibration_share: Share
+    keep: Share
+    tail: Annotated[int, Field(ge=2)]
+    alpha: Annotated[int, Field(ge=0)]
+    distance: Distance
+    bins: Count
+    published_as: dict[str, str]
+    stand_ins: list[str]
+
+    @model_validator(mode="after")
+    def _check_together(self):
+        from helpers.data.cards import find
+
+        for changes in self.networks.values():
+            self.recipe(changes)
+        if self.alpha > self.known:
+            raise ValueError(f"alpha: at most known ({self.known}) expected, got {self.alpha}")
+        for card in filter(None, map(find, self.data_sets)):
+            if self.known >= card.classes:
+                raise ValueError(
+                    f"known: fewer than the {card.classes} classes of {card.name} expected, "
+                    f"got {self.known}"
+                )
+        return self

@@ -1,0 +1,156 @@
+"""Parameters: what a file and a caller may say, and what is refused in which words."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+import pytest
+import yaml
+
+from helpers.papers import parameters
+from helpers.papers.parameters import Count, DataSet, Score, Seed, load, read, tiers
+
+ROOT = Path(__file__).resolve().parents[2]
+PAPER = "openset_calibration"
+FILE = f"params/mini/{PAPER}.yaml"
+
+
+@pytest.fixture
+def altered(tmp_path):
+    """Return a function that loads the mini tier from a file in which some values are others."""
+    (tmp_path / FILE).parent.mkdir(parents=True)
+
+    def changed(text=None, **values):
+        whole = yaml.safe_load((ROOT / FILE).read_text()) | values
+        (tmp_path / FILE).write_text(yaml.safe_dump(whole) if text is None else text)
+        return load(PAPER, "mini", root=tmp_path)
+
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"binz": 3}, "unknown parameter 'binz'; did you mean 'bins'"),
+        ({"runs": "2"}, "runs: a whole number expected, got '2'"),
+        ({"runs": 2.5}, "runs: a whole number expected, got 2.5"),
+        ({"runs": True}, "runs: a whole number expected, got True"),
+        ({"runs": 0}, "runs: at least 1 expected, got 0"),
+        ({"seed": -3}, "seed: at least 0 expected, got -3"),
+        ({"keep": 9.0}, "keep: less than 1 expected, got 9.0"),
+        ({"keep": float("nan")}, "keep: a finite number expected, got nan"),
+        ({"tail": 0}, "tail: at least 2 expected"),
+        ({"alpha": 7}, r"alpha: at most known \(6\) expected, got 7"),
+        ({"known": 99, "alpha": 0}, "known: fewer than the 10 classes of cifar10_mini expected"),
+        ({"distance": "euclid"}, "distance: unknown distance 'euclid'; did you mean 'euclidean'"),
+        ({"data_sets": ["digist"]}, "data_sets.0: unknown data set 'digist'; did you mean 'digits"),
+        ({"data_sets": []}, r"data_sets: at least 1 value\(s\) expected"),
+        ({"data_sets": "digits"}, "data_sets: a list expected, got 'digits'"),
+        ({"larger_tiers": ["smal"]}, "unknown tier 'smal'"),
+        ({"networks": None}, "networks: names with values expected, got None"),
+        ({"networks": {}}, "networks: at least 1"),
+        ({"networks": {"a": {"dept": 8}}}, "unknown training parameter 'dept'; did you mean 'dept"),
+        ({"networks": {"a": {"backbone": "resnt"}}}, "unknown backbone 'resnt'; did you mean"),
+        ({"training": {"batch_size": "3"}}, "batch_size: .*int.* expected, got '3'"),
+        ({"tier": "small"}, "tier: the name of the folder says it"),
+        ({"text": ""}, "names with values expected, got None"),
+        ({"text": "seed: 1\nruns: 2\nseed: 3\n"}, "line 3: 'seed' a second time"),
+        ({"text": "networks:\n  a: {depth: 8, depth: 14}\n"}, "line 2: 'depth' a second time"),
+        ({"text": "seed: 1\n\truns: 2\n"}, "line 2: found character '\\\\t'"),
+        ({"text": "seed: [1\nruns: 2\n"}, "line 2: "),
+        ({"text": "seed: !!python/name:os.system ''\n"}, "line 1: could not determine"),
+        ({"text": "seed: 1\n"}, "replicates: missing"),
+        ({"text": "a: \0"}, "no text in YAML"),
+    ],
+)
+def test_a_mistake_in_a_file_is_refused_with_its_name(altered, values, message):
+    with pytest.raises(ValueError, match=f"^{FILE}: .*{message}") as refused:
+        altered(**values)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_file_that_is_no_text(tmp_path):
+    (tmp_path / "a.yaml").write_bytes(b"a: \xe9")
+    with pytest.raises(ValueError, match="no text in YAML"):
+        read(tmp_path / "a.yaml")
+
+
+def test_a_caller_overlays_the_file_and_is_answered_without_its_name():
+    plain = load(PAPER, "mini")
+    assert load(PAPER, "mini", keep=None) == plain
+    assert load(PAPER, "mini", keep=0.5).keep == 0.5
+    for given, message in {
+        "kepe": "^unknown parameter 'kepe'; did you mean 'keep'",
+        "epoch": "^unknown parameter 'epoch'; did you mean 'epochs'",
+        "runs": "^runs: a whole number expected, got 'x'",
+        "epochs": "^epochs: .* expected, got 'x'",
+    }.items():
+        with pytest.raises(ValueError, match=message):
+            load(PAPER, "mini", **{given: "x"})
+    with pytest.raises(ValueError, match="unknown tier 'mni'; did you mean 'mini'"):
+        load(PAPER, "mni")
+    with pytest.raises(ValueError, match=r"unknown paper .*; did you mean 'openset_calibration'"):
+        load("openset", "mini")
+
+
+def test_fields_of_a_recipe_win_over_those_of_any_network():
+    plain = load(PAPER, "mini")
+    own = plain.networks["efficientnet_eighth"]
+    assert plain.recipe(own).learning_rate == own["learning_rate"] != 0.3
+    knobs = load(PAPER, "mini", learning_rate=0.3, augmentation=["flip"]).replace(epochs=3)
+    recipe = knobs.recipe(own)
+    assert (recipe.learning_rate, recipe.augmentation, recipe.epochs) == (0.3, ("flip",), 3)
+    assert recipe.backbone == "efficientnet"
+
+
+def test_what_only_names_the_parts_decides_no_rows():
+    plain = load(PAPER, "mini")
+    more = plain.replace(
+        runs=9, networks=plain.networks | {"a": {}}, larger_tiers=[], download=True
+    )
+    assert more.decisive() == plain.decisive() != plain.replace(tail=9).decisive()
+
+
+class Made(parameters.Parameters):
+    """Parameters with names of data sets in every place in which they can stand."""
+
+    one: DataSet
+    perhaps: DataSet | Literal[""]
+    several: Annotated[list[DataSet], "a note"]
+    by_name: dict[str, list[DataSet]]
+    named: dict[DataSet, str]
+    score: Score
+    count: Count | None = None
+    other: Seed = 0
+
+
+def test_all_data_sets_that_are_used_are_found():
+    made = Made(
+        tier="mini", seed=0, replicates=1, training={}, one="digits", perhaps="",
+        several=["mazes", "digits"], by_name={"far": ["plaid"], "near": []},
+        named={"folder:/a": "x"}, score="knn",
+    )  # fmt: skip
+    assert made.data_sets_used() == ["digits", "mazes", "plaid", "folder:/a"]
+    assert made.replace(perhaps="clocks").data_sets_used()[1] == "clocks"
+    with pytest.raises(ValueError, match="score: unknown score 'kn'; did you mean 'knn'"):
+        made.replace(score="kn")
+    with pytest.raises(ValueError, match=r"by_name\.far\.1: unknown data set 'plad'"):
+        made.replace(by_name={"far": ["digits", "plad"]})
+
+
+@pytest.mark.parametrize("tier", tiers())
+def test_every_file_of_a_tier_is_right(tier):
+    for file in sorted((ROOT / "params" / tier).glob("*.yaml")):
+        if (ROOT / "helpers" / "papers" / file.stem / "parameters.py").exists():
+            assert load(file.stem, tier).tier == tier
+
+
+def test_loading_parameters_needs_nothing_heavy():
+    """So that a notebook or a command refuses its parameters at once."""
+    program = (
+        f"import sys\nfrom helpers.papers.parameters import load\nload('{PAPER}', 'mini')\n"
+        "assert not {'torch', 'pandas', 'scipy', 'sklearn'} & set(sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert not done.returncode, done.stderr[-500:]

@@ -1,0 +1,123 @@
+"""The driver, on an experiment without networks."""
+
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from helpers import metrics
+from helpers.papers import parameters, run
+from helpers.papers.run import Part
+from helpers.report import results
+
+
+class Parameters(parameters.Parameters):
+    """Of the experiment below."""
+
+    paper: ClassVar = "uimnet"
+    grid: ClassVar = ("data_sets",)
+    data_sets: list[str]
+    shift: float
+
+
+@dataclass(frozen=True)
+class Network:
+    """Stands for one: a digest, and where and how long it was trained."""
+
+    sha256: str
+    seconds: float = 2.0
+    device_name: str = "cpu, 1 thread"
+
+
+@pytest.fixture
+def experiment(monkeypatch, tmp_path):
+    """An experiment that writes down what it is asked for; digits has two parts."""
+    monkeypatch.setenv("CACHE_ROOT", str(tmp_path))
+    asked = []
+
+    def parts(parameters):
+        return [
+            Part(f"{name}/{run}", {"data_set": name, "backbone": "small", "run": run}, roles=name)
+            for name in parameters.data_sets
+            for run in (0, 1)
+        ]
+
+    def roles(parameters, part):
+        asked.append(("roles", part.name))
+        return {"test": np.arange(5), "of": part.identity["data_set"]}
+
+    def models(parameters, part, roles):
+        if roles["of"] == "broken":
+            raise OSError("no such weights")
+        return [Network("a"), Network(str(part.identity["run"]))]
+
+    def outputs(parameters, part, roles, models):
+        asked.append(("outputs", part.name))
+        return roles["test"] + parameters.shift
+
+    def rows(parameters, part, outputs, draw):
+        replicates = metrics.weighted_mean(outputs, draw("test", len(outputs)))
+        yield {"method": "a"} | results.row("test", "mean", outputs.mean(), 5, replicates)
+        yield results.row("test", "mean", 1.0, 5, method="b", run=7 + part.identity["run"])
+
+    stages = SimpleNamespace(
+        parts=parts, roles=roles, models=models, outputs=outputs, rows=rows, asked=asked
+    )
+    monkeypatch.setattr(run, "experiment_of", lambda paper: stages)
+    return stages
+
+
+def given(*data_sets, **values):
+    whole = {"tier": "mini", "seed": 3, "replicates": 4, "training": {}, "shift": 1.0}
+    return Parameters(**whole | values, data_sets=list(data_sets))
+
+
+def test_rows_of_all_parts_with_what_they_share(experiment):
+    table = run.rows(given("digits"), progress=False)
+    assert table["run"].tolist() == [0, 7, 1, 8] and set(table["paper"]) == {"uimnet"}
+    assert set(table["device"]) == {"cpu, 1 thread"} and set(table["seconds"]) == {4.0}
+    same = table.loc[table["method"] == "a", "bootstrap"].tolist()
+    assert np.array_equal(*same)  # the images of one name are drawn alike
+    weights = run.draws(given("digits"))
+    assert not np.array_equal(weights("test", 5), weights("near", 5))
+    assert [one for one in experiment.asked if one[0] == "roles"] == [("roles", "digits/0")]
+
+
+def test_rows_are_kept_by_what_decides_them(experiment):
+    first = run.rows(given("digits"), progress=False)
+    experiment.asked.clear()
+    again = run.rows(given("digits", "plaid"), only=["digits/0", "digits/1"], progress=False)
+    assert again.equals(first) and ("outputs", "digits/0") not in experiment.asked
+    moved = run.rows(given("digits", shift=2.0), only="digits/0", progress=False)
+    assert moved["value"].iloc[0] == first["value"].iloc[0] + 1
+    assert moved["parameters"].iloc[0] != first["parameters"].iloc[0]
+    experiment.models = lambda parameters, part, roles: [Network("b")]
+    experiment.asked.clear()
+    run.rows(given("digits"), only="digits/0", progress=False)
+    assert ("outputs", "digits/0") in experiment.asked
+
+
+def test_a_part_that_fails_is_a_row_and_ends_no_other(experiment):
+    table = run.rows(given("broken", "digits"), progress=False)
+    failed = table[table["metric"] == "failed"]
+    assert failed["run"].tolist() == [0, 1] and set(failed["method"]) == {"network"}
+    assert set(failed["notes"]) == {"OSError: no such weights"} and len(table) == 6
+    assert set(failed["device"]) == {"none"}
+    with pytest.raises(ValueError, match="nothing could be evaluated: OSError: no such weights"):
+        run.rows(given("broken"), progress=False)
+    part = run.parts(given("broken"))[0]
+    assert run.rows_of_part(given("broken"), part)["metric"].tolist() == ["failed"]
+
+
+def test_a_part_that_does_not_exist_is_refused(experiment):
+    with pytest.raises(ValueError, match="unknown part 'digit/0'; did you mean 'digits/0'"):
+        run.rows(given("digits"), only="digit/0")
+
+
+def test_what_has_no_content_is_refused():
+    assert run.digests({"a": np.arange(2)}) != run.digests({"a": np.arange(3)})
+    assert run.digests([Network("a"), None]) == [(".0", "a"), (".1", None)]
+    with pytest.raises(TypeError, match=r"\.a\.0: object has no sha256"):
+        run.digests({"a": [object()]})
