@@ -43,7 +43,7 @@ def main() -> None:
     out = arguments.out or ROOT / "results" / arguments.tier / f"{name}.parquet"
     # read by numpy when it is loaded, in the processes that are started here
     os.environ.setdefault("OMP_NUM_THREADS", str(parameters["training"].get("threads", 1)))
-    parts = import_module(f"helpers.papers.{arguments.paper}").parts(parameters)
+    parts = import_module(f"helpers.papers.{arguments.paper}.experiment").parts(parameters)
     start, tables = time.monotonic(), {}
     with ProcessPoolExecutor(
         arguments.processes, mp_context=get_context("spawn"), initializer=end_with_parent
@@ -112,7 +112,9 @@ def end_with_parent() -> None:
 
 def one_part(paper: str, parameters: dict, part: str, device: str | None) -> pd.DataFrame:
     """Return the rows of one part."""
-    return import_module(f"helpers.papers.{paper}").sweep(parameters, part, device=device)
+    return import_module(f"helpers.papers.{paper}.experiment").sweep(
+        parameters, part, device=device
+    )
 
 
 if __name__ == "__main__":
