@@ -27,6 +27,9 @@ import pages
 import speed
 import yaml
 from jupyter_book.sphinx import build_sphinx
+from plan import CHAPTER
+
+from helpers.papers import PAPERS
 
 ROOT = Path(__file__).resolve().parent.parent
 TOC = "book/_toc.yml"
@@ -46,6 +49,30 @@ def toc_files(entry: dict) -> list[str]:
     return own + [file for files in nested for file in files]
 
 
+def contents() -> dict:
+    """Return the table of contents, with the chapters that are made from the papers' records.
+
+    A part of the file whose ``chapters`` are the word ``papers`` has those of the papers, and
+    ``across`` those about all of them: each its overview and the notebooks that there are.
+    """
+    toc = yaml.safe_load((ROOT / TOC).read_text(encoding="utf-8"))
+    for part in toc.get("parts", []):
+        if part["chapters"] in ("papers", "across"):
+            own = [
+                p for p in PAPERS.values() if bool(p.main_claim) == (part["chapters"] == "papers")
+            ]
+            part["chapters"] = [chapter(paper.name) for paper in own]
+    return toc
+
+
+def chapter(paper: str) -> dict:
+    """Return the entry of a paper's chapter in the table of contents."""
+    there = {file.stem for file in (ROOT / "notebooks" / paper).glob("*.ipynb")}
+    names = [*(name for name in CHAPTER if name in there), *sorted(there - set(CHAPTER))]
+    sections = [{"file": f"notebooks/{paper}/{name}"} for name in names]
+    return {"file": f"book/{paper}", "sections": sections}
+
+
 def tags_of(cell) -> list[str]:
     """Return the tags of a notebook's cell."""
     return cell.metadata.get("tags", [])
@@ -60,7 +87,9 @@ def assemble(tree: Path, runs: Path, tier: str) -> None:
         An executed notebook that the table of contents lists is not in `runs`.
     """
     shutil.copytree(ROOT / "book", tree / "book")
-    for file in toc_files(yaml.safe_load((ROOT / TOC).read_text())):
+    toc = contents()
+    (tree / TOC).write_text(yaml.safe_dump(toc, sort_keys=False), encoding="utf-8")
+    for file in toc_files(toc):
         if file.startswith("notebooks/"):
             executed = runs / Path(file).relative_to("notebooks").with_suffix(".ipynb")
             if not executed.exists():
@@ -94,7 +123,7 @@ def render(tree: Path) -> Path:
         noconfig=True,  # no conf.py: all is in _config.yml
         path_config=ROOT / "_config.yml",
         confoverrides={
-            "external_toc_path": str(ROOT / TOC),
+            "external_toc_path": str(tree / TOC),
             "latex_individualpages": False,  # Jupyter Book asks for this key whatever the builder
         },
         warningiserror=True,
@@ -104,7 +133,7 @@ def render(tree: Path) -> Path:
     if status:  # a status code, or the exception that ended the build
         sys.exit("the book was not built: see the warnings above")
     config = yaml.safe_load((ROOT / "_config.yml").read_text())
-    toc = yaml.safe_load((ROOT / TOC).read_text())
+    toc = yaml.safe_load((tree / TOC).read_text())
     page = REDIRECT.format(title=config["title"], page=f"{toc['root']}.html")
     (html / "index.html").write_text(page, encoding="utf-8")
     # The package would copy all of MathJax (24 MB); the book needs this one file of it.

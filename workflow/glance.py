@@ -6,7 +6,6 @@ The book's introduction and the README show the same findings, made from results
 from __future__ import annotations
 
 import sys
-from importlib import import_module
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -16,29 +15,23 @@ import pandas as pd
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from helpers.papers import PAPERS  # noqa: E402
 from helpers.report import figures, results  # noqa: E402
 from helpers.report.claims import ALL, Verdict  # noqa: E402
 from helpers.report.figures.ledger import clearances  # noqa: E402
-from helpers.report.ledger import PAPERS, PUBLISHED, ledger, read, tally  # noqa: E402
+from helpers.report.ledger import PUBLISHED, ledger, read, tally  # noqa: E402
 from helpers.report.tables.cells import MINUS, number  # noqa: E402
 
 RESULTS = ROOT / "results"
 TIERS = ("mini", "small_cpu", "small", "paper")
 """From the smallest to the largest."""
-MAIN = {
-    "unknown_detection": "ensemble",
-    "human_centric": "consistent",
-    "uimnet": "erm",
-    "gscore": "correlation",
-    "openset_calibration": "open-set",
-}
-"""Of the claims of each paper, the one that is its main finding."""
-TITLES = {paper: chapter.title for paper, chapter in PAPERS.items()}
+TITLES = {name: paper.heading for name, paper in PAPERS.items() if paper.main_claim}
+"""The chapters that have claims, in the order of the book."""
 
 
 def committed() -> dict[tuple, pd.DataFrame]:
-    """Return the committed results tables of the five papers, by tier and paper."""
-    files = [RESULTS / tier / f"{paper}.parquet" for tier in TIERS for paper in PAPERS]
+    """Return the committed results tables of the papers, by tier and paper."""
+    files = [RESULTS / tier / f"{paper}.parquet" for tier in TIERS for paper in TITLES]
     return {(one.parent.name, one.stem): results.read(one) for one in files if one.exists()}
 
 
@@ -57,8 +50,8 @@ def findings(found: pd.DataFrame) -> pd.DataFrame:
         the effect by the paper's own numbers, NaN where these are not at hand.
     """
     rows = []
-    for paper, claim in MAIN.items():
-        own = found[(found["paper"] == paper) & (found["claim"] == claim)]
+    for paper in TITLES:
+        own = found[(found["paper"] == paper) & (found["claim"] == PAPERS[paper].main_claim)]
         own = own[own["tier"] != PUBLISHED]
         judged = own[own["verdict"] != Verdict.NO_DATA]
         rows.append(judged.iloc[-1] if len(judged) else own.iloc[0])
@@ -68,10 +61,9 @@ def findings(found: pd.DataFrame) -> pd.DataFrame:
 
 
 def _printed(paper: str, claim: str, effect: str) -> float:
-    module = import_module(f"helpers.papers.{paper}.claims")
-    if not hasattr(module, "check_published"):
+    checks = PAPERS[paper].claims.CLAIMS.check_published()
+    if checks is None:
         return float("nan")
-    checks = module.check_published()
     own = checks[(checks["claim"] == claim) & (checks["check"] == effect)]
     own = own.loc[own["data_set"] == ALL, "effect"]
     return own.iloc[0] if len(own) else float("nan")
@@ -126,7 +118,7 @@ def page(runs: Path, tier: str, folder: Path) -> str:
         Markdown.
     """
     tiers = [tier] * (tier not in TIERS) + [*TIERS]
-    found = ledger(read(runs, tiers), tiers)
+    found = ledger(PAPERS, read(TITLES, runs, tiers), tiers)
     figures.use_style()
     ax = clearances(found, titles=TITLES)
     with plt.rc_context({"svg.hashsalt": "glance"}):  # the same numbers give the same file

@@ -19,6 +19,7 @@ import helpers.data
 import helpers.metrics
 import helpers.report.results
 import helpers.scores
+from helpers.papers import PAPERS
 from helpers.scores import calibration, openset
 from helpers.scores.info import Info
 
@@ -112,6 +113,15 @@ def methods() -> str:
     return "\n".join(["# Methods\n", GENERATED, "## Scores\n", intro, *sections])
 
 
+def reported_for(metric: str) -> list[str]:
+    """Return the papers that report a metric, as code.
+
+    >>> reported_for("domain_confusion")
+    ['`uimnet`']
+    """
+    return [f"`{name}`" for name, paper in PAPERS.items() if metric in paper.metrics]
+
+
 def metrics() -> str:
     """Return the page of metrics."""
     records = helpers.metrics.RECORDS
@@ -130,7 +140,7 @@ def metrics() -> str:
     sections = [
         f"(metric-{record.name})=\n## {record.title}\n\n`helpers.metrics.{record.name}`, "
         f"{{cite:t}}`{record.key}`\n\n$$\n{record.equation}\n$$\n\n{record.convention}\n\n"
-        f"Reported for: {', '.join(f'`{paper}`' for paper in record.used_by)}.\n"
+        f"Reported for: {', '.join(reported_for(record.name))}.\n"
         for record in records
     ]
     note = (

@@ -20,14 +20,11 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from helpers.metrics.ranks import mean_ranks  # noqa: E402
+from helpers.papers import PAPERS  # noqa: E402
 from helpers.papers.all_tables import EVALUATOR_TITLES, domain_means  # noqa: E402
-from helpers.papers.gscore import claims as gscore  # noqa: E402
-from helpers.papers.human_centric import claims as human_centric  # noqa: E402
+from helpers.papers.human_centric.claims import cases  # noqa: E402
 from helpers.papers.human_centric.roles import PAPER_METHODS  # noqa: E402
-from helpers.papers.openset_calibration import claims as openset_calibration  # noqa: E402
-from helpers.papers.uimnet import claims as uimnet  # noqa: E402
 from helpers.papers.uimnet.protocol import ALGORITHMS  # noqa: E402
-from helpers.papers.unknown_detection import claims as unknown_detection  # noqa: E402
 from helpers.papers.unknown_detection.protocol import METHODS  # noqa: E402
 from helpers.report import published, results  # noqa: E402
 from helpers.report.claims import Verdict  # noqa: E402
@@ -48,7 +45,7 @@ def block() -> str:
     """Return the README's results: main claims with their verdicts, and the tally of all."""
     tables = glance.committed()
     tiers = [one for one in glance.TIERS if one in {tier for tier, _ in tables}]
-    found = ledger(tables, tiers)
+    found = ledger(PAPERS, tables, tiers)
     verdicts = found.set_index(["paper", "claim", "tier"])["verdict"]
     rows = []
     for line in glance.findings(found).itertuples():
@@ -101,7 +98,7 @@ def calibration() -> str:
             "",
             pages.table(["", "before temperature scaling", "after"], rows),
             "",
-            verdicts(openset_calibration, table),
+            verdicts("openset_calibration", table),
         ]
     )
 
@@ -146,7 +143,7 @@ def detection() -> str:
             "",
             pages.table(["", *columns], rows),
             "",
-            verdicts(unknown_detection, table),
+            verdicts("unknown_detection", table),
         ]
     )
 
@@ -161,10 +158,10 @@ def errors_of(tier: str) -> str:
     """Return the detection error rates of the paper's scores over the networks of one tier."""
     table, sections = committed("human_centric", tier)
     primary = table[table["variant"] == "primary"]
-    ours = human_centric.cases(primary)[list(PAPER_METHODS)].dropna()
-    theirs = human_centric.cases(published.with_averages(published.load("human_centric")))
+    ours = cases(primary)[list(PAPER_METHODS)].dropna()
+    theirs = cases(published.with_averages(published.load("human_centric")))
     cells = over_networks(ours) + " (" + over_networks(theirs) + ")"
-    held = human_centric.cases(table[table["variant"] == "held-out threshold"]).loc[ours.index]
+    held = cases(table[table["variant"] == "held-out threshold"]).loc[ours.index]
     rows = [
         [PAPER_METHODS[line.Index], *line[1:], f"{100 * held[line.Index].mean():.1f}"]
         for line in cells.itertuples()
@@ -193,7 +190,7 @@ def errors_of(tier: str) -> str:
             "",
             pages.table(["", *cells.columns, "held-out threshold"], rows),
             "",
-            verdicts(human_centric, table),
+            verdicts("human_centric", table),
         ]
     )
 
@@ -249,7 +246,7 @@ def algorithms() -> str:
             "",
             pages.table(["", *columns], rows),
             "",
-            verdicts(uimnet, table),
+            verdicts("uimnet", table),
         ]
     )
 
@@ -278,7 +275,7 @@ def unlabelled() -> str:
     sets = table.loc[table["data_set"] == chosen["data_set"]]
     sets = sets.loc[(sets["variant"] == "test") & (sets["metric"] == "auroc"), "test_set"]
     first, both = (
-        gscore.verdicts(gscore.check(one))
+        PAPERS["gscore"].claims.CLAIMS.verdicts(PAPERS["gscore"].claims.CLAIMS.check(one))
         for one in (table[table["data_set"] == chosen["data_set"]], table)
     )
     answers = zip(first["text"], first["verdict"], both["verdict"], strict=True)
@@ -319,8 +316,9 @@ def beside(ours: pd.Series, theirs: float, scale: float, digits: int) -> str:
     return f"{mean} ± {std} ({paper})"
 
 
-def verdicts(claims, table: pd.DataFrame) -> str:
+def verdicts(paper: str, table: pd.DataFrame) -> str:
     """Return a table of verdicts."""
+    claims = PAPERS[paper].claims.CLAIMS
     found = claims.verdicts(claims.check(table))
     rows = [[row.text, str(row.verdict)] for row in found.itertuples()]
     return pages.table(["the paper's sentence", "verdict at this tier"], rows)

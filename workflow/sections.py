@@ -52,8 +52,11 @@ def check(notebook: str, parameters: dict, where: str) -> None:
         ]
         for changed in ({}, *variants):
             Recipe.from_parameters(common | changed)
-        module = f"helpers.papers.{Path(notebook).parent.name}"
-        benchmark = import_module(module) if find_spec(module) else None  # an audit has none
+        folder = f"helpers.papers.{Path(notebook).parent.name}"
+        benchmark = None  # of an audit
+        if find_spec(folder):
+            module = "protocol" if find_spec(f"{folder}.protocol") else "roles"
+            benchmark = import_module(f"{folder}.{module}")
         if benchmark:
             benchmark.Protocol(**fields_of(benchmark.Protocol, parameters))
         for setting in parameters.get("settings", []):

@@ -65,7 +65,7 @@ def jobs_of(arguments: argparse.Namespace) -> tuple[dict[str, tuple], int]:
     # until the last paper has `Parameters`: files in sections
     if not (ROOT / "helpers" / "papers" / arguments.paper / "parameters.py").exists():
         parameters = parameters_of(arguments.tier, arguments.paper, arguments.network)
-        parts = import_module(f"helpers.papers.{arguments.paper}").parts(parameters)
+        parts = import_module(f"helpers.papers.{arguments.paper}.experiment").parts(parameters)
         jobs = {part: (one_part, arguments.paper, parameters, part, arguments.device)
                 for part in parts}  # fmt: skip
         return jobs, parameters["training"].get("threads", 1)
@@ -157,7 +157,9 @@ def end_with_parent() -> None:
 
 def one_part(paper: str, parameters: dict, part: str, device: str | None) -> pd.DataFrame:
     """Return the rows of one part."""
-    return import_module(f"helpers.papers.{paper}").sweep(parameters, part, device=device)
+    return import_module(f"helpers.papers.{paper}.experiment").sweep(
+        parameters, part, device=device
+    )
 
 
 if __name__ == "__main__":

@@ -12,7 +12,8 @@ from helpers.audit.networks import show_images
 from helpers.data import Images, concatenate
 from helpers.networks import zoo
 from helpers.networks.recipe import Recipe
-from helpers.papers import unknown_detection as benchmark
+from helpers.papers.unknown_detection import roles as benchmark
+from helpers.papers.unknown_detection.protocol import Protocol
 from helpers.training.fitted import fit
 
 MODEL, IMAGES = "tf_efficientnet_lite0", "imagenet_sample_224"
@@ -25,7 +26,7 @@ RECIPE = Recipe(
     milestones=(0.6, 0.8),
 )  # fmt: skip
 """Of the small network, one of those of the chapter on unknown detection: trained once for both."""
-PROTOCOL = benchmark.Protocol(
+PROTOCOL = Protocol(
     superclasses={
         "animal": ["bird", "cat", "deer", "dog", "frog", "horse"],
         "vehicle": ["airplane", "automobile", "ship", "truck"],

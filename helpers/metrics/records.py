@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from helpers.scores.info import PAPERS, MetricInfo
+from helpers.scores.info import MetricInfo
 
 _ECE = r"\sum_b \frac{n_b}{N} \left| \mathrm{acc}_b - \mathrm{conf}_b \right|"
 _TIES = "tied confidences count as one group in random order, by their expected value"
@@ -17,7 +17,6 @@ RECORDS = [
         convention="Top-1 unless said otherwise; an image of an unknown class is never right, and "
         "in the open-set problem it is right when the answer is “unknown”.",
         key="belghazi2021",
-        used_by=PAPERS,
     ),
     MetricInfo(
         name="nll",
@@ -28,7 +27,6 @@ RECORDS = [
         convention="In nats; nothing is clipped, so one true class of probability 0 makes it "
         "infinite.",
         key="good1952",
-        used_by=("uimnet", "openset_calibration"),
     ),
     MetricInfo(
         name="brier",
@@ -38,7 +36,6 @@ RECORDS = [
         better="lower",
         convention="Summed over the K classes, not divided by K.",
         key="brier1950",
-        used_by=("openset_calibration",),
     ),
     MetricInfo(
         name="open_set_brier",
@@ -49,7 +46,6 @@ RECORDS = [
         convention="“Unknown” is class K + 1; the K + 1 numbers are taken as they are and need "
         "not sum to 1.",
         key="lyu2022",
-        used_by=("openset_calibration",),
     ),
     MetricInfo(
         name="ece",
@@ -60,7 +56,6 @@ RECORDS = [
         convention="15 equal, right-closed bins over [0, 1], confidence 1 in the last; the "
         "confidence is the largest probability.",
         key="naeini2015",
-        used_by=("uimnet", "openset_calibration"),
     ),
     MetricInfo(
         name="open_set_ece",
@@ -71,7 +66,6 @@ RECORDS = [
         convention="As ECE, with the probability of the answer as the confidence: that of "
         "“unknown” where the image is rejected.",
         key="lyu2022",
-        used_by=("openset_calibration",),
     ),
     MetricInfo(
         name="calibration_error_floor",
@@ -83,7 +77,6 @@ RECORDS = [
         convention="The mean over simulated outcomes in which every confidence is honest: what "
         "ECE shows on that many images when nothing is wrong.",
         key="brocker2007",
-        used_by=("openset_calibration",),
     ),
     MetricInfo(
         name="reliability_curve",
@@ -93,7 +86,6 @@ RECORDS = [
         better="",
         convention="The bins of ECE; bins without images are left out.",
         key="degroot1983",
-        used_by=("openset_calibration",),
     ),
     MetricInfo(
         name="auroc",
@@ -103,7 +95,6 @@ RECORDS = [
         better="higher",
         convention="Known against unknown images; a tie counts one half.",
         key="fawcett2006",
-        used_by=("unknown_detection", "human_centric", "uimnet", "gscore"),
     ),
     MetricInfo(
         name="aupr",
@@ -114,7 +105,6 @@ RECORDS = [
         convention="Average precision, by steps and not by trapezoids; the positive class must "
         "be named.",
         key="davis2006",
-        used_by=("gscore",),
     ),
     MetricInfo(
         name="fpr_at_tpr",
@@ -125,7 +115,6 @@ RECORDS = [
         convention="Known images are the positive class, and at least 95 % of them are kept, "
         "unless said otherwise.",
         key="liang2018",
-        used_by=("unknown_detection", "human_centric", "gscore"),
     ),
     MetricInfo(
         name="detection_error",
@@ -135,7 +124,6 @@ RECORDS = [
         better="lower",
         convention="The minimum over all thresholds, not the error at 95 % TPR.",
         key="liang2018",
-        used_by=("gscore",),
     ),
     MetricInfo(
         name="rejection_threshold",
@@ -146,7 +134,6 @@ RECORDS = [
         convention="The largest threshold that keeps at least the given share of the reference "
         "images; an image is accepted when its score is at least the threshold.",
         key="zhu2024",
-        used_by=("human_centric", "uimnet", "openset_calibration"),
     ),
     MetricInfo(
         name="detection_error_rate",
@@ -157,7 +144,6 @@ RECORDS = [
         convention="The threshold keeps at least 95 % (99 %) of the correctly classified training "
         "images.",
         key="zhu2024",
-        used_by=("human_centric",),
     ),
     MetricInfo(
         name="domain_confusion",
@@ -168,7 +154,6 @@ RECORDS = [
         better="",
         convention="The threshold comes from ID validation images, not from the test.",
         key="belghazi2021",
-        used_by=("uimnet",),
     ),
     MetricInfo(
         name="risk_coverage_curve",
@@ -178,7 +163,6 @@ RECORDS = [
         better="",
         convention=f"One point for each of the N coverages; {_TIES}.",
         key="geifman2017",
-        used_by=("unknown_detection",),
     ),
     MetricInfo(
         name="aurc",
@@ -188,7 +172,6 @@ RECORDS = [
         better="lower",
         convention=f"The mean over coverages 1/N to 1; {_TIES}.",
         key="geifman2019",
-        used_by=("unknown_detection",),
     ),
     MetricInfo(
         name="eaurc",
@@ -199,7 +182,6 @@ RECORDS = [
         convention="Less the exact optimum for as many images and errors ($N_+$ images are "
         "right), so a perfect ranking gives 0; the usual closed form is its limit.",
         key="geifman2019",
-        used_by=("unknown_detection",),
     ),
     MetricInfo(
         name="augrc",
@@ -209,6 +191,5 @@ RECORDS = [
         better="lower",
         convention=f"The mean over coverages of risk × coverage; {_TIES}.",
         key="traub2024",
-        used_by=("unknown_detection",),
     ),
 ]

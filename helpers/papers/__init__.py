@@ -1,1 +1,110 @@
-"""The five papers, a folder each, and what joins them."""
+"""The papers, a folder each: what each of them is, said once, and what is found by it.
+
+A paper's folder holds its record ``PAPER`` (in ``__init__.py``, which loads nothing else), and
+modules of the same names in all papers.  Whatever goes through all papers, such as the ledger, the
+book's contents or the README, goes through `PAPERS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING
+
+from helpers.papers.parameters import load
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["PAPERS", "Paper", "load"]
+
+
+def _module(name: str) -> property:
+    """Return a property that imports a module of the paper's folder when it is asked for."""
+    return property(lambda paper: import_module(f"{__name__}.{paper.name}.{name}"))
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper's record.
+
+    Its modules `parameters`, `roles`, `experiment`, `claims`, `tables` and `figures` are attributes
+    that are imported when they are first used.
+
+    Attributes
+    ----------
+    name : str
+        What its folders, its parameter files and the results table call it.
+    order : int
+        Its place in the book.
+    title : str
+        The paper's title.
+    heading : str
+        The chapter's.
+    key : str
+        BibTeX key in the book's bibliography.
+    main_claim : str
+        The claim that is its main finding; "" for a chapter about all papers, which has no claims.
+    claims_heading : str
+        The heading of the chapter's figures below which the claims are judged.
+    data_sets, test_sets, networks : mapping of str to str
+        Which of the paper's data sets, test sets and networks each of ours is, or is nearest to:
+        the printed number that ours is set beside.  A test set that is not named is the paper's of
+        the same name, if there is one.
+    beside : str
+        The function of `tables` that picks, from a results table, rows that the paper prints the
+        like of, with their networks as in `networks`; "": the rows of the primary variant.
+    main_table : str
+        The function of `tables` that makes the table which the README of the results shows.
+    metrics : tuple of str
+        The functions of `helpers.metrics` that the paper reports.
+    networks_of : str
+        The paper whose trained networks are taken, rather than trained a second time.
+    about_all : tuple of str
+        The chapter's notebooks that read the results of all papers.
+    """
+
+    name: str
+    order: int
+    title: str
+    heading: str
+    key: str = ""
+    main_claim: str = ""
+    claims_heading: str = "The paper's sentences"
+    data_sets: Mapping[str, str] = field(default_factory=dict)
+    test_sets: Mapping[str, str] = field(default_factory=dict)
+    networks: Mapping[str, str] = field(default_factory=dict)
+    beside: str = ""
+    main_table: str = ""
+    metrics: tuple[str, ...] = ()
+    networks_of: str = ""
+    about_all: tuple[str, ...] = ()
+
+    parameters = _module("parameters")
+    roles = _module("roles")
+    experiment = _module("experiment")
+    claims = _module("claims")
+    tables = _module("tables")
+    figures = _module("figures")
+
+    @property
+    def published_as(self) -> dict[str, str]:
+        """What stands for what, data sets and test sets together."""
+        return {**self.data_sets, **self.test_sets}
+
+    def rows_beside(self, table: pd.DataFrame) -> list[tuple[pd.DataFrame, Mapping[str, str]]]:
+        """Return the rows of a results table that the paper prints the like of, with `networks`."""
+        if self.beside:
+            return getattr(self.tables, self.beside)(table)
+        return [(table[table["variant"] == "primary"], self.networks)]
+
+
+_FOUND = (
+    import_module(f"{__name__}.{one.name}").PAPER for one in iter_modules(__path__) if one.ispkg
+)
+PAPERS: dict[str, Paper] = {
+    paper.name: paper for paper in sorted(_FOUND, key=lambda paper: paper.order)
+}
+"""The records in the order of the book, by name."""

@@ -33,7 +33,6 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import lru_cache
-from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -44,6 +43,7 @@ from tqdm import tqdm
 
 from helpers import cache, metrics
 from helpers.checks import known_name
+from helpers.papers import PAPERS
 from helpers.papers.parameters import Parameters
 from helpers.report import results
 
@@ -73,7 +73,7 @@ class Part:
 
 def experiment_of(paper: str) -> ModuleType:
     """Return the module of a paper's stages."""
-    return import_module(f"helpers.papers.{paper}.experiment")
+    return PAPERS[paper].experiment
 
 
 def rows(

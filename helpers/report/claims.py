@@ -16,9 +16,6 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from helpers.checks import known_name
-from helpers.report import published
-
 ALL = "all"
 """What `data_set` and `backbone` say where an effect is the mean over all of them."""
 
@@ -97,8 +94,6 @@ class Claim:
     ----------
     id : str
         A short name, unique within the paper.
-    paper : str
-        The paper, as in the results table.
     text : str
         What the paper claims, in one sentence.
     source : str
@@ -107,37 +102,20 @@ class Claim:
         What is computed, in one line.
     effects : tuple of Effect
         All of those that decide must hold for the claim to be supported.
+    scope : str
+        Which rows of a results table it is about, as a query of pandas; "": all.
+    needs : str
+        What must be in a results table for there to be numbers, where these are not terms of the
+        claim's effects but derived from others.
     """
 
     id: str
-    paper: str
     text: str
     source: str
     check: str
     effects: tuple[Effect, ...]
-
-
-def of_paper(table: pd.DataFrame, paper: str, *, variant: str) -> pd.DataFrame:
-    """Return the rows of a results table that the claims of a paper are checked on.
-
-    Raises
-    ------
-    ValueError
-        Several tiers at once, or a variant that the table does not have.
-    """
-    own = table[table["paper"] == paper]
-    if own["tier"].nunique() > 1:
-        tiers = ", ".join(sorted(own["tier"].unique()))
-        raise ValueError(f"table: several tiers ({tiers}); choose one")
-    if len(own):
-        known_name("variant", variant, own["variant"].unique())
-    return own[own["variant"] == variant]
-
-
-def printed(paper: str) -> pd.DataFrame:
-    """Return a paper's printed numbers as `evaluate` takes them: one run, nothing resampled."""
-    numbers = published.load(paper)
-    return numbers.assign(run=0, bootstrap=[()] * len(numbers))
+    scope: str = ""
+    needs: str = ""
 
 
 def evaluate(

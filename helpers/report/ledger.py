@@ -1,6 +1,6 @@
 """The ledger: every claim of every paper, and what the numbers of each tier say to it.
 
-The papers' own modules judge.  Here their verdicts stand together, each with the one effect that
+The papers' own claims judge.  Here their verdicts stand together, each with the one effect that
 decided it and the place in the book that shows it.
 """
 
@@ -8,38 +8,20 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from helpers.checks import known_name
 from helpers.files import project_root
-from helpers.papers.gscore import claims as gscore
-from helpers.papers.human_centric import claims as human_centric
-from helpers.papers.openset_calibration import claims as openset_calibration
-from helpers.papers.uimnet import claims as uimnet
-from helpers.papers.unknown_detection import claims as unknown_detection
 from helpers.report import results
 from helpers.report.claims import ALL, Claim, Verdict
+from helpers.report.paper_claims import Claims
 
-
-class Chapter(NamedTuple):
-    """A paper's chapter: its title, and the heading below which its figures judge the claims."""
-
-    title: str
-    heading: str = "The paper's sentences"
-
-
-PAPERS = {
-    "unknown_detection": Chapter("Unknown detection"),
-    "human_centric": Chapter("Human-centric evaluation"),
-    "uimnet": Chapter("Algorithms and measures", "The paper's conclusions"),
-    "gscore": Chapter("Evaluation without labels"),
-    "openset_calibration": Chapter("Open-set calibration"),
-}
-"""The papers in the order of the book."""
+if TYPE_CHECKING:
+    from helpers.papers import Paper
 
 LARGER = "Larger tiers"
 """The heading below which each chapter's figures show the verdicts of committed results."""
@@ -53,18 +35,18 @@ COLUMNS = (
 )  # fmt: skip
 """The columns of a ledger; `ledger` says what each of them holds."""
 
-_MODULES = {
-    module.PAPER: module
-    for module in (gscore, human_centric, openset_calibration, uimnet, unknown_detection)
-}
 _NAN = float("nan")
 
 
-def read(runs: str | os.PathLike, larger_tiers: Sequence[str]) -> dict[tuple, pd.DataFrame]:
-    """Read the results tables of all papers that are there.
+def read(
+    papers: Iterable[str], runs: str | os.PathLike, larger_tiers: Sequence[str]
+) -> dict[tuple, pd.DataFrame]:
+    """Read the results tables of papers, as far as they are there.
 
     Parameters
     ----------
+    papers : iterable of str
+        The papers' names, in the order of the book.
     runs : path
         Folder of one tier's runs, called like the tier; a paper's table is its
         ``PAPER/results.parquet``.  From the project's root if relative.
@@ -82,10 +64,10 @@ def read(runs: str | os.PathLike, larger_tiers: Sequence[str]) -> dict[tuple, pd
     ValueError
         A file is damaged, or holds another tier or paper than its place says.
     """
-    root, tables = project_root(), {}
+    root, tables, papers = project_root(), {}, list(papers)
     runs = root / runs
     for tier in dict.fromkeys([runs.name, *larger_tiers]):
-        for paper in PAPERS:
+        for paper in papers:
             file = root / "results" / tier / f"{paper}.parquet"
             if tier == runs.name:
                 file = runs / paper / "results.parquet"
@@ -99,7 +81,11 @@ def read(runs: str | os.PathLike, larger_tiers: Sequence[str]) -> dict[tuple, pd
     return tables
 
 
-def ledger(tables: Mapping[tuple[str, str], pd.DataFrame], tiers: Sequence[str]) -> pd.DataFrame:
+def ledger(
+    papers: Mapping[str, Paper],
+    tables: Mapping[tuple[str, str], pd.DataFrame],
+    tiers: Sequence[str],
+) -> pd.DataFrame:
     """Judge every claim of every paper by the numbers of each tier, and by the printed ones.
 
     Of the effects that decide a claim, one stands for it: among those that have the verdict of the
@@ -109,8 +95,10 @@ def ledger(tables: Mapping[tuple[str, str], pd.DataFrame], tiers: Sequence[str])
 
     Parameters
     ----------
+    papers : mapping of str to Paper
+        Records, as `helpers.papers.PAPERS`; those without claims are left out.
     tables : mapping of (tier, paper) to DataFrame
-        Results tables of the five papers, as `read` returns them.
+        Results tables of these papers, as `read` returns them.
     tiers : sequence of str
         The tiers to judge by.  The first is the one whose notebooks the book shows.
 
@@ -136,31 +124,34 @@ def ledger(tables: Mapping[tuple[str, str], pd.DataFrame], tiers: Sequence[str])
 
     Examples
     --------
-    >>> found = ledger({}, ["mini"])
+    >>> from helpers.papers import PAPERS
+    >>> found = ledger(PAPERS, {}, ["mini"])
     >>> own = found[found["claim"] == "closed-set"]
     >>> own[["tier", "verdict", "note"]].to_numpy(str).tolist()
     [['mini', 'no data', 'no results of this tier'], ['published', 'supported', '']]
     >>> own["decided_by"].iloc[1], own[["effect", "margin"]].to_numpy()[1].tolist()
     ('closed-set ECE after scaling, above the floor', [0.0085, 0.02])
     """
-    for tier, paper in tables:
+    papers = {name: paper for name, paper in papers.items() if paper.main_claim}
+    for tier, name in tables:
         known_name("tier", tier, tiers)
-        known_name("paper", paper, PAPERS)
+        known_name("paper", name, papers)
     rows = []
-    for paper, chapter in PAPERS.items():
-        module = _MODULES[paper]
+    for name, paper in papers.items():
+        claims = paper.claims.CLAIMS
         for place, tier in enumerate([*tiers, PUBLISHED]):
             checks, lack = None, "no results of this tier"
-            if (tier, paper) in tables:
-                checks = module.check(tables[tier, paper])
+            if (tier, name) in tables:
+                checks = claims.check(tables[tier, name])
             elif tier == PUBLISHED:
                 lack = "the paper's own numbers are not at hand"
-                checks = module.check_published() if hasattr(module, "check_published") else None
-            heading = LARGER if 0 < place < len(tiers) else chapter.heading
-            where = {"notebook": f"notebooks/{paper}/figures", "anchor": anchor(heading)}
-            for claim in module.CLAIMS:
-                decisive = _absent(lack) if checks is None else _decisive(claim, module, checks)
-                rows.append(vars(claim) | {"claim": claim.id, "tier": tier} | decisive | where)
+                checks = claims.check_published()
+            heading = LARGER if 0 < place < len(tiers) else paper.claims_heading
+            where = {"notebook": f"notebooks/{name}/figures", "anchor": anchor(heading)}
+            where |= {"paper": name, "tier": tier}
+            for claim in claims.claims:
+                decisive = _absent(lack) if checks is None else _decisive(claim, claims, checks)
+                rows.append(vars(claim) | {"claim": claim.id} | decisive | where)
     found = pd.DataFrame(rows)[list(COLUMNS)]
     return found.assign(runs=found["runs"].mask(found["tier"] == PUBLISHED, 0))
 
@@ -201,9 +192,9 @@ def anchor(heading: str) -> str:
     return re.sub("[^a-z0-9]+", "-", heading.lower()).strip("-")
 
 
-def _decisive(claim: Claim, module, checks: pd.DataFrame) -> dict:
+def _decisive(claim: Claim, claims: Claims, checks: pd.DataFrame) -> dict:
     """Return a claim's verdict, and the effect of the same verdict that has least clearance."""
-    summed = module.verdicts(checks).set_index("claim")
+    summed = claims.verdicts(checks).set_index("claim")
     verdict = summed.loc[claim.id, "verdict"]
     over_all = checks[(checks["data_set"] == ALL) & checks["decides"]]
     own = over_all[over_all["claim"] == claim.id]

@@ -14,9 +14,6 @@ NEEDS = (
     "one network", "training outputs",
 )  # fmt: skip
 
-#: The five papers of the book, by the names of their folders.
-PAPERS = ("unknown_detection", "human_centric", "uimnet", "gscore", "openset_calibration")
-
 
 @dataclass(frozen=True)
 class Info:
@@ -99,13 +96,11 @@ class MetricInfo:
         One sentence: what decides whether two numbers can be compared.
     key : str
         BibTeX key of the source.
-    used_by : tuple of str
-        The papers of the book that report it, out of `PAPERS`.
 
     Raises
     ------
     ValueError
-        `better` or `used_by` is none of the values above.
+        `better` is none of the values above.
     """
 
     name: str
@@ -115,11 +110,7 @@ class MetricInfo:
     better: str
     convention: str
     key: str
-    used_by: tuple[str, ...]
 
     def __post_init__(self):
         if self.better not in ("lower", "higher", ""):
             raise ValueError(f"better: 'lower', 'higher' or '' expected, got {self.better!r}")
-        unknown = set(self.used_by) - set(PAPERS)
-        if unknown:
-            raise ValueError(f"used_by: {sorted(unknown)} not among {PAPERS}")

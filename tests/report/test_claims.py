@@ -5,7 +5,7 @@ import pytest
 from helpers.report.claims import Claim, Effect, Term, Verdict, evaluate, verdicts
 
 DIFFERENCE = Effect("a - b", (Term(1, "a", "ece"), Term(-1, "b", "ece")), ">", 0.0)
-CLAIM = Claim("better", "paper", "a exceeds b", "Table I", "a - b > 0", (DIFFERENCE,))
+CLAIM = Claim("better", "a exceeds b", "Table I", "a - b > 0", (DIFFERENCE,))
 
 
 def numbers(a, b, a_replicates=(), b_replicates=(), *, data_set="d", backbone="m"):
@@ -47,7 +47,7 @@ def test_replicates_are_paired_across_test_sets():
     near, far = numbers([0.7], [], 0.7 + noise), numbers([0.8], [], 0.8 + noise)
     table = pd.concat([near.assign(test_set="near"), far.assign(test_set="far")])
     terms = Term(1, "a", "ece", test_set="far"), Term(-1, "a", "ece", test_set="near")
-    claim = Claim("easier", "paper", "", "", "", (Effect("far - near", terms, ">", 0.0),))
+    claim = Claim("easier", "", "", "", (Effect("far - near", terms, ">", 0.0),))
     row = evaluate([claim], table).iloc[-1]
     assert row["low"] == pytest.approx(0.1) == row["high"]
     absent = evaluate([claim], table[table["test_set"] == "near"]).iloc[-1]
@@ -160,7 +160,7 @@ def test_one_effect_on_the_wrong_side_contradicts_the_claim():
         ((DIFFERENCE, absent), Verdict.NO_DATA),
         ((reverse, absent), Verdict.CONTRADICTED),
     ):
-        claim = Claim("c", "paper", "", "", "", effects)
+        claim = Claim("c", "", "", "", effects)
         summed = verdicts([claim], evaluate([claim], table))
         assert summed["verdict"].tolist() == [expected]
     assert "a - b: +0.100 [+0.100, +0.100], expected > 0, supported" in (

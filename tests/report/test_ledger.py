@@ -7,10 +7,11 @@ import pandas as pd
 import pytest
 from docutils.nodes import make_id
 
-from helpers.papers.human_centric import claims as human_centric
+from helpers.papers import PAPERS
+from helpers.papers.human_centric.claims import CLAIMS
 from helpers.report import results
 from helpers.report.claims import Verdict
-from helpers.report.ledger import LARGER, PAPERS, PUBLISHED, anchor, ledger, read, tally
+from helpers.report.ledger import LARGER, PUBLISHED, anchor, ledger, read, tally
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -53,13 +54,13 @@ MORE = {"human_centric": {"runs": 1}, "gscore": {"noise": 0.25}}  # of tables th
 def found():
     """Ledgers by verdict; the tables of each would give it to one claim of every paper."""
     tables = {
-        Verdict.SUPPORTED: {("mini", paper): made_up(paper) for paper in PAPERS},
-        Verdict.CONTRADICTED: {("mini", p): made_up(p, *CHANGED[p][1]) for p in PAPERS},
+        Verdict.SUPPORTED: {("mini", paper): made_up(paper) for paper in CHANGED},
+        Verdict.CONTRADICTED: {("mini", p): made_up(p, *CHANGED[p][1]) for p in CHANGED},
         Verdict.UNDECIDED: {
-            ("mini", p): made_up(p, *CHANGED[p][2], **MORE.get(p, {})) for p in PAPERS
+            ("mini", p): made_up(p, *CHANGED[p][2], **MORE.get(p, {})) for p in CHANGED
         },
     }
-    return {verdict: ledger(own, ["mini", "small"]) for verdict, own in tables.items()}
+    return {verdict: ledger(PAPERS, own, ["mini", "small"]) for verdict, own in tables.items()}
 
 
 def test_every_claim_of_every_paper_has_a_row_of_each_tier(found):
@@ -75,7 +76,7 @@ def test_numbers_that_agree_support_all_claims(found):
     assert set(rows["verdict"]) == {Verdict.SUPPORTED}
 
 
-@pytest.mark.parametrize("paper", PAPERS)
+@pytest.mark.parametrize("paper", CHANGED)
 @pytest.mark.parametrize("verdict", [Verdict.CONTRADICTED, Verdict.UNDECIDED])
 def test_made_up_tables_give_the_other_verdicts(found, paper, verdict):
     """One claim of each paper; the others of the ledger are those of the paper's own module."""
@@ -99,7 +100,7 @@ def test_the_weakest_effect_stands_for_a_supported_claim_and_the_worst_for_a_con
     ahead = {("crl", "aurc", "union"): 0.65, ("edl", "aurc", "union"): 0.67}
     for changes, verdict in ((near, Verdict.SUPPORTED), (ahead, Verdict.CONTRADICTED)):
         tables = {("mini", "unknown_detection"): made_up("unknown_detection", changes)}
-        row = ledger(tables, ["mini"]).iloc[0]
+        row = ledger(PAPERS, tables, ["mini"]).iloc[0]
         assert (row["claim"], row["verdict"], row["effects"]) == ("ensemble", verdict, 8)
         assert row["decided_by"] == "AURC on the union, CRL minus Deep Ensemble"
         side = "low" if verdict == Verdict.SUPPORTED else "high"
@@ -115,7 +116,7 @@ def test_claims_without_numbers_say_so(found):
     assert set(small["note"]) == {"no results of this tier"}
     assert set(rows.loc["uimnet", PUBLISHED]["note"]) == {"the paper's own numbers are not at hand"}
     few = made_up("human_centric").query("backbone in ['resnet8', 'resnet14']")
-    few = ledger({("mini", "human_centric"): few}, ["mini"]).set_index(["claim", "tier"])
+    few = ledger(PAPERS, {("mini", "human_centric"): few}, ["mini"]).set_index(["claim", "tier"])
     lacking = few.loc[[("accuracy", "mini")]].iloc[0]
     assert lacking["verdict"] == Verdict.NO_DATA and np.isnan(lacking["effect"])
     assert lacking["note"].startswith("needs 5 models")
@@ -125,7 +126,7 @@ def test_printed_numbers_have_no_interval_and_the_verdicts_of_their_paper(found)
     rows = found[Verdict.SUPPORTED].query("tier == 'published'")
     assert rows["clearance"].isna().all() and (rows["runs"] == 0).all()
     own = rows[rows["paper"] == "human_centric"].set_index("claim")["verdict"]
-    theirs = human_centric.verdicts(human_centric.check_published()).set_index("claim")["verdict"]
+    theirs = CLAIMS.verdicts(CLAIMS.check_published()).set_index("claim")["verdict"]
     assert own.to_dict() == theirs.to_dict()
 
 
@@ -161,12 +162,12 @@ def test_tables_are_read_where_they_lie(tmp_path, monkeypatch):
     runs.mkdir(parents=True)
     results.write(own, runs / "results.parquet")
     names = ["small", "mini", "paper"]
-    assert list(read("runs/mini", names)) == [
+    assert list(read(PAPERS, "runs/mini", names)) == [
         ("mini", "openset_calibration"), ("small", "openset_calibration"),
     ]  # fmt: skip
     runs.rename(tmp_path / "runs" / "mini" / "uimnet")
     with pytest.raises(ValueError, match="paper uimnet expected, got openset_calibration"):
-        read("runs/mini", [])
+        read(PAPERS, "runs/mini", [])
 
 
 def relabelled(table, tier):
@@ -177,6 +178,6 @@ def relabelled(table, tier):
 def test_unknown_papers_and_tiers_are_refused():
     table = made_up("openset_calibration")
     with pytest.raises(ValueError, match="unknown paper 'gscor'; did you mean 'gscore'"):
-        ledger({("mini", "gscor"): table}, ["mini"])
+        ledger(PAPERS, {("mini", "gscor"): table}, ["mini"])
     with pytest.raises(ValueError, match="unknown tier 'small'"):
-        ledger({("small", "gscore"): table}, ["mini"])
+        ledger(PAPERS, {("small", "gscore"): table}, ["mini"])

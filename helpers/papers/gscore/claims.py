@@ -1,7 +1,7 @@
 """The claims of *Unsupervised Evaluation of Out-of-distribution Detection*.
 
 Zhang, Deng and Zheng (2023) speak of means over detectors and of the least of several correlations,
-while an effect of `helpers.report.claims` is a sum of numbers of one.  So `derived` first computes
+while an effect of `helpers.report.claims` is a sum of numbers of one.  So `derive` first computes
 those, run by run and replicate by replicate.
 
 A correlation is taken with the sign that the claim expects: Gscore falls with FPR95 and rises with
@@ -19,12 +19,11 @@ import numpy as np
 import pandas as pd
 
 from helpers.papers.gscore.protocol import DETECTORS
-from helpers.report import claims
-from helpers.report.claims import Claim, Effect, Term, Verdict
+from helpers.report.claims import Claim, Effect, Term
+from helpers.report.paper_claims import Claims, refuse_duplicates
 
-PAPER = "gscore"
 ALL_NETWORKS = "all networks"
-"""What `backbone` says in the rows of `derived` that are over several networks."""
+"""What `backbone` says in the rows of `derive` that are over several networks."""
 
 _PROPOSED = "ude_wasserstein"
 _TITLES = {"fpr95": "FPR95", "auroc": "AUROC"}
@@ -40,16 +39,6 @@ _STRONG = 0.8
 _FEWEST = 4  # networks for a rank correlation; of three, one order in six is perfect by chance
 _REPLICATES = 1000
 _SMALLEST, _WIDEST = 50, 10
-_NEEDS = {
-    "correlation": "a detector with UDE + Wasserstein",
-    "rmse": "a detector with UDE + Wasserstein, and with each of the others",
-    "fpr95": "a detector with UDE + Wasserstein",
-    "detectors": "the paper's four detectors with UDE + Wasserstein, by which sets differ",
-    "backbones": "MSP with UDE + Wasserstein on two networks",
-    "sizes": f"test sets of {_SMALLEST} images, with MSP and UDE + Wasserstein",
-    "ratios": f"ratios of 1:{_WIDEST} and {_WIDEST}:1, with MSP and UDE + Wasserstein",
-    "accuracy": f"accuracy and FPR95 of MSP on {_FEWEST} networks",
-}
 
 
 def _effect(
@@ -58,10 +47,9 @@ def _effect(
     return Effect(name, (Term(1, method, metric, test_set="all"),), relation, margin, decides)
 
 
-CLAIMS = (
+_CLAIMS = (
     Claim(
         id="correlation",
-        paper=PAPER,
         text="Gscore correlates strongly with FPR95 and AUROC.",
         source="Figure 3",
         check="|Pearson's correlation| of UDE + Wasserstein with each metric, mean over detectors,"
@@ -73,10 +61,10 @@ CLAIMS = (
             )
             for metric, title in _TITLES.items()
         ),
+        needs="a detector with UDE + Wasserstein",
     ),
     Claim(
         id="rmse",
-        paper=PAPER,
         text="UDE + Wasserstein has the lowest RMSE.",
         source="Table 1",
         check="RMSE of each other evaluator of Table 1 minus that of UDE + Wasserstein, for FPR95"
@@ -89,10 +77,10 @@ CLAIMS = (
             for metric, of in _TITLES.items()
             for name, (title, decides) in _OTHERS.items()
         ),
+        needs="a detector with UDE + Wasserstein, and with each of the others",
     ),
     Claim(
         id="fpr95",
-        paper=PAPER,
         text="Gscore correlates better with FPR95 than with AUROC.",
         source="Figure 3",
         check="|Pearson's correlation| of UDE + Wasserstein with FPR95 minus that with AUROC, mean"
@@ -103,10 +91,10 @@ CLAIMS = (
                 _PROPOSED, "correlation_gain", ">", 0.0,
             ),
         ),
+        needs="a detector with UDE + Wasserstein",
     ),
     Claim(
         id="detectors",
-        paper=PAPER,
         text="Gscore correlates strongly with the metrics of every detector.",
         source="Figure 3",
         check="|Pearson's correlation| of UDE + Wasserstein with FPR95 is > 0.8 for each detector",
@@ -118,10 +106,10 @@ CLAIMS = (
             for metric, title in _TITLES.items()
             for name in DETECTORS
         ),
+        needs="the paper's four detectors with UDE + Wasserstein, by which sets differ",
     ),
     Claim(
         id="backbones",
-        paper=PAPER,
         text="Gscore correlates strongly with FPR95 on every backbone.",
         source="Figure 4",
         check="the least |Pearson's correlation| over networks, of UDE + Wasserstein of MSP with"
@@ -132,10 +120,10 @@ CLAIMS = (
                 f"msp/{_PROPOSED}", "least_of_networks", ">", _STRONG,
             ),
         ),
+        needs="MSP with UDE + Wasserstein on two networks",
     ),
     Claim(
         id="sizes",
-        paper=PAPER,
         text="Gscore correlates strongly with FPR95 on test sets of down to 50 images.",
         source="Figures 6 and 9",
         check="the least |Pearson's correlation| over sizes of 50 and up, of UDE + Wasserstein of"
@@ -146,10 +134,10 @@ CLAIMS = (
                 f"msp/{_PROPOSED}", "least_of_sizes", ">", _STRONG,
             ),
         ),
+        needs=f"test sets of {_SMALLEST} images, with MSP and UDE + Wasserstein",
     ),
     Claim(
         id="ratios",
-        paper=PAPER,
         text="Gscore correlates strongly with FPR95 at ratios of ID to OOD between 1:10 and 10:1.",
         source="Figures 6 and 9",
         check="the least |Pearson's correlation| over these ratios, of UDE + Wasserstein of MSP"
@@ -160,10 +148,10 @@ CLAIMS = (
                 f"msp/{_PROPOSED}", "least_of_ratios", ">", _STRONG,
             ),
         ),
+        needs=f"ratios of 1:{_WIDEST} and {_WIDEST}:1, with MSP and UDE + Wasserstein",
     ),
     Claim(
         id="accuracy",
-        paper=PAPER,
         text="Classifiers of higher accuracy detect better.",
         source="Table 2",
         check="rank correlation over networks of accuracy and FPR95 of MSP, mean over sets, is"
@@ -174,6 +162,7 @@ CLAIMS = (
                 "msp", "accuracy_correlation", "<", -0.5,
             ),
         ),
+        needs=f"accuracy and FPR95 of MSP on {_FEWEST} networks",
     ),
 )  # fmt: skip
 """The margins are this project's: the paper calls a mean of 0.911 strong, and gives no bound.
@@ -184,46 +173,7 @@ the paper, UDE + KL is as good to 0.1 point.
 """
 
 
-def check(table: pd.DataFrame) -> pd.DataFrame:
-    """Check the paper's claims on a results table.
-
-    Parameters
-    ----------
-    table : DataFrame
-        A results table of one tier; rows of other papers are left out.
-
-    Returns
-    -------
-    DataFrame
-        See `helpers.report.claims.evaluate`; `verdicts` sums it up.
-
-    Raises
-    ------
-    ValueError
-        Several tiers at once, or as `derived`.
-    """
-    claims.of_paper(table, PAPER, variant="primary")  # which refuses several tiers
-    return _evaluate(table[table["paper"] == PAPER])
-
-
-def check_published() -> pd.DataFrame:
-    """Do the same arithmetic on the paper's own printed numbers.
-
-    They come without runs, hence without intervals: the verdict compares the effect itself with
-    its margin.  Correlations are printed for MSP alone (Table 4), so that this is what stands for
-    the mean over detectors; numbers by size and by ratio are in figures only.
-    """
-    numbers = claims.printed(PAPER)
-    variant = np.where(numbers["metric"] == "fpr95", "test", "primary")
-    return _evaluate(numbers.assign(variant=variant), intervals=False)
-
-
-def verdicts(checks: pd.DataFrame) -> pd.DataFrame:
-    """Sum up what `check` or `check_published` returned; see `helpers.report.claims.verdicts`."""
-    return claims.verdicts(CLAIMS, checks)
-
-
-def derived(table: pd.DataFrame) -> pd.DataFrame:
+def derive(table: pd.DataFrame) -> pd.DataFrame:
     """Compute the numbers that the claims speak of.
 
     Each is computed within one data set, network (but for those over networks) and run, and so is
@@ -258,7 +208,7 @@ def derived(table: pd.DataFrame) -> pd.DataFrame:
         A number is there twice, or a correlation without the Gscores and metrics that it is of,
         while others have them.
     """
-    _refuse_twice(table)
+    refuse_duplicates(table, [*_PLACE, "method", "metric", "test_set", "variant"])
     table = table.assign(
         detector=table["method"].str.replace(r"/.*", "", regex=True),
         evaluator=table["method"].str.replace(r"^[^/]*/?", "", regex=True),
@@ -412,25 +362,15 @@ def _over(numbers: pd.DataFrame, level: str, expected: int):
     return numbers[whole].groupby(rest, sort=False)
 
 
-def _refuse_twice(table: pd.DataFrame) -> None:
-    twice = table[table.duplicated([*_PLACE, "method", "metric", "test_set", "variant"])]
-    if len(twice):
-        one = twice.iloc[0]
-        raise ValueError(
-            f"table: {one['method']} {one['metric']} of {one['data_set']}, {one['backbone']},"
-            f" {one['test_set']}, {one['variant']}, run {one['run']} is there twice"
-        )
+def _as_variants(printed: pd.DataFrame) -> pd.DataFrame:
+    """Return the printed numbers with the variants that they are numbers of.
+
+    Correlations are printed for MSP alone (Table 4), so that this is what stands for the mean over
+    detectors; numbers by size and by ratio are in figures only.
+    """
+    return printed.assign(variant=np.where(printed["metric"] == "fpr95", "test", "primary"))
 
 
-def _evaluate(table: pd.DataFrame, **options) -> pd.DataFrame:
-    rows, checks = derived(table), []
-    for claim in CLAIMS:
-        # Each claim on the networks that it is about, lest others be counted as lacking numbers.
-        about = {(term.method, term.metric) for one in claim.effects for term in one.terms}
-        own = pd.MultiIndex.from_frame(rows[["method", "metric"]]).isin(about)
-        found = claims.evaluate([claim], rows[own], **options)
-        # what `helpers.report.claims` resamples beside runs are sets here
-        note = found["note"].str.replace("images", "sets")
-        missing = found["verdict"] == Verdict.NO_DATA
-        checks.append(found.assign(note=note.mask(missing, f"needs {_NEEDS[claim.id]}")))
-    return pd.concat(checks, ignore_index=True)
+CLAIMS = Claims(
+    "gscore", _CLAIMS, derive=derive, every_variant=True, resampled="sets", printed=_as_variants
+)

@@ -13,12 +13,11 @@ from helpers import cache
 from helpers.checks import fields_of, known_name
 from helpers.labelfree import EVALUATORS
 from helpers.networks.recipe import Recipe
-from helpers.papers import gscore as benchmark
 from helpers.papers.gscore.measuring import PARTS
 from helpers.papers.gscore.protocol import Protocol
 from helpers.papers.gscore.regressing import divided
 from helpers.papers.gscore.rows import rows_of_network
-from helpers.papers.gscore.suite import Roles
+from helpers.papers.gscore.suite import Roles, suite
 from helpers.report import results
 from helpers.training.fitted import Fitted, fit
 
@@ -153,7 +152,7 @@ def parts(parameters: Mapping) -> list[str]:
 def roles_of(parameters: Mapping, protocol: Protocol, data_set: str) -> Roles:
     """Return the roles of the images with one ID set; classes are held out of the main one only."""
     held_out = protocol.held_out if data_set == parameters["data_set"] else ()
-    return benchmark.suite(
+    return suite(
         data_set,
         parameters["sets"],
         replace(protocol, held_out=held_out),

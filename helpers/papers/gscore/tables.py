@@ -13,6 +13,7 @@ import pandas as pd
 from pandas.io.formats.style import Styler
 
 from helpers.labelfree import EVALUATORS
+from helpers.papers.gscore import PAPER
 from helpers.papers.gscore.protocol import DETECTORS
 from helpers.report import results
 from helpers.report.tables.cells import (
@@ -185,6 +186,23 @@ def over_test_sets(table: pd.DataFrame) -> pd.DataFrame:
     )
     accuracy = table[(table["method"] == "network") & (table["metric"] == "accuracy")]
     return pd.concat([accuracy[means.columns], means], ignore_index=True)
+
+
+def rows_beside(table: pd.DataFrame) -> list[tuple[pd.DataFrame, Mapping[str, str]]]:
+    """Return the rows of a results table that the paper prints the like of, with their networks.
+
+    The first network of a table stands for DLA in correlations and errors, and on all data sets
+    but CIFAR-10, where the paper has no other network.
+    """
+    primary = table[table["variant"] == "primary"]
+    own = primary["metric"].str.contains("^(?:rmse|pearson|spearman)_")
+    first = primary["backbone"] == primary["backbone"].iloc[0]
+    dla = dict.fromkeys(primary.loc[first, "backbone"], _MAIN_NETWORK)
+    means = over_test_sets(table)
+    several = means["data_set"].map(PAPER.data_sets) == _MAIN_DATA_SET
+    return [
+        (primary[own & first], dla), (means[several], PAPER.networks), (means[~several], dla)
+    ]  # fmt: skip
 
 
 def networks_comparison(

@@ -1,7 +1,7 @@
 """The claims of *Rethinking Out-of-Distribution Detection From a Human-Centric Perspective*.
 
 Zhu et al. (2022) speak of many models at once, while an effect of `helpers.report.claims` is a sum
-of numbers of one.  So `derived` first computes what they speak of over the models of a data set,
+of numbers of one.  So `derive` first computes what they speak of over the models of a data set,
 run by run and replicate by replicate; its rows then stand for "all models".
 
 The least, the largest and the best of numbers with noise lie further out than those of the numbers
@@ -23,13 +23,12 @@ import pandas as pd
 from helpers.checks import known_name
 from helpers.metrics.ranks import critical_difference
 from helpers.papers.human_centric.roles import METHODS, PAPER_METHODS, Model
-from helpers.report import claims
-from helpers.report.claims import Claim, Effect, Term, Verdict
+from helpers.report.claims import Claim, Effect, Term
+from helpers.report.paper_claims import Claims, index_numbers
 from helpers.report.published import with_averages
 
-PAPER = "human_centric"
 ALL_MODELS = "all models"
-"""What `backbone` says in the rows of `derived`."""
+"""What `backbone` says in the rows of `derive`."""
 
 _TABLES = "Tables 1 and 2"
 _POINT = 0.01  # one point of the paper's tables, which are in per cent
@@ -37,25 +36,15 @@ _FEWEST = 5  # models for a correlation; of four, one order in 24 is perfect by 
 _SCORES = list(PAPER_METHODS)  # MSP is the first
 _NUMBERS = [*((name, "der99", "average") for name in _SCORES), ("network", "accuracy", "test")]
 _MSP, _ACCURACY = 0, -1  # places in `_NUMBERS`
-_NEEDS = {
-    "least_gain": "two models with all of the paper's scores",
-    "rank_gain": "two models with all of the paper's scores",
-    "regret": "two architectures with all of the paper's scores",
-    "accuracy_correlation": f"{_FEWEST} models with accuracy and all of the paper's scores",
-    "capacity_rise": "two models of one family that differ in their number of parameters",
-    "adversarial_harm": "a model trained adversarially, and one of its architecture that is not",
-    "distillation_gain": "a distilled model, and one of its architecture that is not",
-}
 
 
 def _effect(name: str, method: str, metric: str, relation: str, margin: float) -> Effect:
     return Effect(name, (Term(1, method, metric, test_set="average"),), relation, margin)
 
 
-CLAIMS = (
+_CLAIMS = (
     Claim(
         id="consistent",
-        paper=PAPER,
         text="No score is consistently better than MSP.",
         source=_TABLES,
         check="each score is behind MSP on some model, and ahead of it by less than the critical"
@@ -76,10 +65,10 @@ CLAIMS = (
                 for name in _SCORES[1:]
             ),
         ),
+        needs="two models with all of the paper's scores",
     ),
     Claim(
         id="architecture",
-        paper=PAPER,
         text="Which score is best depends on the architecture.",
         source=f"{_TABLES}, figure 4",
         check="on some architecture, the score that is best on average over them is worse than"
@@ -90,10 +79,10 @@ CLAIMS = (
                 "network", "regret", ">", _POINT,
             ),
         ),
+        needs="two architectures with all of the paper's scores",
     ),
     Claim(
         id="accuracy",
-        paper=PAPER,
         text="Models of higher accuracy have lower detection error rates.",
         source="Figures 4 and 5",
         check="rank correlation over models of accuracy and average DER99 of MSP is < -0.5",
@@ -103,10 +92,10 @@ CLAIMS = (
                 "msp", "accuracy_correlation", "<", -0.5,
             ),
         ),
+        needs=f"{_FEWEST} models with accuracy and all of the paper's scores",
     ),
     Claim(
         id="capacity",
-        paper=PAPER,
         text="A larger model of a family does not always have lower detection error rates.",
         source="Figure 4",
         check="average DER99 of some score rises by > 0.01 to the next larger model of a family",
@@ -116,10 +105,10 @@ CLAIMS = (
                 "network", "capacity_rise", ">", _POINT,
             ),
         ),
+        needs="two models of one family that differ in their number of parameters",
     ),
     Claim(
         id="adversarial",
-        paper=PAPER,
         text="Strong adversarial training raises detection error rates.",
         source="Figure 5",
         check="average DER99 of MSP is higher at the largest strength than without",
@@ -129,10 +118,10 @@ CLAIMS = (
                 "msp", "adversarial_harm", ">", 0.0,
             ),
         ),
+        needs="a model trained adversarially, and one of its architecture that is not",
     ),
     Claim(
         id="distillation",
-        paper=PAPER,
         text="Distillation lowers the detection error rate of MSP.",
         source="Figure 7",
         check="average DER99 of MSP is lower with distillation, on average over architectures",
@@ -142,51 +131,13 @@ CLAIMS = (
                 "msp", "distillation_gain", ">", 0.0,
             ),
         ),
+        needs="a distilled model, and one of its architecture that is not",
     ),
 )  # fmt: skip
 """The margins are this project's: the paper gives no number.
 
 A correlation of 0.5 is what Cohen (1988) calls large.  The scores are the paper's nine.
 """
-
-
-def check(table: pd.DataFrame, *, variant: str = "primary") -> pd.DataFrame:
-    """Check the paper's claims on a results table.
-
-    Parameters
-    ----------
-    table : DataFrame
-        A results table of one tier; rows of other papers and variants are left out.
-    variant : str
-        Which variant of the protocol to check.
-
-    Returns
-    -------
-    DataFrame
-        See `helpers.report.claims.evaluate`, with "all models" for the backbone; `verdicts` sums it
-        up.
-
-    Raises
-    ------
-    ValueError
-        Several tiers at once, a variant that the table does not have, or as `derived`.
-    """
-    return _evaluate(claims.of_paper(table, PAPER, variant=variant))
-
-
-def check_published() -> pd.DataFrame:
-    """Do the same arithmetic on the paper's own printed numbers, their averages taken anew.
-
-    They come without runs and images, hence without intervals: the verdict compares the effect
-    itself with its margin.  The paper prints these eight models' numbers alone, without accuracy
-    and without a second model of any family, so that only the first two claims have data.
-    """
-    return _evaluate(with_averages(claims.printed(PAPER)), intervals=False)
-
-
-def verdicts(checks: pd.DataFrame) -> pd.DataFrame:
-    """Sum up what `check` or `check_published` returned; see `helpers.report.claims.verdicts`."""
-    return claims.verdicts(CLAIMS, checks)
 
 
 def cases(table: pd.DataFrame, *, metric: str = "der99") -> pd.DataFrame:
@@ -230,7 +181,7 @@ def cases(table: pd.DataFrame, *, metric: str = "der99") -> pd.DataFrame:
     return wide[[name for name in METHODS if name in wide]].rename_axis(index=None, columns=None)
 
 
-def derived(table: pd.DataFrame) -> pd.DataFrame:
+def derive(table: pd.DataFrame) -> pd.DataFrame:
     """Compute from the numbers of single models what the claims say of them together.
 
     Each number is computed within one data set and run, from average DER99 (but for the
@@ -266,11 +217,11 @@ def derived(table: pd.DataFrame) -> pd.DataFrame:
     """
     rows = []
     for data_set, own in table.groupby("data_set", sort=False):
-        numbers, parameters = _numbers(own, data_set), _parameters(own)
-        models = list(dict.fromkeys(model for _, model in numbers))
-        runs = sorted({run for run, _ in numbers})
+        numbers, parameters = _numbers(own), _parameters(own)
+        complete = {model for _, model in numbers}
+        models = [model for model in own["backbone"].unique() if model in complete]
         for over in _quantities(models, parameters):
-            for run in runs:
+            for run in sorted({run for run, _ in numbers}):
                 if not all((run, model) in numbers for model in over.models):
                     continue
                 values = over.compute(np.stack([numbers[run, model] for model in over.models]))
@@ -378,42 +329,22 @@ def _mean_rise(x: np.ndarray) -> np.ndarray:
     return _rises(x)[:, _MSP].mean(axis=0)
 
 
-def _numbers(own: pd.DataFrame, data_set: str) -> dict[tuple[int, str], np.ndarray]:
+def _numbers(own: pd.DataFrame) -> dict[tuple[int, str], np.ndarray]:
     """Return {(run, model): array [numbers, 1 + replicates]} of models that have all scores.
 
     A missing accuracy, which the paper does not print, is NaN.
     """
-    found: dict[tuple[int, str], dict[tuple, np.ndarray]] = {}
-    columns = ["run", "backbone", "method", "metric", "test_set", "value", "bootstrap"]
-    for run, model, *key, value, replicates in zip(*(own[name] for name in columns), strict=True):
-        if tuple(key) not in _NUMBERS:
-            continue
-        numbers = found.setdefault((run, model), {})
-        if tuple(key) in numbers:
-            raise ValueError(
-                f"table: {' '.join(key)} of {data_set}, {model}, run {run} is there twice"
-            )
-        numbers[tuple(key)] = np.array([value, *replicates], dtype=np.float64)
-    found = {
-        place: numbers
-        for place, numbers in found.items()
-        if all(key in numbers for key in _NUMBERS[:_ACCURACY])
-    }
-    for run in {run for run, _ in found}:
-        lengths = {len(one) for place in found if place[0] == run for one in found[place].values()}
-        if len(lengths) > 1:
-            raise ValueError(
-                f"table: the numbers of {data_set}, run {run} have different numbers of bootstrap"
-                " replicates, which cannot be paired"
-            )
-    return {
-        place: np.stack([numbers.get(key, _like(numbers)) for key in _NUMBERS])
-        for place, numbers in found.items()
-    }
-
-
-def _like(numbers: dict[tuple, np.ndarray]) -> np.ndarray:
-    return np.full_like(numbers[_NUMBERS[_MSP]], np.nan)
+    levels = ["method", "metric", "test_set"]
+    every = pd.MultiIndex.from_tuples(_NUMBERS, names=levels)
+    own = own[pd.MultiIndex.from_frame(own[levels]).isin(every)]
+    found = {}
+    for run, part in own.groupby("run"):
+        numbers = index_numbers(part, ["backbone", *levels])
+        for model, its in numbers.groupby(level="backbone", sort=False):
+            its = its.droplevel("backbone").reindex(every)
+            if its[0].iloc[:_ACCURACY].notna().all():
+                found[run, model] = its.to_numpy()
+    return found
 
 
 def _parameters(own: pd.DataFrame) -> dict[str, float]:
@@ -421,9 +352,4 @@ def _parameters(own: pd.DataFrame) -> dict[str, float]:
     return dict(zip(counted["backbone"], counted["value"], strict=True))
 
 
-def _evaluate(table: pd.DataFrame, **options) -> pd.DataFrame:
-    """Evaluate the claims, and let those without data say which models they need."""
-    checks = claims.evaluate(CLAIMS, derived(table), **options)
-    metrics = {one.name: one.terms[0].metric for claim in CLAIMS for one in claim.effects}
-    needs = "needs " + checks["check"].map(metrics).map(_NEEDS)
-    return checks.assign(note=checks["note"].where(checks["verdict"] != Verdict.NO_DATA, needs))
+CLAIMS = Claims("human_centric", _CLAIMS, derive=derive, printed=with_averages)

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import pandas as pd
 
-from helpers.report import claims
 from helpers.report.claims import Claim, Effect, Term
+from helpers.report.paper_claims import Claims
 
-PAPER = "openset_calibration"
 CLOSED, OPEN, OPENMAX = "closed-set", "open-set", "open-set + OpenMax"
 _TABLES = "Tables I-VI"
 
-CLAIMS = (
+_CLAIMS = (
     Claim(
         id="closed-set",
-        paper=PAPER,
         text="Closed-set, temperature scaling brings the calibration error close to perfect.",
         source=_TABLES,
         check="ECE after scaling exceeds that of perfectly calibrated predictions by < 0.02",
@@ -36,7 +34,6 @@ CLAIMS = (
     ),
     Claim(
         id="open-set",
-        paper=PAPER,
         text="Open-set, temperature scaling helps but leaves a clear gap.",
         source=_TABLES,
         check="ECE falls, and still exceeds that of perfectly calibrated predictions by > 0.05",
@@ -57,7 +54,6 @@ CLAIMS = (
     ),
     Claim(
         id="openmax",
-        paper=PAPER,
         text="OpenMax raises open-set accuracy without better calibration.",
         source=_TABLES,
         check="accuracy is higher with OpenMax, and neither Brier score nor ECE is lower",
@@ -88,41 +84,14 @@ CLAIMS = (
 """The margins are this project's: the paper says "close" and "gap" and gives no number."""
 
 
-def check(table: pd.DataFrame, *, variant: str = "primary") -> pd.DataFrame:
-    """Check the paper's claims on a results table.
+def _with_floor(printed: pd.DataFrame) -> pd.DataFrame:
+    """Add the floor of the ECE, which the paper does not print, as 0.
 
-    Parameters
-    ----------
-    table : DataFrame
-        A results table of one tier; rows of other papers and variants are left out.
-    variant : str
-        Which variant of the protocol to check.
-
-    Returns
-    -------
-    DataFrame
-        See `helpers.report.claims.evaluate`; `verdicts` sums it up.
-
-    Raises
-    ------
-    ValueError
-        Several tiers at once, or a variant that the table does not have.
+    That is hard on the first claim, and kind to the second, whose gaps are however several times
+    its margin.
     """
-    return claims.evaluate(CLAIMS, claims.of_paper(table, PAPER, variant=variant))
-
-
-def check_published() -> pd.DataFrame:
-    """Do the same arithmetic on the paper's own printed numbers.
-
-    They come without runs and images, hence without intervals: the verdict compares the effect
-    itself with its margin.  The paper prints no floor of the ECE, which is taken to be 0: hard on
-    the first claim, kind to the second, whose gaps are however several times its margin.
-    """
-    printed = claims.printed(PAPER)
     floor = printed[printed["metric"] == "ece"].assign(metric="ece_floor", value=0.0)
-    return claims.evaluate(CLAIMS, pd.concat([printed, floor]), intervals=False)
+    return pd.concat([printed, floor])
 
 
-def verdicts(checks: pd.DataFrame) -> pd.DataFrame:
-    """Sum up what `check` or `check_published` returned; see `helpers.report.claims.verdicts`."""
-    return claims.verdicts(CLAIMS, checks)
+CLAIMS = Claims("openset_calibration", _CLAIMS, printed=_with_floor)

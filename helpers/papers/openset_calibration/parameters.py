@@ -30,13 +30,11 @@ class Parameters(parameters.Parameters):
         Of `helpers.scores.openset.OpenMax`; ``alpha: 0`` revises the logits of all known classes.
     bins : int
         Of the ECE.
-    published_as : dict of str to str
-        The paper's data set that each of ours is, or stands in for.
     stand_ins : list of str
-        Of those, the ones that are not the paper's own data.
+        Of the data sets, those that are not the paper's own.
     """
 
-    grid: ClassVar = ("data_sets", "networks", "runs", "published_as", "stand_ins")
+    grid: ClassVar = ("data_sets", "networks", "runs", "stand_ins")
 
     data_sets: Annotated[list[DataSet], Field(min_length=1)]
     networks: Annotated[dict[str, Changes], Field(min_length=1)]
@@ -48,7 +46,6 @@ class Parameters(parameters.Parameters):
     alpha: Annotated[int, Field(ge=0)]
     distance: Distance
     bins: Count
-    published_as: dict[str, str]
     stand_ins: list[str]
 
     @model_validator(mode="after")

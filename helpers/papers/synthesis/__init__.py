@@ -4,35 +4,13 @@
 `experiment` writes the rows.
 """
 
-from helpers.papers.synthesis.experiment import PAPER, VARIANTS, evaluate, parts, sweep
-from helpers.papers.synthesis.measuring import (
-    gscore_line,
-    of_algorithm,
-    of_score,
-    unknown_probability,
-)
-from helpers.papers.synthesis.networks import model, recipe_of
-from helpers.papers.synthesis.roles import ALGORITHMS, MEASURES, Protocol
-from helpers.papers.synthesis.seeing import Seen, applies, percentiles, scored, seen
+from helpers.papers import Paper
 
-__all__ = [
-    "ALGORITHMS",
-    "MEASURES",
-    "PAPER",
-    "VARIANTS",
-    "Protocol",
-    "Seen",
-    "applies",
-    "evaluate",
-    "gscore_line",
-    "model",
-    "of_algorithm",
-    "of_score",
-    "parts",
-    "percentiles",
-    "recipe_of",
-    "scored",
-    "seen",
-    "sweep",
-    "unknown_probability",
-]
+PAPER = Paper(
+    name="synthesis",
+    order=100,  # after the papers that it is about
+    title="The five papers together",
+    heading="Synthesis",
+    networks_of="unknown_detection",
+    about_all=("ledger", "published"),
+)

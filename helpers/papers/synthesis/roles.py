@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from helpers import data
 from helpers.data import Images
-from helpers.papers import unknown_detection
+from helpers.papers.unknown_detection import protocol as unknown_detection
 from helpers.papers.unknown_detection import roles
 from helpers.papers.unknown_detection.cifar import SIZE
 from helpers.papers.unknown_detection.protocol import Roles, limited

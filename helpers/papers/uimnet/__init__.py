@@ -1,4 +1,4 @@
-"""The protocol of *What classifiers know what they don't?*.
+"""*What classifiers know what they don't?*.
 
 Belghazi and Lopez-Paz (2021): algorithms, each with hyper-parameters drawn at random and with or
 without spectral normalisation, are trained in-domain; one trial or the ensemble of all is chosen by
@@ -6,32 +6,15 @@ its likelihood on held-out images, and measured in-domain and out-domain.  `netw
 `measuring` measures, `experiment` chooses and writes the rows.
 """
 
-from helpers.papers.uimnet.experiment import evaluate, parts, sweep
-from helpers.papers.uimnet.imagenot import Partition, Roles, partition, roles
-from helpers.papers.uimnet.measuring import answers, measured
-from helpers.papers.uimnet.naming import apart, normalised, selected
-from helpers.papers.uimnet.networks import Algorithm, Trial, class_means, trained
-from helpers.papers.uimnet.protocol import ALGORITHMS, MEASURES, Protocol, score_of
+from helpers.papers import Paper
 
-__all__ = [
-    "ALGORITHMS",
-    "MEASURES",
-    "Algorithm",
-    "Partition",
-    "Protocol",
-    "Roles",
-    "Trial",
-    "answers",
-    "apart",
-    "class_means",
-    "evaluate",
-    "measured",
-    "normalised",
-    "partition",
-    "parts",
-    "roles",
-    "score_of",
-    "selected",
-    "sweep",
-    "trained",
-]
+PAPER = Paper(
+    name="uimnet",
+    order=3,
+    title="What classifiers know what they don't?",
+    heading="Algorithms and measures",
+    key="belghazi2021",
+    main_claim="erm",
+    claims_heading="The paper's conclusions",
+    metrics=("accuracy", "nll", "ece", "auroc", "rejection_threshold", "domain_confusion"),
+)

@@ -2,7 +2,7 @@
 
 They compare algorithms, measures, and one way of training or answering with another, over several
 variants and networks at once, while an effect of `helpers.report.claims` is a sum of numbers of
-one.  So `derived` first computes the differences, run by run and replicate by replicate.
+one.  So `derive` first computes the differences, run by run and replicate by replicate.
 
 RBF is left out throughout, as in the paper's tables, and so are networks with spectral
 normalisation, but for the claim that is on it.  The paper's numbers are not at hand, so that there
@@ -18,12 +18,11 @@ import pandas as pd
 
 from helpers.papers.uimnet.naming import apart
 from helpers.papers.uimnet.protocol import ALGORITHMS, MEASURES
-from helpers.report import claims
-from helpers.report.claims import Claim, Effect, Term, Verdict
+from helpers.report.claims import Claim, Effect, Term
+from helpers.report.paper_claims import Claims, index_numbers
 
-PAPER = "uimnet"
 ALL_SIZES = "all sizes"
-"""What `backbone` says in the rows of `derived` that are over networks of several sizes."""
+"""What `backbone` says in the rows of `derive` that are over networks of several sizes."""
 
 _OTHERS = [name for name in ALGORITHMS if name not in ("erm", "rbf")]
 _GOOD, _POOR = ("entropy", "msp", "gap"), ("jacobian", "tta", "native")
@@ -35,16 +34,6 @@ _CALIBRATION, _MOVE = "calibrated minus not", "change with calibration"
 _SIZE = "largest minus smallest network"
 _TITLES = {"accuracy": "accuracy", "nll": "NLL", "ece": "ECE", "auroc": "AUROC",
            "out_as_out": "OutAsOut"}  # fmt: skip
-_NEEDS = {
-    "erm": "ERM and each of the other algorithms",
-    "ensemble-in-domain": "an algorithm with an ensemble",
-    "ensemble-out-domain": "ensembles, of MIMO and of another algorithm",
-    "mimo": "MIMO, and ERM with an ensemble",
-    "calibration": "an algorithm before and after temperature scaling",
-    "spectral": "an algorithm with and without spectral normalisation",
-    "measures": "an algorithm with these measures",
-    "size": "networks of two sizes",
-}
 
 
 def _versus(algorithm: str) -> str:
@@ -60,10 +49,9 @@ def _effect(what: str, metric: str, relation: str, margin: float, decides: bool 
     return Effect(f"{_TITLES[metric]}, {what}", (term,), relation, margin, decides)
 
 
-CLAIMS = (
+_CLAIMS = (
     Claim(
         id="erm",
-        paper=PAPER,
         text="No algorithm is better than ERM in-domain.",
         source="Table 3",
         check="with each algorithm, accuracy is above that of ERM by < 0.01 and NLL, at the learned"
@@ -72,10 +60,10 @@ CLAIMS = (
             *(_effect(_versus(name), "accuracy", "<", _POINT) for name in _OTHERS),
             *(_effect(_versus(name), "nll", ">", -_NLL) for name in _OTHERS),
         ),
+        needs="ERM and each of the other algorithms",
     ),
     Claim(
         id="ensemble-in-domain",
-        paper=PAPER,
         text="Ensembling improves in-domain metrics.",
         source="Table 3",
         check="accuracy is higher, NLL and ECE are lower with the ensemble of all trials than with"
@@ -85,10 +73,10 @@ CLAIMS = (
             _effect(_ENSEMBLE, "nll", "<", 0.0),
             _effect(_ENSEMBLE, "ece", "<", 0.0),
         ),
+        needs="an algorithm with an ensemble",
     ),
     Claim(
         id="ensemble-out-domain",
-        paper=PAPER,
         text="Ensembling improves out-domain metrics, but for MIMO.",
         source="Table 4",
         check="AUROC and OutAsOut of Entropy are higher with the ensemble of all trials than with"
@@ -97,19 +85,19 @@ CLAIMS = (
             *(_effect(_ENSEMBLE, metric, ">", 0.0) for metric in _OUT),
             *(_effect(_MIMO_ENSEMBLE, metric, "<", _MOVED, decides=False) for metric in _OUT),
         ),
+        needs="ensembles, of MIMO and of another algorithm",
     ),
     Claim(
         id="mimo",
-        paper=PAPER,
         text="A single MIMO of enough capacity matches ensembles of ERM.",
         source="Table 4",
         check="on the largest network, OutAsOut of Entropy with MIMO is below that of the ensemble"
         " of ERM by < 0.02",
         effects=(_effect(_MIMO, "out_as_out", ">", -_MOVED),),
+        needs="MIMO, and ERM with an ensemble",
     ),
     Claim(
         id="calibration",
-        paper=PAPER,
         text="Calibration lowers ECE and hardly moves out-domain metrics.",
         source="Tables 3 and 4",
         check="mean over algorithms of ECE is lower after temperature scaling; AUROC and OutAsOut"
@@ -118,10 +106,10 @@ CLAIMS = (
             _effect(_CALIBRATION, "ece", "<", 0.0),
             *(_effect(_MOVE, metric, "<", _MOVED) for metric in _OUT),
         ),
+        needs="an algorithm before and after temperature scaling",
     ),
     Claim(
         id="spectral",
-        paper=PAPER,
         text="Spectral normalisation does not help.",
         source="Tables 3 and 4",
         check="accuracy gains < 0.01, AUROC and OutAsOut of Entropy gain < 0.02, means over"
@@ -130,24 +118,25 @@ CLAIMS = (
             _effect(_SPECTRAL, "accuracy", "<", _POINT),
             *(_effect(_SPECTRAL, metric, "<", _MOVED) for metric in _OUT),
         ),
+        needs="an algorithm with and without spectral normalisation",
     ),
     Claim(
         id="measures",
-        paper=PAPER,
         text="Entropy, Largest and Gap are better than Jacobian, Augmentations and Native.",
         source="Table 4 and appendix B",
         check="AUROC and OutAsOut, means over the algorithms that have both, of the worst of the"
         " three are higher than those of each other measure",
         effects=tuple(_effect(_over(name), metric, ">", 0.0) for metric in _OUT for name in _POOR),
+        needs="an algorithm with these measures",
     ),
     Claim(
         id="size",
-        paper=PAPER,
         text="Larger networks raise OutAsOut.",
         source="Table 4 and appendix B",
         check="OutAsOut of Entropy is higher on the largest than on the smallest network, mean over"
         " algorithms",
         effects=(_effect(_SIZE, "out_as_out", ">", 0.0),),
+        needs="networks of two sizes",
     ),
 )
 """The margins are this project's: the paper gives no number.
@@ -157,43 +146,7 @@ images), count as no difference; so does 0.05 of NLL, 5 % of the probability of 
 """
 
 
-def check(table: pd.DataFrame) -> pd.DataFrame:
-    """Check the paper's claims on a results table.
-
-    Parameters
-    ----------
-    table : DataFrame
-        A results table of one tier; rows of other papers are left out.
-
-    Returns
-    -------
-    DataFrame
-        See `helpers.report.claims.evaluate`; `verdicts` sums it up.
-
-    Raises
-    ------
-    ValueError
-        Several tiers at once, or as `derived`.
-    """
-    claims.of_paper(table, PAPER, variant="primary")  # which refuses several tiers
-    rows = derived(table[table["paper"] == PAPER])
-    checks = []
-    for claim in CLAIMS:
-        # Each claim on the networks that it is about, lest others be counted as lacking numbers.
-        about = {(term.method, term.metric) for one in claim.effects for term in one.terms}
-        own = pd.MultiIndex.from_frame(rows[["method", "metric"]]).isin(about)
-        found = claims.evaluate([claim], rows[own])
-        missing = found["verdict"] == Verdict.NO_DATA
-        checks.append(found.assign(note=found["note"].mask(missing, f"needs {_NEEDS[claim.id]}")))
-    return pd.concat(checks, ignore_index=True)
-
-
-def verdicts(checks: pd.DataFrame) -> pd.DataFrame:
-    """Sum up what `check` returned; see `helpers.report.claims.verdicts`."""
-    return claims.verdicts(CLAIMS, checks)
-
-
-def derived(table: pd.DataFrame) -> pd.DataFrame:
+def derive(table: pd.DataFrame) -> pd.DataFrame:
     """Compute the differences that the claims speak of.
 
     Each is computed within one data set, network and run, and so is each of its replicates.  AUROC
@@ -240,21 +193,7 @@ def _numbers(table: pd.DataFrame) -> pd.DataFrame:
     own = table[wanted]
     own = apart(own)
     own = own[own["algorithm"] != "rbf"]
-    lengths = own["bootstrap"].map(len).unique()
-    if len(lengths) > 1:
-        raise ValueError(
-            "table: the numbers have different numbers of bootstrap replicates, which cannot be"
-            " paired"
-        )
-    index = pd.MultiIndex.from_frame(own[_WHERE + _WHAT])
-    if not index.is_unique:
-        twice = dict(zip(index.names, index[index.duplicated()][0], strict=True))
-        what = " ".join(filter(None, (twice[name] for name in ("algorithm", "measure", "metric"))))
-        where = f"{twice['data_set']}, {twice['backbone']}, run {twice['run']}"
-        raise ValueError(f"table: {what} of {where} is there twice")
-    pairs = zip(own["value"], own["bootstrap"], strict=True)
-    rows = [[value, *replicates] for value, replicates in pairs]
-    return pd.DataFrame(rows, index=index, columns=range(1 + sum(lengths)), dtype=np.float64)
+    return index_numbers(own, _WHERE + _WHAT)
 
 
 def _differences(numbers: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -360,3 +299,6 @@ def _places(numbers: pd.DataFrame) -> list[tuple[str, str]]:
     return numbers.index.droplevel(
         [name for name in numbers.index.names if name not in ("data_set", "backbone")]
     ).tolist()
+
+
+CLAIMS = Claims("uimnet", _CLAIMS, derive=derive, every_variant=True)

@@ -12,8 +12,7 @@ from tqdm import tqdm
 from helpers import data, metrics
 from helpers.checks import fields_of
 from helpers.networks.recipe import Recipe
-from helpers.papers import uimnet as benchmark
-from helpers.papers.uimnet.imagenot import Roles
+from helpers.papers.uimnet.imagenot import Roles, roles
 from helpers.papers.uimnet.measuring import answers, measured, row_of, scaled
 from helpers.papers.uimnet.naming import normalised, selected
 from helpers.papers.uimnet.networks import Algorithm, Trial, class_means, trained
@@ -264,6 +263,6 @@ def roles_of(
             device=device, progress=progress,
         )  # fmt: skip
     return {
-        seed: benchmark.roles(data_set, protocol, seed, class_means=means, download=download)
+        seed: roles(data_set, protocol, seed, class_means=means, download=download)
         for seed in range(parameters["runs"])
     }

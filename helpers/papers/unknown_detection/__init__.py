@@ -1,41 +1,32 @@
-"""The protocol of *A Unified Benchmark for the Unknown Detection Capability of DNNs*.
+"""*A Unified Benchmark for the Unknown Detection Capability of DNNs*.
 
 Kim, Koo and Hwang (2023): nine methods rank correctly classified ID test images above
 misclassified, near-OOD and far-OOD ones.  `detectors` makes the methods, `selection` chooses their
 hyper-parameters, `experiment` measures them.
 """
 
-from helpers.papers.unknown_detection.cifar import check_disjoint, draw_known, superclasses_of
-from helpers.papers.unknown_detection.detectors import Detector, detector, recipe_of
-from helpers.papers.unknown_detection.experiment import (
-    PAPER,
-    VARIANTS,
-    evaluate,
-    judge,
-    measure,
-    parts,
-    sweep,
-)
-from helpers.papers.unknown_detection.protocol import METHODS, Protocol, Roles, Visible
-from helpers.papers.unknown_detection.roles import roles
+from helpers.papers import Paper
 
-__all__ = [
-    "METHODS",
-    "PAPER",
-    "VARIANTS",
-    "Detector",
-    "Protocol",
-    "Roles",
-    "Visible",
-    "check_disjoint",
-    "detector",
-    "draw_known",
-    "evaluate",
-    "judge",
-    "measure",
-    "parts",
-    "recipe_of",
-    "roles",
-    "superclasses_of",
-    "sweep",
-]
+PAPER = Paper(
+    name="unknown_detection",
+    order=1,
+    title="A Unified Benchmark for the Unknown Detection Capability of Deep Neural Networks",
+    heading="Unknown detection",
+    key="kim2023",
+    main_claim="ensemble",
+    data_sets={
+        "cifar10_mini": "CIFAR-40", "cifar100": "CIFAR-40", "imagenet": "ImageNet-200",
+    },
+    test_sets={
+        "digits": "SVHN", "photographs": "LSUN-FIX", "woodgrain": "DTD",
+        "chars74k_natural": "SVHN", "caltech_background": "LSUN-FIX", "dtd_subset": "DTD",
+        "gaussian": "Gaussian Noise", "food101": "Food-32", "caltech256": "Caltech-45",
+        "places365": "Places-82",
+    },
+    networks={
+        **dict.fromkeys(["resnet8", "resnet20", "resnet18"], "ResNet18"), "resnet152": "ResNet-152",
+    },
+    metrics=(
+        "accuracy", "auroc", "fpr_at_tpr", "risk_coverage_curve", "aurc", "eaurc", "augrc",
+    ),
+)  # fmt: skip

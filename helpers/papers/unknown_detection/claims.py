@@ -5,11 +5,10 @@ from __future__ import annotations
 import pandas as pd
 
 from helpers.papers.unknown_detection.protocol import METHODS
-from helpers.report import claims
 from helpers.report.claims import Claim, Effect, Term
+from helpers.report.paper_claims import Claims
 
-PAPER = "unknown_detection"
-_TABLES, _CIFAR = "Tables 5 and 6", "Table 5"
+_TABLES = "Tables 5 and 6"
 
 
 def _against(first: str, metric: str, test_set: str, second: str) -> tuple[Term, Term]:
@@ -21,10 +20,9 @@ def _others(*methods: str) -> list[str]:
     return [method for method in METHODS if method not in methods]
 
 
-CLAIMS = (
+_CLAIMS = (
     Claim(
         id="ensemble",
-        paper=PAPER,
         text="Deep Ensemble detects unknowns best.",
         source=_TABLES,
         check="AURC on the union of ID, near and far is lower than that of each other method",
@@ -40,7 +38,6 @@ CLAIMS = (
     ),
     Claim(
         id="misclassification",
-        paper=PAPER,
         text="Methods made for OOD detection harm the detection of misclassified images.",
         source=_TABLES,
         check="AURC on the ID test images is higher with ODIN and OpenMax than with the baseline",
@@ -56,9 +53,9 @@ CLAIMS = (
     ),
     Claim(
         id="outlier-exposure",
-        paper=PAPER,
         text="At CIFAR scale, Outlier Exposure detects far OOD images best and costs accuracy.",
-        source=_CIFAR,
+        source="Table 5",
+        scope="not data_set.str.lower().str.startswith('imagenet')",
         check="accuracy is below the baseline's, AUROC against far OOD above each other method's",
         effects=(
             Effect(
@@ -80,7 +77,6 @@ CLAIMS = (
     ),
     Claim(
         id="near",
-        paper=PAPER,
         text="No method is much better than the baseline at detecting near OOD images.",
         source=_TABLES,
         check="AUROC against near OOD exceeds the baseline's by < 0.05, for every method",
@@ -96,7 +92,6 @@ CLAIMS = (
     ),
     Claim(
         id="confidence",
-        paper=PAPER,
         text="Near OOD images get a higher confidence than far OOD images.",
         source="Section 4, figures 6 and 7",
         check="mean maximum class probability is higher on near than on far OOD images",
@@ -115,7 +110,6 @@ CLAIMS = (
     ),
     Claim(
         id="mahalanobis",
-        paper=PAPER,
         text="On images resized without artefacts, the Mahalanobis score is close to random.",
         source="Text, on the methods that were left out",
         check="AUROC falls when images are resized with antialiasing, to within 0.1 of one half",
@@ -147,55 +141,16 @@ CLAIMS = (
 """
 
 
-def check(table: pd.DataFrame, *, variant: str = "primary") -> pd.DataFrame:
-    """Check the paper's claims on a results table.
+def _with_far(printed: pd.DataFrame) -> pd.DataFrame:
+    """Add numbers for all far OOD images together, of which the paper prints none.
 
-    Parameters
-    ----------
-    table : DataFrame
-        A results table of one tier; rows of other papers and variants are left out.
-    variant : str
-        Which variant of the protocol to check.
-
-    Returns
-    -------
-    DataFrame
-        See `helpers.report.claims.evaluate`; `verdicts` sums it up.
-
-    Raises
-    ------
-    ValueError
-        Several tiers at once, or a variant that the table does not have.
+    The mean over the far sets of its union (Gaussian noise is not one) stands for them.  It prints
+    no mean confidence and nothing of Mahalanobis, so that the last two claims have no data.
     """
-    own = claims.of_paper(table, PAPER, variant=variant)
-    return _evaluate(own, own[own["data_set"] != "imagenet"])
-
-
-def check_published() -> pd.DataFrame:
-    """Do the same arithmetic on the paper's own printed numbers.
-
-    They come without runs and images, hence without intervals: the verdict compares the effect
-    itself with its margin.  The paper prints no number for all far OOD images together; the mean
-    over the far sets of its union (Gaussian noise is not one) stands for it.  It prints no mean
-    confidence and nothing of Mahalanobis, so that the last two claims have no data.
-    """
-    printed = claims.printed(PAPER)
     sets = printed[~printed["test_set"].isin(["test", "near", "union", "Gaussian Noise"])]
     identity = ["table", "data_set", "backbone", "run", "method", "calibration", "metric"]
     far = sets.groupby(identity, as_index=False)["value"].mean().assign(test_set="far")
-    printed = pd.concat([printed, far.assign(bootstrap=[()] * len(far))])
-    return _evaluate(printed, printed[printed["table"] == "5"], intervals=False)
+    return pd.concat([printed, far.assign(bootstrap=[()] * len(far))])
 
 
-def _evaluate(table: pd.DataFrame, of_cifar: pd.DataFrame, **options) -> pd.DataFrame:
-    """Evaluate the claims, those about CIFAR scale on its rows alone."""
-    checks = [
-        claims.evaluate([claim], of_cifar if claim.source == _CIFAR else table, **options)
-        for claim in CLAIMS
-    ]
-    return pd.concat(checks, ignore_index=True)
-
-
-def verdicts(checks: pd.DataFrame) -> pd.DataFrame:
-    """Sum up what `check` or `check_published` returned; see `helpers.report.claims.verdicts`."""
-    return claims.verdicts(CLAIMS, checks)
+CLAIMS = Claims("unknown_detection", _CLAIMS, printed=_with_far)

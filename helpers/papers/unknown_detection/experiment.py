@@ -14,7 +14,7 @@ from helpers import metrics
 from helpers.checks import fields_of
 from helpers.data import Images, ImageStream
 from helpers.networks.recipe import Recipe
-from helpers.papers import unknown_detection as benchmark
+from helpers.papers.unknown_detection import roles as benchmark
 from helpers.papers.unknown_detection.detectors import (
     ASIDE,
     Answer,

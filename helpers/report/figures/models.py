@@ -65,7 +65,7 @@ def positives(table: pd.DataFrame, *, methods: Mapping[str, str]) -> np.ndarray:
         for _, suffix, *_ in _POSITIVES
     ]
     effects = tuple(Effect(f"{one.method} {one.metric}", (one,), ">", 0.0) for one in terms)
-    rows = evaluate([Claim("", "", "", "", "", effects)], table)
+    rows = evaluate([Claim("", "", "", "", effects)], table)
     rows = 100 * rows[rows["data_set"] == ALL].set_index("check")[["effect", "low", "high"]]
     shown = [name for name in methods if rows["effect"].notna()[f"{name} auroc"]]
     if not shown:

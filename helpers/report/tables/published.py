@@ -1,63 +1,22 @@
 """Every printed number of the papers that has a counterpart here, side by side.
 
-Which of our data sets, test sets and networks is or stands in for which of a paper's is said once
-for all tiers; the parameter files say the same of the data sets of their tier.
+Which of our data sets, test sets and networks is or stands in for which of a paper's, its record in
+`helpers.papers` says.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from helpers.papers.gscore.tables import over_test_sets
 from helpers.report import published
 from helpers.report.tables.comparisons import comparison
 
-SETS = {
-    "unknown_detection": {
-        "cifar10_mini": "CIFAR-40", "cifar100": "CIFAR-40", "near": "near",
-        "digits": "SVHN", "photographs": "LSUN-FIX", "woodgrain": "DTD",
-        "chars74k_natural": "SVHN", "caltech_background": "LSUN-FIX", "dtd_subset": "DTD",
-        "gaussian": "Gaussian Noise", "imagenet": "ImageNet-200", "food101": "Food-32",
-        "caltech256": "Caltech-45", "places365": "Places-82",
-    },
-    "human_centric": {
-        "cifar10_mini": "imagenet", "cifar10": "imagenet", "tiny_imagenet_64": "imagenet",
-        "imagenet": "imagenet", "test": "test", "corrupted": "imagenet_c",
-        "woodgrain": "textures", "dtd_subset": "textures", "flowers5": "inaturalist",
-        "imagenet_c": "imagenet_c", "imagenet_v2": "imagenet_v2", "imagenet_r": "imagenet_r",
-        "textures": "textures", "inaturalist": "inaturalist", "places": "places", "sun": "sun",
-    },
-    "gscore": {"cifar10_mini": "CIFAR-10", "cifar10": "CIFAR-10", "cifar100": "CIFAR-100"},
-    "openset_calibration": {
-        "cifar10_mini": "CIFAR10", "digits": "SVHN", "cifar10": "CIFAR10", "svhn": "SVHN",
-    },
-}  # fmt: skip
-"""For each paper, which of its data sets and test sets each of ours is or stands in for."""
-
-NETWORKS = {
-    "unknown_detection": {
-        **dict.fromkeys(["resnet8", "resnet20", "resnet18"], "ResNet18"), "resnet152": "ResNet-152",
-    },
-    "human_centric": {
-        **dict.fromkeys(["resnet8", "resnet20", "resnet50"], "RN50"),
-        "tf_efficientnet_lite0": "MobileNetV2", "mobilenet_v2": "MobileNetV2", "vgg19": "VGG19",
-        "nasnet_large": "NASNet-Large", "inception_v4": "Inception-v4", "senet154": "SENet154",
-        "swin_base": "Swin-B", **dict.fromkeys(["vit6", "vit_base"], "ViT-B16"),
-    },
-    "gscore": {
-        **dict.fromkeys(["resnet8", "resnet8_erm", "resnet20", "resnet18"], "ResNet-18"),
-        "densenet22": "DenseNet-121", "densenet121": "DenseNet-121", "resnet101": "ResNet-101",
-    },
-    "openset_calibration": {
-        **dict.fromkeys(["resnet8", "resnet14", "resnet18"], "ResNet"),
-        **dict.fromkeys(["densenet16", "densenet100"], "DenseNet"),
-        **dict.fromkeys(["efficientnet_eighth", "efficientnet_b0"], "EfficientNet"),
-    },
-}  # fmt: skip
-"""For each paper, the nearest of its networks to each of ours, as far as there is one."""
+if TYPE_CHECKING:
+    from helpers.papers import Paper
 
 COLUMNS = (
     "paper", "table", "tier", "data_set", "test_set", "backbone", "method", "calibration",
@@ -83,11 +42,15 @@ _WHAT = {
 }
 
 
-def counterparts(tables: Mapping[tuple[str, str], pd.DataFrame]) -> pd.DataFrame:
+def counterparts(
+    papers: Mapping[str, Paper], tables: Mapping[tuple[str, str], pd.DataFrame]
+) -> pd.DataFrame:
     """Put every printed number beside our means over runs, of each tier that has them.
 
     Parameters
     ----------
+    papers : mapping of str to Paper
+        Records, as `helpers.papers.PAPERS`.
     tables : mapping of (tier, paper) to DataFrame
         Results tables, as `helpers.report.ledger.read` returns them; those of papers without
         printed numbers at hand are left out.
@@ -107,14 +70,13 @@ def counterparts(tables: Mapping[tuple[str, str], pd.DataFrame]) -> pd.DataFrame
 
     Notes
     -----
-    Averages of "human_centric" are taken anew; see `helpers.report.published.with_averages`.  Of
-    "gscore", the first network of a table stands for DLA in correlations and errors, as in its
-    chapter, and on all data sets but CIFAR-10, where the paper has no other network.
+    Averages over test sets are taken anew; see `helpers.report.published.with_averages`.
     """
     parts = [pd.DataFrame(columns=list(COLUMNS))]
     for (_, paper), table in tables.items():
         if paper in published.papers():
-            parts += [_beside(paper, rows, families) for rows, families in _of(paper, table)]
+            record = papers[paper]
+            parts += [_beside(record, *part) for part in record.rows_beside(table)]
     return pd.concat([part for part in parts if len(part)] or parts, ignore_index=True)
 
 
@@ -223,31 +185,15 @@ def _same_order(own: pd.DataFrame) -> float:
 
 def _printed(paper: str) -> pd.DataFrame:
     """Return the numbers of a paper that ours are compared with."""
-    numbers = published.load(paper)
-    return published.with_averages(numbers) if paper == "human_centric" else numbers
+    return published.with_averages(published.load(paper))
 
 
-def _of(paper: str, table: pd.DataFrame) -> list[tuple[pd.DataFrame, dict[str, str]]]:
-    """Return the rows of a results table that a paper prints the like of, with their networks."""
-    primary = table[table["variant"] == "primary"]
-    if paper != "gscore":
-        return [(primary, NETWORKS[paper])]
-    own = primary["metric"].str.contains("^(?:rmse|pearson|spearman)_")
-    first = primary["backbone"] == primary["backbone"].iloc[0]
-    dla = dict.fromkeys(primary.loc[first, "backbone"], "DLA")
-    means = over_test_sets(table)
-    several = means["data_set"].map(SETS[paper]) == "CIFAR-10"
-    return [
-        (primary[own & first], dla), (means[several], NETWORKS[paper]), (means[~several], dla)
-    ]  # fmt: skip
-
-
-def _beside(paper: str, rows: pd.DataFrame, families: Mapping[str, str]) -> pd.DataFrame:
+def _beside(paper: Paper, rows: pd.DataFrame, networks: Mapping[str, str]) -> pd.DataFrame:
     """Return the rows of `counterparts` of a part of one results table."""
-    printed = _printed(paper)
+    printed = _printed(paper.name)
     if not rows["metric"].isin(printed["metric"]).any():
         return pd.DataFrame(columns=list(COLUMNS))
-    both = comparison(rows, printed, published_as=SETS[paper], families=families)
+    both = comparison(rows, printed, published_as=paper.published_as, families=networks)
     both = both.dropna(subset="paper").rename(
         columns={
             "paper": "published",
@@ -259,7 +205,7 @@ def _beside(paper: str, rows: pd.DataFrame, families: Mapping[str, str]) -> pd.D
     theirs, ours = (both[f"{name}_std"] > 0 for name in ("published", "reproduced"))
     unit = np.select([theirs, ours], ["published", "ours"], "")
     spread = both["published_std"].where(theirs, both["reproduced_std"].where(ours))
-    both = both.assign(paper=paper, unit=unit, deviations=both["difference"] / spread)
+    both = both.assign(paper=paper.name, unit=unit, deviations=both["difference"] / spread)
     both["stand_ins"] = [_stand_ins(row) for row in both.to_dict("records")]
     return both[list(COLUMNS)]
 

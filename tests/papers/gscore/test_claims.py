@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.papers.gscore import claims as paper
+from helpers.papers.gscore.claims import ALL_NETWORKS, CLAIMS, derive
 from helpers.papers.gscore.protocol import DETECTORS
 from helpers.report import results
 from helpers.report.claims import Verdict
@@ -94,7 +94,7 @@ def table():
 
 
 def verdicts(table):
-    summed = paper.verdicts(paper.check(table))
+    summed = CLAIMS.verdicts(CLAIMS.check(table))
     return dict(zip(summed["claim"], map(str, summed["verdict"]), strict=True))
 
 
@@ -106,7 +106,7 @@ def number(rows, what, metric, backbone="resnet8"):
 def test_numbers_that_agree_support_every_claim(table):
     """Eight claims, each with an identifier of its own."""
     found = verdicts(table)
-    assert len(found) == len(paper.CLAIMS) == 8
+    assert len(found) == len(CLAIMS.claims) == 8
     assert set(found.values()) == {"supported"}
 
 
@@ -180,11 +180,11 @@ def test_numbers_about_the_margin_decide_nothing():
 
 def test_the_evaluators_of_table_6_do_not_decide():
     """UDE + KL below UDE + Wasserstein is reported, and moves no verdict."""
-    checks = paper.check(made_up(good_ude_kl))
+    checks = CLAIMS.check(made_up(good_ude_kl))
     over_all = checks[checks["data_set"] == "all"].set_index("check")
     one = over_all.loc["RMSE of AUROC, UDE + KL minus UDE + Wasserstein"]
     assert one["verdict"] == Verdict.CONTRADICTED and not one["decides"]
-    summed = paper.verdicts(checks).set_index("claim")
+    summed = CLAIMS.verdicts(checks).set_index("claim")
     assert summed.loc["rmse", "verdict"] == Verdict.SUPPORTED
 
 
@@ -194,21 +194,21 @@ def test_derived_numbers_by_hand():
     def change(network, method, metric, variant):
         return 0.08 * (method == f"odin/{UDE}" and metric == "pearson_fpr95")
 
-    rows = paper.derived(made_up(change, spread=0))
+    rows = derive(made_up(change, spread=0))
     assert number(rows, f"odin/{UDE}", "correlation_fpr95") == pytest.approx(0.87)
     assert number(rows, UDE, "correlation_fpr95") == pytest.approx(0.95 - 0.02)
     assert number(rows, UDE, "correlation_gain") == pytest.approx(0.93 - 0.88)
     assert number(rows, "kmeans_l2", "excess_auroc") == pytest.approx(0.02)
-    least = number(rows, f"msp/{UDE}", "least_of_networks", paper.ALL_NETWORKS)
+    least = number(rows, f"msp/{UDE}", "least_of_networks", ALL_NETWORKS)
     assert least == pytest.approx(0.95)
     assert number(rows, f"msp/{UDE}", "least_of_sizes") == pytest.approx(0.95)
-    ranks = number(rows, "msp", "accuracy_correlation", paper.ALL_NETWORKS)
+    ranks = number(rows, "msp", "accuracy_correlation", ALL_NETWORKS)
     assert ranks == pytest.approx(-1)
 
 
 def test_replicates_are_correlations_over_resampled_sets(table):
     """They lie about the correlation of all sets, and spread as Fisher's interval has it."""
-    rows = paper.derived(table)
+    rows = derive(table)
     own = rows[(rows["method"] == f"msp/{UDE}") & (rows["metric"] == "correlation_auroc")]
     replicates = own[own["backbone"] == "resnet8"].iloc[0]["bootstrap"]
     sets = table[(table["backbone"] == "resnet8") & (table["variant"] == "meta")]
@@ -221,7 +221,7 @@ def test_replicates_are_correlations_over_resampled_sets(table):
 
 def test_a_table_without_sets_has_runs_alone(table):
     """Correlations keep their verdicts, and their notes say that nothing else was resampled."""
-    runs = paper.check(table[table["variant"] != "meta"])
+    runs = CLAIMS.check(table[table["variant"] != "meta"])
     one = runs[(runs["claim"] == "correlation") & (runs["data_set"] == "all")]
     assert set(one["verdict"]) == {Verdict.SUPPORTED}
     assert one["note"].str.contains("only runs resampled").all()
@@ -230,18 +230,18 @@ def test_a_table_without_sets_has_runs_alone(table):
 def test_missing_numbers_are_no_data_with_a_reason(table):
     """One network, and sizes and ratios that do not reach far enough."""
     short = ~table["variant"].isin(["size 50", "ratio 10:1"])
-    summed = paper.verdicts(paper.check(table[short & (table["backbone"] == "vit")]))
+    summed = CLAIMS.verdicts(CLAIMS.check(table[short & (table["backbone"] == "vit")]))
     absent = summed[summed["verdict"] == Verdict.NO_DATA].set_index("claim")
     assert absent.index.tolist() == ["backbones", "sizes", "ratios", "accuracy"]
     assert "needs test sets of 50 images" in absent.loc["sizes", "sentence"]
-    nothing = paper.verdicts(paper.check(table.iloc[:0]))
+    nothing = CLAIMS.verdicts(CLAIMS.check(table.iloc[:0]))
     assert set(nothing["verdict"]) == {Verdict.NO_DATA}
 
 
 def test_a_run_without_one_of_the_detectors_has_no_mean(table):
     """The other runs keep theirs."""
     gone = (table["method"] == f"energy/{UDE}") & (table["run"] == 1)
-    rows = paper.derived(table[~gone])
+    rows = derive(table[~gone])
     runs = rows.groupby(["method", "metric"])["run"].agg(set)
     assert runs[UDE, "correlation_auroc"] == runs[UDE, "correlation_gain"] == {0, 2}
     assert runs["kmeans_l2", "excess_fpr95"] == {0, 2}
@@ -252,7 +252,7 @@ def test_a_detector_whose_gscores_are_the_same_for_all_sets_has_no_correlation(t
     """Resampling its sets would change nothing, as if it were certain; no mean leaves it out."""
     same = (table["method"] == f"odin/{UDE}") & (table["metric"] == "gscore")
     constant = table.assign(value=table["value"].mask(same, 1.0))
-    rows = paper.derived(constant)
+    rows = derive(constant)
     assert f"odin/{UDE}" not in set(rows["method"])
     assert "correlation_auroc" not in set(rows.loc[rows["method"] == UDE, "metric"])
     found = verdicts(constant)
@@ -261,8 +261,8 @@ def test_a_detector_whose_gscores_are_the_same_for_all_sets_has_no_correlation(t
 
 def test_the_printed_numbers_support_what_they_speak_of():
     """Tables 1, 2, 4 and 6; all else is in figures only."""
-    checks = paper.check_published()
-    summed = paper.verdicts(checks).set_index("claim")["verdict"]
+    checks = CLAIMS.check_published()
+    summed = CLAIMS.verdicts(checks).set_index("claim")["verdict"]
     supported = ["correlation", "rmse", "fpr95", "accuracy"]
     assert summed[summed == Verdict.SUPPORTED].index.tolist() == supported
     assert set(summed.drop(supported)) == {Verdict.NO_DATA}
@@ -275,11 +275,12 @@ def test_the_printed_numbers_support_what_they_speak_of():
 def test_bad_input(table):
     """Several tiers, numbers that are there twice, and correlations without their sets."""
     with pytest.raises(ValueError, match=r"several tiers \(mini, small\)"):
-        paper.check(pd.concat([table, table.assign(tier="small")]))
+        CLAIMS.check(pd.concat([table, table.assign(tier="small")]))
     with pytest.raises(
-        ValueError, match="network accuracy of cifar10_mini, resnet8, test, primary"
+        ValueError,
+        match="twice: data_set cifar10_mini, backbone resnet8, run 0, method",
     ):
-        paper.derived(pd.concat([table, table]))
+        derive(pd.concat([table, table]))
     gone = (table["metric"] == "gscore") & table["method"].str.startswith("odin")
     with pytest.raises(ValueError, match=f"no gscore of odin/{UDE} on resnet8 by sets"):
-        paper.derived(table[~gone])
+        derive(table[~gone])

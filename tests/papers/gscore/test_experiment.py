@@ -10,7 +10,7 @@ from helpers import metrics
 from helpers.data import Images
 from helpers.labelfree import EVALUATORS, METRICS, TAUS, fit_regression, gscores
 from helpers.networks.recipe import Recipe
-from helpers.papers import gscore as experiment
+from helpers.papers.gscore import experiment
 from helpers.papers.gscore.experiment import evaluate, network, parts
 from helpers.papers.gscore.measuring import Scores, Variant, measured, mixed, scores_of, variants
 from helpers.papers.gscore.protocol import DETECTORS, Protocol
@@ -219,7 +219,7 @@ def test_mixtures_of_the_variants(roles):
 
 def test_what_is_wrong_is_said_before_a_network_is_trained(roles, monkeypatch):
     """Unknown evaluators, and too few sets."""
-    monkeypatch.setattr(experiment.evaluation, "network", lambda *_, **__: pytest.fail("trained"))
+    monkeypatch.setattr(experiment, "network", lambda *_, **__: pytest.fail("trained"))
     few = replace(roles, sets={name: roles.sets[name] for name in ("set 1", "set 2")})
     for given, evaluators, message in (
         (roles, ["ude_l1"], "unknown evaluator 'ude_l1'; did you mean 'ude_l2'"),

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from helpers.metrics.ranks import critical_difference
-from helpers.papers.human_centric import claims as paper
+from helpers.papers.human_centric.claims import ALL_MODELS, CLAIMS, cases, derive
 from helpers.papers.human_centric.roles import METHODS, PAPER_METHODS
 from helpers.report import results
 from helpers.report.claims import Verdict
@@ -65,7 +65,7 @@ def made_up(changes=None, models=None, *, spread=0.001, runs=2, replicates=40):
 
 
 def verdicts(table):
-    summed = paper.verdicts(paper.check(table))
+    summed = CLAIMS.verdicts(CLAIMS.check(table))
     return dict(zip(summed["claim"], map(str, summed["verdict"]), strict=True))
 
 
@@ -78,7 +78,7 @@ def number(rows, metric, method):
 def test_numbers_that_agree_support_every_claim():
     """Six claims, each with an identifier of its own."""
     found = verdicts(made_up())
-    assert len(found) == len(paper.CLAIMS) == 6
+    assert len(found) == len(CLAIMS.claims) == 6
     assert set(found.values()) == {"supported"}
 
 
@@ -130,8 +130,8 @@ def test_numbers_at_the_margin_leave_it_undecided(claim, changes, models):
 def test_derived_numbers_by_hand():
     """On the numbers without noise, each of them is what its definition says."""
     table = made_up(spread=0, runs=1, replicates=3)
-    rows = paper.derived(table)
-    assert set(rows["backbone"]) == {paper.ALL_MODELS}
+    rows = derive(table)
+    assert set(rows["backbone"]) == {ALL_MODELS}
     assert number(rows, "least_gain", "knn") == pytest.approx(-0.12)
     # KNN is behind six scores on seven models and best on one; MSP is then second
     difference = (7 * 1 + 2) / 8 - (7 * 7 + 1) / 8
@@ -155,7 +155,7 @@ def test_replicates_are_those_of_the_same_images():
     table.loc[harder, "bootstrap"] = table.loc[harder, "bootstrap"].map(
         lambda replicates: replicates + np.float32([0, 0.1, 0.2])
     )
-    rows = paper.derived(table)
+    rows = derive(table)
     for value, replicates in zip(rows["value"], rows["bootstrap"], strict=True):
         assert replicates == pytest.approx([value] * 3, abs=1e-6)
 
@@ -164,7 +164,7 @@ def test_a_run_without_one_of_the_models_has_no_number_over_it():
     """The other runs keep theirs, and so do numbers over other models."""
     table = made_up()
     gone = (table["backbone"] == "vit4+distilled") & (table["run"] == 1)
-    rows = paper.derived(table[~gone])
+    rows = derive(table[~gone])
     runs = rows.groupby("metric")["run"].agg(set)
     assert runs["least_gain"] == runs["distillation_gain"] == {0}
     assert runs["capacity_rise"] == runs["adversarial_harm"] == {0, 1}
@@ -175,23 +175,23 @@ def test_failed_models_are_left_out():
     table = made_up()
     failed = table[table["metric"] == "parameters"].head(1)
     failed = failed.assign(backbone="resnet99", metric="failed", value=1.0, notes="no head")
-    whole = paper.derived(table)
-    pd.testing.assert_frame_equal(paper.derived(pd.concat([table, failed])), whole)
+    whole = derive(table)
+    pd.testing.assert_frame_equal(derive(pd.concat([table, failed])), whole)
     lacking = (table["backbone"] == "vit4") & (table["method"] == "dice")
-    without = paper.derived(table[table["backbone"] != "vit4"])
-    pd.testing.assert_frame_equal(paper.derived(table[~lacking]), without)
+    without = derive(table[table["backbone"] != "vit4"])
+    pd.testing.assert_frame_equal(derive(table[~lacking]), without)
 
 
 def test_missing_models_are_no_data_with_a_reason():
     """Each claim says what it needs; the others keep their verdicts."""
     table = made_up()
     plain = table[table["backbone"].isin(["resnet8", "vit4"])]
-    summed = paper.verdicts(paper.check(plain)).set_index("claim")
+    summed = CLAIMS.verdicts(CLAIMS.check(plain)).set_index("claim")
     absent = summed[summed["verdict"] == Verdict.NO_DATA]
     assert absent.index.tolist() == ["accuracy", "capacity", "adversarial", "distillation"]
     assert "needs 5 models with accuracy" in absent.loc["accuracy", "sentence"]
     assert "needs a distilled model" in absent.loc["distillation", "sentence"]
-    nothing = paper.verdicts(paper.check(table.iloc[:0]))
+    nothing = CLAIMS.verdicts(CLAIMS.check(table.iloc[:0]))
     assert set(nothing["verdict"]) == {Verdict.NO_DATA}
 
 
@@ -202,7 +202,7 @@ def test_rows_of_other_papers_and_variants_are_left_out():
     table = made_up()
     both = pd.concat([table, contrary, contrary.assign(paper="gscore")])
     assert verdicts(both) == verdicts(table)
-    other = paper.verdicts(paper.check(both, variant="all classes")).set_index("claim")
+    other = CLAIMS.verdicts(CLAIMS.check(both, variant="all classes")).set_index("claim")
     assert other.loc["adversarial", "verdict"] == Verdict.CONTRADICTED
 
 
@@ -211,7 +211,7 @@ def test_cases_are_means_over_runs_in_the_order_of_methods():
     table = made_up()
     other = table[table["metric"] == "der99"].assign(test_set="test", value=9.0)
     extra = table[table["method"] == "msp"].assign(method="ash")
-    frame = paper.cases(pd.concat([extra, table, other]))
+    frame = cases(pd.concat([extra, table, other]))
     assert frame.columns.tolist() == [name for name in METHODS if name in [*PAPER_METHODS, "ash"]]
     assert sorted(frame.index) == sorted(MODELS)
     own = table.query("backbone == 'vit4' and method == 'knn' and metric == 'der99'")
@@ -220,8 +220,8 @@ def test_cases_are_means_over_runs_in_the_order_of_methods():
 
 def test_the_papers_own_tables():
     """The two claims on many scores hold in its tables, which print nothing of the others."""
-    checks = paper.check_published()
-    summed = paper.verdicts(checks).set_index("claim")
+    checks = CLAIMS.check_published()
+    summed = CLAIMS.verdicts(checks).set_index("claim")
     assert summed["verdict"].tolist() == ["supported"] * 2 + ["no data"] * 4
     own = checks[checks["data_set"] == "imagenet"].set_index("check")["effect"]
     # Mahalanobis is furthest behind on VGG19; both averages are those of the eight cells
@@ -236,12 +236,12 @@ def test_the_papers_own_tables():
 def test_bad_input():
     """Numbers that are there twice or cannot be paired are refused, naming the run."""
     table = made_up()
-    with pytest.raises(ValueError, match="msp der99 average of cifar10_mini, resnet8, run 0 is"):
-        paper.derived(pd.concat([table, table]))
+    with pytest.raises(ValueError, match="there twice: backbone resnet8, method msp, metric der99"):
+        derive(pd.concat([table, table]))
     table.at[0, "bootstrap"] = table.at[0, "bootstrap"][:5]
-    with pytest.raises(ValueError, match="cifar10_mini, run 0 have different numbers of bootstrap"):
-        paper.derived(table)
+    with pytest.raises(ValueError, match="have different numbers of bootstrap"):
+        derive(table)
     with pytest.raises(ValueError, match="unknown metric 'der9'; did you mean"):
-        paper.cases(table, metric="der9")
+        cases(table, metric="der9")
     with pytest.raises(ValueError, match="table: no der95 on the test set average"):
-        paper.cases(table, metric="der95")
+        cases(table, metric="der95")

@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.papers.openset_calibration import claims as paper
+from helpers.papers.openset_calibration.claims import CLAIMS
 from helpers.report import claims, results
 from helpers.report.claims import Verdict
 
@@ -58,7 +58,7 @@ def made_up(changes=None, *, spread=0.001, runs=3, replicates=40, cells=(("digit
 
 
 def verdicts(table):
-    summed = paper.verdicts(paper.check(table))
+    summed = CLAIMS.verdicts(CLAIMS.check(table))
     return dict(zip(summed["claim"], map(str, summed["verdict"]), strict=True))
 
 
@@ -103,19 +103,19 @@ def test_numbers_at_the_margin_leave_it_undecided(claim, changes):
 def test_the_effects_beside_a_claim_take_no_part_in_its_verdict():
     # scaling harms closed-set calibration, which stays close to perfect
     table = made_up({("closed-set", "before", "ece"): 0.012})
-    checks = paper.check(table).query("data_set == 'all' and not decides")
+    checks = CLAIMS.check(table).query("data_set == 'all' and not decides")
     assert checks["verdict"].tolist() == [Verdict.CONTRADICTED]
     assert set(verdicts(table).values()) == {"supported"}
 
 
 def test_missing_numbers_are_no_data_with_a_sentence():
     table = made_up()
-    summed = paper.verdicts(paper.check(table[table["method"] != "open-set + OpenMax"]))
+    summed = CLAIMS.verdicts(CLAIMS.check(table[table["method"] != "open-set + OpenMax"]))
     last = summed.set_index("claim").loc["openmax"]
     assert last["verdict"] == Verdict.NO_DATA
     assert "no data (no run has: open-set + OpenMax after accuracy)" in last["sentence"]
     assert summed["verdict"].tolist()[:2] == [Verdict.SUPPORTED] * 2
-    nothing = paper.verdicts(paper.check(table.iloc[:0]))
+    nothing = CLAIMS.verdicts(CLAIMS.check(table.iloc[:0]))
     assert set(nothing["verdict"]) == {Verdict.NO_DATA}
     assert nothing["sentence"].str.contains("the table has no rows").all()
 
@@ -126,7 +126,7 @@ def test_cells_alone_and_pooled():
     low = (table["data_set"] == "digits") & (table["method"] == "open-set + OpenMax")
     accuracy = low & (table["metric"] == "accuracy")
     table.loc[accuracy, "value"] -= 0.05
-    checks = paper.check(table)
+    checks = CLAIMS.check(table)
     assert len(checks) == 7 * (len(cells) + 1)
     gained = checks[checks["check"].str.startswith("accuracy")].set_index("data_set")
     assert [str(v) for v in gained["verdict"]] == ["contradicted", "supported", "undecided"]
@@ -134,7 +134,7 @@ def test_cells_alone_and_pooled():
     assert gained.loc["all", "effect"] == pytest.approx(
         gained.loc[["digits", "cifar10_mini"], "effect"].mean()
     )
-    summed = paper.verdicts(checks).set_index("claim")
+    summed = CLAIMS.verdicts(checks).set_index("claim")
     # a mean that hides a disagreement decides nothing
     assert summed.loc["openmax", ["verdict", "agreeing", "cells"]].tolist() == ["undecided", 0, 2]
     assert "accuracy gained by OpenMax" in summed.loc["openmax", "sentence"]
@@ -143,7 +143,7 @@ def test_cells_alone_and_pooled():
 def test_a_cell_without_numbers_is_named_and_left_out_of_the_mean():
     table = made_up(cells=(("digits", "resnet8"), ("cifar10_mini", "resnet8")))
     table = table[(table["data_set"] == "digits") | (table["metric"] != "ece_floor")]
-    row = paper.check(table).iloc[:3]
+    row = CLAIMS.check(table).iloc[:3]
     assert [str(v) for v in row["verdict"]] == ["supported", "no data", "supported"]
     assert "no data for cifar10_mini, resnet8" in row["note"].iloc[2]
     assert row["effect"].iloc[2] == row["effect"].iloc[0]
@@ -151,34 +151,34 @@ def test_a_cell_without_numbers_is_named_and_left_out_of_the_mean():
 
 def test_same_seed_same_table():
     table = made_up()
-    pd.testing.assert_frame_equal(paper.check(table), paper.check(table))
-    other = claims.evaluate(paper.CLAIMS, table, seed=1)
-    assert not other["low"].equals(paper.check(table)["low"])
+    pd.testing.assert_frame_equal(CLAIMS.check(table), CLAIMS.check(table))
+    other = claims.evaluate(CLAIMS.claims, table, seed=1)
+    assert not other["low"].equals(CLAIMS.check(table)["low"])
 
 
 def test_one_tier_and_one_variant_at_a_time():
     table = made_up()
     both = pd.concat([table, table.assign(tier="small")])
     with pytest.raises(ValueError, match="several tiers"):
-        paper.check(both)
+        CLAIMS.check(both)
     with pytest.raises(ValueError, match="unknown variant"):
-        paper.check(table, variant="fixed threshold")
+        CLAIMS.check(table, variant="fixed threshold")
     harmful = made_up({("open-set", "after", "ece"): 0.36}).assign(variant="fixed threshold")
     both = pd.concat([table, harmful, table.assign(paper="gscore")])
-    pd.testing.assert_frame_equal(paper.check(both), paper.check(table))
-    found = paper.verdicts(paper.check(both, variant="fixed threshold")).set_index("claim")
+    pd.testing.assert_frame_equal(CLAIMS.check(both), CLAIMS.check(table))
+    found = CLAIMS.verdicts(CLAIMS.check(both, variant="fixed threshold")).set_index("claim")
     assert found.loc["open-set", "verdict"] == Verdict.CONTRADICTED
 
 
 def test_the_papers_own_tables():
-    checks = paper.check_published()
+    checks = CLAIMS.check_published()
     assert checks[["low", "high"]].isna().all().all()
     pooled = checks[checks["data_set"] == claims.ALL].set_index("check")
     after = [0.011, 0.006, 0.012, 0.006, 0.012, 0.004]  # closed-set ECE of tables I-VI
     assert pooled["effect"].iloc[0] == pytest.approx(np.mean(after))
     assert pooled.loc["ECE added by OpenMax", "effect"] < 0
     assert pooled.loc["ECE added by OpenMax", "verdict"] == Verdict.UNDECIDED
-    summed = paper.verdicts(checks)
+    summed = CLAIMS.verdicts(checks)
     # OpenMax's Brier score is worse in all six tables, its ECE in two of them
     assert summed["verdict"].tolist() == ["supported", "supported", "undecided"]
     assert summed["agreeing"].tolist() == [6, 6, 0]

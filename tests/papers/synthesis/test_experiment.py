@@ -10,12 +10,12 @@ from helpers.data import Images
 from helpers.networks.model import Model
 from helpers.networks.recipe import Recipe
 from helpers.outputs import Outputs
-from helpers.papers import synthesis as experiment
-from helpers.papers import unknown_detection
+from helpers.papers.synthesis import experiment, networks
 from helpers.papers.synthesis.measuring import gscore_line, unknown_probability
 from helpers.papers.synthesis.networks import model, recipe_of
 from helpers.papers.synthesis.roles import MEASURES, Protocol, Roles
 from helpers.papers.synthesis.seeing import Seen, applies, percentiles, scored, seen
+from helpers.papers.unknown_detection import experiment as unknown_detection
 from helpers.scores import openset
 
 TRAINING = Recipe(width=4, stem_stride=2, epochs=3, batch_size=10, learning_rate=0.05)
@@ -177,11 +177,11 @@ def test_costs_are_passes(table):
 def test_a_distilled_network_learns_from_the_second_member(roles):
     """Not from the baseline, whose first weights are its own."""
     distilled, teacher = trained("distillation", roles), trained("ensemble", roles).networks[1]
-    from_baseline = experiment.networks.fit(
+    from_baseline = networks.fit(
         roles.train, distilled.networks[0].recipe, teacher=trained("baseline", roles).networks[0],
         seed=0, progress=False,
     )  # fmt: skip
-    again = experiment.networks.fit(
+    again = networks.fit(
         roles.train, distilled.networks[0].recipe, teacher=teacher, seed=0, progress=False
     )
     assert distilled.networks[0].sha256 == again.sha256 != from_baseline.sha256
@@ -279,7 +279,7 @@ def test_a_classifier_that_another_network_learns_beside_stays_the_baselines(rol
 def test_parts_are_algorithms_and_rows_come_from_the_cache(roles, families, table, monkeypatch):
     """A second evaluation reads what the first has written."""
     assert experiment.parts({"algorithms": {"baseline": {}, "rnd": {}}}) == ["baseline", "rnd"]
-    monkeypatch.setattr(experiment.evaluation, "_rows", None)
+    monkeypatch.setattr(experiment, "_rows", None)
     again = experiment.evaluate(
         "mini", "made_up", "resnet8", roles, families, ["rbf"], DETECTORS, [1], TRAINING,
         PROTOCOL, own=OWN, score_arguments=ARGUMENTS, progress=False,

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from helpers import data, metrics
-from helpers.papers import uimnet, unknown_detection
+from helpers.papers import PAPERS
 from helpers.papers.synthesis.roles import ALGORITHMS, MEASURES, Protocol, Roles, families
-from helpers.scores.info import PAPERS
+from helpers.papers.uimnet import protocol as uimnet
+from helpers.papers.unknown_detection import protocol as unknown_detection
 from helpers.training import objectives
 
 

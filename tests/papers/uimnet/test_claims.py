@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.papers.uimnet import claims as paper
+from helpers.papers.uimnet.claims import ALL_SIZES, CLAIMS, derive
 from helpers.papers.uimnet.protocol import ALGORITHMS, MEASURES
 from helpers.report import results
 from helpers.report.claims import Verdict
@@ -88,7 +88,7 @@ def exact():
 
 
 def verdicts(table):
-    summed = paper.verdicts(paper.check(table))
+    summed = CLAIMS.verdicts(CLAIMS.check(table))
     return dict(zip(summed["claim"], map(str, summed["verdict"]), strict=True))
 
 
@@ -102,7 +102,7 @@ def number(rows, what, metric, backbone="resnet8"):
 def test_numbers_that_agree_support_every_claim(table):
     """Eight claims, each with an identifier of its own."""
     found = verdicts(table)
-    assert len(found) == len(paper.CLAIMS) == 8
+    assert len(found) == len(CLAIMS.claims) == 8
     assert set(found.values()) == {"supported"}
 
 
@@ -168,7 +168,7 @@ def test_numbers_on_the_other_side_contradict_the_claim(claim, change):
 
 def test_derived_numbers_by_hand(exact):
     """On numbers without noise each is what its definition says, and so are its replicates."""
-    rows = paper.derived(exact)
+    rows = derive(exact)
     assert number(rows, "Mixup minus ERM", "nll") == pytest.approx(0.02)
     assert number(rows, "ensemble minus single", "nll") == pytest.approx(-0.1)
     assert number(rows, "ensemble minus single", "auroc") == pytest.approx(0.04)
@@ -181,7 +181,7 @@ def test_derived_numbers_by_hand(exact):
     assert number(rows, what, "out_as_out", "resnet20") == pytest.approx(0.05 - 0.04)
     assert set(rows.loc[rows["method"] == what, "backbone"]) == {"resnet20"}  # the largest alone
     what = "largest minus smallest network"
-    assert number(rows, what, "out_as_out", paper.ALL_SIZES) == pytest.approx(0.1)
+    assert number(rows, what, "out_as_out", ALL_SIZES) == pytest.approx(0.1)
     for value, replicates in zip(rows["value"], rows["bootstrap"], strict=True):
         assert replicates == pytest.approx([value] * 3, abs=1e-6)
 
@@ -190,7 +190,7 @@ def test_the_worst_of_the_three_measures_counts(exact):
     """A weak Gap alone lowers the difference, by its mean over algorithms without RBF."""
     weak = exact["method"].isin(["erm/gap", "rbf/gap"]) & (exact["metric"] == "auroc")
     lower = exact.assign(value=exact["value"] - 0.7 * weak)
-    rows = paper.derived(lower)
+    rows = derive(lower)
     what = "worst of Entropy, Largest and Gap minus Jacobian"
     assert number(rows, what, "auroc") == pytest.approx(0.1 - 0.7 / 7)
 
@@ -200,13 +200,13 @@ def test_means_are_over_algorithms_that_have_both_numbers(exact):
     none = exact["method"] == "erm/native"
     higher = exact.assign(value=exact["value"] + 0.7 * exact["method"].str.startswith("erm/"))
     what = "worst of Entropy, Largest and Gap minus Native"
-    assert number(paper.derived(higher[~none]), what, "auroc") == pytest.approx(0.1)
+    assert number(derive(higher[~none]), what, "auroc") == pytest.approx(0.1)
 
 
 def test_a_run_without_one_of_the_algorithms_has_no_mean(table):
     """The other run keeps its own; comparisons that the algorithm is not in keep both."""
     gone = (table["method"] == "oc/entropy") & (table["run"] == 1)
-    rows = paper.derived(table[~gone])
+    rows = derive(table[~gone])
     runs = rows.groupby(["method", "metric"])["run"].agg(set)
     assert runs["ensemble minus single", "auroc"] == {0}
     assert runs["ensemble minus single", "nll"] == runs["Mixup minus ERM", "nll"] == {0, 1}
@@ -221,30 +221,30 @@ def test_of_several_coefficients_the_most_accurate_counts(table):
         bootstrap=harmful["bootstrap"].map(lambda one: one - 0.3),
     )
     both = pd.concat([table, harmful], ignore_index=True)
-    pd.testing.assert_frame_equal(paper.check(both), paper.check(table))
+    pd.testing.assert_frame_equal(CLAIMS.check(both), CLAIMS.check(table))
     blind = harmful.assign(value=harmful["value"].where(harmful["metric"] == "accuracy", 0.99))
     both = pd.concat([table, blind], ignore_index=True)
-    pd.testing.assert_frame_equal(paper.check(both), paper.check(table))
+    pd.testing.assert_frame_equal(CLAIMS.check(both), CLAIMS.check(table))
     helpful = harmful.assign(
         value=harmful["value"] + 0.6, bootstrap=harmful["bootstrap"].map(lambda one: one + 0.6)
     )
     both = pd.concat([table, helpful], ignore_index=True)
-    summed = paper.verdicts(paper.check(both)).set_index("claim")["verdict"]
+    summed = CLAIMS.verdicts(CLAIMS.check(both)).set_index("claim")["verdict"]
     assert summed["spectral"] == Verdict.CONTRADICTED
-    before = paper.verdicts(paper.check(table)).set_index("claim")["verdict"]
+    before = CLAIMS.verdicts(CLAIMS.check(table)).set_index("claim")["verdict"]
     assert summed.drop("spectral").equals(before.drop("spectral"))
 
 
 def test_missing_variants_are_no_data_with_a_reason(table):
     """Each claim says what it needs; the others keep their verdicts."""
     small = table[(table["backbone"] == "resnet8") & (table["variant"] == "primary")]
-    summed = paper.verdicts(paper.check(small)).set_index("claim")
+    summed = CLAIMS.verdicts(CLAIMS.check(small)).set_index("claim")
     absent = summed[summed["verdict"] == Verdict.NO_DATA]
     expected = ["ensemble-in-domain", "ensemble-out-domain", "mimo", "spectral", "size"]
     assert absent.index.tolist() == expected
     assert "needs networks of two sizes" in absent.loc["size", "sentence"]
     assert set(summed["verdict"].drop(expected)) == {Verdict.SUPPORTED}
-    nothing = paper.verdicts(paper.check(table.iloc[:0]))
+    nothing = CLAIMS.verdicts(CLAIMS.check(table.iloc[:0]))
     assert set(nothing["verdict"]) == {Verdict.NO_DATA}
 
 
@@ -253,16 +253,16 @@ def test_rows_of_trials_rbf_and_other_papers_are_left_out(table):
     trials = table.assign(variant="trial 0", value=9.0)
     others = table.assign(paper="gscore", value=9.0)
     both = pd.concat([trials, others, table[~table["method"].str.startswith("rbf")]])
-    pd.testing.assert_frame_equal(paper.check(both), paper.check(table))
+    pd.testing.assert_frame_equal(CLAIMS.check(both), CLAIMS.check(table))
 
 
 def test_bad_input(table):
     """Several tiers, numbers that are there twice or cannot be paired are refused."""
     with pytest.raises(ValueError, match=r"several tiers \(mini, small\)"):
-        paper.check(pd.concat([table, table.assign(tier="small")]))
-    with pytest.raises(ValueError, match="erm accuracy of cifar10_mini, resnet8, run 0 is there"):
-        paper.derived(pd.concat([table, table]))
+        CLAIMS.check(pd.concat([table, table.assign(tier="small")]))
+    with pytest.raises(ValueError, match="there twice: data_set cifar10_mini, backbone"):
+        derive(pd.concat([table, table]))
     other = table.copy()
     other.at[0, "bootstrap"] = other.at[0, "bootstrap"][:5]
     with pytest.raises(ValueError, match="different numbers of bootstrap replicates"):
-        paper.derived(other)
+        derive(other)

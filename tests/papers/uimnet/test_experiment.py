@@ -11,7 +11,6 @@ from helpers import metrics, scores
 from helpers.data import Images
 from helpers.networks.recipe import Recipe
 from helpers.outputs import Outputs
-from helpers.papers import uimnet
 from helpers.papers.uimnet import experiment as evaluation
 from helpers.papers.uimnet import measuring
 from helpers.papers.uimnet.experiment import evaluate
@@ -211,8 +210,8 @@ def test_measures_of_images_are_there_at_each_temperature_in_order(roles):
 
 
 def test_class_means_are_those_of_the_features(roles):
-    means = uimnet.class_means(roles.train, "tiny", NETWORKS, progress=False)
+    means = evaluation.class_means(roles.train, "tiny", NETWORKS, progress=False)
     assert means.shape == (3, 16)
     few = roles.train.subset(roles.train.labels < 2)
     with pytest.raises(ValueError, match="at least one of each class expected, got none of 'c'"):
-        uimnet.class_means(few, "tiny", NETWORKS, progress=False)
+        evaluation.class_means(few, "tiny", NETWORKS, progress=False)

@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.papers.unknown_detection import claims as paper
+from helpers.papers.unknown_detection.claims import CLAIMS
 from helpers.papers.unknown_detection.protocol import METHODS
 from helpers.report import claims, results
 from helpers.report.claims import Verdict
@@ -58,14 +58,14 @@ def made_up(changes=None, *, spread=0.001, runs=3, replicates=40):
 
 
 def verdicts(table):
-    summed = paper.verdicts(paper.check(table))
+    summed = CLAIMS.verdicts(CLAIMS.check(table))
     return dict(zip(summed["claim"], map(str, summed["verdict"]), strict=True))
 
 
 def test_numbers_that_agree_support_every_claim():
     """Six claims, each with an identifier of its own."""
     found = verdicts(made_up())
-    assert len(found) == len(paper.CLAIMS) == 6
+    assert len(found) == len(CLAIMS.claims) == 6
     assert set(found.values()) == {"supported"}
 
 
@@ -111,12 +111,12 @@ def test_numbers_at_the_margin_leave_it_undecided(claim, changes):
 def test_missing_numbers_are_no_data_with_a_sentence():
     """What a claim lacks is named with its test set; the other claims keep their verdicts."""
     table = made_up()
-    summed = paper.verdicts(paper.check(table[table["method"] != "mahalanobis"]))
+    summed = CLAIMS.verdicts(CLAIMS.check(table[table["method"] != "mahalanobis"]))
     last = summed.set_index("claim").loc["mahalanobis"]
     assert last["verdict"] == Verdict.NO_DATA
     assert "no run has: mahalanobis auroc on aliased; mahalanobis auroc on fix" in last["sentence"]
     assert set(summed["verdict"][:-1]) == {Verdict.SUPPORTED}
-    nothing = paper.verdicts(paper.check(table.iloc[:0]))
+    nothing = CLAIMS.verdicts(CLAIMS.check(table.iloc[:0]))
     assert set(nothing["verdict"]) == {Verdict.NO_DATA}
 
 
@@ -126,14 +126,14 @@ def test_rows_of_other_papers_and_variants_are_left_out():
     table = made_up()
     both = pd.concat([table, contrary, contrary.assign(paper="gscore")])
     assert verdicts(both) == verdicts(table)
-    other = paper.verdicts(paper.check(both, variant="other"))
+    other = CLAIMS.verdicts(CLAIMS.check(both, variant="other"))
     assert other["verdict"].tolist()[0] == Verdict.CONTRADICTED
 
 
 def test_the_papers_own_tables():
     """Tables 5 and 6 agree with the claims that they are about, and print nothing of the others."""
-    checks = paper.check_published()
-    summed = paper.verdicts(checks).set_index("claim")
+    checks = CLAIMS.check_published()
+    summed = CLAIMS.verdicts(checks).set_index("claim")
     assert summed["verdict"].tolist() == ["supported"] * 4 + ["no data"] * 2
     assert summed["cells"].tolist() == [2, 2, 1, 2, 2, 2]  # one claim is about CIFAR alone
     own = checks[checks["data_set"] == "CIFAR-40"].set_index("check")["effect"]

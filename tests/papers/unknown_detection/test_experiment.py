@@ -12,7 +12,6 @@ from helpers import metrics, scores
 from helpers.data import Images, ImageStream
 from helpers.networks.models import Classifier
 from helpers.networks.recipe import Recipe
-from helpers.papers import unknown_detection as experiment
 from helpers.papers.unknown_detection import detectors, selection
 from helpers.papers.unknown_detection import experiment as evaluation
 from helpers.papers.unknown_detection.protocol import METHODS, Protocol, Roles
@@ -55,7 +54,7 @@ def roles(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def table(roles):
-    return experiment.evaluate(
+    return evaluation.evaluate(
         "mini", "made_up", "resnet8", roles, list(METHODS), [0, 1], TRAINING, PROTOCOL, own=OWN,
         progress=False,
     )  # fmt: skip
@@ -217,7 +216,7 @@ def test_evaluation_repeats_itself_from_nothing(roles, table, tmp_path, monkeypa
     """Without the cache: trained, computed and chosen anew."""
     monkeypatch.setenv("CACHE_ROOT", str(tmp_path))
     methods = ["crl", "mc_dropout", "augmix", "odin"]
-    again = experiment.evaluate(
+    again = evaluation.evaluate(
         "mini", "made_up", "resnet8", roles, methods, [1], TRAINING, PROTOCOL, own=OWN,
         progress=False,
     )  # fmt: skip
@@ -241,7 +240,7 @@ def test_a_network_sees_an_image_once(roles, tmp_path, monkeypatch):
 
     def evaluated():
         seen.clear()
-        experiment.evaluate(
+        evaluation.evaluate(
             "mini", "made_up", "resnet8", roles, ["baseline", "ensemble", "openmax"], [0],
             TRAINING, PROTOCOL, own=OWN, progress=False,
         )  # fmt: skip
@@ -255,7 +254,7 @@ def test_provenance_tells_training_images_apart(roles):
     """Also those that a method never saw in its test."""
     other = replace(roles, external=images("external", 24, seed=99, low=200).unknown())
     hashes = {
-        experiment.evaluate(
+        evaluation.evaluate(
             "mini", "made_up", "resnet8", one, ["baseline"], [0], TRAINING, PROTOCOL, progress=False
         )["parameters"].iloc[0]
         for one in (roles, other)
@@ -284,7 +283,7 @@ def test_all_methods_work_on_streams(tmp_path, monkeypatch):
     )  # fmt: skip
     training = replace(TRAINING, image_size=16, epochs=6, batch_size=6)
     protocol = replace(PROTOCOL, tails=(2,), epsilons=(0.002,), temperatures=(10,))
-    found = experiment.evaluate(
+    found = evaluation.evaluate(
         "mini", "made_up", "resnet8", made, list(METHODS), [0], training, protocol, own=OWN,
         progress=False,
     )  # fmt: skip
@@ -294,7 +293,7 @@ def test_all_methods_work_on_streams(tmp_path, monkeypatch):
 def test_a_pair_of_resized_sets_adds_the_mahalanobis_score(roles):
     pair = {"fixed": images("f", 9, seed=9), "aliased": images("a", 9, seed=10)}
     paired = replace(roles, aside=pair)
-    found = experiment.evaluate(
+    found = evaluation.evaluate(
         "mini", "made_up", "resnet8", paired, ["baseline"], [0], TRAINING, PROTOCOL, progress=False
     )
     assert set(found["method"]) == {"baseline", "mahalanobis"}
@@ -319,10 +318,10 @@ def test_unknown_names_are_refused(roles):
     with pytest.raises(ValueError, match="unknown method 'odni'; did you mean 'odin'"):
         detectors.detector("odni", roles, TRAINING, PROTOCOL, run=0)
     with pytest.raises(ValueError, match="unknown training parameter 'epoch'"):
-        experiment.recipe_of("crl", TRAINING, {"crl": {"epoch": 3}})
+        evaluation.recipe_of("crl", TRAINING, {"crl": {"epoch": 3}})
     with pytest.raises(ValueError, match="mc_dropout: its recipe has no dropout"):
-        experiment.recipe_of("mc_dropout", TRAINING, {})
+        evaluation.recipe_of("mc_dropout", TRAINING, {})
     wrong = {"edl": {"objective_arguments": {"wieght": 1.0}}}
     with pytest.raises(ValueError, match="did you mean 'weight'"):  # before anything is trained
-        experiment.evaluate("mini", "made_up", "resnet8", roles, ["baseline", "edl"], [0], TRAINING,
+        evaluation.evaluate("mini", "made_up", "resnet8", roles, ["baseline", "edl"], [0], TRAINING,
                             PROTOCOL, own=wrong)  # fmt: skip

@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.papers.openset_calibration import claims
+from helpers.papers.openset_calibration.claims import CLAIMS
 from helpers.report import figures, results
 from helpers.report.claims import Verdict
 
@@ -12,7 +12,7 @@ def texts(ax):
 
 
 def test_claim_intervals():
-    checks = claims.check_published()
+    checks = CLAIMS.check_published()
     checks["low"], checks["high"] = checks["effect"] - 0.01, checks["effect"] + 0.02
     checks.loc[3, ["verdict", "effect", "low", "high"]] = [Verdict.NO_DATA, *[np.nan] * 3]
     axes = figures.claim_intervals(checks)
@@ -33,14 +33,14 @@ def test_claim_intervals():
 
 
 def test_claim_intervals_without_any_data():
-    nothing = claims.check(results.SCHEMA.empty_table().to_pandas())
+    nothing = CLAIMS.check(results.SCHEMA.empty_table().to_pandas())
     shown = [text for ax in figures.claim_intervals(nothing) for text in texts(ax)]
     assert shown.count(" no data") == len(nothing)
 
 
 def test_claim_effects_shows_each_claim_once():
     """One panel per claim and margin with a row per effect, drawn where its interval lies."""
-    checks = claims.check_published()
+    checks = CLAIMS.check_published()
     checks["low"], checks["high"] = checks["effect"] - 0.01, checks["effect"] + 0.02
     pooled = checks[checks["data_set"] == "all"]
     axes = figures.claim_effects(checks)

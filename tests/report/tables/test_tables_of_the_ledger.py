@@ -2,11 +2,12 @@ from html.parser import HTMLParser
 
 import pytest
 
+from helpers.papers import PAPERS
 from helpers.report.claims import Verdict
-from helpers.report.ledger import PAPERS, ledger
+from helpers.report.ledger import ledger
 from helpers.report.tables.ledger import ledger_html
 
-TITLES = {paper: chapter.title for paper, chapter in PAPERS.items()}
+TITLES = {name: paper.heading for name, paper in PAPERS.items()}
 
 
 class Reader(HTMLParser):
@@ -30,7 +31,7 @@ class Reader(HTMLParser):
 
 @pytest.fixture(scope="module")
 def found():
-    return ledger({}, ["mini"])
+    return ledger(PAPERS, {}, ["mini"])
 
 
 def test_every_claim_is_there_once_with_its_source_and_check(found):

@@ -1,0 +1,154 @@
+"""The claims of a whole paper, checked on a results table and on the paper's printed numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from helpers.checks import known_name
+from helpers.report import published
+from helpers.report.claims import Claim, Verdict, evaluate, verdicts
+
+
+@dataclass(frozen=True)
+class Claims:
+    """A paper's claims, and what they are checked on.
+
+    Attributes
+    ----------
+    paper : str
+        The paper, as in the results table.
+    claims : tuple of Claim
+        In the order of the paper.
+    derive : callable, optional
+        From a results table to the rows that the claims speak of, as `evaluate` takes them, where
+        these have to be computed from several of its rows.  Each claim is then checked on the data
+        sets and backbones that it has numbers of.
+    every_variant : bool
+        True where `derive` takes the rows of all variants together.
+    resampled : str
+        What the replicates resample.
+    printed : callable, optional
+        From the paper's printed numbers (`published.load`) to a results table with what the claims
+        need; ``run`` and ``bootstrap`` are there.  None where the numbers are not at hand.
+    """
+
+    paper: str
+    claims: tuple[Claim, ...]
+    derive: Callable[[pd.DataFrame], pd.DataFrame] | None = None
+    every_variant: bool = False
+    resampled: str = "images"
+    printed: Callable[[pd.DataFrame], pd.DataFrame] | None = None
+
+    def check(self, table: pd.DataFrame, *, variant: str = "primary") -> pd.DataFrame:
+        """Check the claims on a results table.
+
+        Parameters
+        ----------
+        table : DataFrame
+            A results table of one tier; rows of other papers are left out.
+        variant : str
+            The variant of the protocol to check; "primary" where `every_variant` is read.
+
+        Returns
+        -------
+        DataFrame
+            See `helpers.report.claims.evaluate`; `verdicts` sums it up.
+
+        Raises
+        ------
+        ValueError
+            Several tiers at once, a variant that the table does not have, or as `derive`.
+        """
+        own = table[table["paper"] == self.paper]
+        if own["tier"].nunique() > 1:
+            tiers = ", ".join(sorted(own["tier"].unique()))
+            raise ValueError(f"table: several tiers ({tiers}); choose one")
+        if len(own):
+            there = own["variant"].unique()
+            known = set(there) & {"primary"} if self.every_variant else there
+            known_name("variant", variant, known)
+        return self._evaluate(own if self.every_variant else own[own["variant"] == variant])
+
+    def check_published(self) -> pd.DataFrame | None:
+        """Do the same arithmetic on the paper's own printed numbers; None if not at hand.
+
+        They come without runs and images, hence without intervals: the verdict compares the effect
+        itself with its margin.
+        """
+        if self.printed is None:
+            return None
+        numbers = published.load(self.paper)
+        numbers = numbers.assign(run=0, bootstrap=[()] * len(numbers))
+        return self._evaluate(self.printed(numbers), intervals=False)
+
+    def verdicts(self, checks: pd.DataFrame) -> pd.DataFrame:
+        """Sum up what was checked, one row a claim; see `helpers.report.claims.verdicts`."""
+        return verdicts(self.claims, checks)
+
+    def _evaluate(self, table: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:
+        rows, checks = self.derive(table) if self.derive else table, []
+        for claim in self.claims:
+            own = rows.query(claim.scope) if claim.scope else rows
+            if self.derive:  # lest what it is not about be counted as lacking numbers
+                about = {(term.method, term.metric) for one in claim.effects for term in one.terms}
+                own = own[pd.MultiIndex.from_frame(own[["method", "metric"]]).isin(about)]
+            found = evaluate([claim], own, intervals=intervals)
+            note = found["note"].str.replace("images", self.resampled)
+            if claim.needs:
+                missing = found["verdict"] == Verdict.NO_DATA
+                note = note.mask(missing, f"needs {claim.needs}")
+            checks.append(found.assign(note=note))
+        return pd.concat(checks, ignore_index=True)
+
+
+def index_numbers(table: pd.DataFrame, levels: list[str]) -> pd.DataFrame:
+    """Return the numbers of a results table with their replicates, to derive others from them.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Rows whose replicates can be paired: replicate b of all is over the same images.
+    levels : list of str
+        The columns that tell the rows apart.
+
+    Returns
+    -------
+    DataFrame of float64, shape [rows, 1 + replicates]
+        The value in column 0, its replicates in those after it; indexed by `levels`.
+
+    Raises
+    ------
+    ValueError
+        A number is there twice, or rows have different numbers of replicates.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"method": ["a", "b"], "value": 1.0, "bootstrap": [[2.0], [3.0]]})
+    >>> index_numbers(table, ["method"]).loc["b"].tolist()
+    [1.0, 3.0]
+    """
+    refuse_duplicates(table, levels)
+    lengths = table["bootstrap"].map(len).unique()
+    if len(lengths) > 1:
+        raise ValueError(
+            "table: the numbers have different numbers of bootstrap replicates, which cannot be"
+            " paired"
+        )
+    rows = [
+        [value, *replicates]
+        for value, replicates in zip(table["value"], table["bootstrap"], strict=True)
+    ]
+    index = pd.MultiIndex.from_frame(table[levels])
+    return pd.DataFrame(rows, index, columns=range(1 + sum(lengths)), dtype=np.float64)
+
+
+def refuse_duplicates(table: pd.DataFrame, levels: list[str]) -> None:
+    """Raise a ValueError that names the first row which is there twice, told by `levels`."""
+    twice = table.loc[table.duplicated(levels), levels]
+    if len(twice):
+        names = ", ".join(f"{name} {one}" for name, one in twice.iloc[0].items() if one != "")
+        raise ValueError(f"table: a number is there twice: {names}")
