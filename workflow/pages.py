@@ -19,6 +19,7 @@ import helpers.data
 import helpers.metrics
 import helpers.report.results
 import helpers.scores
+from helpers.report.table import markdown_table
 from helpers.scores import calibration, openset
 from helpers.scores.info import Info
 
@@ -45,20 +46,6 @@ def reference(runs: Path, tier: str, downloads: Path) -> dict[str, str]:
         "reproducibility": reproducibility(runs, tier, downloads),
         "api": api(),
     }
-
-
-def table(header: Iterable[str], rows: Iterable[Iterable]) -> str:
-    """Return a Markdown table; the cells are Markdown themselves.
-
-    >>> print(table(["name", "n"], [["a|b", 1]]))
-    | name | n |
-    | --- | --- |
-    | a\\|b | 1 |
-    """
-    header = list(header)
-    lines = [header, ["---"] * len(header), *rows]
-    cells = [[str(cell).replace("|", "\\|").replace("\n", " ") for cell in line] for line in lines]
-    return "\n".join(f"| {' | '.join(line)} |" for line in cells)
 
 
 def definitions(pairs: Iterable[tuple]) -> str:
@@ -106,7 +93,7 @@ def methods() -> str:
 def metrics() -> str:
     """Return the page of metrics."""
     records = helpers.metrics.RECORDS
-    overview = table(
+    overview = markdown_table(
         ["metric", "in code", "range", "better"],
         [
             [
@@ -215,7 +202,7 @@ def stages(folders: Iterable[Path]) -> str:
         [f"`{stage}`", len(times), f"{times.median():.1f}", f"{times.sum():.1f}"]
         for stage, times in seconds
     ]
-    return table(["notebook", "executions", "median, s", "total, s"], rows)
+    return markdown_table(["notebook", "executions", "median, s", "total, s"], rows)
 
 
 def reproducibility(runs: Path, tier: str, downloads: Path) -> str:
@@ -263,14 +250,14 @@ The whole table: {{download}}`CSV <results_{tier}.csv>` and
 
 ## Made by
 
-{table(["tier", "code", "device", "versions", "rows"], versions)}
+{markdown_table(["tier", "code", "device", "versions", "rows"], versions)}
 
 The code's version ends in a hash of the package's sources. The same code, versions, parameters and
 seeds give the same numbers bit for bit on the same CPU; elsewhere they agree closely.
 
 ## Experiments
 
-{table(experiments.columns, experiments.itertuples(index=False))}
+{markdown_table(experiments.columns, experiments.itertuples(index=False))}
 
 ## Time
 
