@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 
 import matplotlib.pyplot as plt
-import pages
 import pandas as pd
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -20,7 +19,7 @@ from helpers.report import figures, results  # noqa: E402
 from helpers.report.claims import ALL, Verdict  # noqa: E402
 from helpers.report.figures.ledger import clearances  # noqa: E402
 from helpers.report.ledger import PUBLISHED, ledger, read, tally  # noqa: E402
-from helpers.report.tables.cells import MINUS, number  # noqa: E402
+from helpers.report.table import MINUS, markdown_table, number  # noqa: E402
 
 RESULTS = ROOT / "results"
 TIERS = ("mini", "small_cpu", "small", "paper")
@@ -97,7 +96,7 @@ def counts(found: pd.DataFrame) -> str:
         ["the papers' own numbers" if tier == PUBLISHED else f"`{tier}`", *row]
         for tier, row in zip(totals.index, totals.to_numpy().tolist(), strict=True)
     ]
-    return pages.table(["tier", *totals.columns], rows)
+    return markdown_table(["tier", *totals.columns], rows)
 
 
 def page(runs: Path, tier: str, folder: Path) -> str:

@@ -20,6 +20,7 @@ import helpers.metrics
 import helpers.report.results
 import helpers.scores
 from helpers.papers import PAPERS
+from helpers.report.table import markdown_table
 from helpers.scores import calibration, openset
 from helpers.scores.info import Info
 
@@ -46,20 +47,6 @@ def reference(runs: Path, tier: str, downloads: Path) -> dict[str, str]:
         "reproducibility": reproducibility(runs, tier, downloads),
         "api": api(),
     }
-
-
-def table(header: Iterable[str], rows: Iterable[Iterable]) -> str:
-    """Return a Markdown table; the cells are Markdown themselves.
-
-    >>> print(table(["name", "n"], [["a|b", 1]]))
-    | name | n |
-    | --- | --- |
-    | a\\|b | 1 |
-    """
-    header = list(header)
-    lines = [header, ["---"] * len(header), *rows]
-    cells = [[str(cell).replace("|", "\\|").replace("\n", " ") for cell in line] for line in lines]
-    return "\n".join(f"| {' | '.join(line)} |" for line in cells)
 
 
 def definitions(pairs: Iterable[tuple]) -> str:
@@ -125,7 +112,7 @@ def reported_for(metric: str) -> list[str]:
 def metrics() -> str:
     """Return the page of metrics."""
     records = helpers.metrics.RECORDS
-    overview = table(
+    overview = markdown_table(
         ["metric", "in code", "range", "better"],
         [
             [
@@ -234,7 +221,7 @@ def stages(folders: Iterable[Path]) -> str:
         [f"`{stage}`", len(times), f"{times.median():.1f}", f"{times.sum():.1f}"]
         for stage, times in seconds
     ]
-    return table(["notebook", "executions", "median, s", "total, s"], rows)
+    return markdown_table(["notebook", "executions", "median, s", "total, s"], rows)
 
 
 def reproducibility(runs: Path, tier: str, downloads: Path) -> str:
@@ -282,14 +269,14 @@ The whole table: {{download}}`CSV <results_{tier}.csv>` and
 
 ## Made by
 
-{table(["tier", "code", "device", "versions", "rows"], versions)}
+{markdown_table(["tier", "code", "device", "versions", "rows"], versions)}
 
 The code's version ends in a hash of the package's sources. The same code, versions, parameters and
 seeds give the same numbers bit for bit on the same CPU; elsewhere they agree closely.
 
 ## Experiments
 
-{table(experiments.columns, experiments.itertuples(index=False))}
+{markdown_table(experiments.columns, experiments.itertuples(index=False))}
 
 ## Time
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from pages import table
 
 from benchmarks import pipeline
 from benchmarks.comparing import RESULTS
 from helpers.report import figures
+from helpers.report.table import markdown_table
 
 #: Benchmarks that compare with others, in the order of the page.
 COMPARED = {
@@ -78,7 +78,7 @@ def _section(name: str, found: pd.DataFrame) -> str:
     made = f"Measured on {found['machine'].iloc[0]}, with {found['versions'].iloc[0]}.\n"
     if found["ratio"].isna().all():
         made = ""
-    return f"## {COMPARED[name]}\n\n{table(header, rows)}\n\n{made}"
+    return f"## {COMPARED[name]}\n\n{markdown_table(header, rows)}\n\n{made}"
 
 
 def _judged(row) -> list[str]:
@@ -132,7 +132,7 @@ def _growth(costs: pd.DataFrame) -> str:
         "does not depend on the images, such as a factorisation.\n\n"
         "```{figure} growth.svg\n:alt: Seconds against images, for every score.\n\n"
         "Fits and scores of a growing part of the images, on logarithmic axes. The slowest are "
-        "named.\n```\n\n" + table(header, rows) + "\n\n"
+        "named.\n```\n\n" + markdown_table(header, rows) + "\n\n"
         "KNN and NNGuide compare with 1 % of the training images, OpenMax looks at ten logits, and "
         "the mixture `gmm` is fitted to as many images as are asked about. Mahalanobis, the first "
         "to need them, pays for the moments that RMDS and ViM then share. The mixture's fit grows "

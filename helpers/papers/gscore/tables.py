@@ -1,32 +1,28 @@
 """Tables of the evaluation without labels, as those of Zhang et al. 2023: ours above the paper's.
 
-Numbers are in per cent, but for correlations.  No colour is set, so that the page's light or dark
-theme decides.  Under the pointer, a cell of ours names the rows of the results table behind it.
+Numbers are in per cent, but for correlations.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import pandas as pd
-from pandas.io.formats.style import Styler
 
 from helpers.labelfree import EVALUATORS
 from helpers.papers.gscore import PAPER
 from helpers.papers.gscore.protocol import DETECTORS
-from helpers.report import results
-from helpers.report.tables.cells import (
-    ABSENT,
-    DOWN,
-    LAYOUT,
-    UP,
-    latex_text,
-    mean_and_std,
-    traced,
-    write_latex,
+from helpers.report import published, results
+from helpers.report.table import DOWN, UP, Table, categories, mark_best, numbers
+from helpers.report.tables.comparisons import (
+    caption_of,
+    comparison,
+    name_of,
+    numbers_beside,
+    runs_in_words,
+    stack_sources,
+    tables_in_words,
 )
-from helpers.report.tables.comparisons import comparison, one_table, runs_in_words
 
 METRIC_TITLES = {
     "detection_error": "detection error",
@@ -54,15 +50,10 @@ _NETWORKS = {
     "fpr95": f"FPR95 {DOWN}, true (%)",
     "predicted_fpr95": "FPR95, predicted (%)",
 }
-_LAYOUT = [
-    *LAYOUT,
-    {"selector": "tbody th", "props": "white-space: nowrap; text-align: left;"},
-    {"selector": "tbody th", "props": "vertical-align: top; font-weight: normal;"},
-]
 
 
-def rmse_styler(part: pd.DataFrame) -> Styler:
-    """Return the root-mean-square errors of all evaluators, as they are shown on a page.
+def rmse(part: pd.DataFrame) -> Table:
+    """Return the root-mean-square errors of all evaluators.
 
     Each evaluator has a row of ours (mean ± standard deviation over runs) and below it the paper's;
     one of the two is left out where it has no number.  Columns are detectors, for FPR95 and then
@@ -79,27 +70,25 @@ def rmse_styler(part: pd.DataFrame) -> Styler:
     ValueError
         `part` has no such number, or several data sets or backbones.
     """
-    caption, name = rmse_caption(part), _name(part, "rmse")
-    return _styled(*_rmse(part), caption=caption, name=name)
-
-
-def rmse_to_latex(part: pd.DataFrame, path: str | os.PathLike) -> None:
-    """Write the table of `rmse_styler` for LaTeX (needs the package booktabs)."""
-    caption, name = rmse_caption(part), _name(part, "rmse")
-    _latex(*_rmse(part), path, caption=caption, name=name)
-
-
-def rmse_caption(part: pd.DataFrame) -> str:
-    """Return a complete caption for the table of `rmse_styler`."""
-    own = _of(part, _RMSE)
-    return (
-        f"{_beside(own)} Root-mean-square error over the test sets of predicted FPR95 and AUROC"
-        f" {DOWN}, in points. Bold: lowest of the column."
+    part = _of(part, _RMSE)
+    own = stack_sources(part)
+    cells = own.assign(
+        text=numbers(own, 100, ".2f"),
+        bold=mark_best(-own["mean"], own["source"], own["metric"], own["detector"]),
+        evaluator=categories(own["evaluator"], EVALUATOR_TITLES),
+        detector=categories(own["detector"], DETECTORS),
+        metric=categories(own["metric"].str.removeprefix("rmse_"), METRIC_TITLES),
     )
+    caption = (
+        f"{caption_of(part)} Root-mean-square error over the test sets of predicted FPR95 and"
+        f" AUROC {DOWN}, in points. Bold: lowest of the column."
+    )
+    lines, columns = ["evaluator", "source"], ["metric", "detector"]
+    return Table(cells, lines, columns, name=_name(part, "rmse"), caption=caption, data=part)
 
 
-def correlations_styler(part: pd.DataFrame, *, evaluator: str = _PROPOSED) -> Styler:
-    """Return the correlations of Gscores with the six metrics, as they are shown on a page.
+def correlations(part: pd.DataFrame) -> Table:
+    """Return the correlations of the proposed Gscores with the six metrics.
 
     Rows are Pearson's and Spearman's correlation over the meta-training sets for each detector,
     ours (mean ± standard deviation over runs) and below it the paper's; columns are metrics.
@@ -109,35 +98,111 @@ def correlations_styler(part: pd.DataFrame, *, evaluator: str = _PROPOSED) -> St
     part : DataFrame
         The rows of one data set and backbone of a `comparison`, or of `printed_alone`; other
         metrics and evaluators are left out.
-    evaluator : str
-        Whose Gscores.
 
     Raises
     ------
     ValueError
         `part` has no such number, or several data sets or backbones.
     """
-    caption = correlations_caption(part, evaluator=evaluator)
-    name = _name(part, f"correlations-{evaluator}")
-    return _styled(*_correlations(part, evaluator), caption=caption, name=name)
-
-
-def correlations_to_latex(
-    part: pd.DataFrame, path: str | os.PathLike, *, evaluator: str = _PROPOSED
-) -> None:
-    """Write the table of `correlations_styler` for LaTeX (needs the package booktabs)."""
-    caption = correlations_caption(part, evaluator=evaluator)
-    name = _name(part, f"correlations-{evaluator}")
-    _latex(*_correlations(part, evaluator), path, caption=caption, name=name)
-
-
-def correlations_caption(part: pd.DataFrame, *, evaluator: str = _PROPOSED) -> str:
-    """Return a complete caption for the table of `correlations_styler`."""
-    own = _of_evaluator(part, evaluator)
-    return (
-        f"{_beside(own)} Correlation of the Gscore by {EVALUATOR_TITLES[evaluator]} with each"
+    part = _of(part, [f"{kind}_{name}" for kind in _CORRELATIONS for name in METRIC_TITLES])
+    part = part[part["evaluator"] == _PROPOSED]
+    if part.empty:
+        raise ValueError(f"part: no correlation of {_PROPOSED}")
+    own = stack_sources(part)
+    kinds = own["metric"].str.partition("_")
+    cells = own.assign(
+        text=numbers(own),
+        detector=categories(own["detector"], DETECTORS),
+        kind=categories(kinds[0], _CORRELATIONS),
+        metric=categories(kinds[2], METRIC_TITLES),
+    )
+    caption = (
+        f"{caption_of(part)} Correlation of the Gscore by {EVALUATOR_TITLES[_PROPOSED]} with each"
         " metric, over the meta-training sets."
     )
+    name = _name(part, "correlations", _PROPOSED)
+    lines = ["detector", "kind", "source"]
+    return Table(cells, lines, ["metric"], name=name, caption=caption, data=part)
+
+
+def networks(part: pd.DataFrame) -> Table:
+    """Return accuracy and true and predicted FPR95 of networks.
+
+    Each data set and backbone has a row of ours (mean ± standard deviation over runs) and below
+    it the paper's, if it has one to set beside it.
+
+    Parameters
+    ----------
+    part : DataFrame
+        Of a `networks_comparison`, of `printed_alone`, or both; metrics and methods
+        but for MSP with UDE + Wasserstein are left out.
+
+    Raises
+    ------
+    ValueError
+        `part` has no such number.
+    """
+    part = _of(part, _NETWORKS)
+    methods = {"accuracy": "network", "fpr95": "msp", "predicted_fpr95": f"msp/{_PROPOSED}"}
+    part = part[part["method"] == part["metric"].map(methods)]
+    part = part[part["test_set"].isin(["all", "test"])]
+    if part.empty:
+        raise ValueError(f"part: no accuracy or FPR95 of msp and msp/{_PROPOSED}")
+    own = stack_sources(part)
+    theirs = own["paper_data_set"] + ", " + own["paper_backbone"]
+    alone = theirs == own["data_set"] + ", " + own["backbone"]
+    source = own["source"].where(alone | (own["source"] == "ours"), "paper, " + theirs)
+    metric = categories(own["metric"], _NETWORKS)
+    cells = own.assign(text=numbers(own, 100, ".2f"), source=source, metric=metric)
+    ours = part[part["runs"] > 0]
+    over = f"Ours: {runs_in_words(ours)} and over test sets. " if len(ours) else ""
+    return Table(
+        cells,
+        ["data_set", "backbone", "source"],
+        ["metric"],
+        name="-".join(filter(None, ["gscore", *sorted(part["tier"].unique()), "networks"])),
+        caption=f"{over}Paper: {tables_in_words(part)}. FPR95 of MSP, true and as predicted by"
+        f" {EVALUATOR_TITLES[_PROPOSED]}.",
+        data=part,
+    )
+
+
+def main_table(table: pd.DataFrame, parameters) -> Table:
+    """Return the errors of predictions for one detector, the paper's of Table 1 in brackets.
+
+    Parameters
+    ----------
+    table : DataFrame
+        A results table of one tier.
+    parameters
+        Those that it was made with.
+    """
+    table = table[table["data_set"] == parameters.data_set]
+    own, detector = table[table["variant"] == "primary"], parameters.detectors[0]
+    right = own.loc[own["metric"] == "accuracy", "value"]
+    means = own[own["test_set"] == "all"].groupby(["method", "metric"], as_index=False)
+    means = means.agg(mean=("value", "mean"), rows=("row", " ".join))
+    printed = published.load("gscore").query("table == '1'").rename(columns={"value": "paper"})
+    part = _of(printed.drop(columns="std").merge(means, on=["method", "metric"]), _RMSE)
+    part = part[part["detector"] == detector].assign(std=float("nan"))
+    titles = {name: f"RMSE of {METRIC_TITLES[name.removeprefix('rmse_')]}" for name in _RMSE}
+    cells = part.assign(
+        text=numbers_beside(part, 100, ".1f"),
+        evaluator=categories(part["evaluator"], EVALUATOR_TITLES),
+        metric=categories(part["metric"], titles),
+    )
+    sets = table.loc[(table["variant"] == "test") & (table["metric"] == "auroc"), "test_set"]
+    caption = (
+        f"{len(parameters.networks)} networks on four fifths of {parameters.data_set} "
+        f"({100 * right.min():.0f} to {100 * right.max():.0f} % right), mixed with each of "
+        f"{sets.nunique()} unlabelled data sets; tier `{parameters.tier}`, "
+        f"{parameters.training['epochs']} epochs. Error (RMSE, points) of the predicted FPR95 "
+        f"and AUROC of the detector {detector} on sets that the regression has not seen: means "
+        f"over networks and {parameters.repeats} divisions of the sets; in brackets the "
+        "paper's, for one network and 200 sets (its Table 1)."
+    )
+    name = f"gscore-{parameters.tier}-main"
+    return Table(cells, ["evaluator"], ["metric"], name=name, caption=caption, data=part)
 
 
 def over_test_sets(table: pd.DataFrame) -> pd.DataFrame:
@@ -242,196 +307,14 @@ def networks_comparison(
     return pd.concat(found, ignore_index=True)
 
 
-def networks_styler(part: pd.DataFrame) -> Styler:
-    """Return accuracy and true and predicted FPR95 of networks, as they are shown on a page.
-
-    Each data set and backbone has a row of ours (mean ± standard deviation over runs) and below
-    it the paper's, if it has one to set beside it.
-
-    Parameters
-    ----------
-    part : DataFrame
-        Of a `networks_comparison`, of `printed_alone`, or both; metrics and methods
-        but for MSP with UDE + Wasserstein are left out.
-
-    Raises
-    ------
-    ValueError
-        `part` has no such number.
-    """
-    return _styled(*_networks(part), caption=networks_caption(part), name=_tiers(part))
-
-
-def networks_to_latex(part: pd.DataFrame, path: str | os.PathLike) -> None:
-    """Write the table of `networks_styler` for LaTeX (needs the package booktabs)."""
-    _latex(*_networks(part), path, caption=networks_caption(part), name=_tiers(part))
-
-
-def networks_caption(part: pd.DataFrame) -> str:
-    """Return a complete caption for the table of `networks_styler`."""
-    own = _of_networks(part)
-    ours = own[own["runs"] > 0]
-    text = f"Ours: {runs_in_words(ours)} and over test sets. " if len(ours) else ""
-    return (
-        f"{text}Paper: {_tables(own)}. FPR95 of MSP, true and as foretold by"
-        f" {EVALUATOR_TITLES[_PROPOSED]}."
-    )
-
-
-def _rmse(part: pd.DataFrame) -> tuple[pd.DataFrame, ...]:
-    """Lay out text, marks of the lowest, and rows behind: evaluators down, detectors across."""
-    both = _both(_of(part, _RMSE), scale=100, pattern=".2f")
-    wide = both.set_index(["evaluator", "source", "metric", "detector"])
-    wide = wide[["text", "mean", "rows"]].unstack(["metric", "detector"])
-    lines = [(name, source) for name in EVALUATOR_TITLES for source in ("ours", "paper")]
-    lines = [line for line in lines if line in wide.index]
-    columns = [(metric, name) for metric in _RMSE for name in _detectors(both)]
-    columns = [column for column in columns if column in wide["text"]]
-    text, means, rows = (wide[kind].loc[lines, columns] for kind in ("text", "mean", "rows"))
-    groups = means.groupby(level="source")
-    best = means.eq(groups.transform("min")) & groups.transform("min").lt(groups.transform("max"))
-    heads = [
-        (METRIC_TITLES[metric.removeprefix("rmse_")], DETECTORS.get(name, name))
-        for metric, name in columns
-    ]
-    names = [(EVALUATOR_TITLES[name], source) for name, source in lines]
-    return _titled((text.fillna(ABSENT), best, rows), names, heads)
-
-
-def _correlations(part: pd.DataFrame, evaluator: str) -> tuple[pd.DataFrame, ...]:
-    """Lay out text, no marks, and rows behind: detectors and correlations down, metrics across."""
-    own = _both(_of_evaluator(part, evaluator), scale=1, pattern=".3f")
-    kind = own["metric"].str.partition("_")
-    own = own.assign(kind=kind[0], metric=kind[2])
-    wide = own.set_index(["detector", "kind", "source", "metric"])[["text", "rows"]].unstack()
-    lines = [
-        (detector, kind, source)
-        for detector in _detectors(own)
-        for kind in _CORRELATIONS
-        for source in ("ours", "paper")
-        if (detector, kind, source) in wide.index
-    ]
-    columns = [name for name in METRIC_TITLES if name in wide["text"]]
-    text, rows = (wide[kind].loc[lines, columns] for kind in ("text", "rows"))
-    names = [(DETECTORS.get(one, one), _CORRELATIONS[kind], source) for one, kind, source in lines]
-    return _titled(
-        (text.fillna(ABSENT), text.isna() & False, rows),
-        names,
-        [METRIC_TITLES[one] for one in columns],
-    )
-
-
-def _networks(part: pd.DataFrame) -> tuple[pd.DataFrame, ...]:
-    """Lay out text, no marks, and rows behind: networks down, metrics across."""
-    own = _both(_of_networks(part), scale=100, pattern=".2f")
-    place = ["data_set", "backbone"]
-    ours = own["source"] == "ours"
-    theirs = own["paper_data_set"] + ", " + own["paper_backbone"]
-    same = theirs == own["data_set"] + ", " + own["backbone"]
-    own["source"] = own["source"].where(ours | same, "paper, " + theirs)
-    wide = own.set_index([*place, "source", "metric"])[["text", "rows"]].unstack()
-    groups = own[[*place, "source"]].drop_duplicates().groupby(place, sort=False)
-    lines = [line for _, one in groups for line in one.itertuples(index=False, name=None)]
-    columns = [name for name in _NETWORKS if name in wide["text"]]
-    text, rows = (wide[kind].loc[lines, columns] for kind in ("text", "rows"))
-    return _titled(
-        (text.fillna(ABSENT), text.isna() & False, rows), lines, [_NETWORKS[one] for one in columns]
-    )
-
-
-def _of(part: pd.DataFrame, metrics: tuple[str, ...]) -> pd.DataFrame:
-    """Return the rows of these metrics, with detector and evaluator apart."""
-    own = part[part["metric"].isin(metrics)]
+def _of(part: pd.DataFrame, metrics: Iterable[str]) -> pd.DataFrame:
+    """Return the rows of these metrics and whose detectors and evaluators they are."""
+    own = part[part["metric"].isin(list(metrics))]
     if own.empty:
         raise ValueError(f"part: no {' or '.join(metrics)}")
     names = own["method"].str.partition("/")
     return own.assign(detector=names[0], evaluator=names[2])
 
 
-def _of_evaluator(part: pd.DataFrame, evaluator: str) -> pd.DataFrame:
-    metrics = tuple(f"{kind}_{name}" for kind in _CORRELATIONS for name in METRIC_TITLES)
-    own = _of(part, metrics)
-    own = own[own["evaluator"] == evaluator]
-    if own.empty:
-        raise ValueError(f"part: no correlation of {evaluator}")
-    return own
-
-
-def _of_networks(part: pd.DataFrame) -> pd.DataFrame:
-    own = _of(part, tuple(_NETWORKS))
-    methods = {"accuracy": "network", "fpr95": "msp", "predicted_fpr95": f"msp/{_PROPOSED}"}
-    own = own[(own["method"] == own["metric"].map(methods)) & own["test_set"].isin(["all", "test"])]
-    if own.empty:
-        raise ValueError(f"part: no accuracy or FPR95 of msp and msp/{_PROPOSED}")
-    return own
-
-
-def _both(part: pd.DataFrame, *, scale: float, pattern: str) -> pd.DataFrame:
-    """Return our numbers and the paper's one below the other, with the text of their cells."""
-    ours = part.assign(source="ours")
-    theirs = part.assign(source="paper", mean=part["paper"], std=part["paper_std"], rows="")
-    both = pd.concat([ours, theirs], ignore_index=True).dropna(subset="mean")
-    numbers = zip(scale * both["mean"], scale * both["std"], strict=True)
-    return both.assign(text=[mean_and_std(mean, std, pattern) for mean, std in numbers])
-
-
-def _detectors(part: pd.DataFrame) -> list[str]:
-    """Return the detectors that are there, those of the paper first."""
-    found = set(part["detector"])
-    return [name for name in dict.fromkeys([*DETECTORS, *part["detector"]]) if name in found]
-
-
-def _titled(frames: tuple[pd.DataFrame, ...], lines: list, heads: list) -> tuple:
-    index = pd.MultiIndex.from_tuples(lines)
-    nested = isinstance(heads[0], tuple)
-    columns = pd.MultiIndex.from_tuples(heads) if nested else pd.Index(heads)
-    return tuple(frame.set_axis(index).set_axis(columns, axis=1) for frame in frames)
-
-
-def _beside(part: pd.DataFrame) -> str:
-    """Return the beginning of a caption: what is ours, and what is the paper's."""
-    first = one_table(part)
-    theirs = f"{_tables(part)}, {first['paper_data_set']} with {first['paper_backbone']}"
-    ours = f"{first['data_set']} with {first['backbone']}, tier {first['tier']}"
-    if not first["runs"]:
-        return f"The paper's {theirs}, alone: there is no run of ours at this scale."
-    if first["table"]:
-        return f"{ours}: {runs_in_words(part)}, above the paper's {theirs}."
-    return f"{ours}: {runs_in_words(part)}; the paper has no such table."
-
-
-def _tables(part: pd.DataFrame) -> str:
-    numbers = sorted({number for number in part["table"] if number})
-    return f"Table{'s' * (len(numbers) > 1)} {' and '.join(numbers)}" if numbers else "no table"
-
-
-def _name(part: pd.DataFrame, what: str) -> str:
-    first = one_table(part)
-    names = ["gscore", first["tier"], first["data_set"], first["backbone"], what]
-    return "-".join(filter(None, names))
-
-
-def _tiers(part: pd.DataFrame) -> str:
-    return "-".join(filter(None, ["gscore", *sorted(part["tier"].unique()), "networks"]))
-
-
-def _styled(
-    text: pd.DataFrame, best: pd.DataFrame, rows: pd.DataFrame, *, caption: str, name: str
-) -> Styler:
-    css = best.map(lambda yes: "font-weight: bold;" if yes else "")
-    shown = Styler(text, uuid=name, caption=caption).set_table_styles(_LAYOUT)
-    return traced(shown.apply(lambda _: css, axis=None), rows)
-
-
-def _latex(
-    text: pd.DataFrame, best: pd.DataFrame, rows: pd.DataFrame, path: str | os.PathLike,
-    *, caption: str, name: str,
-) -> None:  # fmt: skip
-    text = text.map(latex_text)
-    text = text.where(~best, r"\textbf{" + text + "}").rename(index=_ell)
-    write_latex(text, path, caption=_ell(caption), label=name)
-
-
-def _ell(title: str) -> str:
-    """Return the title of an evaluator by its distance as LaTeX has it."""
-    return title.replace("\N{SCRIPT SMALL L}2", r"$\ell$2")
+def _name(part: pd.DataFrame, *words: str) -> str:
+    return f"gscore-{name_of(part, *words)}"

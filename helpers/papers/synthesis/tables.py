@@ -10,7 +10,7 @@ import pandas as pd
 from helpers.checks import known_name
 from helpers.papers.synthesis.roles import ALGORITHMS, MEASURES
 from helpers.report import results
-from helpers.report.tables.cells import DOWN, UP
+from helpers.report.table import DOWN, UP
 
 COMPARED = (
     "aurc", "aurc_test", "auroc_near", "auroc_far", "fpr_near", "fpr_far", "der95", "der99",

@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 
 from helpers.checks import float_array, known_name
 from helpers.labelfree import Parts, Regression, fit_regression
-from helpers.papers.all_tables import METRIC_TITLES
 from helpers.papers.gscore.protocol import DETECTORS
+from helpers.papers.gscore.tables import METRIC_TITLES
 from helpers.report.figures.style import (
     BLUE,
     GREEN,

@@ -35,7 +35,7 @@ def measure_heatmap(part: pd.DataFrame, *, metric: str = "auroc", ax: Axes | Non
     Parameters
     ----------
     part : DataFrame
-        The rows of `helpers.papers.all_tables.domain_means` of one data set and network, with or
+        The rows of `helpers.papers.uimnet.tables.domain_means` of one data set and network, with or
         without spectral normalisation, and of one variant and calibration.
     metric : {"auroc", "in_as_in", "out_as_out"}
         Higher is better.  The AUROC is purple above chance and orange below it; of the others,
@@ -85,7 +85,7 @@ def paired_change(
     Parameters
     ----------
     part : DataFrame
-        The rows of `helpers.papers.all_tables.domain_means` of one data set and network.
+        The rows of `helpers.papers.uimnet.tables.domain_means` of one data set and network.
     change : {"spectral", "variant", "calibration"}
         What differs between the dots: spectral normalisation (none, and one or two
         coefficients), the chosen trial or the ensemble, the temperature.  The other two are as

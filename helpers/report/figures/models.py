@@ -23,7 +23,7 @@ from helpers.report.figures.style import (
     check_columns,
     curve_style,
 )
-from helpers.report.tables.cells import MINUS
+from helpers.report.table import MINUS
 
 _ERROR = "average DER99 (%)"
 _POSITIVES = (("all ID images", "", BLUE, ""), ("correct ones", "_correct", ORANGE, "////"))

@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from helpers.papers.all_tables import TITLES
+from helpers.papers.openset_calibration.tables import TITLES
 from helpers.report.figures.style import BLUE, GREY, MARKERS, RED, axes_or_new, check_columns
 
 _BASELINE = "baseline"
@@ -21,7 +21,7 @@ def published_scatter(comparison: pd.DataFrame, *, metric: str, ax: Axes | None 
     Parameters
     ----------
     comparison : DataFrame
-        From `helpers.papers.all_tables.comparison`.  One marker shape per method; filled after
+        From `helpers.report.tables.comparisons`.  One marker shape per method; filled after
         calibration, open before it.  Bars are standard deviations over runs.
     metric : str
     ax : Axes, optional

@@ -13,7 +13,7 @@ from matplotlib.ticker import FixedLocator, NullLocator
 from helpers.checks import float_array, known_name
 from helpers.data.generated import FAMILIES
 from helpers.labelfree import EVALUATORS
-from helpers.papers.all_tables import EVALUATOR_TITLES, METRIC_TITLES
+from helpers.papers.gscore.tables import EVALUATOR_TITLES, METRIC_TITLES
 from helpers.report.figures.images import contact_sheet
 from helpers.report.figures.style import (
     BLUE,

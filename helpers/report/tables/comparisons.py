@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 
 import pandas as pd
 
 from helpers.checks import known_name
-from helpers.files import atomic_path
 from helpers.report import results
-from helpers.report.tables.cells import PLUS_MINUS
+from helpers.report.table import PLUS_MINUS, number, numbers, single
 
 _PLACE = ["data_set", "test_set", "backbone"]
 _CELL = ["method", "calibration", "metric"]
@@ -66,10 +64,7 @@ def comparison(
     ):
         for theirs in mapping.values():
             known_name(name, theirs, {one for column in columns for one in published[column]})
-    for column in ("paper", "tier", "variant"):
-        if table[column].nunique() > 1:
-            several = ", ".join(sorted(table[column].unique()))
-            raise ValueError(f"table: several {column}s ({several}); choose one")
+    single("table", table, "paper", "tier", "variant")
 
     ours = results.summary(table[table["metric"].isin(published["metric"])])
     ours["paper_data_set"] = ours["data_set"].map(lambda name: published_as.get(name, ""))
@@ -106,10 +101,43 @@ def printed_alone(published: pd.DataFrame) -> pd.DataFrame:
     return alone[COLUMNS].reset_index(drop=True)
 
 
-def to_csv(frame: pd.DataFrame, path: str | os.PathLike) -> None:
-    """Write a `comparison`, whole or in part, unrounded and with the rows behind each mean."""
-    with atomic_path(path) as temporary:
-        frame.to_csv(temporary, index=False)
+def stack_sources(part: pd.DataFrame) -> pd.DataFrame:
+    """Return our numbers of a `comparison` and below them the paper's: one ``source`` a row.
+
+    Rows without a number are left out; those of the paper have no ``rows`` behind them.
+    """
+    ours = part.assign(source="ours")
+    theirs = part.assign(source="paper", mean=part["paper"], std=part["paper_std"], rows="")
+    return pd.concat([ours, theirs], ignore_index=True).dropna(subset="mean", ignore_index=True)
+
+
+def head_stand_ins(part: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """Return numbers from `stack_sources` with what their test sets stand in for.
+
+    Returns
+    -------
+    DataFrame
+        With the column ``beside``, such as "for SVHN"; "" where a set stands for itself.
+    list of str
+        The columns that head a table's test sets: without stand-ins, ``test_set`` alone.
+    """
+    own = part[part["paper"].notna() & (part["test_set"] != part["paper_test_set"])]
+    beside = dict(zip(own["test_set"], "for " + own["paper_test_set"], strict=True))
+    part = part.assign(beside=part["test_set"].map(lambda name: beside.get(name, "")))
+    return part, ["test_set", "beside"] if beside else ["test_set"]
+
+
+def numbers_beside(part: pd.DataFrame, scale: float, pattern: str) -> list[str]:
+    """Return our mean and deviation of each row, with the paper's number in brackets."""
+    printed = (number(scale * value, pattern) for value in part["paper"])
+    ours = numbers(part, scale, pattern)
+    return [f"{one} ({other})" for one, other in zip(ours, printed, strict=True)]
+
+
+def name_of(part: pd.DataFrame, *words: str) -> str:
+    """Return the name of a table of one data set and backbone: tier, both, and these words."""
+    first = one_table(part)
+    return "-".join(filter(None, [first["tier"], first["data_set"], first["backbone"], *words]))
 
 
 def one_table(part: pd.DataFrame) -> dict:
@@ -122,22 +150,44 @@ def one_table(part: pd.DataFrame) -> dict:
     ValueError
         `part` is empty or holds several data sets or backbones.
     """
-    if part.empty:
-        raise ValueError("part: empty")
-    cells = part[["data_set", "backbone"]].drop_duplicates()
-    if len(cells) > 1:
-        several = "; ".join(", ".join(cell) for cell in cells.to_numpy())
-        raise ValueError(f"part: one data set and backbone expected, got {several}")
+    single("part", part, "data_set", "backbone")
     return part.sort_values("table", ascending=False, kind="stable").iloc[0].to_dict()
 
 
-def runs_in_words(part: pd.DataFrame) -> str:
+def caption_of(part: pd.DataFrame, *, deviations: bool = True) -> str:
+    """Return the beginning of a caption: what is ours, over how many runs, and what the paper's.
+
+    Raises
+    ------
+    ValueError
+        As `one_table`.
+    """
+    first = one_table(part)
+    theirs = f"{tables_in_words(part)}, {first['paper_data_set']} with {first['paper_backbone']}"
+    if not first["runs"]:
+        return f"The paper's {theirs}, alone: there is no run of ours at this scale."
+    beside = f", above the paper's {theirs}" if first["table"] else "; the paper has no such table"
+    ours = f"{first['data_set']} with {first['backbone']}, tier {first['tier']}"
+    text = f"{ours}: {runs_in_words(part, deviations=deviations)}{beside}."
+    if (part["paper"].notna() & (part["test_set"] != part["paper_test_set"])).any():
+        text += " Below a test set that stands in for one of the paper, that one is named."
+    return text
+
+
+def tables_in_words(part: pd.DataFrame) -> str:
+    """Return which of the paper's tables a part of a `comparison` is of."""
+    found = sorted(set(part["table"]) - {""})
+    return f"Table{'s' * (len(found) > 1)} {' and '.join(found)}" if found else "no table"
+
+
+def runs_in_words(part: pd.DataFrame, *, deviations: bool = True) -> str:
     """Return what a mean of ours is over, as a caption says it."""
     fewest, most = part["runs"].min(), part["runs"].max()
     if most == 1:
         return "1 run"
     many = most if fewest == most else f"{fewest} to {most}"
-    return f"mean {PLUS_MINUS} standard deviation over {many} runs"
+    what = f"mean {PLUS_MINUS} standard deviation" if deviations else "means"
+    return f"{what} over {many} runs"
 
 
 def _printed(published: pd.DataFrame) -> pd.DataFrame:

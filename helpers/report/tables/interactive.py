@@ -14,7 +14,7 @@ import itables.options
 import pandas as pd
 from IPython.display import HTML
 
-from helpers.report.tables.cells import ABSENT
+from helpers.report.table import ABSENT
 
 # The module's name is the one that the tables of `itables` wait for.  Several tables of one page
 # each carry the bundle, so that each stands alone, and the first one that runs loads it.

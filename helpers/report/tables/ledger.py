@@ -8,7 +8,7 @@ from html import escape
 import pandas as pd
 
 from helpers.report.claims import Verdict
-from helpers.report.tables.cells import MINUS, number
+from helpers.report.table import MINUS, number
 
 _MARKS = {
     Verdict.SUPPORTED: ("\N{CHECK MARK}", "#0173b2"),

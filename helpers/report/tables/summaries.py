@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pandas as pd
-from pandas.io.formats.style import Styler
 
 from helpers.report import results
-from helpers.report.tables.cells import ABSENT, LAYOUT, mean_and_std, traced
+from helpers.report.table import Table, categories, numbers
+from helpers.report.tables.comparisons import runs_in_words
 
 
-def overview(table: pd.DataFrame, metrics: Sequence[str]) -> Styler:
+def overview(table: pd.DataFrame, metrics: Sequence[str]) -> Table:
     """Return means and standard deviations over runs, metrics across.
 
     Test sets go down, where there are several.
@@ -28,20 +28,15 @@ def overview(table: pd.DataFrame, metrics: Sequence[str]) -> Styler:
     ValueError
         No row of the table is of these metrics, or as `helpers.report.results.summary`.
     """
-    summary = results.summary(table[table["metric"].isin(list(metrics))])
-    shown = summary.assign(
-        text=[
-            mean_and_std(mean, std)
-            for mean, std in zip(summary["mean"], summary["std"], strict=True)
-        ]
+    means = results.summary(table[table["metric"].isin(list(metrics))])
+    cells = means.assign(text=numbers(means), metric=categories(means["metric"], metrics))
+    several = ["test_set"] if cells["test_set"].nunique() > 1 else []
+    return Table(
+        cells,
+        ["data_set", *several, "backbone", "method", "calibration"],
+        ["metric"],
+        name="-".join(metrics),
+        caption=f"{runs_in_words(means).capitalize()}.",
+        data=means,
+        named=True,
     )
-    several = ["test_set"] if shown["test_set"].nunique() > 1 else []
-    index = ["data_set", *several, "backbone", "method", "calibration"]
-    order = pd.MultiIndex.from_frame(shown[index].drop_duplicates())
-    wide = shown.set_index([*index, "metric"])["text"].unstack("metric")
-    wide = wide.reindex(index=order, columns=list(metrics)).fillna(ABSENT)
-    behind = shown.set_index([*index, "metric"])["rows"].unstack("metric")
-    layout = [one for one in LAYOUT if "first-child" not in one["selector"]]
-    layout.append({"selector": "th", "props": "white-space: nowrap; vertical-align: top;"})
-    styled = Styler(wide, uuid="-".join(metrics)).set_table_styles(layout)
-    return traced(styled, behind)

@@ -1,38 +1,22 @@
+from types import SimpleNamespace
+
 import pandas as pd
 import pytest
 
-from helpers.papers import all_tables as tables
-from helpers.report import published, results
+from helpers.papers.gscore import tables
+from helpers.report import published
+from helpers.report.tables.comparisons import comparison, printed_alone
 
-MADE = {
-    "seed": 0,
-    "parameters": "0" * 12,
-    "code": "0.1.0+0",
-    "versions": "{}",
-    "device": "cpu, 1 thread",
-    "seconds": 1.0,
-}
 RMSE = {"kmeans_l2": 0.08, "ude_wasserstein": 0.03, "ude_l2": 0.05, "confidence": 0.4}
 SETS = {"waves": 0.9, "dice": 0.6, "maps": 0.3}  # and their FPR95
 
 
 def record(method, metric, value, **others):
-    return {
-        "tier": "mini",
-        "paper": "gscore",
-        "data_set": "cifar10_mini",
-        "backbone": "resnet8",
-        "run": 0,
-        "test_set": "all",
-        "images": 100,
-        "method": method,
-        "metric": metric,
-        "value": value,
-    } | others
+    return {"test_set": "all", "method": method, "metric": metric, "value": value} | others
 
 
 @pytest.fixture(scope="module")
-def table():
+def table(table_of):
     """Two detectors, of which the paper has one; two runs, each with two sets to predict."""
     records = [record("network", "accuracy", 0.7, test_set="test")]
     for run in range(2):
@@ -55,7 +39,7 @@ def table():
             value = value if variant == "test" else 0.0
             cell = {"test_set": name, "variant": variant}
             records.append(record("msp", "fpr95", value, **cell))
-    return results.tidy(records, MADE)
+    return table_of(records, paper="gscore")
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +48,7 @@ def part(table):
 
 
 def compared(table, theirs="DLA"):
-    return tables.comparison(
+    return comparison(
         table,
         published.load("gscore"),
         published_as={"cifar10_mini": "CIFAR-10"},
@@ -72,18 +56,10 @@ def compared(table, theirs="DLA"):
     )
 
 
-def bold(styled):
-    """Where a cell of a styler is bold."""
-    frame = pd.DataFrame(False, index=styled.data.index, columns=styled.data.columns)
-    for (row, column), props in styled._compute().ctx.items():
-        frame.iat[row, column] = ("font-weight", "bold") in props
-    return frame
-
-
 def test_errors_of_evaluators_stand_above_the_papers(part):
     """Baselines first; a detector or an evaluator that the paper lacks has no number of it."""
-    styled = tables.rmse_styler(part)
-    frame = styled.data
+    styled = tables.rmse(part)
+    frame = styled.frame()
     assert frame.index.tolist() == [
         ("confidence", "ours"),
         ("confidence", "paper"),
@@ -105,19 +81,19 @@ def test_errors_of_evaluators_stand_above_the_papers(part):
 
 def test_the_lowest_error_of_a_column_is_bold(part):
     """Among ours and among the paper's; a cell of ours names its rows."""
-    styled = tables.rmse_styler(part)
-    marks = bold(styled)
+    styled = tables.rmse(part)
+    marks = styled.frame("html").map(lambda cell: cell.startswith("<b>"))
     lines = [("UDE + Wasserstein", "ours"), ("UDE + Wasserstein", "paper")]
     assert marks.index[marks["AUROC", "MSP"]].tolist() == lines
     assert marks.index[marks["AUROC", "gen"]].tolist() == lines[:1]
     own = part[(part["method"] == "gen/ude_l2") & (part["metric"] == "rmse_auroc")]
-    assert f'title="rows {own["rows"].item()}"' in styled.to_html()
+    assert f'title="rows {own["rows"].item()}"' in styled.html()
 
 
 def test_correlations_have_the_six_metrics_across(part):
     """Pearson's above Spearman's, ours above the paper's."""
-    styled = tables.correlations_styler(part)
-    frame = styled.data
+    styled = tables.correlations(part)
+    frame = styled.frame()
     assert frame.columns.tolist() == list(tables.METRIC_TITLES.values())
     assert frame.index.tolist() == [
         ("MSP", "Pearson", "ours"),
@@ -150,11 +126,9 @@ def test_networks_have_true_and_predicted_rates(table):
     """Ours beside the network that it stands for, and the paper's others alone."""
     own = compared(tables.over_test_sets(table), "VGG")
     printed = published.load("gscore")
-    others = tables.printed_alone(
-        printed[(printed["table"] == "2") & (printed["backbone"] != "VGG")]
-    )
-    styled = tables.networks_styler(pd.concat([own, others]))
-    frame = styled.data
+    others = printed_alone(printed[(printed["table"] == "2") & (printed["backbone"] != "VGG")])
+    styled = tables.networks(pd.concat([own, others]))
+    frame = styled.frame()
     assert frame.index.tolist()[:3] == [
         ("cifar10_mini", "resnet8", "ours"),
         ("cifar10_mini", "resnet8", "paper, CIFAR-10, VGG"),
@@ -175,7 +149,7 @@ def test_networks_on_another_id_set_stand_beside_the_papers_one_network_there(ta
         published_as={"cifar10_mini": "CIFAR-10", "cifar100": "CIFAR-100"},
         nearest={"resnet8": "ResNet-18"},
     )
-    frame = tables.networks_styler(found).data
+    frame = tables.networks(found).frame()
     assert frame.index.tolist() == [
         ("cifar10_mini", "resnet8", "ours"),
         ("cifar10_mini", "resnet8", "paper, CIFAR-10, ResNet-18"),
@@ -187,42 +161,44 @@ def test_networks_on_another_id_set_stand_beside_the_papers_one_network_there(ta
 
 def test_printed_numbers_stand_alone_where_there_are_none_of_ours():
     """All seven evaluators, and a caption that says so."""
-    alone = tables.printed_alone(published.load("gscore").query("table in ['1', '6']"))
-    styled = tables.rmse_styler(alone)
-    assert len(styled.data) == 7
-    assert set(styled.data.index.get_level_values(1)) == {"paper"}
+    alone = printed_alone(published.load("gscore").query("table in ['1', '6']"))
+    styled = tables.rmse(alone)
+    assert len(styled.frame()) == 7
+    assert set(styled.frame().index.get_level_values(1)) == {"paper"}
     assert "The paper's Tables 1 and 6, CIFAR-10 with DLA, alone" in styled.caption
 
 
-def test_latex_has_the_same_cells(part, table, tmp_path):
-    """Bold is textbf, marks are LaTeX's own, and the label is one of its own."""
-    tables.rmse_to_latex(part, tmp_path / "rmse.tex")
-    tables.correlations_to_latex(part, tmp_path / "correlations.tex")
+def test_the_main_table_has_means_over_networks(table):
+    """Of the first detector; the paper's number in brackets."""
+    given = dict(tier="mini", data_set="cifar10_mini", detectors=["msp"], networks=["resnet8"])
+    parameters = SimpleNamespace(**given, training={"epochs": 3}, repeats=2)
+    truths = table.assign(metric=table["metric"].where(table["variant"] != "test", "auroc"))
+    shown = tables.main_table(truths, parameters)
+    assert shown.frame().index.tolist() == ["confidence", "k-means + ℓ2", "UDE + Wasserstein"]
+    assert shown.frame().loc["UDE + Wasserstein"].tolist() == ["3.5 (3.5)", "3.5 (3.6)"]
+    assert "mixed with each of 3 unlabelled data sets; tier `mini`, 3 epochs" in shown.caption
+
+
+def test_names_are_of_their_own(part, table):
     own = compared(tables.over_test_sets(table))
-    tables.networks_to_latex(own, tmp_path / "networks.tex")
-    names = ("rmse", "correlations", "networks")
-    texts = [(tmp_path / f"{name}.tex").read_text() for name in names]
-    assert r"\textbf{3.50 $\pm$ 0.71}" in texts[0]
-    assert r"UDE + $\ell$2" in texts[0]
-    labels = [text.partition(r"\label{")[2].partition("}")[0] for text in texts]
-    assert labels == [
-        "tab:gscore-mini-cifar10_mini-resnet8-rmse",
-        "tab:gscore-mini-cifar10_mini-resnet8-correlations-ude_wasserstein",
-        "tab:gscore-mini-networks",
+    shown = (tables.rmse(part), tables.correlations(part), tables.networks(own))
+    assert [one.name for one in shown] == [
+        "gscore-mini-cifar10_mini-resnet8-rmse",
+        "gscore-mini-cifar10_mini-resnet8-correlations-ude_wasserstein",
+        "gscore-mini-networks",
     ]
-    assert all(mark not in text for text in texts for mark in "±↑↓ℓ−")
 
 
 def test_bad_input(part, table):
     """What would mix numbers, or shows nothing, is refused by name."""
-    with pytest.raises(ValueError, match="part: one data set and backbone expected"):
-        tables.rmse_styler(pd.concat([part, part.assign(backbone="vit")]))
+    with pytest.raises(ValueError, match="part: several of backbone"):
+        tables.rmse(pd.concat([part, part.assign(backbone="vit")]))
     with pytest.raises(ValueError, match="part: no rmse_fpr95 or rmse_auroc"):
-        tables.rmse_caption(part[part["metric"] == "accuracy"])
-    with pytest.raises(ValueError, match="part: no correlation of gmm_kl"):
-        tables.correlations_styler(part, evaluator="gmm_kl")
+        tables.rmse(part[part["metric"] == "accuracy"])
+    with pytest.raises(ValueError, match="part: no correlation of ude_wasserstein"):
+        tables.correlations(part.assign(method="msp/gmm_kl"))
     with pytest.raises(ValueError, match="part: no accuracy or FPR95 of msp"):
-        tables.networks_styler(part[part["test_set"] == "waves"])
+        tables.networks(part[part["test_set"] == "waves"])
     with pytest.raises(ValueError, match="table: no predictions"):
         tables.over_test_sets(table[table["metric"] == "fpr95"])
     with pytest.raises(ValueError, match="table: no fpr95 of msp on waves, which is predicted"):

@@ -1,52 +1,40 @@
-import re
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.papers import all_tables as tables
+from helpers.papers.openset_calibration.tables import calibration_errors, main_table
 from helpers.report import published, results
+from helpers.report.tables.comparisons import comparison
+from helpers.report.tables.summaries import overview
 
-MADE = {
-    "seed": 0,
-    "parameters": "0" * 12,
-    "code": "0.1.0+0",
-    "versions": "{}",
-    "device": "cpu, 1 thread",
-    "seconds": 1.0,
-}
 NAMES = {
     "published_as": {"digits": "SVHN", "cifar10_mini": "CIFAR10"},
     "families": {"resnet8": "ResNet", "densenet16": "DenseNet"},
 }
 
 
-def made_up(runs=2, variant="primary", data_sets=("digits", "cifar10_mini", "own")):
-    generator = np.random.default_rng(0)
-    return results.tidy(
-        [
-            {
-                "tier": "mini",
-                "paper": "openset_calibration",
-                "data_set": data_set,
-                "backbone": backbone,
-                "run": run,
-                "method": method,
-                "calibration": calibration,
-                "variant": variant,
-                "metric": metric,
-                "value": generator.random(),
-                "images": 10,
-            }
-            for run in range(runs)
-            for data_set in data_sets
-            for backbone in ("densenet16", "resnet8")
-            for method in ("open-set + OpenMax", "open-set", "closed-set")
-            for calibration in ("before", "after")
-            for metric in ("accuracy", "ece", "brier", "ece_floor")
-        ],
-        MADE,
-    )
+@pytest.fixture(scope="module")
+def made_up(table_of):
+    def build(runs=2, variant="primary", data_sets=("digits", "cifar10_mini", "own")):
+        generator = np.random.default_rng(0)
+        return table_of(
+            [
+                dict(data_set=data_set, backbone=backbone, run=run, method=method,
+                     calibration=calibration, metric=metric, value=generator.random())
+                for run in range(runs)
+                for data_set in data_sets
+                for backbone in ("densenet16", "resnet8")
+                for method in ("open-set + OpenMax", "open-set", "closed-set")
+                for calibration in ("before", "after")
+                for metric in ("accuracy", "ece", "brier", "ece_floor")
+            ],
+            paper="openset_calibration",
+            variant=variant,
+        )  # fmt: skip
+
+    return build
 
 
 @pytest.fixture(scope="module")
@@ -55,19 +43,18 @@ def printed():
 
 
 @pytest.fixture(scope="module")
-def comparison(printed):
-    return tables.comparison(made_up(), printed, **NAMES)
+def compared(made_up, printed):
+    return comparison(made_up(), printed, **NAMES)
 
 
-def part(comparison, data_set="digits", backbone="resnet8"):
-    own = (comparison["data_set"] == data_set) & (comparison["backbone"] == backbone)
-    return comparison[own]
+def part(compared, data_set="digits"):
+    return compared[(compared["data_set"] == data_set) & (compared["backbone"] == "resnet8")]
 
 
-def test_every_number_beside_its_own_of_the_paper(comparison, printed):
+def test_every_number_beside_its_own_of_the_paper(compared, printed, made_up):
     table = made_up()
-    assert len(comparison) == 6 * 18  # ece_floor is not in the paper
-    row = comparison.iloc[1]
+    assert len(compared) == 6 * 18  # ece_floor is not in the paper
+    row = compared.iloc[1]
     where = ["data_set", "backbone", "method", "calibration", "metric"]
     ours = table[(table[where] == row[where].tolist()).all(axis=1)]
     assert row["mean"] == pytest.approx(ours["value"].mean())
@@ -78,109 +65,87 @@ def test_every_number_beside_its_own_of_the_paper(comparison, printed):
     assert row["difference"] == pytest.approx(row["mean"] - row["paper"])
 
 
-def test_in_the_order_of_the_paper(comparison):
-    order = comparison.drop_duplicates(["data_set", "backbone"])
+def test_in_the_order_of_the_paper(compared):
+    order = compared.drop_duplicates(["data_set", "backbone"])
     assert order["table"].tolist() == ["I", "II", "III", "IV", "", ""]
     assert order["data_set"].tolist()[:2] == ["cifar10_mini", "digits"]
-    first = comparison[comparison["table"] == "I"]
+    first = compared[compared["table"] == "I"]
     assert first["method"].unique().tolist() == ["closed-set", "open-set", "open-set + OpenMax"]
 
 
-def test_a_data_set_that_the_paper_does_not_have(comparison):
-    own = part(comparison, "own")
+def test_a_data_set_that_the_paper_does_not_have(compared):
+    own = part(compared, "own")
     assert own["paper"].isna().all() and own["difference"].isna().all()
-    shown = tables.styler(own).data
-    assert set(shown.columns.get_level_values(1)) == {"ours"}
-    assert tables.caption(own).endswith("the paper has no such table.")
+    shown = calibration_errors(own)
+    assert set(shown.frame().columns.get_level_values(1)) == {"ours"}
+    assert shown.caption.endswith("the paper has no such table.")
 
 
-def test_what_cannot_be_compared_is_refused(comparison, printed):
-    with pytest.raises(
-        ValueError, match="unknown data set of the paper 'SVNH'; did you mean 'SVHN'"
-    ):
-        tables.comparison(made_up(), printed, **NAMES | {"published_as": {"digits": "SVNH"}})
+def test_what_cannot_be_compared_is_refused(compared, printed, made_up):
+    table = made_up()
+    with pytest.raises(ValueError, match="data set of the paper 'SVNH'; did you mean 'SVHN'"):
+        comparison(table, printed, **NAMES | {"published_as": {"digits": "SVNH"}})
     with pytest.raises(ValueError, match="unknown backbone of the paper 'Resnet'"):
-        tables.comparison(made_up(), printed, **NAMES | {"families": {"resnet8": "Resnet"}})
-    both = pd.concat([made_up(), made_up(variant="fixed threshold")])
-    with pytest.raises(ValueError, match=r"several variants \(fixed threshold, primary\)"):
-        tables.comparison(both, printed, **NAMES)
-    with pytest.raises(ValueError, match="one data set and backbone expected, got cifar10_mini"):
-        tables.styler(comparison)
+        comparison(table, printed, **NAMES | {"families": {"resnet8": "Resnet"}})
+    both = pd.concat([table, made_up(variant="fixed threshold")])
+    with pytest.raises(ValueError, match=r"several of variant \(fixed threshold, primary\)"):
+        comparison(both, printed, **NAMES)
+    with pytest.raises(ValueError, match="part: several of data_set"):
+        calibration_errors(compared)
     with pytest.raises(ValueError, match="part: empty"):
-        tables.caption(comparison.iloc[:0])
+        calibration_errors(compared.iloc[:0])
 
 
-def test_the_table_on_the_page(comparison):
-    own = part(comparison)
-    shown = tables.styler(own).data
-    assert shown.shape == (6, 9)
-    assert shown.index.tolist()[:2] == [("closed-set", "before"), ("closed-set", "after")]
-    assert shown.columns.get_level_values(0).unique().tolist() == ["Brier", "ECE", "Accuracy"]
+def test_the_table(compared, printed, made_up):
+    own = part(compared)
+    shown = calibration_errors(own)
+    frame = shown.frame()
+    assert frame.shape == (6, 9)
+    assert frame.index.tolist()[:2] == [("closed-set", "before"), ("closed-set", "after")]
+    assert frame.columns.get_level_values(0).unique().tolist() == ["Brier", "ECE", "Accuracy"]
     number = own[(own["method"] == "open-set") & (own["calibration"] == "after")]
     number = number[number["metric"] == "ece"].iloc[0]
-    cells = shown.loc[("open-set", "after"), "ECE"]
+    cells = frame.loc[("open-set", "after"), "ECE"]
     assert cells["ours"] == f"{number['mean']:.3f} ± {number['std']:.3f}"
     assert cells["paper"] == "0.204"
     assert float(cells["Δ"].replace("−", "-")) == pytest.approx(number["difference"], abs=5e-4)
-    html = tables.styler(own).to_html()
-    assert html == tables.styler(own).to_html()
-    assert not re.search(r"color|background|#[0-9a-f]{3}", html)  # the page's theme decides
-
-
-def test_overview_has_mean_and_deviation_of_each_group():
-    table = made_up(data_sets=("digits",))
-    shown = tables.overview(table, ["ece", "accuracy"]).data
-    assert list(shown.columns) == ["ece", "accuracy"]
-    assert len(shown) == 2 * 3 * 2  # backbones, methods, before and after
-    own = table.query("backbone == 'resnet8' and method == 'open-set' and calibration == 'after'")
-    values = own.loc[own["metric"] == "ece", "value"]
-    expected = f"{values.mean():.3f} ± {values.std():.3f}"
-    assert shown.loc[("digits", "resnet8", "open-set", "after"), "ece"] == expected
-    partial = table[(table["metric"] != "ece") | (table["method"] != "closed-set")]
-    absent = tables.overview(partial, ["ece", "accuracy"]).data
-    assert absent.loc[("digits", "resnet8", "closed-set", "after"), "ece"] == "–"
-    with pytest.raises(ValueError, match="table: empty"):
-        tables.overview(table, ["nothing"])
-
-
-def test_a_number_names_the_rows_behind_it(comparison):
-    part = comparison.query("data_set == 'digits' and backbone == 'resnet8'")
-    page = tables.styler(part).to_html()
-    for rows in part.loc[part["metric"].isin(tables.TITLES), "rows"]:
-        assert f'title="rows {rows}"' in page
-    table = made_up(data_sets=("digits",))
-    page = tables.overview(table, ["ece"]).to_html()
-    for rows in results.summary(table[table["metric"] == "ece"])["rows"]:
-        assert f'title="rows {rows}"' in page
-
-
-def test_the_caption_says_what_is_compared(comparison, printed):
-    caption = tables.caption(part(comparison))
-    assert caption == (
+    page = shown.html()
+    assert all(f'title="rows {rows}"' in page for rows in own["rows"])
+    assert shown.caption == (
         "digits with resnet8, tier mini, for the paper's SVHN with ResNet: mean ± standard"
         " deviation over 2 runs, beside the paper's Table II; Δ is ours − paper."
     )
-    single = part(tables.comparison(made_up(runs=1), printed, **NAMES))
-    assert ": 1 run, beside" in tables.caption(single)
-    assert "±" not in tables.styler(single).to_html()
+    single = calibration_errors(part(comparison(made_up(runs=1), printed, **NAMES)))
+    assert ": 1 run, beside" in single.caption and "±" not in single.html()
 
 
-def test_latex(comparison, tmp_path):
-    path = tmp_path / "table.tex"
-    tables.to_latex(part(comparison, "cifar10_mini"), path)
-    latex = path.read_text(encoding="utf-8")
-    for rule in (r"\toprule", r"\midrule", r"\bottomrule"):
-        assert latex.count(rule) == 1
-    assert r"\caption{cifar10\_mini with resnet8, tier mini" in latex
-    assert r"$\pm$" in latex and latex.isascii()
-    body = latex[latex.index(r"\midrule") : latex.index(r"\bottomrule")].splitlines()[1:]
-    assert [line.count("&") for line in body] == [10] * 6
+def test_the_main_table_has_the_papers_errors_in_brackets(made_up):
+    table = made_up(data_sets=["cifar10_mini"]).query("backbone == 'resnet8'")
+    networks = {"resnet8": {"stem_stride": 2, "epochs": 3}}
+    shown = main_table(table, SimpleNamespace(tier="mini", networks=networks))
+    assert shown.frame().shape == (3, 2)
+    own = table.query("method == 'open-set' and calibration == 'after' and metric == 'ece'")
+    expected = f"{own['value'].mean():.3f} ± {own['value'].std():.3f} (0.230)"
+    assert shown.frame().loc["open-set", "after"] == expected
+    assert "tier `mini` (resnet8, stem stride 2, 3 epochs)" in shown.caption
 
 
-def test_csv_keeps_every_digit_and_the_rows(comparison, tmp_path):
-    path = tmp_path / "comparison.csv"
-    tables.to_csv(comparison, path)
-    again = pd.read_csv(path, keep_default_na=False, na_values={"paper": "", "difference": ""})
-    assert again["mean"].tolist() == comparison["mean"].tolist()
-    assert again["rows"].tolist() == comparison["rows"].tolist()
-    assert again["table"].tolist() == comparison["table"].tolist()
+def test_overview_has_mean_and_deviation_of_each_group(made_up):
+    table = made_up(data_sets=("digits",))
+    shown = overview(table, ["ece", "accuracy"])
+    assert list(shown.frame().columns) == ["ece", "accuracy"]
+    assert len(shown.frame()) == 2 * 3 * 2  # backbones, methods, before and after
+    assert shown.frame().index.names == ["data_set", "backbone", "method", "calibration"]
+    own = table.query("backbone == 'resnet8' and method == 'open-set' and calibration == 'after'")
+    own = own[own["metric"] == "ece"]
+    expected = f"{own['value'].mean():.3f} ± {own['value'].std():.3f}"
+    assert shown.frame().loc[("digits", "resnet8", "open-set", "after"), "ece"] == expected
+    assert f'title="rows {" ".join(own["row"])}"' in shown.html()
+    partial = table[(table["metric"] != "ece") | (table["method"] != "closed-set")]
+    absent = overview(partial, ["ece", "accuracy"]).frame()
+    assert absent.loc[("digits", "resnet8", "closed-set", "after"), "ece"] == "–"
+    both = pd.concat([table, table.assign(test_set="near")])
+    both = both.assign(row=results.row_ids(both))
+    assert overview(both, ["ece"]).frame().index.names[1] == "test_set"
+    with pytest.raises(ValueError, match="table: empty"):
+        overview(table, ["nothing"])

@@ -1,38 +1,21 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.papers import all_tables as tables
-from helpers.report import results
+from helpers.papers.uimnet import tables
 
-MADE = {
-    "seed": 0,
-    "parameters": "0" * 12,
-    "code": "0.1.0+0",
-    "versions": "{}",
-    "device": "cpu, 1 thread",
-    "seconds": 1.0,
-}
 IN = {"accuracy": 0.7, "accuracy_top5": 1.0, "ece": 0.1, "nll": 1.0}
 OUT = {"auroc": 0.8, "in_as_in": 0.95, "in_as_out": 0.05, "out_as_in": 0.7, "out_as_out": 0.3}
 
 
 def record(method, metric, value, **others):
-    return {
-        "tier": "mini",
-        "paper": "uimnet",
-        "data_set": "cifar10_mini",
-        "backbone": "resnet8",
-        "run": 0,
-        "images": 100,
-        "method": method,
-        "metric": metric,
-        "value": value,
-    } | others
+    return {"method": method, "metric": metric, "value": value} | others
 
 
 @pytest.fixture(scope="module")
-def table():
+def table(table_of):
     """Two algorithms, Mixup with a Native measure; three trials, one diverged on one data seed."""
     records = []
     for better, algorithm in enumerate(["mixup", "erm"]):
@@ -62,7 +45,7 @@ def table():
                         notes = {"notes": f"learning_rate 0.{trial + 1}"}
                         loss = (1.5, 1.2, 1.1)[trial] + 0.1 * run
                         records.append(record(algorithm, "nll", loss, **cell, **notes))
-    return results.tidy(records, MADE)
+    return table_of(records, paper="uimnet")
 
 
 @pytest.fixture(scope="module")
@@ -75,12 +58,9 @@ def chosen(means):
     return means[one & (means["spectral"] == 0)]
 
 
-def bold(styled):
-    """Where a cell of a styler is bold."""
-    frame = pd.DataFrame(False, index=styled.data.index, columns=styled.data.columns)
-    for (row, column), props in styled._compute().ctx.items():
-        frame.iat[row, column] = ("font-weight", "bold") in props
-    return frame
+def bold(shown):
+    """Where a cell of a table is bold."""
+    return shown.frame("html").map(lambda cell: cell.startswith("<b>"))
 
 
 def test_means_are_over_data_seeds_in_the_papers_order(table, means):
@@ -103,8 +83,8 @@ def test_means_are_over_data_seeds_in_the_papers_order(table, means):
 
 def test_the_in_domain_table_has_every_ablation(means):
     """Algorithm, spectral normalisation, temperature and ensemble down, the metrics across."""
-    styled = tables.domain_styler(means[means["measure"] == ""])
-    frame = styled.data
+    styled = tables.domain(means[means["measure"] == ""])
+    frame = styled.frame()
     assert frame.index.names == ["algorithm", "SN", "T", "k"]
     assert len(frame) == 16
     assert frame.columns.tolist() == ["ACC@1 ↑ (%)", "ACC@5 ↑ (%)", "ECE ↓ (%)", "NLL ↓"]
@@ -115,27 +95,27 @@ def test_the_in_domain_table_has_every_ablation(means):
     most, least = marks["ACC@1 ↑ (%)"], marks["NLL ↓"]  # ERM has more of everything
     assert {line[::3] for line in frame.index[most]} == {("ERM", "2 to 3")}
     assert {line[::3] for line in frame.index[least]} == {("Mixup", "1")}
-    assert f'title="rows {means["rows"].iloc[0]}"' in styled.to_html()
+    assert f'title="rows {means["rows"].iloc[0]}"' in styled.html()
     assert "in-domain metrics, mean ± standard deviation over 2 runs" in styled.caption
 
 
 def test_an_out_domain_table_shows_one_measure(means):
     """Native, which is measured at one temperature and which ERM does not have."""
-    styled = tables.domain_styler(means[means["measure"] == "native"])
-    lines = styled.data.index
+    styled = tables.domain(means[means["measure"] == "native"])
+    lines = styled.frame().index
     assert set(lines.get_level_values("algorithm")) == {"Mixup"}
     assert set(lines.get_level_values("T")) == {"1"}
     assert not bold(styled).any(axis=None)  # all are the same
     assert "out-domain metrics with Native" in styled.caption
     assert "Measured at the initial temperature only" in styled.caption
-    entropy = tables.domain_caption(means[means["measure"] == "entropy"])
-    assert "Measured at" not in entropy
+    entropy = tables.domain(means[means["measure"] == "entropy"])
+    assert "Measured at" not in entropy.caption
 
 
 def test_measures_are_set_beside_each_other(means):
     """AUC and OutAsOut of every measure and algorithm; what an algorithm lacks is a dash."""
-    styled = tables.measures_styler(chosen(means))
-    frame = styled.data
+    styled = tables.measures(chosen(means))
+    frame = styled.frame()
     assert frame.columns.tolist() == ["ERM", "Mixup"]
     measures = ["Gap", "Entropy", "Native"]
     assert frame.index.tolist() == [
@@ -150,8 +130,8 @@ def test_measures_are_set_beside_each_other(means):
 
 def test_trials_say_what_was_chosen_and_what_diverged(table):
     """The lowest mean wins among those that never diverged, as `selected` has it."""
-    styled = tables.trials_styler(table)
-    frame = styled.data
+    styled = tables.trials(table)
+    frame = styled.frame()
     assert frame.index.tolist()[:4] == [
         ("resnet8", "ERM", "no", "0"),
         ("resnet8", "ERM", "no", "1"),
@@ -163,26 +143,29 @@ def test_trials_say_what_was_chosen_and_what_diverged(table):
     marks = bold(styled)["validation NLL ↓"]
     assert set(frame.index[marks].get_level_values("trial")) == {"1"}
     everywhere = table[(table["variant"] != "trial 2") | (table["metric"] == "diverged")]
-    lost = tables.trials_styler(everywhere).data.iloc[2]
+    lost = tables.trials(everywhere).frame().iloc[2]
     assert lost.tolist() == ["loss of epoch 3 is not finite", "–", "1 of 1"]
 
 
-def test_latex_has_the_same_cells(means, table, tmp_path):
-    """Bold is textbf, marks are LaTeX's own, and the label is one of its own."""
-    tables.domain_to_latex(means[means["measure"] == ""], tmp_path / "in.tex")
-    tables.measures_to_latex(chosen(means), tmp_path / "measures.tex")
-    tables.trials_to_latex(table, tmp_path / "trials.tex")
-    texts = [(tmp_path / f"{name}.tex").read_text() for name in ("in", "measures", "trials")]
-    assert r"\textbf{74.0 $\pm$ 1.4}" in texts[0]
-    assert r"ACC@1 $\uparrow$ (\%)" in texts[0]
-    assert r"\textbf{1.250 $\pm$ 0.071}" in texts[2]
-    labels = [text.partition(r"\label{")[2].partition("}")[0] for text in texts]
-    assert labels == [
-        "tab:uimnet-mini-cifar10_mini-resnet8",
-        "tab:uimnet-mini-cifar10_mini-resnet8-primary-before-measures",
-        "tab:uimnet-mini-cifar10_mini-trials",
+def test_the_main_table_has_the_chosen_trial_and_the_ensemble(table):
+    given = dict(tier="mini", data_set="cifar10_mini", side=32, sizes={"resnet8": {}}, trials=3)
+    parameters = SimpleNamespace(**given, runs=2, training={"epochs": 5})
+    shown = tables.main_table(table, parameters)
+    assert shown.frame().loc["ERM"].tolist() == [
+        "73.0 ± 1.4; 74.0 ± 1.4", "13.0 ± 1.4; 14.0 ± 1.4", "83.0 ± 1.4; 84.0 ± 1.4",
+        "33.0 ± 1.4; 34.0 ± 1.4",
+    ]  # fmt: skip
+    assert "tier `mini`, shortened (resnet8, 5 epochs, 3 trials)" in shown.caption
+
+
+def test_names_are_of_their_own(means, table):
+    in_domain = tables.domain(means[means["measure"] == ""])
+    shown = (in_domain, tables.measures(chosen(means)), tables.trials(table))
+    assert [one.name for one in shown] == [
+        "uimnet-mini-cifar10_mini-resnet8",
+        "uimnet-mini-cifar10_mini-resnet8-primary-before-measures",
+        "uimnet-mini-cifar10_mini-trials",
     ]
-    assert all("±" not in text and "↑" not in text for text in texts)
 
 
 def test_bad_input(table, means):
@@ -195,12 +178,12 @@ def test_bad_input(table, means):
     with pytest.raises(ValueError, match="table: no trials of mixup on resnet8"):
         tables.domain_means(numbers)
     with pytest.raises(ValueError, match="part: several of measure"):
-        tables.domain_styler(means)
+        tables.domain(means)
     with pytest.raises(ValueError, match="part: empty"):
-        tables.domain_caption(means.iloc[:0])
+        tables.domain(means.iloc[:0])
     with pytest.raises(ValueError, match=r"part: several of spectral \(0.0, 1.0\)"):
-        tables.measures_styler(means)
+        tables.measures(means)
     with pytest.raises(ValueError, match="part: no auroc"):
-        tables.measures_styler(chosen(means)[chosen(means)["measure"] == ""])
+        tables.measures(chosen(means)[chosen(means)["measure"] == ""])
     with pytest.raises(ValueError, match="table: no trials"):
-        tables.trials_styler(numbers)
+        tables.trials(numbers)

@@ -1,20 +1,13 @@
 import re
+from types import SimpleNamespace
 
-import pandas as pd
 import pytest
 
-from helpers.papers import all_tables as tables
 from helpers.papers.unknown_detection.protocol import METHODS
-from helpers.report import published, results
+from helpers.papers.unknown_detection.tables import detection, main_table
+from helpers.report import published
+from helpers.report.tables.comparisons import comparison, printed_alone
 
-MADE = {
-    "seed": 0,
-    "parameters": "0" * 12,
-    "code": "0.1.0+0",
-    "versions": "{}",
-    "device": "cpu, 1 thread",
-    "seconds": 1.0,
-}
 NAMES = {
     "published_as": {"cifar10_mini": "CIFAR-40", "digits": "SVHN"},
     "families": {"resnet8": "ResNet18"},
@@ -34,28 +27,18 @@ def number(method, metric, test_set, run):
 
 
 @pytest.fixture(scope="module")
-def table():
-    return results.tidy(
+def table(table_of):
+    return table_of(
         [
-            {
-                "tier": "mini",
-                "paper": "unknown_detection",
-                "data_set": "cifar10_mini",
-                "test_set": test_set,
-                "backbone": "resnet8",
-                "run": run,
-                "method": method,
-                "metric": metric,
-                "value": number(method, metric, test_set, run),
-                "images": 10,
-            }
+            dict(test_set=test_set, run=run, method=method, metric=metric,
+                 value=number(method, metric, test_set, run))
             for metric, sets in SETS.items()
             for test_set in sets
             for method in METHODS
             for run in range(1 if method == "ensemble" else 2)
         ],
-        MADE,
-    )
+        paper="unknown_detection",
+    )  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -65,11 +48,7 @@ def printed():
 
 @pytest.fixture(scope="module")
 def part(table, printed):
-    return tables.comparison(table, printed, **NAMES)
-
-
-def shown(part, *metrics):
-    return tables.detection_styler(part, methods=METHODS, metrics=metrics)
+    return comparison(table, printed, **NAMES)
 
 
 def test_each_number_beside_that_of_its_own_test_set(part, table):
@@ -87,7 +66,8 @@ def test_each_number_beside_that_of_its_own_test_set(part, table):
 
 def test_the_layout_is_the_papers(part):
     """Methods in the paper's order, ours above the paper's, scaled, with two decimals."""
-    frame = shown(part, "accuracy", "aurc").data
+    shown = detection(part, metrics=["accuracy", "aurc"])
+    frame = shown.frame()
     assert frame.index.tolist() == [
         (title, who) for title in METHODS.values() for who in ("ours", "paper")
     ]
@@ -96,128 +76,89 @@ def test_the_layout_is_the_papers(part):
         ("AURC ↓ (×1000)", "unknown detection"),
         ("AURC ↓ (×1000)", "misclassification"),
     ]
-    assert frame.loc[("Baseline", "ours")].tolist() == [
-        "10.10 ± 0.14", "201.00 ± 1.41", "101.00 ± 1.41",
-    ]  # fmt: skip
-    assert frame.loc[("Baseline", "paper")].tolist() == [
-        "74.43 ± 0.51", "735.50 ± 3.92", "75.25 ± 2.68",
-    ]  # fmt: skip
+    assert frame.loc[[("Baseline", "ours"), ("Baseline", "paper")]].to_numpy().tolist() == [
+        ["10.10 ± 0.14", "201.00 ± 1.41", "101.00 ± 1.41"],
+        ["74.43 ± 0.51", "735.50 ± 3.92", "75.25 ± 2.68"],
+    ]
     assert frame.loc[("Deep Ensemble", "paper")].tolist() == ["79.45", "693.49", "47.27"]
-
-
-def test_what_stands_in_is_named_and_what_the_paper_lacks_is_empty(part):
-    """Near comes first; the third line of the head names the paper's own set."""
-    frame = shown(part, "fpr_at_tpr").data
-    assert [head[1:] for head in frame.columns] == [
-        ("near", ""), ("digits", "for SVHN"), ("bubbles", ""),
-    ]  # fmt: skip
-    assert frame.loc[("CRL", "paper")].tolist() == ["85.69 ± 1.33", "82.74 ± 2.55", "–"]
-    assert "stands in" in tables.detection_caption(part, metrics=["fpr_at_tpr"])
-    assert "stands in" not in tables.detection_caption(part, metrics=["accuracy", "aurc"])
-
-
-def test_the_best_and_the_best_without_outliers_are_marked(part, tmp_path):
-    """Bold and underlined, among ours and among the paper's; lower is better for AURC and FPR."""
-    path = tmp_path / "table.tex"
-    tables.detection_to_latex(part, path, methods=METHODS, metrics=["fpr_at_tpr", "auroc"])
-    lines = path.read_text(encoding="utf-8").splitlines()
-    marks = {
-        (line.partition(" &")[0], number): re.findall(r"\\(\w+)\{", cell)
-        for line in lines
-        if " & ours & " in line
-        for number, cell in enumerate(line.split(" & ")[2:])
-    }
-    marked = {key: names for key, names in marks.items() if names}
-    lowest = {("Baseline", column): ["textbf", "underline"] for column in range(3)}
-    highest = {("OpenMax", column): ["textbf", "underline"] for column in (3, 4)}
-    assert marked == lowest | highest
-    svhn = next(line for line in lines if line.startswith(r" & paper & 88.33"))
-    assert svhn.split(" & ")[3] == r"\textbf{21.27 $\pm$ 7.19}"  # Outlier Exposure: not underlined
-    assert sum(r"\underline{78.70 $\pm$ 4.92}" in line for line in lines) == 1  # OpenMax
-
-
-def test_a_number_alone_is_not_the_best_of_anything(part):
-    """One method has nothing to be better than."""
-    html = tables.detection_styler(part, methods={"crl": "CRL"}, metrics=["auroc"]).to_html()
-    assert "text-decoration" not in html and "font-weight: bold" not in html
-
-
-def test_where_all_are_the_same_none_is_the_best(part):
-    level = part.assign(mean=part["mean"].where(part["metric"] != "accuracy", 0.5), paper=None)
-    html = shown(level.astype({"paper": float}), "accuracy").to_html()
-    assert "50.00" in html and "font-weight: bold" not in html
-
-
-def test_the_page(part):
-    """The same HTML each time, rows named under the pointer, and no colour set."""
-    html = shown(part, "accuracy", "aurc").to_html()
-    assert html == shown(part, "accuracy", "aurc").to_html()
-    for rows in part.loc[part["metric"].isin(["accuracy", "aurc"]), "rows"]:
-        assert f'title="rows {rows}"' in html
-    assert not re.search(r"color|background|#[0-9a-f]{3}", html)
-    assert html.count("font-weight: bold") == html.count("text-decoration: underline") > 0
-
-
-def test_published_numbers_alone(printed, tmp_path):
-    """A benchmark without a run of ours has the paper's rows only, and its caption says so."""
-    alone = tables.printed_alone(printed[printed["table"] == "6"])
-    frame = shown(alone, "accuracy", "auroc").data
-    assert frame.index.tolist() == [(title, "paper") for title in METHODS.values()]
-    assert frame.loc[("Deep Ensemble", "paper")].tolist()[:2] == ["84.30", "79.14"]
-    assert tables.detection_caption(alone, metrics=["auroc"]).startswith(
-        "The paper's Table 6, ImageNet-200 with ResNet-152, alone: there is no run of ours"
-    )
-    tables.to_csv(alone, tmp_path / "alone.csv")
-    again = pd.read_csv(tmp_path / "alone.csv")
-    assert again["paper"].tolist() == alone["paper"].tolist()
-
-
-def test_ours_alone(table, printed):
-    """Where the paper has no such table only ours are shown, and the caption says so."""
-    own = tables.comparison(table, printed, published_as={}, families={})
-    frame = shown(own, "accuracy").data
-    assert {who for _, who in frame.index} == {"ours"}
-    assert "the paper has no such table" in tables.detection_caption(own, metrics=["accuracy"])
-
-
-def test_the_caption_says_what_is_compared(part):
-    """Tier, runs (the ensemble has one) and the paper's table are named."""
-    assert tables.detection_caption(part, metrics=["accuracy"]) == (
+    page = shown.html()
+    rows = part.loc[part["metric"].isin(["accuracy", "aurc"]), "rows"]
+    assert all(f'title="rows {names}"' in page for names in rows)
+    assert shown.caption == (
         "cifar10_mini with resnet8, tier mini: mean ± standard deviation over 1 to 2 runs, above "
         "the paper's Table 5, CIFAR-40 with ResNet18. Bold: best of the column; underlined: best "
         "without Outlier Exposure."
     )
 
 
-def test_latex_needs_no_more_than_booktabs(part, tmp_path):
-    """Plain ASCII, one rule of each kind, a cell for each column."""
-    path = tmp_path / "table.tex"
-    tables.detection_to_latex(part, path, methods=METHODS, metrics=["accuracy", "fpr_at_tpr"])
-    latex = path.read_text(encoding="utf-8")
-    assert latex.isascii() and r"FPR at 95 \% TPR $\downarrow$ (\%)" in latex
-    assert [latex.count(rule) for rule in (r"\toprule", r"\midrule", r"\bottomrule")] == [1, 1, 1]
-    body = latex[latex.index(r"\midrule") : latex.index(r"\bottomrule")].splitlines()[1:]
-    assert [line.count(" & ") for line in body] == [5] * 18
+def test_what_stands_in_is_named_and_what_the_paper_lacks_is_empty(part):
+    """Near comes first; the third line of the head names the paper's own set."""
+    shown = detection(part, metrics=["fpr_at_tpr"])
+    assert [head[1:] for head in shown.frame().columns] == [
+        ("near", ""), ("digits", "for SVHN"), ("bubbles", ""),
+    ]  # fmt: skip
+    assert shown.frame().loc[("CRL", "paper")].tolist() == ["85.69 ± 1.33", "82.74 ± 2.55", "–"]
+    assert "Below a test set that stands in" in shown.caption
 
 
-def test_bad_input(part, table, printed):
-    """Unknown names, nothing to show and mixed tables are refused by name."""
+def test_the_best_and_the_best_without_outliers_are_marked(part):
+    """Bold and underlined, among ours and among the paper's; lower is better for AURC and FPR."""
+    frame = detection(part, metrics=["fpr_at_tpr", "auroc"]).frame("latex")
+    ours = frame.xs("ours", level=1)
+    marks = {
+        (line, place): re.findall(r"\\(\w+)\{", cell)
+        for line, cells in zip(ours.index, ours.to_numpy(), strict=True)
+        for place, cell in enumerate(cells)
+        if "\\" in cell
+    }
+    lowest = {("Baseline", column): ["textbf", "underline"] for column in range(3)}
+    highest = {("OpenMax", column): ["textbf", "underline"] for column in (3, 4)}
+    assert marks == lowest | highest
+    svhn = frame.xs("paper", level=1).iloc[:, 1]
+    assert svhn["Outlier Exposure"] == r"\textbf{21.27 ± 7.19}"  # not underlined
+    assert svhn["OpenMax"] == r"\underline{78.70 ± 4.92}"
+
+
+def test_where_all_are_the_same_none_is_the_best(part):
+    """Nor is a number alone."""
+    level = part.assign(mean=part["mean"].where(part["metric"] != "accuracy", 0.5), paper=None)
+    page = detection(level.astype({"paper": float}), metrics=["accuracy"]).html()
+    assert "50.00" in page and "<b>" not in page
+    assert "<b>" not in detection(part, methods={"crl": "CRL"}, metrics=["auroc"]).html()
+
+
+def test_ours_or_the_papers_alone(table, printed):
+    """What has no counterpart stands alone, and the caption says so."""
+    alone = detection(
+        printed_alone(printed[printed["table"] == "6"]), metrics=["accuracy", "auroc"]
+    )
+    assert alone.frame().index.tolist() == [(title, "paper") for title in METHODS.values()]
+    assert alone.frame().loc[("Deep Ensemble", "paper")].tolist()[:2] == ["84.30", "79.14"]
+    assert alone.caption.startswith(
+        "The paper's Table 6, ImageNet-200 with ResNet-152, alone: there is no run of ours"
+    )
+    own = comparison(table, printed, published_as={}, families={})
+    ours = detection(own, metrics=["accuracy"])
+    assert {who for _, who in ours.frame().index} == {"ours"}
+    assert "the paper has no such table" in ours.caption
+
+
+def test_the_main_table_has_the_papers_numbers_in_brackets(table):
+    recipe = {"stem_stride": 2, "epochs": 3}
+    given = dict(tier="mini", data_set="cifar10_mini", network="resnet8", far=["digits", "dtd"])
+    shown = main_table(table, SimpleNamespace(training=recipe, **given))
+    assert shown.frame().index.tolist() == list(METHODS.values())
+    assert shown.frame().loc["Baseline"].tolist() == [
+        "10.1 ± 0.1 (74.4)", "201 ± 1 (736)", "101 ± 1 (75)", "10.1 ± 0.1 (72.2)",
+    ]  # fmt: skip
+    assert "digits, dtd far-OOD; tier `mini` (resnet8, stem stride 2, 3 epochs)" in shown.caption
+
+
+def test_bad_input(part):
+    """Unknown names and nothing to show are refused by name."""
     with pytest.raises(ValueError, match="unknown metric 'auroq'; did you mean 'auroc'"):
-        shown(part, "auroq")
+        detection(part, metrics=["auroq"])
     with pytest.raises(ValueError, match="part: no number of these methods and metrics"):
-        tables.detection_styler(part, methods={"msp": "MSP"}, metrics=["auroc"])
-    with pytest.raises(ValueError, match="part: empty"):
-        tables.detection_caption(part.iloc[:0], metrics=["auroc"])
-    with pytest.raises(
-        ValueError, match="unknown data set of the paper 'SVNH'; did you mean 'SVHN'"
-    ):
-        tables.comparison(table, printed, **NAMES | {"published_as": {"digits": "SVNH"}})
-
-
-def test_overview_names_the_test_sets_where_there_are_several(table):
-    """The number of each test set has a line of its own."""
-    frame = tables.overview(table, ["auroc", "fpr_at_tpr"]).data
-    assert frame.index.names[1] == "test_set"
-    line = ("cifar10_mini", "bubbles", "resnet8", "crl", "")
-    assert frame.loc[line].tolist() == ["–", "0.111 ± 0.001"]
-    assert "test_set" not in tables.overview(table, ["accuracy"]).data.index.names
+        detection(part, methods={"msp": "MSP"}, metrics=["auroc"])
+    with pytest.raises(ValueError, match="part: several of backbone"):
+        detection(part.assign(backbone=range(len(part))), metrics=["auroc"])

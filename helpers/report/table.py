@@ -1,0 +1,324 @@
+"""One table, laid out once: for the page, for LaTeX, for CSV and for Markdown."""
+
+from __future__ import annotations
+
+import html
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+import pandas as pd
+from pandas.io.formats.style import Styler
+
+from helpers.checks import known_name
+from helpers.files import atomic_path
+
+PLUS_MINUS = "\N{PLUS-MINUS SIGN}"
+MINUS = "\N{MINUS SIGN}"
+DELTA = "\N{GREEK CAPITAL LETTER DELTA}"
+ABSENT = "\N{EN DASH}"
+UP, DOWN = "\N{UPWARDS ARROW}", "\N{DOWNWARDS ARROW}"
+TIMES = "\N{MULTIPLICATION SIGN}"
+# No colour is set, so that the page's light or dark theme decides.
+_LAYOUT = [
+    {"selector": "", "props": "font-size: 0.8em; font-variant-numeric: tabular-nums;"},
+    {"selector": "td, thead th", "props": "text-align: right;"},
+    {"selector": "thead th[colspan]", "props": "text-align: center;"},
+    {"selector": "td, tbody th", "props": "white-space: nowrap;"},
+    {"selector": "td, th", "props": "padding: 0.2em 0.35em;"},
+    {"selector": "tbody th, thead th.index_name", "props": "text-align: left;"},
+    {"selector": "tbody th", "props": "vertical-align: top; font-weight: normal;"},
+    {"selector": "caption", "props": "caption-side: bottom; text-align: left;"},
+]
+_LATEX = {
+    "_": r"\_", "%": r"\%", "&": r"\&", "#": r"\#", PLUS_MINUS: r"$\pm$", MINUS: "$-$",
+    DELTA: r"$\Delta$", ABSENT: "--", UP: r"$\uparrow$", DOWN: r"$\downarrow$",
+    TIMES: r"$\times$", "|": r"$\mid$", "\N{SCRIPT SMALL L}": r"$\ell$",
+}  # fmt: skip
+_MARKS = {
+    "html": {"underlined": "<u>{}</u>", "bold": "<b>{}</b>"},
+    "latex": {"underlined": r"\underline{{{}}}", "bold": r"\textbf{{{}}}"},
+    "markdown": {"underlined": "<u>{}</u>", "bold": "**{}**"},
+    "text": {},
+}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Table:
+    """Numbers laid out as a table, with the rows of the results table behind each of them.
+
+    It shows itself on a notebook's page, where under the pointer a cell of ours names its rows.
+
+    Parameters
+    ----------
+    cells : DataFrame
+        One row per number: the columns `down` and `across`, ``text``, and, if there are any,
+        ``rows`` (the names of the rows of the results table behind it, separated by spaces) and
+        the marks ``bold`` and ``underlined`` (bool).  The numbers of one cell are joined by
+        `separator` in their order here.
+    down, across : sequence of str
+        The columns whose values head the lines and the columns of the table.  Values are in the
+        order of their categories, see `categories`, and else as they come.
+    name : str
+        What makes the table's ids in HTML, and its label in LaTeX, ones of its own.
+    caption : str
+        A complete one.
+    data : DataFrame
+        What `csv` writes: the numbers unrounded, as a rule with columns of their own.
+    separator : str
+    named : bool
+        Whether `down` stands above the lines.
+    """
+
+    cells: pd.DataFrame
+    down: Sequence[str]
+    across: Sequence[str]
+    name: str = field(kw_only=True)
+    caption: str = field(kw_only=True)
+    data: pd.DataFrame = field(kw_only=True, default_factory=pd.DataFrame)
+    separator: str = field(kw_only=True, default=" | ")
+    named: bool = field(kw_only=True, default=False)
+
+    def frame(self, language: str = "text", write: Callable[[str], str] = str) -> pd.DataFrame:
+        """Return the table's cells as text, marked as `language` has it; absent ones are a dash.
+
+        Parameters
+        ----------
+        language : {"text", "html", "latex", "markdown"}
+            In plain text nothing is marked.
+        write : callable
+            Makes the text of a cell fit for the language.
+        """
+        text = self.cells["text"].map(write)
+        for mark, pattern in _MARKS[language].items():
+            if mark in self.cells:
+                text = text.where(~self.cells[mark].astype(bool), text.map(pattern.format))
+        return self._lay_out(text, write(self.separator)).fillna(write(ABSENT))
+
+    def html(self, *, whole: bool = False) -> str:
+        """Return HTML, the same for the same table; with `whole` it is a page of its own."""
+        shown = Styler(
+            self.frame("html", _escape), uuid=self._id, caption=_escape(self.caption)
+        ).set_table_styles(_LAYOUT)
+        for level in range(shown.columns.nlevels):  # long names of data sets may be broken
+            shown = shown.format_index(_breakable, axis=1, level=level)
+        if not self.named:
+            shown = shown.hide(names=True)
+        if "rows" in self.cells:
+            rows = self._lay_out(self.cells["rows"].fillna(""), " ").fillna("")
+            titles = rows.map(lambda names: f"rows {names.strip()}" if names.strip() else "")
+            shown = shown.set_tooltips(titles, as_title_attribute=True)
+        return shown.to_html(doctype_html=whole)
+
+    _repr_html_ = html
+
+    def __repr__(self) -> str:
+        return f"Table({self.name!r})"
+
+    def latex(self) -> str:
+        """Return LaTeX, which needs the package booktabs."""
+        text = self.frame("latex", latex_text).rename(index=latex_text, columns=latex_text)
+        return (
+            Styler(text)
+            .hide(names=True)
+            .to_latex(
+                hrules=True,
+                caption=latex_text(self.caption),
+                label=f"tab:{self._id}",
+                position_float="centering",
+                column_format="l" * text.index.nlevels + "r" * len(text.columns),
+                multirow_align="naive",  # anything else needs one more package
+                multicol_align="c",
+            )
+        )
+
+    def csv(self) -> str:
+        """Return the numbers behind the table, unrounded and with the rows behind each."""
+        return self.data.to_csv(index=False)
+
+    def markdown(self) -> str:
+        """Return a Markdown table without its caption."""
+        text = self.frame("markdown")
+        heads = [" ".join(filter(None, _levels(head))) for head in text.columns]
+        lines = [
+            [*_levels(line), *cells]
+            for line, cells in zip(text.index, text.to_numpy(), strict=True)
+        ]
+        named = self.down if self.named else [""] * text.index.nlevels
+        return markdown_table([*named, *heads], lines)
+
+    def write(self, path: str | os.PathLike) -> None:
+        """Write the table as the file's name ends: .html, .tex, .csv or .md."""
+        ways = {
+            ".html": partial(self.html, whole=True),
+            ".tex": self.latex,
+            ".csv": self.csv,
+            ".md": self.markdown,
+        }
+        way = ways[known_name("kind of file", Path(path).suffix, ways)]
+        with atomic_path(path) as temporary:
+            temporary.write_text(way(), encoding="utf-8")
+
+    @property
+    def _id(self) -> str:
+        return self.name.replace(" ", "-")
+
+    def _lay_out(self, text: pd.Series, separator: str) -> pd.DataFrame:
+        """Return the joined text of each cell, [lines, columns]; NaN where there is none."""
+        keys = [*self.down, *self.across]
+        cells = self.cells.assign(**{name: categories(self.cells[name]) for name in keys})
+        lines, columns = (_axis(cells, list(names)) for names in (self.down, self.across))
+        groups = text.groupby([self.cells[name].astype(object) for name in keys], sort=False)
+        wide = groups.agg(separator.join).unstack(list(self.across))
+        wide = wide.reindex(index=lines, columns=columns)
+        return wide.rename_axis(columns=[None] * columns.nlevels)
+
+
+def categories(names: pd.Series, titles: Mapping[str, str] | Iterable[str] = ()) -> pd.Series:
+    """Return names as their titles, in an order of their own.
+
+    Parameters
+    ----------
+    names : Series of str
+        If they are in an order already, they are returned as they are.
+    titles : mapping of str to str, or iterable of str
+        Titles by name, in the order in which they are shown; or names, in this order.  Names that
+        are not among them come last, as they are and in the order of their first appearance.
+
+    Returns
+    -------
+    Series of ordered categories
+
+    Examples
+    --------
+    >>> found = categories(pd.Series(["knn", "gen", "msp"]), {"msp": "MSP", "knn": "KNN"})
+    >>> found.tolist(), found.cat.categories.tolist()
+    (['KNN', 'gen', 'MSP'], ['MSP', 'KNN', 'gen'])
+    """
+    if isinstance(names.dtype, pd.CategoricalDtype):
+        return names
+    titles = titles if isinstance(titles, Mapping) else {name: name for name in titles}
+    shown = names.map(lambda name: titles.get(name, name))
+    order = dict.fromkeys([*titles.values(), *shown])
+    return shown.astype(pd.CategoricalDtype(list(order), ordered=True))
+
+
+def mark_best(rank: pd.Series, *among: pd.Series) -> pd.Series:
+    """Mark the highest of each group.
+
+    Several that are the highest are all marked, but none where all are the same.
+
+    Parameters
+    ----------
+    rank : Series of float
+        Higher is better; NaN is never the best.
+    *among : Series
+        What has one value within a group.
+
+    Examples
+    --------
+    >>> mark_best(pd.Series([1, 2, 3, 3]), pd.Series(["a", "a", "b", "b"])).tolist()
+    [False, True, False, False]
+    """
+    groups = rank.groupby(list(among))
+    return rank.eq(groups.transform("max")) & groups.transform("min").lt(groups.transform("max"))
+
+
+def number(value: float, pattern: str) -> str:
+    """Return a number as text, a missing one as a dash.
+
+    Examples
+    --------
+    >>> number(-0.25, "+.1f"), number(float("nan"), "+.1f")
+    ('−0.2', '–')
+    """
+    return ABSENT if pd.isna(value) else format(value, pattern).replace("-", MINUS)
+
+
+def numbers(
+    cells: pd.DataFrame, scale: float | pd.Series = 1.0, pattern: str | pd.Series = ".3f"
+) -> list[str]:
+    """Return mean ± standard deviation of each row, or the mean alone where it has no deviation.
+
+    Parameters
+    ----------
+    cells : DataFrame
+        With the columns ``mean`` and ``std``.
+    scale, pattern : one for all rows, or one for each
+
+    Examples
+    --------
+    >>> cells = pd.DataFrame({"mean": [0.8136, 0.5], "std": [0.0123, float("nan")]})
+    >>> numbers(cells), numbers(cells, 100, pd.Series([".1f", ".0f"]))
+    (['0.814 ± 0.012', '0.500'], ['81.4 ± 1.2', '50'])
+    """
+    means, stds = cells["mean"] * scale, cells["std"] * scale
+    patterns = pd.Series(pattern, cells.index)
+    return [
+        number(mean, one) + ("" if pd.isna(std) else f" {PLUS_MINUS} {number(std, one)}")
+        for mean, std, one in zip(means, stds, patterns, strict=True)
+    ]
+
+
+def latex_text(text: str) -> str:
+    """Return `text` with what LaTeX would misread replaced."""
+    for plain, latex in _LATEX.items():
+        text = text.replace(plain, latex)
+    return text
+
+
+def markdown_table(header: Iterable, rows: Iterable[Iterable]) -> str:
+    r"""Return a Markdown table; the cells are Markdown themselves.
+
+    >>> print(markdown_table(["name", "n"], [["a|b", 1]]))
+    | name | n |
+    | --- | --- |
+    | a\|b | 1 |
+    """
+    header = list(header)
+    lines = [header, ["---"] * len(header), *rows]
+    cells = [[str(cell).replace("|", "\\|").replace("\n", " ") for cell in line] for line in lines]
+    return "\n".join(f"| {' | '.join(line)} |" for line in cells)
+
+
+def write_csv(frame: pd.DataFrame, path: str | os.PathLike) -> None:
+    """Write a frame without its index, unrounded."""
+    with atomic_path(path) as temporary:
+        frame.to_csv(temporary, index=False)
+
+
+def single(name: str, table: pd.DataFrame, *columns: str) -> dict:
+    """Return the first row of a table in which each of these columns has one value.
+
+    Raises
+    ------
+    ValueError
+        The table, which is called `name`, is empty or mixes what must be one.
+    """
+    if table.empty:
+        raise ValueError(f"{name}: empty")
+    for column in columns:
+        if table[column].nunique() > 1:
+            several = ", ".join(map(str, sorted(table[column].unique())))
+            raise ValueError(f"{name}: several of {column} ({several}); choose one")
+    return table.iloc[0].to_dict()
+
+
+def _axis(cells: pd.DataFrame, names: list[str]) -> pd.Index:
+    """Return what heads the lines or the columns, in its order."""
+    found = cells[names].drop_duplicates().sort_values(names).astype(object)
+    return pd.MultiIndex.from_frame(found) if len(names) > 1 else pd.Index(found[names[0]])
+
+
+def _levels(head: str | tuple) -> list[str]:
+    return list(head) if isinstance(head, tuple) else [head]
+
+
+def _escape(text: str) -> str:
+    return html.escape(text, quote=False)
+
+
+def _breakable(head: str) -> str:
+    return _escape(head).replace("_", "_<wbr>")

@@ -1,0 +1,105 @@
+"""A table has the same cells and marks in every language."""
+
+import re
+from html.parser import HTMLParser
+
+import pandas as pd
+import pytest
+
+from helpers.report.table import ABSENT, Table, categories, single
+
+CELLS = pd.DataFrame(
+    [
+        ("msp", "dtd_subset", "1.0 ± 0.1", "a1 a2", True, False),
+        ("vim", "dtd_subset", "−2.0", "a3", False, True),
+        ("msp", "near & far", "3 < 4", "", False, False),
+        ("msp", "dtd_subset", "5", "a4", False, False),
+    ],
+    columns=["method", "set", "text", "rows", "bold", "underlined"],
+)
+
+
+def table(**changes):
+    cells = CELLS.assign(method=categories(CELLS["method"], {"vim": "ViM", "msp": "MSP"}))
+    given = dict(name="a table", caption="Scores ↑ of 5 % & more, <one>.", data=CELLS)
+    return Table(cells, ["method"], ["set"], **given | changes)
+
+
+class Reader(HTMLParser):
+    """Collect the cells of a page with what they show under the pointer."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.cells = {}
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        if "title" in dict(attrs):
+            self.title = dict(attrs)["title"]
+
+    def handle_data(self, data):
+        if getattr(self, "title", ""):
+            self.cells.setdefault(self.title, data)
+
+
+def test_lines_are_in_the_order_of_categories_and_numbers_of_a_cell_are_joined():
+    """The columns come as they are; what is not there is a dash."""
+    frame = table().frame()
+    assert frame.index.tolist() == ["ViM", "MSP"]
+    assert frame.columns.tolist() == ["dtd_subset", "near & far"]
+    assert frame.to_numpy().tolist() == [["−2.0", ABSENT], ["1.0 ± 0.1 | 5", "3 < 4"]]
+    assert table(separator="; ").frame().iloc[1, 0] == "1.0 ± 0.1; 5"
+
+
+def test_the_page():
+    """The same each time; marked, escaped, without a colour; a cell names the rows behind it."""
+    page = table().html()
+    assert page == table()._repr_html_()
+    assert "<u>−2.0</u>" in page and "<b>1.0 ± 0.1</b> | 5" in page
+    assert "3 &lt; 4" in page and "&lt;one&gt;" in page and "dtd_<wbr>subset" in page
+    assert not re.search(r"color|background|#[0-9a-f]{3}", page)
+    assert Reader(page).cells == {"rows a3": "−2.0", "rows a1 a2 a4": "1.0 ± 0.1"}
+    head = 'class="index_name'
+    assert head in table(named=True).html() and head not in page
+
+
+def test_latex():
+    """Plain ASCII with the rules of booktabs, the same marks, and a label of its own."""
+    latex = table().latex()
+    assert latex.isascii()
+    assert [latex.count(rule) for rule in (r"\toprule", r"\midrule", r"\bottomrule")] == [1, 1, 1]
+    assert r"ViM & \underline{$-$2.0} & -- \\" in latex
+    assert r"MSP & \textbf{1.0 $\pm$ 0.1} $\mid$ 5 & 3 < 4 \\" in latex
+    assert (
+        r"\caption{Scores $\uparrow$ of 5 \% \& more" in latex and r"\label{tab:a-table}" in latex
+    )
+
+
+def test_markdown():
+    assert table().markdown().splitlines() == [
+        "|  | dtd_subset | near & far |",
+        "| --- | --- | --- |",
+        "| ViM | <u>−2.0</u> | – |",
+        r"| MSP | **1.0 ± 0.1** \| 5 | 3 < 4 |",
+    ]
+    assert table(named=True).markdown().startswith("| method | dtd_subset |")
+
+
+def test_files_are_written_as_their_names_end(tmp_path):
+    """CSV has the numbers behind the table; another ending is refused."""
+    for suffix in ("html", "tex", "csv", "md"):
+        table().write(tmp_path / f"table.{suffix}")
+    pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "table.csv", keep_default_na=False), CELLS)
+    assert (tmp_path / "table.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    assert (tmp_path / "table.tex").read_text(encoding="utf-8") == table().latex()
+    assert (tmp_path / "table.md").read_text(encoding="utf-8") == table().markdown()
+    with pytest.raises(ValueError, match=r"unknown kind of file '\.text'; did you mean '\.tex'"):
+        table().write(tmp_path / "table.text")
+
+
+def test_what_must_be_one_is_refused_where_it_is_several():
+    assert single("part", CELLS.head(1), "method")["set"] == "dtd_subset"
+    with pytest.raises(ValueError, match=r"part: several of method \(msp, vim\); choose one"):
+        single("part", CELLS, "method")
+    with pytest.raises(ValueError, match="part: empty"):
+        single("part", CELLS.head(0), "method")
