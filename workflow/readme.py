@@ -78,7 +78,7 @@ def parameters(paper: str, tier: str) -> SimpleNamespace:
     """Return the parameters that a paper's committed results were made with."""
     file = ROOT / "params" / tier / f"{paper}.yaml"
     values = yaml.safe_load(file.read_text(encoding="utf-8"))
-    return SimpleNamespace(**values.get("evaluation", values))
+    return SimpleNamespace(**{"tier": tier} | values.get("evaluation", values))
 
 
 def verdicts(paper: str, table: pd.DataFrame) -> str:
