@@ -7,6 +7,9 @@ CORES ?= $(shell $(PYTHON) -c "import os; print(len(os.sched_getaffinity(0)) if 
 PROFILE ?=
 BIN := .venv/bin
 PIPELINE = $(BIN)/python workflow/run.py --tier $(TIER) --cores $(CORES) $(if $(PROFILE),--profile $(PROFILE))
+# what trains is tested as on a processor without AVX-512, too: oneDNN and torch have other code for each
+AS_AVX2 = ONEDNN_MAX_CPU_ISA=AVX2 ATEN_CPU_CAPABILITY=avx2
+TRAINS = tests/training $(addprefix tests/networks/test_,convolutions.py models.py spectral.py)
 export PYTHONUNBUFFERED = 1
 unexport PYTHONDONTWRITEBYTECODE   # byte code is written on first use; without it every start costs seconds
 
@@ -28,6 +31,7 @@ run: .venv/.installed
 test: .venv/.installed book
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	$(BIN)/python -m pytest -n $(CORES)
+	$(AS_AVX2) $(BIN)/python -m pytest -n $(CORES) $(TRAINS)
 	$(BIN)/python -m pytest --nbval notebooks -n $(CORES) --dist loadfile
 
 notebooks: .venv/.installed

@@ -121,7 +121,8 @@ def check(name: str) -> None:
     narrow = name == "narrow"
     found = layers(NARROW if narrow else committed())
     for shape, layer in found.items():
-        for _ in range(TIMES if narrow else 1):
+        skips_pixels = layer.kernel_size == (1, 1) and max(layer.stride) > 1
+        for _ in range(TIMES if narrow and skips_pixels else 1):
             worst = max(error(layer), norm_error(layer) if narrow else 0.0)
             if not worst < 1e-4:
                 print(f"wrong by {worst:.1e}: {shape}")
@@ -135,7 +136,7 @@ def run(name: str, **environment: str) -> str:
         [sys.executable, __file__, name],
         capture_output=True,
         text=True,
-        timeout=300,  # it may hang, too
+        timeout=900,  # it may hang, too
         env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
     )
     ended = f"{signal.Signals(-done.returncode).name}, " if done.returncode < 0 else ""
