@@ -181,6 +181,28 @@ def has_type(value, kind) -> bool:
     return isinstance(value, (int, float) if kind is float else kind)
 
 
+_WORDS = {
+    bool: "true or false",
+    dict: "names with values",
+    float: "a number",
+    int: "a whole number",
+    list: "a list",
+    str: "a text",
+    tuple: "a list",
+}
+
+
+def in_words(kind) -> str:
+    """Return what a type hint asks for, as a message should say it.
+
+    Examples
+    --------
+    >>> in_words(int), in_words(tuple[str, ...])
+    ('a whole number', 'a list')
+    """
+    return _WORDS.get(typing.get_origin(kind) or kind, str(kind))
+
+
 def fields_of(record: type, parameters: Mapping[str, object]) -> dict[str, object]:
     """Return those of the parameters that are fields of a dataclass.
 
@@ -228,6 +250,4 @@ def check_parameters(namespace: Mapping[str, object]) -> None:
             continue
         known_name("parameter", name, kinds)
         if not has_type(value, kinds[name]):
-            kind = getattr(kinds[name], "__name__", None)
-            kind = kind if typing.get_origin(kinds[name]) is None and kind else str(kinds[name])
-            raise ValueError(f"parameter '{name}': {kind} expected, got {value!r}")
+            raise ValueError(f"parameter '{name}': {in_words(kinds[name])} expected, got {value!r}")

@@ -69,8 +69,8 @@ def test_check_parameters_accepts_what_was_declared():
     ("injected", "message"),
     [
         ({"epoch": 5}, "unknown parameter 'epoch'; did you mean 'epochs'"),
-        ({"epochs": "5"}, "parameter 'epochs': int expected, got '5'"),
-        ({"epochs": 1.5}, "parameter 'epochs': int expected, got 1.5"),
+        ({"epochs": "5"}, "parameter 'epochs': a whole number expected, got '5'"),
+        ({"epochs": 1.5}, "parameter 'epochs': a whole number expected, got 1.5"),
     ],
 )
 def test_check_parameters_refuses(injected, message):

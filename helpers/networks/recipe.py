@@ -10,7 +10,7 @@ import typing
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 
-from helpers.checks import has_type, known_name
+from helpers.checks import has_type, in_words, known_name
 
 FAMILIES = ("densenet", "efficientnet", "resmlp", "resnet", "vit")
 OPTIMISERS = ("adamw", "sgd")
@@ -106,11 +106,12 @@ class Recipe:
 
     def __post_init__(self):
         for name in _TUPLES:
-            object.__setattr__(self, name, tuple(getattr(self, name)))
+            if isinstance(getattr(self, name), list):
+                object.__setattr__(self, name, tuple(getattr(self, name)))
         kinds = typing.get_type_hints(type(self))
         for name, kind in kinds.items():
             if not has_type(getattr(self, name), kind):
-                raise ValueError(f"{name}: {kind} expected, got {getattr(self, name)!r}")
+                raise ValueError(f"{name}: {in_words(kind)} expected, got {getattr(self, name)!r}")
         known_name("backbone", self.backbone, FAMILIES)
         known_name("optimiser", self.optimiser, OPTIMISERS)
         known_name("schedule", self.schedule, SCHEDULES)
@@ -121,6 +122,8 @@ class Recipe:
         for name in (*positive, "image_size", "threads"):
             if not 0 < getattr(self, name) < math.inf:
                 raise ValueError(f"{name}: a positive number expected, got {getattr(self, name)}")
+        if not all(0 < one < 1 for one in self.milestones):
+            raise ValueError(f"milestones: shares below 1 expected, got {[*self.milestones]}")
         below = {"momentum": 1, "weight_decay": math.inf, "warmup_epochs": math.inf}
         below |= {"dropout": 1, "block_dropout": 1, "spectral_norm": math.inf}
         for name, end in below.items():

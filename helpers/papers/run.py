@@ -203,6 +203,8 @@ def _leaves(value, place: str = "") -> Iterator[tuple[str, Any]]:
         value = {"shape": str(value.shape), "bytes": cache.key(content=value.tobytes().hex())}
     if value is None or isinstance(value, str | int | float) or hasattr(value, "sha256"):
         yield place, value
+        if hasattr(value, "class_names"):  # by which images are numbered, no part of a sha256
+            yield f"{place}.class_names", ", ".join(value.class_names)
     elif is_dataclass(value) or isinstance(value, Mapping | list | tuple):
         if is_dataclass(value):
             value = {field.name: getattr(value, field.name) for field in fields(value)}

@@ -17,15 +17,6 @@ from helpers.report import results
 ROOT = Path(__file__).resolve().parent.parent.parent
 PAPER = "unknown_detection"
 
-SMALL = """
-evaluation:
-  {tier: tiny, data_set: cifar10_mini, network: resnet8, methods: [baseline], method_recipes: {},
-   superclasses: {all: [bird, cat, deer, dog]}, known_share: 0.5, external: [mazes], far: [plaid],
-   aside: [], resized: "", runs: 2, far_images: 20, replicates: 2,
-   training: {width: 4, stem_stride: 2, epochs: 1}}
-grid: {networks: {resnet8: {}, resnet14: {depth: 14}}}
-"""
-
 
 def test_a_network_of_the_grid_replaces_the_one_that_is_evaluated():
     own = sweep.parameters_of("small_cpu", PAPER, None)
@@ -78,15 +69,10 @@ def test_mistakes_are_refused_before_anything_is_computed(given, message, monkey
 
 def test_it_writes_all_runs_and_goes_on_where_it_was_killed(tmp_path):
     """Killed outright; its processes end too, and what was trained is not trained again."""
-    (tmp_path / "workflow").mkdir()
-    for name in ("workflow/sweep.py", "helpers"):
-        (tmp_path / name).symlink_to(ROOT / name)
-    (tmp_path / "params" / "tiny").mkdir(parents=True)
-    (tmp_path / "params" / "tiny" / f"{PAPER}.yaml").write_text(SMALL)
     out = tmp_path / "table.parquet"
-    code = "import sys, pathlib; sys.path.insert(0, 'workflow'); import sweep; "
-    code += f"sweep.ROOT = pathlib.Path({str(tmp_path)!r}); sweep.main()"
-    command = [sys.executable, "-c", code, "tiny", PAPER, "--processes", "2", "--out", str(out)]
+    given = ["data_sets=[digits]", "networks={small: {width: 8}}", "epochs=2", "replicates=2"]
+    command = [sys.executable, "workflow/sweep.py", "mini", "openset_calibration",
+               "--processes", "2", "--out", str(out), "--set", *given]  # fmt: skip
     environment = os.environ | {"CACHE_ROOT": str(tmp_path / "cache"), "PYTHONPATH": str(ROOT)}
     quiet = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     first = subprocess.Popen(command, cwd=ROOT, env=environment, **quiet)
@@ -103,4 +89,5 @@ def test_it_writes_all_runs_and_goes_on_where_it_was_killed(tmp_path):
     assert again.stdout.splitlines()[-1] == str(out)
     assert all(path.stat().st_mtime_ns == made for path, made in kept.items())
     table = results.read(out)
-    assert sorted(set(table["run"])) == [0, 1] and set(table["method"]) == {"baseline"}
+    assert sorted(set(table["run"])) == [0, 1] and set(table["backbone"]) == {"small"}
+    assert "failed" not in set(table["metric"])
