@@ -74,7 +74,6 @@ class ASH(BlockwiseScore):
         needs=("features", "head"),
         summary="The energy of an image that is reduced to its largest features, these enlarged "
         "by as much as was taken away.",
-        sign="High for known images, as in the paper.",
         hyper_parameters={"percentile": "share of an image's features that become 0, in percent"},
         published={"ImageNet": {"percentile": 90}},
     )

@@ -40,7 +40,6 @@ class DICE(BlockwiseScore):
         needs=("features", "head", "training outputs"),
         summary="The energy once the head lost the weights that matter little for training "
         "images and carry noise for unknown ones.",
-        sign="High for known images, as in the paper.",
         hyper_parameters={"percentile": "of the contributions, below which weights are dropped"},
         published={"CIFAR-10": {"percentile": 90}, "CIFAR-100": {"percentile": 90}},
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from helpers.scores.base import BlockwiseScore, register
-from helpers.scores.info import Info
+from helpers.scores.info import BELGHAZI, Info
 
 
 def negative_entropy(probabilities: np.ndarray) -> np.ndarray:
@@ -34,10 +34,7 @@ class Entropy(BlockwiseScore):
     info = Info(
         name="entropy",
         title="Entropy",
-        paper="What classifiers know what they don't?",
-        authors="Mohamed Ishmael Belghazi, David Lopez-Paz",
-        year=2021,
-        key="belghazi2021",
+        **BELGHAZI,
         equation=r"s = \sum_k p_k \log p_k",
         needs=("logits",),
         summary="How little the probability is spread over the classes.",

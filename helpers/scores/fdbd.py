@@ -35,7 +35,6 @@ class DecisionBoundaryDistance(BlockwiseScore):
         needs=("logits", "features", "head", "training outputs"),
         summary="How far the features would have to move for another class to be predicted, "
         "relative to how far they are from the mean of the training images.",
-        sign="High for known images, as in the paper.",
     )
 
     def _learn(self, train_outputs, head):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from helpers.scores.base import BlockwiseScore, register
-from helpers.scores.info import Info
+from helpers.scores.info import BELGHAZI, Info
 
 
 @register
@@ -18,10 +18,7 @@ class Gap(BlockwiseScore):
     info = Info(
         name="gap",
         title="Gap",
-        paper="What classifiers know what they don't?",
-        authors="Mohamed Ishmael Belghazi, David Lopez-Paz",
-        year=2021,
-        key="belghazi2021",
+        **BELGHAZI,
         equation=r"s = p_{(1)} - p_{(2)}, \quad p_{(1)} \ge p_{(2)} \ge \dots",
         needs=("logits",),
         summary="How far the predicted class is ahead of the next one.",

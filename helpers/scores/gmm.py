@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from helpers.scores.base import BlockwiseScore, check_classes, register, rowwise_product
-from helpers.scores.info import Info
+from helpers.scores.info import BELGHAZI, Info
 
 
 @register
@@ -36,10 +36,7 @@ class GaussianMixture(BlockwiseScore):
     info = Info(
         name="gmm",
         title="Gaussian mixture (GMM)",
-        paper="What classifiers know what they don't?",
-        authors="Mohamed Ishmael Belghazi, David Lopez-Paz",
-        year=2021,
-        key="belghazi2021",
+        **BELGHAZI,
         equation=r"s = \log \sum_k \lambda_k\, \mathcal N(h;\, \mu_k,\, \Sigma_k + \rho I),"
         r" \quad \lambda_k = N_k / N",
         needs=("features", "labels", "training outputs"),

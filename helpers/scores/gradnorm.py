@@ -33,7 +33,6 @@ class GradNorm(BlockwiseScore):
         needs=("logits", "features"),
         summary="How hard the last layer would have to be pulled towards an answer that leaves "
         "all classes equally probable.",
-        sign="High for known images, as in the paper.",
     )
 
     def _scores(self, part):

@@ -59,7 +59,7 @@ class Info:
     equation: str
     needs: tuple[str, ...]
     summary: str
-    sign: str
+    sign: str = "High for known images, as in the paper."
     hyper_parameters: Mapping[str, str] = field(default_factory=dict)
     published: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
@@ -74,6 +74,22 @@ class Info:
     def fits(self) -> bool:
         """Whether it takes something from the training images or the head before it scores."""
         return "training outputs" in self.needs or "head" in self.needs
+
+
+# sources of several scores
+BELGHAZI = {
+    "paper": "What classifiers know what they don't?",
+    "authors": "Mohamed Ishmael Belghazi, David Lopez-Paz",
+    "year": 2021,
+    "key": "belghazi2021",
+}
+HENDRYCKS = {
+    "paper": "Scaling Out-of-Distribution Detection for Real-World Settings",
+    "authors": "Dan Hendrycks, Steven Basart, Mantas Mazeika, Andy Zou, Joseph Kwon, "
+    "Mohammadreza Mostajabi, Jacob Steinhardt, Dawn Song",
+    "year": 2022,
+    "key": "hendrycks2022",
+}
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 
 from helpers.scores.base import register
 from helpers.scores.images import ImageScore, as_list, log_probabilities
-from helpers.scores.info import Info
+from helpers.scores.info import BELGHAZI, Info
 
 if TYPE_CHECKING:
     from helpers.data import Images, ImageStream
@@ -32,10 +32,7 @@ class Jacobian(ImageScore):
     info = Info(
         name="jacobian",
         title="Jacobian",
-        paper="What classifiers know what they don't?",
-        authors="Mohamed Ishmael Belghazi, David Lopez-Paz",
-        year=2021,
-        key="belghazi2021",
+        **BELGHAZI,
         equation=r"s = -\Bigl\lVert \frac{\partial p(x)}{\partial x} \Bigr\rVert_F^2",
         needs=("images",),
         summary="How little the probabilities change with small changes of the image.",

@@ -6,7 +6,7 @@ import numpy as np
 
 from helpers.scores.base import BlockwiseScore, register
 from helpers.scores.entropy import negative_entropy
-from helpers.scores.info import Info
+from helpers.scores.info import BELGHAZI, Info
 
 
 @register
@@ -25,10 +25,7 @@ class JensenShannon(BlockwiseScore):
     info = Info(
         name="jsd",
         title="Jensen–Shannon divergence",
-        paper="What classifiers know what they don't?",
-        authors="Mohamed Ishmael Belghazi, David Lopez-Paz",
-        year=2021,
-        key="belghazi2021",
+        **BELGHAZI,
         equation=r"s = \frac1M \sum_m H(p^{(m)}) - H\Bigl(\frac1M \sum_m p^{(m)}\Bigr), \quad"
         r" H(p) = -\sum_k p_k \log p_k",
         needs=("members",),

@@ -7,7 +7,7 @@ import numpy as np
 from helpers.scores.bank import Bank
 from helpers.scores.base import BlockwiseScore, class_means, register
 from helpers.scores.entropy import negative_entropy
-from helpers.scores.info import Info
+from helpers.scores.info import HENDRYCKS, Info
 
 
 @register
@@ -27,11 +27,7 @@ class KLMatching(BlockwiseScore):
     info = Info(
         name="kl_matching",
         title="KL-Matching",
-        paper="Scaling Out-of-Distribution Detection for Real-World Settings",
-        authors="Dan Hendrycks, Steven Basart, Mantas Mazeika, Andy Zou, Joseph Kwon, "
-        "Mohammadreza Mostajabi, Jacob Steinhardt, Dawn Song",
-        year=2022,
-        key="hendrycks2022",
+        **HENDRYCKS,
         equation=r"s = -\min_k \sum_j p_j \log \frac{p_j}{d_{kj}}, \quad"
         r" d_k = \operatorname{mean}\{p(x_i) : \arg\max_j p_j(x_i) = k\}",
         needs=("logits", "training outputs"),

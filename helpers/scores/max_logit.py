@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from helpers.scores.base import BlockwiseScore, register
-from helpers.scores.info import Info
+from helpers.scores.info import HENDRYCKS, Info
 
 
 @register
@@ -24,11 +24,7 @@ class MaximumLogit(BlockwiseScore):
     info = Info(
         name="max_logit",
         title="Maximum logit",
-        paper="Scaling Out-of-Distribution Detection for Real-World Settings",
-        authors="Dan Hendrycks, Steven Basart, Mantas Mazeika, Andy Zou, Joseph Kwon, "
-        "Mohammadreza Mostajabi, Jacob Steinhardt, Dawn Song",
-        year=2022,
-        key="hendrycks2022",
+        **HENDRYCKS,
         equation=r"s = \max_k z_k",
         needs=("logits", "level of the logits"),
         summary="The largest logit, before the softmax relates it to the others.",

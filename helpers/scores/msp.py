@@ -24,7 +24,6 @@ class MaximumSoftmaxProbability(BlockwiseScore):
         equation=r"s = \max_k p_k, \quad p = \operatorname{softmax}(z)",
         needs=("logits",),
         summary="The probability of the predicted class.",
-        sign="High for known images, as in the paper.",
     )
 
     def _scores(self, part):

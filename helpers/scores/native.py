@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from helpers.scores.base import register
-from helpers.scores.info import Info
+from helpers.scores.base import BlockwiseScore, register
+from helpers.scores.info import BELGHAZI, Info
 
 
 @register
-class Native:
+class Native(BlockwiseScore):
     """The training algorithm's own measure, as the network's outputs hold it.
 
     Mixup, random network distillation, orthogonal certificates and the soft labeler have one;
@@ -24,10 +22,7 @@ class Native:
     info = Info(
         name="native",
         title="Native",
-        paper="What classifiers know what they don't?",
-        authors="Mohamed Ishmael Belghazi, David Lopez-Paz",
-        year=2021,
-        key="belghazi2021",
+        **BELGHAZI,
         equation=r"s = -u(x), \quad u \text{ the training algorithm's own measure}",
         needs=("native",),
         summary="What the algorithm that trained the network says itself about how well it knows "
@@ -35,21 +30,10 @@ class Native:
         sign="The paper's measures are negated where outputs are computed: high for known images.",
     )
 
-    def fit(self, train_outputs, head) -> Native:
-        """Do nothing, and return itself."""
-        return self
-
-    def score_samples(self, outputs) -> np.ndarray:
-        """Return the outputs' own scores, float64 [N].
-
-        Raises
-        ------
-        ValueError
-            The outputs have none.
-        """
-        if outputs.native is None:
+    def _scores(self, part):
+        if part.native is None:
             raise ValueError(
                 "outputs: native scores expected, got none; the algorithm that trained the network "
                 "has no measure of its own"
             )
-        return outputs.native.astype(np.float64)
+        return part.native

@@ -44,7 +44,6 @@ class NearestNeighbourGuidance(BlockwiseScore):
         needs=("logits", "level of the logits", "features", "training outputs"),
         summary="The energy, scaled by the cosine similarity to the nearest training images, "
         "which count the more the larger their own energy is.",
-        sign="High for known images, as in the paper.",
         hyper_parameters={
             "k": "number of training images that the guidance is the mean over",
             "bank": "number of training images that are compared with, at most",

@@ -53,7 +53,6 @@ class ODIN(ImageScore):
         needs=("logits", "images", "one network"),
         summary="The largest probability at a high temperature, after a small step of the image "
         "that raises it; the step raises that of known images more.",
-        sign="High for known images, as in the paper.",
         hyper_parameters={
             "temperature": "by which the logits are divided",
             "epsilon": "length of the step, as a share of the range of pixel values",

@@ -43,7 +43,6 @@ class ReAct(BlockwiseScore):
         needs=("features", "head", "training outputs"),
         summary="The energy once features are clipped that are larger than nearly all of the "
         "training images', as single features of unknown images often are.",
-        sign="High for known images, as in the paper.",
         hyper_parameters={"percentile": "of all training features, where features are clipped"},
     )
 

@@ -37,7 +37,6 @@ class Scale(BlockwiseScore):
         needs=("logits", "level of the logits", "features", "head"),
         summary="The energy of an image whose features are enlarged, the more so the less of "
         "their sum is in the largest ones.",
-        sign="High for known images, as in the paper.",
         hyper_parameters={
             "percentile": "share of an image's features that are not among the largest, in percent"
         },

@@ -9,7 +9,7 @@ import numpy as np
 
 from helpers.scores.base import register, whole_number
 from helpers.scores.images import ImageScore, as_list, log_probabilities
-from helpers.scores.info import Info
+from helpers.scores.info import BELGHAZI, Info
 
 if TYPE_CHECKING:
     from helpers.data import Images, ImageStream
@@ -36,10 +36,7 @@ class TestTimeAugmentation(ImageScore):
     info = Info(
         name="tta",
         title="Test-time augmentation",
-        paper="What classifiers know what they don't?",
-        authors="Mohamed Ishmael Belghazi, David Lopez-Paz",
-        year=2021,
-        key="belghazi2021",
+        **BELGHAZI,
         equation=r"s = \max_k \frac1A \sum_{a=1}^A p_k(t_a(x))",
         needs=("images",),
         summary="How probable the likeliest class is on average over crops, flips and other "

@@ -81,12 +81,6 @@ class TestEach:
             helpers.scores.create(name, wrong=1)
 
 
-def test_msp_is_the_largest_probability():
-    test = outputs()
-    given = helpers.scores.create("msp").score_samples(test)
-    assert (given == test.probabilities.max(axis=1)).all()
-
-
 def test_openmax_is_what_is_not_unknown():
     train, test = outputs(200), outputs(seed=2)
     score = helpers.scores.create("openmax", tail=5, alpha=2).fit(train, HEAD)
@@ -98,16 +92,6 @@ def test_openmax_is_what_is_not_unknown():
 def test_an_unknown_name_is_refused_with_the_nearest():
     with pytest.raises(ValueError, match="unknown score 'openmx'; did you mean 'openmax'"):
         helpers.scores.create("openmx")
-
-
-def test_an_unknown_argument_is_refused_with_the_nearest():
-    with pytest.raises(ValueError, match="did you mean 'alpha'"):
-        helpers.scores.create("openmax", alhpa=2)
-
-
-def test_names_are_sorted_and_present():
-    assert helpers.scores.names() == sorted(helpers.scores.names())
-    assert {"msp", "openmax"} <= set(helpers.scores.names())
 
 
 def test_a_name_is_registered_once(monkeypatch):

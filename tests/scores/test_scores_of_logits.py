@@ -30,13 +30,6 @@ def test_energy_by_hand():
     assert scores("energy", EIGHTHS) == pytest.approx(np.log([8, 4, 8.5]))
 
 
-def test_energy_grows_with_what_is_added_to_all_logits():
-    """Unlike every score that is made of probabilities; and nothing overflows."""
-    assert scores("energy", EIGHTHS + 1000) == pytest.approx(scores("energy", EIGHTHS) + 1000)
-    for name in ("msp", "entropy", "gap", "gen"):
-        assert scores(name, EIGHTHS + 1000) == pytest.approx(scores(name, EIGHTHS), rel=1e-4)
-
-
 def test_entropy_by_hand():
     """Halves, quarters, eighths: 1/2 + 2/4 + 3/8 + 3/8 bits; uniform: 2 bits; certain: none."""
     assert scores("entropy", EIGHTHS[:2]) == pytest.approx(-np.log(2) * np.array([1.75, 2]))

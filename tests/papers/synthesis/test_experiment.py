@@ -7,7 +7,6 @@ import pytest
 
 from helpers import metrics, scores
 from helpers.data import Images
-from helpers.networks.model import Model
 from helpers.networks.recipe import Recipe
 from helpers.outputs import Outputs
 from helpers.papers.synthesis import experiment, networks
@@ -263,9 +262,6 @@ def test_every_registered_score_is_either_there_or_left_out_for_a_reason(roles, 
         name for name in scores.names() if not applies(name, found.model, found.outputs["test"])
     }
     assert missing == {"jsd", "native"}
-    several = Model("ensemble", found.model.networks * 2)
-    assert several.head is None and several.cost == 2
-    assert several.parameters == 2 * found.model.parameters
 
 
 def test_a_classifier_that_another_network_learns_beside_stays_the_baselines(roles):
