@@ -14,15 +14,7 @@ from helpers.papers.gscore import PAPER
 from helpers.papers.gscore.protocol import DETECTORS
 from helpers.report import published, results
 from helpers.report.table import DOWN, UP, Table, categories, mark_best, numbers
-from helpers.report.tables.comparisons import (
-    caption_of,
-    comparison,
-    name_of,
-    numbers_beside,
-    runs_in_words,
-    stack_sources,
-    tables_in_words,
-)
+from helpers.report.tables import comparisons
 
 METRIC_TITLES = {
     "detection_error": "detection error",
@@ -71,7 +63,7 @@ def rmse(part: pd.DataFrame) -> Table:
         `part` has no such number, or several data sets or backbones.
     """
     part = _of(part, _RMSE)
-    own = stack_sources(part)
+    own = comparisons.stack_sources(part)
     cells = own.assign(
         text=numbers(own, 100, ".2f"),
         bold=mark_best(-own["mean"], own["source"], own["metric"], own["detector"]),
@@ -80,8 +72,8 @@ def rmse(part: pd.DataFrame) -> Table:
         metric=categories(own["metric"].str.removeprefix("rmse_"), METRIC_TITLES),
     )
     caption = (
-        f"{caption_of(part)} Root-mean-square error over the test sets of predicted FPR95 and"
-        f" AUROC {DOWN}, in points. Bold: lowest of the column."
+        f"{comparisons.caption_of(part)} Root-mean-square error over the test sets of"
+        f" predicted FPR95 and AUROC {DOWN}, in points. Bold: lowest of the column."
     )
     lines, columns = ["evaluator", "source"], ["metric", "detector"]
     return Table(cells, lines, columns, name=_name(part, "rmse"), caption=caption, data=part)
@@ -108,7 +100,7 @@ def correlations(part: pd.DataFrame) -> Table:
     part = part[part["evaluator"] == _PROPOSED]
     if part.empty:
         raise ValueError(f"part: no correlation of {_PROPOSED}")
-    own = stack_sources(part)
+    own = comparisons.stack_sources(part)
     kinds = own["metric"].str.partition("_")
     cells = own.assign(
         text=numbers(own),
@@ -117,8 +109,8 @@ def correlations(part: pd.DataFrame) -> Table:
         metric=categories(kinds[2], METRIC_TITLES),
     )
     caption = (
-        f"{caption_of(part)} Correlation of the Gscore by {EVALUATOR_TITLES[_PROPOSED]} with each"
-        " metric, over the meta-training sets."
+        f"{comparisons.caption_of(part)} Correlation of the Gscore by"
+        f" {EVALUATOR_TITLES[_PROPOSED]} with each metric, over the meta-training sets."
     )
     name = _name(part, "correlations", _PROPOSED)
     lines = ["detector", "kind", "source"]
@@ -148,21 +140,21 @@ def networks(part: pd.DataFrame) -> Table:
     part = part[part["test_set"].isin(["all", "test"])]
     if part.empty:
         raise ValueError(f"part: no accuracy or FPR95 of msp and msp/{_PROPOSED}")
-    own = stack_sources(part)
+    own = comparisons.stack_sources(part)
     theirs = own["paper_data_set"] + ", " + own["paper_backbone"]
     alone = theirs == own["data_set"] + ", " + own["backbone"]
     source = own["source"].where(alone | (own["source"] == "ours"), "paper, " + theirs)
     metric = categories(own["metric"], _NETWORKS)
     cells = own.assign(text=numbers(own, 100, ".2f"), source=source, metric=metric)
     ours = part[part["runs"] > 0]
-    over = f"Ours: {runs_in_words(ours)} and over test sets. " if len(ours) else ""
+    over = f"Ours: {comparisons.runs_in_words(ours)} and over test sets. " if len(ours) else ""
     return Table(
         cells,
         ["data_set", "backbone", "source"],
         ["metric"],
         name="-".join(filter(None, ["gscore", *sorted(part["tier"].unique()), "networks"])),
-        caption=f"{over}Paper: {tables_in_words(part)}. FPR95 of MSP, true and as predicted by"
-        f" {EVALUATOR_TITLES[_PROPOSED]}.",
+        caption=f"{over}Paper: {comparisons.tables_in_words(part)}. FPR95 of MSP, true and"
+        f" as predicted by {EVALUATOR_TITLES[_PROPOSED]}.",
         data=part,
     )
 
@@ -187,7 +179,7 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
     part = part[part["detector"] == detector].assign(std=float("nan"))
     titles = {name: f"RMSE of {METRIC_TITLES[name.removeprefix('rmse_')]}" for name in _RMSE}
     cells = part.assign(
-        text=numbers_beside(part, 100, ".1f"),
+        text=comparisons.numbers_beside(part, 100, ".1f"),
         evaluator=categories(part["evaluator"], EVALUATOR_TITLES),
         metric=categories(part["metric"], titles),
     )
@@ -303,7 +295,9 @@ def networks_comparison(
     for name, own in over_test_sets(table).groupby("data_set", sort=False):
         main = published_as.get(name) == _MAIN_DATA_SET
         families = nearest if main else dict.fromkeys(own["backbone"], _MAIN_NETWORK)
-        found.append(comparison(own, published, published_as=published_as, families=families))
+        found.append(
+            comparisons.comparison(own, published, published_as=published_as, families=families)
+        )
     return pd.concat(found, ignore_index=True)
 
 
@@ -317,4 +311,4 @@ def _of(part: pd.DataFrame, metrics: Iterable[str]) -> pd.DataFrame:
 
 
 def _name(part: pd.DataFrame, *words: str) -> str:
-    return f"gscore-{name_of(part, *words)}"
+    return f"gscore-{comparisons.name_of(part, *words)}"

@@ -11,14 +11,7 @@ from helpers.papers.human_centric.claims import cases
 from helpers.papers.human_centric.roles import METHODS, PAPER_METHODS
 from helpers.report import published, results
 from helpers.report.table import DOWN, UP, Table, categories, mark_best, number
-from helpers.report.tables.comparisons import (
-    caption_of,
-    head_stand_ins,
-    name_of,
-    one_table,
-    runs_in_words,
-    stack_sources,
-)
+from helpers.report.tables import comparisons
 
 _RATES = ("der99", "der95")  # as the paper's cells have them
 _MEANS = ("input-shifted", "label-shifted")  # means over sets, which the paper does not print
@@ -53,8 +46,8 @@ def error_rates(
         `part` has none of the numbers asked for, or it is empty or holds several data sets or
         models.
     """
-    caption = caption_of(part, deviations=False)
-    own = stack_sources(part)
+    caption = comparisons.caption_of(part, deviations=False)
+    own = comparisons.stack_sources(part)
     own = own[own["metric"].isin(_RATES) & own["method"].isin(list(methods))]
     own = own[~own["test_set"].isin(_MEANS)]
     if own.empty:
@@ -63,7 +56,7 @@ def error_rates(
     own = own.assign(bold=mark_best(-own["mean"], own["source"], own["metric"], own["test_set"]))
     accepting = _accept_everything(part, table, sets)
     cells = pd.concat([own.sort_values("metric", ascending=False, kind="stable"), accepting])
-    cells, across = head_stand_ins(cells)
+    cells, across = comparisons.head_stand_ins(cells)
     cells = cells.assign(
         text=[number(100 * share, ".2f") for share in cells["mean"]],
         method=categories(cells["method"], methods),
@@ -73,7 +66,7 @@ def error_rates(
         cells,
         ["method", "source"],
         across,
-        name=name_of(part, "der"),
+        name=comparisons.name_of(part, "der"),
         caption=f"{caption} DER99 | DER95 in per cent {DOWN}; bold: lowest of the column.",
         data=part,
     )
@@ -120,7 +113,7 @@ def zoo(table: pd.DataFrame, *, methods: Mapping[str, str] = METHODS) -> Table:
         name="-".join(["zoo", *tiers, *variants]),
         caption=(
             f"Tier {', '.join(tiers)}: accuracy {UP} and average DER99 {DOWN} in per cent,"
-            f" {runs_in_words(means, deviations=False)}. Bold: lowest of the model."
+            f" {comparisons.runs_in_words(means, deviations=False)}. Bold: lowest of the model."
             f"{_failures(table)}"
         ),
         data=means,
@@ -187,7 +180,7 @@ def over_networks(errors: pd.DataFrame) -> pd.DataFrame:
 
 def _accept_everything(part: pd.DataFrame, table: pd.DataFrame, sets: list[str]) -> pd.DataFrame:
     """Return the error rate on each test set of the rule that accepts every image."""
-    first = one_table(part)
+    first = comparisons.one_table(part)
     own = table[(table["metric"] == "accuracy") & (table["backbone"] == first["backbone"])]
     own = own[own["data_set"] == first["data_set"]]
     if own.empty:

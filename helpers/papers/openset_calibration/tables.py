@@ -6,14 +6,7 @@ import pandas as pd
 
 from helpers.report import published
 from helpers.report.table import DELTA, MINUS, Table, categories, numbers
-from helpers.report.tables.comparisons import (
-    comparison,
-    name_of,
-    numbers_beside,
-    one_table,
-    runs_in_words,
-    stack_sources,
-)
+from helpers.report.tables import comparisons
 
 TITLES = {"brier": "Brier", "ece": "ECE", "accuracy": "Accuracy"}
 """The metrics that the paper's tables show, and how they are headed."""
@@ -36,22 +29,24 @@ def calibration_errors(part: pd.DataFrame) -> Table:
     ValueError
         `part` is empty or holds several data sets or backbones.
     """
-    first = one_table(part)
+    first, over = comparisons.one_table(part), comparisons.runs_in_words(part)
     caption = f"{first['data_set']} with {first['backbone']}, tier {first['tier']}"
     if first["table"]:
         theirs = f"{first['paper_data_set']} with {first['paper_backbone']}"
-        caption += f", for the paper's {theirs}: {runs_in_words(part)}, beside the paper's Table"
-        caption += f" {first['table']}; {DELTA} is ours {MINUS} paper."
+        caption += f", for the paper's {theirs}: {over}, beside the paper's Table {first['table']};"
+        caption += f" {DELTA} is ours {MINUS} paper."
     else:
-        caption += f": {runs_in_words(part)}; the paper has no such table."
+        caption += f": {over}; the paper has no such table."
     own = part[part["metric"].isin(TITLES)]
     difference = own.assign(source=DELTA, mean=own["difference"], std=float("nan"), rows="")
-    cells = pd.concat([stack_sources(own), difference.dropna(subset="mean")], ignore_index=True)
+    cells = pd.concat(
+        [comparisons.stack_sources(own), difference.dropna(subset="mean")], ignore_index=True
+    )
     patterns = cells["source"].map({DELTA: "+.3f"}).fillna(".3f")
     cells["text"] = numbers(cells, pattern=patterns)
     cells["metric"] = categories(cells["metric"], TITLES)
     lines, columns = ["method", "calibration"], ["metric", "source"]
-    return Table(cells, lines, columns, name=name_of(part), caption=caption, data=part)
+    return Table(cells, lines, columns, name=comparisons.name_of(part), caption=caption, data=part)
 
 
 def main_table(table: pd.DataFrame, parameters) -> Table:
@@ -66,7 +61,7 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
     """
     primary = table[(table["variant"] == "primary") & (table["metric"] == "ece")]
     (backbone,), (data_set,) = primary["backbone"].unique(), primary["data_set"].unique()
-    own = comparison(
+    own = comparisons.comparison(
         primary,
         published.load("openset_calibration").query("table == 'I'"),
         published_as={data_set: "CIFAR10"},
@@ -74,13 +69,16 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
     )
     titles = {"before": "before temperature scaling", "after": "after"}
     cells = own.assign(
-        text=numbers_beside(own, 1, ".3f"), calibration=categories(own["calibration"], titles)
+        text=comparisons.numbers_beside(own, 1, ".3f"),
+        calibration=categories(own["calibration"], titles),
     )
-    network = parameters.networks[backbone]
+    network, over = parameters.networks[backbone], comparisons.runs_in_words(own)
     caption = (
         f"Expected calibration error on {data_set}, tier `{parameters.tier}` ({backbone}, stem "
-        f"stride {network['stem_stride']}, {network['epochs']} epochs): {runs_in_words(own)}; in "
+        f"stride {network['stem_stride']}, {network['epochs']} epochs): {over}; in "
         "brackets the paper's, for a ResNet whose depth and schedule it does not print (its "
         "Table I)."
     )
-    return Table(cells, ["method"], ["calibration"], name=name_of(own), caption=caption, data=own)
+    return Table(
+        cells, ["method"], ["calibration"], name=comparisons.name_of(own), caption=caption, data=own
+    )

@@ -10,7 +10,7 @@ import pandas as pd
 from helpers.checks import known_name
 from helpers.papers.synthesis.roles import ALGORITHMS, MEASURES
 from helpers.report import results
-from helpers.report.table import DOWN, UP
+from helpers.report.table import DOWN, UP, single
 
 COMPARED = (
     "aurc", "aurc_test", "auroc_near", "auroc_far", "fpr_near", "fpr_far", "der95", "der99",
@@ -49,7 +49,7 @@ def cells(table: pd.DataFrame) -> pd.DataFrame:
     Raises
     ------
     ValueError
-        The table mixes tiers, data sets or networks, lacks a column, or has no score.
+        The table mixes tiers, data sets or networks, or has no score.
     """
     means = results.summary(_one_benchmark(table), by=["method", "test_set", "metric"])
     return _wide(means.assign(run=0), "mean").droplevel("run")
@@ -76,9 +76,7 @@ def agreement(
     *,
     among: str = "cells",
     correlation: str = "spearman",
-    measures: Sequence[str] = COMPARED,
     draws: int = 200,
-    seed: int = 0,
 ) -> pd.DataFrame:
     """Return how far measures agree on who is better: their rank correlations, with intervals.
 
@@ -94,18 +92,16 @@ def agreement(
         What is ranked, see `AMONG`.
     correlation : {"spearman", "kendall"}
         Kendall's is τ-b; both count ties.
-    measures : sequence of str
-        Of `MEASURES`.  Left out are those that fewer than half of the ranked have, and those that
-        are the same for all that are left.
-    draws, seed : int
+    draws : int
         Of the bootstrap; without draws there are no intervals.
 
     Returns
     -------
     DataFrame
-        One row per ordered pair: ``first``, ``second``, ``correlation``, ``low``, ``high`` (NaN
-        without draws, or with one run and no replicates), ``ranked`` (how many have all the
-        measures), ``runs``.
+        One row per ordered pair of `COMPARED`, but for those that fewer than half of the ranked
+        have, and those that are the same for all: ``first``, ``second``, ``correlation``, ``low``
+        and ``high`` (NaN without draws, or with one run and no replicates), ``ranked`` (how many
+        have all the measures), ``runs``.
 
     Raises
     ------
@@ -120,10 +116,8 @@ def agreement(
     """
     known_name("among", among, AMONG)
     known_name("correlation", correlation, CORRELATIONS)
-    for name in measures:
-        known_name("measure", name, MEASURES)
     everything = _wide(_one_benchmark(table), "value")
-    values = _complete(everything[[name for name in measures if name in everything]], among)
+    values = _complete(everything[[name for name in COMPARED if name in everything]], among)
     names, runs = list(values.columns), values.index.unique("run")
     ranked = len(values) // len(runs)
     shape = (len(runs), ranked)
@@ -139,7 +133,7 @@ def agreement(
 
     low = high = np.full_like(found, np.nan)
     if draws and (len(runs) > 1 or replicates):
-        rng, drawn = np.random.default_rng(seed), []
+        rng, drawn = np.random.default_rng(0), []
         spread = np.sqrt(len(runs) / max(1, len(runs) - 1))  # of as many runs is too small by this
         for number in range(draws):
             which = rng.integers(0, len(runs), len(runs))
@@ -154,15 +148,13 @@ def agreement(
     return pd.DataFrame(columns, pairs).reset_index().assign(ranked=ranked, runs=len(runs))
 
 
-def leaders(means: pd.DataFrame, measures: Sequence[str] = COMPARED) -> pd.DataFrame:
+def leaders(means: pd.DataFrame) -> pd.DataFrame:
     """Return which algorithm and score each measure calls the best, and its places by the others.
 
     Parameters
     ----------
     means : DataFrame
-        From `cells`.
-    measures : sequence of str
-        Of `MEASURES`; those that `means` lacks are left out.
+        From `cells`; the measures are those of `COMPARED` that it has.
 
     Returns
     -------
@@ -171,7 +163,7 @@ def leaders(means: pd.DataFrame, measures: Sequence[str] = COMPARED) -> pd.DataF
         ``worst place``, the lowest place of that cell by another measure, as in "12 of 40", with
         ``by``, the title of that measure.  Ties share their best place; the first of a tie leads.
     """
-    measures = [name for name in measures if name in means]
+    measures = [name for name in COMPARED if name in means]
     signs = {name: -1 if MEASURES[name].higher else 1 for name in measures}
     places = (means[measures] * signs).rank(method="min")
     rows = []
@@ -272,14 +264,8 @@ def _wide(table: pd.DataFrame, column: str) -> pd.DataFrame:
 
 
 def _one_benchmark(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table, or say why it is none that can be laid out."""
-    missing = [name for name in (*results.IDENTITY, "value", "row") if name not in table]
-    if missing:
-        raise ValueError(f"table: no column {', '.join(missing)}")
-    for column in ("tier", "data_set", "backbone", "variant"):
-        if table[column].nunique() > 1:
-            several = ", ".join(sorted(table[column].unique()))
-            raise ValueError(f"table: several of {column} ({several}); choose one")
+    """Return the table, or say what it mixes."""
+    single("table", table, "tier", "data_set", "backbone", "variant")
     places = ["run", "method", "test_set", "metric"]
     if table.duplicated(places).any():
         twice = table.loc[table.duplicated(places), places].iloc[0].tolist()

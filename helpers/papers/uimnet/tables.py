@@ -7,16 +7,7 @@ import pandas as pd
 from helpers.papers.uimnet.naming import apart, normalised, selected
 from helpers.papers.uimnet.protocol import ALGORITHMS, MEASURES
 from helpers.report import results
-from helpers.report.table import (
-    ABSENT,
-    DOWN,
-    UP,
-    Table,
-    categories,
-    mark_best,
-    numbers,
-    single,
-)
+from helpers.report.table import ABSENT, DOWN, UP, Table, categories, mark_best, numbers, single
 from helpers.report.tables.comparisons import runs_in_words
 
 HEADINGS = {  # heading, scale, and 1 where more is better, -1 where less is
@@ -42,10 +33,6 @@ _MAIN = {
     ("auroc", "entropy"): "AUC of Entropy, %",
     ("out_as_out", "entropy"): "OutAsOut of Entropy, %",
 }
-_COLUMNS = [
-    "tier", *_MODEL, "measure", "calibration", "variant", "networks", "metric",
-    "mean", "std", "runs", "rows",
-]  # fmt: skip
 _TEMPERATURE = {"before": "1", "after": "learned"}
 _NOTHING_PRINTED = "The numbers of the paper's own tables are not at hand."
 
@@ -96,7 +83,7 @@ def domain_means(table: pd.DataFrame) -> pd.DataFrame:
     means = means.assign(networks=networks).sort_values(
         list(order), key=lambda column: column.map(order[column.name].index), ignore_index=True
     )
-    return means[_COLUMNS]
+    return means.drop(columns=["paper", "test_set", "method"])
 
 
 def domain(part: pd.DataFrame) -> Table:
@@ -300,7 +287,7 @@ def _cells(part: pd.DataFrame, among: list[str]) -> pd.DataFrame:
         metric=categories(part["metric"], dict(zip(part["metric"], headings, strict=True))),
         SN=part["spectral"].map(_norm),
         T=categories(part["calibration"], _TEMPERATURE),
-        k=part["networks"],
+        k=categories(part["networks"], ["1"]),
     )
 
 

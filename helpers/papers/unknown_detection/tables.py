@@ -10,15 +10,7 @@ from helpers.checks import known_name
 from helpers.papers.unknown_detection.protocol import METHODS
 from helpers.report import published
 from helpers.report.table import DOWN, TIMES, UP, Table, categories, mark_best, numbers
-from helpers.report.tables.comparisons import (
-    caption_of,
-    comparison,
-    head_stand_ins,
-    name_of,
-    numbers_beside,
-    runs_in_words,
-    stack_sources,
-)
+from helpers.report.tables import comparisons
 
 _HEADINGS = {  # heading, scale, and 1 where more is better, -1 where less is
     "accuracy": (f"ACC {UP} (%)", 100, 1),
@@ -67,7 +59,7 @@ def detection(
     part = part[part["metric"].isin(list(metrics)) & part["method"].isin(list(methods))]
     if part.empty:
         raise ValueError("part: no number of these methods and metrics")
-    cells, sets = head_stand_ins(stack_sources(part))
+    cells, sets = comparisons.head_stand_ins(comparisons.stack_sources(part))
     _, scale, sign = zip(*cells["metric"].map(_HEADINGS), strict=True)
     rank = cells["mean"] * list(sign)
     among = [cells[name] for name in ("source", "metric", "test_set")]
@@ -86,8 +78,8 @@ def detection(
         cells,
         ["method", "source"],
         ["metric", *sets],
-        name=name_of(part, *metrics),
-        caption=f"{caption_of(part)} {marks}",
+        name=comparisons.name_of(part, *metrics),
+        caption=f"{comparisons.caption_of(part)} {marks}",
         data=part,
     )
 
@@ -102,7 +94,7 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
     parameters
         Those that it was made with.
     """
-    own = comparison(
+    own = comparisons.comparison(
         table[table["variant"] == "primary"],
         published.load("unknown_detection").query("table == '5'"),
         published_as={parameters.data_set: "CIFAR-40"},
@@ -112,14 +104,21 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
     parts = []
     for (metric, test_set), (title, scale, pattern) in _MAIN.items():
         one = own[(own["metric"] == metric) & (own["test_set"] == test_set)]
-        parts.append(one.assign(text=numbers_beside(one, scale, pattern), head=title))
+        parts.append(one.assign(text=comparisons.numbers_beside(one, scale, pattern), head=title))
     cells = pd.concat(parts)
     cells["method"] = categories(cells["method"], METHODS)
     caption = (
         f"Part of {parameters.data_set} known, the rest of its classes near-OOD, "
         f"{', '.join(parameters.far)} far-OOD; tier `{parameters.tier}` ({parameters.network}, "
         f"stem stride {parameters.training['stem_stride']}, {parameters.training['epochs']} "
-        f"epochs): {runs_in_words(cells)}; in brackets the paper's, at its full schedule and with "
-        "its own far-OOD sets (its Table 5)."
+        f"epochs): {comparisons.runs_in_words(cells)}; in brackets the paper's, at its full "
+        "schedule and with its own far-OOD sets (its Table 5)."
     )
-    return Table(cells, ["method"], ["head"], name=name_of(own, "main"), caption=caption, data=own)
+    return Table(
+        cells,
+        ["method"],
+        ["head"],
+        name=comparisons.name_of(own, "main"),
+        caption=caption,
+        data=own,
+    )

@@ -179,16 +179,6 @@ def test_the_main_table_has_means_over_networks(table):
     assert "mixed with each of 3 unlabelled data sets; tier `mini`, 3 epochs" in shown.caption
 
 
-def test_names_are_of_their_own(part, table):
-    own = compared(tables.over_test_sets(table))
-    shown = (tables.rmse(part), tables.correlations(part), tables.networks(own))
-    assert [one.name for one in shown] == [
-        "gscore-mini-cifar10_mini-resnet8-rmse",
-        "gscore-mini-cifar10_mini-resnet8-correlations-ude_wasserstein",
-        "gscore-mini-networks",
-    ]
-
-
 def test_bad_input(part, table):
     """What would mix numbers, or shows nothing, is refused by name."""
     with pytest.raises(ValueError, match="part: several of backbone"):

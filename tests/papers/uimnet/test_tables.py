@@ -158,16 +158,6 @@ def test_the_main_table_has_the_chosen_trial_and_the_ensemble(table):
     assert "tier `mini`, shortened (resnet8, 5 epochs, 3 trials)" in shown.caption
 
 
-def test_names_are_of_their_own(means, table):
-    in_domain = tables.domain(means[means["measure"] == ""])
-    shown = (in_domain, tables.measures(chosen(means)), tables.trials(table))
-    assert [one.name for one in shown] == [
-        "uimnet-mini-cifar10_mini-resnet8",
-        "uimnet-mini-cifar10_mini-resnet8-primary-before-measures",
-        "uimnet-mini-cifar10_mini-trials",
-    ]
-
-
 def test_bad_input(table, means):
     """What would mix numbers, or shows nothing, is refused by name."""
     with pytest.raises(ValueError, match=r"table: several of tier \(mini, small\)"):
