@@ -47,9 +47,7 @@ def score_histograms(
     return ax
 
 
-def confidence_histograms(
-    known, unknown, threshold: float, *, bins: int = 30, ax: Axes | None = None
-) -> Axes:
+def confidence_histograms(known, unknown, threshold: float) -> Axes:
     """Draw the confidences of images of known and of unknown classes, and the threshold.
 
     Parameters
@@ -58,8 +56,6 @@ def confidence_histograms(
         Confidences in [0, 1].  The legend says which share of each is rejected, that is, lies
         below the threshold.
     threshold : float
-    bins : int
-    ax : Axes, optional
 
     Raises
     ------
@@ -70,8 +66,8 @@ def confidence_histograms(
     for name, values in (("known", known), ("unknown", unknown)):
         values = _confidences(name, values)
         groups[f"{name} classes, {np.mean(values < threshold):.0%} rejected"] = values
-    ax = axes_or_new(ax, figsize=(6, 3.2))
-    _histograms(groups, bins, (0, 1), ax)
+    ax = axes_or_new(None, figsize=(6, 3.2))
+    _histograms(groups, 30, (0, 1), ax)
     ax.axvline(threshold, color=GREY, linewidth=1.2, label=f"threshold, {threshold:.3f}")
     ax.set(xlim=(0, 1), xlabel="confidence")
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2)
