@@ -14,7 +14,7 @@ from helpers.labelfree import Regression
 from helpers.report.figures.labelfree import gscore_scatter
 from helpers.report.figures.scores import score_histograms
 from helpers.report.figures.selective import risk_coverage_curves
-from helpers.report.figures.style import BLUE, LINES, ORANGE, RED, check_columns
+from helpers.report.figures.style import BLUE, LINES, ORANGE, RED, axes_grid, check_columns
 
 
 def score_ranking(ranking: pd.DataFrame, titles: Mapping[str, str], *, chosen: str) -> Axes:
@@ -141,8 +141,7 @@ def surest_errors(pictures: np.ndarray, captions: Sequence[str]) -> np.ndarray:
     if not len(pictures) or len(pictures) != len(captions):
         raise ValueError(f"captions: {len(pictures)} expected, at least 1, got {len(captions)}")
     rows = -(-len(pictures) // 4)
-    figsize = (6, 1.95 * rows)
-    axes = plt.subplots(rows, 4, figsize=figsize, layout="constrained", squeeze=False)[1]
+    axes = axes_grid(rows, 4, 1.95 * rows)
     axes[0, 0].figure.set_dpi(96)  # photographs make large files
     for ax in axes.flat:
         ax.axis("off")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -23,8 +22,10 @@ from helpers.report.figures.style import (
     GREY,
     ORANGE,
     RED,
+    axes_grid,
     axes_or_new,
     check_columns,
+    legend_outside,
     method_styles,
     refuse_several,
 )
@@ -127,8 +128,7 @@ def gscore_scatters(table: pd.DataFrame, *, level: float = 0.9) -> np.ndarray:
     sets = first.join(second).loc[gscores.set_index(keys).index]  # a pivot sorts
     groups = dict([*sets.groupby(place, sort=False)])
     told = [n for n, column in enumerate(zip(*groups, strict=True)) if len(set(column)) > 1]
-    size = (7.6, 2.9 * len(groups) + 0.4)
-    axes = plt.subplots(len(groups), 2, figsize=size, layout="constrained", squeeze=False)[1]
+    axes = axes_grid(len(groups), 2, 2.9 * len(groups) + 0.4, 7.6)
     for row, (names, one) in zip(axes, groups.items(), strict=True):
         tested = one.index.get_level_values("test_set").isin(tests)
         learnt = one[~tested].xs("meta", level="variant")
@@ -141,8 +141,7 @@ def gscore_scatters(table: pd.DataFrame, *, level: float = 0.9) -> np.ndarray:
         above = ", ".join(DETECTORS.get(names[n], names[n]) for n in told)
         if above:
             row[0].set_title(f"{above}\n{row[0].get_title('left')}", loc="left", pad=4)
-    axes[0, 0].figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center",
-                             ncols=4)  # fmt: skip
+    legend_outside(axes, 4)
     return axes
 
 
@@ -284,10 +283,7 @@ def correlation_panels(table: pd.DataFrame) -> np.ndarray:
     if not (own["over"].isin([*_AXES]) & (own["variant"] != "primary")).any():
         raise ValueError(f"table: no {_CORRELATION} of msp in any variant")
     networks = table["backbone"].unique()
-    figure, axes = plt.subplots(
-        len(networks), len(_AXES), figsize=(9.5, 2.6 * len(networks) + 0.6), layout="constrained",
-        squeeze=False, sharey=True,
-    )  # fmt: skip
+    axes = axes_grid(len(networks), 3, 2.6 * len(networks) + 0.6, 9.5, sharey=True)
     styles = method_styles(EVALUATOR_TITLES)
     handles = {}
     for (row, column), ax in np.ndenumerate(axes):
@@ -313,7 +309,8 @@ def correlation_panels(table: pd.DataFrame) -> np.ndarray:
     for row, name in zip(axes, networks, strict=True):
         row[0].set_title(name, loc="left")
         row[0].set_ylabel("|r| with FPR95")
-    figure.legend(handles.values(), handles, loc="outside upper center", ncols=len(handles))
+    key = {"loc": "outside upper center", "ncols": len(handles)}
+    axes[0, 0].figure.legend(handles.values(), handles, **key)
     return axes
 
 

@@ -21,8 +21,10 @@ from helpers.report.figures.style import (
     GREY,
     ORANGE,
     RED,
+    axes_grid,
     check_columns,
     curve_style,
+    legend_outside,
     method_styles,
     refuse_several,
 )
@@ -72,9 +74,7 @@ def positives(table: pd.DataFrame, *, methods: Mapping[str, str]) -> np.ndarray:
     shown = [name for name in methods if rows["effect"].notna()[f"{name} auroc"]]
     if not shown:
         raise ValueError("table: no auroc on the test set label-shifted of these scores")
-    axes = plt.subplots(
-        1, 2, figsize=(6, 0.36 * len(shown) + 1.1), sharey=True, layout="constrained"
-    )[1]
+    (axes,) = axes_grid(1, 2, 0.36 * len(shown) + 1.1, sharey=True)
     for (metric, title), ax in zip(_RANKING, axes, strict=True):
         for side, (label, suffix, colour, hatch) in zip((-0.2, 0.2), _POSITIVES, strict=True):
             own = rows.loc[[f"{name} {metric}{suffix}" for name in shown]]
@@ -88,7 +88,7 @@ def positives(table: pd.DataFrame, *, methods: Mapping[str, str]) -> np.ndarray:
         ax.tick_params(axis="y", length=0)
     axes[0].set_yticks(range(len(shown)), [methods[name] for name in shown])
     axes[0].set_ylim(len(shown) - 0.5, -0.5)
-    axes[0].figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
+    legend_outside(axes, 2)
     return axes
 
 
@@ -124,10 +124,7 @@ def error_against_accuracy(table: pd.DataFrame, *, methods: Mapping[str, str]) -
         raise ValueError("table: no model trained normally has accuracy and these scores")
     columns = min(2, len(methods))
     rows = -(-len(methods) // columns)
-    figure, axes = plt.subplots(
-        rows, columns, figsize=(6, 2.6 * rows + 0.5), sharex=True, layout="constrained",
-        squeeze=False,
-    )  # fmt: skip
+    axes = axes_grid(rows, columns, 2.6 * rows + 0.5, sharex=True)
     families = models.groupby([parsed[name].family for name in models.index], sort=False)
     for (method, title), ax in zip(methods.items(), axes.flat, strict=False):
         for number, (family, own) in enumerate(families):
@@ -141,9 +138,10 @@ def error_against_accuracy(table: pd.DataFrame, *, methods: Mapping[str, str]) -
         ax.margins(0.12)
     for ax in axes.flat[len(methods) :]:
         ax.set_visible(False)
+    figure = axes[0, 0].figure
     figure.supxlabel("accuracy (%)", fontsize="medium")
     figure.supylabel(_ERROR, fontsize="medium")
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
+    legend_outside(axes, 3)
     return axes.flat[: len(methods)]
 
 
@@ -183,8 +181,7 @@ def error_against_strength(table: pd.DataFrame, *, methods: Mapping[str, str]) -
         if one.architecture in found and one.strategy in ("normal", "adversarial")
     }
     own = errors.loc[sorted(strengths, key=strengths.get)]
-    shape = {"height_ratios": (5, 2), "sharex": True, "layout": "constrained"}
-    axes = plt.subplots(2, figsize=(6, 5), **shape)[1]
+    axes = axes_grid(2, 1, 5, sharex=True, height_ratios=(5, 2))[:, 0]
     places = range(len(own))
     for method, style in method_styles(methods).items():
         axes[0].plot(places, own[method], **style, label=methods[method])
@@ -246,10 +243,8 @@ def distillation_heatmap(values: pd.DataFrame) -> np.ndarray:
     both = values.loc[[name for pair in pairs.items() for name in pair]]
     change = both.loc[list(pairs.values())].set_axis(list(pairs)) - both.loc[list(pairs)]
     reach = 100 * np.nanmax(np.abs(change.to_numpy()))
-    axes = plt.subplots(
-        1, 2, figsize=(6, 0.27 * values.shape[1] + 1.7), sharey=True, layout="constrained",
-        width_ratios=(len(both), len(change)),
-    )[1]  # fmt: skip
+    shape = {"sharey": True, "width_ratios": (len(both), len(change))}
+    (axes,) = axes_grid(1, 2, 0.27 * values.shape[1] + 1.7, **shape)
     _heatmap(both, axes[0], ".1f", _scale(both))
     _heatmap(change, axes[1], "+.1f", {"cmap": "RdBu_r", "vmin": -reach, "vmax": reach})
     axes[0].set_title(_ERROR)
@@ -307,9 +302,7 @@ def kept_and_rejected(groups: Mapping[str, Mapping[str, Decisions]]) -> np.ndarr
     captions = [caption for *_, decisions in rows for caption in decisions.captions]
     lines = 1 + max(caption.count("\n") for caption in captions)
     height = (size + 0.2 * lines) * len(rows) + 0.25 * len(groups) + 0.35
-    figure, axes = plt.subplots(
-        len(rows), columns, figsize=(6, height), layout="constrained", squeeze=False
-    )
+    axes = axes_grid(len(rows), columns, height)
     for row, (evaluation, name, decisions) in zip(axes, rows, strict=True):
         pictures = check_pictures(f"groups: {name}", decisions.pictures)
         if not len(pictures) == len(decisions.captions) == len(decisions.right):
@@ -333,7 +326,7 @@ def kept_and_rejected(groups: Mapping[str, Mapping[str, Decisions]]) -> np.ndarr
         )
         for right, (colour, line, mark) in _DECISIONS.items()
     ]  # fmt: skip
-    figure.legend(handles=handles, loc="outside upper center", ncols=2)
+    axes[0, 0].figure.legend(handles=handles, loc="outside upper center", ncols=2)
     return axes
 
 

@@ -15,7 +15,7 @@ from helpers.papers.synthesis.roles import ALGORITHMS, MEASURES
 from helpers.papers.synthesis.tables import AMONG, best_scores, pareto
 from helpers.report.figures.heatmaps import heatmap
 from helpers.report.figures.images import check_pictures
-from helpers.report.figures.style import GREY, MARKERS, check_columns, method_styles
+from helpers.report.figures.style import GREY, MARKERS, axes_grid, check_columns, method_styles
 
 _OVER = ("accuracy", "ece", "passes")
 _REJECT = 5  # per cent: below it, a threshold that keeps the other validation images rejects
@@ -87,9 +87,7 @@ def agreement_matrix(pairs: pd.DataFrame) -> np.ndarray:
     drawn = hierarchy.dendrogram(merges, no_plot=True)
     square = square.iloc[drawn["leaves"], drawn["leaves"]]
     size = len(square)
-    _, axes = plt.subplots(
-        1, 2, figsize=(6.4, 0.3 * size + 1.6), width_ratios=[size, 3], layout="constrained"
-    )
+    (axes,) = axes_grid(1, 2, 0.3 * size + 1.6, 6.4, width_ratios=[size, 3])
     ax, tree = axes
     titles = {name: MEASURES[name].title for name in square}
     shown = 100 * square.rename(index=titles, columns=titles)
@@ -233,10 +231,8 @@ def image_cards(
     if not ((percentiles >= 0) & (percentiles <= 100)).all(axis=None):
         raise ValueError("percentiles: between 0 and 100 expected")
     count, methods = percentiles.shape
-    _, axes = plt.subplots(
-        2, 1, figsize=(0.48 * count + 1.6, 0.27 * methods + 2), height_ratios=[1.7, methods],
-        sharex=True, layout="constrained",
-    )  # fmt: skip
+    shape = {"height_ratios": [1.7, methods], "sharex": True}
+    axes = axes_grid(2, 1, 0.27 * methods + 2, 0.48 * count + 1.6, **shape)[:, 0]
     strip, heat = axes
     cards = percentiles.T.set_axis(captions, axis="columns")
     rejected = percentiles.T < _REJECT

@@ -14,7 +14,15 @@ from helpers.papers.uimnet.imagenot import Partition
 from helpers.papers.uimnet.protocol import ALGORITHMS, MEASURES
 from helpers.papers.uimnet.tables import HEADINGS
 from helpers.report.figures.heatmaps import heatmap
-from helpers.report.figures.style import BLUE, GREY, ORANGE, check_columns, refuse_several
+from helpers.report.figures.style import (
+    BLUE,
+    GREY,
+    ORANGE,
+    axes_grid,
+    check_columns,
+    legend_outside,
+    refuse_several,
+)
 
 _CHANGES = {  # the two sides of each, and how they are called
     "spectral": {0.0: "no spectral normalisation"},  # and the coefficients that there are
@@ -120,11 +128,8 @@ def paired_change(
         part = part[part[name].isin(wanted)]
     algorithms = [name for name in ALGORITHMS if name in set(part["algorithm"])]
     places = {name: place for place, name in enumerate(algorithms)}
-    figure, axes = plt.subplots(
-        1, len(panels), figsize=(6, 0.3 * len(algorithms) + 1.2), sharey=True,
-        layout="constrained", squeeze=False,
-    )  # fmt: skip
-    for (metric, measure), ax in zip(panels, axes[0], strict=True):
+    (axes,) = axes_grid(1, len(panels), 0.3 * len(algorithms) + 1.2, sharey=True)
+    for (metric, measure), ax in zip(panels, axes, strict=True):
         known_name("metric", metric, HEADINGS)
         known_name("measure", measure, ["", *MEASURES])
         heading, scale, _ = HEADINGS[metric]
@@ -148,12 +153,10 @@ def paired_change(
         ax.margins(x=0.12)
         ax.grid(axis="y", linewidth=0.4)
         ax.tick_params(axis="y", length=0)
-    axes[0, 0].set_yticks(range(len(algorithms)), [ALGORITHMS[name] for name in algorithms])
-    axes[0, 0].set_ylim(len(algorithms) - 0.5, -0.5)
-    figure.legend(
-        *axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=len(sides)
-    )
-    return axes[0]
+    axes[0].set_yticks(range(len(algorithms)), [ALGORITHMS[name] for name in algorithms])
+    axes[0].set_ylim(len(algorithms) - 0.5, -0.5)
+    legend_outside(axes, len(sides))
+    return axes
 
 
 def class_dendrogram(partition: Partition, *, words: Mapping[str, str]) -> Axes:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from helpers.report.figures.style import BLUE, RED, axes_or_new
+from helpers.report.figures.style import BLUE, RED, axes_grid, axes_or_new
 
 
 def contact_sheet(
@@ -105,10 +104,7 @@ def resize_pairs(versions: Mapping[str, Sequence[np.ndarray]]) -> np.ndarray:
     if len(set(counts.values())) != 1 or not all(counts.values()):
         raise ValueError(f"versions: as many images in each expected, got {counts}")
     columns = next(iter(counts.values()))
-    figsize = (6, 6 * len(versions) / columns)
-    axes = plt.subplots(
-        len(versions), columns, figsize=figsize, layout="constrained", squeeze=False
-    )[1]
+    axes = axes_grid(len(versions), columns, 6 * len(versions) / columns)
     axes[0, 0].figure.get_layout_engine().set(w_pad=0.02, h_pad=0.02, wspace=0, hspace=0)
     for row, (name, images) in zip(axes, versions.items(), strict=True):
         row[0].set_ylabel(name)

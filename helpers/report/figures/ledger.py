@@ -20,6 +20,7 @@ from helpers.report.figures.style import (
     LINES,
     MARKERS,
     RED,
+    axes_grid,
     check_columns,
     curve_style,
 )
@@ -146,11 +147,9 @@ def counterpart_scatters(found: pd.DataFrame, *, titles: Mapping[str, str]) -> n
     check_columns("found", found, ["paper", "tier", "metric", "published", "reproduced"])
     papers = list(dict.fromkeys(found["paper"]))
     rows = -(-len(papers) // 2)
-    figure, axes = plt.subplots(
-        rows, 2, figsize=(7.2, 4.4 * rows), layout="constrained", squeeze=False
-    )
+    axes = axes_grid(rows, 2, 4.4 * rows, 7.2)
     for ax in axes.flat[len(papers) :]:
-        figure.delaxes(ax)
+        ax.remove()
     for paper, ax in zip(papers, axes.flat, strict=False):
         own = found[found["paper"] == paper]
         _scatter(own, ax)

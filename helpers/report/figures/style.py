@@ -8,6 +8,7 @@ from itertools import product
 from zlib import crc32
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
@@ -168,6 +169,19 @@ def _likeness(place: int, others: Iterable[int]) -> int:
 def axes_or_new(ax: Axes | None, figsize: tuple[float, float] | None = None) -> Axes:
     """Return the Axes that a caller gave, or those of a new figure."""
     return plt.subplots(figsize=figsize, layout="constrained")[1] if ax is None else ax
+
+
+def axes_grid(rows: int, columns: int, height: float, width: float = 6, **shape) -> np.ndarray:
+    """Return the Axes of a new figure in rows and columns, even if that is one."""
+    shape |= {"figsize": (width, height), "layout": "constrained", "squeeze": False}
+    return plt.subplots(rows, columns, **shape)[1]
+
+
+def legend_outside(axes: np.ndarray, columns: int) -> None:
+    """Put the legend of the first of several Axes above them all."""
+    first = axes.flat[0]
+    handles = first.get_legend_handles_labels()
+    first.figure.legend(*handles, loc="outside upper center", ncols=columns)
 
 
 def grid_names(panels: Mapping[tuple[str, str], object]) -> tuple[list[str], list[str]]:
