@@ -17,7 +17,6 @@ sys.path.insert(0, str(ROOT))
 from helpers.papers import PAPERS  # noqa: E402
 from helpers.report import figures, results  # noqa: E402
 from helpers.report.claims import ALL, Verdict  # noqa: E402
-from helpers.report.figures.ledger import clearances  # noqa: E402
 from helpers.report.ledger import PUBLISHED, ledger, read, tally  # noqa: E402
 from helpers.report.table import MINUS, markdown_table, number  # noqa: E402
 
@@ -119,7 +118,7 @@ def page(runs: Path, tier: str, folder: Path) -> str:
     tiers = [tier] * (tier not in TIERS) + [*TIERS]
     found = ledger(PAPERS, read(TITLES, runs, tiers), tiers)
     figures.use_style()
-    ax = clearances(found, titles=TITLES)
+    ax = figures.clearances(found, titles=TITLES)
     with plt.rc_context({"svg.hashsalt": "glance"}):  # the same numbers give the same file
         ax.figure.savefig(folder / "glance.svg", metadata={"Date": None})
     plt.close(ax.figure)

@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import matplotlib as mpl
-import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 
 from helpers.metrics import calibration_error, reliability_curve
-from helpers.report.figures.style import BLUE, GREY, RED, axes_or_new, grid_names
+from helpers.report.figures.style import (
+    BLUE,
+    GREY,
+    RED,
+    axes_grid,
+    axes_or_new,
+    grid_names,
+    legend_outside,
+)
 
 
 def reliability_diagram(
@@ -86,8 +93,7 @@ def reliability_grid(panels: Mapping[tuple[str, str], tuple], *, bins: int = 15)
     """
     methods, calibrations = grid_names(panels)
     size = (len(methods), len(calibrations))
-    figsize = (3 * size[1], 3.5 * size[0])
-    axes = plt.subplots(*size, figsize=figsize, layout="constrained", squeeze=False)[1]
+    axes = axes_grid(*size, 3.5 * size[0], 3 * size[1])
     for (row, column), ax in np.ndenumerate(axes):
         method, calibration = methods[row], calibrations[column]
         title = f"{method}\n{calibration} scaling"
@@ -100,6 +106,5 @@ def reliability_grid(panels: Mapping[tuple[str, str], tuple], *, bins: int = 15)
     top = max(ax.child_axes[0].get_ylim()[1] for ax in axes.flat)  # one scale, to compare them
     for ax in axes.flat:
         ax.child_axes[0].set(ylim=(0, top), yticks=[0, top])
-    legend = axes[0, 0].get_legend_handles_labels()
-    axes[0, 0].figure.legend(*legend, loc="outside upper center", ncols=len(legend[0]))
+    legend_outside(axes, 3)
     return axes

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from textwrap import fill
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -13,7 +12,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from helpers.report.claims import ALL, Verdict
-from helpers.report.figures.style import BLUE, GREEN, GREY, RED, check_columns
+from helpers.report.figures.style import BLUE, GREEN, GREY, RED, axes_grid, check_columns
 
 VERDICTS = {
     Verdict.SUPPORTED: ("o", BLUE),
@@ -105,10 +104,7 @@ def _names(block: pd.DataFrame) -> tuple[list[str], str]:
 def _panels(checks: pd.DataFrame, rows: Sequence[float]) -> np.ndarray:
     """Return one Axes for each number of rows, one below another, with the legend of both."""
     heights = [0.19 * count + 0.55 for count in rows]
-    figure, axes = plt.subplots(
-        len(rows), figsize=(6, sum(heights) + 0.7), height_ratios=heights, layout="constrained",
-        squeeze=False,
-    )  # fmt: skip
+    axes = axes_grid(len(rows), 1, sum(heights) + 0.7, height_ratios=heights)
     has_intervals = checks["low"].notna().any()
     axes[-1, 0].set_xlabel("effect and 95 % interval" if has_intervals else "effect")
     handles = [
@@ -116,7 +112,7 @@ def _panels(checks: pd.DataFrame, rows: Sequence[float]) -> np.ndarray:
         for verdict, (marker, colour) in VERDICTS.items()
     ]
     handles.append(Patch(color=GREEN, alpha=0.12, label="claimed side"))
-    figure.legend(handles=handles, loc="outside upper center", ncols=4)
+    axes[0, 0].figure.legend(handles=handles, loc="outside upper center", ncols=4)
     return axes[:, 0]
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from helpers.report.figures.style import BLUE, RED, axes_or_new
+from helpers.report.figures.style import BLUE, RED, axes_grid, axes_or_new
 
 
 def contact_sheet(
@@ -41,9 +40,7 @@ def contact_sheet(
     ValueError
         Images and labels do not fit together, or a label has no name.
     """
-    images, labels = np.asarray(images), np.asarray(labels)
-    if images.dtype != np.uint8 or images.ndim != 4 or images.shape[-1] != 3 or not len(images):
-        raise ValueError(f"images: uint8 [N, H, W, 3] expected, got {images.dtype} {images.shape}")
+    images, labels = check_pictures("images", images), np.asarray(labels)
     if labels.shape != images.shape[:1]:
         raise ValueError(f"labels: {len(images)} expected, got shape {labels.shape}")
     if labels.min() < 0 or labels.max() >= len(class_names):
@@ -71,17 +68,13 @@ def contact_sheet(
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
     if known is not None:
-        groups = (
-            ("known", tops[:first_unknown], BLUE, "-"),
-            ("unknown", tops[first_unknown:], RED, "--"),
-        )
+        first, width = tops[:first_unknown], columns * width + gap
+        groups = (("known", first, BLUE, "-"), ("unknown", tops[first_unknown:], RED, "--"))
         for name, rows, colour, line in groups:
             if rows:
-                corner, size = (
-                    (-gap, rows[0] - gap),
-                    (columns * width + gap, len(rows) * height + gap),
-                )
                 style = {"edgecolor": colour, "linestyle": line, "linewidth": 2, "clip_on": False}
+                size = width, len(rows) * height + gap
+                corner = -gap, rows[0] - gap
                 ax.add_patch(Rectangle(corner, *size, fill=False, label=name, **style))
         for row, label in enumerate(ax.get_yticklabels()):
             label.set_color(BLUE if row < first_unknown else RED)
@@ -111,19 +104,28 @@ def resize_pairs(versions: Mapping[str, Sequence[np.ndarray]]) -> np.ndarray:
     if len(set(counts.values())) != 1 or not all(counts.values()):
         raise ValueError(f"versions: as many images in each expected, got {counts}")
     columns = next(iter(counts.values()))
-    figsize = (6, 6 * len(versions) / columns)
-    axes = plt.subplots(
-        len(versions), columns, figsize=figsize, layout="constrained", squeeze=False
-    )[1]
+    axes = axes_grid(len(versions), columns, 6 * len(versions) / columns)
     axes[0, 0].figure.get_layout_engine().set(w_pad=0.02, h_pad=0.02, wspace=0, hspace=0)
     for row, (name, images) in zip(axes, versions.items(), strict=True):
         row[0].set_ylabel(name)
-        for ax, image in zip(row, map(np.asarray, images), strict=True):
-            if image.dtype != np.uint8 or image.ndim != 3 or image.shape[-1] != 3:
-                raise ValueError(
-                    f"versions: {name}: uint8 [H, W, 3] expected, got {image.dtype} {image.shape}"
-                )
-            ax.imshow(image, interpolation="nearest")
-            ax.set(xticks=[], yticks=[])
-            ax.spines[:].set_visible(False)
+        for ax, image in zip(row, images, strict=True):
+            show_picture(ax, check_pictures(f"versions: {name}", [image])[0])
     return axes
+
+
+def show_picture(ax: Axes, picture: np.ndarray) -> None:
+    """Show an image's pixels as they are, without ticks and frame."""
+    ax.imshow(picture, interpolation="nearest")
+    ax.set(xticks=[], yticks=[])
+    ax.spines[:].set_visible(False)
+
+
+def check_pictures(name: str, pictures: Sequence[np.ndarray] | np.ndarray) -> np.ndarray:
+    """Return RGB images as an array of uint8, shape [N, H, W, 3]; refuse others and none."""
+    pictures = np.asarray(pictures)
+    if pictures.dtype != np.uint8 or pictures.ndim != 4 or pictures.shape[-1] != 3:
+        found = f"{pictures.dtype} {pictures.shape}"
+        raise ValueError(f"{name}: uint8 [N, H, W, 3] expected, got {found}")
+    if not len(pictures):
+        raise ValueError(f"{name}: empty")
+    return pictures

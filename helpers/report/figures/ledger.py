@@ -20,7 +20,7 @@ from helpers.report.figures.style import (
     LINES,
     MARKERS,
     RED,
-    axes_or_new,
+    axes_grid,
     check_columns,
     curve_style,
 )
@@ -36,7 +36,7 @@ _DERIVED = "^(rmse|pearson|spearman|predicted)_.*"
 _FAR = 30  # clearances beyond are drawn here: sure is sure
 
 
-def tally_bars(counts: pd.DataFrame, *, titles: Mapping[str, str], ax: Axes | None = None) -> Axes:
+def tally_bars(counts: pd.DataFrame, *, titles: Mapping[str, str]) -> Axes:
     """Draw how many claims of each paper the numbers of each tier support.
 
     Parameters
@@ -46,7 +46,6 @@ def tally_bars(counts: pd.DataFrame, *, titles: Mapping[str, str], ax: Axes | No
         has claims; its parts are verdicts, told by colour, hatch and place.
     titles : mapping of str to str
         What the papers are called.
-    ax : Axes, optional
 
     Raises
     ------
@@ -55,7 +54,7 @@ def tally_bars(counts: pd.DataFrame, *, titles: Mapping[str, str], ax: Axes | No
     """
     check_columns("counts", counts, [*map(str, Verdict)])
     places, heads = _grouped([paper for paper, _ in counts.index])
-    ax = axes_or_new(ax, figsize=(6, 0.21 * (places.max() + 1) + 1.0))
+    ax = plt.subplots(figsize=(6, 0.21 * (places.max() + 1) + 1.0), layout="constrained")[1]
     left = np.zeros(len(counts))
     for verdict, (colour, hatch) in _BARS.items():
         widths = counts[str(verdict)].to_numpy()
@@ -75,7 +74,7 @@ def tally_bars(counts: pd.DataFrame, *, titles: Mapping[str, str], ax: Axes | No
     return ax
 
 
-def clearances(found: pd.DataFrame, *, titles: Mapping[str, str], ax: Axes | None = None) -> Axes:
+def clearances(found: pd.DataFrame, *, titles: Mapping[str, str]) -> Axes:
     """Draw how far the effect that decides each claim lies from the margin, of each tier.
 
     Parameters
@@ -87,7 +86,6 @@ def clearances(found: pd.DataFrame, *, titles: Mapping[str, str], ax: Axes | Non
         drawn there.
     titles : mapping of str to str
         What the papers are called.
-    ax : Axes, optional
 
     Raises
     ------
@@ -98,7 +96,7 @@ def clearances(found: pd.DataFrame, *, titles: Mapping[str, str], ax: Axes | Non
     claims = list(found.groupby(["paper", "claim"], sort=False).groups)
     places, heads = _grouped([paper for paper, _ in claims])
     place_of = dict(zip(claims, places, strict=True))
-    ax = axes_or_new(ax, figsize=(6, 0.21 * (places.max() + 1) + 1.3))
+    ax = plt.subplots(figsize=(6, 0.21 * (places.max() + 1) + 1.3), layout="constrained")[1]
     drawn = found.dropna(subset="clearance")
     tiers = [tier for tier in dict.fromkeys(found["tier"]) if tier in set(drawn["tier"])]
     for row in drawn.itertuples():
@@ -149,11 +147,9 @@ def counterpart_scatters(found: pd.DataFrame, *, titles: Mapping[str, str]) -> n
     check_columns("found", found, ["paper", "tier", "metric", "published", "reproduced"])
     papers = list(dict.fromkeys(found["paper"]))
     rows = -(-len(papers) // 2)
-    figure, axes = plt.subplots(
-        rows, 2, figsize=(7.2, 4.4 * rows), layout="constrained", squeeze=False
-    )
+    axes = axes_grid(rows, 2, 4.4 * rows, 7.2)
     for ax in axes.flat[len(papers) :]:
-        figure.delaxes(ax)
+        ax.remove()
     for paper, ax in zip(papers, axes.flat, strict=False):
         own = found[found["paper"] == paper]
         _scatter(own, ax)
@@ -165,7 +161,7 @@ def _scatter(own: pd.DataFrame, ax: Axes) -> None:
     last = own["tier"].iloc[-1]
     kinds = own["metric"].str.replace(_DERIVED, r"\1", regex=True)  # else more than fit a legend
     for number, (metric, points) in enumerate(own.groupby(kinds, sort=False)):
-        look = curve_style(number, 1)
+        look = curve_style(number)
         style = {"color": look["color"], "marker": look["marker"], "linestyle": "none"}
         for final, part in points.groupby(points["tier"] == last):
             face = {} if final else {"markerfacecolor": "none"}

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.axes import Axes
 
 from helpers.metrics.ranks import groups
-from helpers.report.figures.style import BLUE, GREY, axes_or_new
+from helpers.report.figures.style import BLUE, GREY
 
 _STEP = 0.5  # from one bar to the next, in lines of text
 
 
-def critical_difference(ranks: pd.Series, difference: float, *, ax: Axes | None = None) -> Axes:
+def critical_difference(ranks: pd.Series, difference: float) -> Axes:
     """Draw a critical-difference diagram: mean ranks, and which methods do not differ.
 
     Methods hang from an axis of mean ranks, the better half on the right with the best on top,
@@ -26,7 +27,6 @@ def critical_difference(ranks: pd.Series, difference: float, *, ax: Axes | None 
         Mean ranks by method, from `helpers.metrics.ranks.mean_ranks`; two methods or more.
     difference : float
         From `helpers.metrics.ranks.critical_difference`.
-    ax : Axes, optional
 
     Raises
     ------
@@ -46,7 +46,7 @@ def critical_difference(ranks: pd.Series, difference: float, *, ax: Axes | None 
     top = 1.4 + _STEP * max(levels, default=0)  # of the labels, in lines of text below the axis
     scale = top + half + 0.3
     bottom = scale + 1.2
-    ax = axes_or_new(ax, figsize=(6, 0.21 * bottom + 0.55))
+    ax = plt.subplots(figsize=(6, 0.21 * bottom + 0.55), layout="constrained")[1]
 
     text = {"textcoords": "offset points", "va": "center"}
     for place, (method, rank) in enumerate(ranks.sort_values(kind="stable").items()):

@@ -5,12 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import matplotlib as mpl
-import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 
 from helpers.checks import float_array
-from helpers.report.figures.style import BLUE, GREEN, GREY, PURPLE, RED, axes_or_new, curve_style
+from helpers.report.figures.style import (
+    BLUE,
+    GREEN,
+    GREY,
+    PURPLE,
+    RED,
+    axes_grid,
+    axes_or_new,
+    curve_style,
+    legend_outside,
+)
 
 _BANDWIDTH = 0.03
 _GROUPS = ((BLUE, "-", ""), (RED, "--", "////"), (GREEN, ":", "...."), (PURPLE, "-.", "xxxx"))
@@ -47,9 +56,7 @@ def score_histograms(
     return ax
 
 
-def confidence_histograms(
-    known, unknown, threshold: float, *, bins: int = 30, ax: Axes | None = None
-) -> Axes:
+def confidence_histograms(known, unknown, threshold: float) -> Axes:
     """Draw the confidences of images of known and of unknown classes, and the threshold.
 
     Parameters
@@ -58,8 +65,6 @@ def confidence_histograms(
         Confidences in [0, 1].  The legend says which share of each is rejected, that is, lies
         below the threshold.
     threshold : float
-    bins : int
-    ax : Axes, optional
 
     Raises
     ------
@@ -70,8 +75,8 @@ def confidence_histograms(
     for name, values in (("known", known), ("unknown", unknown)):
         values = _confidences(name, values)
         groups[f"{name} classes, {np.mean(values < threshold):.0%} rejected"] = values
-    ax = axes_or_new(ax, figsize=(6, 3.2))
-    _histograms(groups, bins, (0, 1), ax)
+    ax = axes_or_new(None, figsize=(6, 3.2))
+    _histograms(groups, 30, (0, 1), ax)
     ax.axvline(threshold, color=GREY, linewidth=1.2, label=f"threshold, {threshold:.3f}")
     ax.set(xlim=(0, 1), xlabel="confidence")
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2)
@@ -106,10 +111,8 @@ def confidence_densities(panels: Mapping[str, Mapping[str, np.ndarray]]) -> np.n
     for method, groups in panels.items():
         if set(groups) != set(categories):
             raise ValueError(f"panels: {method}: categories {', '.join(categories)} expected")
-    figsize = (6, 2 * len(panels) + 0.3 * ((len(categories) + 2) // 3) + 0.5)
-    figure, axes = plt.subplots(
-        len(panels), figsize=figsize, sharex=True, sharey=True, layout="constrained", squeeze=False
-    )
+    height = 2 * len(panels) + 0.3 * ((len(categories) + 2) // 3) + 0.5
+    axes = axes_grid(len(panels), 1, height, sharex=True, sharey=True)
     from scipy.ndimage import gaussian_filter1d  # here, since SciPy takes long to import
 
     edges = np.linspace(0, 1, 201)
@@ -125,7 +128,7 @@ def confidence_densities(panels: Mapping[str, Mapping[str, np.ndarray]]) -> np.n
         ax.set_yscale("function", functions=(np.sqrt, np.square))
         ax.set_ylim(bottom=0)
     axes[-1, 0].set_xlabel("confidence")
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
+    legend_outside(axes, 3)
     return axes[:, 0]
 
 

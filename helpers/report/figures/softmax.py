@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
-import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from helpers.checks import float_array, label_array
-from helpers.report.figures.style import grid_names
+from helpers.report.figures.style import axes_grid, grid_names
 
 _NAME = 0.13  # inches that the name of a row or a column takes; if not all fit, none is given
 
@@ -65,10 +64,9 @@ def softmax_heatmaps(
             label_array(f"same: {ood}", own, classes=len(columns))
 
     heights = [min(max(_NAME * len(rows[ood]), 1), 2.4) for ood in sets]
-    figure, axes = plt.subplots(
-        len(sets), len(methods), figsize=(6, sum(heights) + 0.45 * len(sets) + 1.6),
-        height_ratios=heights, sharex=True, sharey="row", layout="constrained", squeeze=False,
-    )  # fmt: skip
+    shape = {"height_ratios": heights, "sharex": True, "sharey": "row"}
+    axes = axes_grid(len(sets), len(methods), sum(heights) + 0.45 * len(sets) + 1.6, **shape)
+    figure = axes[0, 0].figure
     largest = max(np.max(share) for share in shares.values())  # one scale, to compare them
     for (row, column), ax in np.ndenumerate(axes):
         ood, share = sets[row], shares[methods[column], sets[row]]

@@ -9,12 +9,13 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from helpers.report.figures.style import BLUE, GREY, RED, axes_or_new, check_columns, curve_style
+from helpers.report.figures.style import BLUE, GREY, RED, check_columns, method_styles
 
-WIDTH = 36  # letters in a line of a label: more than half of the figure is left for the ratios
+_NAMED = 6  # scores
+_WIDTH = 36  # letters in a line of a label: more than half of the figure is left for the ratios
 
 
-def speed_ratios(comparisons: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
+def speed_ratios(comparisons: pd.DataFrame) -> Axes:
     """Draw how many times as fast as each peer, on a logarithmic axis, and what was aimed at.
 
     Parameters
@@ -22,7 +23,6 @@ def speed_ratios(comparisons: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     comparisons : DataFrame
         A row per comparison: ``work``, ``peer``, ``ratio``, ``low``, ``high``, ``wanted``.  Rows
         without a ratio, which are not measured yet, are left out.
-    ax : Axes, optional
 
     Raises
     ------
@@ -34,9 +34,9 @@ def speed_ratios(comparisons: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     measured = comparisons.dropna(subset="ratio")[::-1]
     if measured.empty:
         raise ValueError("comparisons: at least one with a ratio expected")
-    labels = [fill(f"{one.work} · {one.peer}", WIDTH) for one in measured.itertuples()]
+    labels = [fill(f"{one.work} · {one.peer}", _WIDTH) for one in measured.itertuples()]
     lines = np.array([label.count("\n") + 1.6 for label in labels])  # with room between them
-    ax = axes_or_new(ax, figsize=(6, 0.8 + 0.13 * lines.sum()))
+    ax = plt.subplots(figsize=(6, 0.8 + 0.13 * lines.sum()), layout="constrained")[1]
     places = np.cumsum(lines) - lines / 2
     reached = (measured["ratio"] >= measured["wanted"]).to_numpy()
     for which, colour, marker, label in (
@@ -88,15 +88,14 @@ def growth_exponents(costs: pd.DataFrame) -> pd.Series:
     return pd.Series(slopes, dtype=np.float64)
 
 
-def growth_curves(costs: pd.DataFrame, *, named: int = 6) -> np.ndarray:
+def growth_curves(costs: pd.DataFrame) -> np.ndarray:
     """Draw seconds against images on logarithmic axes, a panel for each step.
 
     Parameters
     ----------
     costs : DataFrame
-        As in `growth_exponents`.
-    named : int
-        How many of the slowest scores have a colour and a name; the others are grey.
+        As in `growth_exponents`.  The slowest six scores of a step have a colour and a name, the
+        others are grey.
 
     Returns
     -------
@@ -113,14 +112,13 @@ def growth_curves(costs: pd.DataFrame, *, named: int = 6) -> np.ndarray:
     _, axes = plt.subplots(1, len(steps), figsize=(4 * len(steps), 4.4), squeeze=False)
     for ax, step in zip(axes[0], steps, strict=True):
         part = costs[costs["step"] == step]
-        slowest = part.groupby("score")["seconds"].max().nlargest(named).index
-        for score, rows in part.groupby("score"):
-            if score not in slowest:
-                ax.plot(rows["images"], rows["seconds"], color="#bbbbbb", linewidth=1)
-        for number, score in enumerate(slowest):
+        slowest = part.groupby("score")["seconds"].max().nlargest(_NAMED).index
+        others = sorted({*part["score"]} - {*slowest})
+        others = {score: {"color": "#bbbbbb", "label": ""} for score in others}
+        styles = method_styles(slowest, part["images"].nunique())
+        for score, style in (others | styles).items():
             rows = part[part["score"] == score]
-            style = curve_style(number, len(rows))
-            ax.plot(rows["images"], rows["seconds"], label=score, **style)
+            ax.plot(rows["images"], rows["seconds"], **{"label": score, "linewidth": 1} | style)
         ends = np.array([part["images"].min(), part["images"].max()])
         start = part.loc[part["images"] == ends[0], "seconds"].median()
         ax.plot(ends, start * ends / ends[0], "--", color="black", linewidth=1, label="slope 1")

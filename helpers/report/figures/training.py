@@ -6,10 +6,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from helpers.report.figures.style import LINES, check_columns
+from helpers.report.figures.style import check_columns, curve_style, method_styles
 
 
-def learning_curves(table: pd.DataFrame, *, axes: np.ndarray | None = None) -> np.ndarray:
+def learning_curves(table: pd.DataFrame) -> np.ndarray:
     """Draw loss and accuracy against the epoch, side by side.
 
     Parameters
@@ -17,7 +17,6 @@ def learning_curves(table: pd.DataFrame, *, axes: np.ndarray | None = None) -> n
     table : DataFrame
         ``epoch``, ``loss``, ``accuracy``, as `helpers.training` returns it; tables of several
         networks may be put one below another with a column ``network`` that tells them apart.
-    axes : ndarray of Axes, shape [2], optional
 
     Raises
     ------
@@ -25,15 +24,16 @@ def learning_curves(table: pd.DataFrame, *, axes: np.ndarray | None = None) -> n
         The table is empty or lacks a column.
     """
     check_columns("table", table, ["epoch", "loss", "accuracy"])
-    if axes is None:
-        axes = plt.subplots(1, 2, figsize=(6, 2.8), layout="constrained")[1]
-    groups = table.groupby("network", sort=False) if "network" in table else [(None, table)]
-    for number, (name, curve) in enumerate(groups):
-        line = LINES[number % len(LINES)]
+    axes = plt.subplots(1, 2, figsize=(6, 2.8), layout="constrained")[1]
+    several = "network" in table
+    groups = dict([*table.groupby("network", sort=False)]) if several else {"": table}
+    styles = method_styles(groups) if several else {"": curve_style(0)}
+    for name, style in styles.items():
+        style = {part: style[part] for part in ("color", "linestyle")}
         for ax, column in zip(axes, ("loss", "accuracy"), strict=True):
-            ax.plot(curve["epoch"], curve[column], linestyle=line, color=f"C{number}", label=name)
+            ax.plot(groups[name]["epoch"], groups[name][column], label=name, **style)
             ax.set(xlabel="epoch", title=column)
             ax.xaxis.get_major_locator().set_params(integer=True)
-    if "network" in table:
+    if several:
         axes[1].legend(loc="lower right")
     return axes

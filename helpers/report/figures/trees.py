@@ -1,17 +1,16 @@
-"""Figures of what lies below what, and of what is merged with what."""
+"""Figures of what lies below what."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
+import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from helpers.checks import known_name
 from helpers.data.hypernyms import Hypernyms
-from helpers.papers.uimnet.imagenot import Partition
-from helpers.report.figures.style import BLUE, GREEN, GREY, ORANGE, RED, axes_or_new
+from helpers.report.figures.style import BLUE, GREEN, GREY, ORANGE, RED
 
 _INNER = "no class"
 _MARKS = {  # marker, colour, whether it is filled
@@ -25,17 +24,8 @@ _MARKS = {  # marker, colour, whether it is filled
 _INDENT, _ROW = 0.32, 0.27  # inches
 _LETTER = 0.085  # inches, of the average letter at 11 points
 
-_DOMAINS = {  # marker, colour, line
-    "in-domain": ("o", BLUE, "-"),
-    "out-domain": ("s", ORANGE, "--"),
-    "not taken": (".", GREY, "-"),
-}
-_NAMED = 60  # classes at most, for their names to stand beside them
 
-
-def wordnet_tree(
-    graph: Hypernyms, *, roles: Mapping[str, str] | None = None, ax: Axes | None = None
-) -> Axes:
+def wordnet_tree(graph: Hypernyms, *, roles: Mapping[str, str]) -> Axes:
     """Draw a small graph of hypernyms, one node a row, what lies below it indented under it.
 
     Parameters
@@ -43,19 +33,21 @@ def wordnet_tree(
     graph : Hypernyms
         Some 25 nodes at most can be read (see `Hypernyms.pruned`).  A node with several parents
         stands under the lowest, and names the others behind it.
-    roles : mapping of str to str, optional
+    roles : mapping of str to str
         Of nodes: "in-distribution", "ID or near-OOD", "near candidate", "external" or
         "removed".  Each has a marker and a colour; nodes without a role are small dots, their
         names in italics.
-    ax : Axes, optional
-        By default one as high as the rows need and 6 inches wide, or wider for longer names.
+
+    Returns
+    -------
+    Axes
+        As high as the rows need and 6 inches wide, or wider for longer names.
 
     Raises
     ------
     ValueError
         The graph is empty, a role is unknown, or one is given to what is no node.
     """
-    roles = dict(roles or {})
     if not graph.parents:
         raise ValueError("graph: empty")
     for node, role in roles.items():
@@ -65,7 +57,7 @@ def wordnet_tree(
     places = {node: (depth * _INDENT, -row * _ROW) for row, (node, depth, _) in enumerate(rows)}
     labels = {node: _label(graph, node, parent) for node, _, parent in rows}
     right = max(places[node][0] + _LETTER * len(label) for node, label in labels.items()) + _INDENT
-    ax = axes_or_new(ax, figsize=(max(6, right), _ROW * len(rows) + 0.7))
+    ax = plt.subplots(figsize=(max(6, right), _ROW * len(rows) + 0.7), layout="constrained")[1]
     for node, _, parent in rows:
         x, y = places[node]
         if parent is not None:
@@ -79,56 +71,6 @@ def wordnet_tree(
     ax.legend(handles=handles, loc="lower left", bbox_to_anchor=(0, 1), ncols=3)
     ax.set(xlim=(-0.3 * _INDENT, max(right, 6)), ylim=(-len(rows) * _ROW + 0.1, 0.6 * _ROW))
     ax.set_axis_off()
-    return ax
-
-
-def class_dendrogram(
-    partition: Partition, *, words: Mapping[str, str] | None = None, ax: Axes | None = None
-) -> Axes:
-    """Draw how classes were merged, the left branch of the root on top, and which were taken.
-
-    The two branches differ in colour and line, the classes in colour and marker.  Of more than 60
-    classes the names are left out.
-
-    Parameters
-    ----------
-    partition : Partition
-        From `helpers.papers.uimnet.partition`.
-    words : mapping of str to str, optional
-        What classes are called, where their names are WordNet's identifiers.
-    ax : Axes, optional
-        By default one as high as the names need and 6 inches wide.
-    """
-    from scipy.cluster import hierarchy  # here, since SciPy takes long to import
-
-    names, merges = partition.class_names, partition.linkage
-    drawn = hierarchy.dendrogram(merges, no_plot=True)
-    named = len(names) <= _NAMED
-    ax = axes_or_new(ax, figsize=(6, 0.22 * len(names) + 0.9 if named else 6))
-    first = int(merges[-1, 0])
-    left = merges[first - len(names), 3] if first >= len(names) else 1
-    for places, distances in zip(drawn["icoord"], drawn["dcoord"], strict=True):
-        rows = (np.array(places) - 5) / 10  # SciPy's leaves stand at 5, 15, 25, ...
-        domain = "in-domain" if rows.max() < left else "out-domain"
-        _, colour, line = _DOMAINS["not taken" if rows.min() < left <= rows.max() else domain]
-        ax.plot(distances, rows, color=colour, linestyle=line, linewidth=1)
-    role = dict.fromkeys(partition.in_domain, "in-domain")
-    role |= dict.fromkeys(partition.out_domain, "out-domain")
-    order = [names[leaf] for leaf in drawn["leaves"]]
-    for domain, (marker, colour, _) in _DOMAINS.items():
-        rows = [row for row, name in enumerate(order) if role.get(name, "not taken") == domain]
-        if rows:
-            style = {"marker": marker, "color": colour, "linestyle": "none", "clip_on": False}
-            ax.plot(np.zeros(len(rows)), rows, label=domain, markersize=6 if named else 3, **style)
-    ax.set(xlabel="distance by Ward's criterion", ylim=(len(names) - 0.5, -0.5))
-    ax.invert_xaxis()  # the root on the left, so that names stand to the right of their leaves
-    ax.set_xlim(right=0)
-    ax.yaxis.tick_right()
-    labels = [(words or {}).get(name, name) for name in order] if named else []
-    ax.set_yticks(range(len(labels)), labels)
-    ax.tick_params(axis="y", length=0, pad=8)
-    ax.spines["left"].set_visible(False)
-    ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3)
     return ax
 
 

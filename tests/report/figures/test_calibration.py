@@ -13,14 +13,10 @@ def answers():
     return confidence, generator.random(200) < confidence**2
 
 
-def texts(ax):
-    return [text.get_text() for text in ax.texts]
-
-
 class TestReliability:
-    def test_the_printed_ece_is_the_metric(self, answers):
+    def test_the_printed_ece_is_the_metric(self, answers, texts):
         ax = figures.reliability_diagram(*answers, bins=7)
-        assert texts(ax) == [f"ECE {calibration_error(*answers, bins=7):.3f}"]
+        assert texts(ax.texts) == [f"ECE {calibration_error(*answers, bins=7):.3f}"]
 
     def test_bars_and_gaps_are_those_of_the_curve(self, answers):
         curve = reliability_curve(*answers)
@@ -46,7 +42,7 @@ class TestReliability:
         with pytest.raises(ValueError, match="correct"):
             figures.reliability_diagram(confidence, correct[:5])
 
-    def test_the_grid_has_a_panel_for_each_combination(self, answers):
+    def test_the_grid_has_a_panel_for_each_combination(self, answers, texts):
         confidence, correct = answers
         panels = {
             (method, calibration): (confidence**power, correct)
@@ -57,7 +53,7 @@ class TestReliability:
         assert axes.shape == (3, 2)
         assert axes[2, 0].get_title() == "open-set + OpenMax\nbefore scaling"
         after = calibration_error(confidence**2, correct)
-        assert texts(axes[1, 1]) == [f"ECE {after:.3f}"]
+        assert texts(axes[1, 1].texts) == [f"ECE {after:.3f}"]
         assert len({ax.child_axes[0].get_ylim() for ax in axes.flat}) == 1
         del panels["open-set", "after"]
         with pytest.raises(ValueError, match=r"missing .*'open-set', 'after'"):

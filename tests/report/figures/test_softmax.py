@@ -31,11 +31,11 @@ def test_the_panels_show_the_arrays_on_one_scale(panels):
         assert ax.images[0].get_clim() == (0, largest)
 
 
-def test_classes_are_named(panels):
+def test_classes_are_named(panels, texts):
     """Rows, columns, methods and the known class that gets most are in words."""
     axes = figures.softmax_heatmaps(panels, **NAMES)
-    assert [text.get_text() for text in axes[0, 0].get_yticklabels()] == NAMES["rows"]["near"]
-    assert [text.get_text() for text in axes[1, 1].get_xticklabels()] == NAMES["columns"]
+    assert texts(axes[0, 0].get_yticklabels()) == NAMES["rows"]["near"]
+    assert texts(axes[1, 1].get_xticklabels()) == NAMES["columns"]
     mean = panels["Deep Ensemble", "near"].mean(axis=0)
     most = f"most: {NAMES['columns'][mean.argmax()]}, {mean.max():.2f}"
     assert axes[0, 1].get_title() == f"Deep Ensemble\n{most}"

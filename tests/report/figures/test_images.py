@@ -5,18 +5,14 @@ from matplotlib.patches import Rectangle
 from helpers.report import figures
 
 
-def legend(ax):
-    return [text.get_text() for text in ax.get_legend().get_texts()]
-
-
 class TestContactSheet:
     images = np.arange(6 * 4 * 4 * 3, dtype=np.uint8).reshape(6, 4, 4, 3)
     labels = np.array([2, 0, 2, 1, 2, 0])
     names = ("cat", "dog", "ship", "never seen")
 
-    def test_a_row_for_each_class(self):
+    def test_a_row_for_each_class(self, texts):
         ax = figures.contact_sheet(self.images, self.labels, self.names, columns=2)
-        assert [label.get_text() for label in ax.get_yticklabels()] == ["cat", "dog", "ship"]
+        assert texts(ax.get_yticklabels()) == ["cat", "dog", "ship"]
         sheet = ax.images[0].get_array()
         assert sheet.shape == (3 * 5, 2 * 5, 3)
         assert (sheet[10:14, :4] == self.images[0]).all()  # first ship
@@ -24,13 +20,13 @@ class TestContactSheet:
         assert (sheet[5:9, 5:9] == 255).all()  # there is one dog
         assert not [patch for patch in ax.patches if isinstance(patch, Rectangle)]
 
-    def test_known_classes_first_and_both_groups_framed(self):
+    def test_known_classes_first_and_both_groups_framed(self, texts):
         ax = figures.contact_sheet(self.images, self.labels, self.names, known={2, 1})
-        assert [label.get_text() for label in ax.get_yticklabels()] == ["dog", "ship", "cat"]
-        assert legend(ax) == ["known", "unknown"]
+        assert texts(ax.get_yticklabels()) == ["dog", "ship", "cat"]
+        assert texts(ax.get_legend()) == ["known", "unknown"]
         assert [patch.get_linestyle() for patch in ax.patches] == ["-", "--"]
         only = figures.contact_sheet(self.images, self.labels, self.names, known={0, 1, 2})
-        assert legend(only) == ["known"]
+        assert texts(only.get_legend()) == ["known"]
 
     def test_bad_input(self):
         with pytest.raises(ValueError, match="images: uint8"):

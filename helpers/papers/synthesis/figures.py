@@ -13,12 +13,15 @@ from matplotlib.axes import Axes
 from helpers.checks import known_name
 from helpers.papers.synthesis.roles import ALGORITHMS, MEASURES
 from helpers.papers.synthesis.tables import AMONG, best_scores, pareto
-from helpers.report.figures.style import GREY, MARKERS, axes_or_new, check_columns
+from helpers.report.figures.heatmaps import heatmap
+from helpers.report.figures.images import check_pictures
+from helpers.report.figures.style import GREY, MARKERS, axes_grid, check_columns, method_styles
 
-_SLOPE = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
+_OVER = ("accuracy", "ece", "passes")
+_REJECT = 5  # per cent: below it, a threshold that keeps the other validation images rejects
 
 
-def cell_heatmap(means: pd.DataFrame, *, measure: str, ax: Axes | None = None) -> Axes:
+def cell_heatmap(means: pd.DataFrame, *, measure: str) -> Axes:
     """Show one measure of every score (down) with every algorithm (across); darker is better.
 
     Numbers are per cent.  The best score of each algorithm is framed; cells that do not apply
@@ -30,7 +33,6 @@ def cell_heatmap(means: pd.DataFrame, *, measure: str, ax: Axes | None = None) -
         From `helpers.papers.synthesis.tables.cells`.
     measure : str
         One of `helpers.papers.synthesis.roles.MEASURES` that is of a score and in `means`.
-    ax : Axes, optional
 
     Raises
     ------
@@ -42,22 +44,15 @@ def cell_heatmap(means: pd.DataFrame, *, measure: str, ax: Axes | None = None) -
     values = values.reindex(
         index=means.index.unique("score"), columns=means.index.unique("algorithm")
     ).dropna(how="all")
-    ax = axes_or_new(ax, figsize=(0.36 * values.shape[1] + 1.6, 0.25 * len(values) + 1.7))
+    figsize = (0.36 * values.shape[1] + 1.6, 0.25 * len(values) + 1.7)
+    ax = plt.subplots(figsize=figsize, layout="constrained")[1]
     higher = MEASURES[measure].higher
-    import seaborn as sns  # here, since it takes long to import
-
-    sns.heatmap(
-        values, ax=ax, annot=True, fmt=".0f", cbar=False, linewidths=0.4,
-        cmap="viridis_r" if higher else "viridis", annot_kws={"fontsize": 8},
-    )  # fmt: skip
+    heatmap(ax, values.rename(columns=ALGORITHMS), cmap="viridis_r" if higher else "viridis")
     best = values.eq(values.max() if higher else values.min()).to_numpy()
     for row, column in np.argwhere(best):
         box = {"fill": False, "edgecolor": "black", "linewidth": 1.4, "clip_on": False}
         ax.add_patch(plt.Rectangle((column, row), 1, 1, **box))
-    ax.set_xticks(ax.get_xticks(), [ALGORITHMS[name] for name in values], **_SLOPE)
-    ax.tick_params(length=0)
-    ax.tick_params(axis="y", rotation=0)
-    ax.set(xlabel="", ylabel="", title=f"{MEASURES[measure].title} (%)")
+    ax.set_title(f"{MEASURES[measure].title} (%)")
     return ax
 
 
@@ -82,8 +77,7 @@ def agreement_matrix(pairs: pd.DataFrame) -> np.ndarray:
     ValueError
         The table is empty or lacks a column.
     """
-    import seaborn as sns  # here, since these take long to import
-    from scipy.cluster import hierarchy
+    from scipy.cluster import hierarchy  # here, since SciPy takes long to import
     from scipy.spatial.distance import squareform
 
     check_columns("pairs", pairs, ["first", "second", "correlation"])
@@ -93,20 +87,11 @@ def agreement_matrix(pairs: pd.DataFrame) -> np.ndarray:
     drawn = hierarchy.dendrogram(merges, no_plot=True)
     square = square.iloc[drawn["leaves"], drawn["leaves"]]
     size = len(square)
-    _, axes = plt.subplots(
-        1, 2, figsize=(6.4, 0.3 * size + 1.6), width_ratios=[size, 3], layout="constrained"
-    )
+    (axes,) = axes_grid(1, 2, 0.3 * size + 1.6, 6.4, width_ratios=[size, 3])
     ax, tree = axes
-    shown = (100 * square).round() + 0.0  # no −0
-    sns.heatmap(
-        shown, ax=ax, annot=True, fmt=".0f", cbar=False, linewidths=0.4, cmap="PuOr",
-        vmin=-100, vmax=100, annot_kws={"fontsize": 8},
-    )  # fmt: skip
-    titles = [MEASURES[name].title for name in square]
-    ax.set_xticks(ax.get_xticks(), titles, **_SLOPE)
-    ax.set_yticks(ax.get_yticks(), titles, rotation=0)
-    ax.tick_params(length=0)
-    ax.set(xlabel="", ylabel="")
+    titles = {name: MEASURES[name].title for name in square}
+    shown = 100 * square.rename(index=titles, columns=titles)
+    heatmap(ax, shown, cmap="PuOr", vmin=-100, vmax=100)
     for places, distances in zip(drawn["icoord"], drawn["dcoord"], strict=True):
         tree.plot(distances, np.array(places) / 10, color=GREY, linewidth=1)  # leaves at 5, 15, …
     tree.set(ylim=(size, 0), xlim=(0, None), yticks=[], xlabel="distance")
@@ -114,10 +99,8 @@ def agreement_matrix(pairs: pd.DataFrame) -> np.ndarray:
     return axes
 
 
-def agreement_intervals(
-    pairs: Mapping[str, pd.DataFrame], *, reference: str = "aurc", ax: Axes | None = None
-) -> Axes:
-    """Draw how far each measure agrees with one of them, with 95 % intervals.
+def agreement_intervals(pairs: Mapping[str, pd.DataFrame]) -> Axes:
+    """Draw how far each measure agrees with the AURC of unknown detection, with 95 % intervals.
 
     Parameters
     ----------
@@ -125,14 +108,11 @@ def agreement_intervals(
         From `helpers.papers.synthesis.tables.agreement`, by the names of its `AMONG`; each has a
         marker of its own.  Measures come in the order of the first, the one that agrees most on
         top.
-    reference : str
-        The measure that the others are compared with.
-    ax : Axes, optional
 
     Raises
     ------
     ValueError
-        No table, an unknown name, or a table without the reference.
+        No table, an unknown name, or a table without AURC.
     """
     if not pairs:
         raise ValueError("pairs: empty")
@@ -140,13 +120,13 @@ def agreement_intervals(
     for among, table in pairs.items():
         known_name("among", among, AMONG)
         check_columns("pairs", table, ["first", "second", "correlation", "low", "high", "ranked"])
-        known_name("reference", reference, table["first"])
-        own = table[(table["first"] == reference) & (table["second"] != reference)]
+        known_name("measure", "aurc", table["first"])
+        own = table[(table["first"] == "aurc") & (table["second"] != "aurc")]
         rows[among] = own.set_index("second")
     correlations = pd.DataFrame({among: own["correlation"] for among, own in rows.items()})
     order = correlations.sort_values(next(iter(rows)), ascending=False, kind="stable").index
     places = {name: place for place, name in enumerate(order)}
-    ax = axes_or_new(ax, figsize=(6, 0.36 * len(places) + 1.3))
+    ax = plt.subplots(figsize=(6, 0.36 * len(places) + 1.3), layout="constrained")[1]
     for number, (among, own) in enumerate(rows.items()):
         y = own.index.map(places) + 0.22 * (number - (len(rows) - 1) / 2)
         colour = f"C{number}"
@@ -158,32 +138,25 @@ def agreement_intervals(
     ax.axvline(0, color=GREY, linewidth=0.8)
     ax.set_yticks(range(len(places)), [MEASURES[name].title for name in places])
     ax.set(xlim=(-1.02, 1.02), ylim=(len(places) - 0.5, -0.5))
-    ax.set_xlabel(f"rank correlation with {MEASURES[reference].title}")
+    ax.set_xlabel(f"rank correlation with {MEASURES['aurc'].title}")
     ax.grid(axis="y", linewidth=0.4)
     ax.tick_params(axis="y", length=0)
     ax.legend(loc="lower center", bbox_to_anchor=(0.4, 1), ncols=1 if len(rows) > 2 else 2)
     return ax
 
 
-def pareto_panels(
-    means: pd.DataFrame,
-    *,
-    over: Sequence[str] = ("accuracy", "ece", "passes"),
-    against: str = "aurc",
-) -> np.ndarray:
+def pareto_panels(means: pd.DataFrame) -> np.ndarray:
     """Draw each algorithm with its best score, and which of them are on the Pareto front.
 
-    The front is that of all measures shown at once: what is on it in none of the panels may be on
-    it by all.  Algorithms on it have markers of their own, the others are small grey dots.
+    AURC, by which the scores are chosen, stands against accuracy, ECE and passes, the last on a
+    logarithmic axis.  The front is that of all measures shown at once: what is on it in none of
+    the panels may be on it by all.  Algorithms on it have markers of their own, the others are
+    small grey dots.
 
     Parameters
     ----------
     means : DataFrame
         From `helpers.papers.synthesis.tables.cells`.
-    over : sequence of str
-        The measures of the panels' horizontal axes; passes are on a logarithmic axis.
-    against : str
-        The measure of the vertical axes, by which each algorithm's score is chosen.
 
     Returns
     -------
@@ -192,36 +165,32 @@ def pareto_panels(
     Raises
     ------
     ValueError
-        An unknown measure, or one that `means` lacks.
+        `means` lacks one of these measures.
     """
-    for name in (against, *over):
-        known_name("measure", name, means.columns)
-    chosen = best_scores(means, against)
-    front = pareto(chosen, [against, *over])
-    figure, axes = plt.subplots(
-        1, len(over), figsize=(6.4, 4.4), sharey=True, layout="constrained", squeeze=False
-    )
-    scales = {name: 1 if name in ("passes", "parameters") else 100 for name in (against, *over)}
-    for name, ax in zip(over, axes[0], strict=True):
-        x, y = scales[name] * chosen[name], scales[against] * chosen[against]
+    check_columns("means", means, ["aurc", *_OVER])
+    chosen = best_scores(means, "aurc")
+    front = pareto(chosen, ["aurc", *_OVER])
+    styles = method_styles(dict.fromkeys(algorithm for algorithm, _ in chosen.index[front]))
+    figure, axes = plt.subplots(1, 3, figsize=(6.4, 4.4), sharey=True, layout="constrained")
+    for name, ax in zip(_OVER, axes, strict=True):
+        scale = 1 if name == "passes" else 100
+        x, y = scale * chosen[name], 100 * chosen["aurc"]
         ax.plot(x[~front], y[~front], ".", color=GREY, label="not on the front")
-        for number, (algorithm, score) in enumerate(chosen.index[front]):
+        for algorithm, score in chosen.index[front]:
             ax.plot(
-                x[algorithm, score], y[algorithm, score], MARKERS[number % len(MARKERS)],
-                color=f"C{number % 10}", markersize=8, markeredgecolor="white",
+                x[algorithm, score], y[algorithm, score], styles[algorithm]["marker"],
+                color=styles[algorithm]["color"], markersize=8, markeredgecolor="white",
                 label=f"{ALGORITHMS[algorithm]}, {score}",
             )  # fmt: skip
-        per_cent = " (%)" if scales[name] == 100 else ""
+        per_cent = "" if name == "passes" else " (%)"
         better = "→ better" if MEASURES[name].higher else "← better"
         ax.set_xlabel(f"{MEASURES[name].title}{per_cent}\n{better}")
-        if name in ("passes", "parameters"):
-            ax.set_xscale("log")
-            ax.xaxis.set_major_formatter("{x:g}")
         ax.margins(0.1)
-    axes[0, 0].set_ylabel(f"{MEASURES[against].title} (%)")
-    handles = axes[0, 0].get_legend_handles_labels()
-    figure.legend(*handles, loc="outside lower center", ncols=2)
-    return axes[0]
+    axes[2].set_xscale("log")
+    axes[2].xaxis.set_major_formatter("{x:g}")
+    axes[0].set_ylabel(f"{MEASURES['aurc'].title} (%)")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    return axes
 
 
 def image_cards(
@@ -230,7 +199,6 @@ def image_cards(
     captions: Sequence[str],
     *,
     groups: Sequence[str],
-    reject: float = 5.0,
 ) -> np.ndarray:
     """Show images, and below each where every method places it among validation images.
 
@@ -239,14 +207,12 @@ def image_cards(
     images : ndarray of uint8, shape [N, H, W, 3]
     percentiles : DataFrame of float64, shape [N, methods]
         In [0, 100], a method's percentile of each image among ID validation images; the columns'
-        names are shown.
+        names are shown.  What is below 5 is in bold: a threshold that keeps the other 95 % of the
+        validation images rejects it.
     captions : sequence of str, length N
         What the image is, and what it is taken for.
     groups : sequence of str, length N
         Images of a group are next to each other; its name stands above them.
-    reject : float
-        Cells below this percentile are in bold: a threshold that keeps the other validation
-        images rejects them.
 
     Returns
     -------
@@ -258,42 +224,28 @@ def image_cards(
     ValueError
         No RGB images, percentiles out of range, or lengths that differ.
     """
-    images, values = np.asarray(images), percentiles.to_numpy(dtype=np.float64)
-    if images.dtype != np.uint8 or images.ndim != 4 or images.shape[-1] != 3 or not len(images):
-        raise ValueError(f"images: uint8 [N, H, W, 3] expected, got {images.dtype} {images.shape}")
+    images = check_pictures("images", images)
     for name, one in (("percentiles", percentiles), ("captions", captions), ("groups", groups)):
         if len(one) != len(images):
             raise ValueError(f"{name}: {len(images)} expected, one per image, got {len(one)}")
-    if not ((values >= 0) & (values <= 100)).all():
+    if not ((percentiles >= 0) & (percentiles <= 100)).all(axis=None):
         raise ValueError("percentiles: between 0 and 100 expected")
-    count, methods = values.shape
-    _, axes = plt.subplots(
-        2, 1, figsize=(0.48 * count + 1.6, 0.27 * methods + 2), height_ratios=[1.7, methods],
-        sharex=True, layout="constrained",
-    )  # fmt: skip
+    count, methods = percentiles.shape
+    shape = {"height_ratios": [1.7, methods], "sharex": True}
+    axes = axes_grid(2, 1, 0.27 * methods + 2, 0.48 * count + 1.6, **shape)[:, 0]
     strip, heat = axes
-    import seaborn as sns  # here, since it takes long to import
-
-    sns.heatmap(
-        percentiles.T, ax=heat, annot=True, fmt=".0f", cbar=False, linewidths=0.4, cmap="viridis",
-        vmin=0, vmax=100, annot_kws={"fontsize": 9},
-    )  # fmt: skip
-    for text, value in zip(heat.texts, values.T.ravel(), strict=True):
-        text.set_weight("bold" if value < reject else "normal")
+    cards = percentiles.T.set_axis(captions, axis="columns")
+    rejected = percentiles.T < _REJECT
+    heatmap(heat, cards, bold=rejected, fontsize=9, cmap="viridis", vmin=0, vmax=100)
     for column, image in enumerate(images):
         place = (column + 0.04, column + 0.96, 1, 0)
         strip.imshow(image, extent=place, aspect="auto", interpolation="nearest")
     strip.set(xlim=(0, count), ylim=(1, 0), yticks=[])
-    strip.tick_params(labelbottom=False)
-    heat.set_xticks(np.arange(count) + 0.5, captions, **_SLOPE)
-    heat.tick_params(axis="y", rotation=0)
+    strip.tick_params(labelbottom=False, length=0)
+    strip.spines[:].set_visible(False)
     starts = [one for one in range(count) if one == 0 or groups[one] != groups[one - 1]]
     for first, end in pairwise([*starts, count]):
         strip.text((first + end) / 2, -0.15, groups[first], ha="center")
         if first:
             heat.axvline(first, color="black", linewidth=1.5)
-    for ax in axes:
-        ax.tick_params(length=0)
-        ax.set(xlabel="", ylabel="")
-        ax.spines[:].set_visible(False)
     return axes

@@ -7,11 +7,7 @@ from helpers.report import figures, results
 from helpers.report.claims import Verdict
 
 
-def texts(ax):
-    return [text.get_text() for text in ax.texts]
-
-
-def test_claim_intervals():
+def test_claim_intervals(texts):
     checks = CLAIMS.check_published()
     checks["low"], checks["high"] = checks["effect"] - 0.01, checks["effect"] + 0.02
     checks.loc[3, ["verdict", "effect", "low", "high"]] = [Verdict.NO_DATA, *[np.nan] * 3]
@@ -19,11 +15,11 @@ def test_claim_intervals():
     assert len(axes) == checks["check"].nunique()
     cells = len(checks) // len(axes)
     for ax in axes:
-        names = [label.get_text() for label in ax.get_yticklabels()]
+        names = texts(ax.get_yticklabels())
         assert len(names) == cells and names[:2] == ["all", "CIFAR10, ResNet"]
         assert len(ax.patches) == 1  # the claimed side
     assert sum(len(ax.lines) for ax in axes) == 2 * (len(checks) - 1) + len(axes)
-    assert [text for ax in axes for text in texts(ax)].count(" no data") == 1
+    assert [text for ax in axes for text in texts(ax.texts)].count(" no data") == 1
     first = checks[checks["data_set"] == "all"].iloc[0]
     assert list(axes[0].lines[0].get_xdata()) == [first["low"], first["high"]]
     side = axes[0].patches[0]  # the first effect is claimed below its margin
@@ -32,9 +28,9 @@ def test_claim_intervals():
         figures.claim_intervals(checks.drop(columns="margin"))
 
 
-def test_claim_intervals_without_any_data():
+def test_claim_intervals_without_any_data(texts):
     nothing = CLAIMS.check(results.SCHEMA.empty_table().to_pandas())
-    shown = [text for ax in figures.claim_intervals(nothing) for text in texts(ax)]
+    shown = [text for ax in figures.claim_intervals(nothing) for text in texts(ax.texts)]
     assert shown.count(" no data") == len(nothing)
 
 
@@ -51,7 +47,7 @@ def test_claim_effects_shows_each_claim_once():
     assert sum(len(ax.get_yticklabels()) for ax in axes) == len(pooled)
 
 
-def test_claim_effects_names_what_effects_share_in_the_title():
+def test_claim_effects_names_what_effects_share_in_the_title(texts):
     """A part before the comma that all effects have is said once."""
     row = {"claim": "best", "data_set": "all", "backbone": "all", "effect": 0.1, "low": 0.0,
            "high": 0.2, "relation": ">", "margin": 0.0, "verdict": Verdict.SUPPORTED}  # fmt: skip
@@ -59,5 +55,5 @@ def test_claim_effects_names_what_effects_share_in_the_title():
     both = [{**row, "check": name, "decides": name == names[0]} for name in names]
     (ax,) = figures.claim_effects(pd.DataFrame(both))
     assert ax.get_title(loc="left") == "best: AURC"
-    shown = [label.get_text() for label in ax.get_yticklabels()]
+    shown = texts(ax.get_yticklabels())
     assert shown == ["a minus b", "c minus b (reported only)"]

@@ -14,16 +14,20 @@ from matplotlib.patches import Patch
 from helpers.papers.human_centric.claims import cases
 from helpers.papers.human_centric.roles import Model
 from helpers.report.claims import ALL, Claim, Effect, Term, evaluate
+from helpers.report.figures.heatmaps import heatmap
+from helpers.report.figures.images import check_pictures, show_picture
 from helpers.report.figures.style import (
     BLUE,
     GREY,
     ORANGE,
     RED,
-    axes_or_new,
+    axes_grid,
     check_columns,
     curve_style,
+    legend_outside,
+    method_styles,
+    refuse_several,
 )
-from helpers.report.table import MINUS
 
 _ERROR = "average DER99 (%)"
 _POSITIVES = (("all ID images", "", BLUE, ""), ("correct ones", "_correct", ORANGE, "////"))
@@ -57,7 +61,7 @@ def positives(table: pd.DataFrame, *, methods: Mapping[str, str]) -> np.ndarray:
     ValueError
         Several data sets or models, or no such number.
     """
-    _refuse_several(table, "data_set", "backbone")
+    _check(table, "data_set", "backbone")
     terms = [
         Term(1, name, metric + suffix, test_set="label-shifted")
         for name in methods
@@ -70,9 +74,7 @@ def positives(table: pd.DataFrame, *, methods: Mapping[str, str]) -> np.ndarray:
     shown = [name for name in methods if rows["effect"].notna()[f"{name} auroc"]]
     if not shown:
         raise ValueError("table: no auroc on the test set label-shifted of these scores")
-    axes = plt.subplots(
-        1, 2, figsize=(6, 0.36 * len(shown) + 1.1), sharey=True, layout="constrained"
-    )[1]
+    (axes,) = axes_grid(1, 2, 0.36 * len(shown) + 1.1, sharey=True)
     for (metric, title), ax in zip(_RANKING, axes, strict=True):
         for side, (label, suffix, colour, hatch) in zip((-0.2, 0.2), _POSITIVES, strict=True):
             own = rows.loc[[f"{name} {metric}{suffix}" for name in shown]]
@@ -86,7 +88,7 @@ def positives(table: pd.DataFrame, *, methods: Mapping[str, str]) -> np.ndarray:
         ax.tick_params(axis="y", length=0)
     axes[0].set_yticks(range(len(shown)), [methods[name] for name in shown])
     axes[0].set_ylim(len(shown) - 0.5, -0.5)
-    axes[0].figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
+    legend_outside(axes, 2)
     return axes
 
 
@@ -111,7 +113,7 @@ def error_against_accuracy(table: pd.DataFrame, *, methods: Mapping[str, str]) -
     ValueError
         Several data sets, or no model has accuracy and all these scores.
     """
-    _refuse_several(table, "data_set")
+    _check(table, "data_set")
     errors = _errors(table, methods)
     network = pd.DataFrame({name: _network(table, name) for name in ("accuracy", "parameters")})
     models = errors.join(100 * network["accuracy"], how="inner").join(network["parameters"])
@@ -122,14 +124,11 @@ def error_against_accuracy(table: pd.DataFrame, *, methods: Mapping[str, str]) -
         raise ValueError("table: no model trained normally has accuracy and these scores")
     columns = min(2, len(methods))
     rows = -(-len(methods) // columns)
-    figure, axes = plt.subplots(
-        rows, columns, figsize=(6, 2.6 * rows + 0.5), sharex=True, layout="constrained",
-        squeeze=False,
-    )  # fmt: skip
+    axes = axes_grid(rows, columns, 2.6 * rows + 0.5, sharex=True)
     families = models.groupby([parsed[name].family for name in models.index], sort=False)
     for (method, title), ax in zip(methods.items(), axes.flat, strict=False):
         for number, (family, own) in enumerate(families):
-            style = curve_style(number, 1) | {"markevery": 1}
+            style = curve_style(number)
             ax.plot(own["accuracy"], own[method], **style, label=family)
             text = {"color": style["color"], "fontsize": "small", "textcoords": "offset points"}
             for name, place in zip(own.index, own[["accuracy", method]].to_numpy(), strict=True):
@@ -139,9 +138,10 @@ def error_against_accuracy(table: pd.DataFrame, *, methods: Mapping[str, str]) -
         ax.margins(0.12)
     for ax in axes.flat[len(methods) :]:
         ax.set_visible(False)
+    figure = axes[0, 0].figure
     figure.supxlabel("accuracy (%)", fontsize="medium")
     figure.supylabel(_ERROR, fontsize="medium")
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
+    legend_outside(axes, 3)
     return axes.flat[: len(methods)]
 
 
@@ -168,7 +168,7 @@ def error_against_strength(table: pd.DataFrame, *, methods: Mapping[str, str]) -
     ValueError
         Several data sets, no architecture that is trained adversarially, or several.
     """
-    _refuse_several(table, "data_set")
+    _check(table, "data_set")
     errors = _errors(table, methods).join(100 * _network(table, "accuracy"))
     parsed = {name: Model.parse(name) for name in errors.index}
     found = {one.architecture for one in parsed.values() if one.strategy == "adversarial"}
@@ -181,13 +181,10 @@ def error_against_strength(table: pd.DataFrame, *, methods: Mapping[str, str]) -
         if one.architecture in found and one.strategy in ("normal", "adversarial")
     }
     own = errors.loc[sorted(strengths, key=strengths.get)]
-    axes = plt.subplots(2, figsize=(6, 5), sharex=True, height_ratios=(5, 2), layout="constrained")[
-        1
-    ]
+    axes = axes_grid(2, 1, 5, sharex=True, height_ratios=(5, 2))[:, 0]
     places = range(len(own))
-    for number, (method, title) in enumerate(methods.items()):
-        style = curve_style(number, 1) | {"markevery": 1}
-        axes[0].plot(places, own[method], **style, label=title)
+    for method, style in method_styles(methods).items():
+        axes[0].plot(places, own[method], **style, label=methods[method])
     axes[1].plot(places, own["accuracy"], "o-", color=GREY, markersize=5)
     axes[0].set_ylabel(_ERROR)
     axes[1].set(ylabel="accuracy (%)", xlabel="ℓ2 radius of adversarial training")
@@ -196,7 +193,7 @@ def error_against_strength(table: pd.DataFrame, *, methods: Mapping[str, str]) -
     return axes
 
 
-def error_heatmap(values: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
+def error_heatmap(values: pd.DataFrame) -> Axes:
     """Show the error rate of every score on every model, the lowest of each model in bold.
 
     Parameters
@@ -205,16 +202,14 @@ def error_heatmap(values: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         Shares, from `helpers.papers.human_centric.claims.cases`, under the names that are shown;
         scores go down and models across, of which about ten are read with ease.  Darker is worse;
         missing numbers stay white.
-    ax : Axes, optional
 
     Raises
     ------
     ValueError
         No number at all.
     """
-    ax = axes_or_new(ax, figsize=(6, 0.27 * values.shape[1] + 1.5))
-    limits = _limits(values)
-    _heatmap(values, ax, {"cmap": "viridis_r", "vmin": limits[0], "vmax": limits[1]}, ".1f")
+    ax = plt.subplots(figsize=(6, 0.27 * values.shape[1] + 1.5), layout="constrained")[1]
+    _heatmap(values, ax, ".1f", _scale(values))
     return ax
 
 
@@ -247,13 +242,11 @@ def distillation_heatmap(values: pd.DataFrame) -> np.ndarray:
         raise ValueError("values: no model that is there both normal and distilled")
     both = values.loc[[name for pair in pairs.items() for name in pair]]
     change = both.loc[list(pairs.values())].set_axis(list(pairs)) - both.loc[list(pairs)]
-    limits, reach = _limits(both), 100 * np.nanmax(np.abs(change.to_numpy()))
-    axes = plt.subplots(
-        1, 2, figsize=(6, 0.27 * values.shape[1] + 1.7), sharey=True, layout="constrained",
-        width_ratios=(len(both), len(change)),
-    )[1]  # fmt: skip
-    _heatmap(both, axes[0], {"cmap": "viridis_r", "vmin": limits[0], "vmax": limits[1]}, ".1f")
-    _heatmap(change, axes[1], {"cmap": "RdBu_r", "vmin": -reach, "vmax": reach}, "+.1f")
+    reach = 100 * np.nanmax(np.abs(change.to_numpy()))
+    shape = {"sharey": True, "width_ratios": (len(both), len(change))}
+    (axes,) = axes_grid(1, 2, 0.27 * values.shape[1] + 1.7, **shape)
+    _heatmap(both, axes[0], ".1f", _scale(both))
+    _heatmap(change, axes[1], "+.1f", {"cmap": "RdBu_r", "vmin": -reach, "vmax": reach})
     axes[0].set_title(_ERROR)
     axes[1].set_title("change")
     axes[1].tick_params(axis="y", length=0)
@@ -309,14 +302,9 @@ def kept_and_rejected(groups: Mapping[str, Mapping[str, Decisions]]) -> np.ndarr
     captions = [caption for *_, decisions in rows for caption in decisions.captions]
     lines = 1 + max(caption.count("\n") for caption in captions)
     height = (size + 0.2 * lines) * len(rows) + 0.25 * len(groups) + 0.35
-    figure, axes = plt.subplots(
-        len(rows), columns, figsize=(6, height), layout="constrained", squeeze=False
-    )
+    axes = axes_grid(len(rows), columns, height)
     for row, (evaluation, name, decisions) in zip(axes, rows, strict=True):
-        pictures = np.asarray(decisions.pictures)
-        if pictures.dtype != np.uint8 or pictures.ndim != 4 or pictures.shape[-1] != 3:
-            found = f"{pictures.dtype} {pictures.shape}"
-            raise ValueError(f"groups: {name}: uint8 [M, H, W, 3] expected, got {found}")
+        pictures = check_pictures(f"groups: {name}", decisions.pictures)
         if not len(pictures) == len(decisions.captions) == len(decisions.right):
             raise ValueError(f"groups: {name}: one caption and one mark for each picture expected")
         for ax in row:
@@ -327,27 +315,25 @@ def kept_and_rejected(groups: Mapping[str, Mapping[str, Decisions]]) -> np.ndarr
             row[0].set_title(evaluation, loc="left", weight="bold")
         for ax, picture, caption, right in zip(row, *decisions, strict=False):
             colour, line, mark = _DECISIONS[bool(right)]
-            ax.imshow(picture, interpolation="nearest")
+            show_picture(ax, picture)
             ax.set_xlabel(f"{mark} {caption}", fontsize="small", color=colour, labelpad=3)
             for spine in ax.spines.values():
                 spine.set(visible=True, edgecolor=colour, linestyle=line, linewidth=2.5)
     handles = [
-        Patch(fill=False, edgecolor=colour, linestyle=line, linewidth=2, label=f"{mark} {name}")
-        for name, (colour, line, mark) in zip(
-            ("right decision", "wrong decision"), _DECISIONS.values(), strict=True
+        Patch(
+            fill=False, edgecolor=colour, linestyle=line, linewidth=2,
+            label=f"{mark} {'right' if right else 'wrong'} decision",
         )
-    ]
-    figure.legend(handles=handles, loc="outside upper center", ncols=2)
+        for right, (colour, line, mark) in _DECISIONS.items()
+    ]  # fmt: skip
+    axes[0, 0].figure.legend(handles=handles, loc="outside upper center", ncols=2)
     return axes
 
 
-def _refuse_several(table: pd.DataFrame, *columns: str) -> None:
+def _check(table: pd.DataFrame, *columns: str) -> None:
     """Refuse a table whose rows would be mixed in one figure."""
     check_columns("table", table, ["data_set", "backbone", "variant", "method", "metric", "value"])
-    for name in (*columns, "variant"):
-        if table[name].nunique() > 1:
-            several = ", ".join(sorted(table[name].unique()))
-            raise ValueError(f"table: several of {name} ({several}); choose one")
+    refuse_several("table", table, *columns, "variant")
 
 
 def _errors(table: pd.DataFrame, methods: Mapping[str, str]) -> pd.DataFrame:
@@ -364,38 +350,20 @@ def _network(table: pd.DataFrame, metric: str) -> pd.Series:
     return own.groupby("backbone")["value"].mean().rename(metric)
 
 
-def _limits(values: pd.DataFrame) -> tuple[float, float]:
-    """Return the lowest and the highest number in per cent, for one scale of several panels."""
+def _scale(values: pd.DataFrame) -> dict:
+    """Return colours in per cent from the lowest to the highest number."""
     if not values.notna().any(axis=None):
         raise ValueError("values: no number")
-    return 100 * np.nanmin(values), 100 * np.nanmax(values)
+    return {"cmap": "viridis_r", "vmin": 100 * np.nanmin(values), "vmax": 100 * np.nanmax(values)}
 
 
-def _heatmap(values: pd.DataFrame, ax: Axes, colours: dict, pattern: str) -> None:
+def _heatmap(values: pd.DataFrame, ax: Axes, pattern: str, colours: dict) -> None:
     """Draw shares in per cent, scores down and models across, the lowest of each model in bold."""
-    import seaborn as sns  # here, since it takes long to import
-
     shown = 100 * values.T
     width = 72 * ax.get_position().width * ax.figure.get_figwidth() / len(values)
-    text = {"fontsize": min(9.5, 0.4 * width)}  # numbers fill their cells, however many there are
-    numbers = shown.round(1) + 0.0  # without a zero below zero
-    sns.heatmap(
-        shown,
-        ax=ax,
-        annot=numbers,
-        fmt=pattern,
-        annot_kws=text,
-        cbar=False,
-        linewidths=0.5,
-        **colours,
-    )
+    layout = {
+        "fontsize": min(9.5, 0.4 * width),  # numbers fill their cells, however many there are
+        "slope": 30 if len(values) <= 10 else 60,
+    }
     best = shown.eq(shown.min()) & shown.min().lt(shown.max())
-    marks = best.to_numpy()[shown.notna().to_numpy()]  # seaborn writes no text where none is
-    for number, bold in zip(ax.texts, marks, strict=True):
-        number.set_weight("bold" if bold else "normal")
-        number.set_text(number.get_text().replace("-", MINUS))
-    ax.tick_params(length=0)
-    slope = {"rotation": 30 if len(values) <= 10 else 60, "ha": "right", "rotation_mode": "anchor"}
-    ax.set_xticks(ax.get_xticks(), shown.columns, **slope)
-    ax.set_yticks(ax.get_yticks(), shown.index, rotation=0)
-    ax.set(xlabel="", ylabel="")
+    heatmap(ax, shown, pattern, bold=best, **layout, **colours)

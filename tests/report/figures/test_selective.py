@@ -11,26 +11,14 @@ CURVES = {
 }
 
 
-def legend(ax):
-    return [text.get_text() for text in ax.get_legend().get_texts()]
-
-
-def test_curves_are_drawn_as_given_between_chance_and_the_ideal():
+def test_curves_are_drawn_as_given_between_chance_and_the_ideal(texts):
     """Each curve is the array given; a perfect order lies on the ideal one."""
     ax = figures.risk_coverage_curves(CURVES)
     for line, (coverage, risk) in zip(ax.lines, CURVES.values(), strict=False):
         assert (line.get_xdata() == coverage).all() and (line.get_ydata() == risk).all()
     assert ax.lines[2].get_ydata() == pytest.approx(CURVES["best"][1])
     assert set(ax.lines[3].get_ydata()) == {0.25}
-    assert legend(ax) == ["best", "worst", "ideal order", "error rate"]
-
-
-def test_the_reference_is_the_method_asked_for():
-    """Ideal order and error rate are those of the named method."""
-    other = risk_coverage_curve([0.9, 0.1, 0.8, 0.7], [False, False, True, True])
-    ax = figures.risk_coverage_curves(CURVES | {"other": other}, reference="other")
-    assert set(ax.lines[-1].get_ydata()) == {0.5}
-    assert ax.lines[-2].get_ydata() == pytest.approx([0, 0, 1 / 3, 1 / 2])
+    assert texts(ax.get_legend()) == ["best", "worst", "ideal order", "error rate"]
 
 
 def test_nine_methods_differ_in_more_than_colour():
@@ -40,10 +28,8 @@ def test_nine_methods_differ_in_more_than_colour():
 
 
 def test_what_cannot_be_drawn_is_refused():
-    """Nothing, a reference that is not there, and arrays that do not fit are named."""
+    """Nothing, and arrays that do not fit, are named."""
     with pytest.raises(ValueError, match="curves: empty"):
         figures.risk_coverage_curves({})
-    with pytest.raises(ValueError, match="unknown reference 'bst'; did you mean 'best'"):
-        figures.risk_coverage_curves(CURVES, reference="bst")
     with pytest.raises(ValueError, match="best, risk: length 4"):
         figures.risk_coverage_curves({"best": (CURVES["best"][0], np.ones(3))})

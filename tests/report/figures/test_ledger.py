@@ -9,28 +9,22 @@ TITLES = {"uimnet": "Algorithms", "gscore": "Without labels"}
 VERDICTS = [*map(str, Verdict)]
 
 
-def names(ax):
-    return [label.get_text() for label in ax.get_yticklabels()]
-
-
-def test_bars_are_as_long_as_there_are_claims():
+def test_bars_are_as_long_as_there_are_claims(texts):
     """One bar of each paper and tier, whose parts are the counts of its verdicts, in order."""
     index = pd.MultiIndex.from_tuples([("uimnet", "mini"), ("uimnet", "small"), ("gscore", "mini")])
     counts = pd.DataFrame([[1, 2, 0, 5], [8, 0, 0, 0], [0, 0, 3, 1]], index, VERDICTS)
     ax = tally_bars(counts, titles=TITLES)
-    assert names(ax) == ["mini", "small", "mini"]
+    assert texts(ax.get_yticklabels()) == ["mini", "small", "mini"]
     widths = np.array([[bar.get_width() for bar in bars] for bars in ax.containers]).T
     assert (widths == counts.to_numpy()).all()
     ends = [bar.get_x() + bar.get_width() for bar in ax.containers[-1]]
     assert ends == counts.sum(axis=1).tolist()
-    assert [text.get_text() for text in ax.texts if text.get_text() in TITLES.values()] == [
-        "Algorithms", "Without labels",
-    ]  # fmt: skip
+    assert [text for text in texts(ax.texts) if text in TITLES.values()] == [*TITLES.values()]
     with pytest.raises(ValueError, match="counts: no column undecided"):
         tally_bars(counts.drop(columns="undecided"), titles=TITLES)
 
 
-def test_clearances_stand_where_they_are_up_to_the_end_of_the_scale():
+def test_clearances_stand_where_they_are_up_to_the_end_of_the_scale(texts):
     """A claim without an interval says so; what lies beyond the scale is drawn at its end."""
     rows = [
         ("uimnet", "erm", "mini", Verdict.SUPPORTED, 2.0),
@@ -40,7 +34,7 @@ def test_clearances_stand_where_they_are_up_to_the_end_of_the_scale():
     ]
     columns = ["paper", "claim", "tier", "verdict", "clearance"]
     ax = clearances(pd.DataFrame(rows, columns=columns), titles=TITLES)
-    assert names(ax) == ["erm", "rmse"]
+    assert texts(ax.get_yticklabels()) == ["erm", "rmse"]
     places = [line.get_xdata()[0] for line in ax.lines if len(line.get_xdata()) == 1]
     assert places == [2.0, -30.0]
     (text,) = [one for one in ax.texts if one.get_text() == "no interval"]
@@ -49,7 +43,7 @@ def test_clearances_stand_where_they_are_up_to_the_end_of_the_scale():
         clearances(pd.DataFrame(columns=columns), titles=TITLES)
 
 
-def test_each_paper_has_a_panel_with_all_its_numbers():
+def test_each_paper_has_a_panel_with_all_its_numbers(texts):
     """Filled are those of the last tier; metrics of one kind share a marker."""
     rows = [
         ("uimnet", "mini", "ece", 0.1, 0.2),
@@ -66,6 +60,6 @@ def test_each_paper_has_a_panel_with_all_its_numbers():
         if line.get_linestyle() == "None"
     }
     assert drawn == {(0.1, 0.2): True, (0.1, 0.15): False}
-    labels = [text.get_text() for text in second.get_legend().get_texts()]
+    labels = texts(second.get_legend())
     assert labels == ["pearson"] and second.get_xlim()[0] < -0.9
     assert first.get_legend().get_title().get_text() == "filled: small, open: mini"

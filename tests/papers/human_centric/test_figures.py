@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.report import figures
+from helpers.papers.human_centric import figures
 
 MODELS = {  # accuracy, parameters
     "resnet14": (0.68, 2e5),
@@ -46,15 +46,11 @@ def values(table):
     return own.pivot(index="backbone", columns="method", values="value").loc[list(MODELS)]
 
 
-def texts(ax):
-    return [text.get_text() for text in ax.texts]
-
-
-def test_positives_has_two_bars_for_each_score_with_intervals(table):
+def test_positives_has_two_bars_for_each_score_with_intervals(table, texts):
     """FPR and AUROC in a panel each, in per cent, under the scores' titles."""
     own = table[table["backbone"] == "resnet8"]
     axes = figures.positives(own, methods=METHODS | {"ash": "ASH"})  # ASH is not there
-    assert [label.get_text() for label in axes[0].get_yticklabels()] == ["ViM", "MSP"]
+    assert texts(axes[0].get_yticklabels()) == ["ViM", "MSP"]
     for ax in axes:
         widths = [bar.get_width() for bar in ax.patches]
         expected = [100 * rate("resnet8", name) for name in METHODS]
@@ -65,7 +61,7 @@ def test_positives_has_two_bars_for_each_score_with_intervals(table):
         assert np.ptp(ends, axis=1) == pytest.approx([2 * 0.95] * 4, abs=0.1)  # 95 % of ± 1
 
 
-def test_error_against_accuracy_joins_the_models_of_a_family_by_size(table):
+def test_error_against_accuracy_joins_the_models_of_a_family_by_size(table, texts):
     """Normal models alone, each labelled with its size; the family is in the legend."""
     axes = figures.error_against_accuracy(table, methods=METHODS)
     assert [ax.get_title() for ax in axes] == ["ViM", "MSP"]
@@ -74,25 +70,25 @@ def test_error_against_accuracy_joins_the_models_of_a_family_by_size(table):
     assert resnet.get_xdata().tolist() == [62, 68]  # from the smaller to the larger
     expected = [100 * rate(name, "msp") for name in ("resnet8", "resnet14")]
     assert resnet.get_ydata() == pytest.approx(expected)
-    assert texts(axes[1]) == ["8", "14", "4"]
+    assert texts(axes[1].texts) == ["8", "14", "4"]
 
 
-def test_error_against_strength_starts_from_the_normal_model(table):
+def test_error_against_strength_starts_from_the_normal_model(table, texts):
     """Strengths go up, from 0; accuracy has a panel of its own."""
     axes = figures.error_against_strength(table, methods=METHODS)
-    assert [label.get_text() for label in axes[1].get_xticklabels()] == ["0", "0.5", "1"]
+    assert texts(axes[1].get_xticklabels()) == ["0", "0.5", "1"]
     names = ["resnet8", "resnet8+adversarial_0.5", "resnet8+adversarial_1"]
     for line, method in zip(axes[0].lines, METHODS, strict=True):
         assert line.get_ydata() == pytest.approx([100 * rate(name, method) for name in names])
     assert axes[1].lines[0].get_ydata() == pytest.approx([62, 56, 47])
 
 
-def test_error_heatmap_writes_every_number_and_marks_the_lowest_of_each_model(values):
+def test_error_heatmap_writes_every_number_and_marks_the_lowest_of_each_model(values, texts):
     """Scores down, models across; what is missing has no text and shifts no mark."""
     values = values.copy()
     values.loc["resnet14", "vim"] = np.nan
     ax = figures.error_heatmap(values)
-    assert [label.get_text() for label in ax.get_xticklabels()] == list(values.index)
+    assert texts(ax.get_xticklabels()) == list(values.index)
     found = {text.get_text(): text.get_weight() for text in ax.texts}
     shown = [share for share in values.T.to_numpy().ravel() if not np.isnan(share)]
     assert list(found) == [f"{100 * share:.1f}" for share in shown]
@@ -101,13 +97,13 @@ def test_error_heatmap_writes_every_number_and_marks_the_lowest_of_each_model(va
     assert len(found) == 11
 
 
-def test_distillation_heatmap_puts_pairs_beside_each_other(values):
+def test_distillation_heatmap_puts_pairs_beside_each_other(values, texts):
     """The second panel is distilled minus normal, in points."""
     axes = figures.distillation_heatmap(values)
-    names = [label.get_text() for label in axes[0].get_xticklabels()]
+    names = texts(axes[0].get_xticklabels())
     assert names == ["resnet8", "resnet8+distilled"]
     change = [rate("resnet8+distilled", name) - rate("resnet8", name) for name in values.columns]
-    assert texts(axes[1]) == [f"{100 * share:+.1f}" for share in change]
+    assert texts(axes[1].texts) == [f"{100 * share:+.1f}" for share in change]
     assert figures.distillation_heatmap(-values)[1].texts[0].get_text()[0] == "−"
 
 
@@ -156,6 +152,6 @@ def test_bad_input(table, values):
         figures.kept_and_rejected({})
     with pytest.raises(ValueError, match="groups: kept: one caption and one mark"):
         figures.kept_and_rejected({"a": {"kept": decisions([True, True], ["cat"])}})
-    with pytest.raises(ValueError, match=r"groups: kept: uint8 \[M, H, W, 3\] expected"):
+    with pytest.raises(ValueError, match=r"groups: kept: uint8 \[N, H, W, 3\] expected"):
         flat = figures.Decisions(np.zeros((1, 8, 8), np.uint8), ["cat"], [True])
         figures.kept_and_rejected({"a": {"kept": flat}})

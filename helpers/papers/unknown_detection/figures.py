@@ -1,70 +1,21 @@
-"""Figures of our numbers beside the papers' own."""
+"""Figure of the improvement over the baseline, beside the paper's own."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 
-from helpers.papers.openset_calibration.tables import TITLES
-from helpers.report.figures.style import BLUE, GREY, MARKERS, RED, axes_or_new, check_columns
+from helpers.report.figures.style import BLUE, GREY, RED, check_columns
 
 _BASELINE = "baseline"
 
 
-def published_scatter(comparison: pd.DataFrame, *, metric: str, ax: Axes | None = None) -> Axes:
-    """Draw our means against the paper's numbers; agreement is the diagonal.
-
-    Parameters
-    ----------
-    comparison : DataFrame
-        From `helpers.report.tables.comparisons`.  One marker shape per method; filled after
-        calibration, open before it.  Bars are standard deviations over runs.
-    metric : str
-    ax : Axes, optional
-
-    Raises
-    ------
-    ValueError
-        No number of this metric has one of the paper's beside it.
-    """
-    part = comparison[(comparison["metric"] == metric) & comparison["paper"].notna()]
-    if part.empty:
-        raise ValueError(f"comparison: no {metric} beside a number of the paper")
-    ax = axes_or_new(ax, figsize=(4.5, 4.5))
-    handles = []
-    for number, (method, own) in enumerate(part.groupby("method", sort=False)):
-        style = {"color": f"C{number}", "marker": MARKERS[number], "linestyle": "none"}
-        handles.append(Line2D([], [], label=method, **style))
-        for calibration, points in own.groupby("calibration", sort=False):
-            face = "white" if calibration == "before" else f"C{number}"
-            ax.errorbar(
-                points["paper"], points["mean"], points["std"].fillna(0), **style,
-                markerfacecolor=face, elinewidth=0.8, markersize=7,
-            )  # fmt: skip
-    name = TITLES.get(metric, metric)
-    largest = max(part["paper"].max(), (part["mean"] + part["std"].fillna(0)).max())
-    end = 1.05 * largest if largest > 0 else 1.0
-    ax.plot([0, end], [0, end], "--", color=GREY, linewidth=1, zorder=0)
-    ax.set(xlim=(0, end), ylim=(0, end), aspect="equal")
-    ax.set(xlabel=f"{name}, paper", ylabel=f"{name}, reproduced")
-    if set(part["calibration"]) >= {"before", "after"}:
-        plain = {"color": GREY, "marker": "o", "linestyle": "none"}
-        handles.append(Line2D([], [], markerfacecolor="white", label="before scaling", **plain))
-        handles.append(Line2D([], [], label="after scaling", **plain))
-    ax.legend(handles=handles, loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2)
-    return ax
-
-
 def improvement(
-    table: pd.DataFrame,
-    published: pd.DataFrame,
-    *,
-    methods: Mapping[str, str],
-    ax: Axes | None = None,
+    table: pd.DataFrame, published: pd.DataFrame, *, methods: Mapping[str, str]
 ) -> Axes:
     """Draw by how much each method lowers the AURC of unknown detection, in percent.
 
@@ -83,7 +34,6 @@ def improvement(
     methods : mapping of str to str
         Names and titles of the methods, in the order in which they are shown.  "baseline" gets
         no bar, and a method that neither has gets no place.
-    ax : Axes, optional
 
     Raises
     ------
@@ -96,7 +46,7 @@ def improvement(
         raise ValueError("table: no aurc of baseline and another method on the test set union")
     theirs = _gain(published, "data_set")
     shown = [m for m in methods if m != _BASELINE and (m in ours.columns or m in theirs.columns)]
-    ax = axes_or_new(ax, figsize=(6, 0.42 * len(shown) + 1.4))
+    ax = plt.subplots(figsize=(6, 0.42 * len(shown) + 1.4), layout="constrained")[1]
     places = np.arange(len(shown))
     ours, theirs = ours.reindex(columns=shown), theirs.reindex(columns=shown)
     handles = [ax.barh(places, ours.mean(), 0.62, color=BLUE, alpha=0.55, label="ours, mean")]

@@ -11,28 +11,25 @@ from matplotlib.axes import Axes
 
 from helpers.checks import known_name
 from helpers.labelfree import Regression
-from helpers.report.figures.evaluators import gscore_scatter
+from helpers.report.figures.labelfree import gscore_scatter
 from helpers.report.figures.scores import score_histograms
 from helpers.report.figures.selective import risk_coverage_curves
-from helpers.report.figures.style import BLUE, LINES, ORANGE, RED, axes_or_new, check_columns
+from helpers.report.figures.style import BLUE, LINES, ORANGE, RED, axes_grid, check_columns
 
 
-def score_ranking(
-    ranking: pd.DataFrame, titles: Mapping[str, str], *, chosen: str, ax: Axes | None = None
-) -> Axes:
+def score_ranking(ranking: pd.DataFrame, titles: Mapping[str, str], *, chosen: str) -> Axes:
     """Draw the AURC of all scores with its intervals, the best one on top.
 
     Parameters
     ----------
     ranking : DataFrame
         Columns ``score``, ``metric``, ``set``, ``value``, ``low`` and ``high``, the scores in
-        their order (see `helpers.audit.ranking.ranked`): AURC of the ID images (set "") as
+        their order (see `helpers.audit.ranking`): AURC of the ID images (set "") as
         circles, and of ID and unknown images together, if there are any, as squares.
     titles : mapping of str to str
         What each score is called.
     chosen : str
         The score whose name is bold.
-    ax : Axes, optional
 
     Raises
     ------
@@ -43,7 +40,7 @@ def score_ranking(
     names = list(dict.fromkeys(ranking["score"]))
     known_name("chosen score", chosen, names)
     areas = ranking[ranking["metric"] == "aurc"]
-    ax = axes_or_new(ax, figsize=(6, 1.1 + 0.27 * len(names)))
+    ax = plt.subplots(figsize=(6, 1.1 + 0.27 * len(names)), layout="constrained")[1]
     kinds = (("", "ID images", BLUE, "o"), ("all", "ID and unknown images", RED, "s"))
     for number, (name, label, colour, marker) in enumerate(kinds):
         rows = areas[areas["set"] == name]
@@ -65,11 +62,7 @@ def score_ranking(
 
 
 def scores_and_thresholds(
-    samples: Mapping[str, np.ndarray],
-    thresholds: Mapping[str, float],
-    *,
-    score: str,
-    ax: Axes | None = None,
+    samples: Mapping[str, np.ndarray], thresholds: Mapping[str, float], *, score: str
 ) -> Axes:
     """Draw how the scores of groups of images are distributed, and where thresholds cut.
 
@@ -83,7 +76,6 @@ def scores_and_thresholds(
         By what they promise; an image is accepted on their right.
     score : str
         What the axis is called.
-    ax : Axes, optional
 
     Raises
     ------
@@ -93,7 +85,7 @@ def scores_and_thresholds(
     ends = np.quantile(np.concatenate(list(samples.values())), [0.005, 0.995])
     ends = min([ends[0], *thresholds.values()]), max([ends[1], *thresholds.values()])
     cut = {name: np.clip(values, *ends) for name, values in samples.items()}
-    ax = score_histograms(cut, score=score, bins=40, ax=ax)
+    ax = score_histograms(cut, score=score, bins=40)
     for (name, value), line in zip(thresholds.items(), LINES[1:] * 2, strict=False):
         ax.axvline(value, color="black", linewidth=1.5, linestyle=line, label=name)
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2)
@@ -103,8 +95,6 @@ def scores_and_thresholds(
 def selective_risk(
     curves: Mapping[str, tuple[np.ndarray, np.ndarray]],
     points: Mapping[str, tuple[float, float]],
-    *,
-    ax: Axes | None = None,
 ) -> Axes:
     """Draw risk–coverage curves, and the points that thresholds choose on the first of them.
 
@@ -114,14 +104,13 @@ def selective_risk(
         As for `risk_coverage_curves`.
     points : mapping of str to (float, float)
         Coverage and risk at each threshold, by what it promises.
-    ax : Axes, optional
 
     Raises
     ------
     ValueError
         As `risk_coverage_curves`.
     """
-    ax = risk_coverage_curves(curves, ax=ax)
+    ax = risk_coverage_curves(curves)
     for (name, place), marker in zip(points.items(), "D*P", strict=False):
         ax.plot(
             *place, marker, color=ORANGE, markeredgecolor="black", markersize=11, label=name,
@@ -131,20 +120,18 @@ def selective_risk(
     return ax
 
 
-def surest_errors(pictures: np.ndarray, captions: Sequence[str], *, columns: int = 4) -> np.ndarray:
-    """Show images with a caption above each.
+def surest_errors(pictures: np.ndarray, captions: Sequence[str]) -> np.ndarray:
+    """Show images, four in a row, with a caption above each.
 
     Parameters
     ----------
     pictures : ndarray of uint8, shape [N, H, W, 3]
     captions : sequence of str, length N
         A few short lines each.
-    columns : int
-        Images in a row.
 
     Returns
     -------
-    ndarray of Axes, shape [rows, columns]
+    ndarray of Axes, shape [rows, 4]
 
     Raises
     ------
@@ -153,9 +140,8 @@ def surest_errors(pictures: np.ndarray, captions: Sequence[str], *, columns: int
     """
     if not len(pictures) or len(pictures) != len(captions):
         raise ValueError(f"captions: {len(pictures)} expected, at least 1, got {len(captions)}")
-    rows = -(-len(pictures) // columns)
-    figsize = (6, 1.95 * rows * 4 / columns)
-    axes = plt.subplots(rows, columns, figsize=figsize, layout="constrained", squeeze=False)[1]
+    rows = -(-len(pictures) // 4)
+    axes = axes_grid(rows, 4, 1.95 * rows)
     axes[0, 0].figure.set_dpi(96)  # photographs make large files
     for ax in axes.flat:
         ax.axis("off")
@@ -165,9 +151,7 @@ def surest_errors(pictures: np.ndarray, captions: Sequence[str], *, columns: int
     return axes
 
 
-def predicted_on_line(
-    regression: Regression, gscore: float, *, metric: str, ax: Axes | None = None
-) -> Axes:
+def prediction_on_line(regression: Regression, gscore: float, *, metric: str) -> Axes:
     """Draw the line from Gscore to a metric, and where unlabelled images lie on it.
 
     Parameters
@@ -178,14 +162,13 @@ def predicted_on_line(
         Of the unlabelled images, at the regression's threshold.
     metric : str
         One of `helpers.labelfree.METRICS`.
-    ax : Axes, optional
 
     Raises
     ------
     ValueError
         As `gscore_scatter`.
     """
-    ax = gscore_scatter(regression, metric=metric, ax=ax)
+    ax = gscore_scatter(regression, metric=metric)
     ax.axvline(gscore, color=RED, linewidth=1.5, linestyle="--", label="unlabelled images")
     value = float(np.clip(regression.predict([gscore])[0], 0, 1))
     ax.plot(gscore, 100 * value, "D", color=RED, markersize=7, label="prediction")

@@ -1,15 +1,12 @@
 from itertools import product
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.labelfree import Parts, fit_regression
-from helpers.report import figures
-
-
-def legend(ax):
-    return [text.get_text() for text in ax.get_legend().get_texts()]
+from helpers.labelfree import Parts
+from helpers.papers.gscore import figures
 
 
 def parts(deviations=(1.0, 2.0), counts=(300, 100)):
@@ -22,85 +19,69 @@ def scores():
     return generator.normal(5, 1, 300), generator.normal(0, 2, 100)
 
 
-@pytest.fixture(scope="module")
-def regression():
-    generator = np.random.default_rng(0)
-    gscores = generator.random(40)
-    truths = 0.8 - 0.5 * gscores + 0.02 * generator.standard_normal(40)
-    return fit_regression(gscores[:, None], truths, [0.5])
+@pytest.fixture
+def draw_parts(scores):
+    def draw(*numbers):
+        ax = plt.subplots()[1]
+        figures.score_parts(*scores, parts(*numbers), score="max logit", ax=ax)
+        return ax
+
+    return draw
 
 
-def test_parts_are_gaussians_with_the_area_of_their_images(scores):
+def test_parts_are_gaussians_with_the_area_of_their_images(draw_parts, texts):
     """As large as the histogram's bars, which stand one on the other."""
-    ax = figures.score_parts(*scores, parts(), score="max logit")
+    ax = draw_parts()
     assert ax.get_xlabel() == "max logit"
     width = ax.patches[0].get_width()
     for line, count in zip(ax.lines, (300, 100), strict=True):
         area = np.trapezoid(line.get_ydata(), line.get_xdata())
         assert area == pytest.approx(count * width, rel=0.1)
     assert sum(bar.get_height() for bar in ax.patches) == 400
-    assert "part taken for ID, 300" in legend(ax)
+    assert "part taken for ID, 300" in texts(ax.get_legend())
 
 
-def test_parts_without_a_spread_are_lines_and_empty_ones_are_not_drawn(scores):
+def test_parts_without_a_spread_are_lines_and_empty_ones_are_not_drawn(draw_parts):
     """A part of one score stands at its mean."""
-    one = figures.score_parts(*scores, parts((1.0, 0.0), (399, 1)), score="s").lines[1]
-    assert set(one.get_xdata()) == {0.0}
-    none = figures.score_parts(*scores, parts((1.0, 0.0), (400, 0)), score="s")
-    assert len(none.lines) == 1
+    assert set(draw_parts((1.0, 0.0), (399, 1)).lines[1].get_xdata()) == {0.0}
+    assert len(draw_parts((1.0, 0.0), (400, 0)).lines) == 1
 
 
-def test_scatter_has_the_line_its_intervals_and_the_correlations(regression):
-    """Dots are the truths that the line was fitted to, in per cent."""
-    unseen = ([0.2, 1.4], [0.7, 0.1])
-    ax = figures.gscore_scatter(regression, metric="fpr95", unseen=unseen)
-    truths = 100 * (regression.predict(regression.gscores) + regression.residuals)
-    dots, crosses, line = ax.lines
-    assert dots.get_ydata() == pytest.approx(truths)
-    assert crosses.get_ydata() == pytest.approx([70, 10])
-    assert line.get_xdata().max() == pytest.approx(1.4)  # it reaches the unseen sets
-    slope = np.diff(line.get_ydata())[:20] / np.diff(line.get_xdata())[:20]
-    assert slope == pytest.approx(100 * regression.slope)
-    r = np.corrcoef(regression.gscores, truths)[0, 1]
-    assert ax.get_title(loc="left").startswith(f"r = −{-r:.3f}, ρ = −0.")
-    assert ax.get_ylabel() == "FPR95 (%)"
-    assert "90 % interval" in legend(ax)
-
-
-def test_sets_outside_their_interval_are_crosses():
+def test_sets_outside_their_interval_are_crosses(texts):
     """Told by shape and counted; the diagonal is agreement."""
     truths, predictions = np.array([0.5, 0.7, 0.9]), np.array([0.55, 0.6, 0.9])
     ends = (predictions - 0.08, predictions + 0.08)
-    ax = figures.predicted_against_true(truths, predictions, ends, metric="auroc")
-    assert legend(ax) == ["truth inside, 2", "truth outside, 1"]
+    ax = plt.subplots()[1]
+    figures.predicted_against_true(truths, predictions, ends, metric="auroc", ax=ax)
+    assert texts(ax.get_legend()) == ["truth inside, 2", "truth outside, 1"]
     cross = next(line for line in ax.lines if line.get_marker() == "x")
     assert cross.get_xdata() == pytest.approx([70]) and cross.get_ydata() == pytest.approx([60])
     assert ax.get_xlim() == ax.get_ylim()
-    plain = figures.predicted_against_true(truths, predictions, metric="auroc")
-    assert legend(plain) == ["sets, 3"]
 
 
-def test_histograms_of_groups_stand_one_on_the_other():
+def test_histograms_of_groups_stand_one_on_the_other(texts):
     """Every set is counted once."""
     groups = {"generated": [0.5, 0.6, 0.9], "real": [0.55, 0.95]}
-    ax = figures.metric_histogram(groups, metric="auroc", bins=5)
+    ax = figures.metric_histogram(groups, metric="auroc")
     assert sum(bar.get_height() for bar in ax.patches) == 5
-    assert max(bar.get_y() + bar.get_height() for bar in ax.patches) == 2
-    assert sorted(legend(ax)) == ["generated, 3 sets", "real, 2 sets"]
+    assert max(bar.get_y() + bar.get_height() for bar in ax.patches) == 1
+    assert sorted(texts(ax.get_legend())) == ["generated, 3 sets", "real, 2 sets"]
     alone = figures.metric_histogram({"all": [0.5, 0.6]}, metric="fpr95")
     assert alone.get_xlabel() == "FPR95 (%)"
 
 
-def test_difficulties_are_those_of_the_mixtures_that_test(suites):
+def test_difficulties_are_those_of_the_mixtures_that_test(suites, texts):
     """Of one network and detector; drawn sets apart from others."""
-    own = suites[suites["backbone"] == "vit"].replace({"test_set": {"set 3": "dice"}})
-    ax = figures.difficulty_histogram(own, detector="msp")
-    assert sorted(legend(ax)) == ["drawn, 1 sets", "not drawn, 11 sets"]
+    own = suites[suites["backbone"] == "vit"].replace(
+        {"test_set": {"set 3": "dice"}, "method": {"msp": "odin"}}
+    )
+    ax = figures.difficulty_histogram(own)
+    assert sorted(texts(ax.get_legend())) == ["drawn, 1 sets", "not drawn, 11 sets"]
     assert ax.get_xlabel() == "AUROC (%)"
     with pytest.raises(ValueError, match="table: no AUROC of odin by sets"):
-        figures.difficulty_histogram(own)
+        figures.difficulty_histogram(own[own["method"] != "odin"])
     with pytest.raises(ValueError, match=r"several of backbone \(resnet8, vit\)"):
-        figures.difficulty_histogram(suites, detector="msp")
+        figures.difficulty_histogram(suites)
 
 
 @pytest.fixture(scope="module")
@@ -119,37 +100,33 @@ def varied():
     return table.assign(data_set="cifar10_mini", backbone="resnet8", metric="pearson_fpr95")
 
 
-def test_correlations_stand_at_their_ratios(varied):
+def test_correlations_stand_at_their_ratios(varied, texts):
     """Absolute values, means over runs, in the order of the ratios whatever that of the rows."""
-    ax = figures.correlation_curves(varied, over="ratio")
-    assert [label.get_text() for label in ax.get_xticklabels()] == ["1:10", "1:1", "10:1"]
-    first, second = (container.lines[0] for container in ax.containers)
+    ((ratio, size, _),) = figures.correlation_panels(varied)
+    assert texts(ratio.get_xticklabels()) == ["1:10", "1:1", "10:1"]
+    first, second = (container.lines[0] for container in ratio.containers)
     assert first.get_xdata() == pytest.approx([0.1, 1, 10])
     assert first.get_ydata() == pytest.approx([0.81, 0.71, 0.91])
     assert second.get_ydata() == pytest.approx([0.79, 0.69, 0.89])
-    assert legend(ax) == ["k-means + ℓ2", "UDE + Wasserstein"]
-    sizes = figures.correlation_curves(varied, over="size")
-    assert sizes.containers[0].lines[0].get_xdata() == pytest.approx([50])
-    assert sizes.get_xlabel() == "images in the mixture"
+    assert size.containers[0].lines[0].get_xdata() == pytest.approx([50])
+    assert size.get_xlabel() == "images in the mixture"
 
 
 def test_an_evaluator_looks_alike_in_all_figures(varied):
     """The colour is not that of its place among those that are there."""
-    both = figures.correlation_curves(varied, over="ratio")
-    alone = figures.correlation_curves(
-        varied[varied["method"] == "msp/ude_wasserstein"], over="ratio"
-    )
+    own = varied[varied["method"] == "msp/ude_wasserstein"]
+    both, alone = (figures.correlation_panels(one)[0, 0] for one in (varied, own))
     first, second = (container.lines[0] for container in both.containers)
     assert alone.containers[0].lines[0].get_color() == second.get_color() != first.get_color()
 
 
-def test_correlations_of_networks_stand_in_rows_below_one_legend(varied):
+def test_correlations_of_networks_stand_in_rows_below_one_legend(varied, texts):
     """A row for each network, and none wider for it; blank where there is no such variant."""
     axes = figures.correlation_panels(pd.concat([varied, varied.assign(backbone="vit")]))
     assert axes.shape == (2, 3)
     assert [row[0].get_title(loc="left") for row in axes] == ["resnet8", "vit"]
     assert [ax.axison for ax in axes[1]] == [True, True, False]  # by validation there is nothing
-    assert [text.get_text() for text in axes[0, 0].figure.legends[0].get_texts()] == [
+    assert texts(axes[0, 0].figure.legends[0]) == [
         "k-means + ℓ2",
         "UDE + Wasserstein",
     ]
@@ -206,54 +183,37 @@ def test_every_network_has_a_row_of_scatters(suites):
     assert [len(ax.lines[0].get_xdata()) for ax in alone.flat] == [12] * 4
 
 
-def test_sets_are_shown_from_the_easiest_to_the_hardest():
-    """By AUROC from the highest, by an error rate from the lowest."""
+def test_sets_are_shown_from_the_easiest_to_the_hardest(texts):
+    """By AUROC from the highest."""
     images = {name: np.zeros((3, 8, 8, 3), np.uint8) for name in ("dice", "maps", "waves")}
     truths = {"dice": 0.7, "maps": 0.5, "waves": 0.9, "other": 0.1}
 
-    def names(ax):
-        return [label.get_text() for label in ax.get_yticklabels()]
-
     ax = figures.easiest_to_hardest(images, truths)
-    assert names(ax) == ["waves, 90.0", "dice, 70.0", "maps, 50.0"]
+    assert texts(ax.get_yticklabels()) == ["waves, 90.0", "dice, 70.0", "maps, 50.0"]
     assert ax.get_title(loc="left") == "AUROC (%), easiest first"
-    rates = figures.easiest_to_hardest(images, truths, metric="fpr95")
-    assert names(rates) == ["maps, 50.0", "dice, 70.0", "waves, 90.0"]
 
 
-def test_bad_input(scores, regression, varied, suites):
+def test_bad_input(scores, varied, suites):
     """What cannot be drawn, or would mix numbers, is refused by name."""
+    ax = plt.subplots()[1]
     several = Parts(*(np.zeros((3, 2)) for _ in range(3)))
     with pytest.raises(ValueError, match="parts: those of one threshold expected"):
-        figures.score_parts(*scores, several, score="s")
+        figures.score_parts(*scores, several, score="s", ax=ax)
     with pytest.raises(ValueError, match="unknown: contains NaN"):
-        figures.score_parts(scores[0], [np.nan], parts(), score="s")
-    with pytest.raises(ValueError, match="did you mean 'fpr95'"):
-        figures.gscore_scatter(regression, metric="fpr_95")
-    with pytest.raises(ValueError, match="unseen: length 2 expected"):
-        figures.gscore_scatter(regression, metric="fpr95", unseen=([1, 2], [1]))
+        figures.score_parts(scores[0], [np.nan], parts(), score="s", ax=ax)
     with pytest.raises(ValueError, match="predictions: length 2 expected, got 1"):
-        figures.predicted_against_true([0.5, 0.6], [0.5], metric="auroc")
+        figures.predicted_against_true([0.5, 0.6], [0.5], ([0], [1]), metric="auroc", ax=ax)
     with pytest.raises(ValueError, match="groups: 1 to 4 expected, got 0"):
         figures.metric_histogram({}, metric="auroc")
-    with pytest.raises(ValueError, match="unknown over 'ratios'; did you mean 'ratio'"):
-        figures.correlation_curves(varied, over="ratios")
-    with pytest.raises(ValueError, match="no spearman_auroc of msp in variants by ratio"):
-        figures.correlation_curves(varied, over="ratio", correlation="spearman_auroc")
-    with pytest.raises(ValueError, match="no pearson_fpr95 of msp in variants by validation"):
-        figures.correlation_curves(varied, over="validation")
-    other = pd.concat([varied, varied.assign(backbone="vit")])
-    with pytest.raises(ValueError, match=r"several of backbone \(resnet8, vit\)"):
-        figures.correlation_curves(other, over="ratio")
-    with pytest.raises(ValueError, match="table: no spearman_auroc of msp in any variant"):
-        figures.correlation_panels(varied, correlation="spearman_auroc")
+    with pytest.raises(ValueError, match="table: no pearson_fpr95 of msp in any variant"):
+        figures.correlation_panels(varied[varied["variant"] == "primary"])
     with pytest.raises(ValueError, match=r"several of data_set \(cifar10_mini, cifar100\)"):
         figures.correlation_panels(pd.concat([varied, varied.assign(data_set="cifar100")]))
-    with pytest.raises(ValueError, match="table: no Gscores by gmm_kl"):
-        figures.gscore_scatters(suites, evaluator="gmm_kl")
+    with pytest.raises(ValueError, match="table: no Gscores by ude_wasserstein"):
+        figures.gscore_scatters(suites[suites["method"] == "msp"])
     with pytest.raises(ValueError, match="duplicate"):
         figures.gscore_scatters(pd.concat([suites, suites]))
-    with pytest.raises(ValueError, match="truths: no AUROC of dice"):
+    with pytest.raises(ValueError, match="areas: no AUROC of dice"):
         figures.easiest_to_hardest({"dice": np.zeros((1, 8, 8, 3), np.uint8)}, {})
-    with pytest.raises(ValueError, match="truths: no AUROC of any set to show"):
+    with pytest.raises(ValueError, match="areas: no AUROC of any set to show"):
         figures.easiest_to_hardest({}, {})

@@ -4,11 +4,7 @@ import pytest
 from helpers.report import figures
 
 
-def legend(ax):
-    return [text.get_text() for text in ax.get_legend().get_texts()]
-
-
-def test_learning_curves():
+def test_learning_curves(texts):
     table = pd.DataFrame({"epoch": [1, 2], "loss": [2.0, 1.0], "accuracy": [0.2, 0.5]})
     loss, accuracy = figures.learning_curves(table)
     assert loss.lines[0].get_ydata().tolist() == [2.0, 1.0]
@@ -16,7 +12,7 @@ def test_learning_curves():
     both = pd.concat([table.assign(network="a"), table.assign(network="b")])
     axes = figures.learning_curves(both)
     assert [len(ax.lines) for ax in axes] == [2, 2]
-    assert legend(axes[1]) == ["a", "b"]
+    assert texts(axes[1].get_legend()) == ["a", "b"]
     with pytest.raises(ValueError, match="no column loss"):
         figures.learning_curves(table.drop(columns="loss"))
     with pytest.raises(ValueError, match="empty"):

@@ -1,35 +1,8 @@
-import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.report import figures, published
-
-
-@pytest.fixture
-def comparison():
-    frame = published.load("openset_calibration")
-    frame = frame.rename(columns={"value": "paper"})
-    return frame.assign(mean=frame["paper"] + 0.1, std=0.01)
-
-
-def legend(ax):
-    return [text.get_text() for text in ax.get_legend().get_texts()]
-
-
-def test_published_scatter(comparison):
-    ax = figures.published_scatter(comparison, metric="brier")
-    assert ax.get_xlabel() == "Brier, paper"
-    assert len(ax.containers) == 3 * 2  # methods, before and after
-    x, y = ax.containers[0].lines[0].get_data()
-    assert len(x) == 6
-    assert np.asarray(y) - np.asarray(x) == pytest.approx(0.1)
-    assert max(x) < ax.get_xlim()[1] == ax.get_ylim()[1]
-    assert len(legend(ax)) == 5
-    with pytest.raises(ValueError, match="no ece_floor beside"):
-        figures.published_scatter(comparison, metric="ece_floor")
-    with pytest.raises(ValueError, match="no brier beside"):
-        figures.published_scatter(comparison.assign(paper=np.nan), metric="brier")
-
+from helpers.papers.unknown_detection import figures
+from helpers.report import published
 
 METHODS = {"baseline": "Baseline", "crl": "CRL", "ensemble": "Deep Ensemble", "odin": "ODIN"}
 
@@ -44,20 +17,20 @@ class TestImprovement:
         columns=["run", "method", "value"],
     ).assign(metric="aurc", test_set="union")  # fmt: skip
 
-    def test_ours_is_taken_run_by_run(self):
+    def test_ours_is_taken_run_by_run(self, texts):
         """Bars are means over runs of the improvement within the run, by hand."""
         ax = figures.improvement(self.table, self.printed.iloc[:0], methods=METHODS)
-        assert [label.get_text() for label in ax.get_yticklabels()] == ["CRL", "Deep Ensemble"]
+        assert texts(ax.get_yticklabels()) == ["CRL", "Deep Ensemble"]
         assert [bar.get_width() for bar in ax.patches] == pytest.approx([2.5, 50])
         crl = [line.get_xdata()[0] for line in ax.lines[:2]]
         assert crl == pytest.approx([25, -20])
-        assert legend(ax) == ["ours, mean", "ours, each run"]
+        assert texts(ax.get_legend()) == ["ours, mean", "ours, each run"]
 
-    def test_the_papers_numbers_stand_beside_ours(self):
+    def test_the_papers_numbers_stand_beside_ours(self, texts):
         """Each data set of the paper has a marker of its own, in the rows of its methods."""
         ax = figures.improvement(self.table, self.printed, methods=METHODS)
         names = ["ours, mean", "ours, each run", "paper, CIFAR-40", "paper, ImageNet-200"]
-        assert legend(ax) == names
+        assert texts(ax.get_legend()) == names
         assert [label.get_text() for label in ax.get_yticklabels()][-1] == "ODIN"  # the paper's
         cifar = ax.lines[2]
         assert cifar.get_xdata()[1] == pytest.approx(100 * (735.50 - 693.49) / 735.50)

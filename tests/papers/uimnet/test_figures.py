@@ -2,7 +2,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.report import figures
+from helpers.papers.uimnet import figures
+from helpers.papers.uimnet.imagenot import partition
 
 ALGORITHMS = ("mixup", "erm", "mc_dropout")
 CHANGES = (("spectral", 1.0), ("variant", "ensemble"), ("calibration", "after"))
@@ -35,16 +36,12 @@ def plain(means):
     return means[own & (means["spectral"] == 0)]
 
 
-def names(labels):
-    return [label.get_text() for label in labels]
-
-
-def test_measure_heatmap_writes_every_number_and_marks_the_best_of_each_algorithm(plain):
+def test_measure_heatmap_writes_every_number_and_marks_the_best_of_each_algorithm(plain, texts):
     """In the paper's order; what is missing has no text and shifts no mark."""
     ax = figures.measure_heatmap(plain)
-    assert names(ax.get_xticklabels()) == ["ERM", "Mixup", "MC-Dropout"]
-    assert names(ax.get_yticklabels()) == ["Entropy", "Jacobian"]
-    assert names(ax.texts) == ["60.0", "50.0", "70.0", "55.0", "45.0"]
+    assert texts(ax.get_xticklabels()) == ["ERM", "Mixup", "MC-Dropout"]
+    assert texts(ax.get_yticklabels()) == ["Entropy", "Jacobian"]
+    assert texts(ax.texts) == ["60.0", "50.0", "70.0", "55.0", "45.0"]
     weights = [text.get_weight() for text in ax.texts]
     assert weights == ["bold", "bold", "normal", "normal", "normal"]  # MC-Dropout has one alone
     assert np.mean(ax.collections[0].get_clim()) == 50
@@ -53,11 +50,11 @@ def test_measure_heatmap_writes_every_number_and_marks_the_best_of_each_algorith
 @pytest.mark.parametrize(
     ("change", "gain"), [("spectral", 10), ("variant", 20), ("calibration", 30)]
 )
-def test_paired_change_moves_what_changes_alone(means, change, gain):
+def test_paired_change_moves_what_changes_alone(means, change, gain, texts):
     """Both dots in per cent, the second with that change and no other; one line for each pair."""
     panels = [("ece", ""), ("auroc", "entropy")]
     axes = figures.paired_change(means, change=change, panels=panels)
-    assert names(axes[0].get_yticklabels()) == ["ERM", "Mixup", "MC-Dropout"]
+    assert texts(axes[0].get_yticklabels()) == ["ERM", "Mixup", "MC-Dropout"]
     for ax, base in zip(axes, ([10, 0, 20], [60, 50, 70]), strict=True):
         first, second = (container.lines[0] for container in ax.containers)
         shown = dict(zip(first.get_ydata(), first.get_xdata(), strict=True))
@@ -69,12 +66,12 @@ def test_paired_change_moves_what_changes_alone(means, change, gain):
     assert axes[1].get_xlabel() == "AUC ↑ (%)\nof Entropy"
 
 
-def test_coefficients_of_spectral_normalisation_stand_side_by_side(means):
+def test_coefficients_of_spectral_normalisation_stand_side_by_side(means, texts):
     """No normalisation and two coefficients: three dots; a fourth has no mark."""
     other = means[means["spectral"] == 1].assign(spectral=3.0)
     both = pd.concat([means, other])
     (ax,) = figures.paired_change(both, change="spectral", panels=[("ece", "")])
-    labels = [text.get_text() for text in ax.figure.legends[0].get_texts()]
+    labels = texts(ax.figure.legends[0])
     assert labels == ["no spectral normalisation", "coefficient 1", "coefficient 3"]
     assert len(ax.containers) == 3
     with pytest.raises(ValueError, match="part: two or three sides of the change expected"):
@@ -110,3 +107,31 @@ def test_bad_input(means, plain):
         figures.paired_change(other, change="variant", panels=[("ece", "")])
     with pytest.raises(ValueError, match="part: empty"):
         figures.measure_heatmap(plain.iloc[:0])
+
+
+def test_a_dendrogram_has_the_left_branch_on_top(texts):
+    """Classes stand in the order of the merges, marked by what they are; two branches, a root."""
+    means = np.array([[0.0], [1], [20], [21], [2], [3], [4]])
+    found = partition(means, list("abcdefg"))
+    ax = figures.class_dendrogram(found, words={"c": "cow"})
+    named = texts(ax.get_yticklabels())
+    assert set(named[:2]) == {"cow", "d"} and set(named[2:]) == set("abefg")
+    marked = {one.get_label(): one for one in ax.lines if one.get_linestyle() == "None"}
+    rows = {label: {named[int(row)] for row in one.get_ydata()} for label, one in marked.items()}
+    expected = {"in-domain": {"cow", "d"}, "out-domain": {"a", "b"}, "not taken": {"e", "f", "g"}}
+    assert rows == expected
+    for look in ("get_marker", "get_color"):
+        assert len({getattr(one, look)() for one in marked.values()}) == 3
+    links = [one for one in ax.lines if one.get_linestyle() != "None"]
+    assert [one.get_linestyle() for one in links].count("--") == 4 and len(links) == 6
+    (root,) = (one for one in links if max(one.get_xdata()) == found.linkage[-1, 2])
+    assert ax.get_xlim()[0] > max(root.get_xdata()) and ax.get_xlim()[1] == 0
+    assert root.get_color() not in {one.get_color() for one in links if one is not root}
+
+
+def test_names_of_many_classes_are_left_out():
+    """But not their marks."""
+    means = np.random.default_rng(0).normal(size=(70, 3))
+    ax = figures.class_dendrogram(partition(means, [str(one) for one in range(70)]), words={})
+    assert not ax.get_yticklabels()
+    assert sum(len(one.get_xdata()) for one in ax.lines if one.get_linestyle() == "None") == 70

@@ -5,14 +5,10 @@ from matplotlib.axes import Axes
 from helpers.report import figures
 
 
-def legend(ax):
-    return [text.get_text() for text in ax.get_legend().get_texts()]
-
-
-def test_confidence_histograms():
+def test_confidence_histograms(texts):
     ax = figures.confidence_histograms([0.2, 0.9, 0.9, 0.9], [0.1, 0.5], 0.5)
     assert isinstance(ax, Axes)
-    assert legend(ax) == [
+    assert texts(ax.get_legend()) == [
         "known classes, 25% rejected",
         "unknown classes, 50% rejected",  # one that equals the threshold is accepted
         "threshold, 0.500",
@@ -24,11 +20,11 @@ def test_confidence_histograms():
         figures.confidence_histograms([], [0.5], 0.5)
 
 
-def test_score_histograms():
+def test_score_histograms(texts):
     """Groups share their bins, and each group's shares add up to one."""
     smooth, rough = np.linspace(-0.05, 0, 40), np.linspace(-0.2, -0.03, 10)
     ax = figures.score_histograms({"smooth": smooth, "rough": rough}, score="smoothness", bins=8)
-    assert legend(ax) == ["smooth", "rough"] and ax.get_xlabel() == "smoothness"
+    assert texts(ax.get_legend()) == ["smooth", "rough"] and ax.get_xlabel() == "smoothness"
     for patch, values in zip(ax.patches, (smooth, rough), strict=True):
         shares = np.histogram(values, 8, (-0.2, 0))[0] / len(values)
         steps = patch.get_xy()[1:17:2, 1]
@@ -59,11 +55,11 @@ class TestConfidenceDensities:
                 middle = (x * density).sum() / density.sum()
                 assert middle == pytest.approx(np.mean(groups[name]), abs=0.02)
 
-    def test_curves_differ_in_more_than_colour(self):
+    def test_curves_differ_in_more_than_colour(self, texts):
         """No two categories share line and marker."""
         ax = figures.confidence_densities(PANELS)[0]
         assert len({(line.get_linestyle(), line.get_marker()) for line in ax.lines}) == 3
-        names = [text.get_text() for text in ax.figure.legends[0].get_texts()]
+        names = texts(ax.figure.legends[0])
         assert names == ["correct", "near", "far"]
 
     def test_bad_input(self):

@@ -2,8 +2,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from helpers.audit import figures
 from helpers.labelfree import fit_regression
-from helpers.report import figures
 
 RANKING = pd.DataFrame(
     [
@@ -17,9 +17,9 @@ RANKING = pd.DataFrame(
 )
 
 
-def test_the_best_score_is_on_top_and_the_chosen_one_bold():
+def test_the_best_score_is_on_top_and_the_chosen_one_bold(texts):
     ax = figures.score_ranking(RANKING, {"msp": "MSP", "gap": "Gap"}, chosen="gap")
-    assert [one.get_text() for one in ax.get_yticklabels()] == ["MSP", "Gap"]
+    assert texts(ax.get_yticklabels()) == ["MSP", "Gap"]
     assert [one.get_fontweight() for one in ax.get_yticklabels()] == ["normal", "bold"]
     assert ax.yaxis_inverted() and len(ax.containers) == 2
     with pytest.raises(ValueError, match="unknown chosen score 'gpa'; did you mean 'gap'"):
@@ -52,6 +52,6 @@ def test_errors_have_their_captions():
 def test_unlabelled_images_lie_on_the_line():
     x = np.arange(10.0)
     line = fit_regression(x[:, None], 0.5 + 0.04 * x + 0.01 * (-1) ** x, [0.5])
-    ax = figures.predicted_on_line(line, 4.5, metric="auroc")
+    ax = figures.prediction_on_line(line, 4.5, metric="auroc")
     (point,) = (one for one in ax.lines if one.get_label() == "prediction")
     assert point.get_xydata()[0] == pytest.approx([4.5, 100 * line.predict([4.5])[0]])

@@ -26,10 +26,10 @@ def costs():
     return pd.DataFrame(rows)
 
 
-def test_ratios_of_what_is_measured_are_drawn_beside_their_goals():
+def test_ratios_of_what_is_measured_are_drawn_beside_their_goals(texts):
     """The first comparison is on top, one that is not measured is nowhere, a miss has a mark."""
     ax = figures.speed_ratios(RATIOS)
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["ECE · other", "AURC · one"]
+    assert texts(ax.get_yticklabels()) == ["ECE · other", "AURC · one"]
     drawn = {line.get_label(): list(line.get_xdata()) for line in ax.lines}
     assert drawn["as fast as wanted, or faster"] == [30.0]
     assert drawn["slower than wanted"] == [0.5]
@@ -48,9 +48,12 @@ def test_growth_is_the_slope_on_logarithmic_axes():
     }  # fmt: skip
 
 
-def test_growth_has_a_panel_for_each_step_and_names_the_slowest():
-    axes = figures.growth_curves(costs(), named=1)
+def test_growth_has_a_panel_for_each_step_and_names_the_slowest(texts):
+    table = costs()
+    names = [f"knn {number}" for number in range(6)]
+    slow = [table[table["score"] == "knn"].assign(score=name) for name in names]
+    axes = figures.growth_curves(pd.concat([table[table["score"] == "msp"], *slow]))
     assert [ax.get_title() for ax in axes] == ["fit", "score"]
     for ax in axes:
-        assert [text.get_text() for text in ax.get_legend().get_texts()] == ["knn", "slope 1"]
+        assert texts(ax.get_legend()) == [*names, "slope 1"]
         assert ax.get_xscale() == ax.get_yscale() == "log"

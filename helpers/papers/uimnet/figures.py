@@ -1,8 +1,8 @@
-"""Figures of algorithms and measures side by side, and of what one change does to them."""
+"""Figures of classes, of algorithms and measures side by side, and of what a change does."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -10,9 +10,19 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from helpers.checks import known_name
+from helpers.papers.uimnet.imagenot import Partition
 from helpers.papers.uimnet.protocol import ALGORITHMS, MEASURES
 from helpers.papers.uimnet.tables import HEADINGS
-from helpers.report.figures.style import BLUE, GREY, ORANGE, axes_or_new, check_columns
+from helpers.report.figures.heatmaps import heatmap
+from helpers.report.figures.style import (
+    BLUE,
+    GREY,
+    ORANGE,
+    axes_grid,
+    check_columns,
+    legend_outside,
+    refuse_several,
+)
 
 _CHANGES = {  # the two sides of each, and how they are called
     "spectral": {0.0: "no spectral normalisation"},  # and the coefficients that there are
@@ -25,9 +35,16 @@ _DOTS = (  # the second is smaller, so that it does not hide the first
     {"fmt": "s", "color": GREY, "markersize": 4.5},
 )
 _PLACE = ["data_set", "backbone"]
+_COLUMNS = ["algorithm", "measure", "metric", "mean", "std"]
+_DOMAINS = {  # marker, colour, line
+    "in-domain": ("o", BLUE, "-"),
+    "out-domain": ("s", ORANGE, "--"),
+    "not taken": (".", GREY, "-"),
+}
+_NAMED = 60  # classes at most, for their names to stand beside them
 
 
-def measure_heatmap(part: pd.DataFrame, *, metric: str = "auroc", ax: Axes | None = None) -> Axes:
+def measure_heatmap(part: pd.DataFrame, *, metric: str = "auroc") -> Axes:
     """Show an out-domain metric of every measure with every algorithm, in per cent.
 
     The best measure of each algorithm is bold; those that an algorithm does not have stay white.
@@ -40,7 +57,6 @@ def measure_heatmap(part: pd.DataFrame, *, metric: str = "auroc", ax: Axes | Non
     metric : {"auroc", "in_as_in", "out_as_out"}
         Higher is better.  The AUROC is purple above chance and orange below it; of the others,
         darker is better.
-    ax : Axes, optional
 
     Raises
     ------
@@ -48,30 +64,25 @@ def measure_heatmap(part: pd.DataFrame, *, metric: str = "auroc", ax: Axes | Non
         An unknown metric, several of what `part` must hold one of, or no such number.
     """
     known_name("metric", metric, ("auroc", "in_as_in", "out_as_out"))
-    _refuse_several(part, *_PLACE, *_CHANGES)
+    check_columns("part", part, [*_PLACE, *_CHANGES, *_COLUMNS])
+    refuse_several("part", part, *_PLACE, *_CHANGES)
     own = part[part["metric"] == metric]
     if own.empty:
         raise ValueError(f"part: no {metric}")
     values = 100 * own.pivot(index="measure", columns="algorithm", values="mean")
-    values = values.reindex(index=_present(MEASURES, values.index))
-    values = values.reindex(columns=_present(ALGORITHMS, values.columns))
-    ax = axes_or_new(ax, figsize=(6, 0.32 * len(values) + 1.3))
+    values = values.reindex(
+        index=[name for name in MEASURES if name in values.index],
+        columns=[name for name in ALGORITHMS if name in values],
+    )
+    ax = plt.subplots(figsize=(6, 0.32 * len(values) + 1.3), layout="constrained")[1]
     colours = {"cmap": "viridis_r"}
     if metric == "auroc":
         reach = max(1.0, np.nanmax(np.abs(values.to_numpy() - 50)))
         colours = {"cmap": "PuOr", "vmin": 50 - reach, "vmax": 50 + reach}
-    import seaborn as sns  # here, since it takes long to import
-
-    sns.heatmap(values, ax=ax, annot=True, fmt=".1f", cbar=False, linewidths=0.5, **colours)
     best = values.eq(values.max()) & values.min().lt(values.max())
-    marks = best.to_numpy()[values.notna().to_numpy()]  # seaborn writes no text where none is
-    for number, bold in zip(ax.texts, marks, strict=True):
-        number.set_weight("bold" if bold else "normal")
-    slope = {"rotation": 30, "ha": "right", "rotation_mode": "anchor"}
-    ax.set_xticks(ax.get_xticks(), [ALGORITHMS[name] for name in values], **slope)
-    ax.set_yticks(ax.get_yticks(), [MEASURES[name] for name in values.index], rotation=0)
-    ax.tick_params(length=0)
-    ax.set(xlabel="", ylabel="", title=HEADINGS[metric][0])
+    titles = values.rename(index=MEASURES, columns=ALGORITHMS)
+    heatmap(ax, titles, ".1f", bold=best, slope=30, fontsize=11, **colours)
+    ax.set_title(HEADINGS[metric][0])
     return ax
 
 
@@ -105,7 +116,8 @@ def paired_change(
         no algorithm has both numbers.
     """
     known_name("change", change, _CHANGES)
-    _refuse_several(part, *_PLACE)
+    check_columns("part", part, [*_PLACE, *_COLUMNS])
+    refuse_several("part", part, *_PLACE)
     sides = dict(_CHANGES[change])
     if change == "spectral":
         sides |= {one: f"coefficient {one:g}" for one in sorted(set(part["spectral"]) - {0.0})}
@@ -114,13 +126,10 @@ def paired_change(
     for name, values in _CHANGES.items():
         wanted = list(sides) if name == change else list(values)[:1]
         part = part[part[name].isin(wanted)]
-    algorithms = _present(ALGORITHMS, part["algorithm"])
+    algorithms = [name for name in ALGORITHMS if name in set(part["algorithm"])]
     places = {name: place for place, name in enumerate(algorithms)}
-    figure, axes = plt.subplots(
-        1, len(panels), figsize=(6, 0.3 * len(algorithms) + 1.2), sharey=True,
-        layout="constrained", squeeze=False,
-    )  # fmt: skip
-    for (metric, measure), ax in zip(panels, axes[0], strict=True):
+    (axes,) = axes_grid(1, len(panels), 0.3 * len(algorithms) + 1.2, sharey=True)
+    for (metric, measure), ax in zip(panels, axes, strict=True):
         known_name("metric", metric, HEADINGS)
         known_name("measure", measure, ["", *MEASURES])
         heading, scale, _ = HEADINGS[metric]
@@ -144,21 +153,58 @@ def paired_change(
         ax.margins(x=0.12)
         ax.grid(axis="y", linewidth=0.4)
         ax.tick_params(axis="y", length=0)
-    axes[0, 0].set_yticks(range(len(algorithms)), [ALGORITHMS[name] for name in algorithms])
-    axes[0, 0].set_ylim(len(algorithms) - 0.5, -0.5)
-    figure.legend(
-        *axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=len(sides)
-    )
-    return axes[0]
+    axes[0].set_yticks(range(len(algorithms)), [ALGORITHMS[name] for name in algorithms])
+    axes[0].set_ylim(len(algorithms) - 0.5, -0.5)
+    legend_outside(axes, len(sides))
+    return axes
 
 
-def _present(order: dict[str, str], found: pd.Index | pd.Series) -> list[str]:
-    return [name for name in order if name in set(found)]
+def class_dendrogram(partition: Partition, *, words: Mapping[str, str]) -> Axes:
+    """Draw how classes were merged, the left branch of the root on top, and which were taken.
 
+    The two branches differ in colour and line, the classes in colour and marker.  Of more than 60
+    classes the names are left out.
 
-def _refuse_several(part: pd.DataFrame, *columns: str) -> None:
-    check_columns("part", part, [*columns, "algorithm", "measure", "metric", "mean", "std"])
-    for name in columns:
-        if part[name].nunique() > 1:
-            several = ", ".join(map(str, part[name].unique()))
-            raise ValueError(f"part: several of {name} ({several}); choose one")
+    Parameters
+    ----------
+    partition : Partition
+        From `helpers.papers.uimnet.imagenot.partition`.
+    words : mapping of str to str
+        What classes are called, where their names are WordNet's identifiers.
+
+    Returns
+    -------
+    Axes
+        As high as the names need and 6 inches wide.
+    """
+    from scipy.cluster import hierarchy  # here, since SciPy takes long to import
+
+    names, merges = partition.class_names, partition.linkage
+    drawn = hierarchy.dendrogram(merges, no_plot=True)
+    named = len(names) <= _NAMED
+    ax = plt.subplots(figsize=(6, 0.22 * len(names) + 0.9 if named else 6), layout="constrained")[1]
+    first = int(merges[-1, 0])
+    left = merges[first - len(names), 3] if first >= len(names) else 1
+    for places, distances in zip(drawn["icoord"], drawn["dcoord"], strict=True):
+        rows = (np.array(places) - 5) / 10  # SciPy's leaves stand at 5, 15, 25, ...
+        domain = "in-domain" if rows.max() < left else "out-domain"
+        _, colour, line = _DOMAINS["not taken" if rows.min() < left <= rows.max() else domain]
+        ax.plot(distances, rows, color=colour, linestyle=line, linewidth=1)
+    role = dict.fromkeys(partition.in_domain, "in-domain")
+    role |= dict.fromkeys(partition.out_domain, "out-domain")
+    order = [names[leaf] for leaf in drawn["leaves"]]
+    for domain, (marker, colour, _) in _DOMAINS.items():
+        rows = [row for row, name in enumerate(order) if role.get(name, "not taken") == domain]
+        if rows:
+            style = {"marker": marker, "color": colour, "linestyle": "none", "clip_on": False}
+            ax.plot(np.zeros(len(rows)), rows, label=domain, markersize=6 if named else 3, **style)
+    ax.set(xlabel="distance by Ward's criterion", ylim=(len(names) - 0.5, -0.5))
+    ax.invert_xaxis()  # the root on the left, so that names stand to the right of their leaves
+    ax.set_xlim(right=0)
+    ax.yaxis.tick_right()
+    labels = [words.get(name, name) for name in order] if named else []
+    ax.set_yticks(range(len(labels)), labels)
+    ax.tick_params(axis="y", length=0, pad=8)
+    ax.spines["left"].set_visible(False)
+    ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3)
+    return ax

@@ -1,0 +1,351 @@
+"""Figures of evaluation without labels: what a Gscore is, and what many sets of images tell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.ticker import NullLocator
+
+from helpers.checks import float_array
+from helpers.data.generated import FAMILIES
+from helpers.labelfree import Parts, fit_regression
+from helpers.papers.gscore.protocol import DETECTORS
+from helpers.papers.gscore.tables import EVALUATOR_TITLES
+from helpers.report.figures.images import contact_sheet
+from helpers.report.figures.labelfree import gscore_scatter, metric_title
+from helpers.report.figures.style import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    RED,
+    axes_grid,
+    axes_or_new,
+    check_columns,
+    legend_outside,
+    method_styles,
+    refuse_several,
+)
+
+_AXES = {
+    "ratio": "ID images for each OOD image",
+    "size": "images in the mixture",
+    "validation": "ID images for validation",
+}
+_CORRELATION = "pearson_fpr95"
+_ONE = ("data_set", "backbone")
+
+
+def score_parts(known, unknown, parts: Parts, *, score: str, ax: Axes) -> None:
+    """Draw the scores of a mixture, and the two parts that an evaluator takes it for.
+
+    The histograms of ID and OOD images, which the evaluator does not tell apart, stand one on the
+    other; a part is drawn as the Gaussian of its mean and deviation with the area of its images.
+    A part whose scores do not spread is a line at its mean; an empty one is not drawn.
+
+    Parameters
+    ----------
+    known, unknown : array_like, shape [N], [M]
+        Scores of the ID and OOD images of the mixture.
+    parts : Parts
+        Of one threshold: arrays of shape [2].
+    score : str
+        What the axis is called.
+    ax : Axes
+
+    Raises
+    ------
+    ValueError
+        Empty, NaN or infinite scores, or parts of several thresholds.
+    """
+    known, unknown = float_array("known", known), float_array("unknown", unknown)
+    if np.shape(parts.means) != (2,):
+        raise ValueError(f"parts: those of one threshold expected, got {np.shape(parts.means)}")
+    from scipy.stats import norm  # here, since SciPy takes long to import
+
+    both = np.concatenate([known, unknown])
+    edges = np.histogram_bin_edges(both, 40)
+    stacks = {"color": [RED, BLUE], "hatch": ["////", ""], "label": ["OOD", "ID"]}
+    ax.hist([unknown, known], edges, stacked=True, alpha=0.35, edgecolor="white", **stacks)
+    grid, width = np.linspace(edges[0], edges[-1], 400), edges[1] - edges[0]
+    styles = (("part taken for ID", GREEN, "-"), ("part taken for OOD", ORANGE, "--"))
+    numbers = zip(parts.means, parts.deviations, parts.counts, strict=True)
+    peak = highest = np.histogram(both, edges)[0].max()
+    for (name, colour, line), (mean, deviation, count) in zip(styles, numbers, strict=True):
+        style = {"color": colour, "linestyle": line, "linewidth": 2}
+        if deviation > 0:
+            images = count * width * norm.pdf(grid, mean, deviation)
+            ax.plot(grid, images, label=f"{name}, {count}", **style)
+            peak = max(peak, images.max())
+        elif count:
+            ax.axvline(mean, label=f"{name}, {count}", **style)
+    ax.set_ylim(top=1.05 * min(peak, 1.5 * highest))  # a narrow part would press all else flat
+    ax.set(xlabel=score, ylabel="images")
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2)
+
+
+def gscore_scatters(table: pd.DataFrame, *, level: float = 0.9) -> np.ndarray:
+    """Draw `gscore_scatter` of FPR95 and AUROC for every network and detector of a results table.
+
+    Gscores are those of the paper's evaluator, UDE with the Wasserstein distance.  The sets of the
+    first run's division, at its threshold: dots are mixed with the ID images ``meta``, and crosses
+    with ``test``.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Of one tier.
+    level : float
+        Of the intervals.
+
+    Returns
+    -------
+    ndarray of Axes, shape [panels, 2]
+        A column for each metric, so that the figure is no wider with more panels.  What these
+        differ in, of data set, network and detector, is written above the row.
+
+    Raises
+    ------
+    ValueError
+        No such Gscores, a number that is there twice, or as `helpers.labelfree.fit_regression`.
+    """
+    place = ["data_set", "backbone", "detector"]
+    check_columns("table", table, [*place[:2], "run", "test_set", "method", "metric", "value"])
+    rows = table[table["run"] == 0].assign(detector=table["method"].str.partition("/")[0])
+    tests = rows.loc[rows["metric"].str.startswith("predicted_"), "test_set"]
+    rows = rows[rows["variant"].isin(["meta", "test"])]
+    gscores = rows[rows["method"].str.endswith("/ude_wasserstein") & (rows["metric"] == "gscore")]
+    if gscores.empty:
+        raise ValueError("table: no Gscores by ude_wasserstein")
+    keys = [*place, "variant", "test_set"]
+    truths = rows[rows["method"] == rows["detector"]]
+    first, second = (
+        one.pivot(index=keys, columns="metric", values="value") for one in (gscores, truths)
+    )
+    sets = first.join(second).loc[gscores.set_index(keys).index]  # a pivot sorts
+    groups = dict([*sets.groupby(place, sort=False)])
+    told = [n for n, column in enumerate(zip(*groups, strict=True)) if len(set(column)) > 1]
+    axes = axes_grid(len(groups), 2, 2.9 * len(groups) + 0.4, 7.6)
+    for row, (names, one) in zip(axes, groups.items(), strict=True):
+        tested = one.index.get_level_values("test_set").isin(tests)
+        learnt = one[~tested].xs("meta", level="variant")
+        unseen = one[tested].xs("test", level="variant") if tested.any() else None
+        for ax, metric in zip(row, ("fpr95", "auroc"), strict=True):
+            line = fit_regression(learnt[["gscore"]], learnt[metric], [0.0])
+            crosses = None if unseen is None else (unseen["gscore"], unseen[metric])
+            gscore_scatter(line, metric=metric, level=level, unseen=crosses, ax=ax)
+            ax.get_legend().remove()
+        above = ", ".join(DETECTORS.get(names[n], names[n]) for n in told)
+        if above:
+            row[0].set_title(f"{above}\n{row[0].get_title('left')}", loc="left", pad=4)
+    legend_outside(axes, 4)
+    return axes
+
+
+def predicted_against_true(
+    truths, predictions, intervals: tuple[np.ndarray, np.ndarray], *, metric: str, ax: Axes
+) -> None:
+    """Draw predictions for sets that a line was not fitted to; agreement is the diagonal.
+
+    Parameters
+    ----------
+    truths, predictions : array_like, shape [S]
+        Of the metric, as shares.
+    intervals : (array_like, array_like), shape [S] each
+        Ends of the prediction intervals, drawn as bars.  A set whose truth lies outside is a red
+        cross, any other a blue dot; the legend counts both.
+    metric : str
+        One of `helpers.labelfree.METRICS`.
+    ax : Axes
+
+    Raises
+    ------
+    ValueError
+        The metric is unknown; empty, NaN, or arrays of different lengths.
+    """
+    title = metric_title(metric)
+    truths = float_array("truths", truths)
+    predictions = float_array("predictions", predictions, length=len(truths))
+    low, high = (float_array("intervals", one, length=len(truths)) for one in intervals)
+    inside = (low <= truths) & (truths <= high)
+    ax.vlines(100 * truths, 100 * low, 100 * high, color=GREY, alpha=0.35, linewidth=1)
+    for which, marker, colour, name in (
+        (inside, "o", BLUE, "inside"),
+        (~inside, "x", RED, "outside"),
+    ):
+        if which.any():
+            ax.plot(
+                100 * truths[which], 100 * predictions[which], marker, color=colour, markersize=5,
+                linestyle="none", label=f"truth {name}, {which.sum()}",
+            )  # fmt: skip
+    ax.axline((0, 0), slope=1, color=GREY, linestyle="--", linewidth=1, zorder=0)
+    everything = 100 * np.concatenate([truths, predictions, low, high])
+    ends = (everything.min() - 3, everything.max() + 3)
+    ax.set(xlim=ends, ylim=ends, aspect="equal")
+    ax.set(xlabel=f"{title}, true (%)", ylabel=f"{title}, predicted (%)")
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2)
+
+
+def metric_histogram(
+    groups: Mapping[str, Sequence[float]], *, metric: str, ax: Axes | None = None
+) -> Axes:
+    """Draw how a metric is distributed over sets, groups of them one on the other.
+
+    Bins are 4 points wide, so that figures of several networks compare.
+
+    Parameters
+    ----------
+    groups : mapping of str to array_like, shape [S]
+        The metric of each set, as shares, of up to four groups: generated and real, say.
+    metric : str
+        One of `helpers.labelfree.METRICS`.
+    ax : Axes, optional
+
+    Raises
+    ------
+    ValueError
+        The metric is unknown, no group or more than four; empty or NaN.
+    """
+    title = metric_title(metric)
+    if not 1 <= len(groups) <= 4:
+        raise ValueError(f"groups: 1 to 4 expected, got {len(groups)}")
+    values = [100 * float_array(name, own) for name, own in groups.items()]
+    ax = axes_or_new(ax, figsize=(6, 3))
+    names = [f"{name}, {len(own)} sets" for name, own in zip(groups, values, strict=True)]
+    ends = (min(map(np.min, values)), max(map(np.max, values)))
+    first, last = (min(int(end // 4), 24) for end in ends)  # more bins would widen the axis
+    edges = 4.0 * np.arange(first, last + 2)
+    styles = {"color": [BLUE, ORANGE, GREEN, RED], "hatch": ["", "////", "....", "xxxx"]}
+    styles = {name: looks[: len(values)] for name, looks in styles.items()}
+    ax.hist(values, edges, stacked=True, label=names, edgecolor="white", **styles)
+    ax.yaxis.get_major_locator().set_params(integer=True)
+    ax.set(xlabel=f"{title} (%)", ylabel="sets")
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2)
+    return ax
+
+
+def difficulty_histogram(table: pd.DataFrame) -> Axes:
+    """Draw the AUROC of ODIN on the sets of a results table, drawn ones and others.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Of one tier, data set and backbone; its mixtures with the ID images ``test`` are shown.
+
+    Raises
+    ------
+    ValueError
+        Several data sets or backbones, or no such AUROC.
+    """
+    check_columns("table", table, [*_ONE, "test_set", "method", "variant", "metric", "value"])
+    refuse_several("table", table, *_ONE)
+    own = table[(table["method"] == "odin") & (table["variant"] == "test")]
+    own = own[own["metric"] == "auroc"]
+    if own.empty:
+        raise ValueError("table: no AUROC of odin by sets")
+    kinds = own["test_set"].isin([*FAMILIES]).map({True: "drawn", False: "not drawn"})
+    return metric_histogram(own.groupby(kinds)["value"].agg(list).to_dict(), metric="auroc")
+
+
+def correlation_panels(table: pd.DataFrame) -> np.ndarray:
+    """Draw how strongly Gscores correlate with the FPR95 of MSP as the mixtures change.
+
+    The absolute values of Pearson's correlation, mean over runs, with bars of their standard
+    deviation and a curve for each evaluator, which looks alike in all such figures; over ratios,
+    sizes and validation images on logarithmic axes.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Rows of one tier and data set of a results table; its variants "ratio 1:10", "size 50" and
+        so on are the places on the axes, the primary one being the ratio 1:1.
+
+    Returns
+    -------
+    ndarray of Axes, shape [networks, 3]
+        With one legend above them; what a network lacks is left blank.
+
+    Raises
+    ------
+    ValueError
+        Several data sets, or no such number of any network.
+    """
+    check_columns("table", table, [*_ONE, "method", "variant", "metric", "value"])
+    refuse_several("table", table, "data_set")
+    own = table[(table["metric"] == _CORRELATION) & table["method"].str.startswith("msp/")]
+    variants = own["variant"].replace("primary", "ratio 1:1").str.partition(" ")
+    own = own.assign(
+        evaluator=own["method"].str.removeprefix("msp/"), over=variants[0], step=variants[2]
+    )
+    if not (own["over"].isin([*_AXES]) & (own["variant"] != "primary")).any():
+        raise ValueError(f"table: no {_CORRELATION} of msp in any variant")
+    networks = table["backbone"].unique()
+    axes = axes_grid(len(networks), 3, 2.6 * len(networks) + 0.6, 9.5, sharey=True)
+    styles = method_styles(EVALUATOR_TITLES)
+    handles = {}
+    for (row, column), ax in np.ndenumerate(axes):
+        over, label = [*_AXES.items()][column]
+        part = own[(own["backbone"] == networks[row]) & (own["over"] == over)]
+        # an evaluator that stands at the ratio 1:1 alone has no curve
+        part = part[part["method"].isin(part.loc[part["variant"] != "primary", "method"])]
+        if part.empty:
+            ax.set_axis_off()
+            continue
+        part = part.assign(place=part["step"].map(_place), size=part["value"].abs())
+        for name, numbers in part.groupby("evaluator", sort=False):
+            points = numbers.groupby("place")["size"].agg(["mean", "std"]).fillna({"std": 0})
+            style = {key: styles[name][key] for key in ("color", "linestyle", "marker")}
+            handles[EVALUATOR_TITLES[name]] = ax.errorbar(
+                points.index, points["mean"], points["std"], **style, markersize=5, elinewidth=0.8
+            )
+        ax.set(xscale="log", xlabel=label, ylim=(0, 1.02))
+        ticks = part.drop_duplicates("step").sort_values("place")
+        ax.set_xticks(ticks["place"].tolist(), ticks["step"])
+        ax.xaxis.set_minor_locator(NullLocator())
+        ax.tick_params(axis="x", rotation=90 if len(ticks) > 8 else 0)
+    for row, name in zip(axes, networks, strict=True):
+        row[0].set_title(name, loc="left")
+        row[0].set_ylabel("|r| with FPR95")
+    key = {"loc": "outside upper center", "ncols": len(handles)}
+    axes[0, 0].figure.legend(handles.values(), handles, **key)
+    return axes
+
+
+def easiest_to_hardest(
+    images: Mapping[str, np.ndarray], areas: Mapping[str, float], *, columns: int = 8
+) -> Axes:
+    """Show images of sets, one set a row, from the easiest to the hardest for a detector.
+
+    Parameters
+    ----------
+    images : mapping of str to ndarray of uint8, shape [N, H, W, 3]
+        The sets to show by name, all of one size; the first images of each are shown.
+    areas : mapping of str to float
+        The AUROC of each of them, as shares; may hold others too.
+    columns : int
+        Images shown of each set, at most.
+
+    Raises
+    ------
+    ValueError
+        No set, one without its AUROC, or images that are no RGB images.
+    """
+    missing = [name for name in images if name not in areas]
+    if missing or not images:
+        raise ValueError(f"areas: no AUROC of {', '.join(missing) or 'any set to show'}")
+    order = sorted(images, key=areas.get, reverse=True)
+    shown = [images[name][:columns] for name in order]
+    labels = np.repeat(range(len(order)), list(map(len, shown)))
+    names = [f"{name}, {100 * areas[name]:.1f}" for name in order]
+    ax = contact_sheet(np.concatenate(shown), labels, names, columns=columns)
+    ax.set_title("AUROC (%), easiest first", loc="left")
+    return ax
+
+
+def _place(step: str) -> float:
+    """Return where a variant is on the axis: "1:10" is at 0.1, "50" at 50."""
+    first, _, second = step.partition(":")
+    return float(first) / float(second or 1)
