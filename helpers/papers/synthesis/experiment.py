@@ -128,7 +128,7 @@ def _kept(
         algorithm=made.algorithm,
         identity=dict(identity),
         parameters=parameters,
-        code=results.code_version(),
+        code=cache.code(__name__),
     )
 
     def make(path: Path) -> None:

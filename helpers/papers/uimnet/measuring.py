@@ -18,7 +18,7 @@ from helpers.papers.uimnet.protocol import Protocol, score_of
 from helpers.scores import calibration
 from helpers.scores.jacobian import jacobian_norms
 from helpers.scores.tta import augmented_probabilities
-from helpers.training.fitted import COMPUTES, VERSIONS, Fitted
+from helpers.training.fitted import VERSIONS, Fitted
 from helpers.training.loop import reproducible
 
 OF_PROBABILITIES = ("msp", "gap", "entropy")
@@ -27,7 +27,7 @@ OF_IMAGES = ("jacobian", "tta")
 """Measures for which images are shown to the network again."""
 # read when the code is loaded: the files may change before a long run comes to use them
 _AGAIN = {
-    name: cache.code_version("scores/jacobian.py", f"scores/{name}.py", *COMPUTES)
+    name: cache.code(f"helpers.scores.{name}", "helpers.networks.models.create")
     for name in OF_IMAGES
 }
 
@@ -259,7 +259,6 @@ def of_images(
         images=images.sha256,
         temperatures=list(temperatures),
         code=_AGAIN[name],
-        device=networks[0].device,
         image_size=size,
         **own,
         **VERSIONS,

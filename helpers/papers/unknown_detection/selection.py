@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-import torch
 
 from helpers import cache, metrics
 from helpers.data import Images
@@ -18,10 +17,10 @@ from helpers.papers.unknown_detection.protocol import Protocol, Visible
 from helpers.scores.calibration import softmax
 from helpers.scores.odin import stepped_logits
 from helpers.scores.openset import OpenMax
-from helpers.training.fitted import COMPUTES, VERSIONS, Fitted
+from helpers.training.fitted import VERSIONS, Fitted
 from helpers.training.loop import reproducible
 
-STEPPING = cache.code_version(*COMPUTES, "scores/odin.py")
+STEPPING = cache.code("helpers.scores.odin.stepped_logits", "helpers.networks.models.create")
 
 
 def odin_logits(
@@ -34,7 +33,6 @@ def odin_logits(
         temperature=float(temperature),
         epsilons=[float(epsilon) for epsilon in epsilons],
         image_size=fitted.recipe.image_size,
-        device=torch.device(fitted.device).type,
         code=STEPPING,
         **VERSIONS,
     )
