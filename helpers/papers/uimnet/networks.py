@@ -111,7 +111,7 @@ def trained(
     """
     device = device or default_device()
     key = cache.key(
-        images=images.sha256, recipe=recipe.as_dict(), seed=seed, device=device,
+        images=images.sha256, recipe=recipe.as_dict(), seed=seed,
         code=TRAINING[recipe.objective], **VERSIONS,
     )  # fmt: skip
     path = cache.path_of("diverged", key, ".json")
