@@ -17,23 +17,6 @@ from helpers.data.packs import pack_splits, read_pack, write_pack
 from helpers.data.stream import ImageStream
 from helpers.files import data_root
 
-__all__ = [
-    "Card",
-    "ImageStream",
-    "Images",
-    "cards",
-    "concatenate",
-    "load",
-    "locate",
-    "names",
-    "open_stream",
-    "read_pack",
-    "resize",
-    "smoothness",
-    "splits",
-    "write_pack",
-]
-
 EMBEDDED = Path(__file__).resolve().parent / "embedded"
 
 
