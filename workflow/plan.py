@@ -201,7 +201,7 @@ def _module(module: str, root: Path) -> tuple[set[str], set[str]]:
         return set(), set()
     files = {file}
     if path.is_dir():  # published numbers and class lists lie beside the module that reads them
-        files |= {*path.glob("*.csv"), *path.glob("*.txt")}
+        files |= {*path.glob("*.csv"), *path.glob("*.txt"), *path.glob("*.yaml")}
     source = file.read_text(encoding="utf-8")
     imported = _imports(source, module if path.is_dir() else module.rpartition(".")[0])
     if "iter_modules(__path__)" in source:  # it imports whatever lies beside it

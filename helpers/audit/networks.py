@@ -171,7 +171,7 @@ folders, or pass class_names in the order of the head
             f"{len(class_names)}: {shown}{', …' if len(unknown) > 5 else ''}; rename the folders, "
             "or pass class_names in the order of the head"
         )
-    return replace(images, class_names=names).numbered_as(class_names)
+    return replace(images, class_names=names).renumber(class_names)
 
 
 def show_images(

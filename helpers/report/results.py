@@ -84,7 +84,7 @@ def code_version() -> str:
     two states of the code apart wherever they are, in a clone, with local changes or installed.
     """
     root = Path(helpers.__file__).parent
-    sources = sorted(p for p in root.rglob("*") if p.suffix in {".py", ".csv", ".txt"})
+    sources = sorted(p for p in root.rglob("*") if p.suffix in {".py", ".csv", ".txt", ".yaml"})
     digest = hashlib.sha256()
     for path in sources:
         digest.update(f"{path.relative_to(root).as_posix()}\0".encode())
