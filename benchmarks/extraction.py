@@ -142,7 +142,7 @@ def measure(folder: Path) -> None:
     train = data.load("cifar10_mini", "train")
     known = data.load("cifar10_mini", "test").subset(slice(0, IMAGES))
     unknown = {  # of none of the network's classes
-        name: data.load(name, "train").subset(slice(0, IMAGES)).numbered_as(known.class_names)
+        name: data.load(name, "train").subset(slice(0, IMAGES)).renumber(known.class_names)
         for name in UNKNOWN
     }
     empty_cache()

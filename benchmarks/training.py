@@ -27,7 +27,8 @@ from helpers import checkpoints, data
 from helpers.networks import models
 from helpers.networks.recipe import Recipe
 from helpers.training.augmentation import PADDING
-from helpers.training.loop import reproducible, train
+from helpers.networks.devices import reproducible
+from helpers.training.loop import train
 
 MEMBERS = 5
 # its rate is constant, so that a loop without a schedule does the same

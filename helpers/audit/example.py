@@ -68,7 +68,7 @@ def example(*, families: int = 30, seed: int = 0, progress: bool = True) -> Inpu
         network,
         validation,
         ood=[*sets[:-1], last],
-        production=concatenate([rest, unlabelled.resized(size)], "unlabelled"),
+        production=concatenate([rest, unlabelled.resize(size)], "unlabelled"),
         families=families,
         seed=seed,
     )

@@ -16,9 +16,9 @@ from helpers.data import Images, ImageStream
 from helpers.data.class_lists import wnids_of
 from helpers.data.generated import FAMILIES
 from helpers.networks import zoo
+from helpers.networks.devices import default_device, device_name
 from helpers.networks.recipe import Recipe
 from helpers.training.fitted import Fitted
-from helpers.training.loop import default_device, device_name
 
 SPLITS = ("val", "test", "sample", "train")
 """Of a data set's splits, the first that it has is taken."""
@@ -171,7 +171,7 @@ folders, or pass class_names in the order of the head
             f"{len(class_names)}: {shown}{', …' if len(unknown) > 5 else ''}; rename the folders, "
             "or pass class_names in the order of the head"
         )
-    return replace(images, class_names=names).numbered_as(class_names)
+    return replace(images, class_names=names).renumber(class_names)
 
 
 def show_images(

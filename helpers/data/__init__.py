@@ -17,23 +17,6 @@ from helpers.data.packs import pack_splits, read_pack, write_pack
 from helpers.data.stream import ImageStream
 from helpers.files import data_root
 
-__all__ = [
-    "Card",
-    "ImageStream",
-    "Images",
-    "cards",
-    "concatenate",
-    "load",
-    "locate",
-    "names",
-    "open_stream",
-    "read_pack",
-    "resize",
-    "smoothness",
-    "splits",
-    "write_pack",
-]
-
 EMBEDDED = Path(__file__).resolve().parent / "embedded"
 
 
@@ -114,8 +97,8 @@ def load(
     return sources.torchvision_set(find(name), split, folder, download=download, **resizing)
 
 
-def open_stream(name: str, split: str, *, root: str | os.PathLike | None = None) -> ImageStream:
-    """Open a data set that lies as a folder of images in `root`, without reading it into memory.
+def open_stream(name: str, split: str) -> ImageStream:
+    """Open a data set that lies as a folder of images among the packs, without reading it whole.
 
     Parameters
     ----------
@@ -123,8 +106,6 @@ def open_stream(name: str, split: str, *, root: str | os.PathLike | None = None)
         One with a card that says so (``imagenet``, ``imagenet_c``, ``food101``, ...).
     split : str
         As in `ImageStream.scan`: ``test`` where the folder has none.
-    root : path-like, optional
-        The folder of data sets; by default `helpers.files.data_root`.
 
     Raises
     ------
@@ -134,8 +115,8 @@ def open_stream(name: str, split: str, *, root: str | os.PathLike | None = None)
         No such data set, or none of its images can be read.
     """
     known_name("streamed data set", name, [card.name for card in cards() if card.streamed])
-    locate(name, root=root)
-    folder = (data_root() if root is None else Path(root)) / name
+    locate(name)
+    folder = data_root() / name
     if name == "imagenet_c":  # a folder of images for each corruption and severity
         from helpers.data import corruptions
 
@@ -143,11 +124,11 @@ def open_stream(name: str, split: str, *, root: str | os.PathLike | None = None)
             f"{kind}/{level}" for kind in corruptions.NAMES for level in corruptions.SEVERITIES
         ]
         scanned = [ImageStream.scan(folder / part, split=split) for part in parts]
-        return ImageStream.joined(scanned, name)
+        return ImageStream.join(scanned, name)
     return ImageStream.scan(folder, split=split)
 
 
-def splits(name: str, *, root: str | os.PathLike | None = None) -> list[str]:
+def splits(name: str) -> list[str]:
     """Return the names of a data set's splits; errors as in `load`, but for a split's.
 
     Examples
@@ -157,7 +138,7 @@ def splits(name: str, *, root: str | os.PathLike | None = None) -> list[str]:
     """
     if name.startswith("folder:"):
         return list(sources.folder_splits(name.removeprefix("folder:")))
-    pack = locate(name, root=root, download=True)
+    pack = locate(name, download=True)
     return list(find(name).splits) if pack is None else pack_splits(pack)
 
 

@@ -15,9 +15,9 @@ from helpers.checks import known_name
 from helpers.data import class_lists, wordnet
 from helpers.data.hypernyms import Hypernyms
 from helpers.data.wordnet_rules import (
-    covered,
     draw_near,
     external_classes,
+    find_covered,
     keywords,
     named_nodes,
     near_candidates,
@@ -102,7 +102,7 @@ def tiny_imagenet(*, senses: str = "extended") -> pd.DataFrame:
     """
     classes = class_lists.wnids_of("tiny_imagenet")
     by = class_lists.wnids_of("cifar100", senses=senses)
-    hits = covered(classes, by)
+    hits = find_covered(classes, by, Hypernyms.span([*classes, *by]))
     rows = []
     for wnid, name in classes.items():
         why = (by[hits[wnid].by], hits[wnid].relation) if wnid in hits else ("", "")
@@ -110,15 +110,13 @@ def tiny_imagenet(*, senses: str = "extended") -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["wnid", "name", "role", "by", "relation"])
 
 
-def imagenet(*, near: int = 200, seed: int = 0) -> pd.DataFrame:
+def imagenet(*, seed: int = 0) -> pd.DataFrame:
     """Return the role of each class of ImageNet where those of Tiny ImageNet are in-distribution.
 
     Parameters
     ----------
-    near : int
-        How many candidates are drawn as near-OOD.
     seed : int
-        Of the draw.  The paper's own draw is not known.
+        Of the draw of 200 near-OOD classes.  The paper's own draw is not known.
 
     Returns
     -------
@@ -126,11 +124,6 @@ def imagenet(*, near: int = 200, seed: int = 0) -> pd.DataFrame:
         One row per class: ``wnid``, ``name``, ``role`` ("in-distribution", "near", "not drawn" or
         "external") and ``below``, the parents of in-distribution classes that a candidate lies
         below, the broadest last.
-
-    Raises
-    ------
-    ValueError
-        More are to be drawn than there are candidates.
 
     Examples
     --------
@@ -141,7 +134,7 @@ def imagenet(*, near: int = 200, seed: int = 0) -> pd.DataFrame:
     known = class_lists.wnids_of("tiny_imagenet")
     candidates = near_candidates(known, classes, graph)
     roles = dict.fromkeys(known, "in-distribution") | dict.fromkeys(candidates, "not drawn")
-    roles |= dict.fromkeys(draw_near(candidates, near, seed=seed), "near")
+    roles |= dict.fromkeys(draw_near(candidates, 200, seed=seed), "near")
     roles |= dict.fromkeys(external_classes(known, candidates, classes), "external")
     rows = []
     for wnid, name in classes.items():
@@ -188,7 +181,7 @@ def far(data_set: str, *, reading: str = "whole WordNet") -> pd.DataFrame:
     if how.everywhere:
         words = dict.fromkeys(word for own in spelt.values() for word in own if wordnet.knows(word))
         named = (wordnet.wnid(synset) for word in words for synset in wordnet.nouns(word))
-        graph = Hypernyms.spanned([*classes, *named])
+        graph = Hypernyms.span([*classes, *named])
     rows = []
     for name, own in spelt.items():
         hits = overlaps(own, classes, graph, within_siblings=how.within_siblings)
@@ -230,7 +223,7 @@ def counts() -> pd.DataFrame:
         rows.append(("Tiny ImageNet, external", f"{senses} senses", left, note))
 
     bridges = named_nodes(
-        class_lists.names_of("lsun"), Hypernyms.spanned(class_lists.wnids_of("cifar100"))
+        class_lists.names_of("lsun"), Hypernyms.span(class_lists.wnids_of("cifar100"))
     )
     note = f"has the name of a node that CIFAR-100 spans: {', '.join(bridges)}"
     rows.append(("LSUN, removed", "equal names", len(bridges), note if bridges else ""))
@@ -259,4 +252,4 @@ def counts() -> pd.DataFrame:
 
 @functools.cache
 def _imagenet_graph() -> Hypernyms:
-    return Hypernyms.spanned(class_lists.wnids_of("imagenet"))
+    return Hypernyms.span(class_lists.wnids_of("imagenet"))

@@ -1,4 +1,4 @@
-"""Which class lies below which: the graph that the rules of `helpers.papers` work on."""
+"""Which class lies below which: the graph that the rules for class lists work on."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Hypernyms:
             raise ValueError(f"parents: a cycle, {' < '.join(error.args[1])}") from error
 
     @classmethod
-    def spanned(cls, wnids: Iterable[str]) -> Hypernyms:
+    def span(cls, wnids: Iterable[str]) -> Hypernyms:
         """Return the part of WordNet that classes span: their nouns and all that lies above them.
 
         Instances ("Eiffel Tower") lie below what they are instances of.  The given nouns come
@@ -63,7 +63,7 @@ class Hypernyms:
 
         Examples
         --------
-        >>> graph = Hypernyms.spanned(["n02437136"])
+        >>> graph = Hypernyms.span(["n02437136"])
         >>> [graph.name(node) for node in graph.parents["n02437136"]], len(graph.parents)
         (['even-toed ungulate'], 14)
         """
@@ -81,31 +81,31 @@ class Hypernyms:
 
     def ancestors(self, node: str) -> frozenset[str]:
         """Return all nodes above `node`, through any of its parents."""
-        return self._above[self._checked(node)]
+        return self._above[self._check(node)]
 
     def descendants(self, node: str) -> frozenset[str]:
         """Return all nodes below `node`."""
-        return self._below[self._checked(node)]
+        return self._below[self._check(node)]
 
     def children(self, node: str) -> tuple[str, ...]:
         """Return the nodes directly below `node`."""
-        return self._children[self._checked(node)]
+        return self._children[self._check(node)]
 
     def siblings(self, node: str) -> tuple[str, ...]:
         """Return the other children of the parents of `node`."""
-        parents = self.parents[self._checked(node)]
+        parents = self.parents[self._check(node)]
         children = (child for parent in parents for child in self._children[parent])
         return tuple(dict.fromkeys(child for child in children if child != node))
 
     def name(self, node: str) -> str:
         """Return what `node` is usually called."""
-        return self.names.get(self._checked(node), (node,))[0]
+        return self.names.get(self._check(node), (node,))[0]
 
-    def named(self, name: str) -> tuple[str, ...]:
+    def find(self, name: str) -> tuple[str, ...]:
         """Return the nodes that are called `name`, in any spelling of `helpers.data.wordnet`."""
-        return self._named.get(wordnet.spelling(name), ())
+        return self._by_name.get(wordnet.spelling(name), ())
 
-    def pruned(self, keep: Collection[str]) -> Hypernyms:
+    def prune(self, keep: Collection[str]) -> Hypernyms:
         """Return the graph of some nodes, small enough to be drawn.
 
         Parameters
@@ -117,7 +117,7 @@ class Hypernyms:
         Examples
         --------
         >>> graph = Hypernyms({"a": (), "b": ("a",), "c": ("b",), "d": ("b",), "e": ("d",)})
-        >>> graph.pruned(["c", "e"]).parents
+        >>> graph.prune(["c", "e"]).parents
         {'b': (), 'c': ('b',), 'e': ('b',)}
         """
         part = {above for node in keep for above in (node, *self.ancestors(node))}
@@ -140,7 +140,7 @@ class Hypernyms:
         names = {node: names for node, names in self.names.items() if node in parents}
         return Hypernyms(dict(reversed(parents.items())), names)
 
-    def _checked(self, node: str) -> str:
+    def _check(self, node: str) -> str:
         if node not in self.parents:
             raise ValueError(f"node: '{node}' is none of the {len(self.parents)} of this graph")
         return node
@@ -174,7 +174,7 @@ class Hypernyms:
         return below
 
     @functools.cached_property
-    def _named(self) -> dict[str, tuple[str, ...]]:
+    def _by_name(self) -> dict[str, tuple[str, ...]]:
         named: dict[str, dict[str, None]] = {}
         for node in self.parents:
             for name in self.names.get(node, (node,)):

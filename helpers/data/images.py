@@ -2,7 +2,7 @@
 
 The resize is antialiased.  The other way, which only reads off a few pixels, is kept to show what
 it does: the copies of LSUN and Tiny ImageNet that circulate as "resize" were made like that, and
-detectors have been praised for finding its artefacts.  `smoothness` gives them away.
+detectors have been praised for finding its artefacts.  `smoothness` detects them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from PIL import Image, ImageOps
@@ -26,8 +26,50 @@ if TYPE_CHECKING:
 BLOCK = 250  # images worked on at once, where the intermediate arrays are several times as large
 
 
+class Labelled:
+    """What `Images` and `ImageStream` do with labels, whatever holds the pixels."""
+
+    def unknown(self) -> Self:
+        """Return the same images for a model that knows none of their classes: all labels -1."""
+        return replace(self, labels=np.full_like(self.labels, -1))
+
+    def select(self, class_names: Sequence[str]) -> Self:
+        """Return the images of these classes only, numbered in this order.
+
+        Raises
+        ------
+        ValueError
+            There is no such class; says which is nearest.
+        """
+        for name in class_names:
+            known_name(f"class of {self.name}", name, self.class_names)
+        chosen = self.renumber(dict.fromkeys(class_names))
+        return chosen.subset(chosen.labels >= 0)
+
+    def renumber(self, class_names: Iterable[str]) -> Self:
+        """Return the same images with their classes numbered as a model numbers its own.
+
+        Parameters
+        ----------
+        class_names : iterable of str
+            The model's classes, by name.  An image of any other class gets the label -1, and so
+            do all where the model knows none of the names.
+
+        Examples
+        --------
+        >>> pixels = np.zeros((3, 2, 2, 3), np.uint8)
+        >>> few = Images(pixels, np.array([0, 1, 1]), ("cat", "dog"), "pets", "test")
+        >>> few.renumber(["ant", "bee", "dog"]).labels
+        array([-1,  2,  2])
+        """
+        names = tuple(class_names)
+        return replace(
+            self, labels=renumber(self.labels, self.class_names, names), class_names=names
+        )
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Images:
+class Images(Labelled):
     """One split of a data set: images, labels and what they are called.
 
     The arrays are not copied, and must not be changed in place: `sha256` is computed once.
@@ -114,10 +156,6 @@ class Images:
             coarse_labels=coarse,
         )
 
-    def unknown(self) -> Images:
-        """Return the same images for a model that knows none of their classes: all labels -1."""
-        return replace(self, labels=np.full_like(self.labels, -1))
-
     def pictures(self, indices, *, size: int | None = None) -> np.ndarray:
         """Return some of the images to look at, uint8 [M, H, W, 3]; `ImageStream` can do it too.
 
@@ -144,7 +182,7 @@ class Images:
         batch_size : int
             Images in a batch; the last may have fewer.
         size : int, optional
-            Of no effect: images in memory have been brought to their size already.
+            Ignored: images in memory already have their size.
         transform : callable, optional
             Takes a Pillow image and returns it as a model wants it, uint8 [3, H, W]; of one shape
             for all.  Called in threads.
@@ -166,41 +204,7 @@ class Images:
                     block = np.stack(list(changed))
                 yield torch.from_numpy(block).permute(0, 3, 1, 2)
 
-    def select(self, class_names: Sequence[str]) -> Images:
-        """Return the images of these classes only, numbered in this order.
-
-        Raises
-        ------
-        ValueError
-            There is no such class; says which is nearest.
-        """
-        for name in class_names:
-            known_name(f"class of {self.name}", name, self.class_names)
-        chosen = self.numbered_as(dict.fromkeys(class_names))
-        return chosen.subset(chosen.labels >= 0)
-
-    def numbered_as(self, class_names: Iterable[str]) -> Images:
-        """Return the same images with their classes numbered as a model numbers its own.
-
-        Parameters
-        ----------
-        class_names : iterable of str
-            The model's classes, by name.  An image of any other class gets the label -1, and so
-            do all where the model knows none of the names.
-
-        Examples
-        --------
-        >>> pixels = np.zeros((3, 2, 2, 3), np.uint8)
-        >>> few = Images(pixels, np.array([0, 1, 1]), ("cat", "dog"), "pets", "test")
-        >>> few.numbered_as(["ant", "bee", "dog"]).labels
-        array([-1,  2,  2])
-        """
-        names = tuple(class_names)
-        return replace(
-            self, labels=renumbered(self.labels, self.class_names, names), class_names=names
-        )
-
-    def resized(self, size: int, *, antialias: bool = True) -> Images:
+    def resize(self, size: int, *, antialias: bool = True) -> Images:
         """Return the images at `size` x `size` pixels (see `resize`)."""
         return replace(self, images=resize(self.images, size, antialias=antialias))
 
@@ -242,10 +246,10 @@ def concatenate(sets: Sequence[Images], name: str) -> Images:
     for part in sets:
         if part.images.shape[1:] != sets[0].images.shape[1:]:
             raise ValueError(
-                f"sets: {part} and {sets[0]} differ in size; bring them to one with resized()"
+                f"sets: {part} and {sets[0]} differ in size; bring them to one with resize()"
             )
     class_names = tuple(dict.fromkeys(label for part in sets for label in part.class_names))
-    labels = [renumbered(part.labels, part.class_names, class_names) for part in sets]
+    labels = [renumber(part.labels, part.class_names, class_names) for part in sets]
     words = {wnid: word for part in sets for wnid, word in (part.words or {}).items()}
     fields = dict.fromkeys(field for part in sets for field in part.origin)
     return Images(
@@ -262,12 +266,12 @@ def concatenate(sets: Sequence[Images], name: str) -> Images:
     )
 
 
-def renumbered(labels: np.ndarray, class_names: Sequence[str], names: Sequence[str]) -> np.ndarray:
+def renumber(labels: np.ndarray, class_names: Sequence[str], names: Sequence[str]) -> np.ndarray:
     """Return labels as indices into `names` instead of `class_names`, -1 where there is none.
 
     Examples
     --------
-    >>> renumbered(np.array([0, 1, 2, -1]), ("ant", "bee", "cow"), ("cow", "ant", "fly"))
+    >>> renumber(np.array([0, 1, 2, -1]), ("ant", "bee", "cow"), ("cow", "ant", "fly"))
     array([ 1, -1,  0, -1])
     """
     number = {name: label for label, name in enumerate(names)}
@@ -318,10 +322,10 @@ def resize(images: np.ndarray, size: int, *, antialias: bool = True) -> np.ndarr
     resized = np.empty((len(images), size, size, 3), np.uint8)
     if antialias:
         for target, image in zip(resized, images, strict=True):
-            target[:] = _fitted(Image.fromarray(image), size)
+            target[:] = ImageOps.fit(Image.fromarray(image), (size, size), Image.Resampling.BICUBIC)
     else:
         for start in range(0, len(images), BLOCK):
-            resized[start : start + BLOCK] = _sampled(images[start : start + BLOCK], size)
+            resized[start : start + BLOCK] = _interpolate(images[start : start + BLOCK], size)
     return resized
 
 
@@ -425,11 +429,7 @@ def stack(
     return np.concatenate(arrays)
 
 
-def _fitted(image: Image.Image, size: int) -> Image.Image:
-    return ImageOps.fit(image, (size, size), Image.Resampling.BICUBIC)
-
-
-def _sampled(images: np.ndarray, size: int) -> np.ndarray:
+def _interpolate(images: np.ndarray, size: int) -> np.ndarray:
     """Interpolate between the four pixels around each new pixel's centre, with no filter before."""
     side = min(images.shape[1:3])
 

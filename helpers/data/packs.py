@@ -125,7 +125,7 @@ def read_pack(
         )
     except (ValueError, *UNREADABLE) as error:
         raise _damaged(path, f"meta.json, split '{split}': {error}") from error
-    return found if size is None else found.resized(size, antialias=antialias)
+    return found if size is None else found.resize(size, antialias=antialias)
 
 
 def pack_splits(path: str | os.PathLike) -> list[str]:
@@ -154,7 +154,7 @@ def write_pack(
     Parameters
     ----------
     path : path-like
-        The file to write, by custom ``NAME.zip``.
+        The file to write, usually ``NAME.zip``.
     name : str
         The data set's name.
     class_names : sequence of str

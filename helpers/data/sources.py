@@ -183,13 +183,13 @@ def _arrays(
         return images if size is None else resize(images, size, antialias=antialias), labels
     labels = []
 
-    def opened() -> Iterator[tuple[str, Image.Image]]:
+    def pictures() -> Iterator[tuple[str, Image.Image]]:
         for index in range(len(data_set)):
             image, label = data_set[index]
             labels.append(label)
             yield str(index), image
 
-    images = stack(opened(), size, f"data set '{name}'", antialias=antialias)
+    images = stack(pictures(), size, f"data set '{name}'", antialias=antialias)
     return images, np.array(labels, np.int64)
 
 
@@ -213,7 +213,7 @@ def _annotations(path: Path) -> Path:
     return path / "val" / "val_annotations.txt"
 
 
-def _annotated(path: Path) -> dict[str, str]:
+def _validation_classes(path: Path) -> dict[str, str]:
     """Return the class of each validation image of Tiny ImageNet, by the file's name.
 
     Raises
@@ -268,7 +268,7 @@ def listing(path: str | os.PathLike, split: str) -> tuple[Path, list[Path], dict
     known_name(f"split of {path}", split, splits)
     annotated = {}
     if _annotations(Path(path).expanduser()).is_file():
-        annotated = _annotated(Path(path).expanduser())
+        annotated = _validation_classes(Path(path).expanduser())
     names = sorted(
         {
             entry.name
@@ -331,11 +331,11 @@ def folder(
         without `size`.
     """
     place, files, description = listing(path, split)
-    images = stack(_opened(files), size, f"image folder {place}", antialias=antialias)
+    images = stack(_open_each(files), size, f"image folder {place}", antialias=antialias)
     return Images(images, **description)
 
 
-def _opened(files: list[Path]) -> Iterator[tuple[str, Image.Image]]:
+def _open_each(files: list[Path]) -> Iterator[tuple[str, Image.Image]]:
     for file in files:
         try:
             image = Image.open(file)

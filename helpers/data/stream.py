@@ -31,8 +31,7 @@ import PIL
 from PIL import Image
 
 from helpers import cache
-from helpers.checks import known_name
-from helpers.data.images import channels_last, renumbered, rgb
+from helpers.data.images import Labelled, channels_last, renumber, rgb
 from helpers.data.sources import listing
 from helpers.files import atomic_path
 
@@ -50,10 +49,10 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ImageStream:
+class ImageStream(Labelled):
     """One split of an image folder, one subfolder a class; the images stay on the disk.
 
-    Made by `scan` or `joined`.  It has what `helpers.data.Images` has, as far as that needs no
+    Made by `scan` or `join`.  It has what `helpers.data.Images` has, as far as that needs no
     pixels.
 
     Attributes
@@ -146,7 +145,7 @@ class ImageStream:
         return replace(stream, contents=contents, skipped=tuple(broken)).subset(sound)
 
     @classmethod
-    def joined(cls, streams: Sequence[ImageStream], name: str) -> ImageStream:
+    def join(cls, streams: Sequence[ImageStream], name: str) -> ImageStream:
         """Put several streams together as one, one after the other, as `concatenate` does images.
 
         Classes of the same name become one class; `root` is the folder that holds all of theirs.
@@ -167,20 +166,20 @@ class ImageStream:
         root = Path(os.path.commonpath([part.root for part in streams]))
         names = tuple(dict.fromkeys(label for part in streams for label in part.class_names))
 
-        def placed(part: ImageStream, files: Iterable[str]) -> Iterator[str]:
+        def places(part: ImageStream, files: Iterable[str]) -> Iterator[str]:
             return ((part.root.relative_to(root) / file).as_posix() for file in files)
 
         return cls(
             root,
-            tuple(file for part in streams for file in placed(part, part.files)),
+            tuple(file for part in streams for file in places(part, part.files)),
             np.concatenate([part.sizes for part in streams]),
             np.concatenate([part.contents for part in streams]),
-            np.concatenate([renumbered(s.labels, s.class_names, names) for s in streams]),
+            np.concatenate([renumber(s.labels, s.class_names, names) for s in streams]),
             names,
             name,
             "+".join(dict.fromkeys(part.split for part in streams)),
             {"title": f"image folder {root.name}", "source": "folders of images"},
-            tuple(file for part in streams for file in placed(part, part.skipped)),
+            tuple(file for part in streams for file in places(part, part.skipped)),
         )
 
     def __len__(self) -> int:
@@ -216,37 +215,6 @@ class ImageStream:
             contents=self.contents[chosen],
             labels=self.labels[chosen],
         )
-
-    def select(self, class_names: Sequence[str]) -> ImageStream:
-        """Return the images of these classes only, numbered in this order.
-
-        Raises
-        ------
-        ValueError
-            There is no such class; says which is nearest.
-        """
-        for name in class_names:
-            known_name(f"class of {self.name}", name, self.class_names)
-        chosen = self.numbered_as(dict.fromkeys(class_names))
-        return chosen.subset(chosen.labels >= 0)
-
-    def numbered_as(self, class_names: Iterable[str]) -> ImageStream:
-        """Return the same images with their classes numbered as a model numbers its own.
-
-        Parameters
-        ----------
-        class_names : iterable of str
-            The model's classes, by name.  An image of any other class gets the label -1, and so
-            do all where the model knows none of the names.
-        """
-        names = tuple(class_names)
-        return replace(
-            self, labels=renumbered(self.labels, self.class_names, names), class_names=names
-        )
-
-    def unknown(self) -> ImageStream:
-        """Return the same images for a model that knows none of their classes: all labels -1."""
-        return replace(self, labels=np.full_like(self.labels, -1))
 
     def pictures(self, indices, *, size: int | None = None) -> np.ndarray:
         """Return some of the images to look at, uint8 [M, size, size, 3]; 64 pixels by default."""
@@ -388,7 +356,7 @@ class ImageStream:
 
         chunks = [self.files[start : start + CHUNK] for start in range(0, len(self), CHUNK)]
         with ThreadPoolExecutor(_processors()) as pool:  # Pillow decodes outside Python's lock
-            found = pool.map(self._verified, chunks)
+            found = pool.map(self._verify, chunks)
             bar = tqdm(found, f"verify {self.name}/{self.split}", len(chunks), disable=None)
             contents, broken = [], {}
             for digests, reasons in bar:
@@ -398,7 +366,7 @@ class ImageStream:
             text = json.dumps({"contents": contents, "broken": broken})
             temporary.write_text(text, encoding="utf-8")
 
-    def _verified(self, files: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    def _verify(self, files: Sequence[str]) -> tuple[list[str], dict[str, str]]:
         contents, broken = [], {}
         for file in files:
             with open(self.root / file, "rb") as opened:  # what is decoded next lies in memory then

@@ -47,7 +47,7 @@ def reader() -> WordNetCorpusReader:
         def map_wn(self, version="wordnet"):
             return None  # between versions, for translations: from files that are not here
 
-    folder = _unpacked()
+    folder = _unpack()
     nltk.data.path.append(str(folder.parent))  # the reader opens no file elsewhere
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="The multilingual functions")
@@ -157,7 +157,7 @@ def spelling(word: str) -> str:
     return re.sub(r"[\s_-]+", " ", word).strip().lower()
 
 
-def _unpacked() -> Path:
+def _unpack() -> Path:
     """Return the folder of the unpacked archive, whose name has the archive's checksum in it.
 
     Another process may do the same at the same time: the folder appears whole, by renaming, and

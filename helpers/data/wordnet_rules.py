@@ -42,9 +42,7 @@ class Overlap(NamedTuple):
     """The class that is the node, its sibling (or below that), or above or below it."""
 
 
-def covered(
-    classes: Iterable[str], by: Collection[str], graph: Hypernyms | None = None
-) -> dict[str, Cover]:
+def find_covered(classes: Iterable[str], by: Collection[str], graph: Hypernyms) -> dict[str, Cover]:
     """Find the classes that are one of some others, or lie below one.
 
     This removes classes of Tiny ImageNet from the external set of CIFAR-100.
@@ -55,8 +53,8 @@ def covered(
         Those that may overlap.
     by : collection of str
         Those that they may overlap with.
-    graph : Hypernyms, optional
-        Holds all of these; by default, what they span in WordNet.
+    graph : Hypernyms
+        Holds all of these.
 
     Returns
     -------
@@ -72,12 +70,9 @@ def covered(
     Examples
     --------
     >>> graph = Hypernyms({"bus": (), "school bus": ("bus",), "bee": ()})
-    >>> covered(["school bus", "bee"], ["bus", "bee"], graph)["school bus"]
+    >>> find_covered(["school bus", "bee"], ["bus", "bee"], graph)["school bus"]
     Cover(by='bus', relation='descendant')
     """
-    classes = list(classes)
-    if graph is None:
-        graph = Hypernyms.spanned([*classes, *by])
     found = {}
     for one in classes:
         above = graph.ancestors(one)
@@ -175,7 +170,7 @@ def named_nodes(names: Iterable[str], graph: Hypernyms) -> dict[str, str]:
     >>> named_nodes(["bridge", "dining_room"], graph)
     {'bridge': 'bridge'}
     """
-    return {name: nodes[0] for name in names if (nodes := graph.named(name))}
+    return {name: nodes[0] for name in names if (nodes := graph.find(name))}
 
 
 def overlaps(
@@ -216,7 +211,7 @@ def overlaps(
     classes = frozenset(classes)
     found: dict[str, Overlap] = {}
     for keyword in keywords:
-        for node in graph.named(keyword):
+        for node in graph.find(keyword):
             siblings = set(graph.siblings(node))
             if within_siblings:
                 siblings = siblings.union(*map(graph.descendants, siblings))

@@ -31,7 +31,6 @@ from helpers.metrics.open_set import (
     open_set_squared_errors,
 )
 from helpers.metrics.ranking import RankedGroups, aupr, auroc, detection_error, fpr_at_tpr
-from helpers.metrics.records import RECORDS
 from helpers.metrics.selective import augrc, aurc, eaurc, risk_coverage_curve
 from helpers.metrics.thresholds import (
     DomainConfusion,
@@ -41,41 +40,11 @@ from helpers.metrics.thresholds import (
 )
 from helpers.metrics.weighted_ranking import weighted_aurc, weighted_auroc, weighted_fpr_at_tpr
 
-__all__ = [
-    "RECORDS",
-    "DetectionMetrics",
-    "DomainConfusion",
-    "RankedGroups",
-    "ReliabilityCurve",
-    "accuracy",
-    "answer_confidence",
-    "augrc",
-    "aupr",
-    "aurc",
-    "auroc",
-    "brier",
-    "calibration_error",
-    "calibration_error_floor",
-    "detection_error",
-    "detection_error_rate",
-    "detection_metrics",
-    "domain_confusion",
-    "eaurc",
-    "ece",
-    "fpr_at_tpr",
-    "nll",
-    "open_set_brier",
-    "open_set_ece",
-    "open_set_squared_errors",
-    "rejection_threshold",
-    "reliability_curve",
-    "resample_weights",
-    "risk_coverage_curve",
-    "squared_errors",
-    "weighted_aurc",
-    "weighted_auroc",
-    "weighted_calibration_error",
-    "weighted_calibration_error_floor",
-    "weighted_fpr_at_tpr",
-    "weighted_mean",
-]
+
+def __getattr__(name: str):
+    """Read the records, ``RECORDS``, when they are asked for."""
+    if name != "RECORDS":
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    from helpers.metrics import records
+
+    return records.read()

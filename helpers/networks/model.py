@@ -73,7 +73,7 @@ class Model:
     def outputs(self, images: Images | ImageStream) -> Outputs:
         """Return what it says about images; members where several answer together."""
         if self.class_names:
-            images = images.numbered_as(self.class_names)
+            images = images.renumber(self.class_names)
         found = [one.outputs(images, passes=self.passes) for one in self.networks]
         return found[0] if len(found) == 1 else ensemble(found)
 

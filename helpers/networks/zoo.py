@@ -169,7 +169,7 @@ class Pretrained:
         if images.class_names == self.class_names:
             return images
         if set(images.class_names) & set(self.class_names):
-            return images.numbered_as(self.class_names)
+            return images.renumber(self.class_names)
         if (images.labels >= 0).any():
             raise ValueError(
                 f"images: {images.name} has labels of {len(images.class_names)} classes, and "

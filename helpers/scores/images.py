@@ -80,7 +80,7 @@ class ImageScore:
             As JSON holds them.
         """
         from helpers.training.fitted import VERSIONS
-        from helpers.training.loop import reproducible
+        from helpers.networks.devices import reproducible
 
         first = model.networks[0]
         key = cache.key(

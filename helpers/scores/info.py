@@ -1,4 +1,4 @@
-"""Records that describe methods and metrics, from which the book's reference pages are made."""
+"""Records that describe methods, from which the book's reference pages are made."""
 
 from __future__ import annotations
 
@@ -90,43 +90,3 @@ HENDRYCKS = {
     "year": 2022,
     "key": "hendrycks2022",
 }
-
-
-@dataclass(frozen=True)
-class MetricInfo:
-    """What there is to know about a metric.
-
-    Attributes
-    ----------
-    name : str
-        The function's name in `helpers.metrics`.
-    title : str
-        The full name in prose.
-    equation : str
-        LaTeX, without delimiters.
-    range : str
-        The values that it can take, as an interval.
-    better : str
-        ``"lower"``, ``"higher"``, or ``""`` where neither is better (a curve, a threshold).
-    convention : str
-        One sentence: what decides whether two numbers can be compared.
-    key : str
-        BibTeX key of the source.
-
-    Raises
-    ------
-    ValueError
-        `better` is none of the values above.
-    """
-
-    name: str
-    title: str
-    equation: str
-    range: str
-    better: str
-    convention: str
-    key: str
-
-    def __post_init__(self):
-        if self.better not in ("lower", "higher", ""):
-            raise ValueError(f"better: 'lower', 'higher' or '' expected, got {self.better!r}")

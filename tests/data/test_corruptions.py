@@ -13,7 +13,7 @@ from helpers.data.corruptions import (
     SEVERITIES,
     blur,
     corrupt,
-    corrupted,
+    corrupt_set,
     digital,
     weather,
 )
@@ -137,7 +137,7 @@ def test_wrong_arguments_are_refused(changes, message):
 
 def test_a_corrupted_data_set_keeps_its_labels_and_tells_what_was_done():
     clean = load("cifar10_mini", "test").subset(slice(6))
-    spoiled = corrupted(clean, "gaussian_noise", 3, seed=7)
+    spoiled = corrupt_set(clean, "gaussian_noise", 3, seed=7)
     assert isinstance(spoiled, Images) and spoiled.name == "cifar10_mini-gaussian_noise-3"
     np.testing.assert_array_equal(spoiled.labels, clean.labels)
     np.testing.assert_array_equal(
@@ -145,7 +145,7 @@ def test_a_corrupted_data_set_keeps_its_labels_and_tells_what_was_done():
     )
     assert spoiled.origin == clean.origin | {"corruption": "gaussian_noise, severity 3, seed 7"}
     assert "corruption" not in clean.origin
-    some = corrupted(clean.subset([4, 1]), "gaussian_noise", 3, seed=7)
+    some = corrupt_set(clean.subset([4, 1]), "gaussian_noise", 3, seed=7)
     assert some.sha256 == spoiled.subset([4, 1]).sha256
 
 
@@ -209,7 +209,7 @@ def test_smearing_follows_the_angle_with_half_a_gaussian(angle, down, right):
     """A point is seen by those pixels from which the angle leads to it; a border goes on."""
     point = np.zeros((1, 21, 21), np.float32)
     point[0, 10, 10] = 1
-    smeared = blur.smeared(point, generators(1), 2, 1.5, angle, angle)[0]
+    smeared = blur.smear(point, generators(1), 2, 1.5, angle, angle)[0]
     weights = np.exp(-(np.arange(5) ** 2) / 4.5)
     weights /= weights.sum()
     assert smeared[10, 10] == pytest.approx(weights[0])
@@ -218,7 +218,7 @@ def test_smearing_follows_the_angle_with_half_a_gaussian(angle, down, right):
         np.testing.assert_allclose(seen, weights, rtol=1e-6)
     assert smeared[10 - down, 10 - right] > 0 and smeared[10 + down, 10 + right] == 0
     flat = np.full((1, 9, 9), 0.5, np.float32)
-    np.testing.assert_allclose(blur.smeared(flat, generators(1), 10, 4, 20, 20), flat, rtol=1e-6)
+    np.testing.assert_allclose(blur.smear(flat, generators(1), 10, 4, 20, 20), flat, rtol=1e-6)
 
 
 @pytest.mark.parametrize("factor", [1, 1.07, 1.75, 3])
@@ -229,7 +229,7 @@ def test_zooming_is_scipy_s_cut_to_the_middle(factor, small):
     enlarged = zoom(image[first : first + part, first : first + part], (factor, factor, 1), order=1)
     cut = (len(enlarged) - 32) // 2
     expected = enlarged[cut : cut + 32, cut : cut + 32]
-    np.testing.assert_allclose(blur.zoomed(image[np.newaxis], factor)[0], expected, atol=1e-5)
+    np.testing.assert_allclose(blur.enlarge(image[np.newaxis], factor)[0], expected, atol=1e-5)
 
 
 def test_plasma_puts_a_point_at_the_mean_of_four_neighbours_but_for_noise():

@@ -96,10 +96,10 @@ def test_resize_without_antialiasing_interpolates_between_four_pixels(shape, siz
     np.testing.assert_allclose(resize(images, size, antialias=False), expected, atol=0.51)
 
 
-def test_resize_without_antialiasing_leaves_pixels_out_and_resized_passes_it_on():
+def test_resize_without_antialiasing_leaves_pixels_out_and_the_method_passes_it_on():
     """A third of the pixels is read; at half the size all are, and their mean is right."""
     images = some(count=2, size=9)
-    third = images.resized(3, antialias=False)
+    third = images.resize(3, antialias=False)
     np.testing.assert_array_equal(third.images, images.images[:, 1::3, 1::3])
     even = some(count=2, size=8).images
     mean = even.reshape(2, 4, 2, 4, 2, 3).mean(axis=(2, 4))
@@ -166,7 +166,7 @@ def test_concatenate_joins_classes_by_name_and_keeps_the_order():
 
 def test_words_are_kept_by_subsets_and_resizing():
     images = some(words={"a": "ant"})
-    assert images.subset([0]).resized(4).unknown().words == {"a": "ant"}
+    assert images.subset([0]).resize(4).unknown().words == {"a": "ant"}
 
 
 def test_in_order_gives_every_image_once_in_channels_last_views():
@@ -213,11 +213,11 @@ def test_a_transform_makes_what_a_model_wants_of_every_image():
     np.testing.assert_array_equal(together, images.images[:, :, :4])
 
 
-def test_numbered_as_a_model_numbers_its_classes_no_image_is_lost():
+def test_classes_renumbered_as_a_model_numbers_them_no_image_is_lost():
     """By name; −1 for a class that the model does not know, even for all of them."""
     images = some(labels=np.array([0, 1, 2, -1, 2, 0]))
-    numbered = images.numbered_as(["x", "c", "a"])
+    numbered = images.renumber(["x", "c", "a"])
     assert numbered.labels.tolist() == [2, -1, 1, -1, 1, 2] and numbered.labels.dtype == np.int64
     assert numbered.class_names == ("x", "c", "a") and numbered.images is images.images
-    assert images.numbered_as("abc").sha256 == images.sha256
-    assert images.numbered_as(["x"]).labels.tolist() == [-1] * 6
+    assert images.renumber("abc").sha256 == images.sha256
+    assert images.renumber(["x"]).labels.tolist() == [-1] * 6

@@ -293,12 +293,12 @@ def test_a_transform_takes_the_place_of_the_own_cut(folder, workers):
             np.testing.assert_array_equal(image, left_half(opened))
 
 
-def test_numbered_as_a_model_numbers_its_classes_no_file_is_lost(folder):
+def test_classes_renumbered_as_a_model_numbers_them_no_file_is_lost(folder):
     stream = ImageStream.scan(folder)
-    numbered = stream.numbered_as(["fly", "cow", "ant"])
+    numbered = stream.renumber(["fly", "cow", "ant"])
     assert numbered.labels.tolist() == [2] * 4 + [-1] * 4 + [1] * 4
     assert numbered.files == stream.files and numbered.class_names == ("fly", "cow", "ant")
-    assert set(stream.numbered_as(["fly"]).labels) == {-1}
+    assert set(stream.renumber(["fly"]).labels) == {-1}
 
 
 def test_joined_streams_are_read_as_one(folder, tmp_path):
@@ -309,26 +309,27 @@ def test_joined_streams_are_read_as_one(folder, tmp_path):
     Image.new("RGB", (9, 9)).save(other / "ape" / "1.png")
     (other / "ape" / "2.png").write_bytes(b"")
     zoo, yard = ImageStream.scan(folder), ImageStream.scan(other)
-    both = ImageStream.joined([zoo, yard], "animals")
+    both = ImageStream.join([zoo, yard], "animals")
     assert both.class_names == ("ant", "cow", "ape", "bee") and both.name == "animals"
     assert both.labels.tolist() == [0] * 4 + [1] * 4 + [2] + [3] * 4
     assert both.files[0] == "zoo/ant/0.jpg" and both.files[-1] == "more/yard/bee/3.png"
     assert both.skipped == ("more/yard/ape/2.png",) and both.sizes.sum() > 0
     np.testing.assert_array_equal(read(both)[1], np.concatenate([read(zoo)[1], read(yard)[1]]))
     with pytest.raises(ValueError, match="streams: none given"):
-        ImageStream.joined([], "nothing")
+        ImageStream.join([], "nothing")
 
 
-def test_imagenet_c_is_its_75_folders_together(tmp_path):
+def test_imagenet_c_is_its_75_folders_together(tmp_path, monkeypatch):
     """All fifteen corruptions at five severities and no other; one that is missing is named."""
     for kind in (*corruptions.NAMES, "speckle_noise"):
         for severity in corruptions.SEVERITIES:
             place = tmp_path / "imagenet_c" / kind / str(severity) / f"n{severity}"
             place.mkdir(parents=True)
             Image.new("RGB", (2, 2)).save(place / "1.png")
-    stream = open_stream("imagenet_c", "test", root=tmp_path)
+    monkeypatch.setenv("DATA_ROOT", str(tmp_path))
+    stream = open_stream("imagenet_c", "test")
     assert len(stream) == 75 and len(stream.class_names) == 5 and stream.name == "imagenet_c"
     assert not [file for file in stream.files if "speckle" in file]
     shutil.rmtree(tmp_path / "imagenet_c" / "fog" / "3")
     with pytest.raises(FileNotFoundError, match=r"fog/3: no such folder"):
-        open_stream("imagenet_c", "test", root=tmp_path)
+        open_stream("imagenet_c", "test")

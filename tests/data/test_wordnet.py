@@ -89,7 +89,7 @@ def test_only_nouns_have_wnids():
 
 def test_processes_that_unpack_at_once_agree(tmp_path):
     """Three at a time all get the same whole folder, and leave nothing beside it."""
-    code = "from helpers.data import wordnet; print(wordnet._unpacked().name)"
+    code = "from helpers.data import wordnet; print(wordnet._unpack().name)"
     environment = os.environ | {"CACHE_ROOT": str(tmp_path)}
     command = [sys.executable, "-c", code]
     options = {"env": environment, "stdout": subprocess.PIPE, "text": True}
@@ -110,6 +110,6 @@ def test_an_unpacking_that_fails_leaves_nothing(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr("os.rename", full)
         with pytest.raises(OSError, match="No space left"):
-            wordnet._unpacked()
+            wordnet._unpack()
     assert list((tmp_path / "nltk_data").iterdir()) == []
-    assert (wordnet._unpacked() / "data.noun").is_file()
+    assert (wordnet._unpack() / "data.noun").is_file()

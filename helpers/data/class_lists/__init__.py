@@ -1,7 +1,7 @@
-"""Class lists of the data sets that the WordNet rules are about; ``README.md`` says whence.
+"""Class lists of the data sets that the WordNet rules are about.
 
-Lists come in the data sets' own order.  Those of CIFAR-100, Tiny ImageNet and ImageNet have wnids
-(see `helpers.data.wordnet`), the others names only.
+``README.md`` says where each is from.  Lists come in the data sets' own order.  Those of CIFAR-100,
+Tiny ImageNet and ImageNet have wnids (see `helpers.data.wordnet`), the others names only.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def wnids_of(data_set: str, *, senses: str = "extended") -> dict[str, str]:
 
 
 def cifar100() -> tuple[dict[str, str], ...]:
-    """Return the nouns that stand for the classes of CIFAR-100, and whence each assignment is.
+    """Return the nouns that stand for the classes of CIFAR-100, and where each assignment is from.
 
     Returns
     -------

@@ -1,8 +1,8 @@
 """The fifteen common corruptions of ImageNet-C and CIFAR-10-C, each at five severities.
 
-Hendrycks and Dietterich (2019) spoil test images in fifteen ways, out of four groups, to ask what a
-classifier is worth away from clean photographs.  Their formulas are rebuilt here with NumPy, SciPy
-and Pillow; their parameters are in `parameters`.  What differs from their released images:
+Hendrycks and Dietterich (2019) damage test images in fifteen ways, out of four groups, to ask what
+a classifier is worth away from clean photographs.  Their formulas are rebuilt here with NumPy,
+SciPy and Pillow; their parameters are in `parameters`.  What differs from their released images:
 
 * Frost is drawn by a formula, for want of their photographs of it (see `weather.frost`).
 * What they leave to OpenCV, scikit-image or ImageMagick is computed here to the same definition,
@@ -11,7 +11,7 @@ and Pillow; their parameters are in `parameters`.  What differs from their relea
 * ImageNet-C is stored as JPEG files of quality 85; here nothing is compressed twice.
 
 >>> from helpers.data import load
->>> corrupted(load("cifar10_mini", "test").subset(slice(5)), "fog", 3)
+>>> corrupt_set(load("cifar10_mini", "test").subset(slice(5)), "fog", 3)
 Images(cifar10_mini-fog-3/test: 5 images of 32x32, 10 classes)
 """
 
@@ -27,8 +27,6 @@ from helpers.data.corruptions import blur, digital, noise, weather
 from helpers.data.corruptions.parameters import PARAMETERS, nearest_size
 from helpers.data.generated.base import to_bytes
 from helpers.data.images import Images
-
-__all__ = ["NAMES", "SEVERITIES", "corrupt", "corrupted"]
 
 _FUNCTIONS = {
     "noise": (noise.gaussian_noise, noise.shot_noise, noise.impulse_noise),
@@ -109,7 +107,7 @@ def corrupt(images: np.ndarray, name: str, severity: int, *, seed: int) -> np.nd
     setting = PARAMETERS[name][nearest_size(side)][severity - 1]
     settings = setting if isinstance(setting, tuple) else (setting,)
     recipe = f"{name}/{severity}/{seed}/{shape[1:]}/".encode()
-    spoiled = np.empty_like(images, order="C")
+    result = np.empty_like(images, order="C")
     block = max(1, _BLOCK_VALUES // np.prod(shape[1:]))
     for start in range(0, len(images), block):
         part = np.ascontiguousarray(images[start : start + block])
@@ -120,11 +118,11 @@ def corrupt(images: np.ndarray, name: str, severity: int, *, seed: int) -> np.nd
             for image in part
         ]
         levels = part / np.float32(255)
-        spoiled[start : start + block] = to_bytes(_BY_NAME[name](levels, generators, *settings))
-    return spoiled
+        result[start : start + block] = to_bytes(_BY_NAME[name](levels, generators, *settings))
+    return result
 
 
-def corrupted(images: Images, name: str, severity: int, *, seed: int = 0) -> Images:
+def corrupt_set(images: Images, name: str, severity: int, *, seed: int = 0) -> Images:
     """Corrupt a data set: `corrupt` with labels, classes and origin kept.
 
     Parameters
@@ -148,7 +146,7 @@ def corrupted(images: Images, name: str, severity: int, *, seed: int = 0) -> Ima
     --------
     >>> pixels = np.full((1, 32, 32, 3), 128, np.uint8)
     >>> grey = Images(pixels, np.array([0]), ("grey",), "plain", "test")
-    >>> corrupted(grey, "contrast", 2).origin
+    >>> corrupt_set(grey, "contrast", 2).origin
     {'corruption': 'contrast, severity 2, seed 0'}
     """
     return replace(

@@ -75,11 +75,11 @@ def glass_blur(
 def motion_blur(
     images: np.ndarray, generators: Generators, radius: int, sigma: float
 ) -> np.ndarray:
-    """A camera that moves sideways: `smeared` at a random angle up to 45 degrees."""
-    return smeared(images, generators, radius, sigma, -45, 45)
+    """A camera that moves sideways: `smear` at a random angle up to 45 degrees."""
+    return smear(images, generators, radius, sigma, -45, 45)
 
 
-def smeared(
+def smear(
     layers: np.ndarray, generators: Generators, radius: int, sigma: float, low: float, high: float
 ) -> np.ndarray:
     """Smear layers [n, H, W, ...] along a line, each at its own angle, as ImageMagick does.
@@ -112,10 +112,10 @@ def zoom_blur(images: np.ndarray, generators: Generators, stop: float, step: flo
     These go from 1 (so the image itself counts twice) up to `stop`, which is left out, by `step`.
     """
     factors = np.arange(1, stop, step)
-    return (images + sum(zoomed(images, factor) for factor in factors)) / (len(factors) + 1)
+    return (images + sum(enlarge(images, factor) for factor in factors)) / (len(factors) + 1)
 
 
-def zoomed(layers: np.ndarray, factor: float) -> np.ndarray:
+def enlarge(layers: np.ndarray, factor: float) -> np.ndarray:
     """Enlarge layers [n, H, W, ...] around their middle, of the same size after as before.
 
     Linear interpolation between whole pixels' centres, first and last pixel of the middle part

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from helpers.data.corruptions.blur import smeared, zoomed
+from helpers.data.corruptions.blur import enlarge, smear
 from helpers.data.corruptions.noise import Generators
 
 _GREY = np.array([0.299, 0.587, 0.114], np.float32)  # luma, as in ITU-R BT.601
@@ -25,13 +25,13 @@ def snow(
     """Falling flakes over a whitened scene.
 
     Flakes are what exceeds the `threshold` in normal noise of a `mean` and `deviation`, enlarged by
-    `zoom`, and smeared downwards (`radius`, `sigma`: see `blur.smeared`); they fall twice, the
+    `zoom`, and smeared downwards (`radius`, `sigma`: see `blur.smear`); they fall twice, the
     second time turned by 180 degrees.  `light` is the part of the scene that keeps its colours.
     """
     shape = images.shape[1:3]
     flakes = mean + deviation * np.stack([g.standard_normal(shape, np.float32) for g in generators])
-    flakes = zoomed(flakes, zoom).clip(0, 1)
-    flakes = smeared(flakes * (flakes >= threshold), generators, radius, sigma, -135, -45)
+    flakes = enlarge(flakes, zoom).clip(0, 1)
+    flakes = smear(flakes * (flakes >= threshold), generators, radius, sigma, -135, -45)
     grey = (images * _GREY).sum(axis=-1, keepdims=True)
     scene = light * images + (1 - light) * np.maximum(images, 1.5 * grey + 0.5)
     return scene + (flakes + flakes[:, ::-1, ::-1])[..., np.newaxis]
@@ -119,12 +119,12 @@ def _needles(generator: np.random.Generator, height: int, width: int) -> np.ndar
     sine, cosine = np.sin(turn).astype(np.float32), np.cos(turn).astype(np.float32)
     along, across = np.abs(cosine * right + sine * down), cosine * down - sine * right
 
-    def filtered(passing: np.ndarray) -> np.ndarray:
+    def filter_noise(passing: np.ndarray) -> np.ndarray:
         noise = np.fft.rfft2(generator.standard_normal((layers, height, width), np.float32))
         drawn = np.fft.irfft2(noise * passing, (height, width))
         return drawn / drawn.std()
 
-    needles = filtered(np.exp(-along / 3) / np.sqrt(across**2 + 60))
-    patches = filtered(np.exp(-(right**2 + down**2) / 6))
+    needles = filter_noise(np.exp(-along / 3) / np.sqrt(across**2 + 60))
+    patches = filter_noise(np.exp(-(right**2 + down**2) / 6))
     thickness = (needles + 0.6 * patches).max(axis=0)
     return (0.42 + 0.22 * (thickness - thickness.mean()) / thickness.std()).clip(0, 1)

@@ -151,21 +151,24 @@ def mix(first: np.ndarray, second: np.ndarray, amount: np.ndarray) -> np.ndarray
     return first + (second - first) * amount[..., np.newaxis]
 
 
-def turned(generator: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
+def rotate(x: np.ndarray, y: np.ndarray, angle: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Turn coordinates [n, H, W] by an angle in radians, [n, 1, 1] or one a pixel."""
+    return np.cos(angle) * x + np.sin(angle) * y, np.cos(angle) * y - np.sin(angle) * x
+
+
+def random_turn(generator: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the pixels' coordinates, each [n, 32, 32], turned by a random angle an image."""
-    angle = each(uniform(generator, 0, 2 * np.pi, n))
-    return np.cos(angle) * X + np.sin(angle) * Y, np.cos(angle) * Y - np.sin(angle) * X
+    return rotate(X, Y, each(uniform(generator, 0, 2 * np.pi, n)))
 
 
-def placed(
+def random_place(
     generator: np.random.Generator, n: int, shift: float, tilt: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the pixels' coordinates, each [n, 32, 32], from a middle that is up to `shift` pixels
     off the image's, turned by an angle of up to `tilt` to either side.
     """
     x, y = (z - each(uniform(generator, -shift, shift, n)) for z in (X, Y))
-    angle = each(uniform(generator, -tilt, tilt, n))
-    return np.cos(angle) * x + np.sin(angle) * y, np.cos(angle) * y - np.sin(angle) * x
+    return rotate(x, y, each(uniform(generator, -tilt, tilt, n)))
 
 
 def disc(x: np.ndarray, y: np.ndarray, radius: np.ndarray | float) -> np.ndarray:
@@ -284,7 +287,7 @@ def value_noise(
 
 def backdrop(generator: np.random.Generator, n: int) -> np.ndarray:
     """Draw grounds [n, 32, 32, 3]: soft patches of two near colours, under a light from a side."""
-    x, y = turned(generator, n)
+    x, y = random_turn(generator, n)
     patches = (value_noise(generator, x, y, 11) + value_noise(generator, x, y, 4) / 2) / 1.5
     first = uniform(generator, 0.1, 0.9, n, 1, 1, 3)
     second = first + uniform(generator, -0.35, 0.35, n, 1, 1, 3)

@@ -16,10 +16,10 @@ from helpers.data.generated.base import (
     family,
     mix,
     paper,
-    placed,
+    random_place,
+    random_turn,
     segment_distance,
     to_bytes,
-    turned,
     uniform,
     value_noise,
     vivid,
@@ -31,7 +31,7 @@ def road_maps(generator: np.random.Generator, n: int) -> np.ndarray:
     """Town plans: bent streets between blocks of light colours, a main road in yellow, and
     perhaps a park and a river.
     """
-    x, y = turned(generator, n)
+    x, y = random_turn(generator, n)
     bend = 6 * value_noise(generator, x, y, 14)
     along, across = x + bend, y + 0.7 * bend
     spacing = each(uniform(generator, 5, 10, n))
@@ -63,7 +63,7 @@ def islands(generator: np.random.Generator, n: int) -> np.ndarray:
     """Old charts: an island with a beach, woods and perhaps a peak in flat colours, in a sea with
     lines along its shore, on paper of any tint.
     """
-    x, y = turned(generator, n)
+    x, y = random_turn(generator, n)
     centre = (each(uniform(generator, -4, 4, n)) for _ in range(2))
     stretch = each(uniform(generator, 0.7, 1, n))
     far = np.hypot(*(z - c for z, c in zip((x * stretch, y / stretch), centre, strict=True)))
@@ -87,7 +87,7 @@ def circuit_boards(generator: np.random.Generator, n: int) -> np.ndarray:
     """Printed circuits, green, blue, red or black: traces that bend by half right angles between
     bright pads, and one or two chips with rows of pins.
     """
-    x, y = turned(generator, n)
+    x, y = random_turn(generator, n)
     quarter = each(generator.random(n) < 0.7)  # most boards lie straight
     x, y = np.where(quarter, X, x), np.where(quarter, Y, y)
     boards = np.array([[0, 0.35, 0.15], [0.05, 0.15, 0.45], [0.5, 0.05, 0.08], [0.08, 0.08, 0.1]])
@@ -157,7 +157,7 @@ def sheet_music(generator: np.random.Generator, n: int) -> np.ndarray:
     """Printed music: staves of five lines with notes at different heights, black or hollow, with
     stems up or down, some under a beam; the page is tilted and its paper white to yellow.
     """
-    x, y = placed(generator, n, 4, 0.25)
+    x, y = random_place(generator, n, 4, 0.25)
     space = each(uniform(generator, 1.8, 3.2, n))  # between two lines
     stave, note = np.rint(y / space / 8), np.rint(x / space / 2.9)  # the nearest to each pixel
     down, across = y / space - 8 * stave, x / space - 2.9 * note  # in spaces, from its middle

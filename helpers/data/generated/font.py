@@ -9,7 +9,7 @@ from functools import cache
 
 import numpy as np
 
-from helpers.data.generated.base import SIZE, X, Y, each, uniform
+from helpers.data.generated.base import SIZE, X, Y, each, rotate, uniform
 
 FONT = "DejaVuSans-Bold.ttf"
 # code points, first and last, of what the font has; tests compare them with its own table
@@ -111,7 +111,7 @@ def ink(glyphs: np.ndarray, which: np.ndarray, x: np.ndarray, y: np.ndarray) -> 
     return top * (1 - down) + bottom * down
 
 
-def chosen(generator: np.random.Generator, glyphs: np.ndarray, *shape: int) -> np.ndarray:
+def random_glyphs(generator: np.random.Generator, glyphs: np.ndarray, *shape: int) -> np.ndarray:
     """Draw glyphs at random."""
     return generator.integers(0, len(glyphs), shape)
 
@@ -126,20 +126,15 @@ def page(
     column, row = np.floor(x / cell), np.floor(y / cell)
     inside = ((z / cell - k - 0.5) * (SIZE - 2) for z, k in ((x, column), (y, row)))
     column, row = column.astype(int) % 16, row.astype(int) % 16
-    which = chosen(generator, glyphs, len(x), 16, 16)[each(np.arange(len(x))), row, column]
+    which = random_glyphs(generator, glyphs, len(x), 16, 16)[each(np.arange(len(x))), row, column]
     return ink(glyphs, which, *inside), column, row
 
 
-def rotated(x: np.ndarray, y: np.ndarray, angle: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Turn coordinates [n, H, W] by an angle in radians, [n, 1, 1] or one a pixel."""
-    return np.cos(angle) * x + np.sin(angle) * y, np.cos(angle) * y - np.sin(angle) * x
-
-
-def tilted(
+def random_tilt(
     generator: np.random.Generator, n: int, most: float, move: float = 50
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the pixels' coordinates, each [n, 32, 32], turned by at most so many radians and
     moved by at most so many pixels, by default to anywhere on a page.
     """
-    x, y = rotated(X, Y, each(uniform(generator, -most, most, n)))
+    x, y = rotate(X, Y, each(uniform(generator, -most, most, n)))
     return tuple(z + each(uniform(generator, -move, move, n)) for z in (x, y))

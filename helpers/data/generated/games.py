@@ -11,7 +11,7 @@ from helpers.data.generated.base import (
     each,
     family,
     mix,
-    placed,
+    random_place,
     to_bytes,
     two_colours,
     uniform,
@@ -31,7 +31,7 @@ def dart_boards(generator: np.random.Generator, n: int) -> np.ndarray:
     """Round boards of twelve to twenty sectors in two colours, with two rings in two others, a
     bull's eye and a black margin, as a whole or cut off by the image's edge.
     """
-    x, y = placed(generator, n, 7, np.pi)
+    x, y = random_place(generator, n, 7, np.pi)
     radius, sectors = each(uniform(generator, 11, 19, n)), each(generator.integers(6, 11, n))
     far = np.hypot(x, y) / radius
     wave = np.sin(np.arctan2(y, x) * sectors) * far * radius / sectors  # pixels from a border
@@ -50,7 +50,7 @@ def dice(generator: np.random.Generator, n: int) -> np.ndarray:
     """A die of any colour seen from above, on a table: three of its faces with their pips, one in
     the light and two in the shade, and a shadow beside it.
     """
-    x, y = placed(generator, n, 3, 0.2)
+    x, y = random_place(generator, n, 3, 0.2)
     half = each(uniform(generator, 5.5, 9, n))
     yaw, pitch = each(uniform(generator, 0.35, 1.2, n)), each(uniform(generator, 0.5, 0.9, n))
     axes = [
@@ -82,7 +82,7 @@ def dominoes(generator: np.random.Generator, n: int) -> np.ndarray:
     """A domino turned by any angle: a long tile in a light or dark colour with a line across and
     none to six pips on either half.
     """
-    x, y = placed(generator, n, 2, np.pi)
+    x, y = random_place(generator, n, 2, np.pi)
     half = each(uniform(generator, 5, 7.5, n))  # of a tile's width
     ground, body = two_colours(generator, n)
     ink = np.where(body.mean(axis=3, keepdims=True) < 0.5, 0.95, 0.1)
@@ -106,7 +106,7 @@ def card_pips(generator: np.random.Generator, n: int) -> np.ndarray:
     """A white playing card with one to six pips of one suit, red or black, turned by up to half a
     right angle to either side, before a ground of soft patches.
     """
-    x, y = placed(generator, n, 2, 0.8)
+    x, y = random_place(generator, n, 2, 0.8)
     half = each(uniform(generator, 8.5, 11, n))
     image = mix(
         backdrop(generator, n),

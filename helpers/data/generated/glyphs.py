@@ -12,13 +12,13 @@ from helpers.data.generated.base import (
     each,
     family,
     mix,
+    random_turn,
     to_bytes,
-    turned,
     two_colours,
     uniform,
     value_noise,
 )
-from helpers.data.generated.font import atlas, chosen, ink, page, tilted
+from helpers.data.generated.font import atlas, ink, page, random_glyphs, random_tilt
 
 
 @family("Latin letters")
@@ -26,11 +26,11 @@ def latin(generator: np.random.Generator, n: int) -> np.ndarray:
     """One letter of the Latin alphabet, large or small, leaning a little, in one colour on another
     that fades to one side.
     """
-    glyphs, (x, y) = atlas("latin"), tilted(generator, n, 0.4, move=4)
+    glyphs, (x, y) = atlas("latin"), random_tilt(generator, n, 0.4, move=4)
     scale = each(uniform(generator, 0.6, 1.3, n))
-    shown = ink(glyphs, each(chosen(generator, glyphs, n)), x / scale, y / scale)
+    shown = ink(glyphs, each(random_glyphs(generator, glyphs, n)), x / scale, y / scale)
     ground, colour = two_colours(generator, n)
-    fade = 1 - 0.5 * (turned(generator, n)[0] / SIZE + 0.5).clip(0, 1)
+    fade = 1 - 0.5 * (random_turn(generator, n)[0] / SIZE + 0.5).clip(0, 1)
     return to_bytes(mix(ground * fade[..., np.newaxis], colour, shown))
 
 
@@ -43,8 +43,9 @@ def greek(generator: np.random.Generator, n: int) -> np.ndarray:
     image = np.broadcast_to(uniform(generator, 0.6, 1, n, 1, 1, 3), (n, SIZE, SIZE, 3))
     for _ in range(6):
         scale = each(uniform(generator, 0.35, 0.8, n))
-        x, y = ((z - each(uniform(generator, -13, 13, n))) / scale for z in turned(generator, n))
-        shown = ink(glyphs, each(chosen(generator, glyphs, n)), x, y)
+        place = random_turn(generator, n)
+        x, y = ((z - each(uniform(generator, -13, 13, n))) / scale for z in place)
+        shown = ink(glyphs, each(random_glyphs(generator, glyphs, n)), x, y)
         image = mix(image, uniform(generator, 0, 0.8, n, 1, 1, 3), shown)
     return to_bytes(image)
 
@@ -54,7 +55,7 @@ def cyrillic(generator: np.random.Generator, n: int) -> np.ndarray:
     """Printed pages of Cyrillic letters, five to ten pixels high, dark on light paper, with spaces
     between the words, a slight slope and a shadow over the paper.
     """
-    x, y = tilted(generator, n, 0.15)
+    x, y = random_tilt(generator, n, 0.15)
     shown, column, row = page(generator, "cyrillic", x, y, each(uniform(generator, 5, 10, n)))
     shown = shown * (generator.random((n, 16, 16)) > 0.2)[each(np.arange(n)), row, column]
     shadow = 0.75 + 0.25 * value_noise(generator, x, y, 20)
@@ -67,7 +68,7 @@ def georgian(generator: np.random.Generator, n: int) -> np.ndarray:
     """Toy blocks side by side, each painted in a colour of its own, with a bevelled rim and a
     white letter of the Georgian alphabet.
     """
-    x, y = tilted(generator, n, 0.3)
+    x, y = random_tilt(generator, n, 0.3)
     cell = each(uniform(generator, 9, 17, n))
     shown, column, row = page(generator, "georgian", x, y, cell)
     colour = uniform(generator, 0.1, 0.8, n, 16, 16, 3)[each(np.arange(n)), row, column]
@@ -87,7 +88,7 @@ def hebrew(generator: np.random.Generator, n: int) -> np.ndarray:
     glow = np.zeros_like(bright)
     for _ in range(3):
         x, y = (X - place) / scale, (Y - each(uniform(generator, -4, 4, n))) / scale
-        which = each(chosen(generator, glyphs, n))
+        which = each(random_glyphs(generator, glyphs, n))
         bright = np.maximum(bright, ink(glyphs, which, x, y))
         glow += np.exp(-((X - place) ** 2 + (Y * scale) ** 2) / 60)
         place = place + 22 * scale
@@ -101,14 +102,14 @@ def arabic(generator: np.random.Generator, n: int) -> np.ndarray:
     """An Arabic letter repeated four to nine times around the middle, gilded, over glazed ground
     with a disc inside.
     """
-    glyphs, (x, y) = atlas("arabic"), turned(generator, n)
+    glyphs, (x, y) = atlas("arabic"), random_turn(generator, n)
     radius, angle = np.hypot(x, y), np.arctan2(y, x)
     sector = 2 * np.pi / each(generator.integers(4, 10, n))
     angle = angle % sector - sector / 2
     scale = each(uniform(generator, 0.35, 0.65, n))
     centre = each(uniform(generator, 7, 11, n))
     along, across = radius * np.cos(angle) - centre, radius * np.sin(angle)
-    shown = ink(glyphs, each(chosen(generator, glyphs, n)), across / scale, along / scale)
+    shown = ink(glyphs, each(random_glyphs(generator, glyphs, n)), across / scale, along / scale)
     ground = uniform(generator, 0, 0.6, n, 1, 1, 3)
     other = (ground + uniform(generator, 0.1, 0.4, n, 1, 1, 3)) % 1
     ground = mix(ground, other, disc(x, y, each(uniform(generator, 3, 15, n))))
@@ -119,7 +120,7 @@ def arabic(generator: np.random.Generator, n: int) -> np.ndarray:
 @family("Tifinagh carvings")
 def tifinagh(generator: np.random.Generator, n: int) -> np.ndarray:
     """Letters of the Tuareg, cut into rough stone that is lit from one side."""
-    x, y = tilted(generator, n, 0.3)
+    x, y = random_tilt(generator, n, 0.3)
     shown, _, _ = page(generator, "tifinagh", x, y, each(uniform(generator, 10, 18, n)))
     rough = sum(0.6**k * value_noise(generator, x, y, 8 / 2**k) for k in range(3))
     height = 0.35 * rough - 0.3 * shown

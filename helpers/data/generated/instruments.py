@@ -14,7 +14,7 @@ from helpers.data.generated.base import (
     each,
     family,
     mix,
-    placed,
+    random_place,
     segment_distance,
     to_bytes,
     two_colours,
@@ -42,7 +42,7 @@ def clocks(generator: np.random.Generator, n: int) -> np.ndarray:
     """Wall clocks with a round dial, a rim, strokes at the hours and two hands that show any time
     of the day, before a wall of soft patches.
     """
-    x, y = placed(generator, n, 3, 0.15)
+    x, y = random_place(generator, n, 3, 0.15)
     radius, angle = each(uniform(generator, 9, 14, n)), np.arctan2(x, -y)
     far = np.hypot(x, y)
     rim, dial = two_colours(generator, n)
@@ -66,7 +66,7 @@ def gauges(generator: np.random.Generator, n: int) -> np.ndarray:
     """Round meters with a scale in three colours, a needle and a hub, on a panel of brushed metal;
     the colours, their shares, the opening of the scale and the reading vary.
     """
-    x, y = placed(generator, n, 3, 0.1)
+    x, y = random_place(generator, n, 3, 0.1)
     radius, far, angle = each(uniform(generator, 9, 15, n)), np.hypot(x, y), np.arctan2(x, -y)
     opening = each(uniform(generator, 1.3, 2.5, n))  # of the scale, to either side
     metal = uniform(generator, 0, 1, n, SIZE, 1) * 0.15 + each(uniform(generator, 0.3, 0.8, n))
@@ -95,7 +95,7 @@ def seven_segments(generator: np.random.Generator, n: int) -> np.ndarray:
     """Displays of two to four digits made of seven bars each, which shine on a dark panel or are
     dark on a light one; the bars that are off show a little.
     """
-    x, y = placed(generator, n, 2, 0.12)
+    x, y = random_place(generator, n, 2, 0.12)
     x = x + each(uniform(generator, 0, 0.2, n)) * y  # slanted
     count, lit = each(generator.integers(2, 5, n)), np.zeros((n, SIZE, SIZE), np.float32)
     step = each(uniform(generator, 24, 30, n)) / count
@@ -124,7 +124,7 @@ def barcodes(generator: np.random.Generator, n: int) -> np.ndarray:
     """Labels with dark bars and gaps of one to three modules, turned a little, on a package of any
     colour; some are crossed by a scanner's red line.
     """
-    x, y = placed(generator, n, 2, 0.5)
+    x, y = random_place(generator, n, 2, 0.5)
     width = each(uniform(generator, 0.7, 1.2, n))  # of a module
     label = box(x, y, 27, each(uniform(generator, 14, 22, n)))
     change = (generator.random((n, 40)) < 0.4) | (np.arange(40) % 3 == 0)
@@ -151,7 +151,7 @@ def matrix_codes(generator: np.random.Generator, n: int) -> np.ndarray:
     code[:, :8, :8] = finder
     code[:, :8, -8:] = finder[:, ::-1]
     code[:, -8:, :8] = finder[::-1]
-    x, y = placed(generator, n, 4, np.pi)
+    x, y = random_place(generator, n, 4, np.pi)
     width = each(uniform(generator, 1, 1.9, n))
     dark = np.zeros((n, SIZE, SIZE), np.float32)
     for k in (-0.25, 0.25):
@@ -177,7 +177,7 @@ def road_signs(generator: np.random.Generator, n: int) -> np.ndarray:
     sky = mix(blue, np.float32(0.95), 0.8 * clouds**2)
     land = green * (0.5 + bushes)[..., np.newaxis]
     image = mix(sky, land, (Y - horizon + 4 * clouds + 2 * bushes).clip(0, 1))
-    x, y = placed(generator, n, 4, 0.15)
+    x, y = random_place(generator, n, 4, 0.15)
     y = y + 3
     image = mix(image, uniform(generator, 0.3, 0.6, n, 1, 1, 1), box(x, y - 15, 1.8, 30))
     sides = each(np.array([3, 4, 8, 40])[generator.integers(0, 4, n)])

@@ -9,8 +9,8 @@ from helpers.data.generated.base import (
     each,
     family,
     mix,
+    random_turn,
     to_bytes,
-    turned,
     two_colours,
     uniform,
 )
@@ -27,7 +27,7 @@ def julia(generator: np.random.Generator, n: int) -> np.ndarray:
     angle = uniform(generator, 0, 2 * np.pi, n)
     edge = np.exp(1j * angle) / 2 - np.exp(2j * angle) / 4  # the main cardioid
     c = each((edge * uniform(generator, 1.02, 1.12, n)).astype(np.complex64))
-    x, y = turned(generator, n)
+    x, y = random_turn(generator, n)
     scale = each(uniform(generator, 0.5, 1.5, n)) / (SIZE / 2)
     z = ((x + 1j * y) * scale).astype(np.complex64)
     steps = np.zeros(z.shape, np.float32)

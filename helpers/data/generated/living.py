@@ -12,9 +12,10 @@ from helpers.data.generated.base import (
     each,
     family,
     mix,
+    random_turn,
+    rotate,
     segment_distance,
     to_bytes,
-    turned,
     uniform,
     value_noise,
 )
@@ -24,7 +25,7 @@ def _meadow(generator: np.random.Generator, n: int) -> np.ndarray:
     """Draw grounds that are out of focus: soft patches of two greens, browns or blues."""
     tones = np.array([[0.35, 0.5, 0.2], [0.45, 0.38, 0.25], [0.55, 0.7, 0.85]], np.float32)
     tone = tones[generator.integers(0, 3, n)][:, np.newaxis, np.newaxis]
-    x, y = turned(generator, n)
+    x, y = random_turn(generator, n)
     patches = value_noise(generator, x, y, 9)
     first, second = (tone * uniform(generator, low, low + 0.5, n, 1, 1, 3) for low in (0.4, 0.9))
     return mix(first, second, patches)
@@ -35,7 +36,7 @@ def leaves(generator: np.random.Generator, n: int) -> np.ndarray:
     """A leaf in a green, yellow or red of its own, with a midrib and side veins, entire or with
     teeth, before a ground that is out of focus.
     """
-    x, y = turned(generator, n)
+    x, y = random_turn(generator, n)
     half, width = each(uniform(generator, 11, 16, n)), each(uniform(generator, 4, 9, n))
     x = x + each(uniform(generator, -0.03, 0.03, n)) * y * y  # a bend
     along = (y / half).clip(-1, 1)
@@ -55,7 +56,7 @@ def flowers(generator: np.random.Generator, n: int) -> np.ndarray:
     """A flower from above with four to thirteen petals, pointed or round, in one or two rows
     around a yellow or brown heart, before a ground that is out of focus.
     """
-    image, (x, y) = _meadow(generator, n), turned(generator, n)
+    image, (x, y) = _meadow(generator, n), random_turn(generator, n)
     x, y = (z - each(uniform(generator, -4, 4, n)) for z in (x, y))
     radius, angle = np.hypot(x, y), np.arctan2(y, x)
     petals = each(generator.integers(4, 14, n))
@@ -79,7 +80,7 @@ def butterflies(generator: np.random.Generator, n: int) -> np.ndarray:
     """A butterfly with spread wings: two pairs of one form, patterned in two colours with dark
     rims and an eye on each, the left wing the mirror of the right.
     """
-    image, (x, y) = _meadow(generator, n), turned(generator, n)
+    image, (x, y) = _meadow(generator, n), random_turn(generator, n)
     x = np.abs(x)
     first = uniform(generator, 0.2, 1, n, 1, 1, 3) * [1, 0.8, 0.6]
     second = uniform(generator, 0, 1, n, 1, 1, 3)
@@ -134,7 +135,7 @@ def cells(generator: np.random.Generator, n: int) -> np.ndarray:
     """A stained smear: a dozen cells, round to oval, with a bright margin and most with a dark
     nucleus, in two shades of the stain on a pale, uneven ground.
     """
-    x, y = turned(generator, n)
+    x, y = random_turn(generator, n)
     stain = uniform(generator, 0.35, 0.9, n, 1, 1, 3)
     ground = 1 - 0.3 * (1 - stain) - 0.08 * value_noise(generator, x, y, 10)[..., np.newaxis]
     image, grain = ground, value_noise(generator, x, y, 1.5)
@@ -142,7 +143,7 @@ def cells(generator: np.random.Generator, n: int) -> np.ndarray:
     for _ in range(12):
         place, turn = uniform(generator, -18, 18, 2, n), each(uniform(generator, 0, 3.2, n))
         u, v = X - each(place[0]), Y - each(place[1])
-        u, v = np.cos(turn) * u + np.sin(turn) * v, np.cos(turn) * v - np.sin(turn) * u
+        u, v = rotate(u, v, turn)
         oval, radius = (
             each(uniform(generator, 0.65, 1, n)),
             typical * each(uniform(generator, 0.7, 1.3, n)),
@@ -160,7 +161,7 @@ def fingerprints(generator: np.random.Generator, n: int) -> np.ndarray:
     """Prints of a fingertip: ridges as whorls, loops or arches, broken here and there, in ink on
     paper or as powder on a dark ground, weaker towards the rim.
     """
-    x, y = (z - each(uniform(generator, -3, 3, n)) for z in turned(generator, n))
+    x, y = (z - each(uniform(generator, -3, 3, n)) for z in random_turn(generator, n))
     whorl = np.hypot(x, 0.8 * y)
     loop = np.hypot(x, np.minimum(y, 0)) + 0.25 * np.abs(y)
     arch = y + 6 * np.exp(-((x / 6) ** 2))

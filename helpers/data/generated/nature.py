@@ -11,8 +11,8 @@ from helpers.data.generated.base import (
     each,
     family,
     mix,
+    random_turn,
     to_bytes,
-    turned,
     uniform,
     value_noise,
 )
@@ -44,7 +44,7 @@ def woodgrain(generator: np.random.Generator, n: int) -> np.ndarray:
     """Sawn boards: rings around an axis outside or at the edge of the image, bent by value noise,
     between two browns.
     """
-    along, across = turned(generator, n)
+    along, across = random_turn(generator, n)
     bend = value_noise(generator, along / 3, across, 7)  # the grain runs along
     distance = np.hypot(along / 5, across - each(uniform(generator, 0, 40, n)))
     ring = (distance / each(uniform(generator, 3, 7, n)) + 2 * bend) % 1
@@ -69,7 +69,7 @@ def stars(generator: np.random.Generator, n: int) -> np.ndarray:
     colour = light * uniform(generator, 0.6, 1, n, count, 3)
     blobs = column[..., np.newaxis] * colour[:, :, np.newaxis]
     points = row.swapaxes(1, 2) @ blobs.reshape(n, count, -1)
-    x, y = turned(generator, n)
+    x, y = random_turn(generator, n)
     mist = value_noise(generator, x, y, 14) * value_noise(generator, x, y, 6)
     veil = mist[..., np.newaxis] * uniform(generator, 0, 0.5, n, 1, 1, 3)
     return to_bytes(points.reshape(n, SIZE, SIZE, 3) + 0.02 + veil)

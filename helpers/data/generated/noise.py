@@ -11,8 +11,8 @@ from helpers.data.generated.base import (
     each,
     family,
     mix,
+    random_turn,
     to_bytes,
-    turned,
     two_colours,
     uniform,
 )
@@ -75,7 +75,7 @@ def salt_and_pepper(generator: np.random.Generator, n: int) -> np.ndarray:
     """Black and white grains, on 3 to 40 % of the pixels, over a slow passage between two
     colours.
     """
-    x, _ = turned(generator, n)
+    x, _ = random_turn(generator, n)
     image = mix(*uniform(generator, 0, 1, 2, n, 1, 1, 3), (x / SIZE + 0.5).clip(0, 1))
     share = each(uniform(generator, 0.03, 0.4, n))
     grains = generator.random((n, SIZE, SIZE), np.float32) < share

@@ -11,8 +11,8 @@ from helpers.data.generated.base import (
     each,
     family,
     mix,
+    random_turn,
     to_bytes,
-    turned,
     two_colours,
     uniform,
     value_noise,
@@ -40,7 +40,7 @@ def ripples(generator: np.random.Generator, n: int) -> np.ndarray:
 @family("Caustics")
 def caustics(generator: np.random.Generator, n: int) -> np.ndarray:
     """The net of light that small waves throw on the tiles or the sand of a pool's floor."""
-    x, y = turned(generator, n)
+    x, y = random_turn(generator, n)
     spacing = each(uniform(generator, 7, 13, n))
     u, v = (9 * value_noise(generator, x, y, 8) for _ in range(2))
     net = np.zeros((n, SIZE, SIZE), np.float32)
@@ -63,7 +63,7 @@ def moire(generator: np.random.Generator, n: int) -> np.ndarray:
     rings = each(generator.random(n) < 0.5)
     frequency = each(uniform(generator, 1.8, 2.6, n))
     shown = np.ones((n, SIZE, SIZE), np.float32)
-    x, y = turned(generator, n)
+    x, y = random_turn(generator, n)
     for _ in range(2):
         x = x + each(uniform(generator, -5, 5, n)) + each(uniform(generator, -0.4, 0.4, n)) * y
         frequency = frequency * each(uniform(generator, 0.88, 1.12, n))
@@ -83,7 +83,7 @@ def halftones(generator: np.random.Generator, n: int) -> np.ndarray:
     for missing in range(3):  # cyan takes the red away, magenta the green, yellow the blue
         own = value_noise(generator, X + flat, Y + flat, 16)
         shade = (0.6 * grey + 0.4 * own) * each(uniform(generator, 0.3, 1, n))
-        x, y = turned(generator, n)
+        x, y = random_turn(generator, n)
         wave = np.cos(2 * np.pi * x / cell) + np.cos(2 * np.pi * y / cell)
         dots = ((wave / 4 + 1.2 * shade - 0.5) * cell * 1.5 + 0.5).clip(0, 1)
         image = image * (1 - 0.8 * dots[..., np.newaxis] * (np.arange(3) == missing))
@@ -135,7 +135,7 @@ def crystals(generator: np.random.Generator, n: int) -> np.ndarray:
     """A cut stone in one tint from above: straight facets, each as bright as its slope towards the
     lamp makes it, with a shine on some, on a cloth in the dark.
     """
-    facets, (x, y) = 18, turned(generator, n)
+    facets, (x, y) = 18, random_turn(generator, n)
     angle = 2 * np.pi * (np.arange(facets) + uniform(generator, 0, 1, n, facets)) / facets
     steep = uniform(generator, 0.15, 1, n, facets)
     steep[:, 0] = 0  # the table, the facet on top

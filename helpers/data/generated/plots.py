@@ -13,8 +13,8 @@ from helpers.data.generated.base import (
     family,
     mix,
     paper,
+    random_turn,
     to_bytes,
-    turned,
     uniform,
     vivid,
 )
@@ -68,7 +68,7 @@ def pie_charts(generator: np.random.Generator, n: int) -> np.ndarray:
     """Pies and rings cut into three to seven sectors of random shares and colours, with gaps
     between them, on light or dark paper.
     """
-    x, y = (z - each(uniform(generator, -2, 2, n)) for z in turned(generator, n))
+    x, y = (z - each(uniform(generator, -2, 2, n)) for z in random_turn(generator, n))
     cuts = uniform(generator, 0.3, 1, n, 7) * (np.arange(7) < generator.integers(3, 8, (n, 1)))
     cuts = cuts.cumsum(axis=1)
     cuts = (cuts / cuts[:, -1:])[:, :, np.newaxis, np.newaxis]

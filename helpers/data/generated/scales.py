@@ -11,8 +11,8 @@ from helpers.data.generated.base import (
     each,
     family,
     mix,
+    random_turn,
     to_bytes,
-    turned,
     uniform,
     value_noise,
 )
@@ -26,7 +26,7 @@ _SCALES = np.array(
 ) / 255  # fmt: skip
 
 
-def _scaled(generator: np.random.Generator, values: np.ndarray) -> np.ndarray:
+def _colour(generator: np.random.Generator, values: np.ndarray) -> np.ndarray:
     """Colour values from 0 to 1, shape [n, H, W], by one of the scales an image."""
     low, middle, high = np.moveaxis(
         _SCALES[generator.integers(0, len(_SCALES), len(values))], 1, 0
@@ -52,7 +52,7 @@ def heat_maps(generator: np.random.Generator, n: int) -> np.ndarray:
     at = _PLACE // cell
     shown = values[each(np.arange(n)), at.swapaxes(1, 2), at]
     line = (_PLACE % cell == 0) & (cell > 3) & each(generator.random(n) < 0.5)
-    image = _scaled(generator, shown)
+    image = _colour(generator, shown)
     return to_bytes(mix(image, np.float32(0.95), 1.0 * (line | line.swapaxes(1, 2))))
 
 
@@ -61,14 +61,14 @@ def contour_plots(generator: np.random.Generator, n: int) -> np.ndarray:
     """A smooth function of the place in four to ten steps of colour, with or without lines between
     them, on one of five colour scales.
     """
-    x, y = turned(generator, n)
+    x, y = random_turn(generator, n)
     hills = value_noise(generator, x, y, 13) + value_noise(generator, x, y, 7) / 2
     steps = each(generator.integers(4, 11, n))
     level = (1.6 * (hills / 1.5 - 0.5) + 0.5).clip(0, 0.999) * steps
     slope = np.hypot(*np.gradient(level, axis=(1, 2))) + 1e-3
     off = np.abs(level - np.rint(level)) / slope  # pixels from a step
     line = (1 - off).clip(0, 1) * each(uniform(generator, 0, 1, n) * (generator.random(n) < 0.6))
-    image = _scaled(generator, np.floor(level) / (steps - 1))
+    image = _colour(generator, np.floor(level) / (steps - 1))
     return to_bytes(mix(image, np.float32(0.05), line))
 
 
@@ -90,4 +90,4 @@ def spectrograms(generator: np.random.Generator, n: int) -> np.ndarray:
     voiced = 8 * value_noise(generator, time, 0 * time, 4) - each(uniform(generator, 1.5, 3.5, n))
     formants = 0.4 + value_noise(generator, x / 3, np.broadcast_to(Y, x.shape), 6)
     hiss = uniform(generator, 0, 1, n, SIZE, SIZE) ** 2 * each(uniform(generator, 0.1, 0.35, n))
-    return to_bytes(_scaled(generator, 1.5 * tone * voiced.clip(0, 1) * formants + hiss))
+    return to_bytes(_colour(generator, 1.5 * tone * voiced.clip(0, 1) * formants + hiss))

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from helpers.data.generated.base import SIZE, X, Y, each, family, mix, to_bytes, uniform
+from helpers.data.generated.base import (
+    SIZE,
+    X,
+    Y,
+    each,
+    family,
+    mix,
+    segment_distance,
+    to_bytes,
+    uniform,
+)
 
 
 @family("Bubbles")
@@ -55,10 +65,7 @@ def strokes(generator: np.random.Generator, n: int) -> np.ndarray:
     distance = np.full((n, SIZE, SIZE), np.inf, np.float32)
     for step in range(steps):
         x0, y0, x1, y1 = (each(points[axis, :, step + end]) for end in (0, 1) for axis in (0, 1))
-        dx, dy = x1 - x0, y1 - y0
-        along = ((X - x0) * dx + (Y - y0) * dy) / (dx * dx + dy * dy + 1e-6)
-        along = along.clip(0, 1)  # of the segment: its nearest point
-        distance = np.minimum(distance, np.hypot(X - x0 - along * dx, Y - y0 - along * dy))
+        distance = np.minimum(distance, segment_distance(X, Y, (x0, y0), (x1, y1)))
     ink = (each(uniform(generator, 0.4, 1.4, n)) - distance + 0.5).clip(0, 1)
     paper, colour = uniform(generator, 0.75, 1, n, 1, 1, 3), uniform(generator, 0, 0.45, n, 1, 1, 3)
     return to_bytes(mix(paper, colour, ink))

@@ -11,19 +11,20 @@ from helpers.data.generated.base import (
     each,
     family,
     mix,
+    rotate,
     segment_distance,
     to_bytes,
     two_colours,
     uniform,
     value_noise,
 )
-from helpers.data.generated.font import atlas, chosen, ink, page, rotated, tilted
+from helpers.data.generated.font import atlas, ink, page, random_glyphs, random_tilt
 
 
 @family("Braille")
 def braille(generator: np.random.Generator, n: int) -> np.ndarray:
     """Pages in Braille: cells of raised dots on pale paper or tinted metal, lit from above."""
-    x, y = tilted(generator, n, 0.2)
+    x, y = random_tilt(generator, n, 0.2)
     height, _, _ = page(generator, "braille", x, y, each(uniform(generator, 10, 16, n)))
     light = 0.8 + 0.35 * np.gradient(height, axis=1) + 0.15 * height
     paper = uniform(generator, 0.55, 1, n, 1, 1, 3)
@@ -35,7 +36,7 @@ def mathematics(generator: np.random.Generator, n: int) -> np.ndarray:
     """Signs of mathematics in chalk, white or in a pale colour, on a blackboard of black, green or
     blue that was wiped badly.
     """
-    x, y = tilted(generator, n, 0.2)
+    x, y = random_tilt(generator, n, 0.2)
     shown, _, _ = page(generator, "mathematics", x, y, each(uniform(generator, 9, 16, n)))
     grain = value_noise(generator, x, y, 1.2)
     wiped = 0.25 * value_noise(generator, x / 6, y, 5) * value_noise(generator, x, y, 12)
@@ -55,8 +56,8 @@ def arrows(generator: np.random.Generator, n: int) -> np.ndarray:
     x, y = (z / cell + each(uniform(generator, 8, 9, n)) for z in (X, Y))
     middle = np.floor(x) + 0.5, np.floor(y) + 0.5  # all of a cell reads one direction
     angle = 2 * np.pi * (value_noise(generator, *middle, 4) + each(uniform(generator, 0, 1, n)))
-    x, y = rotated(*((z - m) * 24 for z, m in zip((x, y), middle, strict=True)), angle)
-    shown = ink(glyphs, each(chosen(generator, glyphs, n)), x, y)
+    x, y = rotate(*((z - m) * 24 for z, m in zip((x, y), middle, strict=True)), angle)
+    shown = ink(glyphs, each(random_glyphs(generator, glyphs, n)), x, y)
     return to_bytes(mix(*two_colours(generator, n), shown))
 
 
@@ -72,7 +73,7 @@ def chess(generator: np.random.Generator, n: int) -> np.ndarray:
     light = uniform(generator, 0.7, 0.95, n, 1, 1, 3)
     dark = light * uniform(generator, 0.45, 0.75, n, 1, 1, 3)
     image = mix(light, dark, (column + row) % 2)
-    piece = chosen(generator, glyphs, n, 16, 16)[which, row % 16, column % 16]
+    piece = random_glyphs(generator, glyphs, n, 16, 16)[which, row % 16, column % 16]
     taken = (generator.random((n, 16, 16)) < 0.5)[which, row % 16, column % 16]
     # the font's white pieces are outlines: the black one, filled, is put under its lines
     x, y = ((z - k - 0.5) * 30 for z, k in ((x, column), (y, row)))
@@ -85,9 +86,9 @@ def hexagrams(generator: np.random.Generator, n: int) -> np.ndarray:
     """A hexagram of the Book of Changes as a seal: white in a worn square of red ink, on paper
     with fibres.
     """
-    glyphs, (x, y) = atlas("hexagrams"), tilted(generator, n, 0.3, move=3)
+    glyphs, (x, y) = atlas("hexagrams"), random_tilt(generator, n, 0.3, move=3)
     scale = each(uniform(generator, 0.55, 0.9, n))
-    shown = ink(glyphs, each(chosen(generator, glyphs, n)), x / scale, y / scale)
+    shown = ink(glyphs, each(random_glyphs(generator, glyphs, n)), x / scale, y / scale)
     square = (16 * scale - np.maximum(np.abs(x), np.abs(y)) + 0.5).clip(0, 1)
     worn = (4 * value_noise(generator, x, y, 2.5) - 0.2).clip(0, 1)
     paper = uniform(generator, 0.75, 1, n, 1, 1, 3)
@@ -101,12 +102,12 @@ def syllabics(generator: np.random.Generator, n: int) -> np.ndarray:
     """Wallpaper: one sign of the Canadian Aboriginal syllabics, repeated without end in rows that
     are shifted, on stripes of two colours.
     """
-    glyphs, (x, y) = atlas("syllabics"), tilted(generator, n, np.pi)
+    glyphs, (x, y) = atlas("syllabics"), random_tilt(generator, n, np.pi)
     cell = each(uniform(generator, 5, 9, n))
     row = np.floor(y / cell)
     x = x / cell + row * each(uniform(generator, 0, 1, n))
     inside = (x % 1 - 0.5) * 28, (y / cell - row - 0.5) * 28
-    shown = ink(glyphs, each(chosen(generator, glyphs, n)), *inside)
+    shown = ink(glyphs, each(random_glyphs(generator, glyphs, n)), *inside)
     first, second = two_colours(generator, n)
     ground = mix(first, uniform(generator, 0, 1, n, 1, 1, 3), 0.5 * (row % 2))
     return to_bytes(mix(ground, second, shown))
@@ -125,9 +126,9 @@ def captchas(generator: np.random.Generator, n: int) -> np.ndarray:
     for k in range(4):
         x = X + bend * np.sin(Y / 4 + wave) - each(uniform(generator, -1, 1, n)) - 7.6 * (k - 1.5)
         y = Y + bend * np.cos(X / 4 + wave) - each(uniform(generator, -5, 5, n))
-        x, y = rotated(x, y, each(uniform(generator, -0.5, 0.5, n)))
+        x, y = rotate(x, y, each(uniform(generator, -0.5, 0.5, n)))
         scale = each(uniform(generator, 0.4, 0.55, n))
-        shown = ink(glyphs, each(chosen(generator, glyphs, n)), x / scale, y / scale)
+        shown = ink(glyphs, each(random_glyphs(generator, glyphs, n)), x / scale, y / scale)
         image = mix(image, uniform(generator, 0, 0.55, n, 1, 1, 3), shown)
     for _ in range(3):
         left, right = (each(uniform(generator, -SIZE / 2, SIZE / 2, n)) for _ in range(2))

@@ -12,9 +12,9 @@ from helpers.data.generated.base import (
     each,
     family,
     mix,
+    random_turn,
     segment_distance,
     to_bytes,
-    turned,
     uniform,
     value_noise,
 )
@@ -25,7 +25,7 @@ def planets(generator: np.random.Generator, n: int) -> np.ndarray:
     """A planet or moon in the light of its sun: a ball with bands or continents, a dark side, some
     with a ring, before a black sky with a few stars.
     """
-    x, y = (z - each(uniform(generator, -4, 4, n)) for z in turned(generator, n))
+    x, y = (z - each(uniform(generator, -4, 4, n)) for z in random_turn(generator, n))
     radius = each(uniform(generator, 6, 12, n))
     depth = np.sqrt((1 - (x**2 + y**2) / radius**2).clip(0, 1))  # towards the eye, 0 at the rim
     curve = 1 + depth  # the surface turns away at the rim
@@ -50,7 +50,7 @@ def galaxies(generator: np.random.Generator, n: int) -> np.ndarray:
     """Spiral galaxies seen from any side: a warm core, two to four bluish arms wound more or less
     tightly, with knots of young stars.
     """
-    x, y = turned(generator, n)
+    x, y = random_turn(generator, n)
     y = y / each(uniform(generator, 0.3, 1, n))  # tilted against the line of sight
     radius, angle = np.hypot(x, y), np.arctan2(y, x)
     arms, wound = each(generator.integers(2, 5, n)), each(uniform(generator, 1.5, 4, n))
@@ -108,7 +108,7 @@ def lightning(generator: np.random.Generator, n: int) -> np.ndarray:
             thinner = 0.35 * (path > 0)
             distance = np.minimum(distance, segment_distance(X, Y, *ends) + thinner)
             place = after
-    x, y = turned(generator, n)
+    x, y = random_turn(generator, n)
     mist = 0.5 * value_noise(generator, x, y, 10) + 0.5 * value_noise(generator, x, y, 4)
     tint = np.array([0.55, 0.45, 0.9], np.float32) * uniform(generator, 0.7, 1.3, n, 1, 1, 3)
     reach = each(uniform(generator, 4, 12, n))

@@ -11,8 +11,8 @@ from helpers.data.generated.base import (
     each,
     family,
     mix,
+    random_turn,
     to_bytes,
-    turned,
     two_colours,
     uniform,
 )
@@ -27,7 +27,7 @@ def checkerboards(generator: np.random.Generator, n: int) -> np.ndarray:
     # a cosine cut off at ±1 is a row of fields whose edges are one pixel soft
     rows = [
         (np.cos(np.pi * (z / width + each(uniform(generator, 0, 2, n)))) * width / 2).clip(-1, 1)
-        for z in turned(generator, n)
+        for z in random_turn(generator, n)
     ]
     return to_bytes(mix(*two_colours(generator, n), 0.5 + 0.5 * rows[0] * rows[1]))
 

@@ -9,8 +9,8 @@ from helpers.data.generated.base import (
     each,
     family,
     mix,
+    random_turn,
     to_bytes,
-    turned,
     two_colours,
     uniform,
 )
@@ -21,7 +21,7 @@ def gratings(generator: np.random.Generator, n: int) -> np.ndarray:
     """Sine waves of any direction, with one and a half to ten periods in the image, between two
     colours.
     """
-    across, _ = turned(generator, n)
+    across, _ = random_turn(generator, n)
     frequency = each(uniform(generator, 1.5, 10, n)) / SIZE
     phase = each(uniform(generator, 0, 1, n))
     wave = np.sin(2 * np.pi * (frequency * across + phase))
@@ -31,7 +31,7 @@ def gratings(generator: np.random.Generator, n: int) -> np.ndarray:
 @family("Gradients")
 def gradients(generator: np.random.Generator, n: int) -> np.ndarray:
     """Slow passages between three colours: along a line, around a point, or away from a point."""
-    x, y = turned(generator, n)
+    x, y = random_turn(generator, n)
     x, y = (z - each(uniform(generator, -SIZE / 3, SIZE / 3, n)) for z in (x, y))
     slope = x / SIZE + 0.5
     turn = np.abs(np.arctan2(y, x)) / np.pi

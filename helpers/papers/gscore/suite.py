@@ -14,7 +14,7 @@ import numpy as np
 from helpers import data
 from helpers.checks import known_name
 from helpers.data import Images, concatenate
-from helpers.data.corruptions import corrupted
+from helpers.data.corruptions import corrupt_set
 from helpers.files import data_root
 from helpers.papers.gscore.mixtures import places
 from helpers.papers.gscore.protocol import Protocol
@@ -165,7 +165,7 @@ def _shifted(images: Images, protocol: Protocol) -> dict[str, Images]:
     found = {}
     for shift in protocol.shifts:
         kind, _, severity = shift.partition("/")
-        found[shift] = corrupted(images, kind, int(severity), seed=protocol.seed)
+        found[shift] = corrupt_set(images, kind, int(severity), seed=protocol.seed)
     return found
 
 

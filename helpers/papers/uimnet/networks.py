@@ -14,7 +14,7 @@ from helpers.data import Images, ImageStream
 from helpers.files import atomic_path
 from helpers.networks.recipe import Recipe
 from helpers.training.fitted import TRAINING, VERSIONS, Fitted, fit
-from helpers.training.loop import default_device
+from helpers.networks.devices import default_device
 from helpers.training.search import Law, applied, check_space, trials
 
 

@@ -157,9 +157,10 @@ def roles(
                     f"data set '{name}': whether its classes overlap with those of '{data_set}' "
                     "cannot be told, since the nouns of these are not known"
                 )
-            hit = wordnet_rules.covered(images.class_names, others)
+            graph = Hypernyms.span([*images.class_names, *others])
+            hit = wordnet_rules.find_covered(images.class_names, others, graph)
         elif own:
-            hit = wordnet_rules.named_nodes(images.class_names, Hypernyms.spanned(own))
+            hit = wordnet_rules.named_nodes(images.class_names, Hypernyms.span(own))
         else:
             return images
         if hit:

@@ -3,7 +3,6 @@
 Captions are left to the page, and nothing is told by colour alone.  Figures of one paper alone are
 in its folder: `helpers.papers.gscore.figures`, say.
 """
-# ruff: noqa: F401
 
 from helpers.report.figures.calibration import reliability_diagram, reliability_grid
 from helpers.report.figures.claims import claim_effects, claim_intervals
