@@ -79,8 +79,8 @@ class ImageScore:
         **parameters
             As JSON holds them.
         """
-        from helpers.training.fitted import VERSIONS
         from helpers.networks.devices import reproducible
+        from helpers.training.fitted import VERSIONS
 
         first = model.networks[0]
         key = cache.key(
