@@ -8,10 +8,13 @@ import pytest
 
 from helpers import scores
 from helpers.metrics import risk_coverage_curve
-from helpers.papers import human_centric, synthesis, uimnet, unknown_detection
 from helpers.papers.human_centric import figures as chapter
+from helpers.papers.human_centric import roles as human_centric
 from helpers.papers.openset_calibration import experiment as openset
 from helpers.papers.openset_calibration.figures import published_scatter
+from helpers.papers.synthesis import roles as synthesis
+from helpers.papers.uimnet import protocol as uimnet
+from helpers.papers.unknown_detection import protocol as unknown_detection
 from helpers.report import figures
 from helpers.report.figures.style import method_styles
 
