@@ -56,8 +56,6 @@ class Paper:
     beside : str
         The function of `tables` that picks, from a results table, rows that the paper prints the
         like of, with their networks as in `networks`; "": the rows of the primary variant.
-    main_table : str
-        The function of `tables` that makes the table which the README of the results shows.
     metrics : tuple of str
         The functions of `helpers.metrics` that the paper reports.
     networks_of : str
@@ -77,7 +75,6 @@ class Paper:
     test_sets: Mapping[str, str] = field(default_factory=dict)
     networks: Mapping[str, str] = field(default_factory=dict)
     beside: str = ""
-    main_table: str = ""
     metrics: tuple[str, ...] = ()
     networks_of: str = ""
     about_all: tuple[str, ...] = ()
