@@ -17,10 +17,10 @@ from benchmarks.comparing import Comparison
 from helpers import data
 from helpers.data import Images
 from helpers.networks import models
+from helpers.networks.devices import default_device
 from helpers.networks.models import Classifier
 from helpers.networks.recipe import Recipe
 from helpers.scores.jacobian import jacobian_norms
-from helpers.training.loop import default_device
 
 IMAGES, LOOPED = 400, 40
 CLASSES = 4, 10

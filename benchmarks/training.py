@@ -25,9 +25,10 @@ from torchvision import transforms
 from benchmarks.comparing import Comparison, agree, seconds
 from helpers import checkpoints, data
 from helpers.networks import models
+from helpers.networks.devices import reproducible
 from helpers.networks.recipe import Recipe
 from helpers.training.augmentation import PADDING
-from helpers.training.loop import reproducible, train
+from helpers.training.loop import train
 
 MEMBERS = 5
 # its rate is constant, so that a loop without a schedule does the same

@@ -14,10 +14,11 @@ from typing import TypeVar
 import numpy as np
 
 from helpers.files import atomic_path, cache_root
+from helpers.syntax import Package
 
 Kept = TypeVar("Kept")
 log = logging.getLogger(__name__)
-PACKAGE = Path(__file__).parent
+PACKAGE = Package(Path(__file__).parent)
 
 
 def key(**content) -> str:
@@ -35,18 +36,29 @@ def key(**content) -> str:
 
 
 @functools.cache
-def code_version(*files: str) -> str:
-    """Return a hash of source files of this package, the part of a key that stands for the code.
+def code(*names: str) -> str:
+    """Return a hash of code and of all that it uses, the part of a key that stands for the code.
+
+    It is that of the syntax trees: comments, docstrings, type hints and the file that a definition
+    lies in do not matter, nor does a definition of the same module that is not used.  Of other
+    packages the names count, not their versions.
 
     Parameters
     ----------
-    *files : str
-        Paths within the package: ``"networks/models.py"``, ``"training/loop.py"``.
+    *names : str
+        Modules, functions or classes of this package: ``"helpers.training.loop.train"``.
+
+    Raises
+    ------
+    ValueError
+        There is none of this name.
+
+    Examples
+    --------
+    >>> code("helpers.cache.key") == code("helpers.outputs.Head")
+    False
     """
-    digest = hashlib.sha256()
-    for file in sorted(files):
-        digest.update(file.encode() + b"\n" + (PACKAGE / file).read_bytes())
-    return digest.hexdigest()[:16]
+    return PACKAGE.code(names)
 
 
 def load_or_make(path: Path, load: Callable[[Path], Kept], make: Callable[[Path], object]) -> Kept:

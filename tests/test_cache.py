@@ -43,7 +43,5 @@ def test_what_is_made_badly_is_not_loaded(tmp_path):
 
 def test_keys_differ_with_content_and_code():
     assert cache.key(a=1) != cache.key(a=1.5) != cache.key(b=1)
-    assert cache.code_version("networks/models.py") != cache.code_version("outputs.py")
-    assert cache.code_version("networks/models.py", "outputs.py") == cache.code_version(
-        "outputs.py", "networks/models.py"
-    )
+    one, two = "helpers.networks.models.create", "helpers.outputs"
+    assert cache.code(one) != cache.code(two) != cache.code(one, two) == cache.code(two, one)

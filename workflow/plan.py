@@ -5,8 +5,8 @@ Everything that can be wrong with the parameters is found here, before anything 
 
 from __future__ import annotations
 
-import ast
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cache
@@ -20,6 +20,7 @@ from helpers import papers as known_papers
 from helpers.checks import known_name
 from helpers.papers.parameters import Parameters, load, tiers
 from helpers.papers.run import experiment_of
+from helpers.syntax import Package
 
 CHAPTER = ("dataset", "training", "evaluation", "figures")
 """The notebooks of a chapter, in order; others stand on their own, or are about all chapters."""
@@ -175,50 +176,18 @@ def _of_others(step: Step, steps: Iterable[Step]) -> list[str]:
 def code_of(notebook: str) -> list[str]:
     """Return the files of `helpers` that a notebook needs, directly or not.
 
-    Read from the import statements, so that a change of a module reruns the notebooks that
-    use it and no others.
+    Read from the names in their syntax trees, so that a change of a module reruns the notebooks
+    that use it and no others.
     """
-    found: set[str] = set()
-    waiting = {name for source, _ in code_cells(notebook) for name in _imports(source, "")}
-    waiting.add(f"helpers.papers.{Path(notebook).parent.name}.parameters")  # `load` imports it
-    while waiting:
-        files, imported = _module(waiting.pop(), ROOT)
-        if not files <= found:
-            found |= files
-            waiting |= imported
-    return sorted(found)
+    source = "\n".join(source for source, _ in code_cells(notebook))
+    # the record of a paper finds these by their names, whose import nobody sees
+    own = [f"helpers.papers.{Path(notebook).parent.name}.parameters"]
+    if re.search(r"\brun\b", source):
+        own.append(f"helpers.papers.{Path(notebook).parent.name}.experiment")
+    files = _package(ROOT).files(source, *own)
+    return sorted(str(file.relative_to(ROOT)) for file in files)
 
 
 @cache
-def _module(module: str, root: Path) -> tuple[set[str], set[str]]:
-    """Return the files of a module and the modules that it imports; none of a mere name in one.
-
-    Kept, since most notebooks need the same hundred modules.
-    """
-    path = root.joinpath(*module.split("."))
-    file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
-    if not file.exists():
-        return set(), set()
-    files = {file}
-    if path.is_dir():  # published numbers and class lists lie beside the module that reads them
-        files |= {*path.glob("*.csv"), *path.glob("*.txt")}
-    source = file.read_text(encoding="utf-8")
-    imported = _imports(source, module if path.is_dir() else module.rpartition(".")[0])
-    if "iter_modules(__path__)" in source:  # it imports whatever lies beside it
-        imported |= {f"{module}.{one.stem}" for one in path.glob("*.py")} - {f"{module}.__init__"}
-    return {str(one.relative_to(root)) for one in files}, imported
-
-
-def _imports(source: str, package: str) -> set[str]:
-    """Return the modules of `helpers`, and their parents, that a source may import."""
-    names = set()
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            parts = package.split(".")
-            parents = parts[: len(parts) - node.level + 1] if node.level else []
-            base = ".".join([*parents, *filter(None, [node.module])])
-            names |= {base} | {f"{base}.{alias.name}" for alias in node.names}
-    names |= {name.rpartition(".")[0] for name in names}
-    return {name for name in names if name == "helpers" or name.startswith("helpers.")}
+def _package(root: Path) -> Package:
+    return Package(root / "helpers")

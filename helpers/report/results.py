@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import helpers
+from helpers import cache
 from helpers.checks import known_name
 from helpers.files import atomic_path
 
@@ -80,16 +81,11 @@ def _short_hash(value) -> str:
 def code_version() -> str:
     """Return the package's version and a hash of its sources, as in ``0.1.0+2f6e1c09ab34``.
 
-    The hash covers every module, published table and class list of `helpers`; it tells
-    two states of the code apart wherever they are, in a clone, with local changes or installed.
+    The hash covers every module, published table and class list of `helpers`, but for comments and
+    docstrings (`helpers.cache.code`); it tells two states of the code apart wherever they are, in a
+    clone, with local changes or installed.
     """
-    root = Path(helpers.__file__).parent
-    sources = sorted(p for p in root.rglob("*") if p.suffix in {".py", ".csv", ".txt"})
-    digest = hashlib.sha256()
-    for path in sources:
-        digest.update(f"{path.relative_to(root).as_posix()}\0".encode())
-        digest.update(hashlib.sha256(path.read_bytes()).digest())
-    return f"{helpers.__version__}+{digest.hexdigest()[:12]}"
+    return f"{helpers.__version__}+{cache.code('helpers')[:12]}"
 
 
 def provenance(parameters: Mapping, *, seed: int, device: str, seconds: float) -> dict:

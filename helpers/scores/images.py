@@ -19,10 +19,6 @@ if TYPE_CHECKING:
     from helpers.networks.models import Classifier
     from helpers.outputs import Outputs
 
-_SHOWS = (
-    "networks/heads.py", "networks/models.py", "networks/spectral.py", "scores/images.py",
-)  # fmt: skip
-
 
 class ImageScore:
     """What scores share that go back to the images.  Nothing is fitted."""
@@ -32,8 +28,7 @@ class ImageScore:
 
     def __init_subclass__(cls):
         # read now, when the code is loaded: the file may change before a long run comes to use it
-        own = cls.__module__.removeprefix("helpers.").replace(".", "/")
-        cls._code = cache.code_version(*_SHOWS, f"{own}.py")
+        cls._code = cache.code(cls.__module__, "helpers.networks.models.create")
 
     def fit(self, train_outputs, head) -> ImageScore:
         """Do nothing, and return itself."""
@@ -84,8 +79,7 @@ class ImageScore:
         **parameters
             As JSON holds them.
         """
-        from helpers.training.fitted import VERSIONS
-        from helpers.training.loop import reproducible
+        from helpers.networks.devices import VERSIONS, reproducible
 
         first = model.networks[0]
         key = cache.key(

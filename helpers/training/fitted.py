@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,48 +13,24 @@ import torch
 from helpers import cache, checkpoints
 from helpers.data import Images
 from helpers.networks import models
+from helpers.networks.devices import VERSIONS, default_device, device_name, reproducible
 from helpers.networks.recipe import Recipe
 from helpers.outputs import Outputs, compute
 from helpers.training import objectives
-from helpers.training.loop import default_device, device_name, reproducible, train
+from helpers.training.loop import train
 
 if TYPE_CHECKING:
     from helpers.data import ImageStream
 
-# the code that decides the weights, and the outputs, beside the data and the recipe
-TRAINS = (
-    "networks/convolutions.py", "networks/models.py", "networks/spectral.py",
-    "training/augmentation.py", "training/batches.py",
-    "training/loop.py", "training/step.py", "training/objectives/base.py",
-)  # fmt: skip
-OBJECTIVES = {
-    "adversarial": ("training/objectives/adversarial.py",),
-    "augmix": ("training/objectives/augmix.py", "training/mixing.py"),
-    "autoaugment": ("training/objectives/autoaugment.py",),
-    "crl": ("training/objectives/crl.py",),
-    "distillation": ("training/objectives/distillation.py",),
-    "edl": ("training/objectives/edl.py",),
-    "erm": (),
-    "mimo": ("networks/heads.py", "training/objectives/mimo.py"),
-    "mixup": ("networks/heads.py", "training/objectives/mixup.py"),
-    "noise": ("training/objectives/noise.py",),
-    "oc": ("networks/heads.py", "training/objectives/rnd.py", "training/objectives/oc.py"),
-    "outlier_exposure": ("training/objectives/outlier_exposure.py",),
-    "rbf": ("networks/heads.py", "training/objectives/rbf.py"),
-    "rnd": ("networks/heads.py", "training/objectives/rnd.py"),
-    "soft_labels": ("networks/heads.py", "training/objectives/soft_labels.py"),
-    "stylised": ("training/objectives/stylised.py",),
-}
-COMPUTES = (
-    "networks/convolutions.py", "networks/heads.py", "networks/models.py", "networks/spectral.py",
-    "outputs.py",
-)  # fmt: skip
 # read now, when the code is loaded: the files may change before a long run comes to use them
-TRAINING = {name: cache.code_version(*TRAINS, *files) for name, files in OBJECTIVES.items()}
+_NETWORK = "helpers.networks.models.create"
+TRAINING = {
+    name: cache.code("helpers.training.loop.train", _NETWORK, f"helpers.training.objectives.{name}")
+    for name in objectives.names()
+}
 """What stands for the code of a training in its key; other objectives do not matter to it."""
-COMPUTING = cache.code_version(*COMPUTES)
+COMPUTING = cache.code("helpers.outputs.compute", _NETWORK)
 """The same for a network's outputs."""
-VERSIONS = {"torch": torch.__version__} | {name: version(name) for name in ("timm", "torchvision")}
 BATCH_SIZE, BATCH_SIZE_ON_CPU = 500, 128  # on a CPU, larger ones fall out of its caches
 
 
@@ -124,7 +99,6 @@ class Fitted:
             weights=self.sha256,
             images=images.sha256,
             passes=passes,
-            device=torch.device(self.device).type,
             image_size=self.recipe.image_size,
             code=COMPUTING,
             **VERSIONS,
@@ -162,7 +136,7 @@ def fit(
 
     An interrupted training goes on from its last checkpoint. The key under which the network
     is kept covers the images and labels, the outliers, the teacher's weights, the recipe, the seed,
-    the kind of device, the code and the versions of torch and timm.
+    the code and the versions of torch and timm; not the device, which is told with the network.
 
     Parameters
     ----------
@@ -193,7 +167,6 @@ def fit(
         classes=num_classes,
         recipe=recipe.as_dict(),
         seed=seed,
-        device=torch.device(device).type,
         code=TRAINING[recipe.objective],
         **VERSIONS,
     )

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import math
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +16,7 @@ from tqdm import tqdm
 from helpers import checkpoints
 from helpers.checks import label_array
 from helpers.data import Images
+from helpers.networks.devices import default_device, reproducible
 from helpers.networks.models import Classifier
 from helpers.networks.recipe import PATCHES, Recipe
 from helpers.training import objectives
@@ -29,24 +28,6 @@ if TYPE_CHECKING:
     from helpers.data import ImageStream
 
 log = logging.getLogger(__name__)
-
-
-def default_device() -> str:
-    """Return ``cuda`` where there is one, else ``cpu``."""
-    return "cuda" if torch.cuda.is_available() else "cpu"
-
-
-def device_name(device: str, threads: int) -> str:
-    """Return a device in words, as the results table names it.
-
-    Examples
-    --------
-    >>> device_name("cpu", 1)
-    'cpu, 1 thread'
-    """
-    if torch.device(device).type == "cuda":
-        return torch.cuda.get_device_name(device)
-    return f"cpu, {threads} thread{'s' if threads > 1 else ''}"
 
 
 def learning_rate(recipe: Recipe, step: int, steps: int, steps_per_epoch: int) -> float:
@@ -66,38 +47,6 @@ def learning_rate(recipe: Recipe, step: int, steps: int, steps_per_epoch: int) -
         return recipe.learning_rate * 0.5 * (1 + math.cos(math.pi * progress))
     passed = sum(step >= milestone * steps for milestone in recipe.milestones)
     return recipe.learning_rate * 0.1**passed
-
-
-@contextlib.contextmanager
-def reproducible(device: str, threads: int) -> Iterator[None]:
-    """Fix the number of CPU threads and deterministic kernels; put back what was there.
-
-    The random state that the caller sees is left as it was, too.
-    """
-    on_cpu = torch.device(device).type == "cpu"
-    settings, cudnn = torch.utils.deterministic, torch.backends.cudnn
-    before = (
-        torch.get_num_threads(),
-        torch.are_deterministic_algorithms_enabled(),
-        settings.fill_uninitialized_memory,
-        cudnn.benchmark,
-    )
-    torch.set_num_threads(threads)
-    if on_cpu:
-        torch.use_deterministic_algorithms(True)
-        settings.fill_uninitialized_memory = False  # only code that reads such memory needs it
-    else:  # on a GPU determinism costs speed and is not promised
-        cudnn.benchmark = True
-    current = contextlib.nullcontext() if on_cpu else torch.cuda.device(device)
-    try:
-        # on a GPU other than the first, steps would be recorded on the first without `current`
-        with current, torch.random.fork_rng(devices=[] if on_cpu else [torch.device(device)]):
-            yield
-    finally:
-        cudnn.benchmark = before[3]
-        torch.set_num_threads(before[0])
-        torch.use_deterministic_algorithms(before[1])
-        settings.fill_uninitialized_memory = before[2]
 
 
 def train(

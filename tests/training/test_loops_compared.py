@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from benchmarks import comparing, training, training_gpu
+from helpers.networks.devices import reproducible
 from helpers.networks.recipe import Recipe
-from helpers.training.loop import reproducible
 
 SLOW = Recipe.from_parameters(training.RECIPE.as_dict(), batch_size=16, learning_rate=1e-4)
 

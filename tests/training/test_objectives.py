@@ -10,9 +10,9 @@ from helpers.networks.recipe import OBJECTIVES, Recipe
 from helpers.training import objectives
 from helpers.training.loop import train
 from helpers.training.objectives.augmix import jensen_shannon_divergence
-from helpers.training.objectives.base import Batch
 from helpers.training.objectives.crl import ranking_loss
 from helpers.training.objectives.edl import evidential_losses
+from helpers.training.objectives.erm import Batch
 
 TINY = Recipe(width=4, stem_stride=2, epochs=3, batch_size=8, learning_rate=0.05)
 

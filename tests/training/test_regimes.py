@@ -10,7 +10,7 @@ from helpers.networks.recipe import Recipe
 from helpers.training import objectives
 from helpers.training.loop import train
 from helpers.training.objectives.adversarial import attack
-from helpers.training.objectives.base import Batch
+from helpers.training.objectives.erm import Batch
 from helpers.training.objectives.stylised import mix_amplitudes
 
 TINY = Recipe(width=4, stem_stride=2, epochs=2, batch_size=8, learning_rate=0.05)

@@ -262,7 +262,7 @@ def test_networks_of_another_paper_are_not_trained_at_the_same_time():
 
 def test_a_module_that_imports_its_neighbours_brings_them_along(tmp_path, monkeypatch):
     """As scores and generated families do, which are found by lying in a folder."""
-    package = tmp_path / "helpers" / "zoo"
+    package = tmp_path / "helpers" / "networks" / "zoo"
     package.mkdir(parents=True)
     (tmp_path / "helpers" / "__init__.py").write_text("")
     (package / "__init__.py").write_text("for one in pkgutil.iter_modules(__path__): pass")
@@ -278,9 +278,7 @@ def test_a_module_that_imports_its_neighbours_brings_them_along(tmp_path, monkey
 def test_a_notebook_depends_on_the_modules_that_it_uses_and_on_no_others():
     training = plan.code_of(f"notebooks/{PAPER}/training.ipynb")
     figures = plan.code_of(f"notebooks/{PAPER}/figures.ipynb")
-    assert {"helpers/training/loop.py", "helpers/data/packs.py", "helpers/__init__.py"} <= set(
-        training
-    )
+    assert {"helpers/training/loop.py", "helpers/data/packs.py"} <= set(training)
     assert "helpers/papers/openset_calibration/claims.py" in figures
     assert "helpers/papers/openset_calibration/claims.py" not in plan.code_of(
         f"notebooks/{PAPER}/dataset.ipynb"

@@ -123,7 +123,7 @@ def _kept(
         weights=found.sha256,
         identity=dict(identity),
         parameters=parameters,
-        code=results.code_version(),
+        code=cache.code(__name__),
     )
 
     def make(path: Path) -> None:

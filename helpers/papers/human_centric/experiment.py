@@ -154,7 +154,7 @@ def _kept(
         methods=list(methods),
         identity=dict(identity),
         parameters=dict(parameters),
-        code=results.code_version(),
+        code=cache.code(__name__),
     )
 
     def make(path: Path) -> None:

@@ -20,10 +20,7 @@ from helpers.data.cards import find
 from helpers.data.corruptions import NAMES, SEVERITIES, corrupt
 
 # what stands for the code in the key of corrupted images
-CORRUPTS = cache.code_version(
-    *(f"data/corruptions/{one}.py" for one in
-      ("__init__", "blur", "digital", "noise", "parameters", "weather"))
-)  # fmt: skip
+CORRUPTS = cache.code("helpers.data.corruptions.corrupt")
 
 PAPER_METHODS = {
     "msp": "MSP",

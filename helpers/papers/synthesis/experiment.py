@@ -130,7 +130,7 @@ def _kept(
         algorithm=made.name,
         identity=dict(identity),
         parameters=parameters,
-        code=results.code_version(),
+        code=cache.code(__name__),
     )
 
     def make(path: Path) -> None:

@@ -16,49 +16,18 @@ True
 
 from __future__ import annotations
 
+from importlib import import_module
+from pkgutil import iter_modules
+
 from helpers.checks import known_arguments, known_name
-from helpers.training.objectives.adversarial import AdversarialTraining
-from helpers.training.objectives.augmix import AugMix
-from helpers.training.objectives.autoaugment import AutoAugment
-from helpers.training.objectives.base import ERM, Batch
-from helpers.training.objectives.crl import CRL
-from helpers.training.objectives.distillation import Distillation
-from helpers.training.objectives.edl import EDL
-from helpers.training.objectives.mimo import MIMO
-from helpers.training.objectives.mixup import Mixup
-from helpers.training.objectives.noise import NoiseTraining
-from helpers.training.objectives.oc import OC
-from helpers.training.objectives.outlier_exposure import OutlierExposure
-from helpers.training.objectives.rbf import RBF
-from helpers.training.objectives.rnd import RND
-from helpers.training.objectives.soft_labels import SoftLabels
-from helpers.training.objectives.stylised import Stylised
+from helpers.training.objectives.erm import ERM, Batch
 
 __all__ = ["ERM", "Batch", "create", "names"]
 
-_OBJECTIVES = {
-    "adversarial": AdversarialTraining,
-    "augmix": AugMix,
-    "autoaugment": AutoAugment,
-    "crl": CRL,
-    "distillation": Distillation,
-    "edl": EDL,
-    "erm": ERM,
-    "mimo": MIMO,
-    "mixup": Mixup,
-    "noise": NoiseTraining,
-    "oc": OC,
-    "outlier_exposure": OutlierExposure,
-    "rbf": RBF,
-    "rnd": RND,
-    "soft_labels": SoftLabels,
-    "stylised": Stylised,
-}
-
 
 def names() -> list[str]:
-    """Return the names of all objectives, in alphabetical order."""
-    return sorted(_OBJECTIVES)
+    """Return the names of all objectives, those of the folder's files, in alphabetical order."""
+    return sorted(one.name for one in iter_modules(__path__))
 
 
 def create(name: str, **arguments) -> ERM:
@@ -76,6 +45,8 @@ def create(name: str, **arguments) -> ERM:
     ValueError
         There is no such objective, or it has no such argument; says which is nearest.
     """
-    objective = _OBJECTIVES[known_name("objective", name, _OBJECTIVES)]
+    module = import_module(f"{__name__}.{known_name('objective', name, names())}")
+    kinds = [one for one in vars(module).values() if isinstance(one, type) and issubclass(one, ERM)]
+    objective = next(one for one in kinds if one.__module__ == module.__name__)
     known_arguments(f"objective '{name}'", objective, arguments)
     return objective(**arguments)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import torch
 from torch import nn
 
-from helpers.training.objectives.base import ERM, Batch
+from helpers.training.objectives.erm import ERM, Batch
 
 
 class AdversarialTraining(ERM):

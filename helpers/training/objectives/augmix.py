@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from helpers.training.mixing import augmix
-from helpers.training.objectives.base import ERM, Batch
+from helpers.training.objectives.erm import ERM, Batch
 
 
 class AugMix(ERM):

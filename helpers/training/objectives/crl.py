@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from helpers.training.objectives.base import ERM, Batch
+from helpers.training.objectives.erm import ERM, Batch
 
 
 class CRL(ERM):

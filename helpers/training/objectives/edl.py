@@ -7,7 +7,7 @@ import math
 import torch
 from torch import nn
 
-from helpers.training.objectives.base import ERM, Batch
+from helpers.training.objectives.erm import ERM, Batch
 
 _LARGEST = 10.0  # logits beyond this are clipped, as in the benchmark's code
 

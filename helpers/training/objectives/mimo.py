@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from helpers.networks.heads import SUBNETWORKS, whole
-from helpers.training.objectives.base import ERM, Batch
+from helpers.training.objectives.erm import ERM, Batch
 
 
 class MIMO(ERM):

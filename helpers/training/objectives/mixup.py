@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from helpers.networks.heads import ALPHA, beta_quantiles
-from helpers.training.objectives.base import ERM, Batch
+from helpers.training.objectives.erm import ERM, Batch
 
 _LEVELS = 4096  # of the mixing shares, all equally likely
 

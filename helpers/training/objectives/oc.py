@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from helpers.networks.heads import DEPTH, WIDTH
-from helpers.training.objectives.base import Batch
+from helpers.training.objectives.erm import Batch
 from helpers.training.objectives.rnd import RND
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from helpers.training.objectives.base import ERM
+from helpers.training.objectives.erm import ERM
 
 
 class RBF(ERM):

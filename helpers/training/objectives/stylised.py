@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from helpers.training.objectives.base import ERM
+from helpers.training.objectives.erm import ERM
 
 
 class Stylised(ERM):
