@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
-import struct
-import zipfile
-import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
 
 from helpers.files import atomic_path
 
@@ -22,15 +23,7 @@ if TYPE_CHECKING:
     from helpers.networks.models import Classifier
 
 
-# what reading a damaged npz file has been seen to raise
-_DAMAGED = (
-    zipfile.BadZipFile, EOFError, OSError, TypeError, KeyError, ValueError, RuntimeError,
-    NotImplementedError, zlib.error,
-)  # fmt: skip
-
-
-_ALIGNED = 64  # bytes; what processors like arrays to begin at
-_PADDING = 0xD935  # the kind of extra field that others use for padding too
+_TYPES = {"F32": np.float32, "I64": np.int64}  # as safetensors calls them
 
 
 @dataclass(frozen=True)
@@ -195,26 +188,17 @@ class Outputs:
         return Outputs(self.logits[:, list(classes)], self.features, number[self.labels])
 
     def save(self, path: str | os.PathLike) -> None:
-        """Write an ``.npz`` file, whole or not at all.
-
-        Any array in it can be mapped into memory: they are not compressed, and each begins at a
-        multiple of 64 bytes.
-        """
+        """Write a safetensors file that knows its own checksum, whole or not at all."""
         arrays = {
-            name: getattr(self, name)
+            name: np.ascontiguousarray(getattr(self, name))
             for name in ("logits", "features", "labels", "members", "native")
             if getattr(self, name) is not None
         }
-        with atomic_path(path) as temporary, zipfile.ZipFile(temporary, "w") as archive:
-            for name, array in arrays.items():
-                entry = zipfile.ZipInfo(f"{name}.npy", (1980, 1, 1, 0, 0, 0))
-                # 30 bytes and the name are the entry's header, 20 its sizes in 64 bits, and 4
-                # the header of the padding
-                begins = archive.fp.tell() + 30 + len(entry.filename) + 20 + 4
-                padding = -begins % _ALIGNED
-                entry.extra = struct.pack("<HH", _PADDING, padding) + bytes(padding)
-                with archive.open(entry, "w", force_zip64=True) as file:
-                    np.lib.format.write_array(file, np.ascontiguousarray(array), allow_pickle=False)
+        with atomic_path(path) as temporary:
+            try:
+                save_file(arrays, temporary, metadata={"sha256": _checksum(arrays)})
+            except SafetensorError as error:  # a full disk, for instance
+                raise OSError(str(error)) from error
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> Outputs:
@@ -226,40 +210,36 @@ class Outputs:
         Raises
         ------
         ValueError
-            The file is truncated, altered (its CRCs do not match) or lacks an array.
+            The file is truncated, altered or lacks an array.
         """
         try:
-            with zipfile.ZipFile(path) as archive, open(path, "rb") as file:
-                if (damaged := archive.testzip()) is not None:
-                    raise ValueError(f"{damaged} does not match its CRC")
-                return cls(
-                    **{
-                        entry.filename.removesuffix(".npy"): _mapped(path, file, entry)
-                        for entry in archive.infolist()
-                    }
-                )
+            with safe_open(path, framework="np") as whole, open(path, "rb") as file:
+                size = int.from_bytes(file.read(8), "little")
+                header = json.loads(file.read(size))
+                # `whole` would read each array into memory; it has checked where they lie
+                arrays = {
+                    name: np.memmap(
+                        path, _TYPES[header[name]["dtype"]], "r",
+                        8 + size + header[name]["data_offsets"][0], tuple(header[name]["shape"]),
+                    ).view(np.ndarray)
+                    for name in whole.keys()
+                }  # fmt: skip
+                if (whole.metadata() or {}).get("sha256") != _checksum(arrays):
+                    raise ValueError("its contents do not match its checksum")
+                return cls(**arrays)
         except FileNotFoundError:
             raise
-        except _DAMAGED as error:
+        except (SafetensorError, OSError, TypeError, KeyError, ValueError) as error:
             raise ValueError(f"{path}: not a whole file of outputs ({error})") from error
 
 
-def _mapped(path: str | os.PathLike, file, entry: zipfile.ZipInfo) -> np.ndarray:
-    """Return an array of an ``.npz`` file as a map of its bytes."""
-    if entry.compress_type != zipfile.ZIP_STORED:
-        raise ValueError(f"{entry.filename} is compressed, as `Outputs.save` would not")
-    file.seek(entry.header_offset + 26)
-    name, extra = struct.unpack("<HH", file.read(4))
-    file.seek(name + extra, os.SEEK_CUR)
-    version = np.lib.format.read_magic(file)
-    read = {(1, 0): np.lib.format.read_array_header_1_0}.get(
-        version, np.lib.format.read_array_header_2_0
-    )
-    shape, fortran, kind = read(file)
-    if kind.hasobject:
-        raise ValueError(f"{entry.filename} holds objects, not numbers")
-    order = "F" if fortran else "C"
-    return np.memmap(path, kind, "r", file.tell(), shape, order).view(np.ndarray)
+def _checksum(arrays: Mapping[str, np.ndarray]) -> str:
+    """Return the SHA-256 of names, types, shapes and values."""
+    total = hashlib.sha256()
+    for name in sorted(arrays):
+        total.update(f"{name} {arrays[name].dtype} {arrays[name].shape}\n".encode())
+        total.update(arrays[name])
+    return total.hexdigest()
 
 
 def _finite(array: np.ndarray) -> bool:

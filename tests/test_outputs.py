@@ -59,8 +59,8 @@ def test_bad_arrays_are_refused(changes, message):
 
 def test_round_trip_and_subset(tmp_path):
     one = outputs(native=np.arange(5.0))
-    one.save(tmp_path / "a.npz")
-    two = Outputs.load(tmp_path / "a.npz")
+    one.save(tmp_path / "a.safetensors")
+    two = Outputs.load(tmp_path / "a.safetensors")
     assert np.array_equal(two.logits, one.logits) and np.array_equal(two.native, one.native)
     assert two.members is None
     part = two.subset(two.labels == 0)
@@ -68,23 +68,23 @@ def test_round_trip_and_subset(tmp_path):
 
 
 def test_a_damaged_file_is_named(tmp_path):
-    path = tmp_path / "a.npz"
+    path = tmp_path / "a.safetensors"
     one = outputs()
     one.save(path)
     content = bytearray(path.read_bytes())
     for damaged in (content[: len(content) // 2], content[:40], b""):
         path.write_bytes(damaged)
-        with pytest.raises(ValueError, match=r"a\.npz: not a whole file"):
+        with pytest.raises(ValueError, match=r"a\.safetensors: not a whole file"):
             Outputs.load(path)
     content[content.index(one.logits.tobytes()) + 3] ^= 1
     path.write_bytes(content)
-    with pytest.raises(ValueError, match=r"a\.npz: not a whole file"):
+    with pytest.raises(ValueError, match=r"a\.safetensors: not a whole file"):
         Outputs.load(path)
 
 
 def test_no_flipped_bit_gives_other_outputs(tmp_path):
     """Whatever is damaged, the file is refused by name, or gives what was written."""
-    path, one = tmp_path / "a.npz", outputs()
+    path, one = tmp_path / "a.safetensors", outputs()
     one.save(path)
     content = path.read_bytes()
     for position in range(0, len(content), 11):

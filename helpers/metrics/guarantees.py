@@ -74,11 +74,10 @@ def clopper_pearson(successes: int, total: int, *, confidence: float = 0.95) -> 
         raise ValueError(f"total: at least 1 expected, got {total}")
     if not 0 <= successes <= total:
         raise ValueError(f"successes: 0 to {total} (the total) expected, got {successes}")
-    tail = (1 - _within("confidence", confidence)) / 2
-    return Interval(
-        1 - float(_upper_bound(total - successes, total, tail)),
-        float(_upper_bound(successes, total, tail)),
-    )
+    from scipy.stats import binomtest  # here, since it takes long to import
+
+    found = binomtest(successes, total).proportion_ci(_within("confidence", confidence), "exact")
+    return Interval(float(found.low), float(found.high))
 
 
 def images_needed(risk: float, confidence: float) -> int:

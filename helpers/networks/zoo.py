@@ -162,7 +162,7 @@ class Pretrained:
                 )
                 found.save(path)
 
-        return cache.load_or_make(cache.path_of("outputs", key, ".npz"), Outputs.load, make)
+        return cache.load_or_make(cache.path_of("outputs", key, ".safetensors"), Outputs.load, make)
 
     def _numbered(self, images: Images | ImageStream) -> Images | ImageStream:
         """Return images with labels as the network numbers its classes."""

@@ -119,7 +119,7 @@ class Fitted:
                 )
                 found.save(path)
 
-        return cache.load_or_make(cache.path_of("outputs", key, ".npz"), Outputs.load, make)
+        return cache.load_or_make(cache.path_of("outputs", key, ".safetensors"), Outputs.load, make)
 
 
 def fit(
