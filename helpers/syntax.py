@@ -67,15 +67,15 @@ class Package:
         # a module that does nothing on import leaves no trace, or its place would count
         return hashlib.sha256("\n".join(sorted(filter(None, texts))).encode()).hexdigest()[:16]
 
-    def files(self, source: str) -> set[Path]:
-        """Return the files of all that a source uses, directly or not.
+    def files(self, source: str, *names: str) -> set[Path]:
+        """Return the files of all that a source and what is named use, directly or not.
 
         What a function looks up in its package's folder is among them, and so are the tables and
         lists that lie beside an ``__init__``.
         """
         module = Module("", source)
         uses = {used for name in module.statements for used in module.definition(name).uses}
-        uses |= set(module.imports.values()) - {self.folder.name}
+        uses |= {*module.imports.values(), *names} - {self.folder.name}
         roots = [each for used in uses for each in self._find(used)]
         modules = {self.module(place) for place, _ in self._closure(roots, looked_up=True) if place}
         return {file for one in modules for file in (one.file, *one.data)}
@@ -169,7 +169,7 @@ class Module:
     @property
     def data(self) -> list[Path]:
         """Tables and lists that lie in the package's folder."""
-        suffixes = ("*.csv", "*.txt", "*.yaml") if self.package else ()
+        suffixes = ("*.csv", "*.txt") if self.package else ()
         return sorted(one for suffix in suffixes for one in self.file.parent.glob(suffix))
 
     def definition(self, name: str) -> Definition:

@@ -6,6 +6,7 @@ Everything that can be wrong with the parameters is found here, before anything 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cache
@@ -179,9 +180,12 @@ def code_of(notebook: str) -> list[str]:
     that use it and no others.
     """
     source = "\n".join(source for source, _ in code_cells(notebook))
-    # `load` imports the parameters by the paper's name
-    source += f"\nimport helpers.papers.{Path(notebook).parent.name}.parameters"
-    return sorted(str(file.relative_to(ROOT)) for file in _package(ROOT).files(source))
+    # the record of a paper finds these by their names, whose import nobody sees
+    own = [f"helpers.papers.{Path(notebook).parent.name}.parameters"]
+    if re.search(r"\brun\b", source):
+        own.append(f"helpers.papers.{Path(notebook).parent.name}.experiment")
+    files = _package(ROOT).files(source, *own)
+    return sorted(str(file.relative_to(ROOT)) for file in files)
 
 
 @cache

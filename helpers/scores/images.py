@@ -79,8 +79,7 @@ class ImageScore:
         **parameters
             As JSON holds them.
         """
-        from helpers.networks.devices import reproducible
-        from helpers.training.fitted import VERSIONS
+        from helpers.networks.devices import VERSIONS, reproducible
 
         first = model.networks[0]
         key = cache.key(

@@ -12,9 +12,9 @@ import numpy as np
 from helpers import cache
 from helpers.data import Images, ImageStream
 from helpers.files import atomic_path
-from helpers.networks.devices import default_device
+from helpers.networks.devices import VERSIONS, default_device
 from helpers.networks.recipe import Recipe
-from helpers.training.fitted import TRAINING, VERSIONS, Fitted, fit
+from helpers.training.fitted import TRAINING, Fitted, fit
 from helpers.training.search import Law, applied, check_space, trials
 
 
