@@ -16,17 +16,19 @@ import sections
 from step import ROOT, Step
 
 from helpers import data
-from helpers import papers as known_papers
 from helpers.checks import known_name
+from helpers.papers import PAPERS
 from helpers.papers.parameters import Parameters, load, tiers
-from helpers.papers.run import experiment_of
 from helpers.syntax import Package
 
 CHAPTER = ("dataset", "training", "evaluation", "figures")
 """The notebooks of a chapter, in order; others stand on their own, or are about all chapters."""
-ABOUT_ALL = ("ledger", "published")
+ABOUT_ALL = tuple(kind for paper in PAPERS.values() for kind in paper.about_all)
 """Notebooks that read the results of all papers."""
-NETWORKS_OF = {"synthesis": "unknown_detection", "audit": "unknown_detection"}
+NETWORKS_OF = {
+    **{paper.name: paper.networks_of for paper in PAPERS.values() if paper.networks_of},
+    "audit": "unknown_detection",
+}
 """Whose networks a paper takes from the cache, rather than training them a second time."""
 
 
@@ -86,14 +88,14 @@ def steps_of(tier: str, paper: str) -> list[Step]:
     one of `trainings` of the paper's experiment; all else it reads from the parameter file.
     """
     # until the last paper has `Parameters`: files in sections
-    if not (Path(known_papers.__file__).parent / paper / "parameters.py").exists():
+    if not sections.converted(paper):
         return sections.steps_of(tier, paper)
     parameters = load(paper, tier, root=ROOT)
     found = {notebook.stem for notebook in (ROOT / "notebooks" / paper).glob("*.ipynb")}
     steps: dict[str, list[Step]] = {}
     for kind in [*(kind for kind in CHAPTER if kind in found), *sorted(found - set(CHAPTER))]:
         notebook, trains = f"notebooks/{paper}/{kind}.ipynb", kind == "training"
-        knobs = experiment_of(paper).trainings(parameters) if trains else {"": {}}
+        knobs = PAPERS[paper].experiment.trainings(parameters) if trains else {"": {}}
         before = {"evaluation": "training", "figures": "evaluation"}.get(kind, "")
         steps[kind] = [
             Step(

@@ -62,8 +62,10 @@ def main() -> None:
 
 def jobs_of(arguments: argparse.Namespace) -> tuple[dict[str, tuple], int]:
     """Return by part what is to be called with what, and the number of CPU threads."""
+    import sections
+
     # until the last paper has `Parameters`: files in sections
-    if not (ROOT / "helpers" / "papers" / arguments.paper / "parameters.py").exists():
+    if not sections.converted(arguments.paper):
         parameters = parameters_of(arguments.tier, arguments.paper, arguments.network)
         parts = import_module(f"helpers.papers.{arguments.paper}.experiment").parts(parameters)
         jobs = {part: (one_part, arguments.paper, parameters, part, arguments.device)

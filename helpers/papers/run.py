@@ -34,7 +34,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import lru_cache
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -69,11 +68,6 @@ class Part:
     name: str
     identity: Mapping[str, Any]
     roles: str | None = None
-
-
-def experiment_of(paper: str) -> ModuleType:
-    """Return the module of a paper's stages."""
-    return PAPERS[paper].experiment
 
 
 def rows(
@@ -115,7 +109,7 @@ def rows(
 
 def parts(parameters: Parameters, only: str | Sequence[str] | None = None) -> list[Part]:
     """Return the parts of an experiment, or those that are named."""
-    found = {part.name: part for part in experiment_of(parameters.paper).parts(parameters)}
+    found = {part.name: part for part in PAPERS[parameters.paper].experiment.parts(parameters)}
     names = [only] if isinstance(only, str) else only
     return [found[known_name("part", name, found)] for name in (found if names is None else names)]
 
@@ -127,7 +121,7 @@ def rows_of_part(parameters: Parameters, part: Part) -> pd.DataFrame:
 
 def outputs(parameters: Parameters, part: Part):
     """Return what a part's models say of its images."""
-    experiment = experiment_of(parameters.paper)
+    experiment = PAPERS[parameters.paper].experiment
     roles = experiment.roles(parameters, part)
     models = experiment.models(parameters, part, roles)
     return experiment.outputs(parameters, part, roles, models)
@@ -147,7 +141,7 @@ def _weights(images: int, replicates: int, seed: int) -> np.ndarray:
 
 def _rows_of_part(parameters: Parameters, part: Part, roles) -> tuple[pd.DataFrame, Any]:
     """Return the rows of a part, be it the one that says why it failed, and its roles."""
-    experiment = experiment_of(parameters.paper)
+    experiment = PAPERS[parameters.paper].experiment
     identity = {"tier": parameters.tier, "paper": parameters.paper, "run": 0} | {**part.identity}
     content = {"part": part.name, "identity": identity, "parameters": parameters.decisive()}
     try:

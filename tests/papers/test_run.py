@@ -65,7 +65,7 @@ def experiment(monkeypatch, tmp_path):
     stages = SimpleNamespace(
         parts=parts, roles=roles, models=models, outputs=outputs, rows=rows, asked=asked
     )
-    monkeypatch.setattr(run, "experiment_of", lambda paper: stages)
+    monkeypatch.setitem(run.PAPERS, "uimnet", SimpleNamespace(experiment=stages))
     return stages
 
 
