@@ -14,15 +14,13 @@ import pandas as pd
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from helpers.papers import PAPERS  # noqa: E402
+from helpers.papers import PAPERS, TIERS  # noqa: E402
 from helpers.report import figures, results  # noqa: E402
 from helpers.report.claims import ALL, Verdict  # noqa: E402
 from helpers.report.ledger import PUBLISHED, ledger, read, tally  # noqa: E402
 from helpers.report.table import MINUS, markdown_table, number  # noqa: E402
 
 RESULTS = ROOT / "results"
-TIERS = ("mini", "small_cpu", "small", "paper")
-"""From the smallest to the largest."""
 TITLES = {name: paper.heading for name, paper in PAPERS.items() if paper.main_claim}
 """The chapters that have claims, in the order of the book."""
 

@@ -13,12 +13,18 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
+from helpers.files import project_root
 from helpers.papers.parameters import load
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["PAPERS", "Paper", "load"]
+    from helpers.report.table import Table
+
+__all__ = ["PAPERS", "TIERS", "Paper", "load"]
+
+TIERS = ("mini", "small_cpu", "small", "paper")
+"""From the smallest to the largest."""
 
 
 def _module(name: str) -> property:
@@ -90,6 +96,22 @@ class Paper:
     def published_as(self) -> dict[str, str]:
         """What stands for what, data sets and test sets together."""
         return {**self.data_sets, **self.test_sets}
+
+    def headline(self) -> Table:
+        """Return the main table of the largest tier whose results are committed.
+
+        Raises
+        ------
+        FileNotFoundError
+            There are none.
+        """
+        from helpers.report import results
+
+        for tier in reversed(TIERS):
+            file = project_root() / "results" / tier / f"{self.name}.parquet"
+            if file.exists():
+                return self.tables.main_table(results.read(file), load(self.name, tier))
+        raise FileNotFoundError(f"results/*/{self.name}.parquet: no tier has committed results")
 
     def rows_beside(self, table: pd.DataFrame) -> list[tuple[pd.DataFrame, Mapping[str, str]]]:
         """Return the rows of a results table that the paper prints the like of, with `networks`."""
