@@ -9,7 +9,7 @@ BIN := .venv/bin
 PIPELINE = $(BIN)/python workflow/run.py --tier $(TIER) --cores $(CORES) $(if $(PROFILE),--profile $(PROFILE))
 # what trains is tested as on a processor without AVX-512, too: oneDNN and torch have other code for each
 AS_AVX2 = ONEDNN_MAX_CPU_ISA=AVX2 ATEN_CPU_CAPABILITY=avx2
-TRAINS = tests/training $(addprefix tests/networks/test_,convolutions.py models.py spectral.py)
+TRAINS = tests/training tests/networks
 export PYTHONUNBUFFERED = 1
 unexport PYTHONDONTWRITEBYTECODE   # byte code is written on first use; without it every start costs seconds
 
