@@ -13,12 +13,17 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
-from helpers.papers.parameters import load
-
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["PAPERS", "Paper", "load"]
+
+
+def __getattr__(name: str) -> object:
+    """Return `helpers.papers.parameters.load`, imported when asked for: it takes as long as all."""
+    if name == "load":
+        return import_module(f"{__name__}.parameters").load
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def _module(name: str) -> property:
