@@ -64,7 +64,7 @@ def runs(tmp_path):
 
 
 def test_contents_list_exactly_the_pages_that_exist(runs, tmp_path):
-    toc = yaml.safe_load((ROOT / book.TOC).read_text())
+    toc = book.contents()
     listed = book.toc_files(toc)
     assert listed[0] == toc["root"] and len(listed) == len(set(listed))
     sources = [*(ROOT / "book").rglob("*.md"), *(ROOT / "notebooks").rglob("*.ipynb")]

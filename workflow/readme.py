@@ -44,7 +44,8 @@ def block() -> str:
         given = [verdicts[line.paper, line.claim, tier] for tier in tiers]
         shown = [ABSENT if one == Verdict.NO_DATA else str(one) for one in given]
         chapter = f"[{glance.TITLES[line.paper]}](notebooks/{line.paper})"
-        rows.append([chapter, line.text, *shown, glance.effect(line)])
+        decided = ABSENT if line.verdict == Verdict.NO_DATA else glance.effect(line)
+        rows.append([chapter, line.text, *shown, decided])
     header = ["chapter", "main claim of its paper", *(f"`{tier}`" for tier in tiers)]
     return "\n\n".join(
         [

@@ -14,7 +14,6 @@ from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
 from helpers.files import project_root
-from helpers.papers.parameters import load
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,6 +24,13 @@ __all__ = ["PAPERS", "TIERS", "Paper", "load"]
 
 TIERS = ("mini", "small_cpu", "small", "paper")
 """From the smallest to the largest."""
+
+
+def __getattr__(name: str) -> object:
+    """Return `helpers.papers.parameters.load`, imported when asked for: it takes as long as all."""
+    if name == "load":
+        return import_module(f"{__name__}.parameters").load
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def _module(name: str) -> property:
@@ -105,6 +111,7 @@ class Paper:
         FileNotFoundError
             There are none.
         """
+        from helpers.papers.parameters import load
         from helpers.report import results
 
         for tier in reversed(TIERS):

@@ -4,6 +4,7 @@ import pytest
 
 from helpers import metrics
 from helpers.metrics.records import MetricInfo
+from helpers.papers import PAPERS
 from helpers.scores.info import NEEDS, Info
 
 # Building blocks and resampling are no metrics of their own.
@@ -29,6 +30,7 @@ def test_every_metric_has_one_record():
     }
     names = [record.name for record in metrics.RECORDS]
     assert sorted(names) == sorted(functions - NO_RECORD)
+    assert {name for paper in PAPERS.values() for name in paper.metrics} == set(names)
 
 
 @pytest.mark.parametrize("record", metrics.RECORDS, ids=lambda record: record.name)
