@@ -8,15 +8,7 @@ from scipy.ndimage import convolve, gaussian_filter, map_coordinates, zoom
 from sklearn.datasets import load_sample_images
 
 from helpers.data import Images, load, resize
-from helpers.data.corruptions import (
-    NAMES,
-    SEVERITIES,
-    blur,
-    corrupt,
-    corrupt_set,
-    digital,
-    weather,
-)
+from helpers.data.corruptions import NAMES, SEVERITIES, blur, corrupt, corrupt_set, digital, weather
 from helpers.data.corruptions.parameters import PARAMETERS
 
 NAME = pytest.mark.parametrize("name", NAMES)

