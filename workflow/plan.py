@@ -184,7 +184,7 @@ def code_of(notebook: str) -> list[str]:
     source = "\n".join(source for source, _ in code_cells(notebook))
     # the record of a paper finds these by their names, whose import nobody sees
     own = [f"helpers.papers.{Path(notebook).parent.name}.parameters"]
-    if re.search(r"\brun\b", source):
+    if re.search(r"import run\b", source):  # the driver, not a number of a run
         own.append(f"helpers.papers.{Path(notebook).parent.name}.experiment")
     files = _package(ROOT).files(source, *own)
     return sorted(str(file.relative_to(ROOT)) for file in files)

@@ -43,8 +43,9 @@ def _data_set(name: str) -> str:
 
 
 def _scores() -> list[str]:
-    # by name, so that what has parameters but no scores does not depend on their code
-    return import_module("helpers.scores").names()
+    from helpers import scores
+
+    return scores.names()
 
 
 Seed = Annotated[int, Field(ge=0)]

@@ -154,7 +154,8 @@ def _rows_of_part(parameters: Parameters, part: Part, roles) -> tuple[pd.DataFra
             made = list(experiment.rows(parameters, part, said, draws(parameters)))
             results.write(_table(made, identity, content, models, parameters.seed), path)
 
-        key = cache.key(code=cache.code(__name__, experiment.__name__), **content)
+        code = cache.code(experiment.__name__, f"{__name__}.draws")
+        key = cache.key(code=code, **content)
         path = cache.path_of("rows", key, ".parquet")
         return cache.load_or_make(path, results.read, make), roles
     except Exception as error:  # of other people's models and files, anything

@@ -63,7 +63,13 @@ def experiment(monkeypatch, tmp_path):
         yield results.row("test", "mean", 1.0, 5, method="b", run=7 + part.identity["run"])
 
     stages = SimpleNamespace(
-        parts=parts, roles=roles, models=models, outputs=outputs, rows=rows, asked=asked
+        __name__="helpers.papers.uimnet.experiment",
+        parts=parts,
+        roles=roles,
+        models=models,
+        outputs=outputs,
+        rows=rows,
+        asked=asked,
     )
     monkeypatch.setitem(run.PAPERS, "uimnet", SimpleNamespace(experiment=stages))
     return stages

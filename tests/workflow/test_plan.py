@@ -262,17 +262,18 @@ def test_networks_of_another_paper_are_not_trained_at_the_same_time():
 
 def test_a_module_that_imports_its_neighbours_brings_them_along(tmp_path, monkeypatch):
     """As scores and generated families do, which are found by lying in a folder."""
-    package = tmp_path / "helpers" / "networks" / "zoo"
+    package = tmp_path / "helpers" / "zoo"
     package.mkdir(parents=True)
     (tmp_path / "helpers" / "__init__.py").write_text("")
     (package / "__init__.py").write_text("for one in pkgutil.iter_modules(__path__): pass")
     (package / "ant.py").write_text("")
     (package / "list.txt").write_text("")
     notebook = {"cells": [{"cell_type": "code", "source": "import helpers.zoo", "metadata": {}}]}
-    (tmp_path / "a.ipynb").write_text(json.dumps(notebook))
+    (tmp_path / "notebook").mkdir()
+    (tmp_path / "notebook" / "a.ipynb").write_text(json.dumps(notebook))
     monkeypatch.setattr(plan, "ROOT", tmp_path)
     wanted = {"helpers/zoo/ant.py", "helpers/zoo/list.txt"}
-    assert wanted <= set(plan.code_of("a.ipynb"))
+    assert wanted <= set(plan.code_of("notebook/a.ipynb"))
 
 
 def test_a_notebook_depends_on_the_modules_that_it_uses_and_on_no_others():

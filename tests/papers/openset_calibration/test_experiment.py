@@ -4,7 +4,8 @@ import pytest
 from helpers import metrics
 from helpers.outputs import Outputs
 from helpers.papers import run
-from helpers.papers.openset_calibration import claims, experiment
+from helpers.papers.openset_calibration import experiment
+from helpers.papers.openset_calibration.claims import CLAIMS
 from helpers.papers.openset_calibration.experiment import SplitOutputs
 from helpers.papers.parameters import load
 
@@ -124,7 +125,7 @@ def test_the_driver_gives_a_table_that_can_be_judged(pair, monkeypatch, tmp_path
     table = run.rows(few, progress=False)
     assert set(table["variant"]) == set(experiment.VARIANTS) and set(table["run"]) == {0, 1}
     assert table.loc[table["method"] == "closed-set", "variant"].unique().tolist() == ["primary"]
-    verdicts = claims.verdicts(claims.check(table))
+    verdicts = CLAIMS.verdicts(CLAIMS.check(table))
     assert len(verdicts) == 3 and "no data" not in set(verdicts["verdict"])
 
 
