@@ -262,7 +262,7 @@ def test_networks_of_another_paper_are_not_trained_at_the_same_time():
 
 def test_a_module_that_imports_its_neighbours_brings_them_along(tmp_path, monkeypatch):
     """As scores and generated families do, which are found by lying in a folder."""
-    package = tmp_path / "helpers" / "networks" / "zoo"
+    package = tmp_path / "helpers" / "zoo"
     package.mkdir(parents=True)
     (tmp_path / "helpers" / "__init__.py").write_text("")
     (package / "__init__.py").write_text("for one in pkgutil.iter_modules(__path__): pass")
