@@ -169,7 +169,7 @@ class Module:
     @property
     def data(self) -> list[Path]:
         """Tables and lists that lie in the package's folder."""
-        suffixes = ("*.csv", "*.txt") if self.package else ()
+        suffixes = ("*.csv", "*.txt", "*.yaml") if self.package else ()
         return sorted(one for suffix in suffixes for one in self.file.parent.glob(suffix))
 
     def definition(self, name: str) -> Definition:

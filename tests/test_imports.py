@@ -4,12 +4,34 @@ A notebook would pay for it at its start, and the pipeline once a notebook.
 """
 
 import pkgutil
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import helpers
+from helpers.syntax import Package
+
+MODULES = [one.name for one in pkgutil.walk_packages(helpers.__path__, "helpers.")]
+ROOMS = ("shared", "data", "outputs", "networks", "training", "metrics", "scores", "labelfree",
+         "report", "papers", "audit")  # fmt: skip
+"""In the order in which data flows; a room imports from those before it."""
+UPWARD = {
+    ("helpers.report.figures.agreement", "helpers.papers.synthesis.roles"),
+    ("helpers.report.figures.agreement", "helpers.papers.synthesis.tables"),
+    ("helpers.report.figures.evaluators", "helpers.papers.gscore.protocol"),
+    ("helpers.report.figures.evaluators", "helpers.papers.gscore.tables"),
+    ("helpers.report.figures.measures", "helpers.papers.uimnet.protocol"),
+    ("helpers.report.figures.measures", "helpers.papers.uimnet.tables"),
+    ("helpers.report.figures.models", "helpers.papers.human_centric.claims"),
+    ("helpers.report.figures.models", "helpers.papers.human_centric.roles"),
+    ("helpers.report.figures.papers", "helpers.papers.openset_calibration.tables"),
+    ("helpers.report.figures.suites", "helpers.papers.gscore.tables"),
+    ("helpers.report.figures.trees", "helpers.papers.uimnet.imagenot"),
+}
+"""Module and what it imports of a later room, where that is still to be mended; it only shrinks."""
 
 RARE = ("itables", "nltk", "seaborn", "sklearn", "timm", "scipy.stats")
 """What single functions need; `helpers.report.tables.interactive` and `helpers.networks.zoo` are
@@ -21,18 +43,17 @@ WITHOUT_TORCH = (
     "data", "labelfree", "metrics", "networks.recipe", "outputs", "report", "scores",
 )  # fmt: skip
 WITHOUT_VISION = (
-    "checkpoints", "networks.convolutions", "networks.heads", "networks.model",
+    "checkpoints", "networks.convolutions", "networks.devices", "networks.heads", "networks.model",
     "networks.spectral", "papers", "training",
 )  # fmt: skip
 
 
 def modules(names: tuple[str, ...]) -> list[str]:
     """Return packages and modules of `helpers` with all that lies in them."""
-    found = [one.name for one in pkgutil.walk_packages(helpers.__path__, "helpers.")]
     wanted = tuple(f"helpers.{name}" for name in names)
     return [
         name
-        for name in found
+        for name in MODULES
         if name.startswith(wanted) and name != "helpers.report.tables.interactive"
     ]
 
@@ -60,8 +81,47 @@ def test_what_is_not_used_is_not_loaded(names, absent):
 
 def test_no_module_is_forgotten():
     named = {*modules(WITHOUT_TORCH), *modules(WITHOUT_VISION)}
-    every = {one.name for one in pkgutil.walk_packages(helpers.__path__, "helpers.")}
-    small = {f"helpers.{name}" for name in ("cache", "checks", "files", "networks")}
+    small = {f"helpers.{name}" for name in ("cache", "checks", "files", "networks", "syntax")}
     about_timm = {"helpers.networks.zoo", "helpers.report.tables.interactive"}
-    audit = {name for name in every if name.startswith("helpers.audit")}
-    assert every - named == small | about_timm | audit
+    audit = {name for name in MODULES if name.startswith("helpers.audit")}
+    assert set(MODULES) - named == small | about_timm | audit
+
+
+def room(name: str) -> str:
+    """Return the room of a module, the first part of its name; those that all use share one."""
+    first = name.split(".")[1]
+    return "shared" if first in ("cache", "checkpoints", "checks", "files", "syntax") else first
+
+
+def upward() -> set[tuple[str, str]]:
+    """Return the imports of a module by one of an earlier room, but for those inside functions."""
+    package, found = Package(Path(helpers.__file__).parent), set()
+    for name in MODULES:
+        for imported in package.module(name).imports.values():
+            parents = imported.startswith("helpers.") and [
+                one for one in MODULES if f"{imported}.".startswith(f"{one}.")
+            ]
+            if parents and ROOMS.index(room(parents[-1])) > ROOMS.index(room(name)):
+                found.add((name, max(parents, key=len)))
+    return found
+
+
+def test_a_room_imports_only_from_those_before_it():
+    new, gone = upward() - UPWARD, UPWARD - upward()
+    assert not new, f"imports from a later room than the module's own: {sorted(new)}"
+    assert not gone, f"no longer needed, so take it out of UPWARD: {sorted(gone)}"
+
+
+def test_arrays_need_no_torch():
+    """From outputs to reports, and of a paper its roles, claims, tables and parameters."""
+    papers = r"helpers\.papers\.\w+\.(roles|claims|tables|parameters)"
+    wanted = [name for name in MODULES if re.fullmatch(papers, name)]
+    wanted += modules(("outputs", "metrics", "scores", "labelfree", "report"))
+    program = (
+        "import importlib, sys\n"
+        "sys.modules['torch'] = None\n"  # importing it raises
+        f"for name in {wanted}:\n"
+        "    importlib.import_module(name)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert not done.returncode, done.stderr[-500:]
