@@ -182,13 +182,6 @@ def code_of(notebook: str) -> list[str]:
     that use it and no others.
     """
     source = "\n".join(source for source, _ in code_cells(notebook))
-<<<<<<< HEAD
-    # the record of a paper finds these by their names, whose import nobody sees
-    own = [f"helpers.papers.{Path(notebook).parent.name}.parameters"]
-    if re.search(r"import run\b", source):  # the driver, not a number of a run
-        own.append(f"helpers.papers.{Path(notebook).parent.name}.experiment")
-    files = _package(ROOT).files(source, *own)
-=======
     # a paper's record finds its modules by their names, so that no tree shows who uses them
     modules = {"parameters"} | (
         {"experiment"} if re.search(r"papers(\.| import )run\b", source) else set()
@@ -198,7 +191,6 @@ def code_of(notebook: str) -> list[str]:
         modules, of_papers = {"parameters", "claims", "tables"}, list(known_papers.PAPERS)
     names = (f"helpers.papers.{paper}.{module}" for paper in of_papers for module in modules)
     files = _package(ROOT).files(source, *names)
->>>>>>> cache
     return sorted(str(file.relative_to(ROOT)) for file in files)
 
 
