@@ -131,3 +131,15 @@ def test_the_audit_of_the_readme(tmp_path, monkeypatch):
     names["logits"] = names["features"][:, :5]
     exec(apply, names)
     assert names["accepted"][:50].mean() > 0.8 > names["accepted"][50:].mean()
+
+
+def test_what_contributing_says_where_to_change_is_there():
+    """Every path of its table, and at least twenty questions."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    _, _, table = text.partition("Where would I change …")
+    rows = re.findall(r"^\| (.*\?) \| (.*) \|$", table, flags=re.M)
+    assert len(rows) >= 20
+    for question, answer in rows:
+        paths = re.findall(r"`([^`]+)`", answer)
+        assert paths, question
+        assert not [path for path in paths if not (ROOT / path).exists()], question

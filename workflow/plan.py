@@ -188,7 +188,7 @@ def code_of(notebook: str) -> list[str]:
     )
     of_papers = [Path(notebook).parent.name]
     if Path(notebook).stem in ABOUT_ALL:
-        modules, of_papers = {"parameters", "claims", "tables"}, list(known_papers.PAPERS)
+        modules, of_papers = {"parameters", "claims", "tables"}, list(PAPERS)
     names = (f"helpers.papers.{paper}.{module}" for paper in of_papers for module in modules)
     files = _package(ROOT).files(source, *names)
     return sorted(str(file.relative_to(ROOT)) for file in files)
