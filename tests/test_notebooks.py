@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from helpers.papers import PAPERS
+
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = sorted((ROOT / "notebooks").rglob("*.ipynb"))
 each = pytest.mark.parametrize(
@@ -23,19 +25,13 @@ def cells(path: Path, kind: str) -> list[dict]:
     ]
 
 
-def converted(path: Path) -> bool:
-    """Tell whether a paper has `Parameters`; goes, with what asks it, when the last one has."""
-    return (ROOT / "helpers" / "papers" / path.parent.name / "parameters.py").exists()
-
-
 def test_there_are_notebooks():
     papers = {path.parent.name for path in NOTEBOOKS}
-    chapters = {"gscore", "human_centric", "openset_calibration", "uimnet", "unknown_detection"}
     others = {
         "audit": {"audit"},
         "synthesis": {"training", "evaluation", "figures", "ledger", "published"},
     }
-    assert papers == chapters | set(others)
+    assert papers == {*PAPERS, *others}
     for paper in papers:
         stems = {path.stem for path in NOTEBOOKS if path.parent.name == paper}
         assert stems == others.get(paper, {"dataset", "training", "evaluation", "figures"})
@@ -48,29 +44,40 @@ def test_shape(path):
     assert title[0].startswith("# ") and title[2].startswith("**")
     assert "```{admonition} What this notebook reproduces" in prose[0]["source"]
     assert "## Summary" in prose[-2]["source"] and "## Exercises" in prose[-1]["source"]
-    assert code[0]["tags"] == ["parameters"]
-    if not converted(path):
-        assert code[1]["source"].endswith("\n\ncheck_parameters(globals())")
-        return
-    assert "parameters = " in code[1]["source"] and "**overrides" in code[1]["source"]
     assert not any("globals()" in cell["source"] for cell in code)
 
 
 @each
-def test_parameters_are_a_tier_a_few_knobs_and_overrides(path):
+def test_the_result_comes_first_then_a_tier_a_few_knobs_and_overrides(path):
     """What is None is as the tier's file says, so that each value stands in one place."""
-    if converted(path):
-        source = cells(path, "code")[0]["source"]
-        names = [ast.unparse(node.targets[0]) for node in ast.parse(source).body]
-        assert names[0] == "tier" and names[-1] == "overrides"
-        assert len(source.splitlines()) <= 15
+    result, given, loaded = cells(path, "code")[:3]
+    if path.parent.name == "audit":  # whose result is the reader's
+        given, loaded, _ = cells(path, "code")[:3]
+    else:
+        assert result["tags"] == ["hide-input"] and result["outputs"]
+    assert given["tags"] == ["parameters"]
+    names = [ast.unparse(node.targets[0]) for node in ast.parse(given["source"]).body]
+    assert names[-1] == "overrides" and 2 <= len(names) <= 15
+    assert names[0] == "tier" or path.parent.name == "audit"
+    assert len(given["source"].splitlines()) <= 15
+    assert "parameters = " in loaded["source"] and "**overrides" in loaded["source"]
+
+
+@pytest.mark.parametrize("paper", [paper for paper in PAPERS if PAPERS[paper].main_claim])
+def test_a_chapter_shows_its_methods_own_lines(paper):
+    """Below an equation, where networks are trained and where they are evaluated."""
+    for kind in ("training", "evaluation"):
+        code = cells(ROOT / "notebooks" / paper / f"{kind}.ipynb", "code")
+        shown = [cell for cell in code if "show_source(" in cell["source"]]
+        assert any(
+            out["output_type"] == "execute_result" for cell in shown for out in cell["outputs"]
+        )
 
 
 @each
 def test_cells_are_few_and_short(path):
-    """The parameters, a list of declarations, apart."""
     code = cells(path, "code")
-    lengths = [len(cell["source"].splitlines()) for cell in code[1:]]
+    lengths = [len(cell["source"].splitlines()) for cell in code]
     assert 10 <= len(code) <= 20
     assert max(lengths) <= 25
     assert sum(lengths) <= 150
@@ -83,14 +90,6 @@ def test_functions_are_short_and_there_are_no_classes(path):
             assert not isinstance(node, ast.ClassDef)
             if isinstance(node, ast.FunctionDef):
                 assert node.end_lineno - node.lineno < 12, node.name
-
-
-@each
-def test_every_parameter_is_typed(path):
-    """Where it has no class that says so."""
-    nodes = [] if converted(path) else ast.parse(cells(path, "code")[0]["source"]).body
-    for node in nodes:
-        assert isinstance(node, ast.AnnAssign), ast.unparse(node)
 
 
 @each

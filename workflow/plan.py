@@ -61,11 +61,10 @@ def declared(notebook: str) -> dict:
 
 
 def tables_of(step: Step) -> list[str]:
-    """Return the committed results tables that a step shows: of all papers that it reads."""
+    """Return the committed results tables that a step may show: of all papers that it reads."""
     read = dict.fromkeys(name.partition("/")[0] for name in (step.name, *step.needs))
-    tiers = (step.settings or step.parameters).get("larger_tiers", [])
-    files = [ROOT / "results" / tier / f"{paper}.parquet" for tier in tiers for paper in read]
-    return [str(file.relative_to(ROOT)) for file in files if file.exists()]
+    files = [file for paper in read for file in sorted(ROOT.glob(f"results/*/{paper}.parquet"))]
+    return [str(file.relative_to(ROOT)) for file in files]
 
 
 def packs_of(step: Step) -> list[str]:

@@ -3,6 +3,7 @@
 It is added to a copy of the repository, by new files alone, and trains nothing.
 """
 
+import json
 import os
 import shutil
 import subprocess
@@ -12,7 +13,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-EMPTY = '{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}'
+PARAMETERS = {
+    "cell_type": "code", "execution_count": None, "metadata": {"tags": ["parameters"]},
+    "outputs": [], "source": 'tier = "mini"\noutput = "runs"\noverrides = {}',
+}  # fmt: skip
+NOTEBOOK = json.dumps({"cells": [PARAMETERS], "metadata": {}, "nbformat": 4, "nbformat_minor": 4})
 FILES = {
     "helpers/papers/toy/__init__.py": """
 from helpers.papers import Paper
@@ -30,30 +35,94 @@ GAIN = Effect("accuracy, b minus a", (Term(1, "b", "accuracy"), Term(-1, "a", "a
 CLAIM = Claim("better", "B is more accurate than A.", "Table 1", "b minus a is > 0", (GAIN,))
 CLAIMS = Claims("toy", (CLAIM,), printed=lambda numbers: numbers)
 """,
-    "helpers/papers/toy/tables.py": "",
+    "helpers/papers/toy/parameters.py": """
+from typing import ClassVar
+
+from helpers.papers import parameters
+from helpers.papers.parameters import Count, DataSet
+
+
+class Parameters(parameters.Parameters):
+    grid: ClassVar = ("runs",)
+    data_set: DataSet
+    runs: Count
+    gain: float
+""",
+    "helpers/papers/toy/roles.py": """
+from helpers import data
+
+
+def roles(parameters):
+    return {"test": data.load(parameters.data_set, "test")}
+""",
+    "helpers/papers/toy/experiment.py": """
+import numpy as np
+
+from helpers import metrics
+from helpers.papers.run import Part
+from helpers.papers.toy import roles as benchmark
+from helpers.report import results
+
+
+def parts(parameters):
+    place = {"data_set": parameters.data_set, "backbone": "resnet8"}
+    return [Part(f"run {run}", place | {"run": run}, roles="") for run in range(parameters.runs)]
+
+
+def roles(parameters, part):
+    return benchmark.roles(parameters)
+
+
+def models(parameters, part, roles):
+    return {"a": 0.75, "b": 0.75 + parameters.gain}
+
+
+def outputs(parameters, part, roles, models):
+    images = np.arange(len(roles["test"])) / len(roles["test"])
+    return {method: images < share for method, share in models.items()}
+
+
+def rows(parameters, part, outputs, draw):
+    for method, right in outputs.items():
+        drawn = metrics.weighted_mean(right, draw("test", len(right)))
+        yield results.row("test", "accuracy", right.mean(), len(right), drawn, method=method)
+""",
+    "helpers/papers/toy/tables.py": """
+import pandas as pd
+
+from helpers.report.table import Table
+
+
+def main_table(table, parameters):
+    means = table.groupby("method")["value"].mean()
+    cells = pd.DataFrame(
+        {"method": means.index, "metric": "accuracy", "text": means.map("{:.3f}".format).to_numpy()}
+    )
+    return Table(cells, ["method"], ["metric"], name="toy", caption="Accuracy of toys.")
+""",
     "helpers/papers/toy/printed.csv": """# arXiv:0000.00000
 table,data_set,test_set,backbone,method,calibration,metric,value,std,unit
 1,MNIST,test,LeNet,a,,accuracy,90.5,,100
 1,MNIST,test,LeNet,b,,accuracy,91.5,,100
 """,
-    "notebooks/toy/evaluation.ipynb": EMPTY,
-    "notebooks/toy/figures.ipynb": EMPTY,
-    "params/mini/toy.yaml": "tier: mini\n",
+    "notebooks/toy/evaluation.ipynb": NOTEBOOK,
+    "notebooks/toy/figures.ipynb": NOTEBOOK,
+    "params/mini/toy.yaml": """
+seed: 0
+replicates: 20
+training: {}
+data_set: digits
+runs: 3
+gain: 0.125
+""",
     "book/toy.md": "# Toy\n",
 }
 TABLE = """
-from helpers.papers import PAPERS
+from helpers import papers
+from helpers.papers import PAPERS, run
 from helpers.report import results
 
-made = results.provenance({}, seed=0, device="cpu", seconds=1.0)
-place = {"tier": "mini", "paper": "toy", "data_set": "digits", "backbone": "resnet8", "images": 100}
-table = results.tidy(
-    [
-        {**place, "method": method, "metric": "accuracy", "run": run, "value": value + run / 100}
-        for method, value in {"a": 0.75, "b": 0.875}.items() for run in range(3)
-    ],
-    made,
-)
+table = run.rows(papers.load("toy", "mini"), progress=False)
 """
 
 
@@ -95,6 +164,30 @@ assert not {"numpy", "torch", "helpers.papers.toy.claims"} & set(sys.modules)
     )
 
 
+def test_the_plan_and_the_driver_take_it_up(copy):
+    """And refuse a parameter that it does not have."""
+    run(
+        copy,
+        f"""{TABLE}
+import plan
+
+assert len(table) == 6 and set(table["bootstrap"].map(len)) == {{20}}
+steps = plan.for_snakemake(plan.plan("mini"))
+assert [name for name in steps if name.startswith("toy")] == ["toy/evaluation", "toy/figures"]
+assert steps["toy/figures"].needs == ("toy/evaluation",)
+assert "toy/evaluation" in steps["synthesis/ledger"].needs
+assert "helpers/papers/toy/parameters.py" in steps["toy/evaluation"].reads
+assert "helpers/papers/toy/claims.py" in steps["synthesis/ledger"].reads
+try:
+    papers.load("toy", "mini", gian=0.5)
+except ValueError as error:
+    assert "did you mean 'gain'" in str(error)
+else:
+    raise AssertionError("taken")
+""",
+    )
+
+
 def test_its_claim_is_in_the_ledger_and_its_numbers_beside_the_printed_ones(copy):
     run(
         copy,
@@ -105,7 +198,7 @@ from helpers.report.tables.published import counterparts
 found = ledger(PAPERS, {{("mini", "toy"): table}}, ["mini"])
 own = found[found["paper"] == "toy"].set_index("tier")
 assert own["verdict"].map(str).to_dict() == {{"mini": "supported", "published": "supported"}}
-assert own["effect"].round(3).to_dict() == {{"mini": 0.125, "published": 0.01}}
+assert own["effect"].round(2).to_dict() == {{"mini": 0.12, "published": 0.01}}
 assert found["paper"].iloc[-1] == "toy" and found["paper"].nunique() == 6
 beside = counterparts(PAPERS, {{("mini", "toy"): table}})
 assert beside["stand_ins"].unique().tolist() == ["digits for MNIST, resnet8 for LeNet"]
@@ -121,6 +214,7 @@ def test_the_readme_and_the_book_have_its_chapter(copy):
 import book, pages, readme
 
 results.write(table, readme.RESULTS / "mini" / "toy.parquet")
+assert "| a | 0.75" in readme.details()
 assert "| [Toy](notebooks/toy) | B is more accurate than A. | supported |" in readme.block()
 (part,) = (one for one in book.contents()["parts"] if one["caption"] == "The papers")
 assert part["chapters"][-1] == {{
