@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 
-def pearson(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Return Pearson's correlation along the first axis; NaN where one of the two does not vary.
+def pearson(first: np.ndarray, second: np.ndarray, *, constant: float = np.nan) -> np.ndarray:
+    """Return Pearson's correlation along the first axis.
 
     Many pairs at once, as bootstrap replicates are, of which SciPy takes one, and warns where there
     is no correlation.
@@ -14,6 +14,9 @@ def pearson(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     Parameters
     ----------
     first, second : ndarray, shape [N, ...]
+        With NaN there is none: NaN.
+    constant : float
+        What stands where one of the two does not vary.
 
     Examples
     --------
@@ -24,11 +27,11 @@ def pearson(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """
     first, second = first - first.mean(axis=0), second - second.mean(axis=0)
     norm = np.asarray(np.sqrt((first**2).sum(axis=0) * (second**2).sum(axis=0)))
-    nothing = np.full_like(norm, np.nan)
+    nothing = np.full_like(norm, constant)
     return np.divide((first * second).sum(axis=0), norm, out=nothing, where=norm != 0)
 
 
-def spearman(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+def spearman(first: np.ndarray, second: np.ndarray, *, constant: float = np.nan) -> np.ndarray:
     """Return Spearman's correlation, `pearson` of the ranks; tied values share the mean of theirs.
 
     Examples
@@ -38,4 +41,4 @@ def spearman(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """
     from scipy.stats import rankdata  # here, since it takes long to import
 
-    return pearson(rankdata(first, axis=0), rankdata(second, axis=0))
+    return pearson(rankdata(first, axis=0), rankdata(second, axis=0), constant=constant)

@@ -309,7 +309,7 @@ def _regret(x: np.ndarray) -> np.ndarray:
 
 def _correlation(x: np.ndarray) -> np.ndarray:
     """Return Spearman's correlation; 0 where all models are the same in one of the two."""
-    return np.nan_to_num(spearman(x[:, _ACCURACY], x[:, _MSP]))
+    return spearman(x[:, _ACCURACY], x[:, _MSP], constant=0.0)
 
 
 def _rises(x: np.ndarray) -> np.ndarray:
