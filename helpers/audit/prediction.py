@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.stats import pearsonr
 
 from helpers.labelfree import (
     TAUS,
@@ -16,6 +15,7 @@ from helpers.labelfree import (
     gscores,
     true_metrics,
 )
+from helpers.metrics.correlation import pearson
 
 EVALUATOR = "ude_wasserstein"
 PREDICTED = ("auroc", "fpr95")
@@ -130,7 +130,7 @@ def predict(
         values[metric], lines[metric] = (value, *ends), line
         varied = np.ptp(truths[metric]) > 0
         correlations[metric] = (
-            float(pearsonr(line.gscores, truths[metric])[0]) if varied else np.nan
+            float(pearson(line.gscores, np.asarray(truths[metric]))) if varied else np.nan
         )
     gscore = {
         metric: float(own[int(np.argmin(np.abs(line.tau - TAUS)))])

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 
 from helpers.labelfree import TAUS, fit_regression
+from helpers.metrics.correlation import pearson
 from helpers.papers.gscore.measuring import Measured
 from helpers.papers.gscore.protocol import Protocol
 
@@ -128,6 +128,8 @@ def regressed(
     ValueError
         As `helpers.labelfree.fit_regression`: the same Gscore for all sets, or too few of them.
     """
+    from scipy.stats import rankdata  # here, since it takes long to import
+
     learnt, tested = division
     own, truths = meta.gscores[evaluator][learnt, place], meta.truths[metric][learnt]
     line = fit_regression(own[:, None], truths, TAUS[[place]])
@@ -135,7 +137,7 @@ def regressed(
     lower, upper = line.interval(unseen, level)
     return Regressed(
         correlation(own, truths),
-        correlation(*(pd.Series(values).rank().to_numpy() for values in (own, truths))),
+        correlation(rankdata(own), rankdata(truths)),
         test.truths[metric][tested],
         line.predict(unseen),
         lower,
@@ -151,6 +153,5 @@ def correlation(first: np.ndarray, second: np.ndarray) -> float | None:
     >>> correlation(np.array([1, 2, 3]), np.array([2, 4, 6])), correlation(np.ones(3), np.ones(3))
     (1.0, None)
     """
-    first, second = (values - values.mean() for values in (first, second))
-    size = np.sqrt((first**2).sum() * (second**2).sum())
-    return float((first * second).sum() / size) if size else None
+    found = float(pearson(first, second))
+    return None if np.isnan(found) else found

@@ -21,6 +21,7 @@ import numpy as np
 import pandas as pd
 
 from helpers.checks import known_name
+from helpers.metrics.correlation import spearman
 from helpers.metrics.ranks import critical_difference
 from helpers.papers.human_centric.roles import METHODS, PAPER_METHODS, Model
 from helpers.report.claims import Claim, Effect, Term
@@ -308,12 +309,7 @@ def _regret(x: np.ndarray) -> np.ndarray:
 
 def _correlation(x: np.ndarray) -> np.ndarray:
     """Return Spearman's correlation; 0 where all models are the same in one of the two."""
-    from scipy.stats import rankdata
-
-    first, second = (rankdata(x[:, place], axis=0) for place in (_ACCURACY, _MSP))
-    first, second = first - first.mean(axis=0), second - second.mean(axis=0)
-    norm = np.sqrt((first**2).sum(axis=0) * (second**2).sum(axis=0))
-    return np.divide((first * second).sum(axis=0), norm, out=np.zeros_like(norm), where=norm != 0)
+    return spearman(x[:, _ACCURACY], x[:, _MSP], constant=0.0)
 
 
 def _rises(x: np.ndarray) -> np.ndarray:

@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 
 from helpers.checks import float_array, known_name
 from helpers.labelfree import METRICS, Regression
+from helpers.metrics.correlation import pearson, spearman
 from helpers.report.figures.style import BLUE, GREY, RED, axes_or_new
 
 
@@ -63,10 +64,8 @@ def gscore_scatter(
         label=f"{100 * level:g} % interval",
     )  # fmt: skip
     ax.plot(grid, 100 * regression.predict(grid), color=GREY, linewidth=1.5, label="line")
-    from scipy.stats import pearsonr, spearmanr  # here, since SciPy takes long to import
-
-    pearson, spearman = pearsonr(scores, truths)[0], spearmanr(scores, truths)[0]
-    text = f"r = {pearson:.3f}, ρ = {spearman:.3f}".replace("-", "\N{MINUS SIGN}")
+    text = f"r = {pearson(scores, truths):.3f}, ρ = {spearman(scores, truths):.3f}"
+    text = text.replace("-", "\N{MINUS SIGN}")
     ax.set_title(text, loc="left", pad=4)
     ax.set(xlabel="Gscore", ylabel=f"{title} (%)")
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.08), ncols=2)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from helpers.metrics.correlation import spearman
 from helpers.report import published
 from helpers.report.tables.comparisons import comparison
 
@@ -178,9 +179,7 @@ _ENDS = range(1, len(_KEYS) + 1)
 
 def _same_order(own: pd.DataFrame) -> float:
     """Return Spearman's correlation of published and reproduced; NaN where there is no order."""
-    ranks = own[["published", "reproduced"]].rank()
-    varied = len(own) > 2 and (ranks.nunique() > 1).all()
-    return ranks.corr().iloc[0, 1] if varied else np.nan
+    return float(spearman(own["published"], own["reproduced"])) if len(own) > 2 else np.nan
 
 
 def _printed(paper: str) -> pd.DataFrame:

@@ -7,10 +7,9 @@ import pytest
 
 from helpers import data
 from helpers.data import write_pack
-from helpers.papers.gscore import suite
 from helpers.papers.gscore.mixtures import drawn_sizes, in_ratio, places
 from helpers.papers.gscore.protocol import Protocol
-from helpers.papers.gscore.suite import gbench, pack_name, shared_classes
+from helpers.papers.gscore.suite import gbench, pack_name, shared_classes, suite
 
 SMALL = Protocol(fold_share=0.2, validation_images=100, set_images=300, held_out=["cat", "ship"])
 
