@@ -171,19 +171,7 @@ def test_the_test_bed_trains_each_algorithm_once(tier):
     assert sorted(trained) == sorted(sections["evaluation"]["algorithms"])
 
 
-@pytest.mark.parametrize("tier", plan.tiers(ROOT))
-def test_human_centric_trains_each_model_once_and_teachers_first(tier):
-    """Steps run side by side, so that whoever learns from another is in the same step."""
-    sections = yaml.safe_load((ROOT / f"params/{tier}/human_centric.yaml").read_text())
-    groups = [group["train"] for group in sections["grid"]["networks"].values()]
-    trained = [name for group in groups for name in group]
-    assert sorted(trained) == sorted(sections["evaluation"]["names"])
-    for name, teacher in sections["grid"]["teachers"].items():
-        group = next(group for group in groups if name in group)
-        assert teacher in group[: group.index(name)]
-
-
-CHAPTERS = ("gscore", "human_centric", "uimnet", "unknown_detection")
+CHAPTERS = ("gscore", "uimnet", "unknown_detection")
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,6 @@
 """*Rethinking Out-of-Distribution Detection From a Human-Centric Perspective*.
 
 Zhu et al. (2024): scores are judged by the errors of what they let pass, over many models.
-`networks` trains or loads what is judged, `measuring` fits scores and measures them, `experiment`
-writes the rows.
 """
 
 from helpers.papers import Paper

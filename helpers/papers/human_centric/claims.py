@@ -23,7 +23,7 @@ import pandas as pd
 from helpers.checks import known_name
 from helpers.metrics.correlation import spearman
 from helpers.metrics.ranks import critical_difference
-from helpers.papers.human_centric.roles import METHODS, PAPER_METHODS, Model
+from helpers.papers.human_centric.parameters import METHODS, PAPER_METHODS, ModelName
 from helpers.report.claims import Claim, Effect, Term
 from helpers.report.paper_claims import Claims, index_numbers
 from helpers.report.published import with_averages
@@ -39,10 +39,14 @@ _NUMBERS = [*((name, "der99", "average") for name in _SCORES), ("network", "accu
 _MSP, _ACCURACY = 0, -1  # places in `_NUMBERS`
 
 
-def _effect(name: str, method: str, metric: str, relation: str, margin: float) -> Effect:
-    return Effect(name, (Term(1, method, metric, test_set="average"),), relation, margin)
+def _effect(name: str, method: str, metric: str, relation: str, margin: float) -> tuple[Effect]:
+    return (Effect(name, (Term(1, method, metric, test_set="average"),), relation, margin),)
 
 
+_AHEAD = (  # what is said of each score, the metric of `derive`, and below what it must be
+    ("least average DER99 gained over MSP", "least_gain", 0.0),
+    ("mean rank ahead of MSP in critical differences", "rank_gain", 1.0),
+)
 _CLAIMS = (
     Claim(
         id="consistent",
@@ -50,21 +54,11 @@ _CLAIMS = (
         source=_TABLES,
         check="each score is behind MSP on some model, and ahead of it by less than the critical"
         " difference of Nemenyi's test in mean rank over the models",
-        effects=(
-            *(
-                _effect(
-                    f"least average DER99 gained over MSP, {METHODS[name]}",
-                    name, "least_gain", "<", 0.0,
-                )
-                for name in _SCORES[1:]
-            ),
-            *(
-                _effect(
-                    f"mean rank ahead of MSP in critical differences, {METHODS[name]}",
-                    name, "rank_gain", "<", 1.0,
-                )
-                for name in _SCORES[1:]
-            ),
+        effects=tuple(
+            effect
+            for said, metric, margin in _AHEAD
+            for name in _SCORES[1:]
+            for effect in _effect(f"{said}, {METHODS[name]}", name, metric, "<", margin)
         ),
         needs="two models with all of the paper's scores",
     ),
@@ -74,11 +68,9 @@ _CLAIMS = (
         source=f"{_TABLES}, figure 4",
         check="on some architecture, the score that is best on average over them is worse than"
         " another by > 0.01 of average DER99",
-        effects=(
-            _effect(
-                "average DER99 lost on an architecture by keeping to one score",
-                "network", "regret", ">", _POINT,
-            ),
+        effects=_effect(
+            "average DER99 lost on an architecture by keeping to one score",
+            "network", "regret", ">", _POINT,
         ),
         needs="two architectures with all of the paper's scores",
     ),
@@ -87,11 +79,9 @@ _CLAIMS = (
         text="Models of higher accuracy have lower detection error rates.",
         source="Figures 4 and 5",
         check="rank correlation over models of accuracy and average DER99 of MSP is < -0.5",
-        effects=(
-            _effect(
-                "Spearman's correlation of accuracy and average DER99 of MSP",
-                "msp", "accuracy_correlation", "<", -0.5,
-            ),
+        effects=_effect(
+            "Spearman's correlation of accuracy and average DER99 of MSP",
+            "msp", "accuracy_correlation", "<", -0.5,
         ),
         needs=f"{_FEWEST} models with accuracy and all of the paper's scores",
     ),
@@ -100,11 +90,9 @@ _CLAIMS = (
         text="A larger model of a family does not always have lower detection error rates.",
         source="Figure 4",
         check="average DER99 of some score rises by > 0.01 to the next larger model of a family",
-        effects=(
-            _effect(
-                "largest rise of average DER99 to the next larger model of a family",
-                "network", "capacity_rise", ">", _POINT,
-            ),
+        effects=_effect(
+            "largest rise of average DER99 to the next larger model of a family",
+            "network", "capacity_rise", ">", _POINT,
         ),
         needs="two models of one family that differ in their number of parameters",
     ),
@@ -113,11 +101,9 @@ _CLAIMS = (
         text="Strong adversarial training raises detection error rates.",
         source="Figure 5",
         check="average DER99 of MSP is higher at the largest strength than without",
-        effects=(
-            _effect(
-                "average DER99 of MSP, adversarial at the largest strength minus normal",
-                "msp", "adversarial_harm", ">", 0.0,
-            ),
+        effects=_effect(
+            "average DER99 of MSP, adversarial at the largest strength minus normal",
+            "msp", "adversarial_harm", ">", 0.0,
         ),
         needs="a model trained adversarially, and one of its architecture that is not",
     ),
@@ -126,11 +112,9 @@ _CLAIMS = (
         text="Distillation lowers the detection error rate of MSP.",
         source="Figure 7",
         check="average DER99 of MSP is lower with distillation, on average over architectures",
-        effects=(
-            _effect(
-                "average DER99 of MSP, normal minus distilled",
-                "msp", "distillation_gain", ">", 0.0,
-            ),
+        effects=_effect(
+            "average DER99 of MSP, normal minus distilled",
+            "msp", "distillation_gain", ">", 0.0,
         ),
         needs="a distilled model, and one of its architecture that is not",
     ),
@@ -246,7 +230,7 @@ class _Quantity(NamedTuple):
 
 def _quantities(models: list[str], parameters: dict[str, float]) -> Iterator[_Quantity]:
     """Yield every number for which there are models enough."""
-    parsed = {name: Model.parse(name) for name in models}
+    parsed = {name: ModelName.parse(name) for name in models}
     normal = [name for name in models if parsed[name].strategy == "normal"]
     if len(models) > 1:
         for place, score in enumerate(_SCORES[1:], start=1):
@@ -271,7 +255,7 @@ def _quantities(models: list[str], parameters: dict[str, float]) -> Iterator[_Qu
         yield _Quantity("msp", "distillation_gain", _flat(backwards), _mean_rise)
 
 
-def _pairs(parsed: dict[str, Model], strategy: str) -> list[tuple[str, str]]:
+def _pairs(parsed: dict[str, ModelName], strategy: str) -> list[tuple[str, str]]:
     """Return of each architecture the normal model, and the strongest of a strategy."""
     pairs = []
     for architecture in dict.fromkeys(model.architecture for model in parsed.values()):

@@ -1,25 +1,36 @@
-"""From networks and scores to rows of the results table."""
+"""The experiment of *Rethinking Out-of-Distribution Detection From a Human-Centric Perspective*.
+
+Zhu et al. (2022): every score on every model, by the detection error rate of thresholds that keep
+95 % and 99 % of the training images that the model classifies correctly.
+"""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
-from pathlib import Path
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import pandas as pd
-from tqdm import tqdm
+import numpy as np
 
-from helpers import cache, metrics, scores
-from helpers.checks import fields_of
+from helpers import metrics, scores
+from helpers.checks import known_name
+from helpers.data import Images, ImageStream
+from helpers.files import data_root
+from helpers.metrics.thresholds import DETECTION_ERROR_RATES
 from helpers.networks.model import Model
-from helpers.papers.human_centric import roles as benchmark
-from helpers.papers.human_centric.measuring import Judged, judge, measure, resampled, row_of
-from helpers.papers.human_centric.networks import network, recipe_of
-from helpers.papers.human_centric.roles import Protocol, Roles
+from helpers.outputs import Head, Outputs
+from helpers.papers.human_centric.parameters import ModelName
+from helpers.papers.human_centric.roles import ShiftRoles, roles
+from helpers.papers.run import Draw, Part
 from helpers.report import results
+from helpers.training.fitted import Fitted, fit
 
-PAPER = "human_centric"
+if TYPE_CHECKING:
+    from helpers.papers.human_centric.parameters import Parameters
+
+__all__ = ["VARIANTS", "models", "outputs", "parts", "roles", "rows", "trainings"]
+
 HELD_OUT, ALL_CLASSES = "held-out threshold", "all classes"
 VARIANTS = {
     "primary": "All training images fit a score, and those that are answered correctly give its "
@@ -31,206 +42,332 @@ VARIANTS = {
 log = logging.getLogger(__name__)
 
 
-def rows_of(
-    judged: Judged, methods: Sequence[str], protocol: Protocol, *, held_out: bool = False
-) -> Iterator[dict]:
-    """Yield the rows of one network: of itself, and of each score.
+@dataclass(frozen=True)
+class RoleOutputs:
+    """What a model says about the images of each role.
 
-    A score that cannot be had from these outputs has one row, ``failed``, that says why.
-    """
-    draw = resampled(judged, protocol)
-    accuracies = {"test": judged.test} | judged.input_shifted
-    for name, outputs in accuracies.items():
-        replicates = metrics.weighted_mean(outputs.correct, draw[name])
-        row = row_of(name, "accuracy", outputs.correct.mean(), len(outputs), replicates)
-        yield {"method": "network"} | row
-    for method in methods:
-        try:
-            rows = list(measure(judged, method, protocol, draw, held_out=held_out))
-            yield from [{"method": method} | row for row in rows]
-        except Exception as error:  # of one score, which ends none of the others
-            log.warning("score %s: %s", method, error)
-            yield {"method": method} | failure(error, len(judged.test))
-
-
-def failure(error: Exception, images: int) -> dict:
-    """Return the row of what could not be had, with the reason."""
-    said = f"{type(error).__name__}: {error}"
-    return row_of("test", "failed", 1.0, images) | {"notes": said}
-
-
-def evaluate(
-    tier: str,
-    data_set: str,
-    roles: Roles,
-    names: Sequence[str],
-    methods: Sequence[str],
-    runs: Sequence[int],
-    training: Mapping,
-    protocol: Protocol,
-    *,
-    models: Mapping[str, Mapping] | None = None,
-    teachers: Mapping[str, str] | None = None,
-    pretrained: Mapping[str, str] | None = None,
-    download: bool = False,
-    device: str | None = None,
-    progress: bool = True,
-) -> pd.DataFrame:
-    """Evaluate every model, score and run; train what is not in the cache.
-
-    A model that fails, whatever the reason, is a row of the table and ends nothing.
-
-    Parameters
+    Attributes
     ----------
-    tier : str
-        Goes into the table, like `data_set`.
-    data_set : str
-    roles : Roles
-    names : sequence of str
-        Models: those in `models` are trained, others are pretrained networks.
-    methods : sequence of str
-        Scores, of `helpers.papers.human_centric.roles.METHODS`.
-    runs : sequence of int
-        Seeds of the training; a pretrained model has run 0 alone.
-    training : mapping
-        What the recipes of all models share.
-    protocol : Protocol
-    models, teachers, pretrained, download
-        See `networks.network`.
-    device, progress
-        As in `helpers.training.fitted.fit`.
+    head : Head or None
+    weights : int
+        How many the model has.
+    train, test : Outputs
+    input_shifted, label_shifted : dict of str to Outputs
+        The former of images of known classes alone, the latter of unknown classes alone.
+    sources : dict of str to (str, int, ndarray of int64)
+        Where the images of each test set come from: from which set of how many images, and which
+        of these they are.
+    """
+
+    head: Head | None
+    weights: int
+    train: Outputs
+    test: Outputs
+    input_shifted: dict[str, Outputs]
+    label_shifted: dict[str, Outputs]
+    sources: dict[str, tuple[str, int, np.ndarray]]
+
+    @property
+    def sets(self) -> dict[str, Outputs]:
+        """All test sets by name."""
+        return {"test": self.test} | self.input_shifted | self.label_shifted
+
+
+@dataclass(frozen=True)
+class ScoreValues:
+    """What one score says about the images of each role.
+
+    Attributes
+    ----------
+    thresholds : dict of str to float
+        By metric: of those in `DETECTION_ERROR_RATES`.
+    sets : dict of str to ndarray of float64
+        Its values on each test set.
+    """
+
+    thresholds: dict[str, float]
+    sets: dict[str, np.ndarray]
+
+
+def parts(parameters: Parameters) -> list[Part]:
+    """Return every model and run, teachers first, so that who learns from them finds them.
+
+    Raises
+    ------
+    ValueError
+        A score has no such argument.
+    """
+    for method in parameters.methods:  # now, and not hours later
+        scores.create(method, **parameters.score_arguments.get(method, {}))
+    teachers = set(parameters.teachers.values())
+    shared = {"data_set": parameters.data_set}
+    return [
+        Part(f"{name}/{run}", shared | {"backbone": name, "run": run}, roles="")
+        for name in sorted(parameters.names, key=lambda name: name not in teachers)
+        for run in range(parameters.runs if parameters.trains(name) else 1)
+    ]
+
+
+def trainings(parameters: Parameters) -> dict[str, dict]:
+    """Return what the training notebook is told: three groups of models.
+
+    Those on the book's page come first, and with them all that teach or are taught, since groups
+    are trained side by side.
+    """
+    learners = [name for name in parameters.names if name in parameters.teachers]
+    taught = {*learners, *(parameters.teachers[name] for name in learners)}
+    rest = [one for one in parameters.names if one not in taught | {*parameters.examples}]
+    normal = [name for name in rest if ModelName.parse(name).strategy == "normal"]
+    groups = {
+        "examples": [*parameters.examples, *sorted(taught - {*parameters.examples})],
+        "architectures": normal,
+        "strategies": [name for name in rest if name not in normal],
+    }
+    return {group: {"models": names} for group, names in groups.items() if names}
+
+
+def models(parameters: Parameters, part: Part, roles: ShiftRoles) -> Model:
+    """Train a network, or take it from the cache or the zoo.
+
+    Weights that timm does not have are read from ``DATA_ROOT/weights/NAME.safetensors`` or
+    ``.pth``, with the model's name here.
+
+    Raises
+    ------
+    ValueError
+        timm has no such network.
+    FileNotFoundError
+        The weights of a pretrained network are not at hand.
+    """
+    name = part.identity["backbone"]
+    if parameters.trains(name):
+        fitted = _fit(parameters, name, part.identity["run"], roles.train)
+        return Model(name, (fitted,), class_names=roles.train.class_names)
+    own = [data_root() / "weights" / f"{name}{suffix}" for suffix in (".safetensors", ".pth")]
+    weights = next((path for path in own if path.is_file()), None)
+    called = parameters.pretrained.get(name, name)
+    if weights is None and list(parameters.pretrained.values()).count(called) > 1 and "+" in name:
+        # timm's weights are those of the plain network, which has a name of its own
+        raise FileNotFoundError(
+            f"weights of '{name}': not found. Looked for {' or '.join(map(str, own))}; timm "
+            f"has only those of '{called}'"
+        )
+    from helpers.networks import zoo  # here, since timm takes long to import
+
+    found = zoo.load(
+        called,
+        weights=weights,
+        download=parameters.download,
+        device=parameters.device,
+        threads=parameters.recipe().threads,
+    )
+    return Model(name, (found,), class_names=found.class_names)
+
+
+def _fit(parameters: Parameters, name: str, run: int, train: Images | ImageStream) -> Fitted:
+    """Train a network, after its teacher."""
+    teacher = parameters.teachers.get(name)
+    return fit(
+        train,
+        parameters.recipe_of(name),
+        teacher=_fit(parameters, teacher, run, train) if teacher else None,
+        seed=parameters.seed * 1000 + run,
+        device=parameters.device,
+    )
+
+
+def outputs(
+    parameters: Parameters, part: Part, roles: ShiftRoles, models: Model
+) -> dict[str, RoleOutputs]:
+    """Show every image to a model once.
 
     Returns
     -------
-    DataFrame
-        A results table (see `helpers.report.results`), all `VARIANTS` in it; that of all classes
-        for networks that have more of them than `roles`.
+    dict of str to RoleOutputs
+        By variant: as if it had the classes of the data set alone, ``primary``, and, where it has
+        others, with all of its own.
+
+    Raises
+    ------
+    ValueError
+        The model does not know a class of the data set, or none of an input-shifted set.
     """
-    models = models or {}
-    for name in models:  # what is wrong with a recipe, now and not hours later
-        recipe_of(name, models, training)
-    for method in methods:
-        scores.create(method, **protocol.score_arguments.get(method, {}))
-    cells = [(name, run) for name in names for run in (runs if name in models else runs[:1])]
-    tables = []
-    for name, run in (bar := tqdm(cells, disable=not progress)):
-        bar.set_description(f"{name}, run {run}")
-        run = run if name in models else 0
-        identity = {"tier": tier, "paper": PAPER, "data_set": data_set, "backbone": name,
-                    "run": run}  # fmt: skip
-        parameters = {
-            "recipe": dict(training) | dict(models.get(name, {})),
-            "teacher": (teachers or {}).get(name, ""),
-            "pretrained": (pretrained or {}).get(name, ""),
-            "protocol": asdict(protocol),
-            "sets": {key: one.sha256 for key, one in (roles.sets | {"train": roles.train}).items()},
-        }
-        try:
-            found = network(
-                name, roles.train, models, training, teachers=teachers, pretrained=pretrained,
-                seed=protocol.seed * 1000 + run, download=download, device=device,
-                progress=progress,
-            )  # fmt: skip
-            tables.append(_kept(found, roles, methods, protocol, identity, parameters))
-        except Exception as error:  # of other people's models, anything
-            log.exception("model %s failed; the others go on", name)
-            row = identity | {"method": "network"} | failure(error, len(roles.test))
-            made = results.provenance(parameters, seed=protocol.seed, device="none", seconds=0.0)
-            tables.append(results.tidy([row], made))
-    return pd.concat(tables, ignore_index=True)
+    answers = {"primary": roles.class_names}
+    if models.class_names != roles.class_names:
+        answers[ALL_CLASSES] = models.class_names
+    return {variant: _outputs_with(models, roles, names) for variant, names in answers.items()}
 
 
-def _kept(
-    found: Model,
-    roles: Roles,
-    methods: Sequence[str],
-    protocol: Protocol,
-    identity: Mapping,
-    parameters: Mapping,
-) -> pd.DataFrame:
-    """Return the table of one network, from the cache if it has been made by the same code."""
-    key = cache.key(
-        model=found.sha256,
-        methods=list(methods),
-        identity=dict(identity),
-        parameters=dict(parameters),
-        code=cache.code(__name__),
+def _outputs_with(model: Model, roles: ShiftRoles, class_names: Sequence[str]) -> RoleOutputs:
+    """Return what a model says that answers with these of its classes."""
+    for one in class_names:
+        known_name(f"class of {model.name}", one, model.class_names)
+    columns = [model.class_names.index(one) for one in class_names]
+    every = columns == list(range(len(model.class_names)))
+
+    def answer(images: Images | ImageStream) -> Outputs:
+        return model.outputs(images) if every else model.outputs(images).restricted(columns)
+
+    sets, sources = {}, {}
+    for name, images in roles.sets.items():
+        found, known = answer(images), name not in roles.label_shifted
+        chosen = np.flatnonzero((found.labels >= 0) == known)
+        if known and not len(chosen):
+            raise ValueError(f"{name}: '{model.name}' knows none of its classes by name")
+        if len(chosen):  # else all of its images are of classes that are known
+            sets[name] = _subset(found, chosen)
+            base, where = roles.drawn_from.get(name, (name, np.arange(len(images))))
+            sources[name] = base, len(roles.sets[base]), where[chosen]
+    train = answer(roles.train)
+    return RoleOutputs(
+        model.head.restricted(columns) if model.head and not every else model.head,
+        model.parameters,
+        _subset(train, np.flatnonzero(train.labels >= 0)),
+        sets["test"],
+        {name: sets[name] for name in roles.input_shifted},
+        {name: sets[name] for name in roles.label_shifted if name in sets},
+        sources,
     )
 
-    def make(path: Path) -> None:
-        rows = list(_rows_of_network(found, roles, methods, protocol))
-        made = results.provenance(
-            parameters,
-            seed=protocol.seed,
-            device=found.device_name,
-            seconds=found.seconds,
-        )
-        results.write(results.tidy([identity | row for row in rows], made), path)
 
-    return cache.load_or_make(cache.path_of("rows", key, ".parquet"), results.read, make)
+def _subset(outputs: Outputs, chosen: np.ndarray) -> Outputs:
+    """Return the outputs of some images: no copy of all, which may be mapped from a large file."""
+    return outputs if len(chosen) == len(outputs) else outputs.subset(chosen)
 
 
-def _rows_of_network(
-    found: Model, roles: Roles, methods: Sequence[str], protocol: Protocol
+def apply_score(
+    outputs: RoleOutputs, method: str, parameters: Parameters, *, held_out: bool = False
+) -> ScoreValues:
+    """Fit a score to the training images, take its thresholds from them, and apply it.
+
+    All training images fit the score; those that are classified correctly decide the thresholds
+    (Algorithm 1 of the paper, with its text's rather than its loop's choice of images).  A score
+    that has learnt its training images by heart then gets thresholds that other images do not
+    reach; with `held_out`, thresholds come from images that it was not fitted to.
+
+    Raises
+    ------
+    ValueError
+        No training image is classified correctly, or the score cannot be fitted.
+    """
+    fitted_to = reference = outputs.train
+    if held_out:
+        order = np.random.default_rng(parameters.seed).permutation(len(outputs.train))
+        fitted_to, reference = (outputs.train.subset(np.sort(order[half::2])) for half in (0, 1))
+    score = scores.create(method, **parameters.score_arguments.get(method, {}))
+    score.fit(fitted_to, outputs.head)
+    if not reference.correct.any():
+        raise ValueError("train: no image is classified correctly, which thresholds are taken from")
+    right = score.score_samples(reference)[reference.correct]
+    keeps = DETECTION_ERROR_RATES.items()
+    return ScoreValues(
+        {name: metrics.rejection_threshold(right, keep=keep) for name, keep in keeps},
+        {name: score.score_samples(one) for name, one in outputs.sets.items()},
+    )
+
+
+def rows(
+    parameters: Parameters, part: Part, outputs: Mapping[str, RoleOutputs], draw: Draw
 ) -> Iterator[dict]:
-    answering = {False: ("primary", HELD_OUT)}
-    if found.class_names != roles.class_names:
-        answering[True] = (ALL_CLASSES,)
-    for all_classes, variants in answering.items():
-        judged = judge(found, roles, all_classes=all_classes)
-        size = row_of("test", "parameters", found.parameters, len(judged.test))
-        for variant in variants:
-            for row in rows_of(judged, methods, protocol, held_out=variant == HELD_OUT):
-                yield {"variant": variant} | row
-            yield {"variant": variant, "method": "network"} | size
+    """Yield the rows of a model: of itself, and of each score, in all `VARIANTS`."""
+    for answering, found in outputs.items():
+        # an image is drawn with all that was made of it: they are no independent cases
+        weights = {
+            name: draw(base, images)[:, chosen]
+            for name, (base, images, chosen) in found.sources.items()
+        }
+        for variant in ("primary", HELD_OUT) if answering == "primary" else (answering,):
+            columns = {"variant": variant, "method": "network"}
+            yield columns | results.row("test", "parameters", found.weights, len(found.test))
+            for name, one in ({"test": found.test} | found.input_shifted).items():
+                right = metrics.weighted_mean(one.correct, weights[name])
+                yield columns | results.row(name, "accuracy", one.correct.mean(), len(one), right)
+            for method in parameters.methods:
+                for row in _rows_of_score(found, method, parameters, weights, variant == HELD_OUT):
+                    yield columns | {"method": method} | row
 
 
-def parts(parameters: Mapping) -> list[str]:
-    """Return the models of a section ``evaluation``: what `sweep` can do side by side.
+def _rows_of_score(
+    outputs: RoleOutputs,
+    method: str,
+    parameters: Parameters,
+    weights: Mapping[str, np.ndarray],
+    held_out: bool,
+) -> list[dict]:
+    """Return the rows of a score; of one that cannot be had, the one that says why."""
+    try:
+        values = apply_score(outputs, method, parameters, held_out=held_out)
+        found = list(error_rates(outputs, values, weights))
+        # what follows asks for no threshold from training images
+        return found if held_out else [*found, *ranking(outputs, values, weights)]
+    except Exception as error:  # of one score, which ends none of the others
+        log.warning("score %s: %s", method, error)
+        notes = f"{type(error).__name__}: {error}"
+        return [results.row("test", "failed", 1.0, len(outputs.test), notes=notes)]
 
-    Teachers come first, so that those who learn from them find them.
+
+def error_rates(
+    outputs: RoleOutputs, values: ScoreValues, weights: Mapping[str, np.ndarray]
+) -> Iterator[dict]:
+    """Yield the detection error rates of each set and over sets.
+
+    Those of the test images and the means over sets have replicates.
     """
-    first = set(parameters["teachers"].values())
-    return sorted(parameters["names"], key=lambda name: name not in first)
+    groups = {
+        "input-shifted": list(outputs.input_shifted),
+        "label-shifted": list(outputs.label_shifted),
+        "average": list(outputs.sets),
+    }
+    for metric, threshold in values.thresholds.items():
+        rates, replicates = {}, {}
+        for name, one in outputs.sets.items():
+            errors = (values.sets[name] >= threshold) != one.correct
+            rates[name] = metrics.detection_error_rate(values.sets[name], one.correct, threshold)
+            replicates[name] = metrics.weighted_mean(errors, weights[name])
+        images = {name: len(one) for name, one in outputs.sets.items()}
+        for name, rate in rates.items():
+            own = replicates[name] if name == "test" else ()
+            yield results.row(name, metric, rate, images[name], own)
+        yield from _means(metric, rates, replicates, images, groups)
 
 
-def sweep(
-    parameters: Mapping, part: str, *, device: str | None = None, progress: bool = True
-) -> pd.DataFrame:
-    """Do what the evaluation notebook does for one model, without a notebook.
+def ranking(
+    outputs: RoleOutputs, values: ScoreValues, weights: Mapping[str, np.ndarray]
+) -> Iterator[dict]:
+    """Yield the conventional AUROC and FPR of each label-shifted set and over these sets.
 
-    Parameters
-    ----------
-    parameters : mapping
-        A section ``evaluation`` of the parameter files.
-    part : str
-        One of `parts`.
-    device, progress
-        As in `evaluate`.
+    Against all test images, and against the correctly classified ones (``_correct``).  The means
+    have replicates.
     """
-    protocol = Protocol(**fields_of(Protocol, parameters))
-    download = parameters.get("download", False)
-    made = benchmark.roles(
-        parameters["data_set"],
-        parameters["input_shifted"],
-        parameters["corrupted"],
-        parameters["label_shifted"],
-        protocol,
-        download=download,
-    )
-    return evaluate(
-        parameters["tier"],
-        parameters["data_set"],
-        made,
-        [part],
-        parameters["methods"],
-        range(parameters["runs"]),
-        parameters["training"],
-        protocol,
-        models=parameters["models"],
-        teachers=parameters["teachers"],
-        pretrained=parameters["pretrained"],
-        download=download,
-        device=device,
-        progress=progress,
-    )
+    ways = {
+        "auroc": (metrics.auroc, metrics.weighted_auroc),
+        "fpr_at_tpr": (metrics.fpr_at_tpr, metrics.weighted_fpr_at_tpr),
+    }
+    everything = np.arange(len(outputs.test))
+    for suffix, chosen in (("", everything), ("_correct", np.flatnonzero(outputs.test.correct))):
+        known, own = values.sets["test"][chosen], weights["test"][:, chosen]
+        images = {name: len(chosen) + len(one) for name, one in outputs.label_shifted.items()}
+        for metric, (plain, weighted) in ways.items():
+            rates = {name: plain(known, values.sets[name]) for name in images}
+            replicates = {
+                name: weighted(known, values.sets[name], own, weights[name]) for name in images
+            }
+            for name, rate in rates.items():
+                yield results.row(name, metric + suffix, rate, images[name])
+            groups = {"label-shifted": list(images)}
+            yield from _means(metric + suffix, rates, replicates, images, groups)
+
+
+def _means(
+    metric: str,
+    rates: Mapping[str, float],
+    replicates: Mapping[str, np.ndarray],
+    images: Mapping[str, int],
+    groups: Mapping[str, Sequence[str]],
+) -> Iterator[dict]:
+    """Yield the means over groups of sets; a set counts as much as another, whatever its size."""
+    for group, names in groups.items():
+        if names:
+            value = np.mean([rates[name] for name in names])
+            over = np.mean([replicates[name] for name in names], axis=0)
+            yield results.row(group, metric, value, sum(images[name] for name in names), over)

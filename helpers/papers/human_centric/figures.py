@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
 from helpers.papers.human_centric.claims import cases
-from helpers.papers.human_centric.roles import Model
+from helpers.papers.human_centric.parameters import ModelName
 from helpers.report.claims import ALL, Claim, Effect, Term, evaluate
 from helpers.report.figures.heatmaps import heatmap
 from helpers.report.figures.images import check_pictures, show_picture
@@ -118,7 +118,7 @@ def error_against_accuracy(table: pd.DataFrame, *, methods: Mapping[str, str]) -
     network = pd.DataFrame({name: _network(table, name) for name in ("accuracy", "parameters")})
     models = errors.join(100 * network["accuracy"], how="inner").join(network["parameters"])
     models = models.dropna(subset="accuracy").sort_values("parameters", kind="stable")
-    parsed = {name: Model.parse(name) for name in models.index}
+    parsed = {name: ModelName.parse(name) for name in models.index}
     models = models[[parsed[name].strategy == "normal" for name in models.index]]
     if models.empty:
         raise ValueError("table: no model trained normally has accuracy and these scores")
@@ -170,7 +170,7 @@ def error_against_strength(table: pd.DataFrame, *, methods: Mapping[str, str]) -
     """
     _check(table, "data_set")
     errors = _errors(table, methods).join(100 * _network(table, "accuracy"))
-    parsed = {name: Model.parse(name) for name in errors.index}
+    parsed = {name: ModelName.parse(name) for name in errors.index}
     found = {one.architecture for one in parsed.values() if one.strategy == "adversarial"}
     if len(found) != 1:
         what = ", ".join(sorted(found)) or "none"
@@ -232,7 +232,7 @@ def distillation_heatmap(values: pd.DataFrame) -> np.ndarray:
     ValueError
         There is no pair.
     """
-    parsed = {name: Model.parse(name) for name in values.index}
+    parsed = {name: ModelName.parse(name) for name in values.index}
     pairs = {
         one.architecture: name
         for name, one in parsed.items()

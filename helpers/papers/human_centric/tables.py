@@ -8,7 +8,7 @@ import pandas as pd
 
 from helpers.metrics.ranks import mean_ranks
 from helpers.papers.human_centric.claims import cases
-from helpers.papers.human_centric.roles import METHODS, PAPER_METHODS
+from helpers.papers.human_centric.parameters import METHODS, PAPER_METHODS
 from helpers.report import published, results
 from helpers.report.table import DOWN, UP, Table, categories, mark_best, number
 from helpers.report.tables import comparisons
@@ -146,7 +146,7 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
     wide.loc[_ACCEPTING] = [f"{accepting:.1f}", "", "", ""]
     caption = (
         f"Average DER99 (detection error rate) of {len(ours)} networks "
-        f"{'trained here' if parameters.models else 'that others trained'}, tier "
+        f"{'trained here' if parameters.architectures else 'that others trained'}, tier "
         f"`{parameters.tier}`; they are right on {100 * right['test'].min():.0f} to "
         f"{100 * right['test'].max():.0f} % of the test images of {parameters.data_set}. "
         f"Input-shifted: {', '.join(shifted)}; "

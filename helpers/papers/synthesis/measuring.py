@@ -10,13 +10,14 @@ from scipy.special import expit, log_expit
 
 from helpers import metrics
 from helpers.labelfree import TAUS, Regression, fit_regression, gscores
+from helpers.metrics.thresholds import DETECTION_ERROR_RATES
 from helpers.papers.gscore.mixtures import places
-from helpers.papers.human_centric.measuring import KEEPS, row_of
 from helpers.papers.synthesis.roles import Protocol
 from helpers.papers.synthesis.seeing import Seen, cost
 from helpers.papers.uimnet.measuring import scaled
 from helpers.papers.unknown_detection.detectors import Answer
 from helpers.papers.unknown_detection.experiment import union
+from helpers.report import results
 from helpers.scores import Score, openset
 from helpers.scores.openset import OpenMax
 
@@ -36,7 +37,7 @@ def of_algorithm(found: Seen, protocol: Protocol) -> Iterator[dict]:
         ("parameters", found.model.parameters),
         ("passes", found.model.cost),
     ):
-        yield {"method": found.model.name} | row_of("test", metric, value, len(test))
+        yield {"method": found.model.name} | results.row("test", metric, value, len(test))
 
 
 def of_score(
@@ -71,13 +72,13 @@ def of_score(
         *_errors(found, values),
         *_confusion(values, protocol),
         *_open_set(found, values, protocol),
-        row_of("test", "passes", cost(score, found), len(values["test"])),
+        results.row("test", "passes", cost(score, found), len(values["test"])),
     ]
     prediction = gscore_line(values, found, protocol)
     if prediction is not None:
         line, gscore = prediction
         value = line.predict([gscore])[0]  # may lie outside [0, 1]
-        rows.append(row_of("union", "predicted_auroc", value, 2 * len(values["test"])))
+        rows.append(results.row("union", "predicted_auroc", value, 2 * len(values["test"])))
     rows += [{"variant": "paper"} | row for row in _open_set_as_printed(name, found, protocol)]
     for row in rows:
         yield {"method": f"{found.model.name}/{name}"} | row
@@ -97,36 +98,36 @@ def _areas(
             weights = np.concatenate([draw[one] for one in ["test", *others]], axis=1)
             replicates = metrics.weighted_aurc(together.confidence, together.correct, weights)
         area = metrics.aurc(together.confidence, together.correct)
-        yield row_of(name, "aurc", area, len(together.correct), replicates)
+        yield results.row(name, "aurc", area, len(together.correct), replicates)
     for name, others in groups.items():
         unknown, replicates = union(answers, others).confidence, ()
         if name in ("near", "far"):
             weights = np.concatenate([draw[one] for one in others], axis=1)
             replicates = metrics.weighted_auroc(test, unknown, draw["test"], weights)
         images = len(test) + len(unknown)
-        yield row_of(name, "auroc", metrics.auroc(test, unknown), images, replicates)
-        yield row_of(name, "fpr_at_tpr", metrics.fpr_at_tpr(test, unknown), images)
+        yield results.row(name, "auroc", metrics.auroc(test, unknown), images, replicates)
+        yield results.row(name, "fpr_at_tpr", metrics.fpr_at_tpr(test, unknown), images)
 
 
 def _errors(found: Seen, values: Mapping[str, np.ndarray]) -> Iterator[dict]:
     """Yield the detection error rates, means over the test sets."""
     right = values["train"][found.outputs["train"].correct]
-    for metric, keep in KEEPS.items():
+    for metric, keep in DETECTION_ERROR_RATES.items():
         threshold = metrics.rejection_threshold(right, keep=keep)
         rates = [
             metrics.detection_error_rate(values[name], correct, threshold)
             for name, correct in found.correct.items()
         ]
         images = sum(len(correct) for correct in found.correct.values())
-        yield row_of("average", metric, np.mean(rates), images)
+        yield results.row("average", metric, np.mean(rates), images)
 
 
 def _confusion(values: Mapping[str, np.ndarray], protocol: Protocol) -> Iterator[dict]:
     """Yield what a threshold from validation images makes of the test images and the near ones."""
     threshold = metrics.rejection_threshold(values["validation"], keep=protocol.keep)
     shares = metrics.domain_confusion(values["test"], values["near"], threshold)
-    yield row_of("near", "in_as_in", shares.InAsIn, len(values["test"]))
-    yield row_of("near", "out_as_out", shares.OutAsOut, len(values["near"]))
+    yield results.row("near", "in_as_in", shares.InAsIn, len(values["test"]))
+    yield results.row("near", "out_as_out", shares.OutAsOut, len(values["near"]))
 
 
 def _open_set(found: Seen, values: Mapping[str, np.ndarray], protocol: Protocol) -> Iterator[dict]:
@@ -172,9 +173,9 @@ def _open_set_rows(
 ) -> Iterator[dict]:
     known, unknown = whole[:, :-1], whole[:, -1]
     error = metrics.open_set_brier(known, unknown, labels)
-    yield row_of("near", "open_set_brier", error, len(labels))
+    yield results.row("near", "open_set_brier", error, len(labels))
     error = metrics.open_set_ece(known, unknown, labels, answers, bins=protocol.bins)
-    yield row_of("near", "open_set_ece", error, len(labels))
+    yield results.row("near", "open_set_ece", error, len(labels))
 
 
 def unknown_probability(values, known, unknown) -> np.ndarray:

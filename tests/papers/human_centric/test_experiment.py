@@ -1,4 +1,7 @@
-"""The protocol of the human-centric chapter, from networks to rows."""
+"""The stages of the human-centric chapter, from networks to rows."""
+
+import itertools
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -9,19 +12,24 @@ from helpers import metrics
 from helpers.data import Images
 from helpers.files import data_root
 from helpers.outputs import Head, Outputs
-from helpers.papers.human_centric.experiment import evaluate, parts
-from helpers.papers.human_centric.measuring import Judged, judge, measure, resampled, scored
-from helpers.papers.human_centric.networks import network
-from helpers.papers.human_centric.roles import METHODS, Protocol, Roles
-from helpers.report import results
+from helpers.papers import run
+from helpers.papers.human_centric import experiment
+from helpers.papers.human_centric.experiment import RoleOutputs, apply_score
+from helpers.papers.human_centric.parameters import METHODS
+from helpers.papers.human_centric.roles import ShiftRoles
+from helpers.papers.parameters import load
 
-TRAINING = {"epochs": 12, "batch_size": 16, "width": 4, "stem_stride": 2, "learning_rate": 0.05}
-MODELS = {
-    "resnet8": {},
-    "resnet14": {"depth": 14},
-    "resnet8+distilled": {"objective": "distillation"},
-}
-PROTOCOL = Protocol(replicates=20, score_arguments={"knn": {"k": 5}, "nnguide": {"k": 5}})
+TINY = load(
+    "human_centric",
+    "mini",
+    names=["resnet8"],
+    architectures={"resnet8": {}, "resnet14": {"depth": 14}},
+    strategies={"distilled": {"objective": "distillation"}},
+    teachers={"resnet8+distilled": "resnet14"},
+    training={"epochs": 12, "batch_size": 16, "width": 4, "stem_stride": 2, "learning_rate": 0.05},
+    score_arguments={"knn": {"k": 5}, "nnguide": {"k": 5}},
+    replicates=20,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -41,7 +49,7 @@ def images(n=60, seed=0, name="tiny", classes=("a", "b", "c")):
 
 @pytest.fixture
 def roles():
-    return Roles(
+    return ShiftRoles(
         images(),
         images(40, 1),
         {"darker": images(30, 2)},
@@ -49,9 +57,28 @@ def roles():
     )
 
 
-def judged(n=200, seed=0):
-    """Return outputs of a model with two classes, in which the score is the first logit's lead."""
-    generator = np.random.default_rng(seed)
+@pytest.fixture
+def table_of_rows(monkeypatch):
+    """Return a function that makes the results table of roles."""
+
+    def table(roles, **given):
+        monkeypatch.setattr(experiment, "roles", lambda *_: roles)
+        return run.rows(TINY.replace(**given), progress=False)
+
+    return table
+
+
+def outputs_of(roles, parameters=TINY, *, variant="primary"):
+    """Return what the first model says of the images of each role."""
+    part = run.parts(parameters)[0]
+    model = experiment.models(parameters, part, roles)
+    return experiment.outputs(parameters, part, roles, model)[variant]
+
+
+@pytest.fixture
+def made():
+    """Outputs of a model with two classes, in which the score is the first logit's lead."""
+    generator = np.random.default_rng(0)
 
     def some(count, known=True):
         logits = generator.normal(size=(count, 2)).astype(np.float32) * 2
@@ -59,45 +86,46 @@ def judged(n=200, seed=0):
         return Outputs(logits, logits.copy(), labels)
 
     head = Head(np.eye(2, dtype=np.float32), np.zeros(2, np.float32))
-    sizes = {"test": n, "in": 50, "out": 30}
+    sizes = {"test": 200, "in": 50, "out": 30}
     sources = {name: (name, size, np.arange(size)) for name, size in sizes.items()}
-    return Judged(head, some(n), some(n), {"in": some(50)}, {"out": some(30, False)}, sources)
+    train, test = some(200), some(200)
+    return RoleOutputs(head, 4, train, test, {"in": some(50)}, {"out": some(30, False)}, sources)
 
 
-def rows_of(given, method):
-    rows = measure(given, method, PROTOCOL, resampled(given, PROTOCOL))
-    return pd.DataFrame(rows).set_index(["test_set", "metric"])
+def rows_of(outputs, method, parameters=TINY):
+    """Return the rows of one score, by test set and metric."""
+    parameters = parameters.replace(methods=[method])
+    rows = experiment.rows(parameters, None, {"primary": outputs}, run.draws(parameters))
+    rows = pd.DataFrame(rows).query("variant == 'primary' and method != 'network'")
+    return rows.set_index(["test_set", "metric"])
 
 
-def test_thresholds_are_those_of_correct_training_images():
+def test_thresholds_are_those_of_correct_training_images(made):
     """The largest that keep 95 and 99 per cent of them: the fifth and first percentiles."""
-    given = judged()
-    found = scored(given, "max_logit", PROTOCOL)
-    right = np.sort(given.train.logits.max(axis=1)[given.train.correct])
+    found = apply_score(made, "max_logit", TINY)
+    right = np.sort(made.train.logits.max(axis=1)[made.train.correct])
     for metric, keep in (("der95", 0.95), ("der99", 0.99)):
         threshold = found.thresholds[metric]
         assert (right >= threshold).mean() >= keep
         assert (right > threshold).mean() < keep
 
 
-def test_held_out_thresholds_are_those_of_other_images():
+def test_held_out_thresholds_are_those_of_other_images(made):
     """Of the half that did not fit the score; for one that fits nothing, of any half."""
-    given = judged()
     order = np.random.default_rng(0).permutation(200)
-    other = given.train.subset(order[1::2])
+    other = made.train.subset(order[1::2])
     right = np.sort(other.logits.max(axis=1)[other.correct])
-    found = scored(given, "max_logit", PROTOCOL, held_out=True)
+    found = apply_score(made, "max_logit", TINY, held_out=True)
     assert found.thresholds["der99"] == right[int(len(right) * 0.01)]
-    near, far = (scored(given, "knn", PROTOCOL, held_out=one).thresholds for one in (False, True))
+    near, far = (apply_score(made, "knn", TINY, held_out=one).thresholds for one in (False, True))
     assert near["der99"] > far["der99"]  # an image of the bank is its own nearest neighbour
 
 
-def test_rows_of_a_score_by_hand():
-    given = judged()
-    rows = rows_of(given, "max_logit")
-    threshold = scored(given, "max_logit", PROTOCOL).thresholds["der95"]
+def test_rows_of_a_score_by_hand(made):
+    rows = rows_of(made, "max_logit")
+    threshold = apply_score(made, "max_logit", TINY).thresholds["der95"]
     rates = []
-    for name, outputs in given.sets.items():
+    for name, outputs in made.sets.items():
         accepted = outputs.logits.max(axis=1) >= threshold
         wrong = (accepted & ~outputs.correct) | (~accepted & outputs.correct)
         assert rows.loc[(name, "der95"), "value"] == wrong.mean()
@@ -106,44 +134,37 @@ def test_rows_of_a_score_by_hand():
     assert rows.loc[("out", "der95"), "value"] == accepted.mean()
     assert rows.loc[("average", "der95"), "value"] == pytest.approx(np.mean(rates))
     assert rows.loc[("input-shifted", "der95"), "value"] == rates[1]
-    known, unknown = (given.sets[name].logits.max(axis=1) for name in ("test", "out"))
-    right = given.test.correct
+    known, unknown = (made.sets[name].logits.max(axis=1) for name in ("test", "out"))
+    right = made.test.correct
     assert rows.loc[("out", "auroc"), "value"] == metrics.auroc(known, unknown)
     assert rows.loc[("out", "auroc_correct"), "value"] == metrics.auroc(known[right], unknown)
     expected = metrics.fpr_at_tpr(known[right], unknown)
     assert rows.loc[("label-shifted", "fpr_at_tpr_correct"), "value"] == expected
-    with_replicates = rows[[len(one) > 0 for one in rows["bootstrap"]]]
-    assert set(with_replicates.index.get_level_values("test_set")) == {
-        "test", "input-shifted", "label-shifted", "average",
-    }  # fmt: skip
-    for _, row in with_replicates.iterrows():
-        assert len(row["bootstrap"]) == 20
-        assert abs(np.mean(row["bootstrap"]) - row["value"]) < 0.1
+    drawn = rows[rows["bootstrap"].map(len) > 0]
+    sets = {"test", "input-shifted", "label-shifted", "average"}
+    assert set(drawn.index.get_level_values("test_set")) == sets
+    assert set(drawn["bootstrap"].map(len)) == {20}
+    assert (drawn["bootstrap"].map(np.mean) - drawn["value"]).abs().max() < 0.1
 
 
-def test_the_error_rate_of_what_is_accepted_in_any_case_is_the_share_of_wrong_answers():
+def test_the_error_rate_of_what_is_accepted_in_any_case_is_the_share_of_wrong_answers(made):
     """A constant score keeps everything."""
-    given = judged()
-    flat = {name: np.zeros_like(getattr(given, name).logits) for name in ("train", "test")}
-    same = Judged(
-        given.head,
-        Outputs(flat["train"], flat["train"], given.train.labels),
-        Outputs(flat["test"], flat["test"], given.test.labels),
-        {},
-        {},
-        {"test": given.sources["test"]},
-    )
+
+    def flat(outputs):
+        return replace(outputs, logits=0 * outputs.logits, features=0 * outputs.logits)
+
+    same = replace(
+        made, train=flat(made.train), test=flat(made.test), input_shifted={}, label_shifted={},
+        sources={"test": made.sources["test"]},
+    )  # fmt: skip
     rows = rows_of(same, "msp")
     assert rows.loc[("test", "der99"), "value"] == 1 - same.test.correct.mean()
     assert ("label-shifted", "auroc") not in rows.index
 
 
-def test_the_whole_grid_in_one_table(roles):
+def test_the_whole_grid_in_one_table(roles, table_of_rows):
     names = ["resnet8", "resnet8+distilled"]
-    table = evaluate(
-        "mini", "tiny", roles, names, list(METHODS), [0, 1], TRAINING, PROTOCOL,
-        models=MODELS, teachers={"resnet8+distilled": "resnet14"}, progress=False,
-    )  # fmt: skip
+    table = table_of_rows(roles, names=names, methods=list(METHODS), runs=2)
     failed = table[table["metric"] == "failed"]
     assert failed.empty, failed["notes"].tolist()
     assert set(table["method"]) == {"network", *METHODS}
@@ -153,41 +174,29 @@ def test_the_whole_grid_in_one_table(roles):
     assert len(averages) == 2 * 2 * 2 * 17
     rows = table[table["test_set"] == "test"].groupby("metric").size()
     assert rows["parameters"] == rows["accuracy"] == 8
-    again = evaluate(
-        "mini", "tiny", roles, names, list(METHODS), [0, 1], TRAINING, PROTOCOL,
-        models=MODELS, teachers={"resnet8+distilled": "resnet14"}, progress=False,
-    )  # fmt: skip
-    pd.testing.assert_frame_equal(table.drop(columns=["seconds"]), again.drop(columns=["seconds"]))
+    again = table_of_rows(roles, names=names, methods=list(METHODS), runs=2)
+    pd.testing.assert_frame_equal(table, again)
 
 
-def test_a_model_that_fails_is_a_row_and_ends_nothing(roles, tmp_path):
-    path = tmp_path / "table.parquet"
-    table = evaluate(
-        "mini", "tiny", roles, ["tf_efficientnet_lite3", "resnet8"], ["msp"], [0], TRAINING,
-        PROTOCOL, models=MODELS, progress=False,
-    )  # fmt: skip
+def test_a_model_that_fails_is_a_row_and_ends_nothing(roles, table_of_rows):
+    table = table_of_rows(roles, names=["tf_efficientnet_lite3", "resnet8"], methods=["msp"])
     failed = table[table["metric"] == "failed"]
     assert failed["backbone"].tolist() == ["tf_efficientnet_lite3"]
     assert "FileNotFoundError: weights of 'tf_efficientnet_lite3'" in failed["notes"].item()
     assert "resnet8" in set(table["backbone"])
-    results.write(table, path)
-    assert len(results.read(path)) == len(table)
 
 
-def test_a_score_that_lacks_something_is_a_row_and_ends_nothing(roles):
+def test_a_score_that_lacks_something_is_a_row_and_ends_nothing(roles, table_of_rows):
     """Statistics of a class without training images."""
     few = roles.train.subset(roles.train.labels < 2)
-    table = evaluate(
-        "mini", "tiny", Roles(few, roles.test, {}, {}), ["resnet8"], ["msp", "mahalanobis"], [0],
-        TRAINING, PROTOCOL, models=MODELS, progress=False,
-    )  # fmt: skip
+    table = table_of_rows(ShiftRoles(few, roles.test, {}, {}), methods=["msp", "mahalanobis"])
     failed = table[table["metric"] == "failed"]
     assert failed["method"].tolist() == ["mahalanobis"] * 2  # in both variants
     for said in failed["notes"]:
         assert "at least one image of each class expected, got none of class 2" in said
 
 
-def test_a_pretrained_network_is_judged_on_the_classes_of_the_data_and_on_all(roles, monkeypatch):
+def test_a_pretrained_network_is_judged_on_the_classes_of_the_data_and_on_all(monkeypatch):
     """Its other classes make an image of theirs unknown, and known again in the other variant."""
     import timm
     import torch
@@ -202,63 +211,62 @@ def test_a_pretrained_network_is_judged_on_the_classes_of_the_data_and_on_all(ro
         "timm.create_model",
         lambda name, create=timm.create_model, **options: create(name, num_classes=5, **options),
     )
-    found = network("mine", roles.train, {}, {}, pretrained={"mine": "test_resnet"}, progress=False)
-    assert found.class_names == ("0", "1", "2", "3", "4")
-    digits = Roles(
+    parameters = TINY.replace(names=["mine"], pretrained={"mine": "test_resnet"})
+    digits = ShiftRoles(
         images(30, 0, "some", ("3", "0")),
         images(20, 1, "some", ("3", "0")),
         {},
         {"mixed": images(20, 2, "mixed", ("0", "4"))},
     )
-    primary = judge(found, digits)
+    primary = outputs_of(digits, parameters)
     assert primary.head.weight.shape[0] == 2 and primary.test.num_classes == 2
     assert len(primary.label_shifted["mixed"]) == 10  # the images of class 4
-    everything = judge(found, digits, all_classes=True)
+    everything = outputs_of(digits, parameters, variant="all classes")
     assert everything.test.num_classes == 5 and "mixed" not in everything.label_shifted
     np.testing.assert_array_equal(primary.test.logits, everything.test.logits[:, [3, 0]])
-    np.testing.assert_allclose(
-        primary.test.features @ primary.head.weight.T + primary.head.bias,
-        primary.test.logits, atol=1e-4,
-    )  # fmt: skip
+    linear = primary.test.features @ primary.head.weight.T + primary.head.bias
+    np.testing.assert_allclose(linear, primary.test.logits, atol=1e-4)
 
 
 def test_an_image_is_drawn_together_with_its_corrupted_versions(roles):
-    chosen = np.array([3, 3, 0])
-    twice = roles.test.subset(chosen)
-    found = network("resnet8", roles.train, MODELS, TRAINING, progress=False)
-    given = judge(
-        found,
-        Roles(roles.train, roles.test, {"corrupted": twice}, {}, {"corrupted": ("test", chosen)}),
-    )
-    draw = resampled(given, PROTOCOL)
-    assert (draw["corrupted"] == draw["test"][:, chosen]).all()
+    """So that the mean over the same images, all shown twice, has the same replicates."""
+    twice = roles.test.subset(np.arange(80) // 2)
+    chosen = {"corrupted": ("test", np.arange(80) // 2)}
+    given = outputs_of(ShiftRoles(roles.train, roles.test, {"corrupted": twice}, {}, chosen))
+    found = rows_of(given, "msp")["bootstrap"]
+    np.testing.assert_allclose(found["test", "der95"], found["input-shifted", "der95"], atol=1e-6)
+    assert np.ptp(found["test", "der95"]) > 0
 
 
 def test_an_input_shifted_set_of_other_classes_is_refused(roles):
-    found = network("resnet8", roles.train, MODELS, TRAINING, progress=False)
-    other = Roles(roles.train, roles.test, {"v2": images(6, 0, "v2", ("0", "1"))}, {})
+    other = ShiftRoles(roles.train, roles.test, {"v2": images(6, 0, "v2", ("0", "1"))}, {})
     with pytest.raises(ValueError, match="v2: 'resnet8' knows none of its classes by name"):
-        judge(found, other)
+        outputs_of(other)
 
 
 def test_a_strategy_without_weights_of_its_own_is_not_the_plain_network(roles):
     both = {"net": "test_resnet", "net+augmix": "test_resnet"}
     with pytest.raises(FileNotFoundError, match=r"weights of 'net\+augmix': not found"):
-        network("net+augmix", roles.train, {}, {}, pretrained=both, progress=False)
+        outputs_of(roles, TINY.replace(names=["net+augmix"], pretrained=both))
 
 
-def test_mistakes_are_refused_before_anything_is_trained(roles):
-    arguments = ("mini", "tiny", roles, ["resnet8"], ["msp"], [0], TRAINING)
+def test_mistakes_are_refused_before_anything_is_trained():
     with pytest.raises(ValueError, match="score 'msp' has no arguments, got 'k'"):
-        evaluate(*arguments, Protocol(score_arguments={"msp": {"k": 1}}), models=MODELS)
-    wrong = {"resnet8+adversarial_1": {"objective": "adversarial",
-                                       "objective_arguments": {"radius": 0.5}}}  # fmt: skip
-    with pytest.raises(
-        ValueError, match=r"resnet8\+adversarial_1': its recipe has a radius of 0.5"
-    ):
-        evaluate(*arguments, PROTOCOL, models=MODELS | wrong)
+        run.parts(TINY.replace(score_arguments={"msp": {"k": 1}}))
+    weak = {"adversarial_1": {"objective": "adversarial", "objective_arguments": {"radius": 0.5}}}
+    with pytest.raises(ValueError, match=r"adversarial_1': its recipe has a radius of 0.5"):
+        TINY.replace(names=["resnet8+adversarial_1"], strategies=TINY.strategies | weak)
 
 
-def test_teachers_are_trained_first():
-    found = parts({"names": ["a", "b", "c"], "teachers": {"a": "c"}})
-    assert found == ["c", "a", "b"]
+@pytest.mark.parametrize("tier", ["mini", "small_cpu", "small", "paper"])
+def test_each_model_is_trained_once_and_with_its_teacher(tier):
+    """Groups are trained side by side, and the book's page shows the first."""
+    parameters = load("human_centric", tier)
+    groups = [one["models"] for one in experiment.trainings(parameters).values()]
+    assert sorted(itertools.chain(*groups)) == sorted(parameters.names)
+    assert groups[0][: len(parameters.examples)] == parameters.examples
+    for name, teacher in parameters.teachers.items():
+        assert next(group for group in groups if name in group).count(teacher) == 1
+    parts = [part.identity["backbone"] for part in run.parts(parameters)]
+    teachers = set(parameters.teachers.values())
+    assert set(parts[: len(teachers)]) == teachers or not teachers

@@ -1,20 +1,19 @@
-"""Roles of the human-centric benchmark: what is shown, and what is refused."""
+"""Parameters and roles of the human-centric benchmark: what is shown, and what is refused."""
 
 import numpy as np
 import pytest
 
-from helpers.data import Images, load
+from helpers.data import Images
+from helpers.data import load as load_images
 from helpers.papers.human_centric import roles as human_centric
-from helpers.papers.human_centric.roles import (
-    METHODS,
-    PAPER_METHODS,
-    Model,
-    Protocol,
-    roles,
-    spoiled,
-)
+from helpers.papers.human_centric.parameters import METHODS, PAPER_METHODS, ModelName
+from helpers.papers.human_centric.roles import corrupt_images, roles
+from helpers.papers.parameters import load
 
-SMALL = Protocol(corrupted_images=2, label_shifted_images=30, severities=(1, 5))
+SMALL = load(
+    "human_centric", "mini", corrupted=[], label_shifted=[], corrupted_images=2,
+    label_shifted_images=30, severities=[1, 5],
+)  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -29,16 +28,21 @@ def pictures(names=("cat", "dog"), n=12, name="pets"):
     return Images(pixels, np.arange(n) % len(names), names, name, "test")
 
 
+@pytest.fixture
+def pets(monkeypatch):
+    """Pictures in place of two data sets: one of pets, and one of a dog and another animal."""
+    own = {"cifar10_mini": pictures(n=40), "digits": pictures(("dog", "emu"), 40, "digits")}
+    monkeypatch.setattr(human_centric, "load", lambda name, split, download: own[name])
+    monkeypatch.setattr(human_centric, "splits", lambda name: ["train", "test"])
+
+
 def test_what_the_name_of_a_model_says():
-    assert Model.parse("resnet8+stylised_half") == Model("resnet8", "stylised_half")
-    assert Model.parse("resnet50+adversarial_0.25").strength == 0.25
-    assert [Model.parse(name).family for name in ("resnet18", "swin_tiny", "vit4+distilled")] == [
-        "resnet",
-        "swin",
-        "vit",
-    ]
+    assert ModelName.parse("resnet8+stylised_half") == ModelName("resnet8", "stylised_half")
+    assert ModelName.parse("resnet50+adversarial_0.25").strength == 0.25
+    families = [ModelName.parse(name).family for name in ("resnet18", "swin_tiny", "vit4+augmix")]
+    assert families == ["resnet", "swin", "vit"]
     with pytest.raises(ValueError, match="unknown strategy 'augmx'; did you mean 'augmix'"):
-        Model.parse("resnet8+augmx")
+        ModelName.parse("resnet8+augmx")
 
 
 def test_the_papers_nine_scores_come_first():
@@ -47,13 +51,13 @@ def test_the_papers_nine_scores_come_first():
 
 def test_every_kind_of_corruption_gets_other_images_as_far_as_there_are():
     images = pictures(n=12)
-    protocol = Protocol(corrupted_images=4, corruptions=("brightness", "contrast", "fog"),
-                        severities=(1, 2))  # fmt: skip
-    found, origins = spoiled(images, protocol)
+    parameters = SMALL.replace(
+        corrupted_images=4, corruptions=["brightness", "contrast", "fog"], severities=[1, 2]
+    )
+    found, origins = corrupt_images(images, parameters)
     assert len(found) == len(origins) == 3 * 2 * 4
-    chosen = np.random.default_rng(0).permutation(12)
     # twelve images are three kinds of four; then they come anew
-    expected = np.resize(chosen, 24)
+    expected = np.resize(np.random.default_rng(0).permutation(12), 24)
     assert (origins == expected).all()
     assert found.labels.tolist() == images.labels[expected].tolist()
     assert sorted(expected[:12]) == list(range(12))
@@ -63,70 +67,55 @@ def test_every_kind_of_corruption_gets_other_images_as_far_as_there_are():
 
 
 def test_a_data_set_and_its_corrupted_images_by_name():
-    made = roles("cifar10_mini", [], ["cifar10_mini"], ["digits", "mazes"], SMALL)
+    made = roles(SMALL.replace(corrupted=["cifar10_mini"], label_shifted=["digits", "mazes"]))
     assert list(made.sets) == ["test", "corrupted", "digits", "mazes"]
     assert len(made.sets["corrupted"]) == 15 * 2 * 2
     assert [len(one) for one in made.label_shifted.values()] == [30, 30]
-    assert made.class_names == load("cifar10_mini", "train").class_names
+    assert made.class_names == load_images("cifar10_mini", "train").class_names
 
 
 def test_at_most_so_many_training_images_of_each_class():
-    made = roles("cifar10_mini", [], [], [], Protocol(train_per_class=7))
+    made = roles(SMALL.replace(train_per_class=7))
     assert np.bincount(made.train.labels).tolist() == [7] * 10
 
 
-def test_a_set_may_be_shifted_in_its_input_and_in_its_label(monkeypatch):
+def test_a_set_may_be_shifted_in_its_input_and_in_its_label(pets):
     """Which of its images is which, the model's classes decide later."""
-    own = {"pets": pictures(), "zoo": pictures(("dog", "emu"), 6, "zoo")}
-    monkeypatch.setattr(human_centric, "load", lambda name, split, download: own[name])
-    monkeypatch.setattr(human_centric, "splits", lambda name: ["train", "test"])
-    made = roles("pets", ["zoo"], ["zoo"], ["zoo"], SMALL)
-    assert list(made.sets) == ["test", "zoo", "zoo corrupted", "zoo others"]
-    assert made.drawn_from["zoo corrupted"][0] == made.drawn_from["zoo others"][0] == "zoo"
-    assert len(made.input_shifted["zoo"]) == len(made.label_shifted["zoo others"]) == 6
+    both = ["digits"]
+    made = roles(SMALL.replace(input_shifted=both, corrupted=both, label_shifted=both))
+    assert list(made.sets) == ["test", "digits", "digits corrupted", "digits others"]
+    assert {base for base, _ in made.drawn_from.values()} == {"digits"}
+    assert len(made.input_shifted["digits"]) == len(made.label_shifted["digits others"]) == 40
 
 
-def test_at_most_so_many_images_of_a_shifted_set(monkeypatch):
-    monkeypatch.setattr(human_centric, "load", lambda name, split, download: pictures(n=40))
-    monkeypatch.setattr(human_centric, "splits", lambda name: ["train", "test"])
-    made = roles("pets", ["zoo"], [], ["more"], Protocol(input_shifted_images=9,
-                                                         label_shifted_images=5))  # fmt: skip
-    assert len(made.input_shifted["zoo"]) == 9 and len(made.label_shifted["more"]) == 5
+def test_at_most_so_many_images_of_a_shifted_set(pets):
+    few = {"input_shifted_images": 9, "label_shifted_images": 5}
+    made = roles(SMALL.replace(input_shifted=["cifar10_mini"], label_shifted=["digits"], **few))
+    assert len(made.input_shifted["cifar10_mini"]) == 9 and len(made.label_shifted["digits"]) == 5
 
 
 def test_classes_that_the_model_knows_by_another_name_are_left_out():
-    made = roles("cifar10_mini", [], [], ["digits"], Protocol(excluded={"digits": ["0", "7"]}))
-    found = made.label_shifted["digits"]
+    left_out = SMALL.replace(label_shifted=["digits"], excluded={"digits": ["0", "7"]})
+    found = roles(left_out).label_shifted["digits"]
     assert set(np.array(found.class_names)[found.labels]) == set("12345689")
+    with pytest.raises(ValueError, match="unknown class of digits '10'"):
+        roles(left_out.replace(excluded={"digits": ["10"]}))
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("given", "message"),
     [
-        (([], ["digits"], []), "unknown set to corrupt 'digits'; There are: cifar10_mini"),
-        (([], [], ["digist"]), "unknown data set 'digist'; did you mean 'digits'"),
-    ],
-)
-def test_what_cannot_be_is_refused(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        roles("cifar10_mini", *arguments, SMALL)
-
-
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
+        ({"corrupted": ["digits"]}, "unknown set to corrupt 'digits'; There are: cifar10_mini"),
+        ({"label_shifted": ["digist"]}, "unknown data set 'digist'; did you mean 'digits'"),
         ({"corrupted_images": 0}, "corrupted_images: at least 1 expected, got 0"),
         ({"train_per_class": -1}, "train_per_class: at least 0"),
-        ({"corruptions": ("fogg",)}, "unknown corruption 'fogg'; did you mean 'fog'"),
-        ({"severities": (6,)}, "severities: 1 to 5 expected, got 6"),
+        ({"corruptions": ["fogg"]}, "unknown corruption 'fogg'; did you mean 'fog'"),
+        ({"severities": [6]}, "at most 5 expected, got 6"),
         ({"score_arguments": {"knnn": {}}}, "unknown score 'knnn'; did you mean 'knn'"),
+        ({"names": ["resnet8+stylised_2"]}, "unknown strategy of resnet8.stylised_2 'stylised_2'"),
+        ({"teachers": {"resnet8+distilled": "vgg"}}, "unknown teacher of resnet8.distilled 'vgg'"),
     ],
 )
-def test_a_protocol_refuses_what_it_cannot_mean(changed, message):
+def test_what_cannot_be_is_refused(given, message):
     with pytest.raises(ValueError, match=message):
-        Protocol(**changed)
-
-
-def test_unknown_classes_to_leave_out_are_refused():
-    with pytest.raises(ValueError, match="unknown class of digits '10'"):
-        roles("cifar10_mini", [], [], ["digits"], Protocol(excluded={"digits": ["10"]}))
+        SMALL.replace(**given)

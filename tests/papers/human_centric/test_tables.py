@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from helpers.papers.human_centric import tables
-from helpers.papers.human_centric.roles import PAPER_METHODS
+from helpers.papers.human_centric.parameters import PAPER_METHODS
 from helpers.report import published, results
 from helpers.report.tables.comparisons import comparison, printed_alone
 
@@ -188,7 +188,7 @@ def test_the_main_table_by_hand(table_of):
                 records.append(record(method, "der99", test_set, error, **own))
             held = own | {"variant": "held-out threshold"}
             records.append(record(method, "der99", "average", 0.625, **held))
-    parameters = SimpleNamespace(tier="mini", models=["resnet8"], data_set="cifar10")
+    parameters = SimpleNamespace(tier="mini", architectures=["resnet8"], data_set="cifar10")
     shown = tables.main_table(table_of(records, paper="human_centric"), parameters)
     assert "2 networks trained here" in shown.caption and "right on 25 to 75 %" in shown.caption
     assert "label-shifted: mazes." in shown.caption

@@ -9,7 +9,7 @@ import pytest
 from helpers import scores
 from helpers.metrics import risk_coverage_curve
 from helpers.papers.human_centric import figures as chapter
-from helpers.papers.human_centric import roles as human_centric
+from helpers.papers.human_centric import parameters as human_centric
 from helpers.papers.openset_calibration import experiment as openset
 from helpers.papers.openset_calibration.figures import published_scatter
 from helpers.papers.synthesis import roles as synthesis

@@ -1,0 +1,198 @@
+"""The parameters of *Rethinking Out-of-Distribution Detection From a Human-Centric Perspective*."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Annotated, ClassVar
+
+from pydantic import Field, model_validator
+
+from helpers.checks import known_name
+from helpers.networks.recipe import Recipe
+from helpers.papers import parameters
+from helpers.papers.parameters import Changes, Count, DataSet, one_of
+
+PAPER_METHODS = {
+    "msp": "MSP", "mahalanobis": "Mahalanobis", "kl_matching": "KL-Matching", "energy": "Energy",
+    "react": "ReAct", "gradnorm": "GradNorm", "knn": "KNN", "vim": "ViM", "dice": "DICE",
+}  # fmt: skip
+"""The paper's nine scores in the order of its tables, and how they are called."""
+
+METHODS = PAPER_METHODS | {
+    "max_logit": "MaxLogit", "ash": "ASH", "scale": "SCALE", "gen": "GEN", "rmds": "RMDS",
+    "she": "SHE", "fdbd": "fDBD", "nnguide": "NNGuide",
+}  # fmt: skip
+"""Those, and the ones that a user of today expects beside them."""
+
+STRATEGIES = {
+    "normal": "normal", "distilled": "distilled",
+    "adversarial": "adversarial, ℓ2", "augmix": "AugMix", "autoaugment": "AutoAugment",
+    "adversarial_noise": "adversarial noise", "gaussian_noise": "Gaussian noise",
+    "speckle_noise": "speckle noise", "stylised": "stylised", "stylised_half": "stylised + plain",
+}  # fmt: skip
+"""Ways to train a network of some architecture, as a model's name has them."""
+
+
+@dataclass(frozen=True)
+class ModelName:
+    """What the name of a model says: ``ARCHITECTURE[+STRATEGY[_STRENGTH]]``.
+
+    Attributes
+    ----------
+    architecture : str
+    strategy : str
+        One of `STRATEGIES`; "normal" where the name has none.
+    strength : float
+        Of adversarial training, the radius of its ℓ2 ball; else 0.
+
+    Examples
+    --------
+    >>> ModelName.parse("resnet8+adversarial_0.5")
+    ModelName(architecture='resnet8', strategy='adversarial', strength=0.5)
+    >>> ModelName.parse("tf_efficientnet_lite0").family, ModelName.parse("vit_base").family
+    ('tf_efficientnet_lite', 'vit')
+    """
+
+    architecture: str
+    strategy: str = "normal"
+    strength: float = 0.0
+
+    @classmethod
+    def parse(cls, name: str) -> ModelName:
+        """Take a name apart.
+
+        Raises
+        ------
+        ValueError
+            There is no such strategy; says which is nearest.
+        """
+        architecture, plus, rest = name.partition("+")
+        if not plus:
+            return cls(architecture)
+        strategy, strength = rest, 0.0
+        if found := re.fullmatch(r"(.*)_(\d+(?:\.\d+)?)", rest):
+            strategy, strength = found[1], float(found[2])
+        return cls(architecture, known_name("strategy", strategy, STRATEGIES), strength)
+
+    @property
+    def family(self) -> str:
+        """The architecture without its size: models of one family differ in capacity."""
+        name = re.sub(r"_(tiny|small|base|large)$", "", self.architecture)
+        return re.match(r"\D*", name)[0].rstrip("_-") or name
+
+
+Method = Annotated[str, one_of("score", METHODS)]
+Corruption = Annotated[
+    str, one_of("corruption", lambda: import_module("helpers.data.corruptions").NAMES)
+]  # imported when it is asked for, since SciPy takes long
+
+
+class Parameters(parameters.Parameters):
+    """What the benchmark and its evaluation are free to choose.
+
+    Attributes
+    ----------
+    data_set : str
+        With a training split and a split ``test`` or ``val``.
+    input_shifted : list of str
+        Data sets with classes of the same names.
+    corrupted : list of str
+        Of `data_set` and `input_shifted`, those that are also shown with the corruptions of
+        ImageNet-C; in memory only.
+    label_shifted : list of str
+        Data sets of other classes.  One may be among `input_shifted` too: its images of known
+        classes are then shifted in their input, the rest in their label.
+    excluded : dict of str to list of str
+        Classes of a label-shifted set that the models know under another name.
+    train_per_class : int
+        Training images of each class, at most, for thresholds and statistics, and for networks
+        that are trained here; 0 takes all of them.
+    corruptions, severities
+        Of `helpers.data.corruptions`.
+    corrupted_images : int
+        Images of a set that each corruption at each severity is shown on, at most.
+    input_shifted_images, label_shifted_images : int
+        Images of each such set, at most; the first ones in a random order.
+    names : list of str
+        The models, in the order of tables; see `ModelName`.
+    architectures, strategies : dict of str to dict
+        What each changes in the recipe.  A model whose architecture is among them is trained,
+        any other is a pretrained network.
+    teachers : dict of str to str
+        For each distilled model that is trained, the one that it learns from.
+    pretrained : dict of str to str
+        What timm calls a pretrained network, where that is not its name here.
+    runs : int
+        Seeds of the training; a pretrained model has run 0 alone.
+    methods : list of str
+        Scores, of `METHODS`.
+    score_arguments : dict of str to dict
+        Hyper-parameters of scores, where they are not the defaults.
+    examples : list of str
+        The models on the book's page about training.
+    shown : str
+        The model of table 1 and of figures 1 and 2.
+    """
+
+    grid: ClassVar = ("names", "architectures", "strategies", "teachers", "pretrained", "runs",
+                      "examples", "shown")  # fmt: skip
+
+    data_set: DataSet
+    input_shifted: list[DataSet]
+    corrupted: list[str]
+    label_shifted: list[DataSet]
+    excluded: dict[str, list[str]]
+    train_per_class: Annotated[int, Field(ge=0)]
+    corruptions: list[Corruption]
+    severities: list[Annotated[int, Field(ge=1, le=5)]]
+    corrupted_images: Count
+    input_shifted_images: Count
+    label_shifted_images: Count
+    names: Annotated[list[str], Field(min_length=1)]
+    architectures: dict[str, Changes]
+    strategies: dict[str, Changes]
+    teachers: dict[str, str]
+    pretrained: dict[str, str]
+    runs: Count
+    methods: Annotated[list[Method], Field(min_length=1)]
+    score_arguments: dict[Method, Changes]
+    examples: Annotated[list[str], Field(min_length=1)]
+    shown: str
+
+    @model_validator(mode="after")
+    def _check_together(self):
+        for name in self.corrupted:
+            known_name("set to corrupt", name, [self.data_set, *self.input_shifted])
+        for name, teacher in self.teachers.items():
+            architecture = ModelName.parse(teacher).architecture
+            known_name(f"teacher of {name}", architecture, self.architectures)
+        for name in filter(self.trains, [*self.names, *self.teachers.values()]):
+            self.recipe_of(name)
+        return self
+
+    def trains(self, name: str) -> bool:
+        """Tell whether a model is trained here."""
+        return ModelName.parse(name).architecture in self.architectures
+
+    def recipe_of(self, name: str) -> Recipe:
+        """Return the recipe of one of the models that are trained.
+
+        The strength in a model's name is that of its recipe: a name never says anything else.
+
+        Raises
+        ------
+        ValueError
+            They differ; or the strategy has no recipe.
+        """
+        architecture, plus, strategy = name.partition("+")
+        changes = [self.architectures[architecture]]
+        if plus:
+            known_name(f"strategy of {name}", strategy, self.strategies)
+            changes.append(self.strategies[strategy])
+        recipe = self.recipe(*changes)
+        radius = recipe.objective_arguments.get("radius", 0.0)
+        if radius != ModelName.parse(name).strength:
+            raise ValueError(f"model '{name}': its recipe has a radius of {radius:g}")
+        return recipe
