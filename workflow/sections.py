@@ -21,7 +21,6 @@ from helpers.checks import check_parameters, fields_of, known_name
 from helpers.files import data_root
 from helpers.labelfree import EVALUATORS
 from helpers.networks.recipe import Recipe
-from helpers.papers.uimnet.experiment import algorithms_of
 
 
 def converted(paper: str) -> bool:
@@ -68,16 +67,10 @@ def check(notebook: str, parameters: dict, where: str) -> None:
             known_name("setting", setting, benchmark.SETTINGS)
         for method in [*parameters.get("methods", []), *parameters.get("method_recipes", {})]:
             known_name("method", method, benchmark.METHODS)
-        for algorithm in parameters.get("algorithms", {}):
-            known_name("algorithm", algorithm, benchmark.ALGORITHMS)
-        for measure in parameters.get("measures", []):
-            known_name("measure", measure, benchmark.MEASURES)
         for detector in parameters.get("detectors", []):
             known_name("detector", detector, scores.names())
         for evaluator in parameters.get("evaluators", []):
             known_name("evaluator", evaluator, EVALUATORS)
-        if "search" in parameters:
-            algorithms_of(plan.declared(notebook) | parameters)
         for method, arguments in parameters.get("score_arguments", {}).items():
             scores.create(method, **arguments)
         if parameters.get("runs", 1) < 1:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from numbers import Integral
 from typing import TYPE_CHECKING, Protocol
 
@@ -63,13 +63,15 @@ def names() -> list[str]:
     return sorted(_REGISTRY)
 
 
-def create(name: str, **arguments) -> Score:
+def create(name: str, *, offered: Mapping[str, object] | None = None, **arguments) -> Score:
     """Return a new score.
 
     Parameters
     ----------
     name : str
         One of `names`.
+    offered : mapping of str to value, optional
+        Arguments for any score that has them, such as a seed; the others leave them alone.
     **arguments
         The score's own, see its ``info.hyper_parameters``.
 
@@ -80,6 +82,8 @@ def create(name: str, **arguments) -> Score:
 
     Examples
     --------
+    >>> vars(create("tta", offered={"copies": 3, "tail": 10}, seed=1))
+    {'copies': 3, 'seed': 1}
     >>> create("openmax", tial=10)
     Traceback (most recent call last):
         ...
@@ -87,6 +91,8 @@ def create(name: str, **arguments) -> Score:
 distance, tail
     """
     score = _REGISTRY[known_name("score", name, _REGISTRY)]
+    taken = (offered or {}).keys() & set(score.info.hyper_parameters)
+    arguments = {one: offered[one] for one in taken} | arguments
     known_arguments(f"score '{name}'", score, arguments)
     return score(**arguments)
 

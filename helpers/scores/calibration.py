@@ -10,6 +10,7 @@ from scipy.optimize import brentq, minimize
 from scipy.special import logsumexp
 
 from helpers.checks import float_array, label_array
+from helpers.outputs import Outputs
 from helpers.scores.info import Info
 
 info = Info(
@@ -91,9 +92,19 @@ def are_probabilities(values: np.ndarray, *, rounding: float = ROUNDING) -> bool
     return bool(values.min() >= 0 and np.abs(sums - 1).max() <= rounding)
 
 
-def log_probabilities(values: np.ndarray) -> np.ndarray:
-    """Return the logarithms of probabilities, float32; what underflowed counts as the least one."""
-    return np.log(np.maximum(values, _TINY), dtype=np.float32)
+def log_probabilities(values: np.ndarray, dtype: type = np.float32) -> np.ndarray:
+    """Return the logarithms of probabilities; what underflowed counts as the least one."""
+    return np.log(np.maximum(values, _TINY), dtype=dtype)
+
+
+def scale_outputs(outputs: Outputs, temperature: float = 1.0) -> Outputs:
+    """Return outputs whose logits are log-probabilities at a temperature, without members.
+
+    What scales the answer of an ensemble, a mean of probabilities that has no logits of its own;
+    and at 1 it keeps every probability off 0.
+    """
+    logits = log_probabilities(outputs.probabilities, np.float64) / temperature
+    return Outputs(logits, outputs.features, outputs.labels)
 
 
 def fit_temperature(logits, labels) -> float:

@@ -93,7 +93,7 @@ def test_mistakes_are_refused_before_anything_runs(altered):
 )
 def test_mistakes_in_sections_are_refused(altered, path, value, message):
     with pytest.raises(ValueError, match=message):
-        altered("uimnet", *path, value=value)
+        altered("human_centric", *path, value=value)
 
 
 def test_a_notebook_is_told_the_tier_and_its_place_in_the_grid():
@@ -124,21 +124,6 @@ def test_unknown_detection_trains_all_methods_of_a_run_in_one_step():
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"search": {"all": {"learning_rate": {"log_uniform": [0, 1]}}}}, "learning_rate: log_uni"),
-        ({"search": {"soft_labels": {"positive": {"choice": [2]}}}}, "search of positive, 2: "),
-        ({"algorithms": {"mixupp": {}}}, "unknown algorithm 'mixupp'; did you mean 'mixup'"),
-        ({"measures": ["entorpy"]}, "unknown measure 'entorpy'; did you mean 'entropy'"),
-        ({"sizes": {"tiny": {"dpeth": 8}}}, "unknown training parameter 'dpeth'"),
-    ],
-)
-def test_the_test_bed_refuses_impossible_searches(changed, message):
-    with pytest.raises(ValueError, match=f"somewhere: {message}"):
-        sections.check("notebooks/uimnet/evaluation.ipynb", changed, "somewhere")
-
-
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
         ({"sets": ["digits", "clokcs"]}, "unknown data set 'clokcs'; did you mean 'clocks'"),
         ({"outliers": ["plasm"]}, "unknown data set 'plasm'; did you mean 'plasma'"),
         ({"other_data_sets": ["cifar1O"]}, "unknown data set 'cifar1O'; did you mean 'cifar10'"),
@@ -163,15 +148,7 @@ def test_a_step_that_takes_all_packs_depends_on_each(tmp_path, monkeypatch):
     assert plan.packs_of(replace(step, data_sets=("digits",))) == []
 
 
-@pytest.mark.parametrize("tier", ["mini", "small", "paper"])
-def test_the_test_bed_trains_each_algorithm_once(tier):
-    sections = yaml.safe_load((ROOT / f"params/{tier}/uimnet.yaml").read_text())
-    groups = [group["train"] for group in sections["grid"]["networks"].values()]
-    trained = [name for group in groups for name in group]
-    assert sorted(trained) == sorted(sections["evaluation"]["algorithms"])
-
-
-CHAPTERS = ("gscore", "uimnet", "unknown_detection")
+CHAPTERS = ("gscore", "unknown_detection")
 
 
 @pytest.mark.parametrize(
@@ -199,7 +176,7 @@ def test_what_is_about_all_papers_waits_for_the_results_of_each():
     """And depends on what is committed of each."""
     steps = plan.plan("mini")
     evaluated = {name for name, one in steps.items() if one.makes} - {"synthesis/evaluation"}
-    assert evaluated == {f"{paper}/evaluation" for paper in (*CHAPTERS, PAPER)}
+    assert evaluated == {f"{paper}/evaluation" for paper in (*CHAPTERS, "uimnet", PAPER)}
     for kind in plan.ABOUT_ALL:
         assert set(steps[f"synthesis/{kind}"].needs) == evaluated
     step = plan.Step("synthesis/ledger", "", {"larger_tiers": ["small"]}, ("uimnet/evaluation",))

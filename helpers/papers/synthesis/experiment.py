@@ -19,7 +19,6 @@ from helpers.papers.synthesis.measuring import of_algorithm, of_score
 from helpers.papers.synthesis.networks import model, recipe_of
 from helpers.papers.synthesis.roles import Protocol, Roles
 from helpers.papers.synthesis.seeing import applies, scored, seen
-from helpers.papers.uimnet.measuring import make_score
 from helpers.papers.unknown_detection.detectors import Answer
 from helpers.papers.unknown_detection.experiment import resampled
 from helpers.report import results
@@ -157,7 +156,8 @@ def _rows(
     yield from of_algorithm(found, protocol)
     for name, arguments in detectors.items():
         if applies(name, made, found.outputs["test"]):
-            score = make_score(name, protocol, **arguments)
+            offered = {"copies": protocol.tta_copies, "seed": protocol.seed}
+            score = scores.create(name, offered=offered, **arguments)
             yield from of_score(score, found, scored(score, found), protocol, draw)
 
 

@@ -14,11 +14,11 @@ from helpers.metrics.thresholds import DETECTION_ERROR_RATES
 from helpers.papers.gscore.mixtures import places
 from helpers.papers.synthesis.roles import Protocol
 from helpers.papers.synthesis.seeing import Seen, cost
-from helpers.papers.uimnet.measuring import scaled
 from helpers.papers.unknown_detection.detectors import Answer
 from helpers.papers.unknown_detection.experiment import union
 from helpers.report import results
 from helpers.scores import Score, openset
+from helpers.scores.calibration import scale_outputs
 from helpers.scores.openset import OpenMax
 
 EVALUATOR = "ude_wasserstein"
@@ -31,7 +31,7 @@ def of_algorithm(found: Seen, protocol: Protocol) -> Iterator[dict]:
     chances, labels = test.probabilities, test.labels
     for metric, value in (
         ("accuracy", metrics.accuracy(chances, labels)),
-        ("nll", metrics.nll(scaled(test, 1.0).probabilities, labels)),  # no logarithm of 0
+        ("nll", metrics.nll(scale_outputs(test).probabilities, labels)),  # no logarithm of 0
         ("ece", metrics.ece(chances, labels, bins=protocol.bins)),
         ("brier", metrics.brier(chances, labels)),
         ("parameters", found.model.parameters),

@@ -15,7 +15,6 @@ from helpers.data import Images, ImageStream
 from helpers.networks.model import Model
 from helpers.outputs import Outputs
 from helpers.papers.synthesis.roles import Protocol, Roles
-from helpers.papers.uimnet.measuring import make_score
 from helpers.papers.unknown_detection.experiment import sets_of
 
 BESIDE = ("rnd", "oc")
@@ -153,7 +152,8 @@ def percentiles(
     for name, arguments in detectors.items():
         if not applies(name, found.model, found.outputs["test"]):
             continue
-        values = scored(make_score(name, protocol, **arguments), found)
+        offered = {"copies": protocol.tta_copies, "seed": protocol.seed}
+        values = scored(scores.create(name, offered=offered, **arguments), found)
         held = np.sort(values["validation"])
         for test_set, numbers in chosen.items():
             outputs = found.outputs[test_set]

@@ -11,13 +11,14 @@ is nothing printed to check.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 import pandas as pd
 
-from helpers.papers.uimnet.naming import apart
-from helpers.papers.uimnet.protocol import ALGORITHMS, MEASURES
+from helpers.papers.uimnet.columns import split_columns
+from helpers.papers.uimnet.parameters import ALGORITHMS, MEASURES
 from helpers.report.claims import Claim, Effect, Term
 from helpers.report.paper_claims import Claims, index_numbers
 
@@ -27,6 +28,7 @@ ALL_SIZES = "all sizes"
 _OTHERS = [name for name in ALGORITHMS if name not in ("erm", "rbf")]
 _GOOD, _POOR = ("entropy", "msp", "gap"), ("jacobian", "tta", "native")
 _IN, _OUT = ("accuracy", "nll", "ece"), ("auroc", "out_as_out")
+_TEST_SET = dict.fromkeys(_IN, "test") | dict.fromkeys(_OUT, "out")
 _POINT, _NLL, _MOVED = 0.01, 0.05, 0.02
 _ENSEMBLE, _MIMO_ENSEMBLE = "ensemble minus single", "MIMO ensemble minus single"
 _MIMO, _SPECTRAL = "MIMO minus ERM ensemble", "spectral normalisation minus none"
@@ -44,9 +46,15 @@ def _over(measure: str) -> str:
     return f"worst of Entropy, Largest and Gap minus {MEASURES[measure]}"
 
 
-def _effect(what: str, metric: str, relation: str, margin: float, decides: bool = True) -> Effect:
-    term = Term(1, what, metric, test_set="test" if metric in _IN else "out")
-    return Effect(f"{_TITLES[metric]}, {what}", (term,), relation, margin, decides)
+def _effects(
+    metrics: Iterable[str], compared: Iterable[str], relation: str, margin: float, decides=True
+) -> tuple[Effect, ...]:
+    """Return the effect on each metric of all that is compared."""
+    return tuple(
+        Effect(f"{_TITLES[metric]}, {what}", (Term(1, what, metric, test_set=_TEST_SET[metric]),),
+               relation, margin, decides)
+        for metric, what in itertools.product(metrics, compared)
+    )  # fmt: skip
 
 
 _CLAIMS = (
@@ -57,8 +65,8 @@ _CLAIMS = (
         check="with each algorithm, accuracy is above that of ERM by < 0.01 and NLL, at the learned"
         " temperature, below it by < 0.05",
         effects=(
-            *(_effect(_versus(name), "accuracy", "<", _POINT) for name in _OTHERS),
-            *(_effect(_versus(name), "nll", ">", -_NLL) for name in _OTHERS),
+            *_effects(["accuracy"], map(_versus, _OTHERS), "<", _POINT),
+            *_effects(["nll"], map(_versus, _OTHERS), ">", -_NLL),
         ),
         needs="ERM and each of the other algorithms",
     ),
@@ -68,11 +76,8 @@ _CLAIMS = (
         source="Table 3",
         check="accuracy is higher, NLL and ECE are lower with the ensemble of all trials than with"
         " the chosen one, mean over algorithms",
-        effects=(
-            _effect(_ENSEMBLE, "accuracy", ">", 0.0),
-            _effect(_ENSEMBLE, "nll", "<", 0.0),
-            _effect(_ENSEMBLE, "ece", "<", 0.0),
-        ),
+        effects=_effects(["accuracy"], [_ENSEMBLE], ">", 0.0)
+        + _effects(["nll", "ece"], [_ENSEMBLE], "<", 0.0),
         needs="an algorithm with an ensemble",
     ),
     Claim(
@@ -81,10 +86,8 @@ _CLAIMS = (
         source="Table 4",
         check="AUROC and OutAsOut of Entropy are higher with the ensemble of all trials than with"
         " the chosen one, mean over algorithms without MIMO",
-        effects=(
-            *(_effect(_ENSEMBLE, metric, ">", 0.0) for metric in _OUT),
-            *(_effect(_MIMO_ENSEMBLE, metric, "<", _MOVED, decides=False) for metric in _OUT),
-        ),
+        effects=_effects(_OUT, [_ENSEMBLE], ">", 0.0)
+        + _effects(_OUT, [_MIMO_ENSEMBLE], "<", _MOVED, decides=False),
         needs="ensembles, of MIMO and of another algorithm",
     ),
     Claim(
@@ -93,7 +96,7 @@ _CLAIMS = (
         source="Table 4",
         check="on the largest network, OutAsOut of Entropy with MIMO is below that of the ensemble"
         " of ERM by < 0.02",
-        effects=(_effect(_MIMO, "out_as_out", ">", -_MOVED),),
+        effects=_effects(["out_as_out"], [_MIMO], ">", -_MOVED),
         needs="MIMO, and ERM with an ensemble",
     ),
     Claim(
@@ -102,10 +105,7 @@ _CLAIMS = (
         source="Tables 3 and 4",
         check="mean over algorithms of ECE is lower after temperature scaling; AUROC and OutAsOut"
         " of Entropy move by < 0.02, mean over algorithms of the absolute change",
-        effects=(
-            _effect(_CALIBRATION, "ece", "<", 0.0),
-            *(_effect(_MOVE, metric, "<", _MOVED) for metric in _OUT),
-        ),
+        effects=_effects(["ece"], [_CALIBRATION], "<", 0.0) + _effects(_OUT, [_MOVE], "<", _MOVED),
         needs="an algorithm before and after temperature scaling",
     ),
     Claim(
@@ -114,10 +114,8 @@ _CLAIMS = (
         source="Tables 3 and 4",
         check="accuracy gains < 0.01, AUROC and OutAsOut of Entropy gain < 0.02, means over"
         " algorithms, by spectral normalisation with the most accurate coefficient",
-        effects=(
-            _effect(_SPECTRAL, "accuracy", "<", _POINT),
-            *(_effect(_SPECTRAL, metric, "<", _MOVED) for metric in _OUT),
-        ),
+        effects=_effects(["accuracy"], [_SPECTRAL], "<", _POINT)
+        + _effects(_OUT, [_SPECTRAL], "<", _MOVED),
         needs="an algorithm with and without spectral normalisation",
     ),
     Claim(
@@ -126,7 +124,7 @@ _CLAIMS = (
         source="Table 4 and appendix B",
         check="AUROC and OutAsOut, means over the algorithms that have both, of the worst of the"
         " three are higher than those of each other measure",
-        effects=tuple(_effect(_over(name), metric, ">", 0.0) for metric in _OUT for name in _POOR),
+        effects=_effects(_OUT, [*map(_over, _POOR)], ">", 0.0),
         needs="an algorithm with these measures",
     ),
     Claim(
@@ -135,7 +133,7 @@ _CLAIMS = (
         source="Table 4 and appendix B",
         check="OutAsOut of Entropy is higher on the largest than on the smallest network, mean over"
         " algorithms",
-        effects=(_effect(_SIZE, "out_as_out", ">", 0.0),),
+        effects=_effects(["out_as_out"], [_SIZE], ">", 0.0),
         needs="networks of two sizes",
     ),
 )
@@ -180,7 +178,7 @@ def derive(table: pd.DataFrame) -> pd.DataFrame:
     values = rows[numbers.columns].to_numpy()
     rows = rows[["data_set", "backbone", "run", "method", "metric"]]
     rows = rows.assign(value=values[:, 0], bootstrap=list(values[:, 1:]), calibration="")
-    return rows.assign(test_set=np.where(rows["metric"].isin(_IN), "test", "out"))
+    return rows.assign(test_set=rows["metric"].map(_TEST_SET))
 
 
 _WHERE = ["data_set", "backbone", "run", "metric"]
@@ -190,10 +188,8 @@ _WHAT = ["spectral", "variant", "calibration", "measure", "algorithm"]
 def _numbers(table: pd.DataFrame) -> pd.DataFrame:
     """Return values (column 0) and their replicates, indexed by `_WHERE` and `_WHAT`."""
     wanted = table["variant"].isin(["primary", "ensemble"]) & table["metric"].isin(list(_TITLES))
-    own = table[wanted]
-    own = apart(own)
-    own = own[own["algorithm"] != "rbf"]
-    return index_numbers(own, _WHERE + _WHAT)
+    own = split_columns(table[wanted])
+    return index_numbers(own[own["algorithm"] != "rbf"], _WHERE + _WHAT)
 
 
 def _differences(numbers: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -221,7 +217,7 @@ def _differences(numbers: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
 
     coefficients = sorted(set(numbers.index.get_level_values("spectral")) - {0.0})
     changes = {one: _at(numbers, spectral=one) - plain for one in coefficients}
-    yield from _normalised(changes)
+    yield from _most_accurate(changes)
 
     for measure in _POOR:
         poor = _at(before, measure=measure)
@@ -233,15 +229,14 @@ def _differences(numbers: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
 
 
 def _against_erm(before: pd.DataFrame, after: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    inside = {"accuracy": before, "nll": after}
-    inside = {name: _at(own, measure="") for name, own in inside.items()}
+    inside = {"accuracy": _at(before, measure=""), "nll": _at(after, measure="")}
     for algorithm in _OTHERS:
         for metric, own in inside.items():
             gain = _at(own, algorithm=algorithm) - _at(own, algorithm="erm")
             yield _versus(algorithm), gain[gain.index.isin([metric], level="metric")].dropna()
 
 
-def _normalised(changes: dict[float, pd.DataFrame]) -> Iterator[tuple[str, pd.DataFrame]]:
+def _most_accurate(changes: dict[float, pd.DataFrame]) -> Iterator[tuple[str, pd.DataFrame]]:
     """Yield the changes by the coefficient with which a data set's network is right most often.
 
     One for all metrics: the AUROC of a network that has learnt nothing is no gain, however high.
@@ -273,10 +268,8 @@ def _growth(entropy: pd.DataFrame, networks: dict[str, list[str]]) -> pd.DataFra
 
 def _at(numbers: pd.DataFrame, **chosen: object) -> pd.DataFrame:
     """Return the numbers of which levels of the index have these values, without the levels."""
-    for level, value in chosen.items():
-        there = numbers.index.get_level_values(level) == value
-        numbers = numbers[there].droplevel(level)
-    return numbers
+    there = [numbers.index.get_level_values(level) == one for level, one in chosen.items()]
+    return numbers[np.logical_and.reduce(there)].droplevel(list(chosen))
 
 
 def _mean(numbers: pd.DataFrame) -> pd.DataFrame:
@@ -296,9 +289,8 @@ def _networks(numbers: pd.DataFrame) -> dict[str, list[str]]:
 
 
 def _places(numbers: pd.DataFrame) -> list[tuple[str, str]]:
-    return numbers.index.droplevel(
-        [name for name in numbers.index.names if name not in ("data_set", "backbone")]
-    ).tolist()
+    levels = map(numbers.index.get_level_values, ("data_set", "backbone"))
+    return list(zip(*levels, strict=True))
 
 
 CLAIMS = Claims("uimnet", _CLAIMS, derive=derive, every_variant=True)

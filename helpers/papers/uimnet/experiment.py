@@ -1,268 +1,316 @@
-"""From trials to rows of the results table."""
+"""The experiment of *What classifiers know what they don't?*.
+
+Belghazi and Lopez-Paz (2021): algorithms, each with hyper-parameters drawn at random and with or
+without spectral normalisation, are trained in-domain; one trial or the ensemble of all is chosen by
+its likelihood on held-out images, and measured in-domain and out-domain.  A part is an algorithm on
+a network with a coefficient, over all data seeds, since these choose a trial together.
+"""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from tqdm import tqdm
 
-from helpers import data, metrics
-from helpers.checks import fields_of
-from helpers.networks.recipe import Recipe
-from helpers.papers.uimnet.imagenot import Roles, roles
-from helpers.papers.uimnet.measuring import answers, measured, row_of, scaled
-from helpers.papers.uimnet.naming import normalised, selected
-from helpers.papers.uimnet.networks import Algorithm, Trial, class_means, trained
-from helpers.papers.uimnet.protocol import Protocol
+from helpers import metrics, scores
+from helpers.networks.model import Model
+from helpers.outputs import Outputs
+from helpers.papers.run import Draw, Part
+from helpers.papers.uimnet.columns import choose_trial, spectral_suffix
+from helpers.papers.uimnet.roles import DomainSplit, roles
+from helpers.papers.uimnet.trials import algorithm_of, train_trials, validation_nll
 from helpers.report import results
+from helpers.scores import calibration
 
-PAPER = "uimnet"
+if TYPE_CHECKING:
+    from helpers.papers.uimnet.parameters import Parameters
+    from helpers.papers.uimnet.trials import Algorithm, Trial
+
+__all__ = ["models", "outputs", "parts", "roles", "rows", "trainings"]
+
+_WITH_NATIVE = ("mixup", "rnd", "oc", "soft_labels")
 
 
-def validation_nll(trial: Trial, roles: Roles, algorithm: Algorithm) -> float:
-    """Return the mean negative log-likelihood of the in-domain validation images."""
-    held = trial.fitted.outputs(roles.validation, passes=algorithm.passes)
-    return metrics.nll(scaled(held, 1.0).probabilities, held.labels)
+@dataclass(frozen=True)
+class Search:
+    """An algorithm, and its trials by data seed."""
+
+    algorithm: Algorithm
+    trials: Mapping[int, Sequence[Trial]]
 
 
-def evaluate(
-    tier: str,
-    data_set: str,
-    roles: Mapping[int, Roles],
-    networks: Mapping[str, Recipe],
-    algorithms: Sequence[Algorithm],
-    spectral: Sequence[float],
-    measures: Sequence[str],
-    protocol: Protocol,
-    *,
-    device: str | None = None,
-    progress: bool = True,
-) -> pd.DataFrame:
-    """Evaluate every network, algorithm and data seed; train what is not in the cache.
+@dataclass(frozen=True)
+class DomainOutputs:
+    """What a model says of the images of each role, asked for when it is looked at.
 
-    Parameters
+    Attributes
     ----------
-    tier, data_set : str
-        Go into the table.
-    roles : mapping of int to Roles
-        By data seed.
-    networks : mapping of str to Recipe
-        Sizes of the network; each algorithm replaces what it changes.
-    algorithms : sequence of Algorithm
-        Their recipes hold what the algorithm changes in the networks'.
-    spectral : sequence of float
-        Coefficients of spectral normalisation; 0 leaves the layers free.  They are told apart
-        in the networks' names (see `normalised`).
-    measures : sequence of str
-        Of `helpers.papers.uimnet.MEASURES`.
-    protocol : Protocol
-    device, progress
-        As in `helpers.training.fitted.fit`.
-
-    Returns
-    -------
-    DataFrame
-        A results table (see `helpers.report.results`).  The variants are ``primary`` (the chosen
-        trial), ``ensemble`` (all trials that did not diverge) and ``trial N`` (its likelihood on
-        validation images, or that it diverged).
+    model : Model
+        A trial's network, or those of several trials as an ensemble.
+    split : DomainSplit
+    sets : dict of str to Outputs
+        Of ``validation``, ``test`` and ``out``.
+    train : Outputs
+        Without dropout: they are there for the features.
+    temperature : float
+        Fitted to the in-domain validation images.
     """
-    cells = [
-        (network, algorithm, coefficient)
-        for network in networks
-        for algorithm in algorithms
-        for coefficient in spectral
-    ]
-    tables = []
-    for network, algorithm, coefficient in (bar := tqdm(cells, disable=not progress)):
-        backbone = network + normalised(coefficient)
-        bar.set_description(f"{backbone}, {algorithm.name}")
-        own = replace(algorithm, recipe=recipe_of(networks[network], algorithm, coefficient))
-        made = {
-            seed: every_trial(own, one, protocol, data_seed=seed, device=device, progress=progress)
-            for seed, one in roles.items()
-        }
-        likelihoods = pd.DataFrame(
-            {
-                seed: {
-                    trial.number: np.nan
-                    if trial.diverged
-                    else validation_nll(trial, roles[seed], own)
-                    for trial in trials
-                }
-                for seed, trials in made.items()
-            }
-        ).T
-        chosen = selected(likelihoods)
-        for seed, trials in made.items():
-            identity = {"tier": tier, "paper": PAPER, "data_set": data_set, "backbone": backbone,
-                        "run": seed}  # fmt: skip
-            rows = list(_trial_rows(own, trials, likelihoods.loc[seed], roles[seed]))
-            whole = [trial for trial in trials if not trial.diverged]
-            choices = {"primary": [] if chosen is None else [trials[chosen]]}
-            choices |= {"ensemble": whole} if len(whole) > 1 else {}
-            for variant, some in choices.items():
-                if some:
-                    found = answers(some, roles[seed], own)
-                    rows += [
-                        {"variant": variant} | row
-                        for row in measured(own, found, measures, protocol)
-                    ]
-            parameters = {
-                "recipe": own.recipe.as_dict(),
-                "space": {name: dict(law) for name, law in own.space.items()},
-                "defaults": own.defaults,
-                "protocol": asdict(protocol),
-                "chosen": chosen,
-                "sets": {name: getattr(roles[seed], name).sha256
-                         for name in ("train", "validation", "test", "out")},
-            }  # fmt: skip
-            provenance = results.provenance(
-                parameters,
-                seed=protocol.seed,
-                device=whole[0].fitted.device_name if whole else "none",
-                seconds=sum(trial.fitted.seconds for trial in whole),
-            )
-            tables.append(results.tidy([identity | row for row in rows], provenance))
-    return pd.concat(tables, ignore_index=True)
+
+    model: Model
+    split: DomainSplit
+
+    @cached_property
+    def sets(self) -> dict[str, Outputs]:
+        names = ("validation", "test", "out")
+        return {name: self.model.outputs(getattr(self.split, name)) for name in names}
+
+    @cached_property
+    def train(self) -> Outputs:
+        return replace(self.model, passes=0).outputs(self.split.train)
+
+    @cached_property
+    def temperature(self) -> float:
+        held = self.sets["validation"]
+        logits = calibration.log_probabilities(held.probabilities, np.float64)
+        return calibration.fit_temperature(logits, held.labels)
 
 
-def recipe_of(network: Recipe, algorithm: Algorithm, coefficient: float) -> Recipe:
-    """Return the recipe that all trials of an algorithm on a network start from."""
-    changed = {
-        name: value
-        for name, value in algorithm.recipe.as_dict().items()
-        if value != Recipe().as_dict()[name]
-    }
-    return Recipe.from_parameters(network.as_dict() | changed, spectral_norm=coefficient)
+@dataclass(frozen=True)
+class Choice:
+    """What there is to evaluate of a search.
 
-
-def every_trial(
-    algorithm: Algorithm,
-    roles: Roles,
-    protocol: Protocol,
-    *,
-    data_seed: int,
-    device: str | None = None,
-    progress: bool = True,
-) -> list[Trial]:
-    """Train all trials of an algorithm on one data seed."""
-    recipes = algorithm.recipes(protocol.trials, seed=protocol.seed)
-    return [
-        trained(
-            algorithm,
-            roles.train,
-            number,
-            recipe,
-            seed=protocol.seed * 10_000 + data_seed * 100 + number,
-            device=device,
-            progress=progress,
-        )
-        for number, recipe in enumerate(recipes)
-    ]
-
-
-def _trial_rows(
-    algorithm: Algorithm, trials: Sequence[Trial], likelihoods: pd.Series, roles: Roles
-) -> Iterator[dict]:
-    images = len(roles.validation)
-    for trial in trials:
-        if trial.diverged:
-            row = row_of(algorithm.name, "validation", "diverged", 1.0, images)
-            row["notes"] = trial.message
-        else:
-            value = likelihoods[trial.number]
-            row = row_of(algorithm.name, "validation", "nll", value, images)
-            row["notes"] = ", ".join(
-                f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}"
-                for name, value in _searched(algorithm, trial.recipe).items()
-            )
-        yield {"variant": f"trial {trial.number}"} | row
-
-
-def _searched(algorithm: Algorithm, recipe: Recipe) -> dict[str, object]:
-    """Return the values that a trial has for what is searched."""
-    values = recipe.as_dict() | recipe.objective_arguments
-    return {name: values[name] for name in algorithm.space if name in values}
-
-
-def algorithms_of(parameters: Mapping) -> list[Algorithm]:
-    """Return the algorithms of a section of the parameter files.
-
-    Its ``algorithms`` has for each what it changes in the recipe; ``search`` the laws of its
-    hyper-parameters, with those of all under ``all``; ``defaults`` likewise.
+    Attributes
+    ----------
+    search : Search
+    held : dict of int to int
+        How many validation images each data seed has.
+    likelihoods : DataFrame, shape [data seeds, trials]
+        Negative log-likelihoods of the validation images; NaN where a trial diverged.
+    chosen : int or None
+        The number of the trial that counts; None if all diverged.
+    variants : dict of (int, str) to DomainOutputs
+        By data seed: ``primary`` (the chosen trial) and, where several trials did not diverge,
+        ``ensemble``.
     """
+
+    search: Search
+    held: Mapping[int, int]
+    likelihoods: pd.DataFrame
+    chosen: int | None
+    variants: Mapping[tuple[int, str], DomainOutputs]
+
+
+def parts(parameters: Parameters) -> list[Part]:
+    """Return every network, algorithm and coefficient of spectral normalisation."""
+    grid = itertools.product(parameters.sizes, parameters.algorithms, parameters.spectral)
     found = []
-    for name, changed in parameters["algorithms"].items():
-        space, defaults = (
-            parameters[what].get("all", {}) | parameters[what].get(name, {})
-            for what in ("search", "defaults")
-        )
-        passes = parameters["passes"] if name == "mc_dropout" else 0
-        found.append(Algorithm(name, Recipe.from_parameters(changed), defaults, space, passes))
+    for network, name, coefficient in grid:
+        algorithm_of(parameters, network, name, coefficient)  # refuses an impossible search
+        columns = {"data_set": parameters.data_set, "method": name}
+        columns["backbone"] = network + spectral_suffix(coefficient)
+        found.append(Part(f"{network}/{name}/{coefficient}", columns, roles=""))
     return found
 
 
-def parts(parameters: Mapping) -> list[str]:
-    """Return the algorithms of a section ``evaluation``: what `sweep` can do side by side."""
-    return list(parameters["algorithms"])
+def trainings(parameters: Parameters) -> dict[str, dict]:
+    """Return what the training notebook is told, for each group of algorithms and data seed."""
+    grid = itertools.product(parameters.groups, range(parameters.runs))
+    return {f"{group}-{run}": {"group": group, "run": run} for group, run in grid}
 
 
-def sweep(
-    parameters: Mapping, part: str, *, device: str | None = None, progress: bool = True
-) -> pd.DataFrame:
-    """Do what the evaluation notebook does for one algorithm, without a notebook.
+def models(parameters: Parameters, part: Part, roles: Mapping[int, DomainSplit]) -> Search:
+    """Train all trials on all data seeds, or take them from the cache."""
+    network, name, coefficient = part.name.rsplit("/", 2)
+    algorithm = algorithm_of(parameters, network, name, float(coefficient))
+    images = {seed: split.train for seed, split in roles.items()}
+    trained = {seed: train_trials(parameters, algorithm, images[seed], seed) for seed in images}
+    return Search(algorithm, trained)
 
-    Parameters
-    ----------
-    parameters : mapping
-        A section ``evaluation`` of the parameter files.
-    part : str
-        One of `parts`.
-    device, progress
-        As in `evaluate`.
+
+def outputs(
+    parameters: Parameters, part: Part, roles: Mapping[int, DomainSplit], models: Search
+) -> Choice:
+    """Choose a trial by the mean over data seeds, and ask it and the ensemble of all."""
+    algorithm, found = models.algorithm, models.trials
+    nll = [[validation_nll(one, roles[seed], algorithm) for one in found[seed]] for seed in found]
+    likelihoods = pd.DataFrame(nll, list(found))
+    chosen, variants = choose_trial(likelihoods), {}
+    for seed, trials in found.items():
+        if chosen is not None:
+            variants[seed, "primary"] = ask(algorithm, [trials[chosen]], roles[seed])
+        whole = [one for one in trials if not one.diverged]
+        if len(whole) > 1:
+            variants[seed, "ensemble"] = ask(algorithm, whole, roles[seed])
+    held = {seed: len(split.validation) for seed, split in roles.items()}
+    return Choice(models, held, likelihoods, chosen, variants)
+
+
+def ask(algorithm: Algorithm, trials: Sequence[Trial], split: DomainSplit) -> DomainOutputs:
+    """Return what a trial says, or several of them, none of which diverged, as an ensemble."""
+    networks = tuple(one.fitted for one in trials)
+    return DomainOutputs(Model(algorithm.name, networks, algorithm.passes), split)
+
+
+def rows(parameters: Parameters, part: Part, outputs: Choice, draw: Draw) -> Iterator[dict]:
+    """Yield the rows of all trials, of the chosen one and of the ensemble.
+
+    The variants are those of `Choice`, and ``trial N``: its likelihood on validation images, or
+    that it diverged.
     """
-    protocol = Protocol(**fields_of(Protocol, parameters))
-    networks = {
-        name: Recipe.from_parameters(parameters["training"] | changed)
-        for name, changed in parameters["sizes"].items()
-    }
-    made = roles_of(parameters, protocol, networks, device=device, progress=progress)
-    return evaluate(
-        parameters["tier"],
-        parameters["data_set"],
-        made,
-        networks,
-        [one for one in algorithms_of(parameters) if one.name == part],
-        parameters["spectral"],
-        parameters["measures"],
-        protocol,
-        device=device,
-        progress=progress,
+    algorithm = outputs.search.algorithm
+    for seed, trials in outputs.search.trials.items():
+        for trial in trials:
+            metric, value, notes = "diverged", 1.0, trial.message
+            if not trial.diverged:
+                metric, value = "nll", outputs.likelihoods.loc[seed, trial.number]
+                notes = _hyper_parameters(algorithm, trial)
+            columns = {"run": seed, "variant": f"trial {trial.number}", "notes": notes}
+            yield columns | results.row("validation", metric, value, outputs.held[seed])
+        for variant in ("primary", "ensemble"):
+            if found := outputs.variants.get((seed, variant)):
+                for row in measure(parameters, algorithm, found, draw):
+                    yield {"run": seed, "variant": variant} | row
+
+
+def _hyper_parameters(algorithm: Algorithm, trial: Trial) -> str:
+    """Return in words what a trial has for what is searched."""
+    values = trial.recipe.as_dict() | trial.recipe.objective_arguments
+    own = {name: values[name] for name in algorithm.space if name in values}
+    return ", ".join(
+        f"{name} {one:.4g}" if isinstance(one, float) else f"{name} {one}"
+        for name, one in own.items()
     )
 
 
-def roles_of(
-    parameters: Mapping,
-    protocol: Protocol,
-    networks: Mapping[str, Recipe],
-    *,
-    device: str | None = None,
-    progress: bool = True,
-) -> dict[int, Roles]:
-    """Return the roles of the images by data seed; find the classes' first, where they are not
-    published."""
-    data_set, download = parameters["data_set"], parameters.get("download", False)
-    means = None
-    if parameters["featuriser"]:
-        images = data.load(data_set, "train", download=download)
-        means = class_means(
-            images, parameters["featuriser"], networks, seed=protocol.seed, download=download,
-            device=device, progress=progress,
-        )  # fmt: skip
-    return {
-        seed: roles(data_set, protocol, seed, class_means=means, download=download)
-        for seed in range(parameters["runs"])
+def score_of(measure: str, algorithm: str, *, ensemble: bool = False) -> str | None:
+    """Return the name of the score that a measure is; None where an algorithm has no such one.
+
+    They differ for Native alone: of an ensemble, and of MC-Dropout, it is the Jensen-Shannon
+    divergence, and some algorithms have none.
+
+    Examples
+    --------
+    >>> score_of("native", "erm"), score_of("native", "erm", ensemble=True)
+    (None, 'jsd')
+    >>> score_of("native", "rnd"), score_of("gap", "rnd")
+    ('native', 'gap')
+    """
+    if measure != "native":
+        return measure
+    if ensemble or algorithm == "mc_dropout":
+        return "jsd"
+    return "native" if algorithm in _WITH_NATIVE else None
+
+
+def measure(
+    parameters: Parameters, algorithm: Algorithm, found: DomainOutputs, draw: Draw
+) -> Iterator[dict]:
+    """Yield all metrics of a network or an ensemble, before and after temperature scaling.
+
+    A measure that a temperature does not change is there before scaling alone.  The mixture of
+    Gaussians is fitted to the training images, as in the authors' code: their text says the
+    validation images, but those also give the threshold, and around the few of a class that it was
+    fitted to a mixture is so dense that it refuses all other images.
+    """
+    temperatures, scale = [1.0, found.temperature], calibration.scale_outputs
+    for index, when in enumerate(("before", "after")):
+        at = {key: scale(one, temperatures[index]) for key, one in found.sets.items()}
+        columns = {"method": algorithm.name, "calibration": when}
+        for row in measure_in_domain(at["test"], parameters.bins, draw):
+            yield columns | row
+        for one in parameters.measures:
+            name = score_of(one, algorithm.name, ensemble=len(found.model.networks) > 1)
+            if name is None or (name == "jacobian" and algorithm.passes):
+                continue  # its probabilities are those of random passes
+            offered = {"copies": parameters.tta_copies, "seed": parameters.seed}
+            score = scores.create(name, offered=offered)
+            of_images, of_logits = (kind in score.info.needs for kind in ("images", "logits"))
+            if when == "after" and not of_images and not of_logits:
+                continue
+            most = parameters.jacobian_images if name == "jacobian" else None
+            places = {key: spread(len(outputs), most) for key, outputs in found.sets.items()}
+            if of_images:
+                images = {key: getattr(found.split, key).subset(places[key]) for key in places}
+                values = {
+                    key: score.at_temperatures(found.model, some, temperatures)[index]
+                    for key, some in images.items()
+                }
+            else:
+                if score.info.fits:
+                    score.fit(found.train, found.model.head)
+                seen = at if of_logits else found.sets
+                values = {key: score.score_samples(outputs) for key, outputs in seen.items()}
+            drawn = {key: draw(key, len(at[key]))[:, places[key]] for key in ("test", "out")}
+            columns = {"method": f"{algorithm.name}/{one}", "calibration": when}
+            for row in measure_out_domain(values, parameters.keep, drawn):
+                yield columns | row
+
+
+def measure_in_domain(outputs: Outputs, bins: int, draw: Draw) -> Iterator[dict]:
+    """Yield the in-domain metrics of test images: accuracy, its top five, ECE and NLL."""
+    weights = draw("test", len(outputs))
+    probabilities, labels, right = outputs.probabilities, outputs.labels, outputs.correct
+    true = probabilities[np.arange(len(labels)), labels]
+    top = min(5, outputs.num_classes)
+    among_top = (probabilities > true[:, None]).sum(axis=1) < top
+    confidence, loss = probabilities.max(axis=1), -np.log(np.maximum(true, 1e-38))
+    found = {
+        "accuracy": right.mean(),
+        "accuracy_top5": metrics.accuracy(probabilities, labels, top=top),
+        "ece": metrics.ece(probabilities, labels, bins=bins),
+        "nll": metrics.nll(probabilities, labels),
     }
+    means = {"accuracy": right, "accuracy_top5": among_top, "nll": loss}
+    replicates = {name: metrics.weighted_mean(one, weights) for name, one in means.items()}
+    replicates["ece"] = metrics.weighted_calibration_error(confidence, right, weights, bins=bins)
+    for metric, value in found.items():
+        yield results.row("test", metric, value, len(outputs), replicates[metric])
+
+
+def measure_out_domain(
+    values: Mapping[str, np.ndarray], keep: float, weights: Mapping[str, np.ndarray]
+) -> Iterator[dict]:
+    """Yield the out-domain metrics of one measure.
+
+    Parameters
+    ----------
+    values : mapping of str to ndarray
+        Scores, higher = more likely in-domain, of ``validation``, ``test`` and ``out``.
+    keep : float
+        The threshold keeps this share of the validation images.
+    weights : mapping of str to ndarray, shape [replicates, N]
+        Of the images of ``test`` and ``out``.
+    """
+    known, unknown = values["test"], values["out"]
+    area = metrics.weighted_auroc(known, unknown, weights["test"], weights["out"])
+    images = len(known) + len(unknown)
+    yield results.row("out", "auroc", metrics.auroc(known, unknown), images, area)
+    threshold = metrics.rejection_threshold(values["validation"], keep=keep)
+    found = metrics.domain_confusion(known, unknown, threshold)
+    inside = metrics.weighted_mean(known >= threshold, weights["test"])
+    outside = metrics.weighted_mean(unknown < threshold, weights["out"])
+    for metric, value, count, replicates in (
+        ("in_as_in", found.InAsIn, len(known), inside),
+        ("in_as_out", found.InAsOut, len(known), 1 - inside),
+        ("out_as_in", found.OutAsIn, len(unknown), 1 - outside),
+        ("out_as_out", found.OutAsOut, len(unknown), outside),
+    ):
+        yield results.row("out", metric, value, count, replicates)
+
+
+def spread(images: int, most: int | None) -> np.ndarray:
+    """Return the places of at most so many images, evenly: sets may be sorted by class.
+
+    Examples
+    --------
+    >>> spread(10, 4), spread(3, None)
+    (array([0, 3, 6, 9]), array([0, 1, 2]))
+    """
+    if most is None or most >= images:
+        return np.arange(images)
+    return np.linspace(0, images - 1, most).astype(int)

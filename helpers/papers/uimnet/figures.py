@@ -10,8 +10,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from helpers.checks import known_name
-from helpers.papers.uimnet.imagenot import Partition
-from helpers.papers.uimnet.protocol import ALGORITHMS, MEASURES
+from helpers.papers.uimnet.parameters import ALGORITHMS, MEASURES
+from helpers.papers.uimnet.roles import Partition
 from helpers.papers.uimnet.tables import HEADINGS
 from helpers.report.figures.heatmaps import heatmap
 from helpers.report.figures.style import (
@@ -168,7 +168,7 @@ def class_dendrogram(partition: Partition, *, words: Mapping[str, str]) -> Axes:
     Parameters
     ----------
     partition : Partition
-        From `helpers.papers.uimnet.imagenot.partition`.
+        From `helpers.papers.uimnet.roles.partition`.
     words : mapping of str to str
         What classes are called, where their names are WordNet's identifiers.
 

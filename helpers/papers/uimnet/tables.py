@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pandas as pd
 
-from helpers.papers.uimnet.naming import apart, normalised, selected
-from helpers.papers.uimnet.protocol import ALGORITHMS, MEASURES
+from helpers.papers.uimnet.columns import choose_trial, spectral_suffix, split_columns
+from helpers.papers.uimnet.parameters import ALGORITHMS, MEASURES
 from helpers.report import results
 from helpers.report.table import ABSENT, DOWN, UP, Table, categories, mark_best, numbers, single
 from helpers.report.tables.comparisons import runs_in_words
@@ -65,25 +67,17 @@ def domain_means(table: pd.DataFrame) -> pd.DataFrame:
     own = table[table["variant"].isin(["primary", "ensemble"]) & table["metric"].isin(HEADINGS)]
     if own.empty:
         raise ValueError(f"table: no number of {', '.join(HEADINGS)}")
-    means = apart(results.summary(own))
-    counts, networks = _counts(apart(table)), []
+    means = split_columns(results.summary(own))
+    counts, networks = _counts(split_columns(table)), []
     for variant, *key in means[["variant", *_MODEL]].itertuples(index=False):
         if variant == "ensemble" and tuple(key) not in counts:
             raise ValueError(f"table: no trials of {key[3]} on {key[1]}; give the whole table")
         networks.append("1" if variant == "primary" else counts[tuple(key)])
-    order = {
-        **{name: list(dict.fromkeys(means[name])) for name in ("data_set", "backbone")},
-        "measure": ["", *MEASURES],
-        "algorithm": list(ALGORITHMS),
-        "spectral": sorted(set(means["spectral"])),
-        "calibration": ["before", "after"],
-        "variant": ["primary", "ensemble"],
-        "metric": list(HEADINGS),
-    }
-    means = means.assign(networks=networks).sort_values(
-        list(order), key=lambda column: column.map(order[column.name].index), ignore_index=True
-    )
-    return means.drop(columns=["paper", "test_set", "method"])
+    means = means.assign(networks=networks).drop(columns=["paper", "test_set", "method"])
+    return _sort(
+        means, "data_set", "backbone", measure=["", *MEASURES], algorithm=ALGORITHMS, spectral=(),
+        calibration=["before", "after"], variant=["primary", "ensemble"], metric=HEADINGS,
+    )  # fmt: skip
 
 
 def domain(part: pd.DataFrame) -> Table:
@@ -186,7 +180,7 @@ def trials(table: pd.DataFrame) -> Table:
     for (network, algorithm, spectral), search in own.groupby(_SEARCH, sort=False):
         likelihoods = search.assign(value=search["value"].where(search["metric"] == "nll"))
         likelihoods = likelihoods.pivot(index="run", columns="trial", values="value")
-        chosen = selected(likelihoods)
+        chosen = choose_trial(likelihoods)
         for trial, one in search.groupby("trial"):
             line = {"network": network, "algorithm": ALGORITHMS[algorithm],
                     "SN": _norm(spectral), "trial": str(trial)}  # fmt: skip
@@ -253,16 +247,22 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
 
 def _of_trials(table: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of trials, with their numbers, algorithms in the paper's order."""
-    own = apart(table[table["variant"].str.startswith("trial ")])
+    own = split_columns(table[table["variant"].str.startswith("trial ")])
     if own.empty:
         raise ValueError("table: no trials")
     single("table", own, "tier", "data_set")
     numbers = own["variant"].str.removeprefix("trial ").astype(int)
-    order = {"backbone": list(dict.fromkeys(own["backbone"])), "algorithm": list(ALGORITHMS),
-             "spectral": sorted(set(own["spectral"]))}  # fmt: skip
-    return own.assign(trial=numbers).sort_values(
-        list(order), key=lambda column: column.map(order[column.name].index), kind="stable"
-    )
+    return _sort(own.assign(trial=numbers), "backbone", algorithm=ALGORITHMS, spectral=())
+
+
+def _sort(table: pd.DataFrame, *as_they_come: str, **orders: Iterable) -> pd.DataFrame:
+    """Sort by columns as their values come, then by others as orders have them, () ascending."""
+    orders = {name: dict.fromkeys(table[name]) for name in as_they_come} | orders
+    ranks = {name: {value: rank for rank, value in enumerate(orders[name])} for name in orders}
+    return table.sort_values(
+        list(orders), kind="stable", ignore_index=True,
+        key=lambda column: column.map(ranks[column.name]) if ranks[column.name] else column,
+    )  # fmt: skip
 
 
 def _counts(table: pd.DataFrame) -> dict[tuple, str]:
@@ -296,6 +296,6 @@ def _norm(coefficient: float) -> str:
 
 
 def _name(first: dict, *columns: str) -> str:
-    words = [normalised(first[one]).lstrip("+") if one == "spectral" else first[one]
+    words = [spectral_suffix(first[one]).lstrip("+") if one == "spectral" else first[one]
              for one in columns]  # fmt: skip
     return "-".join(filter(None, ["uimnet", *words]))

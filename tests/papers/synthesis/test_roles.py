@@ -6,7 +6,7 @@ import pytest
 from helpers import data, metrics
 from helpers.papers import PAPERS
 from helpers.papers.synthesis.roles import ALGORITHMS, MEASURES, Protocol, Roles, families
-from helpers.papers.uimnet import protocol as uimnet
+from helpers.papers.uimnet import parameters as uimnet
 from helpers.papers.unknown_detection import protocol as unknown_detection
 from helpers.training import objectives
 

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from helpers.papers.uimnet.claims import ALL_SIZES, CLAIMS, derive
-from helpers.papers.uimnet.protocol import ALGORITHMS, MEASURES
+from helpers.papers.uimnet.parameters import ALGORITHMS, MEASURES
 from helpers.report import results
 from helpers.report.claims import Verdict
 

@@ -1,6 +1,5 @@
-"""The protocol of the test-bed, from trials to rows."""
+"""The test-bed, from trials to rows."""
 
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -9,26 +8,24 @@ import pytest
 
 from helpers import metrics, scores
 from helpers.data import Images
-from helpers.networks.recipe import Recipe
 from helpers.outputs import Outputs
-from helpers.papers.uimnet import experiment as evaluation
-from helpers.papers.uimnet import measuring
-from helpers.papers.uimnet.experiment import evaluate
-from helpers.papers.uimnet.imagenot import Roles
-from helpers.papers.uimnet.naming import selected
-from helpers.papers.uimnet.networks import Algorithm, Trial
-from helpers.papers.uimnet.protocol import MEASURES, Protocol
+from helpers.papers import run
+from helpers.papers.parameters import load
+from helpers.papers.uimnet import experiment, trials
+from helpers.papers.uimnet.columns import choose_trial
+from helpers.papers.uimnet.roles import DomainSplit, class_means
+from helpers.papers.uimnet.trials import Trial, algorithm_of, train_trials, validation_nll
 from helpers.scores.jacobian import jacobian_norms
 
-NETWORKS = {"tiny": Recipe(width=4, stem_stride=2, epochs=2, batch_size=16, learning_rate=0.05)}
-PROTOCOL = Protocol(trials=2, passes=2, tta_copies=2, replicates=10, jacobian_images=8)
-RATES = {"learning_rate": {"log_uniform": [0.01, 0.1]}}
-ERM = Algorithm("erm", Recipe(), {"learning_rate": 0.05}, RATES)
-
-
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("CACHE_ROOT", str(tmp_path / "cache"))
+TINY = load("uimnet", "mini").replace(
+    featuriser="tiny", sizes={"tiny": {"width": 4, "stem_stride": 2}}, spectral=[0.0],
+    training={"epochs": 2, "batch_size": 16}, algorithms={"erm": {}},
+    defaults={"all": {"learning_rate": 0.05}, "soft_labels": {"positive": 0.8}},
+    search={"all": {"learning_rate": {"log_uniform": [0.01, 0.1]}},
+            "soft_labels": {"positive": {"choice": [0.7, 0.9]}}},
+    passes=2, tta_copies=2, replicates=10, jacobian_images=8,
+)  # fmt: skip
+ERM = algorithm_of(TINY, "tiny", "erm")
 
 
 def images(n, seed=0, known=True):
@@ -40,37 +37,26 @@ def images(n, seed=0, known=True):
     return Images(pixels.astype(np.uint8), labels, ("a", "b", "c"), "tiny", "test")
 
 
-@pytest.fixture
-def roles():
-    return Roles(
-        ("a", "b", "c"),
-        ("x",),
-        images(48),
-        images(15, 1),
-        images(20, 2),
-        images(12, 3, False),
-        None,
+@pytest.fixture(autouse=True)
+def split(tmp_path, monkeypatch):
+    """A split of such images, which the experiment then has for its roles; and a fresh cache."""
+    monkeypatch.setenv("CACHE_ROOT", str(tmp_path / "cache"))
+    sets = images(48), images(15, 1), images(20, 2), images(12, 3, False)
+    made = DomainSplit(("a", "b", "c"), ("x",), *sets, None)
+    monkeypatch.setattr(
+        experiment, "roles", lambda parameters, part: dict.fromkeys(range(parameters.runs), made)
     )
+    return made
 
 
-def run(
-    roles, algorithms, measures=tuple(MEASURES), spectral=(0.0,), seeds=(0,), protocol=PROTOCOL
-):
-    return evaluate(
-        "mini", "tiny", dict.fromkeys(seeds, roles), NETWORKS, algorithms, spectral, measures,
-        protocol, progress=False,
-    )  # fmt: skip
+def rows(**given):
+    return run.rows(TINY.replace(**given), progress=False)
 
 
-def test_every_algorithm_has_its_rows(roles):
-    algorithms = [
-        ERM,
-        Algorithm("mimo", Recipe(objective="mimo"), {"learning_rate": 0.05}, RATES),
-        Algorithm("mc_dropout", Recipe(block_dropout=0.1), {"learning_rate": 0.05}, RATES, 2),
-        Algorithm("soft_labels", Recipe(objective="soft_labels"), {"positive": 0.8},
-                  {"positive": {"choice": [0.7, 0.9]}}),
-    ]  # fmt: skip
-    table = run(roles, algorithms, spectral=(0.0, 1.0))
+def test_every_algorithm_has_its_rows():
+    algorithms = {"erm": {}, "mimo": {"objective": "mimo"}, "mc_dropout": {"block_dropout": 0.1},
+                  "soft_labels": {"objective": "soft_labels"}}  # fmt: skip
+    table = rows(algorithms=algorithms, spectral=[0.0, 1.0])
     assert set(table["backbone"]) == {"tiny", "tiny+spectral"}
     assert set(table["variant"]) == {"trial 0", "trial 1", "primary", "ensemble"}
     single = table[(table["variant"] == "primary") & (table["calibration"] == "before")]
@@ -81,77 +67,67 @@ def test_every_algorithm_has_its_rows(roles):
     together = table[table["variant"] == "ensemble"]
     assert "erm/native" in set(together["method"])
     notes = table[(table["method"] == "soft_labels") & (table["variant"] == "trial 0")]["notes"]
-    assert set(notes) == {"positive 0.8"}
+    assert set(notes) == {"learning_rate 0.05, positive 0.8"}
 
 
-def test_numbers_by_hand(roles):
-    table = run(roles, [ERM], measures=["msp"]).query("variant == 'primary'")
-    trials = evaluation.every_trial(
-        evaluation.replace(ERM, recipe=evaluation.recipe_of(NETWORKS["tiny"], ERM, 0.0)),
-        roles, PROTOCOL, data_seed=0, progress=False,
-    )  # fmt: skip
-    likelihoods = [evaluation.validation_nll(one, roles, ERM) for one in trials]
-    found = measuring.answers([trials[int(np.argmin(likelihoods))]], roles, ERM)
-    rows = table.query("calibration == 'before'").set_index(["method", "metric"])["value"]
-    assert rows["erm", "accuracy"] == found.test.correct.mean()
-    assert rows["erm", "nll"] == pytest.approx(
-        metrics.nll(found.test.probabilities, found.test.labels), rel=1e-5
-    )
-    known, unknown = (one.probabilities.max(axis=1) for one in (found.test, found.out))
-    assert rows["erm/msp", "auroc"] == pytest.approx(metrics.auroc(known, unknown))
-    held = found.validation.probabilities.max(axis=1)
+def test_numbers_by_hand(split):
+    table = rows(measures=["msp"]).query("variant == 'primary'")
+    made = train_trials(TINY, ERM, split.train, 0)
+    likelihoods = [validation_nll(one, split, ERM) for one in made]
+    sets = experiment.ask(ERM, [made[int(np.argmin(likelihoods))]], split).sets
+    test = sets["test"]
+    found = table.query("calibration == 'before'").set_index(["method", "metric"])["value"]
+    assert found["erm", "accuracy"] == test.correct.mean()
+    nll = metrics.nll(test.probabilities, test.labels)
+    assert found["erm", "nll"] == pytest.approx(nll, rel=1e-5)
+    names = ("validation", "test", "out")
+    held, known, unknown = (sets[name].probabilities.max(axis=1) for name in names)
+    assert found["erm/msp", "auroc"] == pytest.approx(metrics.auroc(known, unknown))
     threshold = metrics.rejection_threshold(held, keep=0.95)
-    assert rows["erm/msp", "out_as_out"] == pytest.approx((unknown < threshold).mean())
-    assert rows["erm/msp", "in_as_in"] + rows["erm/msp", "in_as_out"] == pytest.approx(1)
+    assert found["erm/msp", "out_as_out"] == pytest.approx((unknown < threshold).mean())
+    assert found["erm/msp", "in_as_in"] + found["erm/msp", "in_as_out"] == pytest.approx(1)
 
 
-def test_the_trial_with_the_best_mean_likelihood_is_chosen():
-    """Over data seeds, and never one that diverged on any."""
+def test_all_data_seeds_of_a_part_choose_one_trial():
+    """The one with the best mean likelihood, and never one that diverged on any."""
     likelihoods = pd.DataFrame({0: [0.5, 0.7], 1: [0.1, np.nan], 2: [0.9, 0.2]})
-    assert selected(likelihoods) == 2
-    assert selected(likelihoods[[1]]) is None
+    assert choose_trial(likelihoods) == 2
+    assert choose_trial(likelihoods[[1]]) is None
+    several = TINY.replace(runs=2)
+    choice = run.outputs(several, run.parts(several)[0])
+    assert choice.chosen == choice.likelihoods.mean().idxmin()
+    assert set(choice.variants) == {(s, v) for s in (0, 1) for v in ("primary", "ensemble")}
+    assert set(rows(runs=2, measures=["msp"])["run"]) == {0, 1}
 
 
-def test_a_trial_that_diverges_is_recorded_and_left_out(roles, monkeypatch):
+def test_a_trial_that_diverges_is_recorded_and_left_out(monkeypatch):
     """And it is not trained again."""
-    from helpers.papers.uimnet import networks
+    fit, tried = trials.fit, []
 
-    fit, tried = networks.fit, []
-
-    def diverging(images, recipe, **options):
+    def diverge(images, recipe, **options):
         tried.append(recipe.learning_rate)
         if recipe.learning_rate != 0.05:
             raise FloatingPointError("the loss became nan at step 3")
         return fit(images, recipe, **options)
 
-    monkeypatch.setattr(networks, "fit", diverging)
-    table = run(roles, [ERM], measures=["msp"])
+    monkeypatch.setattr(trials, "fit", diverge)
+    table = rows(measures=["msp"])
     diverged = table[table["metric"] == "diverged"]
     assert diverged["variant"].tolist() == ["trial 1"]
     assert "nan at step 3" in diverged["notes"].item()
     assert set(table["variant"]) == {"trial 0", "trial 1", "primary"}  # no ensemble of one
     first = len(tried)
-    again = run(roles, [ERM], measures=["msp"])
+    assert rows(measures=["msp"]).equals(table)
     assert len(tried) == first + 1 and tried[-1] == 0.05
-    pd.testing.assert_frame_equal(table.drop(columns="seconds"), again.drop(columns="seconds"))
 
 
-def test_weights_that_are_not_finite_are_a_divergence(roles, monkeypatch):
+def test_weights_that_are_not_finite_are_a_divergence(split, monkeypatch):
     """Even if the loss was to the end."""
-    from helpers.papers.uimnet import networks
-
-    fitted = evaluation.every_trial(own(ERM), roles, PROTOCOL, data_seed=0, progress=False)[0]
-    fitted.fitted.classifier.std.fill_(np.nan)
-    monkeypatch.setattr(networks, "fit", lambda *_, **__: fitted.fitted)
-    one = networks.trained(ERM, roles.train, 0, fitted.recipe, seed=99, progress=False)
-    assert one.diverged and "not finite" in one.message
-
-
-def own(algorithm):
-    """The algorithm on the network of these tests."""
-    return evaluation.replace(
-        algorithm, recipe=evaluation.recipe_of(NETWORKS["tiny"], algorithm, 0.0)
-    )
+    one = train_trials(TINY, ERM, split.train, 0)[0]
+    one.fitted.classifier.std.fill_(np.nan)
+    monkeypatch.setattr(trials, "fit", lambda *_, **__: one.fitted)
+    again = trials.train_trial(split.train, 0, one.recipe, seed=99, device=None)
+    assert again.diverged and "not finite" in again.message
 
 
 class Known(NamedTuple):
@@ -171,47 +147,43 @@ def outputs(probability, right, n):
     return Outputs(logits, np.zeros((n, 2), np.float32), labels)
 
 
-def test_test_images_neither_choose_nor_calibrate(roles):
+def test_test_images_neither_choose_nor_calibrate(split):
     """A network that is right on validation images and wrong on test images, and the reverse."""
     sure, unsure = [
         Trial(number, ERM.recipe, Known({
-            roles.validation.sha256: outputs(0.8, held, 15),
-            roles.test.sha256: outputs(0.8, 1 - held, 20),
-            roles.out.sha256: outputs(0.8, 0.5, 12),
+            split.validation.sha256: outputs(0.8, held, 15),
+            split.test.sha256: outputs(0.8, 1 - held, 20),
+            split.out.sha256: outputs(0.8, 0.5, 12),
         }))
         for number, held in enumerate([1.0, 0.0])
     ]  # fmt: skip
-    held = [evaluation.validation_nll(one, roles, ERM) for one in (sure, unsure)]
-    assert held[0] < held[1]
-    at = [measuring.answers([one], roles, ERM).temperature for one in (sure, unsure)]
+    assert validation_nll(sure, split, ERM) < validation_nll(unsure, split, ERM)
+    at = [experiment.ask(ERM, [one], split).temperature for one in (sure, unsure)]
     assert at[0] < 1 < at[1]
 
 
-def test_an_ensemble_has_different_members_whose_probabilities_are_averaged(roles):
+def test_an_ensemble_has_different_members_whose_probabilities_are_averaged(split):
     """Different weights from the beginning: their trials have different seeds."""
-    trials = evaluation.every_trial(own(ERM), roles, PROTOCOL, data_seed=0, progress=False)
-    same = replace(PROTOCOL, trials=1)
-    other = evaluation.every_trial(own(ERM), roles, same, data_seed=1, progress=False)
-    assert len({one.fitted.sha256 for one in (*trials, *other)}) == 3
-    found = measuring.answers(trials, roles, ERM)
-    each = [one.fitted.outputs(roles.test).probabilities for one in trials]
-    np.testing.assert_allclose(found.test.probabilities, np.mean(each, axis=0), atol=1e-6)
+    made = train_trials(TINY, ERM, split.train, 0)
+    other = train_trials(TINY.replace(trials=1), ERM, split.train, 1)
+    assert len({one.fitted.sha256 for one in (*made, *other)}) == 3
+    found = experiment.ask(ERM, made, split).sets["test"]
+    each = [one.fitted.outputs(split.test).probabilities for one in made]
+    np.testing.assert_allclose(found.probabilities, np.mean(each, axis=0), atol=1e-6)
     assert np.abs(each[0] - each[1]).max() > 1e-3
 
 
-def test_measures_of_images_are_there_at_each_temperature_in_order(roles):
-    trials = evaluation.every_trial(own(ERM), roles, PROTOCOL, data_seed=0, progress=False)
-    model = measuring.answers(trials, roles, ERM).model
-    found = scores.create("jacobian").at_temperatures(model, roles.test, [1.0, 3.0])
-    for row, temperature in zip(found, [1.0, 3.0], strict=True):
-        norms = jacobian_norms(model.classifiers, roles.test, temperatures=[temperature])[0]
-        np.testing.assert_allclose(row, -norms, rtol=1e-4)
+def test_measures_of_images_are_there_at_each_temperature_in_order(split):
+    model = experiment.ask(ERM, train_trials(TINY, ERM, split.train, 0), split).model
+    at = [1.0, 3.0]
+    found = scores.create("jacobian").at_temperatures(model, split.test, at)
+    each = [jacobian_norms(model.classifiers, split.test, temperatures=[one])[0] for one in at]
+    np.testing.assert_allclose(found, np.negative(each), rtol=1e-4)
     assert not np.allclose(*found)
 
 
-def test_class_means_are_those_of_the_features(roles):
-    means = evaluation.class_means(roles.train, "tiny", NETWORKS, progress=False)
-    assert means.shape == (3, 16)
-    few = roles.train.subset(roles.train.labels < 2)
+def test_class_means_are_those_of_the_features(split):
+    assert class_means(TINY, split.train).shape == (3, 16)
+    few = split.train.subset(split.train.labels < 2)
     with pytest.raises(ValueError, match="at least one of each class expected, got none of 'c'"):
-        evaluation.class_means(few, "tiny", NETWORKS, progress=False)
+        class_means(TINY, few)

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from helpers.papers.uimnet import figures
-from helpers.papers.uimnet.imagenot import partition
+from helpers.papers.uimnet.roles import partition
 
 ALGORITHMS = ("mixup", "erm", "mc_dropout")
 CHANGES = (("spectral", 1.0), ("variant", "ensemble"), ("calibration", "after"))

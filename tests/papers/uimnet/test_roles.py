@@ -1,18 +1,17 @@
 """ImageNot: branches of classes, the published lists, and the roles of images."""
 
 import io
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from PIL import Image
 
-import helpers.scores
 from helpers import data
 from helpers.data import class_lists, wordnet
-from helpers.papers.uimnet.imagenot import partition, roles
-from helpers.papers.uimnet.protocol import ALGORITHMS, MEASURES, Protocol, score_of
+from helpers.papers.parameters import load
+from helpers.papers.uimnet.roles import partition, roles, split
 
+MINI = load("uimnet", "mini")
 NAMES = list("abcdefg")
 
 
@@ -20,37 +19,33 @@ def means_of(*values):
     return np.array(values, float)[:, None]
 
 
-def pixel_means(images):
-    """Return the mean pixels of each class, [C, D], as features that need no network."""
-    classes = range(len(images.class_names))
-    return np.stack([images.images[images.labels == k].mean(axis=0).ravel() for k in classes])
+def divide(most=None):
+    """Divide the classes by their mean pixels, features that need no network."""
+    train = data.load("cifar10_mini", "train")
+    groups = [train.images[train.labels == k] for k in range(len(train.class_names))]
+    means = np.stack([one.mean(axis=0).ravel() for one in groups])
+    return partition(means, train.class_names, most)
 
 
 @pytest.fixture(scope="module")
 def mini():
-    train = data.load("cifar10_mini", "train")
-    return roles("cifar10_mini", Protocol(), 0, class_means=pixel_means(train))
+    return split(MINI, 0, divide())
 
 
-def test_the_smaller_branch_is_in_domain():
+@pytest.mark.parametrize(
+    ("means", "most", "inside", "outside"),
+    [
+        ((0, 1, 20, 21, 2, 3, 4), None, "cd", "ab"),
+        ((20, 0, 1, 2, 3, 4, 21), None, "ag", "bc"),
+        ((5, 0, 1, 6), None, "ad", "bc"),  # of two of one size, that of the first class
+        ((-5, 0, -1, -6), None, "ad", "bc"),
+        ((20, 0, 21, 1, 22, 2, 3), 2, "ac", "bd"),  # both domains capped
+    ],
+)
+def test_the_smaller_branch_is_in_domain(means, most, inside, outside):
     """And as many of the other one's first classes are out-domain, whatever the order."""
-    found = partition(means_of(0, 1, 20, 21, 2, 3, 4), NAMES)
-    assert (found.in_domain, found.out_domain) == (("c", "d"), ("a", "b"))
-    found = partition(means_of(20, 0, 1, 2, 3, 4, 21), NAMES)
-    assert (found.in_domain, found.out_domain) == (("a", "g"), ("b", "c"))
-
-
-def test_of_two_branches_of_one_size_that_of_the_first_class_is_in_domain():
-    """Wherever the branches lie."""
-    for turn in (1, -1):
-        found = partition(turn * means_of(5, 0, 1, 6), NAMES[:4])
-        assert (found.in_domain, found.out_domain) == (("a", "d"), ("b", "c"))
-
-
-def test_both_domains_can_be_capped():
-    """By the first classes of each."""
-    found = partition(means_of(20, 0, 21, 1, 22, 2, 3), NAMES, most=2)
-    assert (found.in_domain, found.out_domain) == (("a", "c"), ("b", "d"))
+    found = partition(means_of(*means), NAMES[: len(means)], most=most)
+    assert (found.in_domain, found.out_domain) == (tuple(inside), tuple(outside))
 
 
 def test_the_left_branch_is_the_first_of_the_last_merge():
@@ -58,11 +53,11 @@ def test_the_left_branch_is_the_first_of_the_last_merge():
     generator = np.random.default_rng(0)
     for _ in range(20):
         means, size = generator.normal(size=(12, 3)), int(generator.integers(2, 6))
-        apart = np.sort(generator.permutation(12)[:size])
-        means[apart] += 100
+        far = np.sort(generator.permutation(12)[:size])
+        means[far] += 100
         found = partition(means, range(12))
-        assert found.in_domain == tuple(apart)
-        assert found.out_domain == tuple(np.delete(np.arange(12), apart)[:size])
+        assert found.in_domain == tuple(far)
+        assert found.out_domain == tuple(np.delete(np.arange(12), far)[:size])
         assert found.linkage[int(found.linkage[-1, 0]) - 12, 3] == size
         assert found.linkage.shape == (11, 4) and found.linkage[-1, 3] == 12
 
@@ -94,12 +89,9 @@ def test_the_published_lists():
 
 def test_roles_of_small_images(mini):
     """Each label means the class of that name, and no image has two roles."""
-    assert mini.partition.class_names == data.load("cifar10_mini", "train").class_names
-    assert (mini.in_domain, mini.out_domain) == (
-        mini.partition.in_domain,
-        mini.partition.out_domain,
-    )
-    classes = len(mini.in_domain)
+    found, classes = mini.partition, len(mini.in_domain)
+    assert found.class_names == data.load("cifar10_mini", "train").class_names
+    assert (mini.in_domain, mini.out_domain) == (found.in_domain, found.out_domain)
     assert len(mini.train) + len(mini.validation) == 300 * classes
     assert len(mini.validation) == 30 * classes
     assert len(mini.test) == len(mini.out) == 100 * classes
@@ -116,17 +108,15 @@ def test_roles_of_small_images(mini):
 
 def test_the_data_seed_decides_what_is_held_out(mini):
     """And nothing else: neither classes nor test images; a plain draw, not one by class."""
-    means = pixel_means(data.load("cifar10_mini", "train"))
-    again, other = (roles("cifar10_mini", Protocol(), s, class_means=means) for s in (0, 1))
+    again, other = (split(MINI, data_seed, divide()) for data_seed in (0, 1))
     assert again.validation.sha256 == mini.validation.sha256
     assert other.validation.sha256 != mini.validation.sha256
     assert (other.in_domain, other.test.sha256) == (mini.in_domain, mini.test.sha256)
     assert len(set(np.bincount(mini.validation.labels))) > 1
-    fewer = replace(Protocol(), most_classes=2, validation_share=0.5)
-    few = roles("cifar10_mini", fewer, 0, class_means=means)
+    few = split(MINI.replace(validation_share=0.5), 0, divide(most=2))
     assert few.in_domain == mini.in_domain[:2] and few.out_domain == mini.out_domain[:2]
     assert len(few.validation) == len(few.train) == 300
-    smaller = roles("cifar10_mini", Protocol(side=16), 0, class_means=means)
+    smaller = split(MINI.replace(side=16), 0, divide())
     assert smaller.out.images.shape[1:] == smaller.train.images.shape[1:] == (16, 16, 3)
 
 
@@ -147,7 +137,7 @@ def photographs(tmp_path, monkeypatch):
 
 def test_roles_of_photographs(photographs):
     """The published ones; test images come from the validation part."""
-    made = roles("imagenet", Protocol(most_classes=20), 0)
+    made = roles(load("uimnet", "paper", most_classes=20))[0]
     assert (made.in_domain, made.out_domain) == tuple(w[:20] for w in class_lists.imagenot())
     assert [len(one) for one in (made.train, made.validation, made.test, made.out)] == [
         36, 4, 20, 20,
@@ -155,45 +145,3 @@ def test_roles_of_photographs(photographs):
     assert made.partition is None and (made.out.labels == -1).all()
     assert not set(made.train.files) & set(made.validation.files)
     assert made.test.root.name == "val" and made.train.class_names == made.in_domain
-    with pytest.raises(ValueError, match="side: streamed photographs are cut to 224 pixels"):
-        roles("imagenet", Protocol(side=32), 0)
-
-
-def test_unpublished_roles_need_features():
-    """The data set is named."""
-    with pytest.raises(ValueError, match="class_means: the classes of 'digits' have no published"):
-        roles("digits", Protocol(), 0)
-
-
-def test_every_measure_of_every_algorithm_is_a_score():
-    """But for Native of three algorithms, which their ensembles have."""
-    for algorithm in ALGORITHMS:
-        for measure in MEASURES:
-            assert score_of(measure, algorithm, ensemble=True) in helpers.scores.names()
-            if (one := score_of(measure, algorithm)) is not None:
-                assert one in helpers.scores.names()
-    without = [name for name in ALGORITHMS if score_of("native", name) is None]
-    assert without == ["erm", "mimo", "rbf"]
-    assert score_of("native", "mc_dropout") == score_of("native", "oc", ensemble=True) == "jsd"
-    with pytest.raises(ValueError, match="unknown measure 'jacobean'; did you mean 'jacobian'"):
-        score_of("jacobean", "erm")
-    with pytest.raises(ValueError, match="unknown algorithm 'mixpu'; did you mean 'mixup'"):
-        score_of("gap", "mixpu")
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"validation_share": 1.0}, "validation_share: between 0 and 1 expected, got 1.0"),
-        ({"keep": 0}, "keep: between 0 and 1 expected, got 0"),
-        ({"most_classes": 1}, "most_classes: 0 or at least 2 expected, got 1"),
-        ({"side": 4}, "side: 0 or at least 8 expected, got 4"),
-        ({"trials": 0}, "trials: at least 1 expected, got 0"),
-        ({"tta_copies": 0}, "tta_copies: at least 1"),
-        ({"seed": -1}, "seed: at least 0"),
-    ],
-)
-def test_a_protocol_that_cannot_be_run_is_refused(change, message):
-    """By the name of what is out of range."""
-    with pytest.raises(ValueError, match=message):
-        Protocol(**change)

@@ -1,21 +1,23 @@
-"""Names of networks and methods in the results table, and which trial counts."""
+"""What the names in the results table are made of, and which trial counts."""
 
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
-import pandas as pd
+if TYPE_CHECKING:
+    import pandas as pd
 
 SPECTRAL = "+spectral"
 """What a network's name goes on with where its layers are spectrally normalised."""
 
 
-def normalised(coefficient: float) -> str:
+def spectral_suffix(coefficient: float) -> str:
     """Return what a network's name goes on with, by its coefficient of spectral normalisation.
 
     Examples
     --------
-    >>> normalised(0.0), normalised(1.0), normalised(3.0)
+    >>> spectral_suffix(0.0), spectral_suffix(1.0), spectral_suffix(3.0)
     ('', '+spectral', '+spectral_3')
     """
     if not coefficient:
@@ -23,14 +25,14 @@ def normalised(coefficient: float) -> str:
     return SPECTRAL if coefficient == 1 else f"{SPECTRAL}_{coefficient:g}"
 
 
-def apart(table: pd.DataFrame) -> pd.DataFrame:
+def split_columns(table: pd.DataFrame) -> pd.DataFrame:
     """Return a results table with what its names are made of in columns of their own.
 
     Parameters
     ----------
     table : DataFrame
-        Its ``method`` is an algorithm or ALGORITHM/MEASURE, and ``backbone`` ends in what
-        `normalised` returns.
+        Its ``method`` is an algorithm or ALGORITHM/MEASURE, and ``backbone`` ends in a
+        `spectral_suffix`.
 
     Returns
     -------
@@ -40,8 +42,9 @@ def apart(table: pd.DataFrame) -> pd.DataFrame:
 
     Examples
     --------
+    >>> import pandas as pd
     >>> names = {"method": ["erm", "rnd/gap"], "backbone": ["resnet8", "resnet8+spectral_0.5"]}
-    >>> found = apart(pd.DataFrame(names))
+    >>> found = split_columns(pd.DataFrame(names))
     >>> found[["algorithm", "measure", "backbone", "spectral"]].to_numpy().tolist()
     [['erm', '', 'resnet8', 0.0], ['rnd', 'gap', 'resnet8', 0.5]]
     """
@@ -55,8 +58,8 @@ def apart(table: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def selected(likelihoods: pd.DataFrame) -> int | None:
-    """Return the number of the trial that is chosen.
+def choose_trial(likelihoods: pd.DataFrame) -> int | None:
+    """Return the number of the trial that is evaluated.
 
     Parameters
     ----------
@@ -71,7 +74,8 @@ def selected(likelihoods: pd.DataFrame) -> int | None:
 
     Examples
     --------
-    >>> selected(pd.DataFrame({0: [0.5, 0.7], 1: [0.1, float("nan")], 2: [0.4, 0.6]}))
+    >>> import pandas as pd
+    >>> choose_trial(pd.DataFrame({0: [0.5, 0.7], 1: [0.1, float("nan")], 2: [0.4, 0.6]}))
     2
     """
     whole = likelihoods.dropna(axis=1).mean()

@@ -1,19 +1,25 @@
-"""ImageNot: which classes are in-domain and which out-domain, and the images of both."""
+"""ImageNot: which classes are in-domain and which out-domain, and the images of both.
+
+Belghazi and Lopez-Paz (2021): the features of a network divide the classes of one data set into
+two branches; a random tenth of the in-domain training images, by data seed, is for validation.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from helpers import data
 from helpers.checks import float_array
 from helpers.data import Images, ImageStream, class_lists
-from helpers.papers.uimnet.protocol import Protocol
+from helpers.papers.uimnet.parameters import PUBLISHED
 
-PUBLISHED = "imagenet"
-"""The data set whose in-domain and out-domain classes are published."""
+if TYPE_CHECKING:
+    from helpers.papers.run import Part
+    from helpers.papers.uimnet.parameters import Parameters
 
 
 @dataclass(frozen=True)
@@ -38,7 +44,7 @@ class Partition:
 
 
 @dataclass(frozen=True)
-class Roles:
+class DomainSplit:
     """One data seed's images.
 
     Attributes
@@ -120,63 +126,75 @@ def partition(
     return Partition(tuple(class_names), merges, in_domain, out_domain)
 
 
-def roles(
-    data_set: str,
-    protocol: Protocol,
-    data_seed: int,
-    *,
-    class_means: np.ndarray | None = None,
-    download: bool = False,
-) -> Roles:
-    """Load a data set and give each image its role.
+def roles(parameters: Parameters, part: Part | None = None) -> dict[int, DomainSplit]:
+    """Return the roles of the images by data seed; all parts have the same ones."""
+    found = None
+    if parameters.featuriser:
+        images = data.load(parameters.data_set, "train", download=parameters.download)
+        means = class_means(parameters, images)
+        found = partition(means, images.class_names, parameters.most_classes or None)
+    return {seed: split(parameters, seed, found) for seed in range(parameters.runs)}
+
+
+def class_means(parameters: Parameters, images: Images | ImageStream) -> np.ndarray:
+    """Return the mean features of each class, float64 [C, D], by the featuriser.
 
     Parameters
     ----------
-    data_set : str
-        ``imagenet``, whose photographs are streamed and not held in memory, or one of
-        `helpers.data.names` with ``train`` and ``test`` or ``val``.
-    protocol : Protocol
-    data_seed : int
-        Decides which training images are held out.
-    class_means : ndarray of float, shape [C, D], optional
-        Mean features of the training images of each class, from which the classes' roles are
-        found (see `partition`).  Without, those of ImageNet are the published ones.
-    download : bool
-        Let torchvision download what is missing.
+    parameters : Parameters
+    images : Images or ImageStream
+        Training images of all classes, in-domain and out-domain; the featuriser is trained on
+        these if it is one of the parameters' sizes.
 
     Raises
     ------
     ValueError
-        No class means, though roles are published for ImageNet alone; a side for images that are
-        streamed; or as `partition`.
+        A class has no images, or timm has no such network.
     """
-    if protocol.side and data_set == PUBLISHED:
-        raise ValueError("side: streamed photographs are cut to 224 pixels; leave it at 0")
-    if class_means is None and data_set != PUBLISHED:
-        raise ValueError(
-            f"class_means: the classes of '{data_set}' have no published roles; pass the mean "
-            "features of each class"
-        )
+    name, device = parameters.featuriser, parameters.device
+    if name in parameters.sizes:
+        from helpers.training.fitted import fit
+
+        recipe = parameters.recipe(parameters.sizes[name])
+        source = fit(images, recipe, seed=parameters.seed, device=device)
+    else:
+        from helpers.networks import zoo
+
+        source = zoo.load(name, download=parameters.download, device=device)
+    features, classes = source.outputs(images).features, range(len(images.class_names))
+    counts = np.bincount(images.labels, minlength=len(classes))
+    if not counts.all():
+        missing = images.class_names[int(counts.argmin())]
+        raise ValueError(f"images: at least one of each class expected, got none of '{missing}'")
+    return np.array([features[images.labels == k].mean(axis=0, dtype=float) for k in classes])
+
+
+def split(parameters: Parameters, data_seed: int, found: Partition | None) -> DomainSplit:
+    """Load the data set and give each image its role.
+
+    Parameters
+    ----------
+    parameters : Parameters
+        Their data set has ``train``, and ``test`` or ``val``.
+    data_seed : int
+        Decides which training images are held out.
+    found : Partition or None
+        The classes' roles; None for the published ones.
+    """
+    data_set, most = parameters.data_set, parameters.most_classes or None
     splits = data.splits(data_set)
     halves = "train", "test" if "test" in splits else splits[-1]
     if data_set == PUBLISHED:
-        seen, unseen = (data.open_stream(data_set, split) for split in halves)
+        seen, unseen = (data.open_stream(data_set, half) for half in halves)
     else:
-        seen, unseen = (
-            data.load(data_set, split, size=protocol.side or None, download=download)
-            for split in halves
-        )
-    if class_means is None:
-        found = None
-        in_domain, out_domain = (
-            wnids[: protocol.most_classes or None] for wnids in class_lists.imagenot()
-        )
-    else:
-        found = partition(class_means, seen.class_names, protocol.most_classes or None)
+        options = {"size": parameters.side or None, "download": parameters.download}
+        seen, unseen = (data.load(data_set, half, **options) for half in halves)
+    in_domain, out_domain = (wnids[:most] for wnids in class_lists.imagenot())
+    if found:
         in_domain, out_domain = found.in_domain, found.out_domain
     seen = seen.select(in_domain)
-    held = _held_out(len(seen), protocol.validation_share, [protocol.seed, data_seed])
-    return Roles(
+    held = _hold_out(len(seen), parameters.validation_share, [parameters.seed, data_seed])
+    return DomainSplit(
         in_domain=in_domain,
         out_domain=out_domain,
         train=seen.subset(~held),
@@ -187,7 +205,7 @@ def roles(
     )
 
 
-def _held_out(images: int, share: float, seed: list[int]) -> np.ndarray:
+def _hold_out(images: int, share: float, seed: list[int]) -> np.ndarray:
     """Return which images are held out, bool [N]: the first of a random order of them all."""
     held = np.zeros(images, dtype=bool)
     order = np.random.default_rng(seed).permutation(images)

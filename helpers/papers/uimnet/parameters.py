@@ -1,0 +1,133 @@
+"""The parameters of *What classifiers know what they don't?*."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar
+
+from pydantic import AfterValidator, Field, model_validator
+
+from helpers.papers import parameters
+from helpers.papers.parameters import Changes, Count, DataSet, Share, one_of
+
+ALGORITHMS = {
+    "erm": "ERM",
+    "mixup": "Mixup",
+    "rnd": "RND",
+    "oc": "OC",
+    "mc_dropout": "MC-Dropout",
+    "mimo": "MIMO",
+    "rbf": "RBF",
+    "soft_labels": "Soft labeler",
+}
+"""The paper's eight algorithms, and how they are called."""
+
+MEASURES = {
+    "msp": "Largest",
+    "gap": "Gap",
+    "entropy": "Entropy",
+    "jacobian": "Jacobian",
+    "gmm": "GMM",
+    "tta": "Augmentations",
+    "native": "Native",
+}
+"""The paper's measures by the names of their scores, and how they are called."""
+
+PUBLISHED = "imagenet"
+"""The data set whose in-domain and out-domain classes are published."""
+
+AlgorithmName = Annotated[str, one_of("algorithm", ALGORITHMS)]
+SearchedName = Annotated[str, one_of("algorithm", ["all", *ALGORITHMS])]
+
+
+def zero_or_at_least(least: int) -> AfterValidator:
+    """Return the check of a number that 0 switches off."""
+
+    def check(value: int) -> int:
+        if value and value < least:
+            raise ValueError(f"0 or at least {least} expected, got {value}")
+        return value
+
+    return AfterValidator(check)
+
+
+class Parameters(parameters.Parameters):
+    """What the test-bed and its evaluation are free to choose.
+
+    Attributes
+    ----------
+    data_set : str
+        ``imagenet``, whose photographs are streamed, or one that fits in memory.
+    featuriser : str
+        Its features divide the classes: one of `sizes`, trained here on all of them, or a network
+        of timm; "" for the published classes of ImageNet.
+    validation_share : float
+        Share of the in-domain training images that is held out.
+    most_classes : int
+        In-domain classes, and out-domain classes, at most; 0 takes all.
+    side : int
+        Pixels that the sides of images are brought to, of sets that fit in memory; 0 leaves them.
+    sizes : dict of str to dict
+        Networks, from the smallest on: what each changes in the recipe.
+    algorithms : dict of str to dict
+        What each changes in the recipe.
+    groups : dict of str to list of str
+        The algorithms that one execution of the training notebook trains.
+    defaults : dict of str to dict
+        The authors' hyper-parameters, those of trial 0; under ``all``, those of every algorithm.
+    search : dict of str to dict
+        Likewise the laws that the other trials draw from, see `helpers.training.search`.
+    spectral : list of float
+        Coefficients of spectral normalisation: the largest norm of a layer; 0 leaves layers free.
+    trials : int
+        Draws of hyper-parameters, the defaults among them; the networks of an ensemble.
+    runs : int
+        Data seeds, numbered from 0: they decide which images are held out.
+    measures : list of str
+    passes : int
+        Of MC-Dropout.
+    tta_copies : int
+        Augmented copies of an image.
+    jacobian_images : int
+        Images of each set that Jacobians are computed of, at most, spread over the set.
+    keep : float
+        The threshold keeps this share of the in-domain validation images.
+    bins : int
+        Of the ECE.
+    """
+
+    # what of these decides rows is in the images and in the trials themselves
+    grid: ClassVar = ("featuriser", "sizes", "algorithms", "groups", "defaults", "search",
+                      "spectral", "trials", "runs")  # fmt: skip
+
+    data_set: DataSet
+    featuriser: str
+    validation_share: Share
+    most_classes: Annotated[int, Field(ge=0), zero_or_at_least(2)]
+    side: Annotated[int, Field(ge=0), zero_or_at_least(8)]
+    sizes: Annotated[dict[str, Changes], Field(min_length=1)]
+    algorithms: Annotated[dict[AlgorithmName, Changes], Field(min_length=1)]
+    groups: dict[str, list[AlgorithmName]]
+    defaults: dict[SearchedName, dict[str, Any]]
+    search: dict[SearchedName, dict[str, Any]]
+    spectral: Annotated[list[Annotated[float, Field(ge=0)]], Field(min_length=1)]
+    trials: Count
+    runs: Count
+    measures: list[Annotated[str, one_of("measure", MEASURES)]]
+    passes: Count
+    tta_copies: Count
+    jacobian_images: Annotated[int, Field(ge=2)]
+    keep: Share
+    bins: Count
+
+    @model_validator(mode="after")
+    def _check_together(self):
+        for changes in (*self.sizes.values(), *self.algorithms.values()):
+            self.recipe(changes)
+        if self.side and self.data_set == PUBLISHED:
+            raise ValueError("side: streamed photographs are cut to 224 pixels; leave it at 0")
+        if not self.featuriser and self.data_set != PUBLISHED:
+            raise ValueError(
+                f"featuriser: the classes of '{self.data_set}' have no published roles; name a "
+                "network whose features divide them"
+            )
+        return self

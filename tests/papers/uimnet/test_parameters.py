@@ -1,0 +1,68 @@
+import pytest
+
+import helpers.scores
+from helpers.papers import run
+from helpers.papers.parameters import load
+from helpers.papers.uimnet.experiment import score_of
+from helpers.papers.uimnet.parameters import ALGORITHMS, MEASURES
+
+MINI = load("uimnet", "mini")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"validation_share": 1.0}, "validation_share: less than 1 expected, got 1.0"),
+        ({"keep": 0}, "keep: more than 0 expected, got 0"),
+        ({"most_classes": 1}, "most_classes: 0 or at least 2 expected, got 1"),
+        ({"side": 4}, "side: 0 or at least 8 expected, got 4"),
+        ({"trials": 0}, "trials: at least 1 expected, got 0"),
+        ({"tta_copies": 0}, "tta_copies: at least 1"),
+        ({"seed": -1}, "seed: at least 0"),
+        ({"binz": 3}, "unknown parameter 'binz'; did you mean 'bins'"),
+        ({"measures": ["entorpy"]}, "unknown measure 'entorpy'; did you mean 'entropy'"),
+        ({"algorithms": {"mixupp": {}}}, "unknown algorithm 'mixupp'; did you mean 'mixup'"),
+        ({"sizes": {"tiny": {"dpeth": 8}}}, "unknown training parameter 'dpeth'"),
+        ({"data_set": "imagenet", "side": 32}, "side: streamed photographs are cut to 224 pixels"),
+        ({"featuriser": ""}, "featuriser: the classes of 'cifar10_mini' have no published roles"),
+    ],
+)
+def test_what_cannot_be_run_is_refused(change, message):
+    with pytest.raises(ValueError, match=message):
+        MINI.replace(**change)
+
+
+@pytest.mark.parametrize(
+    ("search", "message"),
+    [
+        ({"all": {"learning_rate": {"log_uniform": [0, 1]}}}, "learning_rate: log_uni"),
+        ({"soft_labels": {"positive": {"choice": [2]}}}, "search of positive, 2: "),
+    ],
+)
+def test_an_impossible_search_is_refused_before_anything_is_trained(search, message):
+    with pytest.raises(ValueError, match=message):
+        run.parts(MINI.replace(search=search))
+
+
+@pytest.mark.parametrize("tier", ["mini", "small", "paper"])
+def test_each_algorithm_is_trained_once(tier):
+    """By the groups of the training notebook, of which the first is the book's page."""
+    parameters = load("uimnet", tier)
+    trained = [name for group in parameters.groups.values() for name in group]
+    assert sorted(trained) == sorted(parameters.algorithms)
+    experiment = run.PAPERS["uimnet"].experiment
+    assert next(iter(experiment.trainings(parameters).items())) == (
+        "plain-0", {"group": "plain", "run": 0},
+    )  # fmt: skip
+    assert len(experiment.trainings(parameters)) == 2 * parameters.runs
+
+
+def test_every_measure_of_every_algorithm_is_a_score():
+    """But for Native of three algorithms, which their ensembles have."""
+    for algorithm in ALGORITHMS:
+        for measure in MEASURES:
+            assert score_of(measure, algorithm, ensemble=True) in helpers.scores.names()
+            assert score_of(measure, algorithm) in (None, *helpers.scores.names())
+    without = [name for name in ALGORITHMS if score_of("native", name) is None]
+    assert without == ["erm", "mimo", "rbf"]
+    assert score_of("native", "mc_dropout") == score_of("native", "oc", ensemble=True) == "jsd"
