@@ -283,7 +283,7 @@ def _data_sets(kind, value) -> list[str]:
         return _data_sets(inner[0], value)
     if isinstance(value, dict) and len(inner) == 2:
         found = [_data_sets(inner[0], name) + _data_sets(inner[1], value[name]) for name in value]
-    elif isinstance(value, list):
+    elif isinstance(value, list) and inner:
         found = [_data_sets(inner[0], one) for one in value]
     else:  # one of several types
         found = [_data_sets(one, value) for one in inner]
