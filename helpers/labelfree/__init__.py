@@ -13,6 +13,7 @@ ID or all OOD is not told from another, and its Gscore is a number like any.
 from helpers.labelfree.baselines import FeatureMoments, confidence_metrics, frechet_distance
 from helpers.labelfree.evaluators import EVALUATORS, TAUS, gscores
 from helpers.labelfree.gaussians import Mixture, fit_mixture, mixture_parts
+from helpers.labelfree.mixtures import counts_in_ratio, draw_counts, draw_places
 from helpers.labelfree.parts import (
     DISTANCES,
     Parts,
@@ -35,8 +36,11 @@ __all__ = [
     "Regression",
     "SortedScores",
     "confidence_metrics",
+    "counts_in_ratio",
     "density_parts",
     "distance",
+    "draw_counts",
+    "draw_places",
     "fit_mixture",
     "fit_regression",
     "frechet_distance",

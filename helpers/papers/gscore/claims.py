@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pandas as pd
 
-from helpers.papers.gscore.protocol import DETECTORS
+from helpers.papers.gscore.parameters import DETECTORS
 from helpers.report.claims import Claim, Effect, Term
 from helpers.report.paper_claims import Claims, refuse_duplicates
 
@@ -108,47 +108,31 @@ _CLAIMS = (
         ),
         needs="the paper's four detectors with UDE + Wasserstein, by which sets differ",
     ),
-    Claim(
-        id="backbones",
-        text="Gscore correlates strongly with FPR95 on every backbone.",
-        source="Figure 4",
-        check="the least |Pearson's correlation| over networks, of UDE + Wasserstein of MSP with"
-        " FPR95, is > 0.8",
-        effects=(
-            _effect(
-                "least correlation with FPR95 of MSP over networks",
-                f"msp/{_PROPOSED}", "least_of_networks", ">", _STRONG,
+    *(
+        Claim(
+            id=id,
+            text=f"Gscore correlates strongly with FPR95 {where}.",
+            source=source,
+            check=f"the least |Pearson's correlation| over {over}, of UDE + Wasserstein of MSP with"
+            " FPR95, is > 0.8",
+            effects=(
+                _effect(
+                    f"least correlation with FPR95 of MSP over {kind}",
+                    f"msp/{_PROPOSED}", f"least_of_{kind}", ">", _STRONG,
+                ),
             ),
-        ),
-        needs="MSP with UDE + Wasserstein on two networks",
-    ),
-    Claim(
-        id="sizes",
-        text="Gscore correlates strongly with FPR95 on test sets of down to 50 images.",
-        source="Figures 6 and 9",
-        check="the least |Pearson's correlation| over sizes of 50 and up, of UDE + Wasserstein of"
-        " MSP with FPR95, is > 0.8",
-        effects=(
-            _effect(
-                "least correlation with FPR95 of MSP over sizes",
-                f"msp/{_PROPOSED}", "least_of_sizes", ">", _STRONG,
-            ),
-        ),
-        needs=f"test sets of {_SMALLEST} images, with MSP and UDE + Wasserstein",
-    ),
-    Claim(
-        id="ratios",
-        text="Gscore correlates strongly with FPR95 at ratios of ID to OOD between 1:10 and 10:1.",
-        source="Figures 6 and 9",
-        check="the least |Pearson's correlation| over these ratios, of UDE + Wasserstein of MSP"
-        " with FPR95, is > 0.8",
-        effects=(
-            _effect(
-                "least correlation with FPR95 of MSP over ratios",
-                f"msp/{_PROPOSED}", "least_of_ratios", ">", _STRONG,
-            ),
-        ),
-        needs=f"ratios of 1:{_WIDEST} and {_WIDEST}:1, with MSP and UDE + Wasserstein",
+            needs=needs,
+        )
+        for id, kind, where, over, source, needs in (
+            ("backbones", "networks", "on every backbone", "networks", "Figure 4",
+             "MSP with UDE + Wasserstein on two networks"),
+            ("sizes", "sizes", "on test sets of down to 50 images", "sizes of 50 and up",
+             "Figures 6 and 9",
+             f"test sets of {_SMALLEST} images, with MSP and UDE + Wasserstein"),
+            ("ratios", "ratios", "at ratios of ID to OOD between 1:10 and 10:1", "these ratios",
+             "Figures 6 and 9",
+             f"ratios of 1:{_WIDEST} and {_WIDEST}:1, with MSP and UDE + Wasserstein"),
+        )
     ),
     Claim(
         id="accuracy",

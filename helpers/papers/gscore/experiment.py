@@ -1,192 +1,362 @@
-"""From networks to rows of the results table."""
+"""The experiment of *Unsupervised Evaluation of Out-of-distribution Detection*.
+
+Zhang, Deng and Zheng (2023): mixtures of ID images with many sets of unknown ones, evaluated
+without labels; a regression over some of the sets, tested on the others.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import pandas as pd
-from tqdm import tqdm
+import numpy as np
 
-from helpers import cache
-from helpers.checks import fields_of, known_name
-from helpers.labelfree import EVALUATORS
-from helpers.networks.recipe import Recipe
-from helpers.papers.gscore.measuring import PARTS
-from helpers.papers.gscore.protocol import Protocol
-from helpers.papers.gscore.regressing import divided
-from helpers.papers.gscore.rows import rows_of_network
-from helpers.papers.gscore.suite import Roles, suite
+from helpers.labelfree import METRICS, TAUS, fit_regression
+from helpers.metrics.correlation import pearson, spearman
+from helpers.networks.model import Model
+from helpers.papers.gscore.mixtures import (
+    PARTS,
+    DetectorScores,
+    Mixtures,
+    Variant,
+    choose_images,
+    evaluate_mixtures,
+    feature_distances,
+    metrics_by_confidence,
+    score_suite,
+    variants,
+)
+from helpers.papers.gscore.roles import Suite, roles
+from helpers.papers.run import Draw, Part
 from helpers.report import results
 from helpers.training.fitted import Fitted, fit
 
-PAPER = "gscore"
+if TYPE_CHECKING:
+    from helpers.papers.gscore.parameters import Parameters
+
+__all__ = ["models", "outputs", "parts", "roles", "rows", "trainings"]
+
+CONFIDENCE, AUTOMATIC = "confidence", "auto_evaluation"
+"""The baselines: labels by confidence, and distances of features."""
+VARIED = ("kmeans_l2", "gmm_wasserstein", "ude_wasserstein")
+"""Evaluators that go through the variants, with the first detector."""
+BY_SETS = "msp/ude_wasserstein"
+"""The method whose predictions are written down set by set."""
 
 
-def network(
-    roles: Roles,
-    recipe: Recipe,
-    protocol: Protocol,
-    *,
-    device: str | None = None,
-    progress: bool = True,
-) -> Fitted:
+def parts(parameters: Parameters) -> list[Part]:
+    """Return every network on the ID set, and the first one on the other ID sets."""
+    first, *_ = parameters.networks
+    grid = [(parameters.data_set, name) for name in parameters.networks]
+    grid += [(other, first) for other in parameters.other_data_sets]
+    return [
+        Part(f"{data_set}/{name}", {"data_set": data_set, "backbone": name}, roles=data_set)
+        for data_set, name in grid
+    ]
+
+
+def trainings(parameters: Parameters) -> dict[str, dict]:
+    """Return what the training notebook is told, for each network on the ID set."""
+    return {name: {"network": name} for name in parameters.networks}
+
+
+def models(parameters: Parameters, part: Part, roles: Suite) -> Fitted:
     """Train the network whose detectors are evaluated, or take it from the cache."""
+    divide(len(roles.sets), 0, parameters)  # too few sets are refused before
     return fit(
-        roles.train, recipe, outliers=roles.outliers, seed=protocol.seed, device=device,
-        progress=progress,
-    )  # fmt: skip
+        roles.train,
+        parameters.recipe(parameters.networks[part.identity["backbone"]]),
+        outliers=roles.outliers,
+        seed=parameters.seed,
+        device=parameters.device,
+    )
 
 
-def evaluate(
-    tier: str,
-    data_set: str,
-    roles: Roles,
-    networks: Mapping[str, Recipe],
-    detectors: Sequence[str],
-    evaluators: Sequence[str],
-    protocol: Protocol,
-    *,
-    device: str | None = None,
-    progress: bool = True,
-) -> pd.DataFrame:
-    """Evaluate every network, detector and evaluator; train what is not in the cache.
+@dataclass(frozen=True)
+class SuiteOutputs:
+    """What a network says of the images of a suite.
+
+    Attributes
+    ----------
+    correct : ndarray of bool
+        Whether the class of each ID test image is right.
+    detectors : dict of str to DetectorScores
+        The detectors, and MSP.
+    distances : dict of str to ndarray of float64, shape [S]
+        By part, of the features of each set's mixture and of the training images.
+    """
+
+    correct: np.ndarray
+    detectors: dict[str, DetectorScores]
+    distances: dict[str, np.ndarray]
+
+
+def outputs(parameters: Parameters, part: Part, roles: Suite, models: Fitted) -> SuiteOutputs:
+    """Return the scores of all images, each of which the network sees once (for ODIN, twice)."""
+    model = Model(part.identity["backbone"], (models,))
+    detectors = {
+        detector: score_suite(model, roles, detector, parameters)
+        for detector in dict.fromkeys([*parameters.detectors, "msp"])
+    }
+    distances = {
+        one: feature_distances(model, roles, one, places)
+        for one, places in choose_images(detectors["msp"], parameters).items()
+    }
+    return SuiteOutputs(model.outputs(roles.test).correct, detectors, distances)
+
+
+def divide(sets: int, run: int, parameters: Parameters) -> tuple[np.ndarray, np.ndarray]:
+    """Divide the sets at random into those that a regression learns from and those that test it.
 
     Parameters
     ----------
-    tier, data_set : str
-        Go into the table.
-    roles : Roles
-        From `helpers.papers.gscore.suite`.
-    networks : mapping of str to Recipe
-    detectors : sequence of str
-        Scores; the thresholds τ are found with the first of them.
-    evaluators : sequence of str
-        Of `helpers.labelfree.EVALUATORS`; the two baselines are always there.
-    protocol : Protocol
-    device, progress
-        As in `helpers.training.fitted.fit`.
+    sets : int
+        How many there are.
+    run : int
+        The repeat.
+    parameters : Parameters
 
     Returns
     -------
-    DataFrame
-        A results table (see `helpers.report.results`):
-
-        * ``network``, ``accuracy``: of the ID test images.
-        * A detector: its six true metrics on each set, mixed with the ID images ``meta`` or
-          ``test`` (the variant).
-        * ``DETECTOR/EVALUATOR``, the same variants: ``gscore``, at the τ of run 0.
-        * ``DETECTOR/EVALUATOR`` on ``all`` sets, for each run: ``tau``; and for each true metric
-          ``rmse_``, ``pearson_``, ``spearman_``, ``coverage_`` and ``width_METRIC``, or
-          ``failed``.  Variants other than ``primary`` have these of the FPR95 alone.
-        * msp/ude_wasserstein, for each run and each set that tests it: ``predicted_``, ``lower_``
-          and ``upper_METRIC`` of AUROC and FPR95.
+    learnt, tested : ndarray of int64
+        Numbers of the sets, ascending.
 
     Raises
     ------
     ValueError
-        An unknown detector or evaluator, or too few sets; before any network is trained.
+        Too few sets for one of the two.
     """
-    for evaluator in evaluators:
-        known_name("evaluator", evaluator, EVALUATORS)
-    divided(len(roles.sets), 0, protocol)
-    tables = []
-    for name, recipe in (bar := tqdm(networks.items(), disable=not progress)):
-        bar.set_description(name)
-        found = network(roles, recipe, protocol, device=device, progress=progress)
-        identity = {"tier": tier, "paper": PAPER, "data_set": data_set, "backbone": name}
-        tables.append(_kept(found, roles, detectors, evaluators, protocol, identity))
-    return pd.concat(tables, ignore_index=True)
-
-
-def _kept(
-    found: Fitted,
-    roles: Roles,
-    detectors: Sequence[str],
-    evaluators: Sequence[str],
-    protocol: Protocol,
-    identity: Mapping,
-) -> pd.DataFrame:
-    """Return the table of one network, from the cache if it has been made by the same code."""
-    images = {name: getattr(roles, name).sha256 for name in ("train", "validation", *PARTS)}
-    parameters = {
-        "recipe": found.recipe.as_dict(),
-        "protocol": asdict(protocol),
-        "detectors": list(detectors),
-        "evaluators": list(evaluators),
-        "images": images,
-        # in their order, which decides how they are divided
-        "sets": [[name, one.sha256] for name, one in roles.sets.items()],
-    }
-    key = cache.key(
-        weights=found.sha256,
-        identity=dict(identity),
-        parameters=parameters,
-        code=cache.code(__name__),
-    )
-
-    def make(path: Path) -> None:
-        rows = rows_of_network(found, roles, detectors, evaluators, protocol)
-        made = results.provenance(
-            parameters, seed=protocol.seed, device=found.device_name, seconds=found.seconds
+    count = round(parameters.meta_share * sets)
+    if not 3 <= count < sets:
+        raise ValueError(
+            f"sets: {sets} give {count} to learn from and {sets - count} to test; name more sets, "
+            "so that there are 3 and 1 at least"
         )
-        whole = [{"run": 0} | dict(identity) | row for row in rows]
-        results.write(results.tidy(whole, made), path)
-
-    return cache.load_or_make(cache.path_of("rows", key, ".parquet"), results.read, make)
+    order = np.random.default_rng([parameters.seed, run]).permutation(sets)
+    return np.sort(order[:count]), np.sort(order[count:])
 
 
-def parts(parameters: Mapping) -> list[str]:
-    """Return what `sweep` can do side by side: ``ID SET/NETWORK``.
+def best_tau(meta: Mixtures, evaluator: str, learnt: np.ndarray) -> int:
+    """Return which of `helpers.labelfree.TAUS` serves an evaluator best, to predict the FPR95.
 
-    Every network on the ID set of a section ``evaluation``, and the first one on its others.
-    """
-    first, *_ = networks = list(parameters["networks"])
-    return [
-        *(f"{parameters['data_set']}/{name}" for name in networks),
-        *(f"{other}/{first}" for other in parameters["other_data_sets"]),
-    ]
-
-
-def roles_of(parameters: Mapping, protocol: Protocol, data_set: str) -> Roles:
-    """Return the roles of the images with one ID set; classes are held out of the main one only."""
-    held_out = protocol.held_out if data_set == parameters["data_set"] else ()
-    return suite(
-        data_set,
-        parameters["sets"],
-        replace(protocol, held_out=held_out),
-        outliers=parameters["outliers"],
-        packs=parameters["packs"],
-        download=parameters.get("download", False),
-    )
-
-
-def sweep(
-    parameters: Mapping, part: str, *, device: str | None = None, progress: bool = True
-) -> pd.DataFrame:
-    """Do what the evaluation notebook does for one part, without a notebook.
+    It is found with one detector, and kept for the others and for all metrics, as in the paper.
 
     Parameters
     ----------
-    parameters : mapping
-        A section ``evaluation`` of the parameter files.
-    part : str
-        One of `parts`.
-    device, progress
-        As in `evaluate`.
+    meta : Mixtures
+    evaluator : str
+    learnt : ndarray of int64
+        Sets to learn from.
     """
-    protocol = Protocol(**fields_of(Protocol, parameters))
-    data_set, name = part.split("/")
-    recipe = Recipe.from_parameters(parameters["training"] | parameters["networks"][name])
-    return evaluate(
-        parameters["tier"],
-        data_set,
-        roles_of(parameters, protocol, data_set),
-        {name: recipe},
-        parameters["detectors"],
-        parameters["evaluators"],
-        protocol,
-        device=device,
-        progress=progress,
+    found = meta.gscores[evaluator][learnt]
+    if not np.ptp(found, axis=0).any() or found.shape[1] == 1:
+        return 0  # no threshold to choose, or no line at any, which the regression says
+    tau = fit_regression(found, meta.truths["fpr95"][learnt], TAUS).tau
+    return int(np.abs(TAUS - tau).argmin())
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """What a regression predicts of the sets that test it.
+
+    Attributes
+    ----------
+    pearson, spearman : float
+        Correlations of Gscore and metric over the sets that it was learnt from; NaN where the
+        metric is the same on all of them.
+    truths, predicted, lower, upper : ndarray of float64, shape [test sets]
+        The metric, what is predicted, and the ends of the prediction intervals.
+    """
+
+    pearson: float
+    spearman: float
+    truths: np.ndarray
+    predicted: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        """What a results table holds of it, by name."""
+        found = {
+            "rmse": np.sqrt(np.mean((self.predicted - self.truths) ** 2)),
+            "pearson": self.pearson,
+            "spearman": self.spearman,
+            "coverage": np.mean((self.lower <= self.truths) & (self.truths <= self.upper)),
+            "width": np.mean(self.upper - self.lower),
+        }
+        return {name: value for name, value in found.items() if not np.isnan(value)}
+
+
+def predict(
+    mixtures: Mapping[str, Mixtures],
+    evaluator: str,
+    metric: str,
+    tau: int,
+    division: tuple[np.ndarray, np.ndarray],
+    level: float,
+) -> Predictions:
+    """Learn a regression from some sets and predict the others.
+
+    Parameters
+    ----------
+    mixtures : mapping of str to Mixtures
+        Of the same sets, with the ID images of each of `PARTS`.
+    evaluator, metric : str
+    tau : int
+        Which of the thresholds, from `best_tau`.
+    division : (ndarray, ndarray)
+        From `divide`.
+    level : float
+        Of the prediction intervals.
+
+    Raises
+    ------
+    ValueError
+        As `helpers.labelfree.fit_regression`: the same Gscore for all sets, or too few of them.
+    """
+    (learnt, tested), (meta, test) = division, (mixtures[part] for part in PARTS)
+    own, truths = meta.gscores[evaluator][learnt, tau], meta.truths[metric][learnt]
+    line = fit_regression(own[:, None], truths, TAUS[[tau]])
+    unseen = test.gscores[evaluator][tested, tau]
+    return Predictions(
+        float(pearson(own, truths)),
+        float(spearman(own, truths)),
+        test.truths[metric][tested],
+        line.predict(unseen),
+        *line.interval(unseen, level),
     )
+
+
+def rows(parameters: Parameters, part: Part, outputs: SuiteOutputs, draw: Draw) -> Iterator[dict]:
+    """Yield the rows of a network; a repeat of the division is a run of the table.
+
+    * ``network``, ``accuracy``: of the ID test images.
+    * A detector: its six true metrics on each set, mixed with the ID images ``meta`` or ``test``
+      (the variant).
+    * ``DETECTOR/EVALUATOR``, the same variants: ``gscore``, at the τ of run 0.
+    * ``DETECTOR/EVALUATOR`` on ``all`` sets, for each run: ``tau``; and for each true metric
+      ``rmse_``, ``pearson_``, ``spearman_``, ``coverage_`` and ``width_METRIC``, or ``failed``.
+      Variants other than ``primary`` have these of the FPR95 alone.
+    * msp/ude_wasserstein, for each run and each set that tests it: ``predicted_``, ``lower_`` and
+      ``upper_METRIC`` of AUROC and FPR95.
+    """
+    accuracy = outputs.correct.mean()
+    yield results.row("test", "accuracy", accuracy, len(outputs.correct), method="network")
+    msp, (first, *_) = outputs.detectors["msp"], parameters.detectors
+    places = choose_images(msp, parameters)
+    every, guesses = {}, {}
+    for name in parameters.detectors:
+        own = outputs.detectors[name]
+        every[name] = {
+            one: evaluate_mixtures(
+                own, one, chosen, parameters.evaluators, also={AUTOMATIC: outputs.distances[one]}
+            )
+            for one, chosen in places.items()
+        }
+        guesses[name] = metrics_by_confidence(own, msp, "test", places["test"])
+    names, evaluators = list(places["test"]), [*parameters.evaluators, AUTOMATIC]
+    divisions = [divide(len(names), run, parameters) for run in range(parameters.repeats)]
+    for run, division in enumerate(divisions):
+        taus = {one: best_tau(every[first]["meta"], one, division[0]) for one in evaluators}
+        for detector, mixtures in every.items():
+            if run == 0:
+                yield from _rows_of_sets(detector, mixtures, names, taus)
+            for row in (
+                *_rows_of_regressions(detector, mixtures, taus, division, parameters, names=names),
+                *_rows_of_confidence(detector, guesses[detector], mixtures["test"], division[1]),
+            ):
+                yield {"run": run} | row
+    for variant in variants(parameters):
+        mixtures = _evaluate_variant(outputs, every[first], variant, parameters)
+        for run, division in enumerate(divisions):
+            own = mixtures["test"].gscores
+            taus = {one: best_tau(mixtures["meta"], one, division[0]) for one in own}
+            for row in _rows_of_regressions(
+                first, mixtures, taus, division, parameters, metrics=["fpr95"]
+            ):
+                yield {"run": run, "variant": variant.name} | row
+
+
+def _evaluate_variant(
+    outputs: SuiteOutputs,
+    primary: Mapping[str, Mixtures],
+    variant: Variant,
+    parameters: Parameters,
+) -> dict[str, Mixtures]:
+    """Evaluate the mixtures of a variant, by the evaluators that it is about."""
+    detector = outputs.detectors[parameters.detectors[0]]
+    own = [one for one in VARIED if one in parameters.evaluators]
+    if variant.validation:
+        own = [one for one in own if one.startswith("ude")]
+    places = choose_images(detector, parameters, variant)
+    if variant.shift:  # what the regression learns from is as it was
+        shifted = evaluate_mixtures(detector, variant.shift, places["test"], own)
+        return {"meta": primary["meta"], "test": shifted}
+    return {
+        part: evaluate_mixtures(
+            detector, part, chosen, own,
+            truths=primary[part].truths, validation=variant.validation,
+        )
+        for part, chosen in places.items()
+    }  # fmt: skip
+
+
+def _rows_of_sets(
+    detector: str, mixtures: Mapping[str, Mixtures], names: Sequence[str], taus: Mapping[str, int]
+) -> Iterator[dict]:
+    """Yield true metrics and Gscores of every set."""
+    for part, found in mixtures.items():
+        columns = {(detector, metric): values for metric, values in found.truths.items()}
+        for evaluator, tau in taus.items():
+            columns[f"{detector}/{evaluator}", "gscore"] = found.gscores[evaluator][:, tau]
+        for (method, metric), values in columns.items():
+            for name, value, images in zip(names, values, found.images, strict=True):
+                yield results.row(name, metric, value, images, method=method, variant=part)
+
+
+def _rows_of_regressions(
+    detector: str,
+    mixtures: Mapping[str, Mixtures],
+    taus: Mapping[str, int],
+    division: tuple[np.ndarray, np.ndarray],
+    parameters: Parameters,
+    *,
+    metrics: Sequence[str] = tuple(METRICS),
+    names: Sequence[str] = (),
+) -> Iterator[dict]:
+    """Yield what the regressions of one division are worth, and predictions of named sets."""
+    images = mixtures["test"].images[division[1]]
+    for evaluator, tau in taus.items():
+        method, found = f"{detector}/{evaluator}", {}
+        try:
+            for metric in metrics:
+                found[metric] = predict(
+                    mixtures, evaluator, metric, tau, division, parameters.level
+                )
+        except ValueError as error:  # of this evaluator; the others have their numbers
+            notes = f"{type(error).__name__}: {error}"
+            yield results.row("all", "failed", 1.0, images.sum(), method=method, notes=notes)
+            continue
+        numbers = {f"{name}_{metric}": value for metric, one in found.items()
+                   for name, value in one.numbers.items()}  # fmt: skip
+        if evaluator.startswith(("gmm", "ude")):
+            numbers = {"tau": TAUS[tau]} | numbers
+        for name, value in numbers.items():
+            yield results.row("all", name, value, images.sum(), method=method)
+        for metric in ("auroc", "fpr95") if names and method == BY_SETS else ():
+            for what in ("predicted", "lower", "upper"):
+                values, wanted = getattr(found[metric], what), f"{what}_{metric}"
+                for number, value, count in zip(division[1], values, images, strict=True):
+                    yield results.row(names[number], wanted, value, count, method=method)
+
+
+def _rows_of_confidence(
+    detector: str, guesses: Mapping[str, np.ndarray], test: Mixtures, tested: np.ndarray
+) -> Iterator[dict]:
+    """Yield how far metrics with labels by confidence are from the true ones."""
+    images, method = test.images[tested].sum(), f"{detector}/{CONFIDENCE}"
+    for metric, values in guesses.items():
+        rmse = np.sqrt(np.mean((values - test.truths[metric])[tested] ** 2))
+        yield results.row("all", f"rmse_{metric}", rmse, images, method=method)

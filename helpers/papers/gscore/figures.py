@@ -12,7 +12,7 @@ from matplotlib.ticker import NullLocator
 from helpers.checks import float_array
 from helpers.data.generated import FAMILIES
 from helpers.labelfree import Parts, fit_regression
-from helpers.papers.gscore.protocol import DETECTORS
+from helpers.papers.gscore.parameters import DETECTORS
 from helpers.papers.gscore.tables import EVALUATOR_TITLES
 from helpers.report.figures.images import contact_sheet
 from helpers.report.figures.labelfree import gscore_scatter, metric_title

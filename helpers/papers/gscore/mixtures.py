@@ -1,92 +1,254 @@
-"""Which images make a mixture: as many ID as OOD ones, or in another ratio, or fewer of both."""
+"""Mixtures of ID images and sets of unknown ones: which images, and what scores say of them."""
 
 from __future__ import annotations
 
 import zlib
-from fractions import Fraction
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from helpers import scores
+from helpers.labelfree import (
+    METRICS,
+    TAUS,
+    FeatureMoments,
+    SortedScores,
+    confidence_metrics,
+    counts_in_ratio,
+    draw_counts,
+    draw_places,
+    frechet_distance,
+    gscores,
+    true_metrics,
+)
+from helpers.metrics import aupr
+from helpers.networks.model import Model
 
-def in_ratio(
-    known: int, unknown: int, ratio: tuple[int, int] = (1, 1), size: int | None = None
-) -> tuple[int, int]:
-    """Return how many ID and OOD images make the largest mixture of a ratio.
+if TYPE_CHECKING:
+    from helpers.papers.gscore.parameters import Parameters
+    from helpers.papers.gscore.roles import Suite
 
-    Parameters
+PARTS = ("meta", "test")
+"""ID images that a set is mixed with: those of the regression's sets, and those of its test."""
+
+Places = Mapping[str, tuple[np.ndarray, np.ndarray]]
+"""By set, which of the ID and which of its own images make its mixture, int64 each."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """How mixtures are made, and what the evaluators are given.
+
+    Attributes
     ----------
-    known, unknown : int
-        ID and OOD images that there are, at least one of each.
+    name : str
     ratio : (int, int)
         Of ID to OOD images.
     size : int, optional
-        Images of the mixture, at most.
+        Images of a mixture, at most.
+    drawn : bool
+        Whether the numbers of ID and OOD images are drawn at random instead, for each set anew.
+    validation : int, optional
+        Validation images; all of them if not given.
+    shift : str
+        The corruption under which the ID images of the test's mixtures are shown.
+    """
 
-    Returns
-    -------
-    (int, int)
-        Rounded down, but at least one of each: a set with fewer images than the ratio takes makes
-        a mixture that is only near to it.
+    name: str = "primary"
+    ratio: tuple[int, int] = (1, 1)
+    size: int | None = None
+    drawn: bool = False
+    validation: int | None = None
+    shift: str = ""
 
-    Raises
-    ------
-    ValueError
-        No ID or no OOD images, or a ratio that is not of positive numbers.
+
+PRIMARY = Variant()
+
+
+def variants(parameters: Parameters) -> list[Variant]:
+    """Return the variants that parameters ask for, without the primary one.
 
     Examples
     --------
-    >>> in_ratio(800, 500), in_ratio(800, 500, (1, 10)), in_ratio(800, 500, size=50)
-    ((500, 500), (50, 500), (25, 25))
-    >>> in_ratio(800, 60, (1, 100))
-    (1, 60)
+    >>> from helpers.papers import load
+    >>> given = load("gscore", "mini", ratios=[[1, 10]], sizes=[50], validations=[], shifts=[])
+    >>> [one.name for one in variants(given)]
+    ['ratio 1:10', 'size 50', 'mixed']
     """
-    if known < 1 or unknown < 1:
-        raise ValueError(f"known, unknown: at least one image each, got {known} and {unknown}")
-    if min(ratio) < 1:
-        raise ValueError(f"ratio: positive numbers expected, got {list(ratio)}")
-    times = min(Fraction(known, ratio[0]), Fraction(unknown, ratio[1]))
-    if size is not None:
-        times = min(times, Fraction(size, sum(ratio)))
-    first, second = (max(int(times * part), 1) for part in ratio)
-    return first, second
+    return [
+        *(Variant(f"ratio {a}:{b}", ratio=(a, b)) for a, b in parameters.ratios),
+        *(Variant(f"size {size}", size=size) for size in parameters.sizes),
+        *(Variant(f"validation {n}", validation=n) for n in parameters.validations),
+        Variant("mixed", drawn=True),
+        *(Variant(f"shift {shift}", shift=shift) for shift in parameters.shifts),
+    ]
 
 
-def drawn_sizes(
-    known: int, unknown: int, least: int, generator: np.random.Generator
-) -> tuple[int, int]:
-    """Draw how many ID and OOD images make a mixture, each uniform from `least` to all there are.
+@dataclass(frozen=True)
+class DetectorScores:
+    """What one detector says of the images of each role.
 
-    Examples
-    --------
-    >>> drawn_sizes(800, 60, 100, np.random.default_rng(0))[1]
-    60
+    Attributes
+    ----------
+    known : dict of str to ndarray of float64
+        Of the ID images ``meta`` and ``test``, and of the latter by corruption.
+    validation : ndarray of float64
+    sets : dict of str to ndarray of float64
     """
-    first, second = (
-        int(generator.integers(min(least, count), count, endpoint=True))
-        for count in (known, unknown)
+
+    known: dict[str, np.ndarray]
+    validation: np.ndarray
+    sets: dict[str, np.ndarray]
+
+    def mixtures(self, part: str, places: Places) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield the scores of the ID and of the OOD images of each mixture."""
+        for name, (known, unknown) in places.items():
+            yield self.known[part][known], self.sets[name][unknown]
+
+
+def score_suite(
+    model: Model, suite: Suite, detector: str, parameters: Parameters
+) -> DetectorScores:
+    """Return the scores of a detector; `helpers.scores.names` has those that there are."""
+    score = scores.create(detector, **parameters.score_arguments.get(detector, {}))
+    if score.info.fits:
+        score.fit(model.outputs(suite.train), model.head)
+    known = {part: getattr(suite, part) for part in PARTS} | suite.shifted
+    return DetectorScores(
+        {name: scores.score(score, model, images) for name, images in known.items()},
+        scores.score(score, model, suite.validation),
+        {name: scores.score(score, model, images) for name, images in suite.sets.items()},
     )
-    return first, second
 
 
-def places(name: str, count: int, chosen: int, seed: int) -> np.ndarray:
-    """Return which of `count` images are chosen, int64 [chosen] in ascending order.
+def choose_images(
+    scores: DetectorScores, parameters: Parameters, variant: Variant = PRIMARY
+) -> dict[str, Places]:
+    """Choose the images of every set's mixtures with the ID images of each of `PARTS`.
 
-    The first of a random order that follows from the name and the seed: fewer images are a part
-    of more, so that a variant differs from another by what it leaves out.
+    How many images there are is all that is taken from the scores.
+    """
+    seed, found = parameters.seed, {part: {} for part in PARTS}
+    for (number, part), name in product(enumerate(PARTS), scores.sets):
+        known, unknown = len(scores.known[part]), len(scores.sets[name])
+        if variant.drawn:
+            generator = np.random.default_rng([seed, number, zlib.crc32(name.encode())])
+            counts = draw_counts(known, unknown, parameters.least_images, generator)
+        else:
+            counts = counts_in_ratio(known, unknown, variant.ratio, variant.size)
+        found[part][name] = (
+            draw_places(f"ID for {name}", known, counts[0], seed),
+            draw_places(name, unknown, counts[1], seed),
+        )
+    return found
+
+
+@dataclass(frozen=True)
+class Mixtures:
+    """What is known of the mixtures of S sets, in the order of the sets.
+
+    Attributes
+    ----------
+    images : ndarray of int64, shape [S]
+        Of each mixture.
+    truths : dict of str to ndarray of float64, shape [S]
+        By metric: what labels say, see `metrics_by_labels`.
+    gscores : dict of str to ndarray of float64, shape [S, T]
+        By evaluator, at `helpers.labelfree.TAUS`; without labels.
+    """
+
+    images: np.ndarray
+    truths: dict[str, np.ndarray]
+    gscores: dict[str, np.ndarray]
+
+
+def metrics_by_labels(detector: DetectorScores, part: str, places: Places) -> dict[str, np.ndarray]:
+    """Return what labels say of each set, float64 [S] by metric.
+
+    Of all ID images and all of the set's: how good a detector is there does not depend on which
+    few of them a mixture has, and on few images it is not known.  With 25 images on each side
+    even the FPR95 of the same detector, computed twice, agrees poorly with itself.  Only the AUPR
+    is that of the mixture, since it depends on the ratio.
 
     Parameters
     ----------
-    name : str
-        What they are drawn for: the name of a set.
-    count, chosen : int
-        `chosen` is at most `count`.
-    seed : int
-
-    Examples
-    --------
-    >>> few, more = places("mazes", 9, 3, 0), places("mazes", 9, 5, 0)
-    >>> set(few) < set(more), len(more)
-    (True, 5)
+    detector : DetectorScores
+    part : str
+        One of `PARTS`, or a corruption.
+    places : mapping
+        From `choose_images`.
     """
-    order = np.random.default_rng([seed, zlib.crc32(name.encode())]).permutation(count)
-    return np.sort(order[:chosen])
+    return _columns(
+        true_metrics(detector.known[part], detector.sets[name])
+        | {"aupr": aupr(known, unknown, positive="known")}
+        for name, (known, unknown) in zip(places, detector.mixtures(part, places), strict=True)
+    )
+
+
+def metrics_by_confidence(
+    detector: DetectorScores, confidence: DetectorScores, part: str, places: Places
+) -> dict[str, np.ndarray]:
+    """Return the metrics of each mixture with labels by confidence, float64 [S] by metric."""
+    both = (one.mixtures(part, places) for one in (confidence, detector))
+    return _columns(
+        confidence_metrics(np.concatenate(sure), np.concatenate(own))
+        for sure, own in zip(*both, strict=True)
+    )
+
+
+def evaluate_mixtures(
+    detector: DetectorScores,
+    part: str,
+    places: Places,
+    evaluators: Sequence[str],
+    *,
+    also: Mapping[str, np.ndarray] | None = None,
+    truths: Mapping[str, np.ndarray] | None = None,
+    validation: int | None = None,
+) -> Mixtures:
+    """Evaluate every mixture without labels, beside what labels say.
+
+    Parameters
+    ----------
+    detector, part, places
+        As for `metrics_by_labels`.
+    evaluators : sequence of str
+        Of `helpers.labelfree.EVALUATORS`.
+    also : mapping of str to ndarray of float64, shape [S], optional
+        What takes the place of Gscores by other evaluators.
+    truths : mapping, optional
+        From `metrics_by_labels`, where another mixture of the same images has had them.
+    validation : int, optional
+        Take the first so many of the validation images only.
+    """
+    held = detector.validation[:validation]
+    mixtures = [SortedScores.of(np.concatenate(pair)) for pair in detector.mixtures(part, places)]
+    found = [gscores(mixture, evaluators, taus=TAUS, validation=held) for mixture in mixtures]
+    return Mixtures(
+        np.array([len(mixture.values) for mixture in mixtures]),
+        dict(truths or metrics_by_labels(detector, part, places)),
+        {name: np.array([one[name] for one in found]) for name in evaluators}
+        | {name: values[:, None] for name, values in (also or {}).items()},
+    )
+
+
+def feature_distances(model: Model, suite: Suite, part: str, places: Places) -> np.ndarray:
+    """Return how far the features of each mixture lie from those of the training images, [S].
+
+    The Fréchet distance of automatic evaluation (Deng and Zheng 2021), which needs no detector.
+    """
+    known = model.outputs(getattr(suite, part)).features
+    train = FeatureMoments.of(model.outputs(suite.train).features)
+    found = []
+    for name, (own, others) in places.items():
+        unknown = model.outputs(suite.sets[name]).features[others]
+        found.append(frechet_distance(train, np.concatenate([known[own], unknown])))
+    return np.array(found)
+
+
+def _columns(rows: Iterator[Mapping[str, float]]) -> dict[str, np.ndarray]:
+    rows = list(rows)
+    return {metric: np.array([one[metric] for one in rows]) for metric in METRICS}

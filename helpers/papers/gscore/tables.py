@@ -11,7 +11,7 @@ import pandas as pd
 
 from helpers.labelfree import EVALUATORS
 from helpers.papers.gscore import PAPER
-from helpers.papers.gscore.protocol import DETECTORS
+from helpers.papers.gscore.parameters import DETECTORS
 from helpers.report import published, results
 from helpers.report.table import DOWN, UP, Table, categories, mark_best, numbers
 from helpers.report.tables import comparisons
@@ -54,7 +54,7 @@ def rmse(part: pd.DataFrame) -> Table:
     Parameters
     ----------
     part : DataFrame
-        The rows of one data set and backbone of a `comparison`, or of `printed_alone`; other
+        The first of a `compare`, or of `printed_alone`; other
         metrics are left out.
 
     Raises
@@ -88,7 +88,7 @@ def correlations(part: pd.DataFrame) -> Table:
     Parameters
     ----------
     part : DataFrame
-        The rows of one data set and backbone of a `comparison`, or of `printed_alone`; other
+        The first of a `compare`, or of `printed_alone`; other
         metrics and evaluators are left out.
 
     Raises
@@ -126,7 +126,7 @@ def networks(part: pd.DataFrame) -> Table:
     Parameters
     ----------
     part : DataFrame
-        Of a `networks_comparison`, of `printed_alone`, or both; metrics and methods
+        The second of a `compare`, of `printed_alone`, or both; metrics and methods
         but for MSP with UDE + Wasserstein are left out.
 
     Raises
@@ -262,43 +262,34 @@ def rows_beside(table: pd.DataFrame) -> list[tuple[pd.DataFrame, Mapping[str, st
     ]  # fmt: skip
 
 
-def networks_comparison(
-    table: pd.DataFrame,
-    published: pd.DataFrame,
-    *,
-    published_as: Mapping[str, str],
-    nearest: Mapping[str, str],
-) -> pd.DataFrame:
-    """Put `over_test_sets` of a results table beside the paper's Tables 2 and 3.
+def compare(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Put a results table beside the paper's numbers.
 
     Parameters
     ----------
     table : DataFrame
         As for `over_test_sets`.
-    published, published_as
-        As for `comparison`.
-    nearest : mapping of str to str
-        The paper's network for each of ours on CIFAR-10 (Table 2).  On other data sets the paper
-        has one network, which stands beside all of ours (Table 3).
 
     Returns
     -------
-    DataFrame
-        As from `comparison`.
+    own, means : DataFrame
+        As from `helpers.report.tables.comparisons.comparison`: correlations and errors of the
+        first network on the first ID set, for `rmse` and `correlations`; and `over_test_sets` of
+        all, for `networks`.
 
     Raises
     ------
     ValueError
         As for `over_test_sets` and `comparison`.
     """
-    found = []
-    for name, own in over_test_sets(table).groupby("data_set", sort=False):
-        main = published_as.get(name) == _MAIN_DATA_SET
-        families = nearest if main else dict.fromkeys(own["backbone"], _MAIN_NETWORK)
-        found.append(
-            comparisons.comparison(own, published, published_as=published_as, families=families)
+    own, *means = [
+        comparisons.comparison(
+            rows, published.load("gscore"), published_as=PAPER.published_as, families=networks
         )
-    return pd.concat(found, ignore_index=True)
+        for rows, networks in rows_beside(table)
+        if len(rows)
+    ]
+    return own[own["data_set"] == table["data_set"].iloc[0]], pd.concat(means, ignore_index=True)
 
 
 def _of(part: pd.DataFrame, metrics: Iterable[str]) -> pd.DataFrame:

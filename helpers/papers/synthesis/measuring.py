@@ -9,9 +9,8 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_expit
 
 from helpers import metrics
-from helpers.labelfree import TAUS, Regression, fit_regression, gscores
+from helpers.labelfree import TAUS, Regression, draw_places, fit_regression, gscores
 from helpers.metrics.thresholds import DETECTION_ERROR_RATES
-from helpers.papers.gscore.mixtures import places
 from helpers.papers.synthesis.roles import Protocol
 from helpers.papers.synthesis.seeing import Seen, cost
 from helpers.papers.unknown_detection.detectors import Answer
@@ -258,7 +257,7 @@ def gscore_line(
     """
     known, unknown = values["validation"], np.concatenate([values[one] for one in found.unknown])
     count = min(len(values["test"]), len(unknown))
-    chosen = unknown[places("union", len(unknown), count, protocol.seed)]
+    chosen = unknown[draw_places("union", len(unknown), count, protocol.seed)]
     mixtures = [
         *(np.concatenate([known, values[name]]) for name in found.families),
         np.concatenate([values["test"], chosen]),

@@ -1,17 +1,20 @@
-"""The suite of sets, what they share with the ID set, and the mixtures made of them."""
-
-import sys
+"""The suite of sets, what they share with the ID set, and the parameters that make it."""
 
 import numpy as np
 import pytest
 
 from helpers import data
 from helpers.data import write_pack
-from helpers.papers.gscore.mixtures import drawn_sizes, in_ratio, places
-from helpers.papers.gscore.protocol import Protocol
-from helpers.papers.gscore.suite import gbench, pack_name, shared_classes, suite
+from helpers.papers import load, run
+from helpers.papers.gscore.gbench import gbench, pack_name, shared_classes
+from helpers.papers.gscore.roles import roles
 
-SMALL = Protocol(fold_share=0.2, validation_images=100, set_images=300, held_out=["cat", "ship"])
+MINI = load("gscore", "mini", shifts=[], held_out=[], outliers=[], sets=["mazes"])
+
+
+def suite_of(**given):
+    own = MINI.replace(**given)
+    return roles(own, run.parts(own)[0])
 
 
 @pytest.fixture
@@ -26,104 +29,118 @@ def packs(tmp_path, monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def roles():
-    return suite("cifar10_mini", ["mazes", "digits"], SMALL)
+def suite():
+    return suite_of(sets=["mazes", "digits"], set_images=300, held_out=["cat", "ship"])
 
 
 def pixels_of(images):
     return {image.tobytes() for image in images.images}
 
 
-def test_no_id_image_has_two_roles(roles):
+def test_no_id_image_has_two_roles(suite):
     """A fifth is mixed with sets, so many validate, the network has the rest."""
-    parts = [roles.train, roles.meta, roles.validation, roles.test]
-    assert [len(part) for part in parts] == [2400 - 480 - 100, 480, 100, 800]
+    parts = [suite.train, suite.meta, suite.validation, suite.test]
+    assert [len(part) for part in parts] == [2400 - 480 - 300, 480, 300, 800]
     assert len(set.union(*map(pixels_of, parts))) == sum(map(len, parts))
     for part in parts:
         assert len(part.class_names) == 8 and set(part.labels) == set(range(8))
 
 
-def test_held_out_classes_are_sets_of_their_own(roles):
+def test_held_out_classes_are_sets_of_their_own(suite):
     """And of no other role; all sets are unknown, and no larger than they may be."""
-    assert list(roles.sets) == ["held_out_cat", "held_out_ship", "mazes", "digits"]
-    assert not {"cat", "ship"} & set(roles.train.class_names)
+    assert list(suite.sets) == ["held_out_cat", "held_out_ship", "mazes", "digits"]
+    assert not {"cat", "ship"} & set(suite.train.class_names)
     whole = [data.load("cifar10_mini", split).select(["cat"]) for split in ("train", "test")]
-    assert pixels_of(roles.sets["held_out_cat"]) < pixels_of(whole[0]) | pixels_of(whole[1])
-    assert all(len(images) == 300 for images in roles.sets.values())
-    assert all((images.labels == -1).all() for images in roles.sets.values())
+    assert pixels_of(suite.sets["held_out_cat"]) < pixels_of(whole[0]) | pixels_of(whole[1])
+    assert all(len(images) == 300 for images in suite.sets.values())
+    assert all((images.labels == -1).all() for images in suite.sets.values())
 
 
-def test_the_seed_decides_the_parts_of_the_training_images(roles):
-    """And nothing else of the ID set."""
-    again = suite("cifar10_mini", ["mazes"], SMALL)
-    other = suite("cifar10_mini", ["mazes"], Protocol(validation_images=100, seed=1))
-    assert again.train.sha256 == roles.train.sha256
-    assert again.sets["mazes"].sha256 == roles.sets["mazes"].sha256
-    assert other.validation.sha256 != roles.validation.sha256
+def test_the_seed_decides_the_parts_of_the_training_images(suite):
+    """And nothing else of the ID set; classes are held out of the main one only."""
+    again = suite_of(set_images=300, held_out=["cat", "ship"])
+    other = suite_of(seed=1)
+    assert again.train.sha256 == suite.train.sha256
+    assert again.sets["mazes"].sha256 == suite.sets["mazes"].sha256
+    assert other.validation.sha256 != suite.validation.sha256
     assert other.test.sha256 == data.load("cifar10_mini", "test").sha256
+    own = MINI.replace(data_set="digits", other_data_sets=["cifar10_mini"], held_out=["3"])
+    assert len(roles(own, run.parts(own)[-1]).train.class_names) == 10
 
 
 def test_packs_are_found_and_brought_to_one_size(packs):
     """Of each the split that there is; those that share classes are left out, with the reason."""
-    found = suite("cifar10_mini", ["mazes"], Protocol(), packs=True)
+    found = suite_of(packs=True)
     assert list(found.sets) == ["mazes", "moss_pack", "pebbles_pack"]
     assert [images.split for images in found.sets.values()] == ["test", "val", "sample"]
     assert found.sets["moss_pack"].images.shape == (40, 32, 32, 3)
     assert found.excluded == {"pacs_photo": "dog, horse"}
 
 
-def test_a_set_that_cannot_be_downloaded_is_excluded_and_one_that_is_named_refused(
-    packs, monkeypatch
-):
+def test_a_set_that_cannot_be_downloaded_is_excluded_and_one_that_is_named_refused(monkeypatch):
     """Of torchvision's sets some host is always out of reach."""
 
     def unreachable(name, split, **options):
-        if name == "usps":
-            raise FileNotFoundError("data set 'usps': no connection")
+        if name in asked:
+            raise FileNotFoundError(f"data set '{name}': no connection")
         return load(name, split, **options)
 
-    load = data.load
+    asked, load = {card.name for card in data.cards() if card.torchvision}, data.load
     monkeypatch.setattr(data, "load", unreachable)
-    module = sys.modules["helpers.papers.gscore.suite"]  # the name there is the function's
-    monkeypatch.setattr(module, "_at_hand", lambda download: ["moss_pack", "usps"])
-    found = suite("cifar10_mini", ["mazes"], Protocol(), packs=True, download=True)
-    assert list(found.sets) == ["mazes", "moss_pack"]
-    assert found.excluded == {"usps": "data set 'usps': no connection"}
+    found = suite_of(packs=True, download=True)
+    assert list(found.sets) == ["mazes"]
+    assert found.excluded["usps"] == "data set 'usps': no connection"
     with pytest.raises(FileNotFoundError, match="no connection"):
-        suite("cifar10_mini", ["mazes", "usps"], Protocol(), download=True)
+        suite_of(sets=["mazes", "usps"], download=True)
 
 
 def test_what_a_network_learns_from_tests_nothing():
     """Outliers are unknown images of the sets' training splits, and no set of the suite."""
-    found = suite("cifar10_mini", ["mazes", "plaid"], Protocol(), outliers=["plaid"])
+    found = suite_of(sets=["mazes", "plaid"], outliers=["plaid"])
     assert list(found.sets) == ["mazes"]
     assert found.excluded == {"plaid": "the network learns from it"}
     assert len(found.outliers) == 2000 and (found.outliers.labels == -1).all()
     assert not pixels_of(found.outliers) & pixels_of(data.load("plaid", "test"))
 
 
-def test_shifted_images_are_the_test_images_corrupted(roles):
+def test_shifted_images_are_the_test_images_corrupted():
     """In the same order, so that the same mixtures can be made of them."""
-    found = suite("cifar10_mini", ["mazes"], Protocol(shifts=["brightness/2"]))
+    found = suite_of(shifts=["brightness/2"])
     shifted = found.shifted["brightness/2"]
     assert np.array_equal(shifted.labels, found.test.labels)
     assert shifted.images.mean() > found.test.images.mean() + 10
 
 
 @pytest.mark.parametrize(
-    ("sets", "protocol", "message"),
+    ("given", "message"),
     [
-        (["mazse"], Protocol(), "unknown data set 'mazse'; did you mean 'mazes'"),
-        (["mazes", "mazes"], Protocol(), "sets: twice: mazes"),
-        ([], Protocol(), "sets: none left"),
-        (["mazes"], Protocol(held_out=["cta"]), "unknown class .* 'cta'; did you mean 'cat'"),
-        (["mazes"], Protocol(validation_images=2400), "validation_images: 2400 leave none of 3000"),
+        ({"sets": []}, "sets: none left"),
+        ({"held_out": ["cta"]}, "unknown class .* 'cta'; did you mean 'cat'"),
+        ({"validation_images": 2400}, "validation_images: 2400 leave none of 3000"),
+        ({"sets": ["digits", "clokcs"]}, "unknown data set 'clokcs'; did you mean 'clocks'"),
+        ({"sets": ["mazes", "mazes"]}, "sets: twice: mazes"),
+        ({"outliers": ["plasm"]}, "unknown data set 'plasm'; did you mean 'plasma'"),
+        ({"other_data_sets": ["cifar1O"]}, "unknown data set 'cifar1O'; did you mean 'cifar10'"),
+        ({"detectors": ["enrgy"]}, "unknown score 'enrgy'; did you mean 'energy'"),
+        ({"detectors": ["jsd"]}, "detector 'jsd' needs members"),
+        ({"score_arguments": {"odin": {"temperature": 0}}}, "temperature: a positive number"),
+        ({"evaluators": ["ude_l1"]}, "unknown evaluator 'ude_l1'; did you mean 'ude_l2'"),
+        ({"fold_share": 1.0}, "fold_share: less than 1 expected, got 1.0"),
+        ({"level": 0}, "level: more than 0"),
+        ({"repeats": 0}, "repeats: at least 1 expected, got 0"),
+        ({"validation_images": 1}, "validation_images: at least 2"),
+        ({"ratios": [[1, 0]]}, r"ratios.0.1: at least 1 expected, got 0"),
+        ({"ratios": [[1]]}, r"ratios.0: at least 2 value\(s\) expected"),
+        ({"sizes": [2]}, "sizes.0: at least 4 expected, got 2"),
+        ({"validations": [600]}, r"validations: at most validation_images \(300\) expected"),
+        ({"shifts": ["fogg/3"]}, "unknown corruption 'fogg'; did you mean 'fog'"),
+        ({"shifts": ["fog/9"]}, "unknown severity of a shift '9'"),
     ],
 )
-def test_a_suite_that_cannot_be_made_is_refused(sets, protocol, message):
-    """By the name of what is wrong."""
+def test_a_suite_that_cannot_be_made_is_refused(given, message):
+    """By the name of what is wrong, and before anything is loaded where parameters say it."""
     with pytest.raises(ValueError, match=message):
-        suite("cifar10_mini", sets, protocol)
+        suite_of(**given)
 
 
 def test_what_sets_share_with_an_id_set():
@@ -149,49 +166,10 @@ def test_the_paper_s_list():
         pack_name("Tally mark")
 
 
-def test_mixtures_in_a_ratio():
-    """The largest that the images allow, at least one of each."""
-    assert in_ratio(10, 400) == (10, 10)
-    assert in_ratio(1000, 1000, (100, 1)) == (1000, 10)
-    assert in_ratio(1000, 70, (3, 7)) == (30, 70)
-    assert in_ratio(1000, 1000, (1, 4), size=50) == (10, 40)
-    assert in_ratio(5, 9, (1, 100)) == (1, 9)
-    with pytest.raises(ValueError, match="known, unknown: at least one image each, got 0 and 3"):
-        in_ratio(0, 3)
-    with pytest.raises(ValueError, match="ratio: positive numbers expected"):
-        in_ratio(3, 3, (0, 1))
-
-
-def test_drawn_sizes_stay_within_what_there_is():
-    """From the least to all of them, both ends included."""
-    generator = np.random.default_rng(0)
-    drawn = np.array([drawn_sizes(103, 60, 100, generator) for _ in range(200)])
-    assert set(drawn[:, 0]) == {100, 101, 102, 103} and set(drawn[:, 1]) == {60}
-
-
-def test_places_follow_from_name_and_seed():
-    """Fewer are a part of more; another name or seed draws others."""
-    few, more = places("a", 100, 10, 0), places("a", 100, 50, 0)
-    assert set(few) < set(more) and len(set(more)) == 50
-    assert set(places("b", 100, 10, 0)) != set(few) != set(places("a", 100, 10, 1))
-    assert np.array_equal(places("a", 7, 7, 3), np.arange(7))
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"fold_share": 1.0}, "fold_share: between 0 and 1 expected, got 1.0"),
-        ({"level": 0}, "level: between 0 and 1"),
-        ({"repeats": 0}, "repeats: at least 1 expected, got 0"),
-        ({"validation_images": 1}, "validation_images: at least 2"),
-        ({"ratios": [[1, 0]]}, r"ratios: pairs of positive numbers expected, got \[1, 0\]"),
-        ({"sizes": [2]}, "sizes: at least 4 images expected, got 2"),
-        ({"validations": [600]}, r"validations: 2 to validation_images \(500\) expected, got 600"),
-        ({"shifts": ["fogg/3"]}, "unknown corruption 'fogg'; did you mean 'fog'"),
-        ({"shifts": ["fog/9"]}, "unknown severity of a shift '9'"),
-    ],
-)
-def test_a_protocol_that_cannot_be_run_is_refused(change, message):
-    """By the name of what is out of range."""
-    with pytest.raises(ValueError, match=message):
-        Protocol(**change)
+def test_all_packs_are_data_sets_that_are_used(tmp_path, monkeypatch):
+    """A pack that is added makes another suite, so that the pipeline's steps have to run again."""
+    monkeypatch.setenv("DATA_ROOT", str(tmp_path))
+    for name in ("pebbles", "moss", ".half_written"):
+        (tmp_path / f"{name}.zip").touch()
+    assert MINI.data_sets_used() == ["cifar10_mini", "mazes"]
+    assert MINI.replace(packs=True).data_sets_used()[2:] == ["moss", "pebbles"]

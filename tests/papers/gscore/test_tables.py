@@ -5,7 +5,7 @@ import pytest
 
 from helpers.papers.gscore import tables
 from helpers.report import published
-from helpers.report.tables.comparisons import comparison, printed_alone
+from helpers.report.tables.comparisons import printed_alone
 
 RMSE = {"kmeans_l2": 0.08, "ude_wasserstein": 0.03, "ude_l2": 0.05, "confidence": 0.4}
 SETS = {"waves": 0.9, "dice": 0.6, "maps": 0.3}  # and their FPR95
@@ -44,31 +44,16 @@ def table(table_of):
 
 @pytest.fixture(scope="module")
 def part(table):
-    return compared(table[table["variant"] == "primary"])
-
-
-def compared(table, theirs="DLA"):
-    return comparison(
-        table,
-        published.load("gscore"),
-        published_as={"cifar10_mini": "CIFAR-10"},
-        families={"resnet8": theirs},
-    )
+    return tables.compare(table)[0]
 
 
 def test_errors_of_evaluators_stand_above_the_papers(part):
     """Baselines first; a detector or an evaluator that the paper lacks has no number of it."""
     styled = tables.rmse(part)
     frame = styled.frame()
-    assert frame.index.tolist() == [
-        ("confidence", "ours"),
-        ("confidence", "paper"),
-        ("k-means + ℓ2", "ours"),
-        ("k-means + ℓ2", "paper"),
-        ("UDE + ℓ2", "ours"),
-        ("UDE + Wasserstein", "ours"),
-        ("UDE + Wasserstein", "paper"),
-    ]
+    both = [(name, source) for name in ("confidence", "k-means + ℓ2", "UDE + Wasserstein")
+            for source in ("ours", "paper")]  # fmt: skip
+    assert frame.index.tolist() == [*both[:4], ("UDE + ℓ2", "ours"), *both[4:]]
     assert frame.columns.tolist() == [
         (metric, detector) for metric in ("FPR95", "AUROC") for detector in ("MSP", "gen")
     ]
@@ -95,14 +80,10 @@ def test_correlations_have_the_six_metrics_across(part):
     styled = tables.correlations(part)
     frame = styled.frame()
     assert frame.columns.tolist() == list(tables.METRIC_TITLES.values())
-    assert frame.index.tolist() == [
-        ("MSP", "Pearson", "ours"),
-        ("MSP", "Pearson", "paper"),
-        ("MSP", "Spearman", "ours"),
-        ("MSP", "Spearman", "paper"),
-        ("gen", "Pearson", "ours"),
-        ("gen", "Spearman", "ours"),
-    ]
+    assert frame.index.map("/".join).tolist() == [
+        "MSP/Pearson/ours", "MSP/Pearson/paper", "MSP/Spearman/ours", "MSP/Spearman/paper",
+        "gen/Pearson/ours", "gen/Spearman/ours",
+    ]  # fmt: skip
     assert frame.loc[("MSP", "Pearson", "ours"), "FPR95"] == "−0.850 ± 0.071"
     assert frame.loc[("MSP", "Pearson", "paper"), "FPR95"] == "−0.977"
     assert frame.loc[("MSP", "Spearman", "paper"), "AUPR"] == "0.794"
@@ -124,32 +105,25 @@ def test_means_over_test_sets_are_of_the_sets_that_a_run_predicts(table):
 
 def test_networks_have_true_and_predicted_rates(table):
     """Ours beside the network that it stands for, and the paper's others alone."""
-    own = compared(tables.over_test_sets(table), "VGG")
     printed = published.load("gscore")
-    others = printed_alone(printed[(printed["table"] == "2") & (printed["backbone"] != "VGG")])
-    styled = tables.networks(pd.concat([own, others]))
+    others = printed[(printed["table"] == "2") & (printed["backbone"] != "ResNet-18")]
+    styled = tables.networks(pd.concat([tables.compare(table)[1], printed_alone(others)]))
     frame = styled.frame()
-    assert frame.index.tolist()[:3] == [
+    assert frame.index.tolist()[:2] == [
         ("cifar10_mini", "resnet8", "ours"),
-        ("cifar10_mini", "resnet8", "paper, CIFAR-10, VGG"),
-        ("CIFAR-10", "ResNet-18", "paper"),
+        ("cifar10_mini", "resnet8", "paper, CIFAR-10, ResNet-18"),
     ]
-    assert len(frame) == 2 + 3
+    assert len(frame) == 2 + 3 and set(frame.index[2:].get_level_values(2)) == {"paper"}
     assert frame.iloc[0].tolist() == ["70.00", "52.50 ± 10.61", "56.50 ± 10.61"]
-    assert frame.iloc[1].tolist() == ["91.06", "73.15", "75.11"]
     assert "Paper: Table 2" in styled.caption and "over 1 to 2 runs" in styled.caption
 
 
 def test_networks_on_another_id_set_stand_beside_the_papers_one_network_there(table):
     """Table 2 has several networks on CIFAR-10, table 3 one on each other data set."""
     others = table.assign(data_set="cifar100", row=[f"other {row}" for row in table["row"]])
-    found = tables.networks_comparison(
-        pd.concat([table, others], ignore_index=True),
-        published.load("gscore"),
-        published_as={"cifar10_mini": "CIFAR-10", "cifar100": "CIFAR-100"},
-        nearest={"resnet8": "ResNet-18"},
-    )
-    frame = tables.networks(found).frame()
+    own, means = tables.compare(pd.concat([table, others], ignore_index=True))
+    assert set(own["data_set"]) == {"cifar10_mini"} and set(own["paper_backbone"]) == {"DLA"}
+    frame = tables.networks(means).frame()
     assert frame.index.tolist() == [
         ("cifar10_mini", "resnet8", "ours"),
         ("cifar10_mini", "resnet8", "paper, CIFAR-10, ResNet-18"),
@@ -181,15 +155,13 @@ def test_the_main_table_has_means_over_networks(table):
 
 def test_bad_input(part, table):
     """What would mix numbers, or shows nothing, is refused by name."""
-    with pytest.raises(ValueError, match="part: several of backbone"):
-        tables.rmse(pd.concat([part, part.assign(backbone="vit")]))
-    with pytest.raises(ValueError, match="part: no rmse_fpr95 or rmse_auroc"):
-        tables.rmse(part[part["metric"] == "accuracy"])
-    with pytest.raises(ValueError, match="part: no correlation of ude_wasserstein"):
-        tables.correlations(part.assign(method="msp/gmm_kl"))
-    with pytest.raises(ValueError, match="part: no accuracy or FPR95 of msp"):
-        tables.networks(part[part["test_set"] == "waves"])
-    with pytest.raises(ValueError, match="table: no predictions"):
-        tables.over_test_sets(table[table["metric"] == "fpr95"])
-    with pytest.raises(ValueError, match="table: no fpr95 of msp on waves, which is predicted"):
-        tables.over_test_sets(table[table["variant"] != "test"])
+    for call, own, message in (
+        (tables.rmse, pd.concat([part, part.assign(backbone="vit")]), "part: several of backbone"),
+        (tables.rmse, part[part["metric"] == "none"], "part: no rmse_fpr95 or rmse_auroc"),
+        (tables.correlations, part.assign(method="msp/gmm_kl"), "no correlation of ude_wasser"),
+        (tables.networks, table[:0].assign(runs=1), "part: no accuracy or"),
+        (tables.over_test_sets, table[table["metric"] == "fpr95"], "table: no predictions"),
+        (tables.compare, table[table["variant"] != "test"], "no fpr95 of msp on waves, which is"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call(own)

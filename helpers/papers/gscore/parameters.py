@@ -1,0 +1,142 @@
+"""The parameters of *Unsupervised Evaluation of Out-of-distribution Detection*."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Annotated, ClassVar
+
+from pydantic import Field, model_validator
+
+from helpers.checks import known_name
+from helpers.papers import parameters
+from helpers.papers.parameters import Changes, Count, DataSet, Score, Share, one_of
+
+DETECTORS = {"msp": "MSP", "odin": "ODIN", "energy": "ENERGY", "max_logit": "MLS"}
+"""The paper's four detectors by the names of their scores, and how they are called."""
+
+Several = Annotated[int, Field(ge=2)]
+Evaluator = Annotated[
+    str, one_of("evaluator", lambda: import_module("helpers.labelfree").EVALUATORS)
+]
+
+
+class Parameters(parameters.Parameters):
+    """What the suite and its evaluation are free to choose.
+
+    Attributes
+    ----------
+    data_set : str
+        The ID set; ``train`` and ``test`` (or ``val``) of it.
+    held_out : list of str
+        Classes of it that are left out, each a set of its own.
+    sets : list of str
+        Unknown images.  Of each, the split ``test``, else ``val``, ``sample``, ``train``.
+    outliers : list of str
+        Sets whose training images a network is shown as unknown (outlier exposure), and which
+        therefore test nothing.
+    packs : bool
+        Every pack under `helpers.files.data_root` is a set too and, with `download`, every set that
+        torchvision reads.  One of the latter that cannot be downloaded is left out, and says why.
+    fold_share : float
+        Share of the ID training images that is mixed with the sets which the regression learns
+        from; the network never sees them.
+    validation_images : int
+        ID training images that one-sided density estimation learns from, likewise unseen.
+    set_images : int
+        Images of each set, at most.
+    networks : dict of str to dict
+        What each changes in the recipe, under the names that the tables have for them.
+    other_data_sets : list of str
+        ID sets on which the first network is evaluated too, with all of their classes.
+    detectors : list of str
+        Scores of one pass, or of the images; the thresholds τ are found with the first of them.
+    score_arguments : dict of str to dict
+        Hyper-parameters of detectors, where they are not the defaults.
+    evaluators : list of str
+        Of `helpers.labelfree.EVALUATORS`; the two baselines are always there.
+    meta_share : float
+        Share of the sets that the regression learns from; the others test it.
+    repeats : int
+        Random divisions of the sets into these two: the runs of the results table.
+    ratios : list of [int, int]
+        Of ID to OOD images, as variants.
+    sizes : list of int
+        Images of a mixture, ID and OOD together, as variants.
+    validations : list of int
+        Validation images, as variants; at most `validation_images`.
+    least_images : int
+        Of ID, and of OOD images, where their numbers are drawn at random; fewer where a set has
+        fewer.
+    shifts : list of str
+        Corruptions of the ID test images, as variants: ``NAME/SEVERITY``.
+    level : float
+        Share of the truths that the prediction intervals should hold.
+    replicates : int
+        Unused: the claims resample sets, and no row has replicates over images.
+    """
+
+    grid: ClassVar = ("networks", "data_set", "other_data_sets")
+
+    data_set: DataSet
+    held_out: list[str]
+    sets: list[DataSet]
+    outliers: list[DataSet]
+    packs: bool
+    fold_share: Share
+    validation_images: Several
+    set_images: Several
+    networks: Annotated[dict[str, Changes], Field(min_length=1)]
+    other_data_sets: list[DataSet]
+    detectors: Annotated[list[Score], Field(min_length=1)]
+    score_arguments: dict[Score, Changes]
+    evaluators: list[Evaluator]
+    meta_share: Share
+    repeats: Count
+    ratios: list[Annotated[list[Count], Field(min_length=2, max_length=2)]]
+    sizes: list[Annotated[int, Field(ge=4)]]
+    validations: list[Several]
+    least_images: Count
+    shifts: list[str]
+    level: Share
+    replicates: Count = 1
+
+    @model_validator(mode="after")
+    def _check_together(self):
+        from helpers.data.corruptions import NAMES, SEVERITIES
+
+        scores = import_module("helpers.scores")
+        for changes in self.networks.values():
+            self.recipe(changes)
+        for detector in {*self.detectors, *self.score_arguments}:
+            score = scores.create(detector, **self.score_arguments.get(detector, {}))
+            if more := sorted({"members", "native"} & set(score.info.needs)):
+                raise ValueError(
+                    f"detector '{detector}' needs {', '.join(more)}, but here there are outputs of "
+                    "one pass of a plain network; take another"
+                )
+        for count in self.validations:
+            if count > self.validation_images:
+                raise ValueError(
+                    f"validations: at most validation_images ({self.validation_images}) expected, "
+                    f"got {count}"
+                )
+        for shift in self.shifts:
+            kind, _, severity = shift.partition("/")
+            known_name("corruption", kind, NAMES)
+            known_name("severity of a shift", severity, [str(level) for level in SEVERITIES])
+        twice = sorted({name for name in self.sets if self.sets.count(name) > 1})
+        if twice:
+            raise ValueError(f"sets: twice: {', '.join(twice)}")
+        return self
+
+    def data_sets_used(self) -> list[str]:
+        """Return the names of all data sets, the packs at hand among them if they are sets."""
+        return list(dict.fromkeys(super().data_sets_used() + (packs() if self.packs else [])))
+
+
+def packs() -> list[str]:
+    """Return the names of the packs under `helpers.files.data_root`."""
+    from helpers import data
+    from helpers.files import data_root
+
+    return sorted(name for name in data.names() if (data_root() / f"{name}.zip").is_file())
