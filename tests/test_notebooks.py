@@ -2,9 +2,12 @@
 
 import ast
 import json
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+
+from helpers.papers.parameters import home
 
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = sorted((ROOT / "notebooks").rglob("*.ipynb"))
@@ -25,7 +28,7 @@ def cells(path: Path, kind: str) -> list[dict]:
 
 def converted(path: Path) -> bool:
     """Tell whether a paper has `Parameters`; goes, with what asks it, when the last one has."""
-    return (ROOT / "helpers" / "papers" / path.parent.name / "parameters.py").exists()
+    return find_spec(f"{home(path.parent.name)}.parameters") is not None
 
 
 def test_there_are_notebooks():
