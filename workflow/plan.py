@@ -18,7 +18,7 @@ from step import ROOT, Step
 from helpers import data
 from helpers.checks import known_name
 from helpers.papers import PAPERS
-from helpers.papers.parameters import Parameters, load, tiers
+from helpers.papers.parameters import Parameters, home, load, tiers
 from helpers.syntax import Package
 
 CHAPTER = ("dataset", "training", "evaluation", "figures")
@@ -188,7 +188,7 @@ def code_of(notebook: str) -> list[str]:
     of_papers = [Path(notebook).parent.name]
     if Path(notebook).stem in ABOUT_ALL:
         modules, of_papers = {"parameters", "claims", "tables"}, list(PAPERS)
-    names = (f"helpers.papers.{paper}.{module}" for paper in of_papers for module in modules)
+    names = (f"{home(paper)}.{module}" for paper in of_papers for module in modules)
     files = _package(ROOT).files(source, *names)
     return sorted(str(file.relative_to(ROOT)) for file in files)
 

@@ -16,16 +16,17 @@ import plan
 import yaml
 from step import Step
 
-from helpers import data, papers, scores
+from helpers import data, scores
 from helpers.checks import check_parameters, fields_of, known_name
 from helpers.files import data_root
 from helpers.labelfree import EVALUATORS
 from helpers.networks.recipe import Recipe
+from helpers.papers.parameters import home
 
 
 def converted(paper: str) -> bool:
     """Tell whether a paper has `Parameters`."""
-    return (Path(papers.__file__).parent / paper / "parameters.py").exists()
+    return find_spec(f"{home(paper)}.parameters") is not None
 
 
 def data_sets_of(parameters: dict) -> list[str]:

@@ -18,6 +18,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from helpers.checks import known_name
 from helpers.files import project_root
 from helpers.networks.recipe import Recipe
+from helpers.papers import PAPERS
 
 DISTANCES = ("euclidean", "euclidean_cosine")
 """Of `helpers.scores.openset.OpenMax`."""
@@ -158,6 +159,17 @@ class Parameters(BaseModel):
         return list(dict.fromkeys(filter(None, found)))
 
 
+def home(paper: str) -> str:
+    """Return the package that a paper's parameters are in; an audit is about none.
+
+    Examples
+    --------
+    >>> home("uimnet"), home("audit")
+    ('helpers.papers.uimnet', 'helpers.audit')
+    """
+    return f"helpers.papers.{paper}" if paper in PAPERS else f"helpers.{paper}"
+
+
 def load(paper: str, tier: str, *, root: Path | None = None, **given) -> Parameters:
     """Return the parameters of a paper at a tier.
 
@@ -190,7 +202,7 @@ def load(paper: str, tier: str, *, root: Path | None = None, **given) -> Paramet
     known_name("tier", tier, tiers(root))
     folder = root / "params" / tier
     known_name("paper", paper, [file.stem for file in folder.glob("*.yaml")])
-    kind = import_module(f"helpers.papers.{paper}.parameters").Parameters
+    kind = import_module(f"{home(paper)}.parameters").Parameters
     file = folder / f"{paper}.yaml"
     try:
         values = read(file)

@@ -161,8 +161,8 @@ def _rows_of_part(parameters: Parameters, part: Part, roles) -> tuple[pd.DataFra
     except Exception as error:  # of other people's models and files, anything
         log.exception("%s, part %s failed; the others go on", parameters.paper, part.name)
         failed = results.row("test", "failed", 1.0, 1, notes=f"{type(error).__name__}: {error}")
-        row = {"method": "network"} | failed
-        return _table([row], identity, content, None, parameters.seed), roles
+        columns = {"method": "network"} | identity
+        return _table([failed], columns, content, None, parameters.seed), roles
 
 
 def _table(rows: Sequence[Mapping], identity, content, models, seed: int) -> pd.DataFrame:

@@ -8,6 +8,8 @@ import plan
 import pytest
 import yaml
 
+from helpers.papers import PAPERS
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 PAPER = "openset_calibration"
@@ -116,8 +118,8 @@ def test_unknown_detection_trains_all_methods_of_a_run_in_one_step():
     steps = plan.plan("mini")
     names = [name for name in steps if name.startswith("unknown_detection/training")]
     assert names == ["unknown_detection/training", "unknown_detection/training/resnet8-1"]
-    assert [steps[name].parameters["run"] for name in names] == [0, 1]
-    assert len(steps[names[0]].parameters["methods"]) == 9
+    told = [{"tier": "mini", "network": "resnet8", "run": run} for run in (0, 1)]
+    assert [steps[name].parameters for name in names] == told
 
 
 def test_a_step_that_takes_all_packs_depends_on_each(tmp_path, monkeypatch):
@@ -129,30 +131,6 @@ def test_a_step_that_takes_all_packs_depends_on_each(tmp_path, monkeypatch):
     step = plan.Step("gscore/dataset", "", {}, data_sets=tuple(names))
     assert plan.packs_of(step) == [str(tmp_path / f"{name}.zip") for name in ("moss", "pebbles")]
     assert plan.packs_of(replace(step, data_sets=("digits",))) == []
-
-
-CHAPTERS = ("unknown_detection",)
-
-
-@pytest.mark.parametrize(
-    ("paper", "notebook"),
-    [
-        *((paper, notebook) for paper in CHAPTERS for notebook in plan.CHAPTER),
-        *(("synthesis", path.stem) for path in (ROOT / "notebooks/synthesis").glob("*.ipynb")),
-    ],
-)
-def test_defaults_of_a_notebook_are_the_mini_tier(notebook, paper):
-    """Networks, too, are then found in the cache, whichever way they were trained."""
-    sections = yaml.safe_load((ROOT / f"params/mini/{paper}.yaml").read_text())
-    own = plan.declared(f"notebooks/{paper}/{notebook}.ipynb")
-    expected = sections[notebook]
-    if notebook == "training":
-        grid = sections["grid"]
-        # a group of networks of its own is no part of the grid, and quick to train
-        expected |= sections["split"] | grid["networks"].get(own["network"], {})
-        expected |= {name: grid[name] for name in grid if name not in ("networks", "runs")}
-    expected = {name: value for name, value in expected.items() if name not in ("tier", "output")}
-    assert {name: own[name] for name in expected} == expected
 
 
 def test_what_is_about_all_papers_waits_for_the_results_of_each():
@@ -195,16 +173,13 @@ def test_networks_of_another_paper_are_not_trained_at_the_same_time():
         if name.startswith("synthesis/training"):
             assert set(one.needs) == theirs
     assert "synthesis/training/resnet8-1" in steps["synthesis/evaluation"].needs
-    own, lender = (
-        yaml.safe_load((ROOT / f"params/mini/{paper}.yaml").read_text())
-        for paper in ("synthesis", "unknown_detection")
-    )
-    assert own["evaluation"]["training"] == lender["evaluation"]["training"]
-    images = lender["split"].keys() - {"aside", "resized"}
-    assert {name: own["split"][name] for name in images} == {
-        name: lender["split"][name] for name in images
-    }
-    for name, changed in lender["grid"]["method_recipes"].items():
+    own = yaml.safe_load((ROOT / "params/mini/synthesis.yaml").read_text())
+    lender = plan.load("unknown_detection", "mini")
+    recipe = lender.training | lender.networks[lender.network]
+    assert own["evaluation"]["training"] == recipe
+    for name, value in own["split"].items():
+        assert getattr(lender, name) == value
+    for name, changed in lender.method_recipes.items():
         assert own["grid"]["algorithms"][name].items() >= changed.items()
 
 

@@ -19,13 +19,13 @@ PAPER = "unknown_detection"
 
 
 def test_a_network_of_the_grid_replaces_the_one_that_is_evaluated():
-    own = sweep.parameters_of("small_cpu", PAPER, None)
-    assert own["network"] == "resnet20" and own["training"]["depth"] == 20
-    assert sweep.parameters_of("small_cpu", PAPER, "resnet20") == own
+    line = {"tier": "small", "paper": PAPER, "network": None, "device": None, "only": None}
+    jobs, _ = sweep.jobs_of(Namespace(**line, set=["network=resnet18", "runs=1"]))
+    assert {part.identity["backbone"] for _, _, part in jobs.values()} == {"resnet18"}
     with pytest.raises(ValueError, match="unknown network 'resnet21'; did you mean 'resnet20'"):
-        sweep.parameters_of("small_cpu", PAPER, "resnet21")
+        sweep.jobs_of(Namespace(**line, set=["network=resnet21"]))
     with pytest.raises(ValueError, match="unknown tier 'smal'"):
-        sweep.parameters_of("smal", PAPER, None)
+        sweep.jobs_of(Namespace(**line | {"tier": "smal"}, set=[]))
 
 
 def test_a_place_that_cannot_be_written_is_found_before_anything_is_computed(

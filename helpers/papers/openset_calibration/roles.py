@@ -14,7 +14,7 @@ import numpy as np
 
 from helpers import data
 from helpers.checks import known_name
-from helpers.data import Images
+from helpers.data import Images, hold_out
 
 if TYPE_CHECKING:
     from helpers.papers.openset_calibration.parameters import Parameters
@@ -73,27 +73,6 @@ def draw_known(classes: int, known: int, *, run: int, seed: int) -> np.ndarray:
     if not 2 <= known < classes:
         raise ValueError(f"known: between 2 and {classes - 1} of {classes} classes, got {known}")
     return np.sort(np.random.default_rng([seed, run]).permutation(classes)[:known])
-
-
-def hold_out(labels: np.ndarray, share: float, *, run: int, seed: int) -> np.ndarray:
-    """Choose a share of the images of each class at random.
-
-    Returns
-    -------
-    ndarray of bool, shape [N]
-        True for the images held out; of each class the rounded share, but at least one.
-
-    Examples
-    --------
-    >>> hold_out(np.repeat([0, 1], 10), 0.1, run=0, seed=0).sum()
-    np.int64(2)
-    """
-    generator = np.random.default_rng([seed, run, 1])
-    held = np.zeros(len(labels), dtype=bool)
-    for label in np.unique(labels):
-        members = generator.permutation(np.flatnonzero(labels == label))
-        held[members[: max(round(share * len(members)), 1)]] = True
-    return held
 
 
 def roles(parameters: Parameters, part: Part) -> dict[str, Split]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from helpers.papers.unknown_detection.protocol import METHODS
+from helpers.papers.unknown_detection.parameters import METHODS
 from helpers.report.claims import Claim, Effect, Term
 from helpers.report.paper_claims import Claims
 

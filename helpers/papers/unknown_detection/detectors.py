@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from helpers import scores
-from helpers.checks import known_name
 from helpers.data import Images
 from helpers.networks.model import Model
-from helpers.networks.recipe import Recipe
 from helpers.papers.unknown_detection import selection
-from helpers.papers.unknown_detection.protocol import METHODS, Protocol, Roles
+from helpers.papers.unknown_detection.roles import Benchmark
 from helpers.scores.openset import openmax_answer
 from helpers.training.fitted import Fitted, fit
 
-OBJECTIVES = ("crl", "edl", "augmix", "outlier_exposure")
-"""Methods that train in their own way, by the objective of the same name; others by ERM."""
-
-ASIDE = ("mahalanobis",)
-"""Methods beside the nine, which the paper tried and left out."""
-
-_ON_BASELINE = ("odin", "openmax", "mahalanobis")
+if TYPE_CHECKING:
+    from helpers.networks.recipe import Recipe
+    from helpers.papers.unknown_detection.parameters import BenchmarkParameters, Parameters
 
 
 @dataclass(frozen=True)
@@ -40,6 +35,15 @@ class Answer:
 
     confidence: np.ndarray
     correct: np.ndarray
+
+
+def union(answers: Mapping[str, Answer], names: Sequence[str]) -> Answer:
+    """Return the answers about several test sets as those about one."""
+    parts = [answers[name] for name in names]
+    return Answer(
+        np.concatenate([part.confidence for part in parts]),
+        np.concatenate([part.correct for part in parts]),
+    )
 
 
 @dataclass(frozen=True)
@@ -61,110 +65,49 @@ class Detector:
     chosen: dict[str, float] = field(default_factory=dict)
 
 
-def recipe_of(method: str, training: Recipe, own: Mapping[str, Mapping]) -> Recipe:
-    """Return the recipe of a method's networks.
-
-    Parameters
-    ----------
-    method : str
-    training : Recipe
-        What all methods share.
-    own : mapping of str to mapping
-        What a method changes in it.
-
-    Examples
-    --------
-    >>> recipe_of("crl", Recipe(), {"crl": {"epochs": 3}}).objective
-    'crl'
-    >>> recipe_of("odin", Recipe(), {}) == recipe_of("baseline", Recipe(), {})
-    True
-
-    Raises
-    ------
-    ValueError
-        Unknown method or training parameter; MC dropout without dropout.
-    """
-    known_name("method", method, [*METHODS, *ASIDE])
-    if method in (*_ON_BASELINE, "ensemble"):
-        method = "baseline"
-    objective = {"objective": method} if method in OBJECTIVES else {}
-    recipe = Recipe.from_parameters(training.as_dict() | objective | dict(own.get(method, {})))
-    if method == "mc_dropout" and not (recipe.dropout or recipe.block_dropout):
-        raise ValueError("mc_dropout: its recipe has no dropout, so that all passes are the same")
-    return recipe
-
-
-def network(
-    roles: Roles,
+def train(
+    parameters: BenchmarkParameters,
+    benchmark: Benchmark,
     recipe: Recipe,
     *,
     run: int,
     member: int = 0,
-    seed: int = 0,
-    device: str | None = None,
-    progress: bool = True,
+    teacher: Fitted | None = None,
 ) -> Fitted:
     """Train a network of one run, or take it from the cache.
 
     Member 0 is the run's network; the others make an ensemble of it.
     """
     return fit(
-        roles.train,
+        benchmark.train,
         recipe,
-        outliers=roles.external,
-        seed=seed * 100_000 + run * 100 + member,
-        device=device,
-        progress=progress,
+        outliers=benchmark.external,
+        teacher=teacher,
+        seed=parameters.seed * 100_000 + run * 100 + member,
+        device=parameters.device,
     )
 
 
-def detector(
-    method: str,
-    roles: Roles,
-    training: Recipe,
-    protocol: Protocol,
-    *,
-    run: int,
-    own: Mapping[str, Mapping] | None = None,
-    device: str | None = None,
-    progress: bool = True,
-) -> Detector:
-    """Make one of the methods ready for a run: networks trained, hyper-parameters chosen.
+def train_method(parameters: Parameters, benchmark: Benchmark, method: str, run: int) -> Model:
+    """Train the networks of a method, one of `METHODS` or `ASIDE`, or take them from the cache."""
+    recipe = parameters.method_recipe(method)
+    members = range(parameters.members if method == "ensemble" else 1)
+    networks = [train(parameters, benchmark, recipe, run=run, member=one) for one in members]
+    return Model(method, tuple(networks), parameters.passes if method == "mc_dropout" else 0)
 
-    Parameters
-    ----------
-    method : str
-        One of `METHODS`, or ``mahalanobis``.
-    roles : Roles
-    training : Recipe
-        What all methods share.
-    protocol : Protocol
-    run : int
-        Decides the weights; the images play the same roles in all runs.
-    own : mapping of str to mapping, optional
-        What a method changes in the recipe.
-    device, progress
-        As in `helpers.training.fitted.fit`.
-    """
-    recipe = recipe_of(method, training, own or {})
-    members = range(protocol.members if method == "ensemble" else 1)
-    networks = [
-        network(
-            roles, recipe, run=run, member=member, seed=protocol.seed, device=device,
-            progress=progress,
-        )
-        for member in members
-    ]  # fmt: skip
-    passes = protocol.passes if method == "mc_dropout" else 0
-    model = Model(method, tuple(networks), passes)
-    if method == "odin":
-        return _odin(model, roles, protocol)
-    if method == "openmax":
-        return _openmax(model, roles, protocol)
-    score = scores.create("mahalanobis" if method == "mahalanobis" else "msp")
+
+def make(parameters: Parameters, benchmark: Benchmark, model: Model) -> Detector:
+    """Make a trained method ready: hyper-parameters chosen, scores fitted."""
+    if model.name == "odin":
+        grid = selection.odin_grid(parameters, model, benchmark.visible)
+        chosen = dict(zip(("temperature", "epsilon"), selection.best(grid), strict=True))
+        return _by_score(model, scores.create("odin", **chosen), chosen)
+    if model.name == "openmax":
+        return _openmax(parameters, model, benchmark)
+    score = scores.create("mahalanobis" if model.name == "mahalanobis" else "msp")
     if score.info.fits:
-        score.fit(model.outputs(roles.train), model.head)
-    return _by_score(model, score)
+        score.fit(model.outputs(benchmark.train), model.head)
+    return _by_score(model, score, {})
 
 
 def evidence(detector: Detector) -> Detector:
@@ -182,26 +125,19 @@ def evidence(detector: Detector) -> Detector:
     return replace(detector, answer=answer)
 
 
-def _by_score(
-    model: Model, score: scores.Score, chosen: Mapping[str, float] | None = None
-) -> Detector:
+def _by_score(model: Model, score: scores.Score, chosen: dict[str, float]) -> Detector:
     def answer(images: Images) -> Answer:
         # what the network predicts is asked of the image as it is
         found = model.outputs(images)
         return Answer(scores.score(score, model, images, found), found.correct)
 
-    return Detector(model, answer, dict(chosen or {}))
+    return Detector(model, answer, chosen)
 
 
-def _odin(model: Model, roles: Roles, protocol: Protocol) -> Detector:
-    temperature, epsilon = selection.best(selection.odin_grid(model, roles.visible, protocol))
-    chosen = {"temperature": temperature, "epsilon": epsilon}
-    return _by_score(model, scores.create("odin", **chosen), chosen)
-
-
-def _openmax(model: Model, roles: Roles, protocol: Protocol) -> Detector:
-    alpha, tail = selection.best(selection.openmax_grid(model, roles.visible, protocol))
-    rule = selection.openmax(model.outputs(roles.train), alpha, tail, protocol.distance)
+def _openmax(parameters: Parameters, model: Model, benchmark: Benchmark) -> Detector:
+    grid = selection.openmax_grid(parameters, model, benchmark.visible)
+    alpha, tail = selection.best(grid)
+    rule = selection.openmax(model.outputs(benchmark.train), alpha, tail, parameters.distance)
 
     def answer(images: Images) -> Answer:
         found = model.outputs(images)

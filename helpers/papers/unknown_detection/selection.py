@@ -7,26 +7,30 @@ held-out ID from held-out external images best, by AUROC, as in the paper's code
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from helpers import metrics
 from helpers.networks.model import Model
 from helpers.outputs import Outputs
-from helpers.papers.unknown_detection.protocol import Protocol, Visible
+from helpers.papers.unknown_detection.roles import Visible
 from helpers.scores.calibration import softmax
 from helpers.scores.odin import ODIN
 from helpers.scores.openset import OpenMax
 
+if TYPE_CHECKING:
+    from helpers.papers.unknown_detection.parameters import Parameters
 
-def odin_grid(model: Model, visible: Visible, protocol: Protocol) -> dict[tuple, float]:
+
+def odin_grid(parameters: Parameters, model: Model, visible: Visible) -> dict[tuple, float]:
     """Return the AUROC of held-out ID against external images for each pair of ODIN's."""
     found = {}
-    for temperature in protocol.temperatures:
+    for temperature in parameters.temperatures:
         score = ODIN(temperature)
         known, external = (
-            score.stepped(model, images, protocol.epsilons)
+            score.stepped(model, images, parameters.epsilons)
             for images in (visible.validation, visible.external_validation)
         )
-        for number, epsilon in enumerate(protocol.epsilons):
+        for number, epsilon in enumerate(parameters.epsilons):
             found[temperature, epsilon] = metrics.auroc(
                 softmax(known[number], temperature).max(axis=1),
                 softmax(external[number], temperature).max(axis=1),
@@ -34,16 +38,16 @@ def odin_grid(model: Model, visible: Visible, protocol: Protocol) -> dict[tuple,
     return found
 
 
-def openmax_grid(model: Model, visible: Visible, protocol: Protocol) -> dict[tuple, float]:
+def openmax_grid(parameters: Parameters, model: Model, visible: Visible) -> dict[tuple, float]:
     """Return the same for each pair of OpenMax's: number of revised logits, length of the tail."""
     train, known, external = (
         model.outputs(images)
         for images in (visible.train, visible.validation, visible.external_validation)
     )
-    alphas = sorted({min(alpha, train.num_classes) for alpha in protocol.alphas})
+    alphas = sorted({min(alpha, train.num_classes) for alpha in parameters.alphas})
     found = {}
-    for tail in protocol.tails:
-        rule = openmax(train, alphas[0], tail, protocol.distance)
+    for tail in parameters.tails:
+        rule = openmax(train, alphas[0], tail, parameters.distance)
         for rule.alpha in alphas:  # it does not enter the fit
             scores = [1 - rule.probabilities(one.logits)[:, -1] for one in (known, external)]
             found[rule.alpha, tail] = metrics.auroc(*scores)

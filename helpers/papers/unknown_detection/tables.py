@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from helpers.checks import known_name
-from helpers.papers.unknown_detection.protocol import METHODS
+from helpers.papers.unknown_detection.parameters import METHODS
 from helpers.report import published
 from helpers.report.table import DOWN, TIMES, UP, Table, categories, mark_best, numbers
 from helpers.report.tables import comparisons
@@ -107,10 +107,11 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
         parts.append(one.assign(text=comparisons.numbers_beside(one, scale, pattern), head=title))
     cells = pd.concat(parts)
     cells["method"] = categories(cells["method"], METHODS)
+    recipe = parameters.training | parameters.networks[parameters.network]
     caption = (
         f"Part of {parameters.data_set} known, the rest of its classes near-OOD, "
         f"{', '.join(parameters.far)} far-OOD; tier `{parameters.tier}` ({parameters.network}, "
-        f"stem stride {parameters.training['stem_stride']}, {parameters.training['epochs']} "
+        f"stem stride {recipe['stem_stride']}, {recipe['epochs']} "
         f"epochs): {comparisons.runs_in_words(cells)}; in brackets the paper's, at its full "
         "schedule and with its own far-OOD sets (its Table 5)."
     )

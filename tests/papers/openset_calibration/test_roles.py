@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from helpers.papers.openset_calibration.roles import draw_known, hold_out
+from helpers.data import hold_out
+from helpers.papers.openset_calibration.roles import draw_known
 from helpers.papers.openset_calibration.roles import split as split_of
 from helpers.papers.parameters import load
 

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from helpers.papers.unknown_detection.claims import CLAIMS
-from helpers.papers.unknown_detection.protocol import METHODS
+from helpers.papers.unknown_detection.parameters import METHODS
 from helpers.report import claims, results
 from helpers.report.claims import Verdict
 

@@ -10,27 +10,25 @@ from PIL import Image
 
 from helpers import data
 from helpers.data import ImageStream, class_lists, class_roles
-from helpers.papers.unknown_detection import imagenet, roles
-from helpers.papers.unknown_detection.cifar import draw_known, superclasses_of
-from helpers.papers.unknown_detection.protocol import METHODS, Protocol
+from helpers.papers.parameters import load
+from helpers.papers.unknown_detection import roles
 
-MINI = Protocol(
-    known_share=0.5,
-    superclasses={
-        "animal": ["bird", "cat", "deer", "dog", "frog", "horse"],
-        "vehicle": ["airplane", "automobile", "ship", "truck"],
-    },
-    external_validation=50,
-    far_images=40,
-)
+PARAMETERS = load(
+    "unknown_detection", "mini", external=["gratings", "mazes"], far=["digits", "plaid"],
+    external_validation=50, far_images=40,
+)  # fmt: skip
+BARE = PARAMETERS.replace(aside=[], resized="")
+CIFAR = BARE.replace(data_set="cifar100", superclasses={}, validation_share=0.2)
+PHOTOGRAPHS = BARE.replace(data_set="imagenet", external=["imagenet"], external_validation=2000)
+
+
+def make(parameters, **given):
+    return roles.roles(parameters.replace(**given))
 
 
 @pytest.fixture(scope="module")
 def mini():
-    return roles(
-        "cifar10_mini", ["gratings", "mazes"], ["digits", "plaid"], MINI, aside=["gaussian"],
-        resized="photographs",
-    )  # fmt: skip
+    return make(PARAMETERS)
 
 
 def test_half_of_each_superclass_is_known_and_the_rest_near(mini):
@@ -75,13 +73,9 @@ def test_the_resized_pair_is_the_same_images(mini):
     assert gaps.max() < 12 and not np.array_equal(fixed, aliased)
 
 
-def test_selection_is_given_no_test_images(mini):
-    assert set(vars(mini.visible)) == {"train", "validation", "external_validation"}
-
-
 def test_the_draw_is_by_seed_and_keeps_given_classes():
     families = {f"family {i}": [f"{i}{letter}" for letter in "abcde"] for i in range(20)}
-    draws = {draw_known(families, 0.4, given=["3d"], seed=seed) for seed in range(20)}
+    draws = {roles.draw_known(families, 0.4, given=["3d"], seed=seed) for seed in range(20)}
     assert len(draws) == 20
     for drawn in draws:
         assert len(drawn) == 40 and "3d" in drawn
@@ -100,12 +94,12 @@ def test_the_draw_is_by_seed_and_keeps_given_classes():
 )
 def test_impossible_draws_are_refused(families, given, message):
     with pytest.raises(ValueError, match=message):
-        draw_known(families, 0.4, given=given)
+        roles.draw_known(families, 0.4, given=given)
 
 
 def test_a_data_set_without_coarse_labels_is_refused():
     with pytest.raises(ValueError, match=r"'digits' has no coarse labels.*`superclasses`"):
-        roles("digits", ["gratings"], ["plaid"], replace(MINI, superclasses={}))
+        make(BARE, data_set="digits", superclasses={})
 
 
 def test_a_class_in_two_superclasses_is_refused():
@@ -113,12 +107,12 @@ def test_a_class_in_two_superclasses_is_refused():
     coarse = np.arange(len(images)) % 2
     twice = replace(images, coarse_labels=coarse, coarse_class_names=("even", "odd"))
     with pytest.raises(ValueError, match="a class lies in two superclasses"):
-        superclasses_of(twice)
+        roles.superclasses_of(twice)
 
 
 def test_an_external_set_that_is_tested_on_is_refused():
     with pytest.raises(ValueError, match="overlaps the test set 'mazes' in class mazes"):
-        roles("cifar10_mini", ["gratings", "mazes"], ["mazes"], MINI)
+        make(BARE, far=["mazes"])
 
 
 def test_an_external_image_that_is_tested_on_is_refused(monkeypatch):
@@ -131,30 +125,9 @@ def test_an_external_image_that_is_tested_on_is_refused(monkeypatch):
 
     monkeypatch.setattr(data, "load", lambda name, split, **options: (
         renamed if name in ("stars", "plaid") else load)(name, split, **options))  # fmt: skip
-    protocol = replace(MINI, external_validation=2000, far_images=10_000)
+    given = {"external_validation": 2000, "far_images": 10_000}
     with pytest.raises(ValueError, match="500 of its images are in the test set 'plaid'"):
-        roles("cifar10_mini", ["stars"], ["plaid"], protocol)
-
-
-def test_bad_protocols_are_refused():
-    for changes, message in (
-        ({"known_share": 1.0}, "known_share: between 0 and 1"),
-        ({"members": 1}, "members: at least 2"),
-        ({"members": 101}, "members: at most 100 expected, got 101"),
-        ({"seed": -1}, "seed: at least 0"),
-        ({"epsilons": ()}, "epsilons: one value or more, of at least 0"),
-        ({"epsilons": (-0.1,)}, "epsilons: one value or more, of at least 0"),
-        ({"temperatures": (0,)}, "temperatures: one value or more, above 0"),
-        ({"alphas": (0,)}, "alphas: one value or more, of at least 1"),
-        ({"tails": (1, 5)}, "tails: one value or more, of at least 2"),
-        ({"distance": "euclid"}, "unknown distance 'euclid'; did you mean 'euclidean'"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            Protocol(**changes)
-
-
-def test_there_are_the_papers_nine_methods():
-    assert len(METHODS) == 9
+        make(BARE, external=["stars"], far=["plaid"], **given)
 
 
 @pytest.fixture
@@ -191,8 +164,7 @@ def packs(tmp_path, monkeypatch):
 
 
 def test_wordnet_keeps_the_external_set_apart(packs):
-    protocol = Protocol(known_share=0.5, validation_share=0.2)
-    made = roles("cifar100", ["tiny_imagenet_64"], ["imagenet_sample_224"], protocol)
+    made = make(CIFAR, external=["tiny_imagenet_64"], far=["imagenet_sample_224"])
     assert made.removed["tiny_imagenet_64"] == ("n04146614", "n02917067", "n02206856")
     assert made.external.class_names == ("n04067472", "n02124075") and len(made.external) == 8
     assert made.removed["imagenet_sample_224"] == ("n04146614", "n04067472")
@@ -202,15 +174,14 @@ def test_wordnet_keeps_the_external_set_apart(packs):
 
 def test_a_far_class_with_the_name_of_a_node_goes(packs):
     """What CIFAR-100's classes span has an animal, and nothing about knitting."""
-    protocol = Protocol(known_share=0.5, validation_share=0.2)
-    made = roles("cifar100", ["mazes"], ["zoo"], protocol, aside=["plaid"])
+    made = make(CIFAR, external=["mazes"], far=["zoo"], aside=["plaid"])
     assert made.removed == {"zoo": ("animal",)}
     assert made.far["zoo"].class_names == ("knitting",) and len(made.far["zoo"]) == 2
 
 
 def test_an_overlap_that_cannot_be_told_is_refused(packs):
     with pytest.raises(ValueError, match=r"'tiny_imagenet_64'.*'cifar10_mini' cannot be told"):
-        roles("cifar10_mini", ["tiny_imagenet_64"], ["plaid"], MINI)
+        make(BARE, external=["tiny_imagenet_64"], far=["plaid"])
 
 
 @pytest.mark.parametrize(
@@ -229,9 +200,8 @@ def test_classes_that_no_rule_can_read_are_refused(packs, names, shown):
     data.write_pack(
         packs / "odd.zip", name="odd", class_names=names, splits=splits, origin={"title": "odd"}
     )
-    protocol = Protocol(known_share=0.5, validation_share=0.2)
     with pytest.raises(ValueError, match=f"'odd': whether {shown}.*val_annotations"):
-        roles("cifar100", ["odd"], ["plaid"], protocol)
+        make(CIFAR, external=["odd"], far=["plaid"])
 
 
 def test_tiny_imagenet_as_it_is_distributed(packs, tmp_path):
@@ -262,8 +232,7 @@ def test_tiny_imagenet_as_it_is_distributed(packs, tmp_path):
     stream = ImageStream.scan(place, split="val")
     assert stream.labels.tolist() == packed["val"].labels.tolist()
     assert stream.files[:2] == ("images/val_1.JPEG", "images/val_4.JPEG")
-    protocol = Protocol(known_share=0.5, validation_share=0.2)
-    made = roles("cifar100", ["tiny_imagenet_64"], ["plaid"], protocol)
+    made = make(CIFAR, external=["tiny_imagenet_64"], far=["plaid"])
     assert made.removed["tiny_imagenet_64"] == ("n02206856", "n04146614")
     assert made.external.class_names == ("n04067472",)
 
@@ -273,7 +242,7 @@ def test_tiny_imagenet_as_it_is_distributed(packs, tmp_path):
     (place / "val" / "val_annotations.txt").unlink()
     make_packs.main([*command, "--root", str(packs)])
     with pytest.raises(ValueError, match=r"'tiny_imagenet_64': whether 1 of its 4 .*images"):
-        roles("cifar100", ["tiny_imagenet_64"], ["plaid"], protocol)
+        make(CIFAR, external=["tiny_imagenet_64"], far=["plaid"])
 
 
 @pytest.fixture
@@ -281,8 +250,8 @@ def photographs(tmp_path, monkeypatch):
     """All of ImageNet's classes in folders, three tiny training and two test images of each."""
     monkeypatch.setenv("DATA_ROOT", str(tmp_path / "data"))
     monkeypatch.setenv("CACHE_ROOT", str(tmp_path / "cache"))
-    monkeypatch.setattr(imagenet, "TRAIN", 2)
-    monkeypatch.setattr(imagenet, "HELD_OUT", 1)
+    monkeypatch.setattr(roles, "TRAIN", 2)
+    monkeypatch.setattr(roles, "HELD_OUT", 1)
     buffer = io.BytesIO()
     Image.new("RGB", (8, 8)).save(buffer, "jpeg")
 
@@ -304,7 +273,7 @@ def test_the_benchmark_of_photographs(photographs):
     """Training and held-out images from the training part, tests from the validation part."""
     broken = photographs / "imagenet" / "train" / "n02124075" / "0.jpg"
     broken.write_bytes(broken.read_bytes()[:100])
-    made = roles("imagenet", ["imagenet"], ["food101", "places365"], Protocol(far_images=30))
+    made = make(PHOTOGRAPHS, far=["food101", "places365"], far_images=30)
     assert [len(one) for one in (made.train, made.validation, made.test)] == [400, 200, 400]
     assert len(made.near) == 400
     assert len(made.external) == 2 * 395 and len(made.external_validation) == 395
@@ -319,9 +288,9 @@ def test_the_benchmark_of_photographs(photographs):
 
 def test_a_missing_folder_and_other_roles_are_refused(photographs):
     with pytest.raises(FileNotFoundError, match=r"'caltech256': no folder .*DATA_ROOT"):
-        roles("imagenet", ["imagenet"], ["caltech256"], Protocol())
+        make(PHOTOGRAPHS, far=["caltech256"])
     with pytest.raises(ValueError, match=r"external, aside, resized: \['imagenet'\]"):
-        roles("imagenet", ["food101"], [], Protocol())
+        make(PHOTOGRAPHS, external=["food101"], far=[])
     with pytest.raises(ValueError, match="unknown streamed data set 'food11'; did you mean"):
         data.open_stream("food11", "test")
     with pytest.raises(ValueError, match="'food101': too large for memory"):

@@ -1,9 +1,9 @@
 import re
-from types import SimpleNamespace
 
 import pytest
 
-from helpers.papers.unknown_detection.protocol import METHODS
+from helpers.papers.parameters import load
+from helpers.papers.unknown_detection.parameters import METHODS
 from helpers.papers.unknown_detection.tables import detection, main_table
 from helpers.report import published
 from helpers.report.tables.comparisons import comparison, printed_alone
@@ -144,14 +144,15 @@ def test_ours_or_the_papers_alone(table, printed):
 
 
 def test_the_main_table_has_the_papers_numbers_in_brackets(table):
-    recipe = {"stem_stride": 2, "epochs": 3}
-    given = dict(tier="mini", data_set="cifar10_mini", network="resnet8", far=["digits", "dtd"])
-    shown = main_table(table, SimpleNamespace(training=recipe, **given))
+    shown = main_table(table, load("unknown_detection", "mini", far=["digits", "photographs"]))
     assert shown.frame().index.tolist() == list(METHODS.values())
     assert shown.frame().loc["Baseline"].tolist() == [
         "10.1 ± 0.1 (74.4)", "201 ± 1 (736)", "101 ± 1 (75)", "10.1 ± 0.1 (72.2)",
     ]  # fmt: skip
-    assert "digits, dtd far-OOD; tier `mini` (resnet8, stem stride 2, 3 epochs)" in shown.caption
+    assert (
+        "digits, photographs far-OOD; tier `mini` (resnet8, stem stride 2, 20 epochs)"
+        in shown.caption
+    )
 
 
 def test_bad_input(part):

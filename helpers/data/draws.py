@@ -1,0 +1,36 @@
+"""Images drawn by chance, the same ones for the same seed."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from helpers.data.images import Images
+from helpers.data.stream import ImageStream
+
+
+def hold_out(labels: np.ndarray, share: float, *, run: int, seed: int) -> np.ndarray:
+    """Choose a share of the images of each class at random.
+
+    Returns
+    -------
+    ndarray of bool, shape [N]
+        True for the images held out; of each class the rounded share, but at least one.
+
+    Examples
+    --------
+    >>> hold_out(np.repeat([0, 1], 10), 0.1, run=0, seed=0).sum()
+    np.int64(2)
+    """
+    generator = np.random.default_rng([seed, run, 1])
+    held = np.zeros(len(labels), dtype=bool)
+    for label in np.unique(labels):
+        members = generator.permutation(np.flatnonzero(labels == label))
+        held[members[: max(round(share * len(members)), 1)]] = True
+    return held
+
+
+def subsample(images: Images | ImageStream, most: int, *, seed: int) -> Images | ImageStream:
+    """Return at most so many images, chosen at random, in their order."""
+    if len(images) <= most:
+        return images
+    return images.subset(np.sort(np.random.default_rng(seed).permutation(len(images))[:most]))

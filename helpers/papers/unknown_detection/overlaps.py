@@ -1,0 +1,105 @@
+"""Which classes and images of a data set are also among those of another role."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from helpers.data import Images, class_lists, wordnet, wordnet_rules
+from helpers.data.hypernyms import Hypernyms
+
+
+def find(images: Images, data_set: str, external: Iterable[str] = ()) -> tuple[str, ...]:
+    """Return the classes that overlap with those of a data set, or with external ones.
+
+    Beside a data set whose classes are known nouns, those that are WordNet's overlap where they
+    are, or lie below, one of the others; of other names those overlap whose name a node has that
+    it spans.
+
+    Parameters
+    ----------
+    images : Images
+        Whose classes are looked at.
+    data_set : str
+        In-distribution and near-OOD.
+    external : iterable of str
+        Further classes; those that are no wnids are of no account.
+
+    Raises
+    ------
+    ValueError
+        The classes are wnids, and the nouns of the data set's are not known.
+    """
+    own = class_lists.wnids_of(data_set)
+    if _are_wnids(images.class_names):
+        if not own:
+            raise ValueError(
+                f"data set '{images.name}': whether its classes overlap with those of "
+                f"'{data_set}' cannot be told, since the nouns of these are not known"
+            )
+        others = [*own, *(name for name in external if _are_wnids([name]))]
+        graph = Hypernyms.span([*images.class_names, *others])
+        hit = wordnet_rules.find_covered(images.class_names, others, graph)
+    else:
+        hit = wordnet_rules.named_nodes(images.class_names, Hypernyms.span(own)) if own else ()
+    return tuple(one for one in images.class_names if one in hit)
+
+
+def check_names(images: Images, *, nouns: bool) -> None:
+    """Refuse class names of which no rule can tell whether they overlap with others.
+
+    That is where some are wnids and others are not, or, where `nouns` are asked for, no nouns of
+    WordNet either: such classes would pass for classes that overlap with none.
+    """
+    named = [name for name in images.class_names if not _are_wnids([name])]
+    odd = named if len(named) < len(images.class_names) else []
+    if nouns:
+        odd = odd or [name for name in named if not wordnet.knows(name)]
+    if odd:
+        raise ValueError(
+            f"data set '{images.name}': whether {len(odd)} of its {len(images.class_names)} "
+            f"classes overlap with known ones cannot be told, since they are called neither by "
+            f"wnids nor by nouns of WordNet ({', '.join(odd[:5])}); rename the folders of its "
+            "classes. Tiny ImageNet is read as its archive has it, with val/val_annotations.txt"
+        )
+
+
+def check_disjoint(external: Sequence[Images], tests: Mapping[str, Images]) -> None:
+    """Refuse an external set that shares a class or an image with a test set.
+
+    What is trained on would be tested on: every number of Outlier Exposure, ODIN and OpenMax
+    would be too good.
+
+    Parameters
+    ----------
+    external : sequence of Images
+        What is trained on, with its classes, then what hyper-parameters are chosen on.
+    tests : mapping of str to Images
+
+    Raises
+    ------
+    ValueError
+        Names the test set and what is shared.
+    """
+    classes = set(external[0].class_names)
+    images = {_digest(image) for one in external for image in one.images}
+    for name, test in tests.items():
+        shared = sorted(classes & set(test.class_names))
+        if shared:
+            raise ValueError(
+                f"external set: overlaps the test set '{name}' in class {', '.join(shared[:5])}"
+            )
+        twice = sum(_digest(image) in images for image in test.images)
+        if twice:
+            raise ValueError(f"external set: {twice} of its images are in the test set '{name}'")
+
+
+def _digest(image: np.ndarray) -> bytes:
+    return hashlib.blake2b(np.ascontiguousarray(image), digest_size=16).digest()
+
+
+def _are_wnids(names: Sequence[str]) -> bool:
+    return all(re.fullmatch(r"n\d{8}", name) for name in names)

@@ -1,0 +1,159 @@
+"""The parameters of *A Unified Benchmark for the Unknown Detection Capability of DNNs*."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from helpers.checks import known_name
+from helpers.networks.recipe import Recipe
+from helpers.papers import parameters
+from helpers.papers.parameters import Changes, Count, DataSet, Distance, Share, one_of
+
+MOST_MEMBERS = 100  # of an ensemble: the seeds of two runs are as far apart
+
+METHODS = {
+    "baseline": "Baseline",
+    "crl": "CRL",
+    "edl": "EDL",
+    "mc_dropout": "MC dropout",
+    "ensemble": "Deep Ensemble",
+    "augmix": "AugMix",
+    "odin": "ODIN",
+    "outlier_exposure": "Outlier Exposure",
+    "openmax": "OpenMax",
+}
+"""The paper's nine methods in the order of its tables, and how they are called."""
+
+ASIDE = ("mahalanobis",)
+"""Methods beside the nine, which the paper tried and left out."""
+
+OBJECTIVES = ("crl", "edl", "augmix", "outlier_exposure")
+"""Methods that train in their own way, by the objective of the same name; others by ERM."""
+
+_OF_BASELINE = ("ensemble", "odin", "openmax", *ASIDE)
+
+Method = Annotated[str, one_of("method", METHODS)]
+
+
+class BenchmarkParameters(parameters.Parameters):
+    """What the benchmark is free to choose: the roles of the images, the networks.
+
+    Attributes
+    ----------
+    data_set : str
+        In-distribution and near-OOD: ``imagenet``, or a data set of small images.
+    superclasses : dict of str to list of str
+        The classes of each superclass; empty where the data set has coarse labels.
+    known_share : float
+        Share of the classes of each superclass that are in-distribution.
+    known_classes : list of str
+        Classes that are in-distribution in any case; the others are drawn.
+    validation_share : float
+        Share of the ID training images that is held out.
+    external : list of str
+        Data sets that make the external set together.
+    external_validation : int
+        External images that hyper-parameters are chosen on, at most.
+    far : list of str
+        Far-OOD data sets, with a split ``test``.
+    aside : list of str
+        Further ones that are tested too, and are not part of the union.
+    resized : str
+        A data set of larger images that is tested apart twice: brought to the networks' size with
+        a filter ("fixed"), and by leaving out pixels ("aliased").  Or "".
+    far_images : int
+        Images of each far-OOD set, at most; chosen at random.
+    networks : dict of str to dict
+        What each changes in the recipe, under the names that the tables have for them.
+    network : str
+        The one that is evaluated.
+    runs : int
+        Numbered from 0; a run decides the weights, the images play the same roles in all.
+    members : int
+        Networks of a Deep Ensemble.
+    passes : int
+        Passes of MC dropout.
+    """
+
+    grid: ClassVar = ("networks", "network", "runs")
+
+    data_set: DataSet
+    superclasses: dict[str, list[str]]
+    known_share: Share
+    known_classes: list[str]
+    validation_share: Share
+    external: Annotated[list[DataSet], Field(min_length=1)]
+    external_validation: Count
+    far: list[DataSet]
+    aside: list[DataSet]
+    resized: DataSet | Literal[""]
+    far_images: Count
+    networks: dict[str, Changes]
+    network: str
+    runs: Count
+    members: Annotated[int, Field(ge=2, le=MOST_MEMBERS)]
+    passes: Count
+
+    @model_validator(mode="after")
+    def _check_networks(self):
+        for changes in self.networks.values():
+            super().recipe(changes)
+        return self
+
+    def recipe(self, *changes: Changes) -> Recipe:
+        """Return the recipe of `network`, changed in turn, the knobs last."""
+        known_name("network", self.network, self.networks)
+        return super().recipe(self.networks[self.network], *changes)
+
+
+class Parameters(BenchmarkParameters):
+    """What the evaluation is free to choose beside the benchmark.
+
+    Attributes
+    ----------
+    methods : list of str
+        Of `METHODS`.
+    method_recipes : dict of str to dict
+        What a method changes in the recipe.
+    temperatures, epsilons : list of float
+        Of ODIN; the pairs among which it is chosen.
+    alphas, tails : list of int
+        Of OpenMax, likewise.
+    distance : str
+        Of OpenMax.
+    """
+
+    grid: ClassVar = (*BenchmarkParameters.grid, "methods")
+
+    methods: Annotated[list[Method], Field(min_length=1)]
+    method_recipes: dict[Method, Changes]
+    temperatures: Annotated[list[Annotated[float, Field(gt=0)]], Field(min_length=1)]
+    epsilons: Annotated[list[Annotated[float, Field(ge=0)]], Field(min_length=1)]
+    alphas: Annotated[list[Count], Field(min_length=1)]
+    tails: Annotated[list[Annotated[int, Field(ge=2)]], Field(min_length=1)]
+    distance: Distance
+
+    @model_validator(mode="after")
+    def _check_recipes(self):
+        for method in {*self.methods, *self.method_recipes}:
+            self.method_recipe(method)
+        return self
+
+    def method_recipe(self, method: str) -> Recipe:
+        """Return the recipe of a method's networks.
+
+        Raises
+        ------
+        ValueError
+            Unknown method or training parameter; MC dropout without dropout.
+        """
+        known_name("method", method, [*METHODS, *ASIDE])
+        if method in _OF_BASELINE:
+            method = "baseline"
+        objective = {"objective": method} if method in OBJECTIVES else {}
+        recipe = self.recipe(objective, self.method_recipes.get(method, {}))
+        if method == "mc_dropout" and not (recipe.dropout or recipe.block_dropout):
+            raise ValueError("mc_dropout: its recipe has no dropout: all passes are the same")
+        return recipe
