@@ -28,10 +28,11 @@ def extended(tmp_path_factory) -> Path:
     """Return a folder with a copy of the package to which CONTRIBUTING's files are added."""
     folder = tmp_path_factory.mktemp("extended")
     ignored = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(ROOT / "helpers", folder / "helpers", ignore=ignored)
+    for name in ("helpers", "pictures"):
+        shutil.copytree(ROOT / name, folder / name, ignore=ignored)
     for heading in ("A data set", "A metric", "A method"):
         for block in blocks("CONTRIBUTING.md", heading):
-            if place := re.match(r"# (\w+\.py) in (helpers/\S+)\n", block):
+            if place := re.match(r"# (\w+\.py) in (helpers/\S+|pictures)\n", block):
                 path = folder / place[2] / place[1]
                 assert not path.exists()
                 path.write_text(block, encoding="utf-8")

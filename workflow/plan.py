@@ -20,6 +20,7 @@ from helpers.checks import known_name
 from helpers.papers import PAPERS
 from helpers.papers.parameters import Parameters, home, load, tiers
 from helpers.syntax import Package
+from pictures import FAMILIES
 
 CHAPTER = ("dataset", "training", "evaluation", "figures")
 """The notebooks of a chapter, in order; others stand on their own, or are about all chapters."""
@@ -68,7 +69,7 @@ def tables_of(step: Step) -> list[str]:
 
 
 def packs_of(step: Step) -> list[str]:
-    """Return the packs that a step reads.
+    """Return the packs that a step reads, and the files that draw its families.
 
     Raises
     ------
@@ -77,7 +78,12 @@ def packs_of(step: Step) -> list[str]:
     """
     download = (step.settings or step.parameters).get("download", False)
     found = [data.locate(name, download=download) for name in step.data_sets]
-    return [str(pack) for pack in found if pack is not None]
+    drawn = {FAMILIES[name].draw.__module__ for name in step.data_sets if name in FAMILIES}
+    modules = sorted(drawn | {"pictures.base"}) if drawn else []
+    return [
+        *(str(pack) for pack in found if pack is not None),
+        *(f"{module.replace('.', '/')}.py" for module in modules),
+    ]
 
 
 def steps_of(tier: str, paper: str) -> list[Step]:

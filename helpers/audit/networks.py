@@ -14,11 +14,11 @@ from helpers import checkpoints, data
 from helpers.audit.inputs import Inputs
 from helpers.data import Images, ImageStream
 from helpers.data.class_lists import wnids_of
-from helpers.data.generated import FAMILIES
 from helpers.networks import zoo
 from helpers.networks.devices import default_device, device_name
 from helpers.networks.recipe import Recipe
 from helpers.training.fitted import Fitted
+from pictures import FAMILIES
 
 SPLITS = ("val", "test", "sample", "train")
 """Of a data set's splits, the first that it has is taken."""

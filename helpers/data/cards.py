@@ -6,7 +6,7 @@ import functools
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from helpers.data import generated
+import pictures
 
 
 @dataclass(frozen=True)
@@ -80,12 +80,12 @@ def _cards() -> tuple[Card, ...]:
             what=family.what,
             classes=1,
             splits=family.splits,
-            size=generated.SIZE,
-            origin="drawn by this project's code, helpers.data.generated, when they are asked for",
+            size=pictures.SIZE,
+            origin="drawn by this project's code, pictures, when they are asked for",
             licence="MIT, as the code",
             citation_key=family.citation_key,
         )
-        for family in generated.FAMILIES.values()
+        for family in pictures.FAMILIES.values()
     ]
     return (*written, *drawn)
 

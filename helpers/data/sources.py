@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
+import pictures
 from helpers.checks import known_name
-from helpers.data import generated
 from helpers.data.cards import Card, find, remedy
 from helpers.data.images import Images, resize, stack
 
@@ -99,7 +99,7 @@ def generated_set(
     >>> generated_set("mazes", "test")
     Images(mazes/test: 500 images of 32x32, 1 classes)
     """
-    images = generated.draw(name, split)
+    images = pictures.draw(name, split)
     return Images(
         images if size is None else resize(images, size, antialias=antialias),
         np.zeros(len(images), np.int64),
@@ -114,7 +114,7 @@ def generated_set(
 BUILT_IN: dict[str, Callable[..., Images]] = {
     "digits": digits,
     "photographs": photographs,
-    **{name: partial(generated_set, name) for name in generated.FAMILIES},
+    **{name: partial(generated_set, name) for name in pictures.FAMILIES},
 }
 
 

@@ -7,7 +7,7 @@ import pytest
 from matplotlib import get_data_path
 from matplotlib.ft2font import FT2Font
 
-from helpers.data.generated.font import FONT, SCRIPTS, atlas, ink
+from pictures.font import FONT, SCRIPTS, atlas, ink
 
 SCRIPT = pytest.mark.parametrize("script", sorted(SCRIPTS))
 

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
-from helpers.data import Images, cards, generated, load, locate, names
+import pictures
+from helpers.data import Images, cards, load, locate, names
 from helpers.data.cards import find
-from helpers.data.generated import FAMILIES, draw, family
+from pictures import FAMILIES, draw, family
 
 FAMILY = pytest.mark.parametrize("name", sorted(FAMILIES))
 
@@ -116,7 +117,7 @@ def test_bad_names_are_refused_and_a_name_is_given_once():
         def mazes(generator, n):
             """Mazes of another kind."""
 
-    assert generated.FAMILIES["mazes"].title == "Mazes"
+    assert pictures.FAMILIES["mazes"].title == "Mazes"
 
 
 def test_every_family_has_a_card_and_counts_as_images():

@@ -25,8 +25,8 @@ import numpy as np
 from helpers.checks import known_name
 from helpers.data.corruptions import blur, digital, noise, weather
 from helpers.data.corruptions.parameters import PARAMETERS, nearest_size
-from helpers.data.generated.base import to_bytes
 from helpers.data.images import Images
+from pictures.base import to_bytes
 
 _FUNCTIONS = {
     "noise": (noise.gaussian_noise, noise.shot_noise, noise.impulse_noise),

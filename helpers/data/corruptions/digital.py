@@ -10,7 +10,7 @@ from PIL import Image
 from scipy.ndimage import gaussian_filter, map_coordinates
 
 from helpers.data.corruptions.noise import Generators
-from helpers.data.generated.base import to_bytes
+from pictures.base import to_bytes
 
 
 def contrast(images: np.ndarray, generators: Generators, factor: float) -> np.ndarray:

@@ -10,7 +10,6 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import NullLocator
 
 from helpers.checks import float_array
-from helpers.data.generated import FAMILIES
 from helpers.labelfree import Parts, fit_regression
 from helpers.papers.gscore.parameters import DETECTORS
 from helpers.papers.gscore.tables import EVALUATOR_TITLES
@@ -29,6 +28,7 @@ from helpers.report.figures.style import (
     method_styles,
     refuse_several,
 )
+from pictures import FAMILIES
 
 _AXES = {
     "ratio": "ID images for each OOD image",

@@ -4,17 +4,17 @@ A family is a pure function from a random generator and a number to so many imag
 registered by the decorator `family`, under its own name; one file holds the families of one
 theme, and a new file in this folder is found by itself.
 
->>> from helpers.data import generated
->>> "voronoi" in generated.FAMILIES
+>>> import pictures
+>>> "voronoi" in pictures.FAMILIES
 True
->>> generated.draw("voronoi", "test").shape
+>>> pictures.draw("voronoi", "test").shape
 (500, 32, 32, 3)
 """
 
 import importlib
 import pkgutil
 
-from helpers.data.generated.base import FAMILIES, SIZE, Family, draw, family
+from pictures.base import FAMILIES, SIZE, Family, draw, family
 
 __all__ = ["FAMILIES", "SIZE", "Family", "draw", "family"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from helpers.data.generated.base import (
+from pictures.base import (
     SIZE,
     X,
     Y,
@@ -18,7 +18,7 @@ from helpers.data.generated.base import (
     uniform,
     value_noise,
 )
-from helpers.data.generated.font import atlas, ink, page, random_glyphs, random_tilt
+from pictures.font import atlas, ink, page, random_glyphs, random_tilt
 
 
 @family("Latin letters")

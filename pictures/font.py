@@ -9,7 +9,7 @@ from functools import cache
 
 import numpy as np
 
-from helpers.data.generated.base import SIZE, X, Y, each, rotate, uniform
+from pictures.base import SIZE, X, Y, each, rotate, uniform
 
 FONT = "DejaVuSans-Bold.ttf"
 # code points, first and last, of what the font has; tests compare them with its own table

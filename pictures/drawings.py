@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from helpers.data.generated.base import (
+from pictures.base import (
     SIZE,
     X,
     Y,

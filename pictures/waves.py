@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from helpers.data.generated.base import (
+from pictures.base import (
     SIZE,
     each,
     family,
