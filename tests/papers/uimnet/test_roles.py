@@ -128,8 +128,8 @@ def photographs(tmp_path, monkeypatch):
     buffer = io.BytesIO()
     Image.new("RGB", (8, 8)).save(buffer, "jpeg")
     for wnid in class_lists.wnids_of("imagenet"):
-        for part, count in (("train", 2), ("val", 1)):
-            folder = tmp_path / "data" / "imagenet" / part / wnid
+        for half, count in (("train", 2), ("val", 1)):
+            folder = tmp_path / "data" / "imagenet" / half / wnid
             folder.mkdir(parents=True)
             for number in range(count):
                 (folder / f"{number}.jpg").write_bytes(buffer.getvalue())
