@@ -127,7 +127,8 @@ def test_a_step_that_takes_all_packs_depends_on_each(tmp_path, monkeypatch):
     monkeypatch.setenv("DATA_ROOT", str(tmp_path))
     for name in ("pebbles", "moss", ".half_written"):
         (tmp_path / f"{name}.zip").touch()
-    names = plan.load("gscore", "mini", sets=["digits"], packs=True).data_sets_used()
+    given = {"data_set": "digits", "sets": ["mazes"], "packs": True}
+    names = plan.load("gscore", "mini", **given).data_sets_used()
     step = plan.Step("gscore/dataset", "", {}, data_sets=tuple(names))
     assert plan.packs_of(step) == [str(tmp_path / f"{name}.zip") for name in ("moss", "pebbles")]
     assert plan.packs_of(replace(step, data_sets=("digits",))) == []

@@ -52,16 +52,17 @@ def suite():
     return Suite(images(90, 0), images(40, 1), images(30, 3), test, sets, {}, shifted)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", autouse=True)
 def cache(tmp_path_factory):
     """One cache for all tests, so that the network is trained once."""
-    return str(tmp_path_factory.mktemp("cache"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CACHE_ROOT", str(tmp_path_factory.mktemp("cache")))
+        yield
 
 
 @pytest.fixture
-def rows_of(suite, cache, monkeypatch):
+def rows_of(suite, monkeypatch):
     """Return a function that goes through the driver, with made-up images."""
-    monkeypatch.setenv("CACHE_ROOT", cache)
 
     def rows_of(suite=suite, **given):
         monkeypatch.setattr(experiment, "roles", lambda *_: suite)
@@ -70,9 +71,8 @@ def rows_of(suite, cache, monkeypatch):
     return rows_of
 
 
-@pytest.fixture
-def network(suite, cache, monkeypatch):
-    monkeypatch.setenv("CACHE_ROOT", cache)
+@pytest.fixture(scope="module")
+def network(suite):
     (part,) = run.parts(PARAMETERS)
     return Model("tiny", (experiment.models(PARAMETERS, part, suite),))
 

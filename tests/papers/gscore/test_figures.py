@@ -87,14 +87,14 @@ def test_difficulties_are_those_of_the_mixtures_that_test(suites, texts):
 @pytest.fixture(scope="module")
 def varied():
     """Two evaluators over two ratios, two runs; one size; a third at 1:1 alone."""
+    correlations = {"ratio 10:1": 0.9, "ratio 1:10": 0.8, "primary": 0.7, "size 50": 0.6}
+    signs = {"kmeans_l2": 1, "ude_wasserstein": -1}
     rows = [
         (run, f"msp/{name}", variant, sign * value + 0.02 * run)
-        for name, sign in (("kmeans_l2", 1), ("ude_wasserstein", -1))
-        for variant, value in (
-            ("ratio 10:1", 0.9), ("ratio 1:10", 0.8), ("primary", 0.7), ("size 50", 0.6),
+        for (name, sign), (variant, value), run in product(
+            signs.items(), correlations.items(), range(2)
         )
-        for run in range(2)
-    ]  # fmt: skip
+    ]
     rows.append((0, "msp/gmm_kl", "primary", 0.9))
     table = pd.DataFrame(rows, columns=["run", "method", "variant", "value"])
     return table.assign(data_set="cifar10_mini", backbone="resnet8", metric="pearson_fpr95")
@@ -115,9 +115,9 @@ def test_correlations_stand_at_their_ratios(varied, texts):
 def test_an_evaluator_looks_alike_in_all_figures(varied):
     """The colour is not that of its place among those that are there."""
     own = varied[varied["method"] == "msp/ude_wasserstein"]
-    both, alone = (figures.correlation_panels(one)[0, 0] for one in (varied, own))
-    first, second = (container.lines[0] for container in both.containers)
-    assert alone.containers[0].lines[0].get_color() == second.get_color() != first.get_color()
+    both, alone = (figures.correlation_panels(one)[0, 0].containers for one in (varied, own))
+    first, second, same = (one.lines[0].get_color() for one in (*both, *alone))
+    assert same == second != first
 
 
 def test_correlations_of_networks_stand_in_rows_below_one_legend(varied, texts):
@@ -126,22 +126,18 @@ def test_correlations_of_networks_stand_in_rows_below_one_legend(varied, texts):
     assert axes.shape == (2, 3)
     assert [row[0].get_title(loc="left") for row in axes] == ["resnet8", "vit"]
     assert [ax.axison for ax in axes[1]] == [True, True, False]  # by validation there is nothing
-    assert texts(axes[0, 0].figure.legends[0]) == [
-        "k-means + ℓ2",
-        "UDE + Wasserstein",
-    ]
+    assert texts(axes[0, 0].figure.legends[0]) == ["k-means + ℓ2", "UDE + Wasserstein"]
     assert all(ax.get_legend() is None for ax in axes.flat)
     assert axes[1, 0].containers[0].lines[0].get_ydata() == pytest.approx([0.81, 0.71, 0.91])
 
 
-def test_histograms_have_the_same_bins_whatever_the_values():
+@pytest.mark.parametrize("values", [[0.61, 0.99], [0.2, 0.3, 0.7], [0.0, 1.0], [1.0], [0.0]])
+def test_histograms_have_the_same_bins_whatever_the_values(values):
     """Those of several networks stand side by side."""
-    for values in ([0.61, 0.99], [0.2, 0.3, 0.7], [0.0, 1.0], [1.0], [0.0]):
-        ax = figures.metric_histogram({"all": values}, metric="auroc")
-        assert {round(bar.get_width(), 6) for bar in ax.patches} == {4.0}
-        assert sum(bar.get_height() for bar in ax.patches) == len(values)
-        first, last = ax.patches[0], ax.patches[-1]
-        assert first.get_height() and last.get_height()  # no empty bins beyond the values
+    bars = figures.metric_histogram({"all": values}, metric="auroc").patches
+    assert {round(bar.get_width(), 6) for bar in bars} == {4.0}
+    assert sum(bar.get_height() for bar in bars) == len(values)
+    assert bars[0].get_height() and bars[-1].get_height()  # no empty bins beyond the values
 
 
 @pytest.fixture(scope="module")
@@ -149,17 +145,15 @@ def suites():
     """Twelve sets of two networks and a detector; of the last two there are predictions."""
     generator, rows = np.random.default_rng(0), []
     for backbone, variant, number in product(("resnet8", "vit"), ("meta", "test"), range(12)):
-        truth = generator.random()
-        for method, metric, value in (
-            ("msp/ude_wasserstein", "gscore", number + 0.5 * (variant == "test")),
-            ("msp", "fpr95", truth),
-            ("msp", "auroc", 1 - truth),
-        ):
-            rows.append(("mini", backbone, 0, f"set {number}", method, variant, metric, value))
-    foretold = ("mini", "vit", 0, "msp/ude_wasserstein", "primary", "predicted_fpr95", 0.5)
-    rows += [(*foretold[:3], f"set {number}", *foretold[3:]) for number in (10, 11)]
-    columns = "data_set backbone run test_set method variant metric value".split()
-    return pd.DataFrame(rows, columns=columns)
+        truth, place = generator.random(), (backbone, f"set {number}", variant)
+        gscore = number + 0.5 * (variant == "test")
+        rows.append((*place, "msp/ude_wasserstein", "gscore", gscore))
+        rows += [(*place, "msp", "fpr95", truth), (*place, "msp", "auroc", 1 - truth)]
+    for number in (10, 11):
+        place = ("vit", f"set {number}", "primary")
+        rows.append((*place, "msp/ude_wasserstein", "predicted_fpr95", 0.5))
+    columns = "backbone test_set variant method metric value".split()
+    return pd.DataFrame(rows, columns=columns).assign(data_set="mini", run=0)
 
 
 def test_every_network_has_a_row_of_scatters(suites):
@@ -195,25 +189,24 @@ def test_sets_are_shown_from_the_easiest_to_the_hardest(texts):
 
 def test_bad_input(scores, varied, suites):
     """What cannot be drawn, or would mix numbers, is refused by name."""
-    ax = plt.subplots()[1]
-    several = Parts(*(np.zeros((3, 2)) for _ in range(3)))
-    with pytest.raises(ValueError, match="parts: those of one threshold expected"):
-        figures.score_parts(*scores, several, score="s", ax=ax)
-    with pytest.raises(ValueError, match="unknown: contains NaN"):
-        figures.score_parts(scores[0], [np.nan], parts(), score="s", ax=ax)
-    with pytest.raises(ValueError, match="predictions: length 2 expected, got 1"):
-        figures.predicted_against_true([0.5, 0.6], [0.5], ([0], [1]), metric="auroc", ax=ax)
-    with pytest.raises(ValueError, match="groups: 1 to 4 expected, got 0"):
-        figures.metric_histogram({}, metric="auroc")
-    with pytest.raises(ValueError, match="table: no pearson_fpr95 of msp in any variant"):
-        figures.correlation_panels(varied[varied["variant"] == "primary"])
-    with pytest.raises(ValueError, match=r"several of data_set \(cifar10_mini, cifar100\)"):
-        figures.correlation_panels(pd.concat([varied, varied.assign(data_set="cifar100")]))
-    with pytest.raises(ValueError, match="table: no Gscores by ude_wasserstein"):
-        figures.gscore_scatters(suites[suites["method"] == "msp"])
-    with pytest.raises(ValueError, match="duplicate"):
-        figures.gscore_scatters(pd.concat([suites, suites]))
-    with pytest.raises(ValueError, match="areas: no AUROC of dice"):
-        figures.easiest_to_hardest({"dice": np.zeros((1, 8, 8, 3), np.uint8)}, {})
-    with pytest.raises(ValueError, match="areas: no AUROC of any set to show"):
-        figures.easiest_to_hardest({}, {})
+    several, ax = Parts(*(np.zeros((3, 2)) for _ in range(3))), plt.subplots()[1]
+    two = pd.concat([varied, varied.assign(data_set="cifar100")])
+    dice = {"dice": np.zeros((1, 8, 8, 3), np.uint8)}
+    style, own = {"score": "s", "ax": ax}, {"metric": "auroc", "ax": ax}
+    for draw, given, options, message in (
+        (figures.score_parts, (*scores, several), style, "parts: those of one threshold"),
+        (figures.score_parts, (scores[0], [np.nan], parts()), style, "unknown: contains NaN"),
+        (figures.predicted_against_true, ([0.5, 0.6], [0.5], ([0], [1])), own,
+         "predictions: length 2 expected, got 1"),
+        (figures.metric_histogram, ({},), {"metric": "auroc"}, "groups: 1 to 4 expected, got 0"),
+        (figures.correlation_panels, (varied[varied["variant"] == "primary"],), {},
+         "table: no pearson_fpr95 of msp in any variant"),
+        (figures.correlation_panels, (two,), {}, r"of data_set \(cifar10_mini, cifar100\)"),
+        (figures.gscore_scatters, (suites[suites["method"] == "msp"],), {},
+         "table: no Gscores by ude_wasserstein"),
+        (figures.gscore_scatters, (pd.concat([suites, suites]),), {}, "duplicate"),
+        (figures.easiest_to_hardest, (dice, {}), {}, "areas: no AUROC of dice"),
+        (figures.easiest_to_hardest, ({}, {}), {}, "areas: no AUROC of any set to show"),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=message):
+            draw(*given, **options)
