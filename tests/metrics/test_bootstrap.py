@@ -79,34 +79,3 @@ def test_floor_is_what_replicates_of_a_calibrated_model_show():
     assert floor == pytest.approx(np.mean(shown), rel=0.1)
     # Resampling adds the scatter once more: the plain floor is too low for replicates.
     assert floor > 1.2 * metrics.calibration_error_floor(CONFIDENCE)
-
-
-@pytest.mark.parametrize("arguments", [{"n": 0, "replicates": 3}, {"n": 3, "replicates": 0}])
-def test_sizes_below_one_are_refused(arguments):
-    with pytest.raises(ValueError, match="at least 1"):
-        metrics.resample_weights(**arguments, seed=0)
-
-
-FUNCTIONS = {
-    "mean": metrics.weighted_mean,
-    "calibration error": lambda c, w: metrics.weighted_calibration_error(c, np.ones(len(c)), w),
-    "floor": metrics.weighted_calibration_error_floor,
-}
-
-
-@pytest.mark.parametrize("name", FUNCTIONS)
-@pytest.mark.parametrize(
-    ("values", "weights", "message"),
-    [
-        ([0.5, 0.5], [[1, 1, 1]], r"^weights: shape \[B, 2\] expected"),
-        ([0.5, 0.5], [1, 1], "^weights: shape"),
-        ([0.5, 0.5], np.empty((0, 2)), "^weights: shape"),
-        ([0.5, 0.5], [[0, 0]], "^weights: a row sums to 0"),
-        ([0.5, 0.5], [[1, np.nan]], "^weights: contains NaN"),
-        ([0.5, np.nan], [[1, 1]], "contains NaN"),
-        ([], [[]], "empty"),
-    ],
-)
-def test_bad_input_is_named(name, values, weights, message):
-    with pytest.raises(ValueError, match=message):
-        FUNCTIONS[name](values, weights)

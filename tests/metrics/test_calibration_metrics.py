@@ -157,25 +157,6 @@ class TestEach:
         assert FUNCTIONS[name](probabilities.tolist(), labels.tolist()) == expected
         assert FUNCTIONS[name](probabilities.astype("f4"), labels) == pytest.approx(expected, 1e-5)
 
-    @pytest.mark.parametrize(
-        ("probabilities", "labels", "named"),
-        [
-            (np.empty((0, 2)), [], "probabilities"),
-            ([0.5, 0.5], [0, 1], "probabilities"),
-            ([[np.nan, 0.5]], [0], "probabilities"),
-            ([[3.0, -2.0]], [0], "probabilities"),
-            ([[0.9, 0.9]], [0], "probabilities"),
-            ([[0.5, 0.5]], [0, 1], "labels"),
-            ([[0.5, 0.5]], [2], "labels"),
-            ([[0.5, 0.5]], [-2], "labels"),
-            ([[0.5, 0.5]], [0.5], "labels"),
-            ([[0.5, 0.5]], [[0]], "labels"),
-        ],
-    )
-    def test_bad_input_is_named(self, name, probabilities, labels, named):
-        with pytest.raises(ValueError, match=f"^{named}: "):
-            FUNCTIONS[name](probabilities, labels)
-
 
 @pytest.mark.parametrize("function", [metrics.accuracy, metrics.ece])
 def test_an_unknown_image_is_never_right(function):
@@ -188,35 +169,3 @@ def test_an_unknown_image_is_never_right(function):
 def test_an_unknown_image_is_refused_where_it_has_no_term(function):
     with pytest.raises(ValueError, match=r"^labels: "):
         function([[1.0, 0.0]], [-1])
-
-
-@pytest.mark.parametrize("top", [0, 3, -1])
-def test_top_must_lie_within_the_classes(top):
-    with pytest.raises(ValueError, match=r"^top: 1 to 2"):
-        metrics.accuracy([[0.5, 0.5]], [0], top=top)
-
-
-@pytest.mark.parametrize("function", [metrics.calibration_error, metrics.reliability_curve])
-@pytest.mark.parametrize(
-    ("confidence", "correct", "bins", "named"),
-    [
-        ([], [], 15, "confidence"),
-        ([1.5], [1], 15, "confidence"),
-        ([-0.5], [1], 15, "confidence"),
-        ([np.nan], [1], 15, "confidence"),
-        ([0.5], [1, 0], 15, "correct"),
-        ([0.5], [0.5], 15, "correct"),
-        ([0.5], [1], 0, "bins"),
-        ([0.5], [1], 2.5, "bins"),
-    ],
-)
-def test_bad_confidences_are_named(function, confidence, correct, bins, named):
-    with pytest.raises(ValueError, match=f"^{named}: "):
-        function(confidence, correct, bins=bins)
-
-
-def test_floor_names_bad_input():
-    with pytest.raises(ValueError, match=r"^replicates: "):
-        metrics.calibration_error_floor([0.5], replicates=0)
-    with pytest.raises(ValueError, match=r"^confidence: "):
-        metrics.calibration_error_floor([2.0])

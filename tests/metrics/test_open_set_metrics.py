@@ -108,28 +108,7 @@ class TestEach:
     def test_one_image(self, name):
         assert FUNCTIONS[name]([[0.0, 0.0]], [1.0], [-1]) == 0
 
-    @pytest.mark.parametrize(
-        ("probabilities", "unknown", "labels", "named"),
-        [
-            (np.empty((0, 2)), [], [], "probabilities"),
-            ([[0.5, np.nan]], [0.1], [0], "probabilities"),
-            ([[0.9, 0.9]], [0.1], [0], "probabilities"),
-            ([[2.0, -1.0]], [0.1], [0], "probabilities"),
-            ([[0.5, 0.5]], [1.1], [0], "unknown"),
-            ([[0.5, 0.5]], [np.nan], [0], "unknown"),
-            ([[0.5, 0.5]], [0.1, 0.1], [0], "unknown"),
-            ([[0.5, 0.5]], [0.1], [2], "labels"),
-            ([[0.5, 0.5]], [0.1], [-2], "labels"),
-            ([[0.5, 0.5]], [0.1], [0, 0], "labels"),
-        ],
-    )
-    def test_bad_input_is_named(self, name, probabilities, unknown, labels, named):
-        with pytest.raises(ValueError, match=f"^{named}: "):
-            FUNCTIONS[name](probabilities, unknown, labels)
 
-
-def test_bad_answers_and_options_are_named():
-    with pytest.raises(ValueError, match=r"^answers: "):
-        metrics.open_set_ece([[0.5, 0.5]], [0.1], [0], [2])
+def test_another_confidence_of_rejected_images_is_refused():
     with pytest.raises(ValueError, match="rejected image 'knwon'; did you mean 'known'"):
         metrics.open_set_ece([[0.5, 0.5]], [0.1], [0], [0], rejected="knwon")

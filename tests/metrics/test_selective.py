@@ -133,21 +133,6 @@ class TestEach:
     def test_one_image(self, name, right):
         assert FUNCTIONS[name]([0.3], [right]) == (0 if right or name == "eaurc" else 1)
 
-    @pytest.mark.parametrize(
-        ("confidence", "correct", "named"),
-        [
-            ([], [], "confidence"),
-            ([0.1, np.nan], [1, 0], "confidence"),
-            ([[0.1]], [1], "confidence"),
-            ([0.1, 0.2], [1], "correct"),
-            ([0.1, 0.2], [1, 2], "correct"),
-            ([0.1, 0.2], [1, np.nan], "correct"),
-        ],
-    )
-    def test_bad_input_is_named(self, name, confidence, correct, named):
-        with pytest.raises(ValueError, match=f"^{named}: "):
-            FUNCTIONS[name](confidence, correct)
-
 
 def test_unknown_options_are_refused():
     with pytest.raises(ValueError, match="did you mean 'trapezoid'"):

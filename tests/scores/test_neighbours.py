@@ -62,16 +62,6 @@ def test_knn_is_the_kth_distance_whatever_the_blocks(k, monkeypatch):
     assert found == pytest.approx(-np.sort(distances, axis=1)[:, k - 1])
 
 
-def test_nnguide_against_its_definition():
-    """With all similarities, sorted."""
-    train, test = random_outputs(60, 0), random_outputs(20, 1)
-    guides = unit(train.features) * np.log(np.exp(train.logits.astype(float)).sum(axis=1))[:, None]
-    similarities = np.sort(unit(test.features) @ guides.T, axis=1)[:, -4:].mean(axis=1)
-    expected = similarities * np.log(np.exp(test.logits.astype(float)).sum(axis=1))
-    found = helpers.scores.create("nnguide", k=4).fit(train, None).score_samples(test)
-    assert found == pytest.approx(expected)
-
-
 def test_nnguide_draws_its_bank_once_and_for_all():
     """20 of 60 images, the same ones each time, none twice."""
     train = outputs(np.eye(60), np.zeros((60, 2)))
