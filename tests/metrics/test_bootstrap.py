@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 
 from helpers import metrics
-from helpers.scores.calibration import softmax
 
 GENERATOR = np.random.default_rng(4)
 CONFIDENCE = GENERATOR.uniform(0.3, 1, 120).round(2)
@@ -25,27 +24,15 @@ def test_weights_depend_on_the_seed_alone():
     assert (metrics.resample_weights(30, replicates=2, seed=1) == first[:2]).all()
 
 
-def test_unit_weights_give_the_plain_metrics():
-    assert (metrics.weighted_mean(CORRECT, ONES) == CORRECT.mean()).all()
-    probabilities = softmax(GENERATOR.normal(size=(120, 4)))
-    labels = GENERATOR.integers(0, 4, 120)
-    errors = metrics.squared_errors(probabilities, labels)
-    brier = metrics.brier(probabilities, labels)
-    assert metrics.weighted_mean(errors, ONES) == pytest.approx(brier, rel=1e-14)
-    for bins in (1, 15):
-        given = metrics.weighted_calibration_error(CONFIDENCE, CORRECT, ONES, bins=bins)
-        plain = metrics.calibration_error(CONFIDENCE, CORRECT, bins=bins)
-        assert given == pytest.approx(plain, rel=1e-13)
-
-
-def test_weights_are_repetitions():
-    weights = metrics.resample_weights(120, replicates=7, seed=3)
+@pytest.mark.parametrize("bins", [1, 15])
+def test_weights_are_repetitions(bins):
+    weights = np.vstack([ONES[:1], metrics.resample_weights(120, replicates=7, seed=3)])
     means = metrics.weighted_mean(CONFIDENCE, weights)
-    errors = metrics.weighted_calibration_error(CONFIDENCE, CORRECT, weights)
+    errors = metrics.weighted_calibration_error(CONFIDENCE, CORRECT, weights, bins=bins)
     for row, mean, error in zip(weights, means, errors, strict=True):
         drawn = np.repeat(np.arange(120), row)
-        assert mean == pytest.approx(CONFIDENCE[drawn].mean())
-        assert error == pytest.approx(metrics.calibration_error(CONFIDENCE[drawn], CORRECT[drawn]))
+        plain = metrics.calibration_error(CONFIDENCE[drawn], CORRECT[drawn], bins=bins)
+        assert (mean, error) == pytest.approx((CONFIDENCE[drawn].mean(), plain))
 
 
 def test_spread_of_the_replicates_is_the_standard_error():

@@ -55,14 +55,6 @@ def test_closed_set_is_the_special_case_without_unknowns():
     )
 
 
-def test_the_unknown_term_counts():
-    # With K terms both would cost 1; the K + 1st tells them apart.
-    sure, silent = [[1.0, 0.0]], [[0.0, 0.0]]
-    assert metrics.open_set_brier(sure, [0.0], [-1]) == 2
-    assert metrics.open_set_brier(silent, [1.0], [-1]) == 0
-    assert metrics.open_set_brier(silent, [1.0], [0]) == 2
-
-
 def test_confidence_is_that_of_the_answer():
     probabilities, unknown, _ = example()
     answers = open_set_answer(probabilities, 0.6)

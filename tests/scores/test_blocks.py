@@ -55,10 +55,14 @@ def test_means_of_classes_over_several_blocks():
 
 
 @pytest.mark.parametrize("name", sorted({*needing("training outputs"), *needing("head")}))
-def test_a_score_that_was_not_fitted_says_so(name, problem):
-    """With its name and the remedy."""
+def test_a_score_is_fitted_first_and_to_outputs_of_the_same_model(name, problem):
+    """Told by whichever array the score reads."""
+    score = helpers.scores.create(name)
     with pytest.raises(ValueError, match=f"{name}: not fitted yet, call fit first"):
-        helpers.scores.create(name).score_samples(problem(30)[0])
+        score.score_samples(problem(30)[0])
+    score.fit(*problem())
+    with pytest.raises(ValueError, match=r"outputs: (logits|features) of width \d+ expected"):
+        score.score_samples(problem(30, width=39, classes=19)[0])
 
 
 @pytest.mark.parametrize("name", needing("head"))
@@ -73,14 +77,6 @@ def test_a_head_that_does_not_fit_is_refused(name, problem):
     if name in needing("training outputs"):
         with pytest.raises(ValueError, match=r"head: weight .* expected, got \(20, 39\)"):
             score.fit(train, Head(head.weight[:, :39], head.bias))
-
-
-@pytest.mark.parametrize("name", sorted({*needing("training outputs"), *needing("head")}))
-def test_outputs_of_another_model_are_refused(name, problem):
-    """By whichever array the score reads."""
-    score = helpers.scores.create(name).fit(*problem(300))
-    with pytest.raises(ValueError, match=r"outputs: (logits|features) of width \d+ expected"):
-        score.score_samples(problem(30, width=39, classes=19)[0])
 
 
 @pytest.mark.parametrize("name", needing("labels"))
