@@ -24,28 +24,3 @@ from helpers.labelfree.parts import (
 )
 from helpers.labelfree.regression import Regression, fit_regression
 from helpers.labelfree.truths import METRICS, true_metrics
-
-__all__ = [
-    "DISTANCES",
-    "EVALUATORS",
-    "METRICS",
-    "TAUS",
-    "FeatureMoments",
-    "Mixture",
-    "Parts",
-    "Regression",
-    "SortedScores",
-    "confidence_metrics",
-    "counts_in_ratio",
-    "density_parts",
-    "distance",
-    "draw_counts",
-    "draw_places",
-    "fit_mixture",
-    "fit_regression",
-    "frechet_distance",
-    "gscores",
-    "mixture_parts",
-    "true_metrics",
-    "two_means",
-]

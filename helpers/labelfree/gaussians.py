@@ -220,4 +220,4 @@ def mixture_parts(scores, mixture: Mixture, taus) -> Parts:
         first, last = np.searchsorted(values, near, "right"), np.searchsorted(values, far, "left")
         return scores.split(first, np.maximum(first, last))
     first, last = np.searchsorted(values, far, "left"), np.searchsorted(values, near, "right")
-    return scores.split(first, np.maximum(first, last)).swapped()
+    return scores.split(first, np.maximum(first, last)).swap()

@@ -55,7 +55,7 @@ class SortedScores:
         """
         if isinstance(scores, cls):
             return scores
-        values = np.sort(_varied("scores", scores))
+        values = np.sort(_check_spread("scores", scores))
         centre, scale = float(values.mean()), float(values.std())
         standard = (values - centre) / scale
         sums, squares = (
@@ -124,7 +124,7 @@ class Parts:
     deviations: np.ndarray
     counts: np.ndarray
 
-    def swapped(self) -> Parts:
+    def swap(self) -> Parts:
         """Return the same parts in the other order."""
         return Parts(self.means[..., ::-1], self.deviations[..., ::-1], self.counts[..., ::-1])
 
@@ -203,7 +203,7 @@ def density_parts(scores, validation, taus) -> Parts:
     array([[2, 3]])
     """
     scores, taus = SortedScores.of(scores), tau_array(taus)
-    validation = _varied("validation", validation)
+    validation = _check_spread("validation", validation)
     with np.errstate(divide="ignore"):
         width = validation.std() * np.sqrt(-2 * np.log(taus))
     first = np.searchsorted(scores.values, validation.mean() - width, side="right")
@@ -276,7 +276,7 @@ def tau_array(taus) -> np.ndarray:
     return taus
 
 
-def _varied(name: str, values) -> np.ndarray:
+def _check_spread(name: str, values) -> np.ndarray:
     """Return scores that have a spread, or say what is wrong with the argument `name`."""
     array = float_array(name, values)
     if len(array) < 2:

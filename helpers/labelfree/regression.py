@@ -186,9 +186,9 @@ def fit_regression(gscores, truths, taus) -> Regression:
     losses = np.where(flat, np.inf, (residuals**2).sum(axis=0))
     coarse = np.isclose(taus / _COARSE, np.round(taus / _COARSE))
     if np.isfinite(losses[coarse]).any():
-        centre = taus[coarse][_least(losses[coarse])]
+        centre = taus[coarse][_argmin(losses[coarse])]
         losses = np.where(np.abs(taus - centre) <= _COARSE + 1e-9, losses, np.inf)
-    best = _least(losses)
+    best = _argmin(losses)
     return Regression(
         slope=float(slopes[best]),
         intercept=float(truths.mean() - slopes[best] * gscores[:, best].mean()),
@@ -198,6 +198,6 @@ def fit_regression(gscores, truths, taus) -> Regression:
     )
 
 
-def _least(losses: np.ndarray) -> int:
+def _argmin(losses: np.ndarray) -> int:
     """Return where losses are smallest, the first of those that differ by rounding alone."""
     return int(np.flatnonzero(losses <= losses.min() * (1 + 1e-9))[0])

@@ -69,7 +69,7 @@ def accuracy(probabilities, labels, *, top: int = 1) -> float:
     1.0
     """
     right = []
-    for block, own_labels in _classified(probabilities, labels, unknown=True):
+    for block, own_labels in _blocks(probabilities, labels, unknown=True):
         classes, column = block.shape[1], own_labels[:, None]
         if not 1 <= top <= classes:
             raise ValueError(f"top: 1 to {classes} expected, got {top}")
@@ -105,7 +105,7 @@ def nll(probabilities, labels) -> float:
     >>> nll([[0.5, 0.5]], [0])  # log(2)
     0.6931471805599453
     """
-    blocks = _classified(probabilities, labels)
+    blocks = _blocks(probabilities, labels)
     own = np.concatenate([block[np.arange(len(block)), truth] for block, truth in blocks])
     with np.errstate(divide="ignore"):
         # Adding 0.0 turns the −0.0 of a certain answer into 0.0.
@@ -133,7 +133,7 @@ def squared_errors(probabilities, labels) -> np.ndarray:
         As `brier`.
     """
     found = []
-    for block, truth in _classified(probabilities, labels):
+    for block, truth in _blocks(probabilities, labels):
         errors = block.copy()
         errors[np.arange(len(block)), truth] -= 1
         found.append(np.square(errors, out=errors).sum(axis=1))
@@ -263,7 +263,7 @@ def ece(probabilities, labels, *, bins: int = 15) -> float:
     0.19999999999999996
     """
     confidence, correct = [], []
-    for block, truth in _classified(probabilities, labels, unknown=True):
+    for block, truth in _blocks(probabilities, labels, unknown=True):
         answers = block.argmax(axis=1)
         confidence.append(block[np.arange(len(block)), answers])
         correct.append(answers == truth)
@@ -375,7 +375,7 @@ def reliability_curve(confidence, correct, *, bins: int = 15) -> ReliabilityCurv
     )
 
 
-def _classified(probabilities, labels, *, unknown: bool = False) -> Iterator[tuple]:
+def _blocks(probabilities, labels, *, unknown: bool = False) -> Iterator[tuple]:
     """Yield the checked probabilities, as float64, and labels of some images after another.
 
     A block fits into the processor's cache: a million rows in single precision are read once, and

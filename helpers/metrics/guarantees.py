@@ -76,7 +76,9 @@ def clopper_pearson(successes: int, total: int, *, confidence: float = 0.95) -> 
         raise ValueError(f"successes: 0 to {total} (the total) expected, got {successes}")
     from scipy.stats import binomtest  # here, since it takes long to import
 
-    found = binomtest(successes, total).proportion_ci(_within("confidence", confidence), "exact")
+    found = binomtest(successes, total).proportion_ci(
+        _check_share("confidence", confidence), "exact"
+    )
     return Interval(float(found.low), float(found.high))
 
 
@@ -108,7 +110,7 @@ def images_needed(risk: float, confidence: float) -> int:
     >>> images_needed(0.05, 0.95), images_needed(0.01, 0.95)
     (60, 300)
     """
-    return _all_right(risk, confidence) + 1
+    return _run_length(risk, confidence) + 1
 
 
 def risk_threshold(scores, correct, *, risk: float, confidence: float = 0.95) -> RiskThreshold:
@@ -186,10 +188,10 @@ def risk_threshold(scores, correct, *, risk: float, confidence: float = 0.95) ->
             f"of {risk:g} with confidence {confidence:g}, got {len(scores)}; bring more, or ask "
             "for a larger risk or a smaller confidence"
         )
-    scores, errors = _walked(scores, correct)
-    accepted = _accepted(scores, errors, risk, confidence)
+    scores, errors = _rank(scores, correct)
+    accepted = _count_accepted(scores, errors, risk, confidence)
     if not accepted:
-        shown = _larger(scores, errors, risk, confidence)
+        shown = _search_larger_risk(scores, errors, risk, confidence)
         advice = f"bring more, or, of new images, ask for about {shown:g}" if shown else ""
         raise ValueError(
             f"risk: no threshold is shown to keep it at {risk:g} with confidence {confidence:g}, "
@@ -227,7 +229,9 @@ def larger_risk(scores, correct, *, risk: float, confidence: float = 0.95) -> fl
     0.038
     """
     scores = float_array("scores", scores)
-    return _larger(*_walked(scores, correct_array(correct, length=len(scores))), risk, confidence)
+    return _search_larger_risk(
+        *_rank(scores, correct_array(correct, length=len(scores))), risk, confidence
+    )
 
 
 def coverage_threshold(scores, *, coverage: float) -> float:
@@ -268,7 +272,7 @@ def coverage_threshold(scores, *, coverage: float) -> float:
     4.0
     """
     scores = float_array("scores", scores)
-    rejected = 1 - _within("coverage", coverage)
+    rejected = 1 - _check_share("coverage", coverage)
     # rounded, so that 0.1 of 10 is 1 although 1 - 0.9 is below 0.1
     rank = int(np.floor(np.round((len(scores) + 1) * rejected, 9)))
     if not rank:
@@ -280,7 +284,7 @@ def coverage_threshold(scores, *, coverage: float) -> float:
     return float(np.partition(scores, rank - 1)[rank - 1])
 
 
-def _within(name: str, value: float) -> float:
+def _check_share(name: str, value: float) -> float:
     if not 0 < value < 1:
         raise ValueError(f"{name}: a number between 0 and 1 expected, got {value}")
     return value
@@ -293,13 +297,15 @@ def _upper_bound(successes, total, tail: float):
     return np.where(failures > 0, bound, 1.0)
 
 
-def _all_right(risk: float, confidence: float) -> int:
+def _run_length(risk: float, confidence: float) -> int:
     """Return how many images, none of them wrong, show that the risk is at most `risk`."""
-    count = np.log1p(-_within("confidence", confidence)) / np.log1p(-_within("risk", risk))
+    count = np.log1p(-_check_share("confidence", confidence)) / np.log1p(
+        -_check_share("risk", risk)
+    )
     return max(1, int(np.ceil(np.round(count, 9))))
 
 
-def _walked(scores: np.ndarray, correct: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _rank(scores: np.ndarray, correct: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the scores as they fall, ties in random order, and the errors down to each."""
     # First in an order that does not depend on that of the images, then ties at random.
     order = np.lexsort((correct, -scores))
@@ -308,13 +314,15 @@ def _walked(scores: np.ndarray, correct: np.ndarray) -> tuple[np.ndarray, np.nda
     return scores[order], np.cumsum(~correct[order])
 
 
-def _larger(scores: np.ndarray, errors: np.ndarray, risk: float, confidence: float) -> float | None:
+def _search_larger_risk(
+    scores: np.ndarray, errors: np.ndarray, risk: float, confidence: float
+) -> float | None:
     larger = np.geomspace(risk, 1, 60)[1:-1]
     larger = sorted({one for one in (float(f"{one:.2g}") for one in larger) if risk < one < 1})
-    return next((one for one in larger if _accepted(scores, errors, one, confidence)), None)
+    return next((one for one in larger if _count_accepted(scores, errors, one, confidence)), None)
 
 
-def _accepted(scores: np.ndarray, errors: np.ndarray, risk: float, confidence: float) -> int:
+def _count_accepted(scores: np.ndarray, errors: np.ndarray, risk: float, confidence: float) -> int:
     """Return how many images the lowest threshold accepts that a walk passes; 0 if there is none.
 
     `scores` fall, and `errors` counts the wrong images down to each.
@@ -344,7 +352,7 @@ def _starts(images: int, risk: float, confidence: float) -> list[int]:
     starts: list[int] = []
     while True:
         count = len(starts) + 1
-        first = _all_right(risk, 1 - (1 - confidence) / count)
+        first = _run_length(risk, 1 - (1 - confidence) / count)
         if first * 2 ** (count - 1) >= images:
             return starts
         starts = [first * 2**i for i in range(count)]

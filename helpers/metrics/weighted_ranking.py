@@ -79,7 +79,7 @@ class _Segments(NamedTuple):
         group = np.searchsorted(ends, kept)
         return cls(order, positive, kept, mixed[group], negative[group])
 
-    def drawn(
+    def cumulate(
         self, columns: tuple[np.ndarray, np.ndarray], places: np.ndarray, most: int
     ) -> Iterator[tuple]:
         """Yield how many images are drawn up to the end of each segment, a block at a time.
@@ -129,13 +129,15 @@ class _Segments(NamedTuple):
                 yield replicates, slice(first, stop), tuple(accepted)
 
 
-def _drawn(known, known_weights, unknown, unknown_weights, positives, negatives) -> Iterator[tuple]:
-    """Yield what `_Segments.drawn` does, of checked arguments of two groups."""
+def _cumulate(
+    known, known_weights, unknown, unknown_weights, positives, negatives
+) -> Iterator[tuple]:
+    """Yield what `_Segments.cumulate` does, of checked arguments of two groups."""
     is_known = np.arange(len(known) + len(unknown)) < len(known)
     segments = _Segments.of(np.concatenate([known, unknown]), is_known)
     places = np.concatenate([np.arange(len(known)), np.arange(len(unknown))])
     most = (positives + negatives).max()
-    yield from segments.drawn((known_weights.T, unknown_weights.T), places, most)
+    yield from segments.cumulate((known_weights.T, unknown_weights.T), places, most)
 
 
 def _known_and_unknown(known, unknown, known_weights, unknown_weights):
@@ -200,7 +202,9 @@ def weighted_aurc(confidence, correct, weights) -> np.ndarray:
     areas = np.zeros(len(weights))
     segments = _Segments.of(confidence, correct)
     images = np.arange(len(confidence))
-    for rows, part, (right, wrong) in segments.drawn((weights.T, weights.T), images, totals.max()):
+    for rows, part, (right, wrong) in segments.cumulate(
+        (weights.T, weights.T), images, totals.max()
+    ):
         # of errors alone, e_g is the number of the places: the mean over them need not be taken
         lost = np.diff(summed.take(right + wrong), axis=0)
         for tied in np.flatnonzero(segments.mixed[part]):
@@ -242,7 +246,7 @@ def weighted_auroc(known, unknown, known_weights, unknown_weights) -> np.ndarray
         known, unknown, known_weights, unknown_weights
     )
     doubled = np.zeros(len(positives))
-    for rows, _, (true, false) in _drawn(*groups, positives, negatives):
+    for rows, _, (true, false) in _cumulate(*groups, positives, negatives):
         steps, heights = np.diff(false, axis=0), true[1:] + true[:-1]
         doubled[rows] += np.einsum("ij,ij->j", steps, heights, dtype=np.float64)
     return doubled / (2.0 * negatives * positives)
@@ -293,7 +297,7 @@ def weighted_fpr_at_tpr(
     totals, places = np.unique(positives, return_inverse=True)  # few different ones, as a rule
     kept = np.array([required_count("tpr", tpr, int(total)) for total in totals])[places]
     accepted = negatives.copy()
-    for rows, _, (true, false) in _drawn(*groups, positives, negatives):
+    for rows, _, (true, false) in _cumulate(*groups, positives, negatives):
         reached = np.where(true[1:] >= kept[rows], false[1:], negatives[rows])
         accepted[rows] = np.minimum(accepted[rows], reached.min(axis=0))
     return accepted / negatives

@@ -51,7 +51,7 @@ class Network(Protocol):
 
 @dataclass(frozen=True)
 class Model:
-    """What is asked about images, be it one network, an ensemble or passes with dropout.
+    """One network, an ensemble or passes with dropout: what is asked about images.
 
     Attributes
     ----------

@@ -9,6 +9,8 @@ import math
 import typing
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from pkgutil import iter_modules
 
 from helpers.checks import has_type, in_words, known_name
 
@@ -18,10 +20,8 @@ PATCHES = ("resmlp", "vit")  # families that see an image as a grid of patches o
 SCHEDULES = ("cosine", "multistep")
 AUGMENTATIONS = ("crop", "flip")
 FOUR_STAGES = (18, 34, 50, 101, 152)  # layers of the ResNets for photographs
-OBJECTIVES = (
-    "adversarial", "augmix", "autoaugment", "crl", "distillation", "edl", "erm", "mimo", "mixup",
-    "noise", "oc", "outlier_exposure", "rbf", "rnd", "soft_labels", "stylised",
-)  # fmt: skip
+_FOLDER = Path(__file__).parents[1] / "training" / "objectives"  # whose files name them
+OBJECTIVES = tuple(sorted(one.name for one in iter_modules([str(_FOLDER)])))
 _TUPLES = ("augmentation", "milestones")
 
 

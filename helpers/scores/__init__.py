@@ -17,7 +17,5 @@ import pkgutil
 
 from helpers.scores.base import Score, create, names, register, score
 
-__all__ = ["Score", "create", "names", "register", "score"]
-
 for _module in pkgutil.iter_modules(__path__):
     importlib.import_module(f"{__name__}.{_module.name}")

@@ -11,19 +11,27 @@ import numpy as np
 _ROWS, _NUMBERS = 2048, 2**22
 
 
-def drawn(outputs, size: int | None):
+def draw(outputs, size: int | None, *, k: int = 1):
     """Return the outputs of `size` images, drawn without replacement and with a fixed seed.
 
     Of all images, and without a copy, where `size` is None or there are no more.
+
+    Raises
+    ------
+    ValueError
+        These are fewer than the `k` that are looked for among them.
 
     Examples
     --------
     >>> from helpers.outputs import Outputs
     >>> outputs = Outputs(np.zeros((5, 2)), np.arange(5.0)[:, None], np.zeros(5, int))
-    >>> len(drawn(outputs, 3)), drawn(outputs, 5) is outputs
+    >>> len(draw(outputs, 3)), draw(outputs, 5) is outputs
     (3, True)
     """
-    if size is None or size >= len(outputs):
+    images = len(outputs) if size is None else min(size, len(outputs))
+    if k > images:
+        raise ValueError(f"k: at most {images} (the images in the bank) expected, got {k}")
+    if images == len(outputs):
         return outputs
     chosen = np.random.default_rng(0).choice(len(outputs), size, replace=False)
     return outputs.subset(np.sort(chosen))
@@ -106,24 +114,24 @@ class Bank:
             products *= factors[block].astype(np.float32)
             products += offsets[block].astype(np.float32)
             if values.shape[1] < count:
-                found = _largest(products, count)
+                found = _largest_columns(products, count)
                 products = np.take_along_axis(products, found, axis=1)
             else:  # few are above the smallest of those kept: the others need no sorting
-                products, found = _above(products, values.min(axis=1, keepdims=True))
+                products, found = _values_above(products, values.min(axis=1, keepdims=True))
             values, places = np.hstack([values, products]), np.hstack([places, found + start])
-            best = _largest(values, count)
+            best = _largest_columns(values, count)
             values = np.take_along_axis(values, best, axis=1)
             places = np.take_along_axis(places, best, axis=1)
         return values, places
 
 
-def _largest(values: np.ndarray, count: int) -> np.ndarray:
+def _largest_columns(values: np.ndarray, count: int) -> np.ndarray:
     """Return the columns of the `count` largest values of each row, in no order."""
     count = min(count, values.shape[1])
     return np.argpartition(values, -count, axis=1)[:, -count:]
 
 
-def _above(values: np.ndarray, floor: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _values_above(values: np.ndarray, floor: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the values of each row [n, M] above its floor [n, 1], and their columns.
 
     As wide as the row that has most; the others are filled up with minus infinity.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from helpers.scores.bank import Bank, drawn
+from helpers.scores.bank import Bank, draw
 from helpers.scores.base import BlockwiseScore, parts, register, whole_number
 from helpers.scores.info import Info
 
@@ -72,11 +72,7 @@ class NearestNeighbours(BlockwiseScore):
         self.bank = None if bank is None else whole_number("bank", bank)
 
     def _learn(self, train_outputs, head):
-        chosen = drawn(train_outputs, self.bank)
-        if self.k > len(chosen):
-            raise ValueError(
-                f"k: at most {len(chosen)} (the images in the bank) expected, got {self.k}"
-            )
+        chosen = draw(train_outputs, self.bank, k=self.k)
         factors = np.concatenate([1 / norms_of(part.features) for part in parts(chosen)])
         filled = np.concatenate([part.features.any(axis=1) for part in parts(chosen)])
         # The largest products less half of the bank's squares are at the smallest distances.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from helpers.scores.bank import Bank, drawn
+from helpers.scores.bank import Bank, draw
 from helpers.scores.base import BlockwiseScore, parts, register, whole_number
 from helpers.scores.energy import log_sum_exp
 from helpers.scores.info import Info
@@ -58,11 +58,7 @@ class NearestNeighbourGuidance(BlockwiseScore):
         self.k, self.bank = whole_number("k", k), whole_number("bank", bank)
 
     def _learn(self, train_outputs, head):
-        chosen = drawn(train_outputs, self.bank)
-        if self.k > len(chosen):
-            raise ValueError(
-                f"k: at most {len(chosen)} (the images in the bank) expected, got {self.k}"
-            )
+        chosen = draw(train_outputs, self.bank, k=self.k)
         energies = np.concatenate([log_sum_exp(part.logits) for part in parts(chosen)])
         norms = np.concatenate([norms_of(part.features) for part in parts(chosen)])
         longest = np.abs(energies).max()

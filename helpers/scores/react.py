@@ -4,13 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from helpers.scores.base import (
-    BlockwiseScore,
-    parts,
-    register,
-    rowwise_product,
-    valid_percentile,
-)
+from helpers.scores.base import BlockwiseScore, parts, register, rowwise_product, valid_percentile
 from helpers.scores.energy import log_sum_exp
 from helpers.scores.info import Info
 

@@ -44,14 +44,6 @@ def test_the_mixture_is_scikit_learns(case):
     assert ours.iterations < theirs.n_iter_
 
 
-def test_known_components_are_found():
-    generator = np.random.default_rng(0)
-    mixture = gscore.fit_mixture(np.r_[generator.normal(7, 1, 9000), generator.normal(0, 2, 3000)])
-    assert mixture.weights == pytest.approx([0.75, 0.25], abs=0.01)
-    assert mixture.means == pytest.approx([7, 0], abs=0.1)
-    assert mixture.deviations == pytest.approx([1, 2], abs=0.06)
-
-
 def test_the_fit_follows_the_scale_of_the_scores_and_not_their_order():
     scores = drawn("overlapping")
     first, second = gscore.fit_mixture(scores), gscore.fit_mixture(5 - 1e-3 * scores[::-1])

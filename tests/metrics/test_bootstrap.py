@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 
 from helpers import metrics
-from helpers.scores.calibration import softmax
 
 GENERATOR = np.random.default_rng(4)
 CONFIDENCE = GENERATOR.uniform(0.3, 1, 120).round(2)
@@ -25,27 +24,15 @@ def test_weights_depend_on_the_seed_alone():
     assert (metrics.resample_weights(30, replicates=2, seed=1) == first[:2]).all()
 
 
-def test_unit_weights_give_the_plain_metrics():
-    assert (metrics.weighted_mean(CORRECT, ONES) == CORRECT.mean()).all()
-    probabilities = softmax(GENERATOR.normal(size=(120, 4)))
-    labels = GENERATOR.integers(0, 4, 120)
-    errors = metrics.squared_errors(probabilities, labels)
-    brier = metrics.brier(probabilities, labels)
-    assert metrics.weighted_mean(errors, ONES) == pytest.approx(brier, rel=1e-14)
-    for bins in (1, 15):
-        given = metrics.weighted_calibration_error(CONFIDENCE, CORRECT, ONES, bins=bins)
-        plain = metrics.calibration_error(CONFIDENCE, CORRECT, bins=bins)
-        assert given == pytest.approx(plain, rel=1e-13)
-
-
-def test_weights_are_repetitions():
-    weights = metrics.resample_weights(120, replicates=7, seed=3)
+@pytest.mark.parametrize("bins", [1, 15])
+def test_weights_are_repetitions(bins):
+    weights = np.vstack([ONES[:1], metrics.resample_weights(120, replicates=7, seed=3)])
     means = metrics.weighted_mean(CONFIDENCE, weights)
-    errors = metrics.weighted_calibration_error(CONFIDENCE, CORRECT, weights)
+    errors = metrics.weighted_calibration_error(CONFIDENCE, CORRECT, weights, bins=bins)
     for row, mean, error in zip(weights, means, errors, strict=True):
         drawn = np.repeat(np.arange(120), row)
-        assert mean == pytest.approx(CONFIDENCE[drawn].mean())
-        assert error == pytest.approx(metrics.calibration_error(CONFIDENCE[drawn], CORRECT[drawn]))
+        plain = metrics.calibration_error(CONFIDENCE[drawn], CORRECT[drawn], bins=bins)
+        assert (mean, error) == pytest.approx((CONFIDENCE[drawn].mean(), plain))
 
 
 def test_spread_of_the_replicates_is_the_standard_error():
@@ -79,34 +66,3 @@ def test_floor_is_what_replicates_of_a_calibrated_model_show():
     assert floor == pytest.approx(np.mean(shown), rel=0.1)
     # Resampling adds the scatter once more: the plain floor is too low for replicates.
     assert floor > 1.2 * metrics.calibration_error_floor(CONFIDENCE)
-
-
-@pytest.mark.parametrize("arguments", [{"n": 0, "replicates": 3}, {"n": 3, "replicates": 0}])
-def test_sizes_below_one_are_refused(arguments):
-    with pytest.raises(ValueError, match="at least 1"):
-        metrics.resample_weights(**arguments, seed=0)
-
-
-FUNCTIONS = {
-    "mean": metrics.weighted_mean,
-    "calibration error": lambda c, w: metrics.weighted_calibration_error(c, np.ones(len(c)), w),
-    "floor": metrics.weighted_calibration_error_floor,
-}
-
-
-@pytest.mark.parametrize("name", FUNCTIONS)
-@pytest.mark.parametrize(
-    ("values", "weights", "message"),
-    [
-        ([0.5, 0.5], [[1, 1, 1]], r"^weights: shape \[B, 2\] expected"),
-        ([0.5, 0.5], [1, 1], "^weights: shape"),
-        ([0.5, 0.5], np.empty((0, 2)), "^weights: shape"),
-        ([0.5, 0.5], [[0, 0]], "^weights: a row sums to 0"),
-        ([0.5, 0.5], [[1, np.nan]], "^weights: contains NaN"),
-        ([0.5, np.nan], [[1, 1]], "contains NaN"),
-        ([], [[]], "empty"),
-    ],
-)
-def test_bad_input_is_named(name, values, weights, message):
-    with pytest.raises(ValueError, match=message):
-        FUNCTIONS[name](values, weights)

@@ -32,11 +32,6 @@ def test_nll_is_scikit_learns_log_loss():
     )
 
 
-def test_nll_of_certain_answers():
-    assert metrics.nll([[1.0, 0.0]], [0]) == 0
-    assert metrics.nll([[1.0, 0.0]], [1]) == np.inf
-
-
 @pytest.mark.parametrize("top", [1, 2, 4])
 def test_accuracy_is_scikit_learns(top):
     probabilities, labels = example()
@@ -55,7 +50,6 @@ def test_brier_by_hand():
     probabilities, labels = example()
     expected = np.mean([np.sum((p - np.eye(5)[y]) ** 2) for p, y in zip(*example(), strict=True)])
     assert metrics.brier(probabilities, labels) == pytest.approx(expected, rel=1e-12)
-    assert metrics.brier([[0, 1.0]], [0]) == 2
 
 
 @pytest.mark.parametrize("bins", [1, 10, 15])
@@ -124,57 +118,31 @@ def test_floor_falls_with_the_root_of_the_images():
     assert few / many == pytest.approx(10, rel=0.2)
 
 
-FUNCTIONS = {
-    "accuracy": metrics.accuracy,
-    "nll": metrics.nll,
-    "brier": metrics.brier,
-    "ece": metrics.ece,
-}
+CERTAIN = {"accuracy": (1, 0), "nll": (0, np.inf), "brier": (0, 2), "ece": (0, 1)}  # right, wrong
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("name", CERTAIN)
 class TestEach:
     def test_order_of_images_does_not_matter(self, name):
         probabilities, labels = example()
         order = np.random.default_rng(0).permutation(len(labels))
-        assert FUNCTIONS[name](probabilities[order], labels[order]) == pytest.approx(
-            FUNCTIONS[name](probabilities, labels), rel=1e-12
+        assert getattr(metrics, name)(probabilities[order], labels[order]) == pytest.approx(
+            getattr(metrics, name)(probabilities, labels), rel=1e-12
         )
 
     @pytest.mark.parametrize("count", [1, 4])
-    def test_all_right_and_certain(self, name, count):
-        right = {"accuracy": 1}.get(name, 0)
-        assert FUNCTIONS[name](np.eye(4)[:count], np.arange(count)) == right
-
-    @pytest.mark.parametrize("count", [1, 4])
-    def test_all_wrong_and_certain(self, name, count):
-        wrong = {"accuracy": 0, "nll": np.inf, "brier": 2, "ece": 1}[name]
-        assert FUNCTIONS[name](np.eye(4)[:count], (np.arange(count) + 1) % 4) == wrong
+    def test_certain_answers(self, name, count):
+        answers, labels = np.eye(4)[:count], np.arange(count)
+        found = [getattr(metrics, name)(answers, truth) for truth in (labels, (labels + 1) % 4)]
+        assert tuple(found) == CERTAIN[name]
 
     def test_lists_and_float32_do(self, name):
         probabilities, labels = example()
-        expected = FUNCTIONS[name](probabilities, labels)
-        assert FUNCTIONS[name](probabilities.tolist(), labels.tolist()) == expected
-        assert FUNCTIONS[name](probabilities.astype("f4"), labels) == pytest.approx(expected, 1e-5)
-
-    @pytest.mark.parametrize(
-        ("probabilities", "labels", "named"),
-        [
-            (np.empty((0, 2)), [], "probabilities"),
-            ([0.5, 0.5], [0, 1], "probabilities"),
-            ([[np.nan, 0.5]], [0], "probabilities"),
-            ([[3.0, -2.0]], [0], "probabilities"),
-            ([[0.9, 0.9]], [0], "probabilities"),
-            ([[0.5, 0.5]], [0, 1], "labels"),
-            ([[0.5, 0.5]], [2], "labels"),
-            ([[0.5, 0.5]], [-2], "labels"),
-            ([[0.5, 0.5]], [0.5], "labels"),
-            ([[0.5, 0.5]], [[0]], "labels"),
-        ],
-    )
-    def test_bad_input_is_named(self, name, probabilities, labels, named):
-        with pytest.raises(ValueError, match=f"^{named}: "):
-            FUNCTIONS[name](probabilities, labels)
+        expected = getattr(metrics, name)(probabilities, labels)
+        assert getattr(metrics, name)(probabilities.tolist(), labels.tolist()) == expected
+        assert getattr(metrics, name)(probabilities.astype("f4"), labels) == pytest.approx(
+            expected, 1e-5
+        )
 
 
 @pytest.mark.parametrize("function", [metrics.accuracy, metrics.ece])
@@ -188,35 +156,3 @@ def test_an_unknown_image_is_never_right(function):
 def test_an_unknown_image_is_refused_where_it_has_no_term(function):
     with pytest.raises(ValueError, match=r"^labels: "):
         function([[1.0, 0.0]], [-1])
-
-
-@pytest.mark.parametrize("top", [0, 3, -1])
-def test_top_must_lie_within_the_classes(top):
-    with pytest.raises(ValueError, match=r"^top: 1 to 2"):
-        metrics.accuracy([[0.5, 0.5]], [0], top=top)
-
-
-@pytest.mark.parametrize("function", [metrics.calibration_error, metrics.reliability_curve])
-@pytest.mark.parametrize(
-    ("confidence", "correct", "bins", "named"),
-    [
-        ([], [], 15, "confidence"),
-        ([1.5], [1], 15, "confidence"),
-        ([-0.5], [1], 15, "confidence"),
-        ([np.nan], [1], 15, "confidence"),
-        ([0.5], [1, 0], 15, "correct"),
-        ([0.5], [0.5], 15, "correct"),
-        ([0.5], [1], 0, "bins"),
-        ([0.5], [1], 2.5, "bins"),
-    ],
-)
-def test_bad_confidences_are_named(function, confidence, correct, bins, named):
-    with pytest.raises(ValueError, match=f"^{named}: "):
-        function(confidence, correct, bins=bins)
-
-
-def test_floor_names_bad_input():
-    with pytest.raises(ValueError, match=r"^replicates: "):
-        metrics.calibration_error_floor([0.5], replicates=0)
-    with pytest.raises(ValueError, match=r"^confidence: "):
-        metrics.calibration_error_floor([2.0])

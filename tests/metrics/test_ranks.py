@@ -71,14 +71,6 @@ def test_friedman_is_that_of_scipy(seed):
     assert f == pytest.approx((cases - 1) * chi / (cases * (methods - 1) - chi))
 
 
-def test_friedman_of_two_methods_is_the_sign_test():
-    """Five wins, two losses and a tie: (5 - 2)² / 7."""
-    differences = np.array([1, 2, 3, 4, 5, -1, -2, 0])
-    test = friedman(table(np.stack([differences, 0 * differences], axis=1)), lower_is_better=True)
-    assert test.statistic == pytest.approx(9 / 7)
-    assert test.p_value == pytest.approx(2 * stats.norm.sf(3 / np.sqrt(7)))
-
-
 def test_friedman_of_perfect_agreement_and_of_none():
     """Where no case has an order nothing differs; where all have the same, F is infinite."""
     assert friedman(table(np.ones((4, 3))), lower_is_better=True) == (0, 1, 0, 1)

@@ -1,7 +1,6 @@
 """What the scores share: products, blocks of images, checks, memory."""
 
 import tracemalloc
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -25,29 +24,6 @@ def needing(what):
     return [name for name in BLOCKWISE if what in helpers.scores.create(name).info.needs]
 
 
-def problem(n, width=40, classes=20, seed=0):
-    """Return outputs whose every class occurs, most of them right, and their head."""
-    generator = np.random.default_rng(seed)
-    head = Head(
-        np.random.default_rng(1).normal(size=(classes, width)).astype(np.float32),
-        np.random.default_rng(2).normal(size=classes).astype(np.float32),
-    )
-    labels = np.arange(n) % classes
-    features = generator.normal(size=(n, width)).astype(np.float32) + head.weight[labels]
-    return Outputs(features @ head.weight.T + head.bias, features, labels), head
-
-
-def with_all(outputs, name):
-    """Return outputs with the members or the native score that a score needs."""
-    needs, generator = helpers.scores.create(name).info.needs, np.random.default_rng(5)
-    size, classes = outputs.logits.shape
-    more = {
-        "members": generator.dirichlet(np.ones(classes, np.float32), size=(2, size)),
-        "native": generator.normal(size=size),
-    }
-    return replace(outputs, **{need: more[need] for need in more if need in needs})
-
-
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
 @pytest.mark.parametrize(("width", "columns"), [(8, 17), (33, 201), (512, 300), (64, 1)])
 def test_a_row_of_a_product_is_the_same_wherever_it_is(kind, width, columns):
@@ -58,17 +34,6 @@ def test_a_row_of_a_product_is_the_same_wherever_it_is(kind, width, columns):
     found = rowwise_product(np.repeat(row, 500, axis=0), matrix)
     assert (found == rowwise_product(row, matrix)).all()
     np.testing.assert_allclose(found[:1], row.astype(float) @ matrix, rtol=1e-9, atol=1e-12)
-
-
-@pytest.mark.parametrize("name", BLOCKWISE)
-def test_the_order_of_the_images_changes_no_bit(name):
-    """Of 600 images, which are three blocks, the last one filled up."""
-    train, head = problem(300)
-    test = with_all(problem(600, seed=3)[0], name)
-    score = helpers.scores.create(name).fit(train, head)
-    order = np.random.default_rng(4).permutation(600)
-    whole = score.score_samples(test)
-    assert (score.score_samples(test.subset(order)) == whole[order]).all()
 
 
 def test_means_of_classes_over_several_blocks():
@@ -90,14 +55,18 @@ def test_means_of_classes_over_several_blocks():
 
 
 @pytest.mark.parametrize("name", sorted({*needing("training outputs"), *needing("head")}))
-def test_a_score_that_was_not_fitted_says_so(name):
-    """With its name and the remedy."""
+def test_a_score_is_fitted_first_and_to_outputs_of_the_same_model(name, problem):
+    """Told by whichever array the score reads."""
+    score = helpers.scores.create(name)
     with pytest.raises(ValueError, match=f"{name}: not fitted yet, call fit first"):
-        helpers.scores.create(name).score_samples(problem(30)[0])
+        score.score_samples(problem(30)[0])
+    score.fit(*problem())
+    with pytest.raises(ValueError, match=r"outputs: (logits|features) of width \d+ expected"):
+        score.score_samples(problem(30, width=39, classes=19)[0])
 
 
 @pytest.mark.parametrize("name", needing("head"))
-def test_a_head_that_does_not_fit_is_refused(name):
+def test_a_head_that_does_not_fit_is_refused(name, problem):
     """None, a bias too long, a weight too narrow for the features."""
     train, head = problem(300)
     score = helpers.scores.create(name)
@@ -110,16 +79,8 @@ def test_a_head_that_does_not_fit_is_refused(name):
             score.fit(train, Head(head.weight[:, :39], head.bias))
 
 
-@pytest.mark.parametrize("name", sorted({*needing("training outputs"), *needing("head")}))
-def test_outputs_of_another_model_are_refused(name):
-    """By whichever array the score reads."""
-    score = helpers.scores.create(name).fit(*problem(300))
-    with pytest.raises(ValueError, match=r"outputs: (logits|features) of width \d+ expected"):
-        score.score_samples(problem(30, width=39, classes=19)[0])
-
-
 @pytest.mark.parametrize("name", needing("labels"))
-def test_training_images_without_label_or_class_are_refused(name):
+def test_training_images_without_label_or_class_are_refused(name, problem):
     """The class is named."""
     train, head = problem(300)
     score = helpers.scores.create(name)
@@ -154,22 +115,16 @@ def test_arguments_out_of_range_are_refused(name, argument, value):
         helpers.scores.create(name, **{argument: value})
 
 
-@pytest.fixture(scope="module")
-def sizes():
-    """Return outputs to fit and to score, of two sizes, and their head."""
-    (few, head), (many, _) = (problem(size, width=128, classes=32) for size in (5000, 20_000))
-    return [(outputs, outputs.subset(slice(0, len(outputs) // 4))) for outputs in (few, many)], head
-
-
 @pytest.mark.parametrize("name", [one for one in helpers.scores.names() if needs_no_image(one)])
-def test_memory_does_not_grow_with_the_images(name, sizes):
+def test_memory_does_not_grow_with_the_images(name, problem):
     """Four times the images to fit and to score: less than 1.2 times the memory at the peak.
 
     Beyond the outputs, which may be mapped, and the scores themselves.
     """
-    peaks, (pairs, head) = [], sizes
-    for train, test in pairs:
-        test = with_all(test, name)
+    peaks = []
+    for size in (5000, 20_000):
+        train, head = problem(size, width=128, classes=32)
+        test = problem(size // 4, width=128, classes=32, score=name)[0]
         score = helpers.scores.create(name)
         if name == "nnguide":
             score.bank = 1000  # the bank is kept in memory, up to its own size

@@ -79,21 +79,13 @@ def test_weibulls_are_scipys(spread, shift):
         assert stationary == pytest.approx(1, rel=1e-6)
 
 
-def test_known_parameters_are_recovered():
-    generator = np.random.default_rng(0)
-    values = 3.0 * generator.weibull([[0.8], [5.0]], size=(2, 20_000))
-    shape, log_scale = fit_weibull(np.log(values), np.ones_like(values, bool))
-    assert shape == pytest.approx([0.8, 5.0], rel=0.03)
-    assert np.exp(log_scale) == pytest.approx([3.0, 3.0], rel=0.03)
-
-
 @pytest.mark.parametrize("arguments", [{}, {"alpha": 3}, {"distance": "euclidean_cosine"}])
-@pytest.mark.parametrize("classes", [2, 6, 37])
+@pytest.mark.parametrize("classes", [2, 6, 300])
 def test_an_image_does_not_depend_on_its_batch(classes, arguments):
+    """Of 300 classes eleven images are a block."""
     arguments = arguments | ({"alpha": 2} if classes == 2 and "alpha" in arguments else {})
-    openmax = OpenMax(**arguments).fit(*example(40 * classes, classes))
+    openmax = OpenMax(tail=5, **arguments).fit(*example(1500, classes))
     images = np.concatenate([example(20, classes, seed=3)[0], far_away(10, classes)])
-    batch = openmax.probabilities(images, 1.7)
     for dtype in (np.float64, np.float32):
         batch = openmax.probabilities(images.astype(dtype), 1.7)
         single = [openmax.probabilities(image[None].astype(dtype), 1.7)[0] for image in images]
@@ -101,13 +93,6 @@ def test_an_image_does_not_depend_on_its_batch(classes, arguments):
         assert (openmax.probabilities(images.astype(dtype)[::-1], 1.7)[::-1] == batch).all()
         columns = np.asfortranarray(images.astype(dtype))
         assert (openmax.probabilities(columns, 1.7) == batch).all()
-
-
-def test_blocks_of_images_do_not_show():
-    classes = 300  # 11 images a block
-    openmax = OpenMax(tail=5).fit(*example(1500, classes))
-    images = example(30, classes, seed=4)[0]
-    assert (openmax.revised_logits(images)[17:19] == openmax.revised_logits(images[17:19])).all()
 
 
 @pytest.mark.parametrize("count", [1, 3, 11, 12])
@@ -149,13 +134,6 @@ def test_only_correctly_classified_images_are_used():
     assert given.fitted["correct"].sum() == len(right) < len(labels)
     expected = OpenMax().fit(train[right], labels[right])
     assert (given.probabilities(images) == expected.probabilities(images)).all()
-
-
-def test_the_sum_of_the_logits_is_kept_and_rows_sum_to_one():
-    openmax = OpenMax().fit(*example())
-    images = example(30, seed=6)[0]
-    assert openmax.revised_logits(images).sum(axis=1) == pytest.approx(images.sum(axis=1))
-    assert openmax.probabilities(images).sum(axis=1) == pytest.approx(1)
 
 
 def test_known_images_are_recognised_and_far_ones_rejected():
@@ -277,12 +255,6 @@ def test_unknown_probability_of_certainty_is_zero():
     assert unknown_probability(np.eye(3)).tolist() == [0, 0, 0]
 
 
-@pytest.mark.parametrize("bad", [[[1.5, 0.0]], [[-0.5, 1.0]], [[np.nan, 1.0]], [0.5], [[]]])
-def test_unknown_probability_names_bad_input(bad):
-    with pytest.raises(ValueError, match=r"^probabilities: "):
-        unknown_probability(bad)
-
-
 def test_the_threshold_accepts_what_is_equal_to_it():
     probabilities = softmax(example(200, seed=8, scale=0.3)[0])
     largest = probabilities.max(axis=1)
@@ -297,12 +269,3 @@ def test_the_threshold_accepts_what_is_equal_to_it():
 def test_thresholds_at_the_ends(threshold, rejected):
     probabilities = softmax(example(200, seed=8)[0])
     assert (open_set_answer(probabilities, threshold) < 0).sum() == rejected
-
-
-def test_answers_name_bad_input():
-    with pytest.raises(ValueError, match=r"^threshold: "):
-        open_set_answer([[0.5, 0.5]], np.nan)
-    with pytest.raises(ValueError, match=r"^probabilities: "):
-        open_set_answer([[np.nan, 0.5]], 0.5)
-    with pytest.raises(ValueError, match=r"^probabilities: "):
-        openmax_answer([0.5, 0.5])

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import helpers.scores
-from helpers.outputs import Head, Outputs
 from helpers.scores import base
 
 FROM_OUTPUTS = [
@@ -16,53 +15,38 @@ FROM_OUTPUTS = [
 ]
 
 
-def outputs(n=60, classes=5, width=8, seed=0, needs=()):
-    generator = np.random.default_rng(seed)
-    features = generator.normal(size=(n, width)).astype(np.float32)
-    logits = features @ HEAD.weight.T + HEAD.bias
-    labels = logits.argmax(axis=1)
-    labels[:5] = (labels[:5] + 1) % classes
-    more = {
-        "members": generator.dirichlet(np.ones(classes), size=(3, n)),
-        "native": generator.normal(size=n),
-    }
-    return Outputs(logits, features, labels, **{name: more[name] for name in more if name in needs})
-
-
-HEAD = Head(
-    np.random.default_rng(1).normal(size=(5, 8)).astype(np.float32), np.zeros(5, np.float32)
-)
-
-
 @pytest.mark.parametrize("name", FROM_OUTPUTS)
-def test_a_batch_is_its_images_one_by_one(name):
-    score = helpers.scores.create(name).fit(outputs(200), HEAD)
-    test = outputs(seed=2, needs=score.info.needs)
+def test_a_batch_is_its_images_one_by_one_in_any_order(name, problem):
+    """To the last bit, of 600 images, which are three blocks, the last one filled up."""
+    score = helpers.scores.create(name).fit(*problem())
+    test = problem(600, seed=3, score=name)[0]
     batch = score.score_samples(test)
-    assert batch.dtype == np.float64 and batch.shape == (60,)
+    assert batch.dtype == np.float64 and batch.shape == (600,)
     assert np.isfinite(batch).all() and len(set(batch)) > 1
     singles = [score.score_samples(test.subset([i])) for i in range(60)]
-    assert (batch == np.concatenate(singles)).all()
+    assert (batch[:60] == np.concatenate(singles)).all()
+    order = np.random.default_rng(4).permutation(600)
+    assert (score.score_samples(test.subset(order)) == batch[order]).all()
 
 
 @pytest.mark.parametrize("name", FROM_OUTPUTS)
-def test_the_level_of_the_logits_matters_where_the_score_says_so(name):
+def test_the_level_of_the_logits_matters_where_the_score_says_so(name, problem):
     """A number is added to all logits of each image, which changes no probability."""
     first, second = (helpers.scores.create(name) for _ in range(2))
-    train, test = outputs(200), outputs(seed=2, needs=first.info.needs)
-    added = np.random.default_rng(3).normal(scale=3, size=(200, 1)).astype(np.float32)
+    (train, head), (test, _) = problem(), problem(60, seed=3, score=name)
+    added = np.random.default_rng(3).normal(scale=3, size=(300, 1)).astype(np.float32)
     shifted = [replace(one, logits=one.logits + added[: len(one)]) for one in (train, test)]
-    before = first.fit(train, HEAD).score_samples(test)
-    after = second.fit(shifted[0], HEAD).score_samples(shifted[1])
+    before = first.fit(train, head).score_samples(test)
+    after = second.fit(shifted[0], head).score_samples(shifted[1])
     same = np.allclose(before, after, rtol=1e-4, atol=1e-5)
     assert same != ("level of the logits" in first.info.needs)
 
 
 @pytest.mark.parametrize("name", helpers.scores.names())
 class TestEach:
-    def test_fit_returns_the_score_itself(self, name):
+    def test_fit_returns_the_score_itself(self, name, problem):
         score = helpers.scores.create(name)
-        assert score.fit(outputs(200), HEAD) is score
+        assert score.fit(*problem()) is score
 
     def test_it_lives_in_a_file_of_its_own(self, name):
         module = inspect.getmodule(type(helpers.scores.create(name)))
@@ -81,9 +65,9 @@ class TestEach:
             helpers.scores.create(name, wrong=1)
 
 
-def test_openmax_is_what_is_not_unknown():
-    train, test = outputs(200), outputs(seed=2)
-    score = helpers.scores.create("openmax", tail=5, alpha=2).fit(train, HEAD)
+def test_openmax_is_what_is_not_unknown(problem):
+    score = helpers.scores.create("openmax", tail=5, alpha=2).fit(*problem())
+    test = problem(60, seed=3)[0]
     assert (score.openmax.tail, score.openmax.alpha) == (5, 2)
     expected = score.openmax.probabilities(test.logits)[:, :-1].sum(axis=1)
     assert score.score_samples(test) == pytest.approx(expected)

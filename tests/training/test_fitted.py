@@ -8,7 +8,7 @@ from helpers import checkpoints
 from helpers.data import Images
 from helpers.networks import models
 from helpers.networks.recipe import OBJECTIVES, Recipe
-from helpers.training import fitted
+from helpers.training import fitted, objectives
 
 TINY = Recipe(width=4, stem_stride=2, epochs=1, batch_size=8)
 
@@ -117,5 +117,5 @@ def test_passes_are_kept_apart_and_repeat_themselves(images, monkeypatch):
 
 
 def test_every_objective_says_which_code_decides_its_networks():
-    assert sorted(fitted.TRAINING) == sorted(OBJECTIVES)
+    assert sorted(fitted.TRAINING) == sorted(OBJECTIVES) == objectives.names()
     assert len(set(fitted.TRAINING.values())) == len(OBJECTIVES)

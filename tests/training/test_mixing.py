@@ -91,8 +91,6 @@ def test_mixtures_stay_in_range_differ_and_repeat_themselves():
 
 
 def test_every_operation_is_drawn_equally_often(monkeypatch):
-    import helpers.training.mixing as mixing
-
     counts = dict.fromkeys(OPERATIONS, 0)
 
     def counted(name, images, strength, sign):
@@ -100,7 +98,7 @@ def test_every_operation_is_drawn_equally_often(monkeypatch):
         assert (strength > 0).all() and (strength <= 0.3).all()
         return images
 
-    monkeypatch.setattr(mixing, "apply", counted)
+    monkeypatch.setattr("helpers.training.mixing.apply", counted)
     images = pictures(18)
     mixed = augmix(images, torch.Generator().manual_seed(0))
     assert set(counts.values()) == {18 * 3 * 3 / 9}
@@ -108,9 +106,7 @@ def test_every_operation_is_drawn_equally_often(monkeypatch):
 
 
 def test_uniform_share_of_the_image_itself(monkeypatch):
-    import helpers.training.mixing as mixing
-
-    monkeypatch.setattr(mixing, "apply", lambda name, images, *_: images * 0)
+    monkeypatch.setattr("helpers.training.mixing.apply", lambda name, images, *_: images * 0)
     mixed = augmix(torch.full((4000, 3, 1, 1), 255.0), torch.Generator().manual_seed(0))
     share = mixed[:, 0, 0, 0] / 255
     assert share.mean().item() == pytest.approx(0.5, abs=0.02)

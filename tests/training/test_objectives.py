@@ -6,15 +6,12 @@ from torch import nn
 from helpers import checkpoints
 from helpers.data import Images
 from helpers.networks import models
-from helpers.networks.recipe import OBJECTIVES, Recipe
 from helpers.training import objectives
 from helpers.training.loop import train
 from helpers.training.objectives.augmix import jensen_shannon_divergence
 from helpers.training.objectives.crl import ranking_loss
 from helpers.training.objectives.edl import evidential_losses
 from helpers.training.objectives.erm import Batch
-
-TINY = Recipe(width=4, stem_stride=2, epochs=3, batch_size=8, learning_rate=0.05)
 
 
 class Fixed(nn.Module):
@@ -31,11 +28,6 @@ def loss_of(objective, logits, labels, *, indices=None, epochs=0.0):
         torch.tensor(logits), torch.tensor(labels), indices, torch.tensor(epochs)
     )  # fmt: skip
     return objective(Fixed(), batch)
-
-
-def images(n=24, classes=3, seed=0):
-    pixels = np.random.default_rng(seed).integers(0, 256, (n, 16, 16, 3), dtype=np.uint8)
-    return Images(pixels, np.arange(n) % classes, ("a", "b", "c"), "noise", "train")
 
 
 def test_erm_is_the_mean_cross_entropy():
@@ -64,22 +56,12 @@ def test_crl_draws_equal_shares_together_and_leaves_a_right_order_alone():
     assert ranking_loss(torch.tensor([0.9, 0.5]), torch.tensor([0.75, 0.5])).item() == 0
 
 
-def test_crl_history_counts_an_image_each_epoch(tmp_path):
-    """At most once an epoch, and put back when training goes on from a checkpoint."""
-    seen = {}
-    for stopped in (False, True):
-        path = tmp_path / f"{stopped}.partial"
-        classifier = models.create(TINY, 3)
-        recipe = Recipe.from_parameters(TINY.as_dict(), objective="crl")
-        train(classifier, images(), recipe, checkpoint=path, checkpoint_seconds=0, progress=False)
-        tensors, information = checkpoints.load(path)
-        assert len(information["epochs"]) == 2
-        assert tensors["objective.right"].max() in (1, 2)
-        if stopped:  # its last epoch once more, from the checkpoint of the second
-            classifier = models.create(TINY, 3)
-            train(classifier, images(), recipe, checkpoint=path, progress=False)
-        seen[stopped] = checkpoints.digest(classifier.state_dict())
-    assert seen[True] == seen[False]
+def test_crl_history_counts_an_image_at_most_once_an_epoch(tmp_path, trained):
+    kept = {"checkpoint": tmp_path / "a", "checkpoint_seconds": 0}
+    trained("crl", epochs=3, options=kept)
+    tensors, information = checkpoints.load(tmp_path / "a")
+    assert len(information["epochs"]) == 2
+    assert tensors["objective.right"].max() in (1, 2)
 
 
 def test_edl_by_hand():
@@ -93,11 +75,6 @@ def test_edl_by_hand():
         loss, _ = loss_of(objectives.create("edl", weight=0.5), logits.tolist(), [0], epochs=epochs)
         expected = np.log(1.5) + 0.5 * share * (np.log(2) - 0.5)
         assert loss.item() == pytest.approx(expected, rel=1e-5)
-
-
-def test_edl_needs_a_ramp():
-    with pytest.raises(ValueError, match="ramp_epochs: a positive number expected, got 0"):
-        objectives.create("edl", ramp_epochs=0)
 
 
 def test_edl_clips_logits():
@@ -114,11 +91,8 @@ def test_outlier_exposure_by_hand():
     assert own.shape == (1, 2)
 
 
-def test_outlier_exposure_sees_twice_as_many_outliers_as_images(monkeypatch):
+def test_outlier_exposure_sees_twice_as_many_outliers_as_images(monkeypatch, images, trained):
     """All of them, when there are fewer than are needed, and no labels of theirs."""
-    recipe = Recipe.from_parameters(
-        TINY.as_dict(), objective="outlier_exposure", epochs=1, augmentation=()
-    )
     outliers = images(n=10, seed=1)
     sizes, shown = [], set()
     views = objectives.outlier_exposure.OutlierExposure.views
@@ -129,7 +103,7 @@ def test_outlier_exposure_sees_twice_as_many_outliers_as_images(monkeypatch):
         return views(self, pictures, others, generator)
 
     monkeypatch.setattr(objectives.outlier_exposure.OutlierExposure, "views", noted)
-    train(models.create(recipe, 3), images(), recipe, outliers=outliers, progress=False)
+    trained("outlier_exposure", epochs=1, augmentation=(), options={"outliers": outliers})
     assert sizes == [(8, 16)] * 3
     assert shown == {image.tobytes() for image in outliers.images}
 
@@ -150,46 +124,55 @@ def test_the_divergence_of_equal_distributions_is_zero():
 
 
 @pytest.mark.parametrize("name", objectives.names())
-def test_each_learns_resumes_and_repeats_itself(name, tmp_path):
+def test_each_learns_resumes_and_repeats_itself(name, tmp_path, trained):
     """Same seed, same weights, whether interrupted or not."""
-    recipe = Recipe.from_parameters(TINY.as_dict(), objective=name, epochs=2)
-    digests = []
-    for number in range(2):
-        classifier = models.create(recipe, 3)
-        history = train(
-            classifier, images(), recipe, outliers=images(n=20, seed=1),
-            teacher=models.create(TINY, 3, seed=9), progress=False,
-            checkpoint=tmp_path / f"{number}", checkpoint_seconds=0 if number else 60,
-        )  # fmt: skip
-        assert np.isfinite(history["loss"]).all()
-        digests.append(checkpoints.digest(classifier.state_dict()))
-    classifier = models.create(recipe, 3)
-    train(
-        classifier, images(), recipe, outliers=images(n=20, seed=1),
-        teacher=models.create(TINY, 3, seed=9), progress=False,
-        checkpoint=tmp_path / "1",
-    )  # fmt: skip
-    assert digests[0] == digests[1] == checkpoints.digest(classifier.state_dict())
+    digests = set()
+    for number, seconds in (("0", 60), ("1", 0), ("1", 60)):  # the last goes on from the second
+        kept = {"checkpoint": tmp_path / number, "checkpoint_seconds": seconds}
+        digests.add(trained(name, options=kept).digest)
+    assert len(digests) == 1
 
 
-def test_bad_input_is_refused():
-    recipe = Recipe.from_parameters(TINY.as_dict(), objective="outlier_exposure")
-    with pytest.raises(ValueError, match="outliers: objective 'outlier_exposure' needs them"):
-        train(models.create(recipe, 3), images(), recipe, progress=False)
-    recipe = Recipe.from_parameters(TINY.as_dict(), objective="distillation")
-    with pytest.raises(ValueError, match="teacher: objective 'distillation' needs one"):
-        train(models.create(recipe, 3), images(), recipe, progress=False)
-    recipe = Recipe.from_parameters(TINY.as_dict(), objective="outlier_exposure")
-    small = Images(np.zeros((4, 8, 8, 3), np.uint8), np.zeros(4, np.int64), ("a",), "s", "train")
-    with pytest.raises(ValueError, match=r"outliers: images of \(16, 16\) pixels expected"):
-        train(models.create(recipe, 3), images(), recipe, outliers=small, progress=False)
-    with pytest.raises(ValueError, match="unknown objective 'clr'; did you mean 'crl'"):
-        objectives.create("clr")
-    with pytest.raises(ValueError, match="did you mean 'weight'"):
-        objectives.create("crl", wieght=1)
-    with pytest.raises(ValueError, match="objective 'erm' has no arguments, got 'weight'"):
-        objectives.create("erm", weight=1)
+@pytest.mark.parametrize(
+    ("objective", "side", "message"),
+    [
+        ("outlier_exposure", None, "outliers: objective 'outlier_exposure' needs them"),
+        ("distillation", None, "teacher: objective 'distillation' needs one"),
+        ("outlier_exposure", 8, r"outliers: images of \(16, 16\) pixels expected"),
+    ],
+)
+def test_what_an_objective_needs_is_asked_for(objective, side, message, images, recipe_of):
+    recipe = recipe_of(objective)
+    outliers = side and Images(
+        np.zeros((4, side, side, 3), np.uint8), np.zeros(4, int), "a", "s", "t"
+    )
+    with pytest.raises(ValueError, match=message):
+        train(models.create(recipe, 3), images(), recipe, outliers=outliers, progress=False)
 
 
-def test_a_recipe_knows_every_objective():
-    assert sorted(OBJECTIVES) == objectives.names()
+@pytest.mark.parametrize(
+    ("name", "arguments", "message"),
+    [
+        ("clr", {}, "unknown objective 'clr'; did you mean 'crl'"),
+        ("crl", {"wieght": 1}, "did you mean 'weight'"),
+        ("erm", {"weight": 1}, "objective 'erm' has no arguments, got 'weight'"),
+        ("edl", {"ramp_epochs": 0}, "ramp_epochs: a positive number expected, got 0"),
+        ("mixup", {"alpha": 0}, "alpha: a positive number expected, got 0"),
+        ("adversarial", {"radius": -0.5}, "radius: at least 0 expected, got -0.5"),
+        ("adversarial", {"steps": 0}, "steps: a whole number, at least 1, expected, got 0"),
+        ("autoaugment", {"groups": 2.5}, "groups: a whole number, at least 1, expected, got 2.5"),
+        ("distillation", {"temperature": 0}, "temperature: a positive number expected, got 0"),
+        ("distillation", {"weight": 2}, "weight: a number from 0 to 1 expected, got 2"),
+        ("noise", {"speckle": -1}, "speckle: at least 0 expected, got -1"),
+        ("noise", {"share": 1.5}, "share: a number from 0 to 1 expected, got 1.5"),
+        ("stylised", {"strength": np.nan}, "strength: a number from 0 to 1 expected, got nan"),
+        ("rnd", {"weight": -1}, "weight: at least 0 expected, got -1"),
+        ("oc", {"penalty": np.nan}, "penalty: at least 0 expected, got nan"),
+        ("mimo", {"input_repetition": 1.5}, "input_repetition: a number from 0 to 1"),
+        ("mimo", {"batch_repetition": np.inf}, "batch_repetition: a whole number"),
+        ("soft_labels", {"positive": 128}, "positive: above 0 and at most 1 expected, got 128"),
+    ],
+)
+def test_wrong_names_and_arguments_are_refused(name, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        objectives.create(name, **arguments)

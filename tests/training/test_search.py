@@ -50,14 +50,9 @@ def test_the_laws():
     assert abs(np.corrcoef(logs, shares)[0, 1]) < 0.08
 
 
-def test_a_choice_keeps_its_type():
-    """Whole numbers stay whole, and lists may be chosen from, too."""
+def test_whole_numbers_stay_whole_and_a_range_of_one_value_is_that_value():
     found = trials({"depth": {"choice": [8, 14]}}, {"depth": 8}, 20)
     assert {type(one["depth"]) for one in found} == {int}
-
-
-def test_a_range_of_one_value():
-    """Is that value."""
     space = {"a": {"log_uniform": [0.3, 0.3]}, "b": {"uniform": [-1, -1]}}
     assert trials(space, {"a": 1, "b": 1}, 2)[1] == pytest.approx({"a": 0.3, "b": -1})
 

@@ -7,39 +7,18 @@ import numpy as np
 import pytest
 import torch
 
-from helpers import checkpoints
-from helpers.data import Images
 from helpers.networks import models
-from helpers.networks.recipe import Recipe
 from helpers.training import objectives
-from helpers.training.loop import train
 from helpers.training.step import Step
 
-RECIPE = Recipe(width=4, stem_stride=2, epochs=3, batch_size=8, learning_rate=0.05, dropout=0.2)
-
-
-def images(n=40, seed=0):
-    pixels = np.random.default_rng(seed).integers(0, 256, (n, 16, 16, 3), dtype=np.uint8)
-    return Images(pixels, np.arange(n) % 3, ("a", "b", "c"), "noise", "train")
-
-
-def trained(name, device="cpu", n=40, **changed):
-    recipe = Recipe.from_parameters(RECIPE.as_dict(), objective=name, **changed)
-    classifier = models.create(recipe, 3)
-    history = train(
-        classifier, images(n), recipe, outliers=images(seed=1),
-        teacher=models.create(RECIPE, 3, seed=9), device=device, progress=False,
-    )  # fmt: skip
-    return checkpoints.digest(classifier.state_dict()), history
-
-
+LONGER = {"epochs": 3, "n": 40, "dropout": 0.2}
 WAITS = ("item", "tolist", "numpy", "cpu", "nonzero")
 WAITS += ("__bool__", "__int__", "__float__", "__index__", "__array__")
 
 
 @pytest.mark.parametrize("optimiser", ["sgd", "adamw"])
 @pytest.mark.parametrize("name", sorted({*objectives.names()} - {"autoaugment"}))
-def test_no_step_waits_for_the_device(name, optimiser, monkeypatch):
+def test_no_step_waits_for_the_device(name, optimiser, monkeypatch, trained):
     """What would wait for a GPU is asked for as often in twice as many steps.
 
     AutoAugment draws its operations outside the device, and asks for these numbers alone.
@@ -55,18 +34,18 @@ def test_no_step_waits_for_the_device(name, optimiser, monkeypatch):
     found = []
     for n in (16, 32):
         asked.clear()
-        trained(name, n=n, epochs=1, optimiser=optimiser)
+        trained(name, n=n, epochs=1, dropout=0.2, optimiser=optimiser)
         found.append(Counter(asked))
     assert found[0] == found[1] and found[0]["__bool__"] > 0
 
 
-def test_an_epoch_calls_the_network_once_a_step(monkeypatch):
+def test_an_epoch_calls_the_network_once_a_step(monkeypatch, trained):
     shown, features = [], models.Classifier.features
     monkeypatch.setattr(
         models.Classifier, "features", lambda *a: shown.append(len(a[1])) or features(*a)
     )
-    trained("erm", epochs=2)
-    assert shown == [RECIPE.batch_size] * 2 * (40 // RECIPE.batch_size)
+    trained("erm", n=40)
+    assert shown == [8] * 2 * (40 // 8)
 
 
 class Graph:
@@ -81,9 +60,9 @@ class Graph:
 
 
 @pytest.mark.parametrize("name", objectives.names())
-def test_a_replayed_step_is_a_plain_one(name, monkeypatch):
+def test_a_replayed_step_is_a_plain_one(name, monkeypatch, trained):
     """Recording itself must change nothing; all that a step reads must be copied before it."""
-    plain, history = trained(name)
+    plain = trained(name, **LONGER)
     record = Step._record
 
     @contextlib.contextmanager
@@ -119,19 +98,19 @@ def test_a_replayed_step_is_a_plain_one(name, monkeypatch):
     monkeypatch.setattr(torch.cuda, "graph", graph)
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
     monkeypatch.setattr(Graph, "replays", 0)
-    replayed, again = trained(name)
+    replayed = trained(name, **LONGER)
     assert Graph.replays == 3 * 5 - 3  # all steps but the first few
-    assert replayed == plain
-    assert again["loss"].tolist() == history["loss"].tolist()
+    assert replayed.digest == plain.digest
+    assert replayed.history["loss"].tolist() == plain.history["loss"].tolist()
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 @pytest.mark.parametrize("optimiser", ["sgd", "adamw"])
 @pytest.mark.parametrize("name", objectives.names())
-def test_on_a_gpu_recorded_steps_learn_like_plain_ones(name, optimiser, monkeypatch):
-    changed = {"optimiser": optimiser}
+def test_on_a_gpu_recorded_steps_learn_like_plain_ones(name, optimiser, monkeypatch, trained):
+    changed = LONGER | {"optimiser": optimiser, "options": {"device": "cuda"}}
     changed |= {"learning_rate": 0.001} if optimiser == "adamw" else {}
-    _, recorded = trained(name, "cuda", **changed)
+    recorded = trained(name, **changed).history
     monkeypatch.setattr("helpers.training.step._WARM_UP", 10**9)
-    _, plain = trained(name, "cuda", **changed)
+    plain = trained(name, **changed).history
     assert np.allclose(recorded["loss"], plain["loss"], rtol=0.05)

@@ -16,13 +16,9 @@ from helpers.networks.heads import (
     TargetGap,
     beta_quantiles,
 )
-from helpers.networks.recipe import Recipe
 from helpers.outputs import compute
 from helpers.training import objectives
-from helpers.training.loop import train
 from helpers.training.objectives.erm import Batch
-
-TINY = Recipe(width=4, stem_stride=2, epochs=2, batch_size=8, learning_rate=0.05)
 
 
 class Fixed(nn.Module):
@@ -40,22 +36,6 @@ class Fixed(nn.Module):
 
     def forward(self, inputs):
         return self.head(self.features(inputs))
-
-
-def images(n=24, seed=0):
-    pixels = np.random.default_rng(seed).integers(0, 256, (n, 16, 16, 3), dtype=np.uint8)
-    return Images(pixels, np.arange(n) % 3, ("a", "b", "c"), "noise", "train")
-
-
-def recipe_of(name, **arguments):
-    return Recipe.from_parameters(TINY.as_dict(), objective=name, objective_arguments=arguments)
-
-
-def trained(name, **arguments):
-    recipe = recipe_of(name, **arguments)
-    classifier = models.create(recipe, 3)
-    train(classifier, images(), recipe, progress=False)
-    return classifier
 
 
 def batch_of(inputs, labels, drawn=()):
@@ -110,13 +90,13 @@ def test_the_measure_of_mixup_by_hand():
     assert found.item() == pytest.approx(-2 * (0.75 - (0.9 + 0.75) / 2) ** 2, rel=1e-4)
 
 
-def test_the_measure_of_mixup_takes_the_mean_image_of_its_training():
+def test_the_measure_of_mixup_takes_the_mean_image_of_its_training(images, recipe_of, trained):
     """Kept with the weights, whatever its size; other sizes are refused."""
-    classifier = trained("mixup", alpha=1.0)
+    classifier = trained("mixup", {"alpha": 1.0}).classifier
     expected = images().images.mean(axis=0).transpose(2, 0, 1)
     np.testing.assert_allclose(classifier.native.mean_image, expected, rtol=1e-6)
     np.testing.assert_allclose(classifier.native.mean_label, 1 / 3, rtol=1e-6)
-    again = models.create(recipe_of("mixup", alpha=1.0), 3)
+    again = models.create(recipe_of("mixup", {"alpha": 1.0}), 3)
     again.load_state_dict(classifier.state_dict())
     outputs = compute(classifier, images(seed=1))
     assert np.array_equal(compute(again, images(seed=1)).native, outputs.native)
@@ -126,12 +106,10 @@ def test_the_measure_of_mixup_takes_the_mean_image_of_its_training():
 
 
 def test_quantiles_of_the_beta_distribution_are_symmetric():
-    """About one half, in order, and of a positive parameter alone."""
+    """About one half, and in order."""
     found = beta_quantiles(0.3, 5)
     np.testing.assert_allclose(found + found[::-1], 1, atol=1e-6)
     assert (np.diff(found) > 0).all() and found[2] == 0.5
-    with pytest.raises(ValueError, match="alpha: a positive number expected, got 0"):
-        objectives.create("mixup", alpha=0)
 
 
 def test_rnd_by_hand():
@@ -164,15 +142,15 @@ def test_certificates_begin_orthogonal(features):
 
 
 @pytest.mark.parametrize("name", ["rnd", "oc"])
-def test_the_classifier_beside_a_student_is_that_of_erm(name):
+def test_the_classifier_beside_a_student_is_that_of_erm(name, recipe_of, trained):
     """To the last bit; the student has learnt, and the teacher has not."""
-    classifier, before = trained(name), models.create(recipe_of(name), 3)
+    classifier, before = trained(name).classifier, models.create(recipe_of(name), 3)
     weights = classifier.state_dict()
     changed = {key for key, value in before.native.state_dict().items()
                if not torch.equal(value, weights[f"native.{key}"])}  # fmt: skip
     assert changed == {key for key in before.native.state_dict() if key.startswith("student")}
     network = {key: value for key, value in weights.items() if not key.startswith("native.")}
-    assert checkpoints.digest(network) == checkpoints.digest(trained("erm").state_dict())
+    assert checkpoints.digest(network) == trained("erm").digest
 
 
 def test_soft_labels_by_hand():
@@ -223,9 +201,9 @@ def test_mimo_shows_each_head_each_image_as_often(repetition):
     assert torch.equal(shown, objective.draw(200, torch.Generator().manual_seed(0)))
 
 
-def test_mimo_members_are_its_heads_for_the_image_shown_to_each():
+def test_mimo_members_are_its_heads_for_the_image_shown_to_each(images, trained):
     """Their mean is the answer; there is no linear head and no dropout to draw members with."""
-    classifier = trained("mimo", subnetworks=3)
+    classifier = trained("mimo", {"subnetworks": 3}).classifier
     stem = classifier.backbone.conv1
     assert isinstance(stem, MultiInput) and stem.in_channels == 9
     outputs = compute(classifier, images())
@@ -243,9 +221,9 @@ def test_mimo_members_are_its_heads_for_the_image_shown_to_each():
         compute(classifier, images(), passes=2)
 
 
-def test_the_sizes_of_the_parts_are_the_recipes():
+def test_the_sizes_of_the_parts_are_the_recipes(recipe_of):
     """Of whole numbers alone, which a training refuses too."""
-    native = models.create(recipe_of("rnd", width=5, depth=2), 3).native
+    native = models.create(recipe_of("rnd", {"width": 5, "depth": 2}), 3).native
     shapes = [tuple(one.shape) for one in native.teacher.parameters()]
     assert shapes == [(5, 16), (5,), (5, 5), (5,)]
     for name, wrong in {
@@ -255,19 +233,4 @@ def test_the_sizes_of_the_parts_are_the_recipes():
         with pytest.raises(ValueError, match=message):
             objectives.create(name, **wrong)
         with pytest.raises(ValueError, match=message):
-            models.create(recipe_of(name, **wrong), 3)
-
-
-@pytest.mark.parametrize(
-    ("name", "wrong", "message"),
-    [
-        ("rnd", {"weight": -1}, "weight: at least 0 expected, got -1"),
-        ("oc", {"penalty": float("nan")}, "penalty: at least 0 expected, got nan"),
-        ("mimo", {"input_repetition": 1.5}, "input_repetition: a number from 0 to 1"),
-        ("mimo", {"batch_repetition": float("inf")}, "batch_repetition: a whole number"),
-        ("soft_labels", {"positive": 128}, "positive: above 0 and at most 1 expected, got 128"),
-    ],
-)
-def test_arguments_out_of_range_are_refused(name, wrong, message):
-    with pytest.raises(ValueError, match=message):
-        objectives.create(name, **wrong)
+            models.create(recipe_of(name, wrong), 3)

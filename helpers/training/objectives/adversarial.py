@@ -47,12 +47,7 @@ class AdversarialTraining(ERM):
 
 
 def attack(
-    classifier: nn.Module,
-    images: torch.Tensor,
-    labels: torch.Tensor,
-    *,
-    radius: float,
-    steps: int,
+    classifier: nn.Module, images: torch.Tensor, labels: torch.Tensor, *, radius: float, steps: int
 ) -> torch.Tensor:
     """Change each image, by projected gradient ascent from itself, to raise its cross-entropy.
 

@@ -1,4 +1,4 @@
-"""AugMix: three versions of an image shall get the same answer."""
+"""AugMix: three versions of an image are to get the same answer."""
 
 from __future__ import annotations
 

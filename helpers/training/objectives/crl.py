@@ -1,4 +1,4 @@
-"""Correctness ranking loss: an image that is more often right shall be the surer one."""
+"""Correctness ranking loss: an image that is more often right is to be the surer one."""
 
 from __future__ import annotations
 

@@ -37,11 +37,7 @@ class OC(RND):
     """
 
     def __init__(
-        self,
-        weight: float = 0.1,
-        penalty: float = 0.1,
-        width: float = WIDTH,
-        depth: float = DEPTH,
+        self, weight: float = 0.1, penalty: float = 0.1, width: float = WIDTH, depth: float = DEPTH
     ):
         super().__init__(weight, width, depth)
         if not penalty >= 0:

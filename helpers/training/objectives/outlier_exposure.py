@@ -1,4 +1,4 @@
-"""Outlier Exposure: images of other things shall get the uniform distribution."""
+"""Outlier Exposure: images of other things are to get the uniform distribution."""
 
 from __future__ import annotations
 

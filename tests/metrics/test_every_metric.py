@@ -1,0 +1,98 @@
+"""Every metric refuses what it cannot be taken of, and names the argument."""
+
+import re
+from functools import partial
+
+import numpy as np
+import pytest
+
+from helpers import metrics
+from helpers.metrics.guarantees import clopper_pearson, coverage_threshold, risk_threshold
+from helpers.scores.openset import open_set_answer, openmax_answer, unknown_probability
+
+NAN = float("nan")
+# Of each kind of argument what is good for one image, and what is not: how the message begins.
+ROWS = {"": [np.empty((0, 2)), [0.5, 0.5], [[]], [[NAN, 0.5]], [[1.5, -0.5]]]}
+WEIGHTS = {"shape [B, 1] expected": [[[1, 1]], [1], np.empty((0, 1))], "a row sums to 0": [[[0]]]}
+KINDS = {
+    "numbers": ([[0.5, 0.5]], {"": ROWS[""][:-1]}),
+    "rows": ([[0.5, 0.5]], ROWS),
+    "probabilities": ([[0.5, 0.5]], ROWS | {"rows that sum to": [[[0.9, 0.9]]]}),
+    "labels": ([0], {"": [[0, 1], [2], [-2], [0.5], [[0]]]}),
+    "unknown": ([0.5], {"": [[1.1], [NAN], [0.1, 0.1]]}),
+    "answers": ([0], {"": [[2]]}),
+    "shares": ([0.5], {"": [[], [1.5], [-0.5], [NAN]]}),
+    "correct": ([1], {"": [[1, 0], [0.5], [2], [NAN]]}),
+    "scores": ([0.5], {"": [["a"], [[0.1]]], "empty": [[]], "contains NaN": [[NAN]]}),
+    "weights": ([[1]], WEIGHTS | {"contains NaN": [[[NAN]]]}),
+    "counts": ([[1]], WEIGHTS | {"whole numbers": [[[0.5]], [[-1]]]}),
+    "bins": (15, {"": [0, 2.5]}),
+    "number": (0.5, {"": [NAN]}),
+    "top": (1, {"1 to 2": [0, 3, -1]}),
+    "positive": (1, {"at least 1": [0]}),
+    "replicates": (1, {"": [0]}),
+    "share": (0.5, {"": [0, -0.1, 1.01, 95, NAN]}),
+    "open share": (0.5, {"": [0, 1, -0.1, NAN]}),
+    "successes": (0, {"": [2, -1]}),
+    "total": (1, {"": [0]}),
+}
+GROUPS = {"known": "scores", "unknown": "scores"}
+RANKED = {"confidence": "scores", "correct": "correct"}
+CALIBRATED = {"confidence": "shares", "correct": "correct", "bins": "bins"}
+CLASSIFIED = {"probabilities": "probabilities", "labels": "labels"}
+OPEN = CLASSIFIED | {"unknown": "unknown"}
+SCORED = {"scores": "scores", "correct": "correct"}
+THRESHOLD = {"threshold": "number"}
+WEIGHED = {"weights": "weights"}
+COUNTED = {f"{side}_weights": "counts" for side in GROUPS}
+ARGUMENTS = [
+    (metrics.accuracy, CLASSIFIED | {"top": "top"}),
+    (metrics.nll, CLASSIFIED),
+    (metrics.brier, CLASSIFIED),
+    (metrics.ece, CLASSIFIED),
+    (metrics.calibration_error, CALIBRATED),
+    (metrics.reliability_curve, CALIBRATED),
+    (metrics.calibration_error_floor, {"confidence": "shares", "replicates": "replicates"}),
+    (metrics.open_set_brier, OPEN),
+    (metrics.open_set_ece, OPEN | {"answers": "answers"}),
+    (metrics.aurc, RANKED),
+    (partial(metrics.aurc, variant="trapezoid"), RANKED),
+    (metrics.eaurc, RANKED),
+    (metrics.augrc, RANKED),
+    (metrics.risk_coverage_curve, RANKED),
+    (metrics.auroc, GROUPS),
+    (partial(metrics.aupr, positive="known"), GROUPS),
+    (partial(metrics.aupr, positive="unknown"), GROUPS),
+    (metrics.fpr_at_tpr, GROUPS | {"tpr": "share"}),
+    (partial(metrics.fpr_at_tpr, positive="unknown"), GROUPS),
+    (metrics.detection_error, GROUPS),
+    (metrics.rejection_threshold, {"train_scores": "scores", "keep": "share"}),
+    (metrics.detection_error_rate, SCORED | THRESHOLD),
+    (metrics.domain_confusion, {"id_scores": "scores", "ood_scores": "scores"} | THRESHOLD),
+    (risk_threshold, SCORED | {"risk": "share", "confidence": "open share"}),
+    (coverage_threshold, {"scores": "scores", "coverage": "open share"}),
+    (clopper_pearson, {"successes": "successes", "total": "total", "confidence": "open share"}),
+    (partial(metrics.resample_weights, seed=0), {"n": "positive", "replicates": "positive"}),
+    (metrics.weighted_mean, {"values": "scores"} | WEIGHED),
+    (metrics.weighted_calibration_error, CALIBRATED | WEIGHED),
+    (metrics.weighted_calibration_error_floor, {"confidence": "shares"} | WEIGHED),
+    (metrics.weighted_aurc, RANKED | {"weights": "counts"}),
+    (metrics.weighted_auroc, GROUPS | COUNTED),
+    (metrics.weighted_fpr_at_tpr, GROUPS | COUNTED | {"tpr": "share"}),
+    (unknown_probability, {"probabilities": "rows"}),
+    (open_set_answer, {"probabilities": "numbers"} | THRESHOLD),
+    (openmax_answer, {"probabilities": "numbers"}),
+]
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "name"),
+    [(function, arguments, name) for function, arguments in ARGUMENTS for name in arguments],
+)
+def test_bad_input_is_named(function, arguments, name):
+    """With all else good."""
+    good = {one: KINDS[kind][0] for one, kind in arguments.items()}
+    for message, values in KINDS[arguments[name]][1].items():
+        for value in values:
+            with pytest.raises(ValueError, match=f"^{name}: {re.escape(message)}"):
+                function(**good | {name: value})
