@@ -20,6 +20,7 @@ from helpers.audit.inputs import LEAST, TREATED, Inputs, read_outputs
 from helpers.audit.networks import images_of, open_network, show_images
 from helpers.audit.prediction import Prediction, predict
 from helpers.audit.report import WISHES, Audit, Threshold, audit
+from helpers.audit.sources import gather
 
 __all__ = [
     "LEAST",
@@ -31,6 +32,7 @@ __all__ = [
     "Threshold",
     "audit",
     "example",
+    "gather",
     "images_of",
     "open_network",
     "predict",

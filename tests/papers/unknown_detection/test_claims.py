@@ -4,17 +4,9 @@ import pytest
 
 from helpers.papers.unknown_detection.claims import CLAIMS
 from helpers.papers.unknown_detection.parameters import METHODS
-from helpers.report import claims, results
+from helpers.report import claims
 from helpers.report.claims import Verdict
 
-MADE = {
-    "seed": 0,
-    "parameters": "0" * 12,
-    "code": "0.1.0+0",
-    "versions": "{}",
-    "device": "cpu, 1 thread",
-    "seconds": 1.0,
-}
 # Numbers that agree with all claims; each test moves some of them.
 AGREEING = {
     **{(method, "aurc", "union"): 0.73 for method in METHODS},
@@ -34,27 +26,22 @@ AGREEING = {
 }
 
 
-def made_up(changes=None, *, spread=0.001, runs=3, replicates=40):
-    """A results table around `AGREEING`, with random runs and replicates of the given spread."""
-    generator = np.random.default_rng(0)
-    records = [
-        {
-            "tier": "mini",
-            "paper": "unknown_detection",
-            "data_set": "cifar10_mini",
-            "test_set": test_set,
-            "backbone": "resnet8",
-            "run": run,
-            "method": method,
-            "metric": metric,
-            "value": value + spread * generator.standard_normal(),
-            "bootstrap": value + spread * generator.standard_normal(replicates),
-            "images": 100,
-        }
-        for run in range(runs)
-        for (method, metric, test_set), value in (AGREEING | (changes or {})).items()
-    ]
-    return results.tidy(records, MADE)
+@pytest.fixture(scope="module")
+def made_up(table_of):
+    """Return a function: a table around `AGREEING`, with random runs and replicates."""
+
+    def build(changes=None, spread=0.001):
+        generator = np.random.default_rng(0)
+        records = [
+            dict(test_set=test_set, run=run, method=method, metric=metric,
+                 value=value + spread * generator.standard_normal(),
+                 bootstrap=value + spread * generator.standard_normal(40))
+            for run in range(3)
+            for (method, metric, test_set), value in (AGREEING | (changes or {})).items()
+        ]  # fmt: skip
+        return table_of(records, paper="unknown_detection")
+
+    return build
 
 
 def verdicts(table):
@@ -62,7 +49,7 @@ def verdicts(table):
     return dict(zip(summed["claim"], map(str, summed["verdict"]), strict=True))
 
 
-def test_numbers_that_agree_support_every_claim():
+def test_numbers_that_agree_support_every_claim(made_up):
     """Six claims, each with an identifier of its own."""
     found = verdicts(made_up())
     assert len(found) == len(CLAIMS.claims) == 6
@@ -70,45 +57,33 @@ def test_numbers_that_agree_support_every_claim():
 
 
 @pytest.mark.parametrize(
-    ("claim", "changes"),
+    ("verdict", "claim", "cell", "value"),
     [
-        ("ensemble", {("crl", "aurc", "union"): 0.68}),  # one better method is enough
-        ("misclassification", {("odin", "aurc", "test"): 0.07}),
-        ("outlier-exposure", {("outlier_exposure", "accuracy", "test"): 0.76}),
-        ("outlier-exposure", {("openmax", "auroc", "far"): 0.95}),
-        ("near", {("augmix", "auroc", "near"): 0.80}),
-        ("confidence", {("ensemble", "mean_confidence", "near"): 0.4}),
-        ("mahalanobis", {("mahalanobis", "auroc", "aliased"): 0.51}),
-        ("mahalanobis", {("mahalanobis", "auroc", "fixed"): 0.7}),
-        ("mahalanobis", {("mahalanobis", "auroc", "fixed"): 0.3}),  # far from random, too
+        ("contradicted", "ensemble", ("crl", "aurc", "union"), 0.68),  # one better one is enough
+        ("contradicted", "misclassification", ("odin", "aurc", "test"), 0.07),
+        ("contradicted", "outlier-exposure", ("outlier_exposure", "accuracy", "test"), 0.76),
+        ("contradicted", "outlier-exposure", ("openmax", "auroc", "far"), 0.95),
+        ("contradicted", "near", ("augmix", "auroc", "near"), 0.80),
+        ("contradicted", "confidence", ("ensemble", "mean_confidence", "near"), 0.4),
+        ("contradicted", "mahalanobis", ("mahalanobis", "auroc", "aliased"), 0.51),
+        ("contradicted", "mahalanobis", ("mahalanobis", "auroc", "fixed"), 0.7),
+        ("contradicted", "mahalanobis", ("mahalanobis", "auroc", "fixed"), 0.3),  # not random, too
+        ("undecided", "ensemble", ("crl", "aurc", "union"), 0.69),
+        ("undecided", "misclassification", ("openmax", "aurc", "test"), 0.075),
+        ("undecided", "outlier-exposure", ("odin", "auroc", "far"), 0.93),
+        ("undecided", "near", ("augmix", "auroc", "near"), 0.78),
+        ("undecided", "confidence", ("baseline", "mean_confidence", "near"), 0.5),
+        ("undecided", "mahalanobis", ("mahalanobis", "auroc", "fixed"), 0.6),
     ],
 )
-def test_numbers_on_the_other_side_contradict_one_claim(claim, changes):
-    """A single number on the wrong side of its margin contradicts its claim and no other."""
-    found = verdicts(made_up(changes))
-    assert found.pop(claim) == "contradicted"
+def test_a_single_number_moves_its_claim_and_no_other(made_up, verdict, claim, cell, value):
+    """On the wrong side of a margin it contradicts, at the margin it leaves undecided."""
+    found = verdicts(made_up({cell: value}))
+    assert found.pop(claim) == verdict
     assert set(found.values()) == {"supported"}
 
 
-@pytest.mark.parametrize(
-    ("claim", "changes"),
-    [
-        ("ensemble", {("crl", "aurc", "union"): 0.69}),
-        ("misclassification", {("openmax", "aurc", "test"): 0.075}),
-        ("outlier-exposure", {("odin", "auroc", "far"): 0.93}),
-        ("near", {("augmix", "auroc", "near"): 0.78}),
-        ("confidence", {("baseline", "mean_confidence", "near"): 0.5}),
-        ("mahalanobis", {("mahalanobis", "auroc", "fixed"): 0.6}),
-    ],
-)
-def test_numbers_at_the_margin_leave_it_undecided(claim, changes):
-    """An interval that holds the margin decides nothing."""
-    found = verdicts(made_up(changes))
-    assert found.pop(claim) == "undecided"
-    assert set(found.values()) == {"supported"}
-
-
-def test_missing_numbers_are_no_data_with_a_sentence():
+def test_missing_numbers_are_no_data_with_a_sentence(made_up):
     """What a claim lacks is named with its test set; the other claims keep their verdicts."""
     table = made_up()
     summed = CLAIMS.verdicts(CLAIMS.check(table[table["method"] != "mahalanobis"]))
@@ -120,7 +95,7 @@ def test_missing_numbers_are_no_data_with_a_sentence():
     assert set(nothing["verdict"]) == {Verdict.NO_DATA}
 
 
-def test_rows_of_other_papers_and_variants_are_left_out():
+def test_rows_of_other_papers_and_variants_are_left_out(made_up):
     """Only the chosen variant of this paper is checked."""
     contrary = made_up({("crl", "aurc", "union"): 0.68}).assign(variant="other")
     table = made_up()

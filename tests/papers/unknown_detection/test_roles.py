@@ -2,6 +2,7 @@
 
 import io
 from dataclasses import replace
+from itertools import combinations
 
 import make_packs
 import numpy as np
@@ -62,9 +63,7 @@ def test_a_label_means_the_class_of_that_name(mini):
 def test_no_image_has_two_roles(mini):
     parts = [mini.train, mini.validation, mini.test, mini.near, mini.external]
     digests = [{image.tobytes() for image in part.images} for part in parts]
-    for number, one in enumerate(digests):
-        for other in digests[number + 1 :]:
-            assert not one & other
+    assert not any(one & other for one, other in combinations(digests, 2))
 
 
 def test_the_resized_pair_is_the_same_images(mini):
@@ -130,36 +129,30 @@ def test_an_external_image_that_is_tested_on_is_refused(monkeypatch):
         make(BARE, external=["stars"], far=["plaid"], **given)
 
 
+def pack(root, name, class_names, splits, **coarse):
+    """Write a data set of noise, of each class as many images as a split has."""
+    generator, parts = np.random.default_rng(list(name.encode())), {}
+    for split, each in splits.items():
+        labels = np.repeat(np.arange(len(class_names)), each)
+        pixels = generator.integers(0, 256, (len(labels), 32, 32, 3), dtype=np.uint8)
+        parts[split] = (pixels, labels.tolist(), *([(labels // 2).tolist()] if coarse else []))
+    more = {"splits": parts, "origin": {"title": name}, **coarse}
+    data.write_pack(root / f"{name}.zip", name=name, class_names=class_names, **more)
+
+
 @pytest.fixture
 def packs(tmp_path, monkeypatch):
-    """A tiny CIFAR-100, a tiny Tiny ImageNet and a test set, all of noise, under their names."""
+    """A tiny CIFAR-100, a tiny Tiny ImageNet and two test sets."""
     monkeypatch.setenv("DATA_ROOT", str(tmp_path))
-    generator = np.random.default_rng(0)
-
-    def pack(name, class_names, splits, coarse=None):
-        parts = {}
-        for split, each in splits.items():
-            labels = np.repeat(np.arange(len(class_names)), each)
-            pixels = generator.integers(0, 256, (len(labels), 32, 32, 3), dtype=np.uint8)
-            parts[split] = (
-                pixels,
-                labels.tolist(),
-                *([coarse[labels].tolist()] if coarse is not None else []),
-            )
-        data.write_pack(
-            tmp_path / f"{name}.zip", name=name, class_names=class_names, splits=parts,
-            origin={"title": name},
-            coarse_class_names=["animals", "vehicles"] if coarse is not None else None,
-        )  # fmt: skip
-
-    pack("cifar100", ["bee", "cattle", "bus", "train"], {"train": 5, "test": 2},
-         np.array([0, 0, 1, 1]))  # fmt: skip
+    pack(tmp_path, "cifar100", ["bee", "cattle", "bus", "train"], {"train": 5, "test": 2},
+         coarse_class_names=["animals", "vehicles"])  # fmt: skip
     # school bus and bullet train lie below classes of CIFAR-100; bee is one; reel and cat stay
-    pack("tiny_imagenet_64", ["n04146614", "n02917067", "n02206856", "n04067472", "n02124075"],
-         {"train": 4, "val": 2})  # fmt: skip
+    wnids = ["n04146614", "n02917067", "n02206856", "n04067472", "n02124075"]
+    pack(tmp_path, "tiny_imagenet_64", wnids, {"train": 4, "val": 2})
     # school bus again, reel (external now), and a tench
-    pack("imagenet_sample_224", ["n04146614", "n04067472", "n01440764"], {"sample": 3})
-    pack("zoo", ["animal", "knitting"], {"test": 2})
+    wnids = ["n04146614", "n04067472", "n01440764"]
+    pack(tmp_path, "imagenet_sample_224", wnids, {"sample": 3})
+    pack(tmp_path, "zoo", ["animal", "knitting"], {"test": 2})
     return tmp_path
 
 
@@ -194,12 +187,7 @@ def test_an_overlap_that_cannot_be_told_is_refused(packs):
 )
 def test_classes_that_no_rule_can_read_are_refused(packs, names, shown):
     """They must not pass for classes that have nothing to do with the known ones."""
-    labels = np.repeat(np.arange(len(names)), 4)
-    pixels = np.random.default_rng(1).integers(0, 256, (len(labels), 32, 32, 3), dtype=np.uint8)
-    splits = {split: (pixels, labels.tolist()) for split in ("train", "val")}
-    data.write_pack(
-        packs / "odd.zip", name="odd", class_names=names, splits=splits, origin={"title": "odd"}
-    )
+    pack(packs, "odd", names, {"train": 4, "val": 4})
     with pytest.raises(ValueError, match=f"'odd': whether {shown}.*val_annotations"):
         make(CIFAR, external=["odd"], far=["plaid"])
 
