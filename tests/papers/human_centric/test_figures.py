@@ -1,3 +1,5 @@
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -24,20 +26,18 @@ def rate(model, method):
 @pytest.fixture(scope="module")
 def table():
     rows = []
-    for model, (accuracy, parameters) in MODELS.items():
-        own = {"data_set": "cifar10_mini", "backbone": model, "variant": "primary"}
-        own |= {"run": 0, "calibration": "", "bootstrap": ()}
-        for method in METHODS:
+    rates = ("auroc", "fpr_at_tpr", "auroc_correct", "fpr_at_tpr_correct")
+    places = [("der99", "average"), *((metric, "label-shifted") for metric in rates)]
+    for model, numbers in MODELS.items():
+        for method, (metric, test_set) in itertools.product(METHODS, places):
             share = rate(model, method)
-            around = {"value": share, "bootstrap": share + np.linspace(-0.01, 0.01, 50)}
-            rows.append(own | {"method": method, "metric": "der99", "test_set": "average"} | around)
-            for metric in ("auroc", "fpr_at_tpr", "auroc_correct", "fpr_at_tpr_correct"):
-                line = {"method": method, "metric": metric, "test_set": "label-shifted"}
-                rows.append(own | line | around)
-        for metric, value in (("accuracy", accuracy), ("parameters", parameters)):
-            line = {"method": "network", "metric": metric, "test_set": "test", "value": value}
-            rows.append(own | line)
-    return pd.DataFrame(rows)
+            replicates = share + np.linspace(-0.01, 0.01, 50)
+            rows.append((model, method, metric, test_set, share, replicates))
+        for metric, value in zip(("accuracy", "parameters"), numbers, strict=True):
+            rows.append((model, "network", metric, "test", value, ()))
+    columns = ["backbone", "method", "metric", "test_set", "value", "bootstrap"]
+    shared = {"data_set": "cifar10_mini", "variant": "primary", "run": 0, "calibration": ""}
+    return pd.DataFrame(rows, columns=columns).assign(**shared)
 
 
 @pytest.fixture(scope="module")
@@ -129,29 +129,35 @@ def test_kept_and_rejected_tells_right_from_wrong_without_colour():
     assert lines == ["-", "--"]
 
 
-def test_bad_input(table, values):
-    """What would mix numbers or shows nothing is refused by name."""
+@pytest.mark.parametrize("draw", [figures.error_against_accuracy, figures.error_against_strength])
+def test_what_would_mix_numbers_is_refused(table, draw):
     other = pd.concat([table, table.assign(data_set="digits")])
-    for draw in (figures.error_against_accuracy, figures.error_against_strength):
-        with pytest.raises(ValueError, match=r"several of data_set \(cifar10_mini, digits\)"):
-            draw(other, methods=METHODS)
-        with pytest.raises(ValueError, match="table: no average der99 of gen"):
-            draw(table, methods={"gen": "GEN"})
-    with pytest.raises(ValueError, match="several of backbone"):
-        figures.positives(table, methods=METHODS)
-    with pytest.raises(ValueError, match="no auroc on the test set label-shifted"):
-        figures.positives(table[table["backbone"] == "vit4"], methods={"gen": "GEN"})
-    plain = table[~table["backbone"].str.contains("adversarial")]
-    with pytest.raises(ValueError, match="adversarially expected, got none"):
-        figures.error_against_strength(plain, methods=METHODS)
-    with pytest.raises(ValueError, match="values: no model that is there both"):
-        figures.distillation_heatmap(values.loc[["vit4"]])
-    with pytest.raises(ValueError, match="values: no number"):
-        figures.error_heatmap(values * np.nan)
-    with pytest.raises(ValueError, match="groups: no image"):
-        figures.kept_and_rejected({})
-    with pytest.raises(ValueError, match="groups: kept: one caption and one mark"):
-        figures.kept_and_rejected({"a": {"kept": decisions([True, True], ["cat"])}})
-    with pytest.raises(ValueError, match=r"groups: kept: uint8 \[N, H, W, 3\] expected"):
-        flat = figures.Decisions(np.zeros((1, 8, 8), np.uint8), ["cat"], [True])
-        figures.kept_and_rejected({"a": {"kept": flat}})
+    with pytest.raises(ValueError, match=r"several of data_set \(cifar10_mini, digits\)"):
+        draw(other, methods=METHODS)
+    with pytest.raises(ValueError, match="table: no average der99 of gen"):
+        draw(table, methods={"gen": "GEN"})
+
+
+FLAT = figures.Decisions(np.zeros((1, 8, 8), np.uint8), ["cat"], [True])
+
+
+@pytest.mark.parametrize(
+    ("message", "draw"),
+    [
+        ("several of backbone", lambda t, v: figures.positives(t, methods=METHODS)),
+        ("no auroc on the test set label-shifted",
+         lambda t, v: figures.positives(t[t["backbone"] == "vit4"], methods={"gen": "GEN"})),
+        ("adversarially expected, got none", lambda t, v: figures.error_against_strength(
+            t[~t["backbone"].str.contains("adversarial")], methods=METHODS)),
+        ("no model that is there both", lambda t, v: figures.distillation_heatmap(v.loc[["vit4"]])),
+        ("values: no number", lambda t, v: figures.error_heatmap(v * np.nan)),
+        ("groups: no image", lambda t, v: figures.kept_and_rejected({})),
+        ("kept: one caption and one mark",
+         lambda t, v: figures.kept_and_rejected({"a": {"kept": decisions([True] * 2, ["cat"])}})),
+        (r"groups: kept: uint8 \[N, H, W, 3\] expected",
+         lambda t, v: figures.kept_and_rejected({"a": {"kept": FLAT}})),
+    ],
+)  # fmt: skip
+def test_what_shows_nothing_is_refused(table, values, draw, message):
+    with pytest.raises(ValueError, match=message):
+        draw(table, values)

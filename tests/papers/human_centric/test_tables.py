@@ -68,13 +68,9 @@ def test_the_layout_is_the_papers(part, table):
         ("ASH", "ours"),
         ("accept everything", "ours"),
     ]
-    assert frame.columns.tolist() == [
-        ("tiles", "for textures"),
-        ("test", ""),
-        ("corrupted", "for imagenet_c"),
-        ("bubbles", ""),
-        ("average", ""),
-    ]
+    assert [" ".join(names).strip() for names in frame] == [
+        "tiles for textures", "test", "corrupted for imagenet_c", "bubbles", "average",
+    ]  # fmt: skip
     assert frame.loc[("Energy", "ours"), ("bubbles", "")] == "33.10 | 22.10"
     assert frame.loc[("MSP", "paper"), ("bubbles", "")] == "–"
 
@@ -157,13 +153,8 @@ def test_the_zoo_on_several_data_sets(table):
     other = table.assign(data_set="digits")
     both = pd.concat([table, other.assign(row=results.row_ids(other))])
     frame = tables.zoo(both, methods=METHODS).frame()
-    assert frame.index.tolist()[:4] == [
-        ("cifar10_mini", "resnet8"),
-        ("cifar10_mini", "vit4"),
-        ("cifar10_mini", "vgg_8"),
-        ("digits", "resnet8"),
-    ]
-    assert len(frame) == 6
+    models = ("resnet8", "vit4", "vgg_8")
+    assert [*frame.index] == [(on, model) for on in ("cifar10_mini", "digits") for model in models]
 
 
 def test_bad_input(part, table):
