@@ -54,12 +54,6 @@ def verdicts(table):
     return dict(zip(summed["claim"], map(str, summed["verdict"]), strict=True))
 
 
-def number(rows, metric, method):
-    own = rows[(rows["metric"] == metric) & (rows["method"] == method)]
-    assert len(own) == 1
-    return own["value"].item()
-
-
 def assert_constant(rows):
     """Assert that all three replicates of each number are the number itself."""
     replicates = np.stack(rows["bootstrap"])
@@ -117,18 +111,20 @@ def test_derived_numbers_by_hand():
     table = made_up(spread=0, runs=1, replicates=3)
     rows = derive(table)
     assert set(rows["backbone"]) == {ALL_MODELS}
-    assert number(rows, "least_gain", "knn") == pytest.approx(-0.12)
-    # KNN is behind six scores on seven models and best on one; MSP is then second
-    difference = (7 * 1 + 2) / 8 - (7 * 7 + 1) / 8
-    expected = difference / critical_difference(9, 8)
-    assert number(rows, "rank_gain", "knn") == pytest.approx(expected)
-    assert number(rows, "regret", "network") == pytest.approx(0.05)  # MSP is best on average
-    assert number(rows, "capacity_rise", "network") == pytest.approx(0.03)
-    assert number(rows, "adversarial_harm", "msp") == pytest.approx(0.15)  # the strongest
-    assert number(rows, "distillation_gain", "msp") == pytest.approx((0.03 + 0.02) / 2)
+    found = rows.set_index(["metric", "method"])["value"]
+    assert found.index.is_unique
     models = pd.DataFrame(MODELS, index=["msp", "accuracy", "parameters"]).T
-    expected = models["msp"].corr(models["accuracy"], method="spearman")
-    assert number(rows, "accuracy_correlation", "msp") == pytest.approx(expected)
+    expected = {
+        ("least_gain", "knn"): -0.12,
+        # KNN is behind six scores on seven models and best on one; MSP is then second
+        ("rank_gain", "knn"): ((7 * 1 + 2) - (7 * 7 + 1)) / 8 / critical_difference(9, 8),
+        ("regret", "network"): 0.05,  # MSP is best on average
+        ("capacity_rise", "network"): 0.03,
+        ("adversarial_harm", "msp"): 0.15,  # the strongest
+        ("distillation_gain", "msp"): (0.03 + 0.02) / 2,
+        ("accuracy_correlation", "msp"): models["msp"].corr(models["accuracy"], method="spearman"),
+    }
+    assert found[list(expected)].to_dict() == pytest.approx(expected)
     assert_constant(rows)
 
 

@@ -16,12 +16,6 @@ SMALL = load(
 )  # fmt: skip
 
 
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("CACHE_ROOT", str(tmp_path / "cache"))
-    monkeypatch.setenv("DATA_ROOT", str(tmp_path / "data"))
-
-
 def pictures(names=("cat", "dog"), n=12, name="pets"):
     """Return n images, each of a colour of its own."""
     pixels = np.arange(n, dtype=np.uint8)[:, None, None, None] * np.ones((8, 8, 3), np.uint8)
