@@ -1,4 +1,5 @@
 import re
+from itertools import product
 from types import SimpleNamespace
 
 import pandas as pd
@@ -28,18 +29,15 @@ def record(method, metric, test_set, value, *, run=0, model="resnet8", **others)
 def table(table_of):
     """Two models and one that failed; on resnet8 MSP is best in DER99, ASH in DER95."""
     records = []
-    for size, model in enumerate(["resnet8", "vit4"]):
-        for run in range(2):
-            own = {"run": run, "model": model}
-            for place, method in enumerate(SHOWN):
-                for column, test_set in enumerate(SETS):
-                    higher = (column + 0.2 * run) / 100
-                    rate = 0.2 + (size + place * (1 - 2 * size)) / 10 + higher
-                    records.append(record(method, "der99", test_set, rate, **own))
-                    rate = 0.2 - place / 100 + higher
-                    records.append(record(method, "der95", test_set, rate, **own))
-            for test_set, share in ACCURACY.items():
-                records.append(record("network", "accuracy", test_set, share, **own))
+    for (size, model), run in product(enumerate(["resnet8", "vit4"]), range(2)):
+        own = {"run": run, "model": model}
+        for (place, method), (column, name) in product(enumerate(SHOWN), enumerate(SETS)):
+            higher = (column + 0.2 * run) / 100
+            rate = 0.2 + (size + place * (1 - 2 * size)) / 10 + higher
+            records.append(record(method, "der99", name, rate, **own))
+            records.append(record(method, "der95", name, 0.2 - place / 100 + higher, **own))
+        for name, share in ACCURACY.items():
+            records.append(record("network", "accuracy", name, share, **own))
     failed = {"model": "vgg_8", "notes": "no <head> found"}
     records.append(record("network", "failed", "test", 1.0, **failed))
     return table_of(records, paper="human_centric")
