@@ -1,26 +1,19 @@
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from helpers.papers.uimnet.claims import ALL_SIZES, CLAIMS, derive
 from helpers.papers.uimnet.parameters import ALGORITHMS, MEASURES
-from helpers.report import results
 from helpers.report.claims import Verdict
 
-MADE = {
-    "seed": 0,
-    "parameters": "0" * 12,
-    "code": "0.1.0+0",
-    "versions": "{}",
-    "device": "cpu, 1 thread",
-    "seconds": 1.0,
-}
 BASE = {"accuracy": 0.7, "nll": 1.0, "ece": 0.10, "auroc": 0.8, "out_as_out": 0.3}
 IN = ("accuracy", "nll", "ece")
 POOR = ("jacobian", "tta", "native")
 
 
-def agreeing(network, spectral, algorithm, measure, variant, calibration, metric):
+def agreeing(backbone, algorithm, measure, variant, calibration, metric):
     """A number that agrees with all claims."""
     value = BASE[metric] - 0.2 * (algorithm == "rbf")
     if algorithm not in ("erm", "rbf"):
@@ -31,59 +24,56 @@ def agreeing(network, spectral, algorithm, measure, variant, calibration, metric
         value += 0.05
     if calibration == "after":
         value += {"ece": -0.04}.get(metric, 0.0)
-    if spectral:
+    if backbone.endswith("+spectral"):
         value += {"nll": 0.1, "ece": 0.0}.get(metric, -0.05)
     if measure in POOR:
         value -= 0.1
-    if metric == "out_as_out" and network == "resnet20":
+    if metric == "out_as_out" and backbone.startswith("resnet20"):
         value += 0.1
     return value
 
 
-def made_up(change=None, *, networks=("resnet8", "resnet20"), spread=0.001, runs=2, replicates=40):
-    """A results table of `agreeing` numbers, with random runs and replicates around them.
+@pytest.fixture(scope="module")
+def made_up(table_of):
+    """Return a function that makes tables of `agreeing` numbers, with noise around them.
 
-    `change` takes what `agreeing` takes, and returns what is added to the number.
+    To each number is added what is given for values of what tells it apart: ``(0.1, {"metric":
+    "nll"})`` raises every NLL.
     """
-    generator = np.random.default_rng(0)
-    records = []
-    for network in networks:
-        for spectral in (False, True):
-            for algorithm in ALGORITHMS:
-                for variant in ("primary", "ensemble"):
-                    for calibration in ("before", "after"):
-                        for measure in ("", *MEASURES):
-                            for metric in IN if not measure else ("auroc", "out_as_out"):
-                                key = (network, spectral, algorithm, measure, variant)
-                                key += (calibration, metric)
-                                value = agreeing(*key) + (change(*key) if change else 0.0)
-                                name = {
-                                    "tier": "mini",
-                                    "paper": "uimnet",
-                                    "data_set": "cifar10_mini",
-                                    "backbone": network + "+spectral" * spectral,
-                                    "method": f"{algorithm}/{measure}".rstrip("/"),
-                                    "test_set": "out" if measure else "test",
-                                    "calibration": calibration,
-                                    "variant": variant,
-                                    "metric": metric,
-                                    "images": 100,
-                                }
-                                for run in range(runs):
-                                    noise = spread * generator.standard_normal(replicates + 1)
-                                    around = {"value": value + noise[0], "run": run}
-                                    around["bootstrap"] = value + noise[1:]
-                                    records.append(name | around)
-    return results.tidy(records, MADE)
+
+    def build(*changes, spread=0.001, runs=2, replicates=40):
+        generator, records = np.random.default_rng(0), []
+        grid = itertools.product(
+            ("resnet8", "resnet8+spectral", "resnet20", "resnet20+spectral"), ALGORITHMS,
+            ("", *MEASURES), ("primary", "ensemble"), ("before", "after"), BASE, range(runs),
+        )  # fmt: skip
+        for *key, run in grid:
+            names = ("backbone", "algorithm", "measure", "variant", "calibration", "metric")
+            named = dict(zip(names, key, strict=True))
+            if (named["metric"] in IN) == bool(named["measure"]):
+                continue
+            value = agreeing(**named) + sum(
+                gain
+                for gain, where in changes
+                if all(named[name] in values for name, values in where.items())
+            )
+            noise = value + spread * generator.standard_normal(replicates + 1)
+            method = f"{named.pop('algorithm')}/{named['measure']}".rstrip("/")
+            test_set = "out" if named.pop("measure") else "test"
+            records.append(named | {"method": method, "test_set": test_set, "run": run,
+                                    "value": noise[0], "bootstrap": noise[1:]})  # fmt: skip
+        return table_of(records, paper="uimnet")
+
+    return build
 
 
 @pytest.fixture(scope="module")
-def table():
+def table(made_up):
     return made_up()
 
 
 @pytest.fixture(scope="module")
-def exact():
+def exact(made_up):
     return made_up(spread=0, runs=1, replicates=3)
 
 
@@ -106,62 +96,29 @@ def test_numbers_that_agree_support_every_claim(table):
     assert set(found.values()) == {"supported"}
 
 
-def better_mixup(network, spectral, algorithm, measure, variant, calibration, metric):
-    return 0.05 * (algorithm == "mixup" and metric == "accuracy")
-
-
-def likelier_mixup(network, spectral, algorithm, measure, variant, calibration, metric):
-    return -0.2 * (algorithm == "mixup" and metric == "nll")
-
-
-def worse_ensembles(network, spectral, algorithm, measure, variant, calibration, metric):
-    return 0.1 * (variant == "ensemble" and metric == "ece")
-
-
-def blind_ensembles(network, spectral, algorithm, measure, variant, calibration, metric):
-    return -0.06 * (variant == "ensemble" and metric == "auroc")
-
-
-def poor_mimo(network, spectral, algorithm, measure, variant, calibration, metric):
-    return -0.1 * (algorithm == "mimo" and metric == "out_as_out" and network == "resnet20")
-
-
-def moving(network, spectral, algorithm, measure, variant, calibration, metric):
-    """Changes that cancel out in their mean over algorithms."""
-    if metric != "auroc" or calibration == "before":
-        return 0.0
-    return 0.05 if algorithm in ("erm", "mixup", "rnd", "oc") else -0.05
-
-
-def helpful(network, spectral, algorithm, measure, variant, calibration, metric):
-    return 0.1 * (spectral and metric == "out_as_out")
-
-
-def strong_jacobian(network, spectral, algorithm, measure, variant, calibration, metric):
-    return 0.2 * (measure == "jacobian" and metric == "auroc")
-
-
-def smaller(network, spectral, algorithm, measure, variant, calibration, metric):
-    return -0.2 * (network == "resnet20" and metric == "out_as_out")
+SPECTRAL, LARGE = ("resnet8+spectral", "resnet20+spectral"), ("resnet20", "resnet20+spectral")
+SOME = ("erm", "mixup", "rnd", "oc")
+AFTER = {"calibration": ("after",), "metric": ("auroc",)}
 
 
 @pytest.mark.parametrize(
-    ("claim", "change"),
+    ("claim", "changes"),
     [
-        ("erm", better_mixup),
-        ("erm", likelier_mixup),
-        ("ensemble-in-domain", worse_ensembles),
-        ("ensemble-out-domain", blind_ensembles),
-        ("mimo", poor_mimo),
-        ("calibration", moving),
-        ("spectral", helpful),
-        ("measures", strong_jacobian),
-        ("size", smaller),
+        ("erm", [(0.05, {"algorithm": ("mixup",), "metric": ("accuracy",)})]),
+        ("erm", [(-0.2, {"algorithm": ("mixup",), "metric": ("nll",)})]),
+        ("ensemble-in-domain", [(0.1, {"variant": ("ensemble",), "metric": ("ece",)})]),
+        ("ensemble-out-domain", [(-0.06, {"variant": ("ensemble",), "metric": ("auroc",)})]),
+        ("mimo", [(-0.1, {"backbone": LARGE, "algorithm": ("mimo",), "metric": ("out_as_out",)})]),
+        # changes that cancel out in their mean over algorithms
+        ("calibration", [(-0.05, AFTER), (0.1, AFTER | {"algorithm": SOME})]),
+        ("spectral", [(0.1, {"backbone": SPECTRAL, "metric": ("out_as_out",)})]),
+        ("measures", [(0.2, {"measure": ("jacobian",), "metric": ("auroc",)})]),
+        ("size", [(-0.2, {"backbone": LARGE, "metric": ("out_as_out",)})]),
     ],
-)
-def test_numbers_on_the_other_side_contradict_the_claim(claim, change):
+)  # fmt: skip
+def test_numbers_on_the_other_side_contradict_the_claim(claim, changes, made_up):
     """What contradicts one claim leaves the others."""
-    found = verdicts(made_up(change, runs=1))
+    found = verdicts(made_up(*changes, runs=1))
     assert found.pop(claim) == "contradicted"
     assert set(found.values()) == {"supported"}
 
@@ -214,25 +171,24 @@ def test_a_run_without_one_of_the_algorithms_has_no_mean(table):
 
 def test_of_several_coefficients_the_most_accurate_counts(table):
     """Networks of another coefficient move no other claim, and are no larger network."""
-    harmful = table[table["backbone"].str.endswith("+spectral")]
-    harmful = harmful.assign(
-        backbone=harmful["backbone"] + "_3",
-        value=harmful["value"] - 0.3,
-        bootstrap=harmful["bootstrap"].map(lambda one: one - 0.3),
+    own = table[table["backbone"].str.endswith("+spectral")]
+
+    def check_with(gain):
+        other = own.assign(
+            backbone=own["backbone"] + "_3", value=own["value"] + gain,
+            bootstrap=[b + g for b, g in zip(own["bootstrap"], gain, strict=True)],
+        )  # fmt: skip
+        return CLAIMS.check(pd.concat([table, other], ignore_index=True))
+
+    before, accuracy = CLAIMS.check(table), own["metric"] == "accuracy"
+    pd.testing.assert_frame_equal(check_with(np.full(len(own), -0.3)), before)
+    pd.testing.assert_frame_equal(check_with(np.where(accuracy, -0.3, 0.5)), before)
+    found, expected = (
+        CLAIMS.verdicts(checks).set_index("claim")["verdict"]
+        for checks in (check_with(np.full(len(own), 0.3)), before)
     )
-    both = pd.concat([table, harmful], ignore_index=True)
-    pd.testing.assert_frame_equal(CLAIMS.check(both), CLAIMS.check(table))
-    blind = harmful.assign(value=harmful["value"].where(harmful["metric"] == "accuracy", 0.99))
-    both = pd.concat([table, blind], ignore_index=True)
-    pd.testing.assert_frame_equal(CLAIMS.check(both), CLAIMS.check(table))
-    helpful = harmful.assign(
-        value=harmful["value"] + 0.6, bootstrap=harmful["bootstrap"].map(lambda one: one + 0.6)
-    )
-    both = pd.concat([table, helpful], ignore_index=True)
-    summed = CLAIMS.verdicts(CLAIMS.check(both)).set_index("claim")["verdict"]
-    assert summed["spectral"] == Verdict.CONTRADICTED
-    before = CLAIMS.verdicts(CLAIMS.check(table)).set_index("claim")["verdict"]
-    assert summed.drop("spectral").equals(before.drop("spectral"))
+    assert found["spectral"] == Verdict.CONTRADICTED
+    assert found.drop("spectral").equals(expected.drop("spectral"))
 
 
 def test_missing_variants_are_no_data_with_a_reason(table):

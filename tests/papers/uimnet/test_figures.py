@@ -92,21 +92,19 @@ def test_whiskers_are_deviations_over_data_seeds(means):
 
 def test_bad_input(means, plain):
     """Unknown names, mixed numbers and panels without numbers are refused."""
-    with pytest.raises(ValueError, match="part: several of spectral"):
-        figures.measure_heatmap(means)
-    with pytest.raises(ValueError, match="unknown metric 'aurok'; did you mean"):
-        figures.measure_heatmap(plain, metric="aurok")
-    with pytest.raises(ValueError, match="part: no out_as_out"):
-        figures.measure_heatmap(plain, metric="out_as_out")
-    with pytest.raises(ValueError, match="unknown change 'spectre'; did you mean"):
-        figures.paired_change(means, change="spectre", panels=[("ece", "")])
-    with pytest.raises(ValueError, match="part: no ece on both sides"):
-        figures.paired_change(plain, change="variant", panels=[("ece", "")])
-    other = pd.concat([means, means.assign(backbone="resnet20")])
-    with pytest.raises(ValueError, match=r"several of backbone \(resnet8, resnet20\)"):
-        figures.paired_change(other, change="variant", panels=[("ece", "")])
-    with pytest.raises(ValueError, match="part: empty"):
-        figures.measure_heatmap(plain.iloc[:0])
+    other, pair = pd.concat([means, means.assign(backbone="resnet20")]), figures.paired_change
+    ece = {"change": "variant", "panels": [("ece", "")]}
+    for draw, part, given, message in [
+        (figures.measure_heatmap, means, {}, "part: several of spectral"),
+        (figures.measure_heatmap, plain, {"metric": "aurok"}, "unknown metric 'aurok'; did you"),
+        (figures.measure_heatmap, plain, {"metric": "out_as_out"}, "part: no out_as_out"),
+        (figures.measure_heatmap, plain.iloc[:0], {}, "part: empty"),
+        (pair, means, ece | {"change": "spectre"}, "unknown change 'spectre'; did you mean"),
+        (pair, plain, ece, "part: no ece on both sides"),
+        (pair, other, ece, r"several of backbone \(resnet8, resnet20\)"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            draw(part, **given)
 
 
 def test_a_dendrogram_has_the_left_branch_on_top(texts):

@@ -1,3 +1,4 @@
+import itertools
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,41 +11,36 @@ IN = {"accuracy": 0.7, "accuracy_top5": 1.0, "ece": 0.1, "nll": 1.0}
 OUT = {"auroc": 0.8, "in_as_in": 0.95, "in_as_out": 0.05, "out_as_in": 0.7, "out_as_out": 0.3}
 
 
-def record(method, metric, value, **others):
-    return {"method": method, "metric": metric, "value": value} | others
-
-
 @pytest.fixture(scope="module")
 def table(table_of):
     """Two algorithms, Mixup with a Native measure; three trials, one diverged on one data seed."""
     records = []
-    for better, algorithm in enumerate(["mixup", "erm"]):
-        for suffix in ("", "+spectral"):
-            for run in range(2):
-                own = {"run": run, "backbone": "resnet8" + suffix}
-                for variant in ("primary", "ensemble"):
-                    for when in ("after", "before"):
-                        cell = own | {"variant": variant, "calibration": when}
-                        gain = 0.02 * better + 0.02 * run + 0.01 * (variant == "ensemble")
-                        for metric, value in IN.items():
-                            records.append(record(algorithm, metric, value + gain, **cell))
-                        for measure in ("entropy", "gap"):
-                            method = f"{algorithm}/{measure}"
-                            for metric, value in OUT.items():
-                                records.append(record(method, metric, value + gain, **cell))
-                    if algorithm == "mixup":
-                        cell = own | {"variant": variant, "calibration": "before"}
-                        for metric, value in OUT.items():
-                            records.append(record("mixup/native", metric, value - 0.3, **cell))
-                for trial in range(3):
-                    cell = own | {"variant": f"trial {trial}", "test_set": "validation"}
-                    if trial == 2 and run == 1:
-                        notes = {"notes": "loss of epoch 3 is not finite"}
-                        records.append(record(algorithm, "diverged", 1.0, **cell, **notes))
-                    else:
-                        notes = {"notes": f"learning_rate 0.{trial + 1}"}
-                        loss = (1.5, 1.2, 1.1)[trial] + 0.1 * run
-                        records.append(record(algorithm, "nll", loss, **cell, **notes))
+
+    def add(cell, method, numbers, gain=0.0):
+        records.extend(
+            cell | {"method": method, "metric": metric, "value": value + gain}
+            for metric, value in numbers.items()
+        )
+
+    grid = itertools.product(enumerate(["mixup", "erm"]), ("", "+spectral"), range(2))
+    for (better, algorithm), suffix, run in grid:
+        own = {"run": run, "backbone": "resnet8" + suffix}
+        for variant, when in itertools.product(("primary", "ensemble"), ("after", "before")):
+            cell = own | {"variant": variant, "calibration": when}
+            gain = 0.02 * better + 0.02 * run + 0.01 * (variant == "ensemble")
+            add(cell, algorithm, IN, gain)
+            for measure in ("entropy", "gap"):
+                add(cell, f"{algorithm}/{measure}", OUT, gain)
+            if algorithm == "mixup" and when == "before":
+                add(cell, "mixup/native", OUT, -0.3)
+        for trial, loss in enumerate((1.5, 1.2, 1.1)):
+            cell = own | {"variant": f"trial {trial}", "test_set": "validation"}
+            if trial == 2 and run == 1:
+                cell["notes"] = "loss of epoch 3 is not finite"
+                add(cell, algorithm, {"diverged": 1.0})
+            else:
+                cell["notes"] = f"learning_rate 0.{trial + 1}"
+                add(cell, algorithm, {"nll": loss}, 0.1 * run)
     return table_of(records, paper="uimnet")
 
 
@@ -160,20 +156,17 @@ def test_the_main_table_has_the_chosen_trial_and_the_ensemble(table):
 
 def test_bad_input(table, means):
     """What would mix numbers, or shows nothing, is refused by name."""
-    with pytest.raises(ValueError, match=r"table: several of tier \(mini, small\)"):
-        tables.domain_means(pd.concat([table, table.assign(tier="small")]))
-    with pytest.raises(ValueError, match="table: no number of accuracy"):
-        tables.domain_means(table[table["metric"] == "diverged"])
     numbers = table[~table["variant"].str.startswith("trial")]
-    with pytest.raises(ValueError, match="table: no trials of mixup on resnet8"):
-        tables.domain_means(numbers)
-    with pytest.raises(ValueError, match="part: several of measure"):
-        tables.domain(means)
-    with pytest.raises(ValueError, match="part: empty"):
-        tables.domain(means.iloc[:0])
-    with pytest.raises(ValueError, match=r"part: several of spectral \(0.0, 1.0\)"):
-        tables.measures(means)
-    with pytest.raises(ValueError, match="part: no auroc"):
-        tables.measures(chosen(means)[chosen(means)["measure"] == ""])
-    with pytest.raises(ValueError, match="table: no trials"):
-        tables.trials(numbers)
+    both, inside = pd.concat([table, table.assign(tier="small")]), chosen(means)["measure"] == ""
+    for show, given, message in [
+        (tables.domain_means, both, r"table: several of tier \(mini, small\)"),
+        (tables.domain_means, table[table["metric"] == "diverged"], "table: no number of accuracy"),
+        (tables.domain_means, numbers, "table: no trials of mixup on resnet8"),
+        (tables.domain, means, "part: several of measure"),
+        (tables.domain, means.iloc[:0], "part: empty"),
+        (tables.measures, means, r"part: several of spectral \(0.0, 1.0\)"),
+        (tables.measures, chosen(means)[inside], "part: no auroc"),
+        (tables.trials, numbers, "table: no trials"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            show(given)
