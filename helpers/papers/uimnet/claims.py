@@ -170,15 +170,12 @@ def derive(table: pd.DataFrame) -> pd.DataFrame:
         Numbers have different numbers of replicates, or a number is there twice.
     """
     numbers = _numbers(table)
-    parts = []
-    for what, difference in _differences(numbers):
-        part = difference.rename_axis(columns=None).reset_index()
-        parts.append(part.assign(method=what))
-    rows = pd.concat(parts, ignore_index=True)
-    values = rows[numbers.columns].to_numpy()
+    found = [one.rename_axis(columns=None).assign(method=w) for w, one in _differences(numbers)]
+    rows = pd.concat([one.reset_index() for one in found], ignore_index=True)
+    values, test_sets = rows[numbers.columns].to_numpy(), rows["metric"].map(_TEST_SET)
     rows = rows[["data_set", "backbone", "run", "method", "metric"]]
-    rows = rows.assign(value=values[:, 0], bootstrap=list(values[:, 1:]), calibration="")
-    return rows.assign(test_set=rows["metric"].map(_TEST_SET))
+    numbers = {"value": values[:, 0], "bootstrap": list(values[:, 1:])}
+    return rows.assign(**numbers, calibration="", test_set=test_sets)
 
 
 _WHERE = ["data_set", "backbone", "run", "metric"]
