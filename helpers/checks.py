@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import difflib
 import inspect
 import types
@@ -201,53 +200,3 @@ def in_words(kind) -> str:
     ('a whole number', 'a list')
     """
     return _WORDS.get(typing.get_origin(kind) or kind, str(kind))
-
-
-def fields_of(record: type, parameters: Mapping[str, object]) -> dict[str, object]:
-    """Return those of the parameters that are fields of a dataclass.
-
-    A section of a parameter file holds the fields of several records, and what is in none.
-
-    Examples
-    --------
-    >>> from helpers.networks.recipe import Recipe
-    >>> fields_of(Recipe, {"epochs": 3, "tier": "mini"})
-    {'epochs': 3}
-    """
-    names = {one.name for one in dataclasses.fields(record)}
-    return {name: value for name, value in parameters.items() if name in names}
-
-
-def check_parameters(namespace: Mapping[str, object]) -> None:
-    """Refuse values that no annotated parameter of `namespace` asks for, or of the wrong type.
-
-    A notebook's parameters cell declares ``name: type = default``; whatever else has been
-    set by the time this runs was passed in under a name that does not exist.
-
-    Parameters
-    ----------
-    namespace : mapping
-        ``globals()`` of the notebook, or what stands for it. Modules and callables in it are
-        imports, never parameters.
-
-    Raises
-    ------
-    ValueError
-        Names the parameter and the nearest right one, or the type it should have.
-
-    Examples
-    --------
-    >>> check_parameters({"__annotations__": {"epochs": int}, "epochs": 3, "epoch": 4})
-    Traceback (most recent call last):
-        ...
-    ValueError: unknown parameter 'epoch'; did you mean 'epochs'? There are: epochs
-    """
-    kinds = namespace.get("__annotations__", {})
-    ipython = {"In", "Out", "exit", "quit", "get_ipython", "open"}
-    for name, value in namespace.items():
-        imported = callable(value) or isinstance(value, types.ModuleType)
-        if name.startswith("_") or name in ipython or imported:
-            continue
-        known_name("parameter", name, kinds)
-        if not has_type(value, kinds[name]):
-            raise ValueError(f"parameter '{name}': {in_words(kinds[name])} expected, got {value!r}")

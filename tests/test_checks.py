@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from helpers.checks import check_parameters, float_array, has_type, known_name
+from helpers.checks import float_array, has_type, known_name
 
 
 @pytest.mark.parametrize(
@@ -51,28 +51,3 @@ def test_known_name_without_a_near_one():
 )
 def test_has_type(value, kind, expected):
     assert has_type(value, kind) is expected
-
-
-def notebook_namespace(**injected):
-    """What a notebook's globals hold after its parameters cell and papermill's."""
-    cell = "epochs: int = 3\nname: str = 'a'\n"
-    namespace = {"In": [], "Out": {}, "get_ipython": None, "_i": "", "open": open}
-    exec(cell, namespace)
-    return namespace | injected
-
-
-def test_check_parameters_accepts_what_was_declared():
-    check_parameters(notebook_namespace(epochs=5))
-
-
-@pytest.mark.parametrize(
-    ("injected", "message"),
-    [
-        ({"epoch": 5}, "unknown parameter 'epoch'; did you mean 'epochs'"),
-        ({"epochs": "5"}, "parameter 'epochs': a whole number expected, got '5'"),
-        ({"epochs": 1.5}, "parameter 'epochs': a whole number expected, got 1.5"),
-    ],
-)
-def test_check_parameters_refuses(injected, message):
-    with pytest.raises(ValueError, match=message):
-        check_parameters(notebook_namespace(**injected))

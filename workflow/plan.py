@@ -12,7 +12,6 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-import sections
 from step import ROOT, Step
 
 from helpers import data
@@ -92,9 +91,6 @@ def steps_of(tier: str, paper: str) -> list[Step]:
     A notebook is told the tier, where its results go if it asks for ``output``, and, if it trains,
     one of `trainings` of the paper's experiment; all else it reads from the parameter file.
     """
-    # until the last paper has `Parameters`: files in sections
-    if not sections.converted(paper):
-        return sections.steps_of(tier, paper)
     parameters = load(paper, tier, root=ROOT)
     found = {notebook.stem for notebook in (ROOT / "notebooks" / paper).glob("*.ipynb")}
     steps: dict[str, list[Step]] = {}

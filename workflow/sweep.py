@@ -15,7 +15,6 @@ import threading
 import time
 from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from importlib import import_module
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -36,12 +35,10 @@ def main() -> None:
     parser.add_argument(
         "--set", nargs="+", metavar="NAME=VALUE", default=[], help="instead of the file's values"
     )
-    parser.add_argument("--network", help="of the grid; by default the one that is evaluated")
     parser.add_argument("--device", help="cpu or cuda; by default a GPU if there is one")
-    parser.add_argument("--out", type=Path, help="by default results/TIER/PAPER[-NETWORK].parquet")
+    parser.add_argument("--out", type=Path, help="by default results/TIER/PAPER.parquet")
     arguments = parser.parse_args()
-    name = "-".join(filter(None, [arguments.paper, arguments.network]))
-    out = arguments.out or ROOT / "results" / arguments.tier / f"{name}.parquet"
+    out = arguments.out or ROOT / "results" / arguments.tier / f"{arguments.paper}.parquet"
     if arguments.processes < 1:
         parser.error("--processes: at least 1 expected")
     try:
@@ -62,15 +59,6 @@ def main() -> None:
 
 def jobs_of(arguments: argparse.Namespace) -> tuple[dict[str, tuple], int]:
     """Return by part what is to be called with what, and the number of CPU threads."""
-    import sections
-
-    # until the last paper has `Parameters`: files in sections
-    if not sections.converted(arguments.paper):
-        parameters = parameters_of(arguments.tier, arguments.paper, arguments.network)
-        parts = import_module(f"helpers.papers.{arguments.paper}.experiment").parts(parameters)
-        jobs = {part: (one_part, arguments.paper, parameters, part, arguments.device)
-                for part in parts}  # fmt: skip
-        return jobs, parameters["training"].get("threads", 1)
     from helpers.papers import run
     from helpers.papers.parameters import load
 
@@ -120,31 +108,6 @@ def check_writable(out: Path, parser: argparse.ArgumentParser) -> None:
         parser.error(f"--out {out}: nothing can be written there ({error})")
 
 
-def parameters_of(tier: str, paper: str, network: str | None) -> dict:
-    """Return the section ``evaluation`` of a parameter file, with a network of its grid."""
-    from sections import check
-
-    from helpers.checks import known_name
-
-    folder = ROOT / "params"
-    known_name("tier", tier, [path.name for path in folder.iterdir()])
-    known_name("paper", paper, [path.stem for path in (folder / tier).iterdir()])
-    sections = yaml.safe_load((folder / tier / f"{paper}.yaml").read_text(encoding="utf-8"))
-    parameters = sections["evaluation"]
-    if network:
-        networks = sections["grid"]["networks"]
-        chosen = networks[known_name("network", network, networks)]
-        if "train" in chosen:  # several models at once
-            parameters["names"] = chosen["train"]
-        elif "networks" in parameters:  # several, of which it is one
-            parameters["networks"] = {network: chosen}
-        else:
-            parameters["network"] = network
-            parameters["training"] |= chosen
-    check(f"notebooks/{paper}/evaluation.ipynb", parameters, f"params/{tier}/{paper}.yaml")
-    return parameters
-
-
 def end_with_parent() -> None:
     """Let a process end when the command that started it is gone, even if that was killed."""
     parent = os.getppid()
@@ -155,13 +118,6 @@ def end_with_parent() -> None:
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
-
-
-def one_part(paper: str, parameters: dict, part: str, device: str | None) -> pd.DataFrame:
-    """Return the rows of one part."""
-    return import_module(f"helpers.papers.{paper}.experiment").sweep(
-        parameters, part, device=device
-    )
 
 
 if __name__ == "__main__":

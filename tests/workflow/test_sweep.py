@@ -19,7 +19,7 @@ PAPER = "unknown_detection"
 
 
 def test_a_network_of_the_grid_replaces_the_one_that_is_evaluated():
-    line = {"tier": "small", "paper": PAPER, "network": None, "device": None, "only": None}
+    line = {"tier": "small", "paper": PAPER, "device": None, "only": None}
     jobs, _ = sweep.jobs_of(Namespace(**line, set=["network=resnet18", "runs=1"]))
     assert {part.identity["backbone"] for _, _, part in jobs.values()} == {"resnet18"}
     with pytest.raises(ValueError, match="unknown network 'resnet21'; did you mean 'resnet20'"):
@@ -41,7 +41,7 @@ def test_a_place_that_cannot_be_written_is_found_before_anything_is_computed(
 
 
 def test_parts_and_values_of_the_command_line():
-    line = {"tier": "mini", "paper": "openset_calibration", "network": None, "device": "cpu"}
+    line = {"tier": "mini", "paper": "openset_calibration", "device": "cpu"}
     given = {"only": ["digits/resnet8/0"], "set": ["keep=0.9", "epochs=3", "augmentation=[flip]"]}
     jobs, threads = sweep.jobs_of(Namespace(**line, **given))
     ((call, parameters, part),) = jobs.values()
