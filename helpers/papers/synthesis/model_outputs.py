@@ -117,7 +117,7 @@ def percentiles(
         One row per image and score: ``test_set``, ``place``, ``algorithm``, ``score``,
         ``percentile`` (the share of the ID validation images whose score is not higher, in
         [0, 1]: low = more likely unknown), ``predicted`` (the number of the class that the model
-        takes it for) and ``correct``.
+        takes it for) and ``correct``.  Empty if no score applies.
 
     Raises
     ------
@@ -139,4 +139,4 @@ def percentiles(
                 "predicted": outputs.predictions[places], "correct": outputs.correct[places],
             }  # fmt: skip
             tables.append(pd.DataFrame(columns))
-    return pd.concat(tables, ignore_index=True)
+    return pd.concat([pd.DataFrame(), *tables], ignore_index=True)

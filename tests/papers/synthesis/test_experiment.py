@@ -243,6 +243,7 @@ def test_percentiles_say_where_an_image_lies_among_known_ones():
     assert first["percentile"] == (held <= own[3]).mean()
     assert first["correct"] == found.outputs["test"].correct[3]
     assert not rows["correct"][rows["test_set"] == "near"].any()
+    assert percentiles(three, said_by("rnd"), {"test": [0]}).empty  # it has but the native one
     with pytest.raises(ValueError, match="unknown test set 'nera'; did you mean 'near'"):
         percentiles(three, found, {"nera": [0]})
 
