@@ -1,7 +1,7 @@
 """All algorithms, scores and metrics of the five papers on the same networks and images.
 
-`networks` trains what is compared, `seeing` applies scores, `measuring` measures them,
-`experiment` writes the rows.
+`experiment` trains what is compared and writes the rows, `model_outputs` applies scores, and
+`predictions` says what a score foresees without labels.
 """
 
 from helpers.papers import Paper

@@ -1,204 +1,244 @@
-"""From models and scores to rows of the results table."""
+"""The comparison: all algorithms with all scores, by all measures.
+
+A number of an algorithm alone has its name for a method, one of a score ``ALGORITHM/SCORE``; what
+can be compared, `helpers.papers.synthesis.measures.MEASURES` lists.  A cell that does not apply is
+not there.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
-import pandas as pd
-from tqdm import tqdm
+import numpy as np
 
-from helpers import cache, scores
-from helpers.checks import fields_of
-from helpers.data import Images
+from helpers import metrics, scores
+from helpers.metrics.thresholds import DETECTION_ERROR_RATES
 from helpers.networks.model import Model
-from helpers.networks.recipe import Recipe
-from helpers.papers.synthesis import roles as benchmark
-from helpers.papers.synthesis.measuring import of_algorithm, of_score
-from helpers.papers.synthesis.networks import model, recipe_of
-from helpers.papers.synthesis.roles import Protocol, Roles
-from helpers.papers.synthesis.seeing import applies, scored, seen
-from helpers.papers.unknown_detection.detectors import Answer
-from helpers.papers.unknown_detection.experiment import resampled
-from helpers.report import results
+from helpers.outputs import Outputs
+from helpers.papers.run import Draw, Part
+from helpers.papers.synthesis.model_outputs import ModelOutputs
+from helpers.papers.synthesis.predictions import gscore_line, unknown_probability
+from helpers.papers.synthesis.roles import ComparisonRoles, roles
+from helpers.papers.unknown_detection.detectors import train
+from helpers.report.results import row
+from helpers.scores import openset
 from helpers.training import objectives
 
-PAPER = "synthesis"
+if TYPE_CHECKING:
+    from helpers.papers.synthesis.parameters import Parameters
+    from helpers.training.fitted import Fitted
+
+__all__ = ["TEACHER", "VARIANTS", "models", "outputs", "parts", "roles", "rows", "trainings"]
+
 VARIANTS = {
     "primary": "The probability of “unknown” is that of the score, by Platt's scaling.",
     "paper": "It is that of the thresholded softmax (msp) or of OpenMax itself (openmax).",
 }
 """Ways to open-set probabilities, and what is different in each."""
 
+TEACHER = 1
+"""The member of the run's ensemble that a distilled network learns from; not the baseline, which
+has the same weights in the beginning."""
 
-def evaluate(
-    tier: str,
-    data_set: str,
-    backbone: str,
-    roles: Roles,
-    families: Mapping[str, Images],
-    algorithms: Sequence[str],
-    detectors: Sequence[str],
-    runs: Sequence[int],
-    training: Recipe,
-    protocol: Protocol,
-    *,
-    own: Mapping[str, Mapping] | None = None,
-    score_arguments: Mapping[str, Mapping] | None = None,
-    device: str | None = None,
-    progress: bool = True,
-) -> pd.DataFrame:
-    """Evaluate every algorithm and run with every score; train what is not in the cache.
 
-    Parameters
-    ----------
-    tier, data_set, backbone : str
-        Go into the table.
-    roles : Roles
-    families : mapping of str to Images
-        From `helpers.papers.synthesis.roles.families`.
-    algorithms : sequence of str
-        Of `helpers.papers.synthesis.roles.ALGORITHMS`.
-    detectors : sequence of str
-        Scores; those that do not apply to a model are left out there.
-    runs : sequence of int
-        Their numbers, which decide the weights.
-    training : Recipe
-        What all algorithms share.
-    protocol : Protocol
-    own : mapping of str to mapping, optional
-        What each algorithm changes in the recipe.
-    score_arguments : mapping of str to mapping, optional
-        Hyper-parameters of scores that are not their defaults; none are chosen here.
-    device, progress
-        As in `helpers.training.fitted.fit`.
-
-    Returns
-    -------
-    DataFrame
-        A results table (see `helpers.report.results`), all `VARIANTS` in it.  A number of an
-        algorithm alone has its name for a method, one of a score ``ALGORITHM/SCORE``; what can be
-        compared, `helpers.papers.synthesis.roles.MEASURES` lists.  A cell that does not apply is
-        not there.
-
-    Raises
-    ------
-    ValueError
-        A mistake in a recipe, or an unknown score; before any network is trained.
-    """
-    own = own or {}
-    for name in algorithms:
-        recipe = recipe_of(name, training, own)
+def parts(parameters: Parameters) -> list[Part]:
+    """Return every run and algorithm."""
+    for name in parameters.algorithms:
+        recipe = parameters.recipe_of(name)
         objectives.create(recipe.objective, **recipe.objective_arguments)
-    asked = {name: dict((score_arguments or {}).get(name, {})) for name in detectors}
-    for name, arguments in asked.items():
+    for name, arguments in parameters.score_arguments.items():
         scores.create(name, **arguments)
-    cells = [(run, name) for run in runs for name in algorithms]
-    tables = []
-    for run, name in (bar := tqdm(cells, disable=not progress)):
-        bar.set_description(f"run {run}, {name}")
-        made = model(
-            name, roles, training, protocol, run=run, own=own, device=device, progress=progress
-        )
-        identity = {"tier": tier, "paper": PAPER, "data_set": data_set, "backbone": backbone,
-                    "run": run, "calibration": "before"}  # fmt: skip
-        tables.append(_kept(made, roles, families, asked, protocol, identity))
-    return pd.concat(tables, ignore_index=True)
+    shared = {
+        "data_set": parameters.data_set, "backbone": parameters.network, "calibration": "before",
+    }  # fmt: skip
+    return [
+        Part(f"{run}/{algorithm}", shared | {"run": run}, roles="")
+        for run in range(parameters.runs)
+        for algorithm in parameters.algorithms
+    ]
 
 
-def _kept(
-    made: Model,
-    roles: Roles,
-    families: Mapping[str, Images],
-    detectors: Mapping[str, Mapping],
-    protocol: Protocol,
-    identity: Mapping,
-) -> pd.DataFrame:
-    """Return the table of one model, from the cache if it has been made by the same code."""
-    names = ("train", "validation", "external_validation", "test", "near")
-    images = {name: getattr(roles, name) for name in names} | roles.far | dict(families)
-    parameters = {
-        "recipe": made.networks[0].recipe.as_dict(),
-        "detectors": dict(detectors),
-        "protocol": asdict(protocol),
-        "sets": {name: one.sha256 for name, one in images.items()},
-    }
-    key = cache.key(
-        model=made.sha256,
-        algorithm=made.name,
-        identity=dict(identity),
-        parameters=parameters,
-        code=cache.code(__name__),
-    )
-
-    def make(path: Path) -> None:
-        rows = _rows(made, roles, families, detectors, protocol)
-        provenance = results.provenance(
-            parameters, seed=protocol.seed, device=made.device_name,
-            seconds=made.seconds,
-        )  # fmt: skip
-        results.write(results.tidy((dict(identity) | row for row in rows), provenance), path)
-
-    return cache.load_or_make(cache.path_of("rows", key, ".parquet"), results.read, make)
+def trainings(parameters: Parameters) -> dict[str, dict]:
+    """Return what the training notebook is told: the run, of which it trains all algorithms."""
+    return {f"{parameters.network}-{run}": {"run": run} for run in range(parameters.runs)}
 
 
-def _rows(
-    made: Model,
-    roles: Roles,
-    families: Mapping[str, Images],
-    detectors: Mapping[str, Mapping],
-    protocol: Protocol,
-) -> Iterator[dict]:
-    found = seen(made, roles, families)
-    tested = {name: Answer(correct, correct) for name, correct in found.correct.items()}
-    draw = resampled(tested, replicates=protocol.replicates, seed=protocol.seed)
-    yield from of_algorithm(found, protocol)
-    for name, arguments in detectors.items():
-        if applies(name, made, found.outputs["test"]):
-            offered = {"copies": protocol.tta_copies, "seed": protocol.seed}
-            score = scores.create(name, offered=offered, **arguments)
-            yield from of_score(score, found, scored(score, found), protocol, draw)
+def models(parameters: Parameters, part: Part, roles: ComparisonRoles) -> Model:
+    """Train the networks of an algorithm in a run, or take them from the cache.
 
-
-def parts(parameters: Mapping) -> list[str]:
-    """Return the algorithms of a section ``evaluation``: what `sweep` can do side by side."""
-    return list(parameters["algorithms"])
-
-
-def sweep(
-    parameters: Mapping, *algorithms: str, device: str | None = None, progress: bool = True
-) -> pd.DataFrame:
-    """Do what the evaluation notebook does for some algorithms, without a notebook.
-
-    Parameters
-    ----------
-    parameters : mapping
-        A section ``evaluation`` of the parameter files.
-    *algorithms : str
-        Of `parts`; the images are loaded once for all of them.
-    device, progress
-        As in `evaluate`.
+    The networks of the benchmark of unknown detection have its seeds, so that they are the same.
     """
-    protocol = Protocol(**fields_of(Protocol, parameters))
-    download = parameters.get("download", False)
-    roles = benchmark.roles(
-        parameters["data_set"], parameters["external"], parameters["far"], protocol,
-        download=download,
-    )  # fmt: skip
-    return evaluate(
-        parameters["tier"],
-        parameters["data_set"],
-        parameters["network"],
-        roles,
-        benchmark.families(parameters["families"], roles, protocol, download=download),
-        algorithms,
-        parameters["detectors"],
-        range(parameters["runs"]),
-        Recipe.from_parameters(parameters["training"]),
-        protocol,
-        own=parameters["algorithms"],
-        score_arguments=parameters["score_arguments"],
-        device=device,
-        progress=progress,
+    run, algorithm = part.identity["run"], part.name.partition("/")[2]
+
+    def network(name: str, member: int, teacher: Fitted | None = None) -> Fitted:
+        recipe = parameters.recipe_of(name)
+        return train(parameters, roles, recipe, run=run, member=member, teacher=teacher)
+
+    teacher = network("baseline", TEACHER) if algorithm == "distillation" else None
+    members = range(parameters.members if algorithm == "ensemble" else 1)
+    networks = tuple(network(algorithm, member, teacher) for member in members)
+    return Model(algorithm, networks, parameters.passes if algorithm == "mc_dropout" else 0)
+
+
+def outputs(
+    parameters: Parameters, part: Part, roles: ComparisonRoles, models: Model
+) -> ModelOutputs:
+    """Show every image to a model once; what it has seen before comes from the cache."""
+    names = ("train", "validation", "external_validation", "test")
+    images = {name: getattr(roles, name) for name in names}
+    unknown = {"near": roles.near} | roles.far | roles.families
+    images |= {name: one.unknown() for name, one in unknown.items()}
+    said = {name: models.outputs(one) for name, one in images.items()}
+    return ModelOutputs(models, images, said, tuple(roles.far), tuple(roles.families))
+
+
+def rows(parameters: Parameters, part: Part, outputs: ModelOutputs, draw: Draw) -> Iterator[dict]:
+    """Yield all measures of a model alone, and with every score that applies to it."""
+    yield from classifier_rows(parameters, outputs)
+    for name in filter(outputs.applies, parameters.scores):
+        yield from score_rows(parameters, outputs, name, draw)
+
+
+def classifier_rows(parameters: Parameters, found: ModelOutputs) -> Iterator[dict]:
+    """Yield the rows of a model alone, whatever the score."""
+    test = found.outputs["test"]
+    chances, labels = test.probabilities, test.labels
+    logits = np.log(np.maximum(chances, np.finfo(np.float32).tiny))  # no logarithm of 0
+    for metric, value in (
+        ("accuracy", metrics.accuracy(chances, labels)),
+        ("nll", metrics.nll(Outputs(logits, test.features, labels).probabilities, labels)),
+        ("ece", metrics.ece(chances, labels, bins=parameters.bins)),
+        ("brier", metrics.brier(chances, labels)),
+        ("parameters", found.model.parameters),
+        ("passes", found.model.cost),
+    ):
+        yield row("test", metric, value, len(test), method=found.model.name)
+
+
+def score_rows(
+    parameters: Parameters, found: ModelOutputs, name: str, draw: Draw
+) -> Iterator[dict]:
+    """Yield the rows of a model with a score.
+
+    The AURC and the AUROC of all test images have replicates, those of one far set none.
+    """
+    score = scores.create(name, **parameters.score_arguments.get(name, {}))
+    values, method = found.score(score), f"{found.model.name}/{name}"
+    for one in (
+        *_areas(found, values, draw),
+        *_errors(found, values),
+        *_confusion(values, parameters.keep),
+        *_open_set(_platt(found, values), found, parameters.bins),
+        row("test", "passes", found.cost(score), len(values["test"])),
+        *_predicted_area(found, values, parameters.seed),
+    ):
+        yield {"method": method} | one
+    if name in AS_PRINTED:
+        for one in _open_set(AS_PRINTED[name](found, parameters.keep), found, parameters.bins):
+            yield {"method": method, "variant": "paper"} | one
+
+
+def _areas(found: ModelOutputs, values: Mapping[str, np.ndarray], draw: Draw) -> Iterator[dict]:
+    """Yield AURC, AUROC and false positive rate: of the ID test images and of each group."""
+
+    def join(arrays: Mapping[str, np.ndarray], names) -> np.ndarray:
+        return np.concatenate([arrays[name] for name in names])
+
+    def weights(names) -> np.ndarray:
+        return np.concatenate([draw(name, len(values[name])) for name in names], axis=1)
+
+    groups = {"near": ["near"], "far": list(found.far), "union": list(found.unknown)}
+    groups |= {name: [name] for name in found.far}
+    for group, unknown in ({"test": []} | groups).items():
+        names, replicates = ["test", *unknown], ()
+        confidence, correct = join(values, names), join(found.correct, names)
+        if group in ("test", "union"):
+            replicates = metrics.weighted_aurc(confidence, correct, weights(names))
+        yield row(group, "aurc", metrics.aurc(confidence, correct), len(correct), replicates)
+    test = values["test"]
+    for group, names in groups.items():
+        unknown, replicates = join(values, names), ()
+        if group in ("near", "far"):
+            replicates = metrics.weighted_auroc(test, unknown, weights(["test"]), weights(names))
+        images = len(test) + len(unknown)
+        yield row(group, "auroc", metrics.auroc(test, unknown), images, replicates)
+        yield row(group, "fpr_at_tpr", metrics.fpr_at_tpr(test, unknown), images)
+
+
+def _errors(found: ModelOutputs, values: Mapping[str, np.ndarray]) -> Iterator[dict]:
+    """Yield the detection error rates, means over the test sets."""
+    right = values["train"][found.outputs["train"].correct]
+    for metric, keep in DETECTION_ERROR_RATES.items():
+        threshold = metrics.rejection_threshold(right, keep=keep)
+        rates = [
+            metrics.detection_error_rate(values[name], correct, threshold)
+            for name, correct in found.correct.items()
+        ]
+        yield row("average", metric, np.mean(rates), sum(map(len, found.correct.values())))
+
+
+def _confusion(values: Mapping[str, np.ndarray], keep: float) -> Iterator[dict]:
+    """Yield what a threshold from validation images makes of the test images and the near ones."""
+    threshold = metrics.rejection_threshold(values["validation"], keep=keep)
+    shares = metrics.domain_confusion(values["test"], values["near"], threshold)
+    yield row("near", "in_as_in", shares.InAsIn, len(values["test"]))
+    yield row("near", "out_as_out", shares.OutAsOut, len(values["near"]))
+
+
+def _predicted_area(
+    found: ModelOutputs, values: Mapping[str, np.ndarray], seed: int
+) -> Iterator[dict]:
+    """Yield the AUROC that a Gscore predicts, which may lie outside [0, 1], if there is a line."""
+    if prediction := gscore_line(values, found, seed):
+        line, gscore = prediction
+        (value,) = line.predict([gscore])
+        yield row("union", "predicted_auroc", value, 2 * len(values["test"]))
+
+
+def _join(found: ModelOutputs, values: Callable[[Outputs], np.ndarray]) -> np.ndarray:
+    """Return a value of the test images and of the near ones, about as many: K + 1 classes."""
+    return np.concatenate([values(found.outputs[name]) for name in ("test", "near")])
+
+
+def _open_set(
+    answer: tuple[np.ndarray, np.ndarray], found: ModelOutputs, bins: int
+) -> Iterator[dict]:
+    """Yield how well K + 1 probabilities are calibrated, of which the last is "unknown"."""
+    (whole, answers), labels = answer, _join(found, lambda one: one.labels)
+    known, unknown = whole[:, :-1], whole[:, -1]
+    error = metrics.open_set_brier(known, unknown, labels)
+    yield row("near", "open_set_brier", error, len(labels))
+    error = metrics.open_set_ece(known, unknown, labels, answers, bins=bins)
+    yield row("near", "open_set_ece", error, len(labels))
+
+
+def _platt(found: ModelOutputs, values: Mapping[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Return K + 1 probabilities, that of "unknown" by the score, and the answers."""
+    held = values["validation"], values["external_validation"]
+    unknown = np.concatenate(
+        [unknown_probability(values[name], *held) for name in ("test", "near")]
     )
+    chances = _join(found, lambda one: one.probabilities) * (1 - unknown)[:, None]
+    whole = np.column_stack([chances, unknown])
+    return whole, openset.openmax_answer(whole)
+
+
+def _threshold(found: ModelOutputs, keep: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return K + 1 values and answers of the thresholded softmax."""
+    held = found.outputs["validation"].probabilities.max(axis=1)
+    chances = _join(found, lambda one: one.probabilities)
+    answers = openset.open_set_answer(chances, metrics.rejection_threshold(held, keep=keep))
+    return np.column_stack([chances, openset.unknown_probability(chances)]), answers
+
+
+def _openmax(found: ModelOutputs, keep: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return K + 1 probabilities and answers of OpenMax, which has no threshold."""
+    train = found.outputs["train"]
+    model = openset.OpenMax().fit(train.logits, train.labels)
+    whole = model.probabilities(_join(found, lambda one: one.logits))
+    return whole, openset.openmax_answer(whole)
+
+
+AS_PRINTED = {"msp": _threshold, "openmax": _openmax}
+"""The two rules of the chapter on open sets, by the scores that they are."""

@@ -11,7 +11,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from helpers.checks import known_name
-from helpers.papers.synthesis.roles import ALGORITHMS, MEASURES
+from helpers.papers.synthesis.measures import MEASURES
+from helpers.papers.synthesis.parameters import ALGORITHMS
 from helpers.papers.synthesis.tables import AMONG, best_scores, pareto
 from helpers.report.figures.heatmaps import heatmap
 from helpers.report.figures.images import check_pictures
@@ -32,7 +33,7 @@ def cell_heatmap(means: pd.DataFrame, *, measure: str) -> Axes:
     means : DataFrame
         From `helpers.papers.synthesis.tables.cells`.
     measure : str
-        One of `helpers.papers.synthesis.roles.MEASURES` that is of a score and in `means`.
+        One of `helpers.papers.synthesis.measures.MEASURES` that is of a score and in `means`.
 
     Raises
     ------
@@ -40,20 +41,52 @@ def cell_heatmap(means: pd.DataFrame, *, measure: str) -> Axes:
         The measure is unknown, is of the algorithm alone, or is not there.
     """
     known_name("measure", measure, [name for name in means if MEASURES[name].of_score])
-    values = 100 * means[measure].unstack("algorithm")
-    values = values.reindex(
-        index=means.index.unique("score"), columns=means.index.unique("algorithm")
-    ).dropna(how="all")
+    values = 100 * _scores_by_algorithms(means[measure]).dropna(how="all")
     figsize = (0.36 * values.shape[1] + 1.6, 0.25 * len(values) + 1.7)
     ax = plt.subplots(figsize=figsize, layout="constrained")[1]
     higher = MEASURES[measure].higher
-    heatmap(ax, values.rename(columns=ALGORITHMS), cmap="viridis_r" if higher else "viridis")
+    heatmap(ax, values, cmap="viridis_r" if higher else "viridis")
     best = values.eq(values.max() if higher else values.min()).to_numpy()
     for row, column in np.argwhere(best):
         box = {"fill": False, "edgecolor": "black", "linewidth": 1.4, "clip_on": False}
         ax.add_patch(plt.Rectangle((column, row), 1, 1, **box))
     ax.set_title(f"{MEASURES[measure].title} (%)")
     return ax
+
+
+def place_heatmaps(means: pd.DataFrame, measures: Sequence[str]) -> np.ndarray:
+    """Show the places that measures give scores (down) with algorithms (across); dark is best.
+
+    Parameters
+    ----------
+    means : DataFrame
+        From `helpers.papers.synthesis.tables.cells`.
+    measures : sequence of str
+        Columns of `means`; three next to each other.
+
+    Returns
+    -------
+    ndarray of Axes, shape [rows, 3]
+    """
+    rows = -(-len(measures) // 3)
+    options = {"sharex": True, "sharey": True, "layout": "constrained"}
+    axes = plt.subplots(rows, 3, figsize=(8.4, 3 * rows), squeeze=False, **options)[1]
+    for ax, name in zip(axes.flat, measures, strict=False):
+        places = means[name].rank(pct=True, ascending=not MEASURES[name].higher)
+        wide = _scores_by_algorithms(places)
+        ax.imshow(wide, cmap="viridis", vmin=0, vmax=1, aspect="auto")
+        ax.set_title(MEASURES[name].title, fontsize=9)
+        ax.set_yticks(range(len(wide)), wide.index, fontsize=7)
+        ax.set_xticks(range(wide.shape[1]), wide.columns, fontsize=7, rotation=90)
+        ax.tick_params(length=0)
+    return axes
+
+
+def _scores_by_algorithms(values: pd.Series) -> pd.DataFrame:
+    """Return numbers with scores down and the titles of algorithms across, in their order."""
+    wide = values.unstack("algorithm")
+    order = {level: values.index.unique(level) for level in ("score", "algorithm")}
+    return wide.reindex(index=order["score"], columns=order["algorithm"]).rename(columns=ALGORITHMS)
 
 
 def agreement_matrix(pairs: pd.DataFrame) -> np.ndarray:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from helpers import cache
 from helpers.checks import known_name
-from helpers.papers.synthesis.roles import ALGORITHMS, MEASURES
+from helpers.files import project_root, sha256_file
+from helpers.papers import PAPERS, TIERS
+from helpers.papers.synthesis.measures import COMPARED, MEASURES
+from helpers.papers.synthesis.parameters import ALGORITHMS
 from helpers.report import results
-from helpers.report.table import DOWN, UP, single
-
-COMPARED = (
-    "aurc", "aurc_test", "auroc_near", "auroc_far", "fpr_near", "fpr_far", "der95", "der99",
-    "out_as_out", "ece", "open_set_brier", "predicted_auroc",
-)  # fmt: skip
-"""The measures of the papers of which `agreement` asks whether they agree."""
+from helpers.report.ledger import PUBLISHED, ledger, tally
+from helpers.report.table import DOWN, UP, Table, categories, single, write_csv
 
 AMONG = {
     "cells": "all algorithms and scores",
@@ -29,6 +29,38 @@ _CHOSEN = {"scores": ("algorithm", "baseline"), "algorithms": ("score", "msp")}
 _NAMES = {(one.metric, one.test_set): name for name, one in MEASURES.items()}
 
 CORRELATIONS = {"spearman": "Spearman's ρ", "kendall": "Kendall's τ"}
+
+
+def headline() -> Table:
+    """Return how the claims of all papers fare by the committed results of each tier.
+
+    Kept in the cache, since judging takes its time, until a result or the code changes.
+    """
+    root = project_root()
+    files = {
+        (tier, name): file
+        for tier in TIERS
+        for name, paper in PAPERS.items()
+        if paper.main_claim and (file := root / "results" / tier / f"{name}.parquet").exists()
+    }
+    tiers = list(dict.fromkeys(tier for tier, _ in files))
+
+    def make(path: Path) -> None:
+        found = ledger(PAPERS, {place: results.read(file) for place, file in files.items()}, tiers)
+        counts = tally(found).groupby(level="tier", sort=False).sum()
+        write_csv(counts.reset_index().melt("tier", var_name="verdict", value_name="claims"), path)
+
+    content = {"/".join(place): sha256_file(file) for place, file in files.items()}
+    key = cache.key(tables=content, code=results.code_version())
+    counts = cache.load_or_make(cache.path_of("claims", key, ".csv"), pd.read_csv, make)
+    counts["tier"] = categories(counts["tier"], {PUBLISHED: "the papers' own numbers"})
+    cells = counts.assign(text=counts["claims"].astype(str))
+    caption = (
+        f"Claims of {sum(bool(paper.main_claim) for paper in PAPERS.values())} papers, by what the "
+        "committed results of each tier say to them, and the papers' own printed numbers. “No "
+        "data”: not run at this tier, or nothing printed."
+    )
+    return Table(cells, ["tier"], ["verdict"], name="claims", caption=caption, data=counts)
 
 
 def cells(table: pd.DataFrame) -> pd.DataFrame:
@@ -129,7 +161,7 @@ def agreement(
     }
     signs = np.array([1.0 if MEASURES[name].higher else -1.0 for name in names])
     means = points.mean(axis=0)
-    found = _correlations(signs * means, correlation)
+    found = rank_correlations(signs * means, correlation)
 
     low = high = np.full_like(found, np.nan)
     if draws and (len(runs) > 1 or replicates):
@@ -141,11 +173,25 @@ def agreement(
             for name, images in replicates.items():
                 one = images[which, :, number % images.shape[-1]]
                 noise[:, names.index(name)] += (one - images[which].mean(axis=-1)).mean(axis=0)
-            drawn.append(_correlations(signs * (means + noise), correlation))
+            drawn.append(rank_correlations(signs * (means + noise), correlation))
         low, high = _interval(found, np.array(drawn))
     pairs = pd.MultiIndex.from_product([names, names], names=["first", "second"])
     columns = {"correlation": found.ravel(), "low": low.ravel(), "high": high.ravel()}
     return pd.DataFrame(columns, pairs).reset_index().assign(ranked=ranked, runs=len(runs))
+
+
+def rank_correlations(values: np.ndarray, correlation: str) -> np.ndarray:
+    """Return the rank correlations between columns of [ranked, measures]: [measures, measures]."""
+    if correlation == "spearman":
+        from scipy.stats import rankdata  # here, since SciPy takes long to import
+
+        scores = rankdata(values, axis=0)
+        scores -= scores.mean(axis=0)
+    else:  # Kendall's τ-b is the correlation of the signs of all differences
+        scores = np.sign(values[:, None] - values[None]).reshape(-1, values.shape[1])
+    products = scores.T @ scores
+    norms = np.sqrt(np.diag(products))
+    return products / np.outer(norms, norms)
 
 
 def leaders(means: pd.DataFrame) -> pd.DataFrame:
@@ -289,20 +335,6 @@ def _complete(values: pd.DataFrame, among: str) -> pd.DataFrame:
             " measures and three that have them are needed"
         )
     return values
-
-
-def _correlations(values: np.ndarray, correlation: str) -> np.ndarray:
-    """Return the rank correlations between the columns of [ranked, measures]."""
-    if correlation == "spearman":
-        from scipy.stats import rankdata  # here, since SciPy takes long to import
-
-        scores = rankdata(values, axis=0)
-        scores -= scores.mean(axis=0)
-    else:  # Kendall's τ-b is the correlation of the signs of all differences
-        scores = np.sign(values[:, None] - values[None]).reshape(-1, values.shape[1])
-    products = scores.T @ scores
-    norms = np.sqrt(np.diag(products))
-    return products / np.outer(norms, norms)
 
 
 def _interval(found: np.ndarray, drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

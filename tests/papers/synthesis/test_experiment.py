@@ -1,34 +1,39 @@
 """The five papers together on a made-up problem, small enough to train in a second each."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from helpers import metrics, scores
 from helpers.data import Images
-from helpers.networks.recipe import Recipe
 from helpers.outputs import Outputs
-from helpers.papers.synthesis import experiment, networks
-from helpers.papers.synthesis.measuring import gscore_line, unknown_probability
-from helpers.papers.synthesis.networks import model, recipe_of
-from helpers.papers.synthesis.roles import MEASURES, Protocol, Roles
-from helpers.papers.synthesis.seeing import Seen, applies, percentiles, scored, seen
-from helpers.papers.unknown_detection import experiment as unknown_detection
+from helpers.papers import run
+from helpers.papers.parameters import load
+from helpers.papers.synthesis import experiment
+from helpers.papers.synthesis.measures import MEASURES
+from helpers.papers.synthesis.model_outputs import ModelOutputs, percentiles
+from helpers.papers.synthesis.predictions import gscore_line, unknown_probability
+from helpers.papers.synthesis.roles import ComparisonRoles
 from helpers.scores import openset
 
-TRAINING = Recipe(width=4, stem_stride=2, epochs=3, batch_size=10, learning_rate=0.05)
-OWN = {
+SHARED = {
+    "networks": {"tiny": {"width": 4, "stem_stride": 2}}, "network": "tiny", "members": 2,
+    "passes": 3, "replicates": 8, "epochs": 3, "batch_size": 10, "learning_rate": 0.05,
+    "training": {"augmentation": []}, "far": ["digits", "plaid"],
+}  # fmt: skip
+ALGORITHMS = {
+    "baseline": {},
     "mc_dropout": {"dropout": 0.2, "block_dropout": 0.1},
-    "mimo": {"objective": "mimo"},
-    "rbf": {"objective": "rbf"},
-    "rnd": {"objective": "rnd"},
-    "distillation": {"objective": "distillation"},
+    "ensemble": {},
+    **{name: {"objective": name} for name in ("mimo", "rbf", "rnd", "distillation")},
 }
-ALGORITHMS = ["baseline", "mc_dropout", "ensemble", "mimo", "rbf", "rnd", "distillation"]
-DETECTORS = ["msp", "energy", "openmax", "odin", "tta", "knn", "vim", "jsd", "native"]
-ARGUMENTS = {"odin": {"epsilon": 0.01}, "knn": {"k": 5}, "openmax": {"tail": 5}}
-PROTOCOL = Protocol(members=2, passes=3, replicates=8, tta_copies=2)
+PARAMETERS = load("synthesis", "mini").replace(
+    **SHARED,
+    algorithms=ALGORITHMS,
+    scores=["msp", "energy", "openmax", "odin", "tta", "knn", "vim", "jsd", "native"],
+    score_arguments={
+        "odin": {"epsilon": 0.01}, "knn": {"k": 5}, "openmax": {"tail": 5}, "tta": {"copies": 2},
+    },
+)  # fmt: skip
 
 
 def images(name, n, labels=None, *, seed=0, low=0, high=256):
@@ -39,41 +44,40 @@ def images(name, n, labels=None, *, seed=0, low=0, high=256):
     return Images(pixels.astype(np.uint8), labels, ("a", "b", "c"), name, "test")
 
 
-@pytest.fixture(scope="module")
-def roles(tmp_path_factory):
+ROLES = ComparisonRoles(
+    known=("a", "b", "c"),
+    near_classes=("a", "b", "c"),
+    superclass_of={},
+    train=images("train", 60),
+    validation=images("validation", 21, seed=1),
+    test=images("test", 30, seed=2),
+    external=images("external", 24, seed=3, low=200).unknown(),
+    external_validation=images("external", 12, seed=4, low=200).unknown(),
+    near=images("near", 18, seed=5),
+    far={
+        "digits": images("digits", 20, np.zeros(20, int), seed=6),
+        "plaid": images("plaid", 15, seed=7),
+    },
+    aside={},
+    families={f"{k}": images(f"{k}", 15, seed=10 + k, low=50 * k).unknown() for k in range(4)},
+)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def made_up_problem(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CACHE_ROOT", str(tmp_path_factory.mktemp("cache")))
-        zeros = np.zeros(20, np.int64)
-        yield Roles(
-            known=("a", "b", "c"),
-            near_classes=("a", "b", "c"),
-            superclass_of={},
-            train=images("train", 60),
-            validation=images("validation", 21, seed=1),
-            test=images("test", 30, seed=2),
-            external=images("external", 24, seed=3, low=200).unknown(),
-            external_validation=images("external", 12, seed=4, low=200).unknown(),
-            near=images("near", 18, seed=5),
-            far={"one": images("one", 20, zeros, seed=6), "two": images("two", 15, seed=7)},
-            aside={},
-        )
+        patch.setattr(experiment, "roles", lambda *_: ROLES)
+        yield patch
 
 
 @pytest.fixture(scope="module")
-def families():
-    return {f"{k}": images(f"{k}", 15, seed=10 + k, low=50 * k).unknown() for k in range(4)}
+def table(made_up_problem):
+    return run.rows(PARAMETERS, progress=False)
 
 
-@pytest.fixture(scope="module")
-def table(roles, families):
-    return experiment.evaluate(
-        "mini", "made_up", "resnet8", roles, families, ALGORITHMS, DETECTORS, [0, 1], TRAINING,
-        PROTOCOL, own=OWN, score_arguments=ARGUMENTS, progress=False,
-    )  # fmt: skip
-
-
-def trained(algorithm, roles, run=0):
-    return model(algorithm, roles, TRAINING, PROTOCOL, run=run, own=OWN, progress=False)
+def said_by(algorithm, number=0):
+    return run.outputs(PARAMETERS, run.parts(PARAMETERS, f"{number}/{algorithm}")[0])
 
 
 def test_every_cell_that_applies_is_there_and_no_other(table):
@@ -105,13 +109,17 @@ def test_every_cell_that_applies_is_there_and_no_other(table):
     assert set(printed["metric"]) == {"open_set_brier", "open_set_ece"}
 
 
-def test_numbers_are_those_of_the_benchmark_of_unknown_detection(roles, table):
+def test_numbers_are_those_of_the_benchmark_of_unknown_detection(table, monkeypatch):
     """The same networks, images and replicates: the two tables agree to the last digit."""
     methods = ["baseline", "mc_dropout", "ensemble"]
-    theirs = unknown_detection.evaluate(
-        "mini", "made_up", "resnet8", roles, methods, [0, 1], TRAINING, PROTOCOL, own=OWN,
-        progress=False,
-    )  # fmt: skip
+    benchmark = load("unknown_detection", "mini").replace(
+        **SHARED,
+        methods=methods,
+        resized="",
+        method_recipes={"mc_dropout": ALGORITHMS["mc_dropout"]},
+    )
+    monkeypatch.setattr(run.PAPERS["unknown_detection"].experiment, "roles", lambda *_: ROLES)
+    theirs = run.rows(benchmark, progress=False)
     keys = ["run", "method", "test_set", "metric"]
     theirs = theirs[~theirs["metric"].isin(["mean_confidence"])].set_index(keys)
     ours = table[table["variant"] == "primary"]
@@ -124,45 +132,46 @@ def test_numbers_are_those_of_the_benchmark_of_unknown_detection(roles, table):
         assert np.array_equal(own, other)
 
 
-def test_numbers_of_one_score_by_hand(roles, families, table):
+def test_numbers_of_one_score_by_hand(table):
     """Each metric from the score's values, as its chapter defines it."""
-    found = seen(trained("baseline", roles, run=1), roles, families)
-    values = scored(scores.create("knn", **ARGUMENTS["knn"]), found)
+    found = said_by("baseline", 1)
+    values = found.score(scores.create("knn", k=5))
     own = table.query("run == 1 and method == 'baseline/knn' and variant == 'primary'")
     own = own.set_index(["metric", "test_set"])["value"]
     train, test, near = (found.outputs[name] for name in ("train", "test", "near"))
     threshold = metrics.rejection_threshold(values["train"][train.correct], keep=0.99)
     rates = [
         metrics.detection_error_rate(values[name], found.outputs[name].correct, threshold)
-        for name in ("test", "near", "one", "two")
+        for name in ("test", "near", "digits", "plaid")
     ]
     assert own["der99", "average"] == np.mean(rates)
     threshold = metrics.rejection_threshold(values["validation"])
-    assert own["out_as_out", "near"] == (values["near"] < threshold).mean()
+    assert own["out_as_out", "near"] == pytest.approx((values["near"] < threshold).mean())
     assert own["in_as_in", "near"] == (values["test"] >= threshold).mean()
     held = values["validation"], values["external_validation"]
-    both = np.concatenate([values["test"], values["near"]])
-    unknown = unknown_probability(both, *held)
+    unknown = unknown_probability(np.concatenate([values["test"], values["near"]]), *held)
     known = np.concatenate([test.probabilities, near.probabilities]) * (1 - unknown)[:, None]
     labels = np.concatenate([test.labels, near.labels])
     assert (near.labels == -1).all()
     assert own["open_set_brier", "near"] == metrics.open_set_brier(known, unknown, labels)
-    everything = np.concatenate([values[name] for name in ("near", "one", "two")])
+    everything = np.concatenate([values[name] for name in ("near", "digits", "plaid")])
     assert own["auroc", "union"] == metrics.auroc(values["test"], everything)
 
 
-def test_open_set_numbers_as_printed_are_those_of_the_thresholded_softmax(roles, families, table):
+def test_open_set_numbers_as_printed_are_those_of_the_thresholded_softmax(table):
     """Variant "paper" of msp: the product of the complements, and the threshold's answers."""
-    found = seen(trained("baseline", roles), roles, families)
-    held = found.outputs["validation"].probabilities.max(axis=1)
-    chances = np.concatenate([found.outputs[name].probabilities for name in ("test", "near")])
-    labels = np.concatenate([found.outputs[name].labels for name in ("test", "near")])
-    unknown = openset.unknown_probability(chances)
-    answers = openset.open_set_answer(chances, metrics.rejection_threshold(held))
+    held, test, near = (
+        said_by("baseline").outputs[name] for name in ("validation", "test", "near")
+    )
+    chances = np.concatenate([test.probabilities, near.probabilities])
+    labels = np.concatenate([test.labels, near.labels])
+    threshold = metrics.rejection_threshold(held.probabilities.max(axis=1))
+    arrays = chances, openset.unknown_probability(chances), labels
     own = table.query("run == 0 and method == 'baseline/msp' and variant == 'paper'")
     own = own.set_index("metric")["value"]
-    assert own["open_set_brier"] == metrics.open_set_brier(chances, unknown, labels)
-    assert own["open_set_ece"] == metrics.open_set_ece(chances, unknown, labels, answers)
+    assert own["open_set_brier"] == metrics.open_set_brier(*arrays)
+    answers = openset.open_set_answer(chances, threshold)
+    assert own["open_set_ece"] == metrics.open_set_ece(*arrays, answers)
 
 
 def test_costs_are_passes(table):
@@ -173,28 +182,20 @@ def test_costs_are_passes(table):
     assert cost["baseline/odin"] == 3 and cost["ensemble/tta"] == 2 * 2
 
 
-def test_a_distilled_network_learns_from_the_second_member(roles):
+def test_a_distilled_network_learns_from_the_second_member(monkeypatch):
     """Not from the baseline, whose first weights are its own."""
-    distilled, teacher = trained("distillation", roles), trained("ensemble", roles).networks[1]
-    from_baseline = networks.fit(
-        roles.train, distilled.networks[0].recipe, teacher=trained("baseline", roles).networks[0],
-        seed=0, progress=False,
-    )  # fmt: skip
-    again = networks.fit(
-        roles.train, distilled.networks[0].recipe, teacher=teacher, seed=0, progress=False
-    )
-    assert distilled.networks[0].sha256 == again.sha256 != from_baseline.sha256
+    distilled = said_by("distillation").model
+    monkeypatch.setattr(experiment, "TEACHER", 0)
+    assert said_by("distillation").model.sha256 != distilled.sha256
 
 
-def test_mistakes_are_refused_before_anything_is_trained(roles, families):
-    """Whatever is wrong with recipes, scores or their arguments."""
-    arguments = [TRAINING, PROTOCOL]
-    with pytest.raises(ValueError, match="unknown algorithm 'basline'; did you mean 'baseline'"):
-        recipe_of("basline", TRAINING, {})
-    with pytest.raises(ValueError, match="no dropout, so that all passes are the same"):
-        experiment.evaluate("t", "d", "b", roles, families, ["mc_dropout"], [], [0], *arguments)
-    with pytest.raises(ValueError, match="unknown score 'enrgy'; did you mean 'energy'"):
-        experiment.evaluate("t", "d", "b", roles, families, ["rnd"], ["enrgy"], [0], *arguments)
+def test_what_of_a_model_is_its_own():
+    """A plain network has no members; one that is trained beside leaves it as it is."""
+    found, beside = (said_by(name) for name in ("baseline", "rnd"))
+    assert {name for name in scores.names() if not found.applies(name)} == {"jsd", "native"}
+    for own, other in zip(beside.outputs.values(), found.outputs.values(), strict=True):
+        assert np.array_equal(own.logits, other.logits)
+        assert np.array_equal(own.features, other.features)
 
 
 def test_the_probability_of_unknown_falls_with_the_score():
@@ -205,44 +206,35 @@ def test_the_probability_of_unknown_falls_with_the_score():
     found = unknown_probability(at, known, unknown)
     assert (np.diff(found) <= 0).all() and 0 <= found.min() < 0.01 < 0.99 < found.max() <= 1
     # two normal groups of the same weight, 2 apart: the log odds are 2 s
-    assert np.allclose(
-        unknown_probability([-1, 0, 1], known, unknown), [0.88, 0.5, 0.12], atol=0.02
-    )
+    near = unknown_probability([-1, 0, 1], known, unknown)
+    assert np.allclose(near, [0.88, 0.5, 0.12], atol=0.02)
     scaled = unknown_probability(1e6 * at + 7, 1e6 * known + 7, 1e6 * unknown + 7)
     assert np.allclose(scaled, found, atol=1e-3)
     assert np.ptp(unknown_probability(at, unknown, known)) < 1e-6
     assert np.isfinite(unknown_probability([0, 1], [1, 1], [1, 1])).all()
 
 
-@pytest.fixture
-def made_up():
-    """Scores of ID images and of sets that lie the lower, the easier they are."""
+def test_an_auroc_is_predicted_without_labels():
+    """Near the true one where mixtures are alike; nothing is said of a score that never varies."""
     generator = np.random.default_rng(1)
     values = {name: generator.normal(size=400) for name in ("validation", "test")}
     values |= {f"{k}": generator.normal(-0.1 * (k + 5), size=400) for k in range(12)}
     values |= {"near": generator.normal(-1.1, size=200), "one": generator.normal(-1.1, size=200)}
     few = Outputs(np.zeros((1, 2)), np.zeros((1, 1)), np.zeros(1, int))
-    return values, Seen(None, {}, {"test": few}, ("one",), tuple(f"{k}" for k in range(12)))
-
-
-def test_an_auroc_is_predicted_without_labels(made_up):
-    """Near the true one where mixtures are alike; nothing is said of a score that never varies."""
-    values, found = made_up
-    unknown = np.concatenate([values["near"], values["one"]])
-    truth = metrics.auroc(values["test"], unknown)
-    line, gscore = gscore_line(values, found, PROTOCOL)
+    found = ModelOutputs(None, {}, {"test": few}, ("one",), tuple(f"{k}" for k in range(12)))
+    truth = metrics.auroc(values["test"], np.concatenate([values["near"], values["one"]]))
+    line, gscore = gscore_line(values, found, 0)
     predicted = line.predict([gscore])[0]
     assert abs(predicted - truth) < 0.05
-    line, gscore = gscore_line({name: 2 * one for name, one in values.items()}, found, PROTOCOL)
+    line, gscore = gscore_line({name: 2 * one for name, one in values.items()}, found, 0)
     assert line.predict([gscore])[0] == pytest.approx(predicted)
-    assert gscore_line(values | {"validation": np.zeros(400)}, found, PROTOCOL) is None
+    assert gscore_line(values | {"validation": np.zeros(400)}, found, 0) is None
 
 
-def test_percentiles_say_where_an_image_lies_among_known_ones(roles, families):
+def test_percentiles_say_where_an_image_lies_among_known_ones():
     """The share of validation images that are not scored higher; one row per image and score."""
-    found = seen(trained("mc_dropout", roles), roles, families)
-    chosen = {"test": [3, 0], "near": [5]}
-    rows = percentiles(found, {"msp": {}, "odin": {}, "jsd": {}}, chosen, PROTOCOL)
+    found, three = said_by("mc_dropout"), PARAMETERS.replace(scores=["msp", "odin", "jsd"])
+    rows = percentiles(three, found, {"test": [3, 0], "near": [5]})
     assert list(rows["score"].unique()) == ["msp", "jsd"] and len(rows) == 6
     held = found.outputs["validation"].probabilities.max(axis=1)
     own = found.outputs["test"].probabilities.max(axis=1)
@@ -251,39 +243,24 @@ def test_percentiles_say_where_an_image_lies_among_known_ones(roles, families):
     assert first["percentile"] == (held <= own[3]).mean()
     assert first["correct"] == found.outputs["test"].correct[3]
     assert not rows["correct"][rows["test_set"] == "near"].any()
+    assert percentiles(three, said_by("rnd"), {"test": [0]}).empty  # it has but the native one
     with pytest.raises(ValueError, match="unknown test set 'nera'; did you mean 'near'"):
-        percentiles(found, {"msp": {}}, {"nera": [0]}, PROTOCOL)
+        percentiles(three, found, {"nera": [0]})
 
 
-def test_every_registered_score_is_either_there_or_left_out_for_a_reason(roles, families):
-    """A plain network has all scores but those of members and of training algorithms."""
-    found = seen(trained("baseline", roles), roles, families)
-    missing = {
-        name for name in scores.names() if not applies(name, found.model, found.outputs["test"])
-    }
-    assert missing == {"jsd", "native"}
-
-
-def test_a_classifier_that_another_network_learns_beside_stays_the_baselines(roles):
-    """Which is why its scores are not counted again."""
-    own, baseline = (trained(name, roles).outputs(roles.test) for name in ("rnd", "baseline"))
-    assert np.array_equal(own.logits, baseline.logits) and np.array_equal(
-        own.features, baseline.features
-    )
-
-
-def test_parts_are_algorithms_and_rows_come_from_the_cache(roles, families, table, monkeypatch):
-    """A second evaluation reads what the first has written."""
-    assert experiment.parts({"algorithms": {"baseline": {}, "rnd": {}}}) == ["baseline", "rnd"]
-    monkeypatch.setattr(experiment, "_rows", None)
-    again = experiment.evaluate(
-        "mini", "made_up", "resnet8", roles, families, ["rbf"], DETECTORS, [1], TRAINING,
-        PROTOCOL, own=OWN, score_arguments=ARGUMENTS, progress=False,
-    )  # fmt: skip
-    kept = table[(table["run"] == 1) & table["method"].str.startswith("rbf")]
-    assert again["value"].tolist() == kept["value"].tolist()
-    with pytest.raises(TypeError):
-        experiment.evaluate(
-            "mini", "made_up", "resnet8", replace(roles, test=roles.train), families, ["rbf"],
-            DETECTORS, [1], TRAINING, PROTOCOL, own=OWN, progress=False,
-        )  # fmt: skip
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"algorithms": {"basline": {}}}, "unknown algorithm 'basline'; did you mean 'baseline'"),
+        ({"algorithms": {"mc_dropout": {}}}, "no dropout"),
+        ({"scores": ["enrgy"]}, "unknown score 'enrgy'; did you mean 'energy'"),
+        ({"score_arguments": {"knn": {"kk": 1}}}, "unknown .*'kk'"),
+        ({"families": ["clocks", "trees"]}, "families: at least 3"),
+        ({"keep": 1.0}, "keep: less than 1 expected"),
+        ({"aside": ["mazes"]}, "aside: at most 0 values"),
+        ({"network": "huge"}, "unknown network 'huge'"),
+    ],
+)
+def test_mistakes_are_refused_before_anything_is_trained(changed, message):
+    with pytest.raises(ValueError, match=message):
+        run.parts(PARAMETERS.replace(**changed))

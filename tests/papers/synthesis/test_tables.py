@@ -5,42 +5,47 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from helpers.files import project_root
+from helpers.papers import PAPERS
 from helpers.papers.synthesis import tables as synthesis
-from helpers.papers.synthesis.roles import MEASURES
-from helpers.report import results
+from helpers.papers.synthesis.measures import MEASURES
+from helpers.report.ledger import ledger, tally
 
 
-def table_of(values, *, bootstrap=None):
-    """Return a results table of {(run, method, measure): value}."""
-    made = results.provenance({}, seed=0, device="cpu", seconds=1.0)
-    base = dict(tier="mini", paper="synthesis", data_set="cifar10_mini", backbone="resnet8")
-    records = [
-        {
-            **base,
-            **dict(run=run, method=method, metric=MEASURES[name].metric, value=float(value)),
-            **dict(test_set=MEASURES[name].test_set, calibration="before", images=100),
-            **dict(bootstrap=(bootstrap or {}).get((run, method, name), ())),
-        }
-        for (run, method, name), value in values.items()
-    ]
-    return results.tidy(records, made)
+@pytest.fixture(scope="module")
+def noisy(table_of_measures):
+    """Scores of which AUROCs rank alike but for noise, and AURCs the other way round."""
+
+    def build(runs=2, noise=0.1, replicates=0):
+        rng, values, drawn = np.random.default_rng(0), {}, {}
+        for number, score in enumerate(["msp", "energy", "vim", "knn", "gap", "gen"]):
+            for run in range(runs):
+                for name in ("aurc", "auroc_near", "auroc_far"):
+                    sign = 1 if MEASURES[name].higher else -1
+                    key = (run, f"baseline/{score}", name)
+                    values[key] = 0.5 + sign * 0.05 * number + noise * rng.normal()
+                    drawn[key] = values[key] + 0.05 * rng.normal(size=replicates)
+        return table_of_measures(values, drawn)
+
+    return build
 
 
-def random_table(runs=2, noise=0.1, seed=0, replicates=0):
-    """Return scores of which AUROCs rank alike but for noise, and AURCs the other way round."""
-    rng = np.random.default_rng(seed)
-    values, drawn = {}, {}
-    for number, score in enumerate(["msp", "energy", "vim", "knn", "gap", "gen"]):
-        for run in range(runs):
-            for name in ("aurc", "auroc_near", "auroc_far"):
-                sign = 1 if MEASURES[name].higher else -1
-                key = (run, f"baseline/{score}", name)
-                values[key] = 0.5 + sign * 0.05 * number + noise * rng.normal()
-                drawn[key] = values[key] + 0.05 * rng.normal(size=replicates)
-    return table_of(values, bootstrap=drawn)
+def test_the_headline_counts_the_claims_of_all_papers(monkeypatch, tmp_path):
+    """By the printed numbers, and by what is committed: here the results of one paper."""
+    committed = project_root() / "results" / "small_cpu" / "openset_calibration.parquet"
+    (tmp_path / "results" / "small_cpu").mkdir(parents=True)
+    (tmp_path / "results" / "small_cpu" / committed.name).symlink_to(committed)
+    monkeypatch.setenv("CACHE_ROOT", str(tmp_path / "cache"))
+    monkeypatch.setattr(synthesis, "project_root", lambda: tmp_path)
+    counts = synthesis.headline().data.pivot(index="tier", columns="verdict", values="claims")
+    claims = sum(len(one.claims.CLAIMS.claims) for one in PAPERS.values() if one.main_claim)
+    assert counts.sum(axis=1).tolist() == [claims] * 2
+    printed = tally(ledger(PAPERS, {}, [])).sum()
+    assert counts.loc["the papers' own numbers"].to_dict() == printed.to_dict()
+    assert counts.loc["small_cpu", "no data"] == claims - 3
 
 
-def test_cells_are_means_over_runs_and_repeat_what_the_algorithm_decides():
+def test_cells_are_means_over_runs_and_repeat_what_the_algorithm_decides(table_of_measures):
     """Scores down, measures across; accuracy for every score, passes only a score's own."""
     values = {
         (run, method, name): value + run
@@ -50,7 +55,7 @@ def test_cells_are_means_over_runs_and_repeat_what_the_algorithm_decides():
             ("baseline/msp", "aurc", 0.2), ("mixup", "accuracy", 0.8), ("mixup", "passes", 1),
         ]
     }  # fmt: skip
-    cells = synthesis.cells(table_of(values))
+    cells = synthesis.cells(table_of_measures(values))
     assert cells.index.tolist() == [("baseline", "msp"), ("mixup", "vim"), ("mixup", "msp")]
     assert list(cells) == ["accuracy", "passes", "aurc"]
     assert cells["aurc"].tolist() == pytest.approx([0.7, 0.8, 0.6])
@@ -58,9 +63,9 @@ def test_cells_are_means_over_runs_and_repeat_what_the_algorithm_decides():
     assert cells["passes"].fillna(0).tolist() == [0, 0, 4.5]
 
 
-def test_other_rows_are_left_out_and_mixed_tables_refused():
+def test_other_rows_are_left_out_and_mixed_tables_refused(noisy):
     """A number of one far set is none of the measures; two networks or variants cannot be mixed."""
-    table = random_table(runs=1)
+    table = noisy(runs=1)
     other = table[table["test_set"] == "far"].assign(test_set="digits")
     together = synthesis.cells(pd.concat([table, other]))
     pd.testing.assert_frame_equal(together, synthesis.cells(table))
@@ -76,9 +81,9 @@ def test_other_rows_are_left_out_and_mixed_tables_refused():
 
 
 @pytest.mark.parametrize("correlation", ["spearman", "kendall"])
-def test_agreement_is_the_rank_correlation_of_oriented_means(correlation):
+def test_agreement_is_the_rank_correlation_of_oriented_means(noisy, correlation):
     """As SciPy has it of the means over runs, errors turned round; symmetric, 1 with itself."""
-    table = random_table()
+    table = noisy()
     pairs = synthesis.agreement(table, among="scores", correlation=correlation)
     square = pairs.pivot(index="first", columns="second", values="correlation")
     cells = synthesis.cells(table)
@@ -91,41 +96,41 @@ def test_agreement_is_the_rank_correlation_of_oriented_means(correlation):
     assert (pairs["ranked"] == 6).all() and (pairs["runs"] == 2).all()
 
 
-def test_equal_orders_agree_wholly_and_opposite_ones_not_at_all():
+def test_equal_orders_agree_wholly_and_opposite_ones_not_at_all(noisy):
     """Measures that rank alike have +1 whichever way is better, and those turned round −1."""
-    pairs = synthesis.agreement(random_table(noise=0.0))
+    pairs = synthesis.agreement(noisy(noise=0.0))
     assert pairs["correlation"].to_numpy() == pytest.approx(np.ones(9))
-    table = random_table(noise=0.0)
+    table = noisy(noise=0.0)
     turned = table["value"].where(table["metric"] != "aurc", -table["value"])
     pairs = synthesis.agreement(table.assign(value=turned)).set_index(["first", "second"])
     assert pairs.loc[("aurc", "auroc_far"), "correlation"] == pytest.approx(-1)
     assert pairs.loc[("auroc_near", "auroc_far"), "correlation"] == pytest.approx(1)
 
 
-def test_intervals_hold_the_value_and_widen_with_noise():
+def test_intervals_hold_the_value_and_widen_with_noise(noisy):
     """Two runs or replicates give an interval about the value; one run alone gives none."""
 
     def width(**options):
-        pairs = synthesis.agreement(random_table(**options), draws=100)
+        pairs = synthesis.agreement(noisy(**options), draws=100)
         pairs = pairs[pairs["first"] != pairs["second"]]
         assert (pairs["low"] <= pairs["correlation"]).all()
         assert (pairs["correlation"] <= pairs["high"]).all()
         return (pairs["high"] - pairs["low"]).mean()
 
     for alone in (
-        synthesis.agreement(random_table(runs=1)), synthesis.agreement(random_table(), draws=0)
+        synthesis.agreement(noisy(runs=1)), synthesis.agreement(noisy(), draws=0)
     ):  # fmt: skip
         assert alone["low"].isna().all() and alone["high"].isna().all()
     assert width(noise=0.01) < width(noise=0.1)
     assert width(runs=1, replicates=50) > 0
     assert width(noise=0.0) == pytest.approx(0)
-    first, second = (synthesis.agreement(random_table(), draws=20) for _ in range(2))
+    first, second = (synthesis.agreement(noisy(), draws=20) for _ in range(2))
     pd.testing.assert_frame_equal(first, second)
 
 
-def test_what_cannot_be_ranked_is_left_out_or_named():
+def test_what_cannot_be_ranked_is_left_out_or_named(noisy):
     """A rare or constant measure goes, and so does a cell that lacks one of the others."""
-    table = random_table()
+    table = noisy()
     rare = table[(table["test_set"] != "far") | (table["method"] == "baseline/msp")]
     assert set(synthesis.agreement(rare)["first"]) == {"aurc", "auroc_near"}
     lacking = table[(table["test_set"] != "far") | (table["method"] != "baseline/msp")]
@@ -139,18 +144,15 @@ def test_what_cannot_be_ranked_is_left_out_or_named():
         synthesis.agreement(table, among="score")
 
 
-def test_leaders_and_their_places():
+def test_leaders_and_their_places(means):
     """Each measure's best cell, and the lowest place that another measure gives it."""
-    index = pd.MultiIndex.from_product([["baseline"], ["msp", "vim", "knn"]])
-    index = index.set_names(["algorithm", "score"])
-    means = pd.DataFrame({"aurc": [0.1, 0.2, 0.3], "auroc_far": [0.5, np.nan, 0.9]}, index)
-    leaders = synthesis.leaders(means).set_index("measure")
-    first, second = (leaders.loc[MEASURES[name].title] for name in means)
-    assert (first["score"], first["worst place"]) == ("msp", "2 of 2")
-    assert (second["score"], second["worst place"]) == ("knn", "3 of 3")
-    assert first["by"] == MEASURES["auroc_far"].title
-    best = synthesis.best_scores(means, "auroc_far")
-    assert best.index.tolist() == [("baseline", "knn")]
+    means = means.iloc[:3].assign(auroc_far=[np.nan, 0.7, 0.9])[["aurc", "auroc_far"]]
+    first, second = synthesis.leaders(means).to_dict("records")
+    assert (first["score"], first["worst place"]) == ("vim", "2 of 2")
+    assert (second["algorithm"], second["worst place"]) == ("Mixup", "3 of 3")
+    assert second["by"] == MEASURES["aurc"].title
+    best = synthesis.best_scores(means, "aurc")
+    assert best.index.tolist() == [("baseline", "vim"), ("mixup", "msp")]
 
 
 def test_pareto_front_holds_what_nothing_beats():
@@ -168,12 +170,11 @@ def test_pareto_front_holds_what_nothing_beats():
         synthesis.pareto(means, [])
 
 
-def test_shown_has_titles_and_arrows():
+def test_shown_has_titles_and_arrows(means):
     """A reader must see which way is better, and whole numbers of passes."""
-    values = {(0, "mixup/msp", "aurc"): 0.1, (0, "mixup/msp", "passes"): 1}
-    table = synthesis.shown(synthesis.cells(table_of(values)))
+    table = synthesis.shown(means.loc[["mixup"], ["passes", "aurc"]].astype(float))
     assert table.to_dict("list") == {
         "algorithm": ["Mixup"], "score": ["msp"], "Passes per image ↓": [1],
-        "AURC, unknown detection ↓": [0.1],
+        "AURC, unknown detection ↓": [0.4],
     }  # fmt: skip
     assert table["Passes per image ↓"].dtype.kind == "i"

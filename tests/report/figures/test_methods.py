@@ -12,7 +12,7 @@ from helpers.papers.human_centric import figures as chapter
 from helpers.papers.human_centric import parameters as human_centric
 from helpers.papers.openset_calibration import experiment as openset
 from helpers.papers.openset_calibration.figures import published_scatter
-from helpers.papers.synthesis import roles as synthesis
+from helpers.papers.synthesis import parameters as synthesis
 from helpers.papers.uimnet import parameters as uimnet
 from helpers.papers.unknown_detection import parameters as unknown_detection
 from helpers.report import figures

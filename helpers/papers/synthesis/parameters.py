@@ -1,0 +1,98 @@
+"""The parameters of the comparison of all algorithms, scores and measures."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from helpers.checks import known_name
+from helpers.networks.recipe import Recipe
+from helpers.papers.parameters import Changes, Count, DataSet, Score, Share, one_of
+from helpers.papers.unknown_detection.parameters import BenchmarkParameters
+
+ALGORITHMS = {
+    "baseline": "Baseline (ERM)",
+    "crl": "CRL",
+    "edl": "EDL",
+    "mc_dropout": "MC dropout",
+    "ensemble": "Deep Ensemble",
+    "augmix": "AugMix",
+    "outlier_exposure": "Outlier Exposure",
+    "mixup": "Mixup",
+    "rnd": "RND",
+    "oc": "OC",
+    "mimo": "MIMO",
+    "rbf": "RBF",
+    "soft_labels": "Soft labeler",
+    "spectral": "Spectral normalisation",
+    "adversarial": "Adversarial training",
+    "autoaugment": "AutoAugment",
+    "noise": "Noise",
+    "stylised": "Stylised images",
+    "distillation": "Distillation",
+}
+"""The training algorithms of all chapters, and how they are called."""
+
+
+class Parameters(BenchmarkParameters):
+    """What the comparison is free to choose.
+
+    What concerns images and networks is as in the benchmark of unknown detection, but that no set
+    is tested aside.
+
+    Attributes
+    ----------
+    algorithms : dict of str to dict
+        Of `ALGORITHMS`, and what each changes in the recipe.
+    scores : list of str
+        Of `helpers.scores.names`; those that do not apply to a model are left out there.
+    score_arguments : dict of str to dict
+        Hyper-parameters of scores that are not their defaults; none are chosen here.
+    families : list of str
+        Data sets with a split ``test`` that the prediction of an AUROC learns from, none of the
+        other ones; three or more, for a line.
+    keep : float
+        The threshold of InAsIn and OutAsOut keeps this share of the validation images.
+    bins : int
+        Of the calibration errors.
+    """
+
+    grid: ClassVar = (*BenchmarkParameters.grid, "algorithms")
+
+    aside: Annotated[list[DataSet], Field(max_length=0, default_factory=list)]  # none
+    resized: Literal[""] = ""
+    algorithms: Annotated[
+        dict[Annotated[str, one_of("algorithm", ALGORITHMS)], Changes], Field(min_length=1)
+    ]
+    scores: list[Score]
+    score_arguments: dict[Score, Changes]
+    families: Annotated[list[DataSet], Field(min_length=3)]
+    keep: Share
+    bins: Count
+
+    @model_validator(mode="after")
+    def _check_together(self):
+        for name in self.algorithms:
+            self.recipe_of(name)
+        return self
+
+    def recipe_of(self, algorithm: str) -> Recipe:
+        """Return the recipe of an algorithm's networks.
+
+        Raises
+        ------
+        ValueError
+            MC dropout without dropout.
+
+        Examples
+        --------
+        >>> from helpers.papers.parameters import load
+        >>> load("synthesis", "mini").recipe_of("crl").objective
+        'crl'
+        """
+        known_name("algorithm", algorithm, ALGORITHMS)
+        recipe = self.recipe(self.algorithms.get(algorithm, {}))
+        if algorithm == "mc_dropout" and not (recipe.dropout or recipe.block_dropout):
+            raise ValueError("mc_dropout: its recipe has no dropout; all passes would be the same")
+        return recipe
