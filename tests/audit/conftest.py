@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from helpers.audit import read_outputs
+
 
 def made(n, classes=4, *, known=True, seed=0, width=6):
     """Return logits, features and labels: each class has its own direction, OOD images none."""
@@ -40,3 +42,9 @@ def write(tmp_path):
         return tmp_path / "outputs.npz"
 
     return written
+
+
+@pytest.fixture
+def inputs(arrays, write):
+    """What an audit of the whole file starts from."""
+    return read_outputs(write(arrays))

@@ -11,18 +11,10 @@ from helpers.scores import base
 from helpers.scores.energy import log_sum_exp
 
 
-@pytest.fixture
-def inputs(arrays, write):
-    return read_outputs(write(arrays))
-
-
-def test_every_score_is_ranked_or_has_a_reason(inputs):
+def test_every_score_is_ranked_or_left_out_for_what_is_not_given(inputs, arrays, write):
     usable, left_out = fitted(inputs)
     assert set(usable) | set(left_out) == set(scores.names()) and not set(usable) & set(left_out)
     assert set(left_out) == {"jacobian", "jsd", "native", "odin", "tta"}
-
-
-def test_what_is_not_given_leaves_scores_out(arrays, write):
     few = read_outputs(write({name: arrays[name] for name in ("logits", "labels")}))
     usable, left_out = fitted(few)
     assert set(usable) == {"energy", "entropy", "gap", "gen", "max_logit", "msp"}

@@ -7,30 +7,13 @@ import pytest
 
 from helpers.report import results
 
-MADE = {
-    "seed": 3,
-    "parameters": "0123456789ab",
-    "code": "0.1.0+abc",
-    "versions": "{}",
-    "device": "cpu, 1 thread",
-    "seconds": 2.0,
-}
+MADE = results.provenance({}, seed=3, device="cpu, 1 thread", seconds=2.0)
 
 
 def record(**changes):
-    return {
-        "tier": "mini",
-        "paper": "openset_calibration",
-        "data_set": "digits",
-        "backbone": "resnet8",
-        "run": 0,
-        "method": "open-set",
-        "calibration": "after",
-        "metric": "ece",
-        "value": 0.25,
-        "images": 40,
-        **changes,
-    }
+    place = dict(tier="mini", paper="openset_calibration", data_set="digits", backbone="resnet8")
+    number = dict(run=0, method="open-set", calibration="after", metric="ece", value=0.25)
+    return place | number | {"images": 40} | changes
 
 
 @pytest.fixture

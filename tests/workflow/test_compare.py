@@ -9,7 +9,6 @@ from compare import difference
 from helpers.report import results
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-MADE = {"seed": 0, "parameters": "x", "code": "x", "versions": "{}", "device": "", "seconds": 1.0}
 
 
 def table(value=0.5, replicate=0.25, metric="aurc", device="cpu") -> pd.DataFrame:
@@ -18,7 +17,7 @@ def table(value=0.5, replicate=0.25, metric="aurc", device="cpu") -> pd.DataFram
          "method": "erm", "metric": name, "value": number, "images": 3, "bootstrap": [replicate]}
         for name, number in (("accuracy", 1.0), (metric, value))
     ]  # fmt: skip
-    return results.tidy(rows, MADE | {"device": device})
+    return results.tidy(rows, results.provenance({}, seed=0, device=device, seconds=1.0))
 
 
 @pytest.mark.parametrize(

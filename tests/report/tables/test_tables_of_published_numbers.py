@@ -14,14 +14,7 @@ from helpers.report.tables.published import (
 )
 
 ROOT = Path(__file__).resolve().parent.parent.parent.parent
-MADE = {
-    "seed": 0,
-    "parameters": "0" * 12,
-    "code": "0.1.0+0",
-    "versions": "{}",
-    "device": "cpu, 1 thread",
-    "seconds": 1.0,
-}
+MADE = results.provenance({}, seed=0, device="cpu, 1 thread", seconds=1.0)
 
 
 def table(
