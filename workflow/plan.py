@@ -61,8 +61,10 @@ def declared(notebook: str) -> dict:
 
 
 def tables_of(step: Step) -> list[str]:
-    """Return the committed results tables that a step may show: of all papers that it reads."""
+    """Return the committed results tables that a step may show: of all papers that it is about."""
     read = dict.fromkeys(name.partition("/")[0] for name in (step.name, *step.needs))
+    if any(paper in PAPERS and not PAPERS[paper].main_claim for paper in read):
+        read |= PAPERS
     files = [file for paper in read for file in sorted(ROOT.glob(f"results/*/{paper}.parquet"))]
     return [str(file.relative_to(ROOT)) for file in files]
 
@@ -136,7 +138,7 @@ def plan(tier: str) -> dict[str, Step]:
 def priorities(steps: Mapping[str, Step]) -> dict[str, int]:
     """Return of each step how many come after it, one by one, on the longest way to the end.
 
-    Those with the longest way go first, lest the last of them run alone on one core.
+    Those with the longest way go first, so that none of them runs alone on one core at the end.
     """
     found = dict.fromkeys(steps, 0)
     for _ in steps:  # no way has more steps than there are

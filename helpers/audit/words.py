@@ -195,7 +195,7 @@ def markdown(*sentences: str) -> str:
 
 
 def prediction(audit: Audit) -> list[str]:
-    """Return what is foretold of the unlabelled images."""
+    """Return what is predicted of the unlabelled images."""
     found = audit.prediction
     if found is None:
         return ["No unlabelled images were given."]

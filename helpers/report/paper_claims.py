@@ -93,7 +93,7 @@ class Claims:
         rows, checks = self.derive(table) if self.derive else table, []
         for claim in self.claims:
             own = rows.query(claim.scope) if claim.scope else rows
-            if self.derive:  # lest what it is not about be counted as lacking numbers
+            if self.derive:  # or what it is not about would be counted as lacking numbers
                 about = {(term.method, term.metric) for one in claim.effects for term in one.terms}
                 own = own[pd.MultiIndex.from_frame(own[["method", "metric"]]).isin(about)]
             found = evaluate([claim], own, intervals=intervals)

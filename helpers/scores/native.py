@@ -7,7 +7,7 @@ from helpers.scores.info import BELGHAZI, Info
 
 
 @register
-class Native(BlockwiseScore):
+class NativeScore(BlockwiseScore):
     """The training algorithm's own measure, as the network's outputs hold it.
 
     Mixup, random network distillation, orthogonal certificates and the soft labeler have one;

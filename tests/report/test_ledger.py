@@ -16,18 +16,20 @@ from helpers.report.ledger import LARGER, PUBLISHED, anchor, ledger, read, tally
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 
-def made_up(paper, *changes, **options):
-    """Return the made-up results table that the tests of a paper's own claims use."""
-    file = ROOT / "tests" / "papers" / paper / "test_claims.py"
-    spec = importlib.util.spec_from_file_location(f"made_up_{paper}", file)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.made_up(*changes, **options)
+@pytest.fixture(scope="module")
+def made_up(table_of):
+    """Return a function: the made-up results table that the tests of a paper's own claims use."""
 
+    def build(paper, *changes, **options):
+        file = ROOT / "tests" / "papers" / paper / "test_claims.py"
+        spec = importlib.util.spec_from_file_location(f"made_up_{paper}", file)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        fixture = getattr(module.made_up, "__wrapped__", None)
+        make = fixture(table_of) if fixture else module.made_up
+        return make(*changes, **options)
 
-def more_accurate(gain):
-    """Return a change by which Mixup gains accuracy over what agrees with all claims."""
-    return lambda *key: gain * (key[2] == "mixup" and key[6] == "accuracy")
+    return build
 
 
 def correlation(change):
@@ -35,6 +37,7 @@ def correlation(change):
     return lambda *key: change * (key[2] == "pearson_fpr95" and key[3] == "primary")
 
 
+MORE_ACCURATE = {"algorithm": ["mixup"], "metric": ["accuracy"]}
 UNION, SCALED = ("crl", "aurc", "union"), ("closed-set", "after", "ece")
 CHANGED = {  # of each paper a claim, and tables that contradict it and leave it undecided
     "unknown_detection": ("ensemble", [{UNION: 0.68}], [{UNION: 0.69}]),
@@ -43,7 +46,7 @@ CHANGED = {  # of each paper a claim, and tables that contradict it and leave it
         [{}, {"resnet8+distilled": (0.45, 0.68, 1e5)}],
         [{}, {"resnet8+distilled": (0.42, 0.68, 1e5)}],
     ),
-    "uimnet": ("erm", [more_accurate(0.05)], [more_accurate(0.03)]),
+    "uimnet": ("erm", [(0.05, MORE_ACCURATE)], [(0.03, MORE_ACCURATE)]),
     "gscore": ("correlation", [correlation(0.3)], [correlation(0.15)]),
     "openset_calibration": ("closed-set", [{SCALED: 0.05}], [{SCALED: 0.03}]),
 }
@@ -51,7 +54,7 @@ MORE = {"human_centric": {"runs": 1}, "gscore": {"noise": 0.25}}  # of tables th
 
 
 @pytest.fixture(scope="module")
-def found():
+def found(made_up):
     """Ledgers by verdict; the tables of each would give it to one claim of every paper."""
     tables = {
         Verdict.SUPPORTED: {("mini", paper): made_up(paper) for paper in CHANGED},
@@ -94,7 +97,9 @@ def test_the_effect_that_stands_for_a_claim_has_its_verdict(found):
     assert every["effect"].between(every["low"] - 1e-9, every["high"] + 1e-9).all()
 
 
-def test_the_weakest_effect_stands_for_a_supported_claim_and_the_worst_for_a_contradicted_one():
+def test_the_weakest_effect_stands_for_a_supported_claim_and_the_worst_for_a_contradicted_one(
+    made_up,
+):
     """Both by hand: three methods, of which one is least behind, or furthest ahead."""
     near = {("crl", "aurc", "union"): 0.71, ("edl", "aurc", "union"): 0.80}
     ahead = {("crl", "aurc", "union"): 0.65, ("edl", "aurc", "union"): 0.67}
@@ -108,7 +113,7 @@ def test_the_weakest_effect_stands_for_a_supported_claim_and_the_worst_for_a_con
         assert row["clearance"] == pytest.approx(row["effect"] / reach)
 
 
-def test_claims_without_numbers_say_so(found):
+def test_claims_without_numbers_say_so(found, made_up):
     """A tier without results, a paper without printed numbers, and a claim that lacks models."""
     rows = found[Verdict.SUPPORTED].set_index(["paper", "tier", "claim"]).sort_index()
     small = rows.xs("small", level="tier")
@@ -151,7 +156,7 @@ def test_links_lead_to_headings_of_the_notebooks(found):
     assert set(shown["mini"]) == {"the-paper-s-conclusions"}
 
 
-def test_tables_are_read_where_they_lie(tmp_path, monkeypatch):
+def test_tables_are_read_where_they_lie(tmp_path, monkeypatch, made_up):
     """The tier's own runs first, then committed tiers; one of both is read from the runs."""
     monkeypatch.setattr("helpers.report.ledger.project_root", lambda: tmp_path)
     own = made_up("openset_calibration")
@@ -175,7 +180,7 @@ def relabelled(table, tier):
     return table.assign(row=results.row_ids(table))
 
 
-def test_unknown_papers_and_tiers_are_refused():
+def test_unknown_papers_and_tiers_are_refused(made_up):
     table = made_up("openset_calibration")
     with pytest.raises(ValueError, match="unknown paper 'gscor'; did you mean 'gscore'"):
         ledger(PAPERS, {("mini", "gscor"): table}, ["mini"])
