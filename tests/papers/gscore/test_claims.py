@@ -57,16 +57,10 @@ def made_up(table_of):
             for (number, score), detector in product(enumerate(np.linspace(0, 1, 60)), DETECTORS):
                 near, name = generator.standard_normal(2) * noise, f"set {number}"
                 fpr95 = 0.8 - 0.6 * score - 0.02 * place + near[0]
+                auroc = 0.6 + 0.3 * score + near[1]
                 for variant in ("meta", "test"):
                     add(network, detector, "fpr95", variant, value=fpr95, test_set=name)
-                    add(
-                        network,
-                        detector,
-                        "auroc",
-                        variant,
-                        value=0.6 + 0.3 * score + near[1],
-                        test_set=name,
-                    )
+                    add(network, detector, "auroc", variant, value=auroc, test_set=name)
                 add(network, f"{detector}/{UDE}", "gscore", "meta", value=score, test_set=name)
         return table_of(records, paper="gscore")
 
