@@ -76,14 +76,8 @@ def rmse(part: pd.DataFrame) -> Table:
         f" predicted FPR95 and AUROC {DOWN}, in points. Bold: lowest of the column."
     )
     lines, columns = ["evaluator", "source"], ["metric", "detector"]
-    return Table(
-        cells,
-        lines,
-        columns,
-        name=f"gscore-{comparisons.name_of(part, 'rmse')}",
-        caption=caption,
-        data=part,
-    )
+    name = f"gscore-{comparisons.name_of(part, 'rmse')}"
+    return Table(cells, lines, columns, name=name, caption=caption, data=part)
 
 
 def correlations(part: pd.DataFrame) -> Table:
