@@ -76,7 +76,8 @@ def rmse(part: pd.DataFrame) -> Table:
         f" predicted FPR95 and AUROC {DOWN}, in points. Bold: lowest of the column."
     )
     lines, columns = ["evaluator", "source"], ["metric", "detector"]
-    return Table(cells, lines, columns, name=_name(part, "rmse"), caption=caption, data=part)
+    name = f"gscore-{comparisons.name_of(part, 'rmse')}"
+    return Table(cells, lines, columns, name=name, caption=caption, data=part)
 
 
 def correlations(part: pd.DataFrame) -> Table:
@@ -112,7 +113,7 @@ def correlations(part: pd.DataFrame) -> Table:
         f"{comparisons.caption_of(part)} Correlation of the Gscore by"
         f" {EVALUATOR_TITLES[_PROPOSED]} with each metric, over the meta-training sets."
     )
-    name = _name(part, "correlations", _PROPOSED)
+    name = f"gscore-{comparisons.name_of(part, 'correlations', _PROPOSED)}"
     lines = ["detector", "kind", "source"]
     return Table(cells, lines, ["metric"], name=name, caption=caption, data=part)
 
@@ -299,7 +300,3 @@ def _of(part: pd.DataFrame, metrics: Iterable[str]) -> pd.DataFrame:
         raise ValueError(f"part: no {' or '.join(metrics)}")
     names = own["method"].str.partition("/")
     return own.assign(detector=names[0], evaluator=names[2])
-
-
-def _name(part: pd.DataFrame, *words: str) -> str:
-    return f"gscore-{comparisons.name_of(part, *words)}"

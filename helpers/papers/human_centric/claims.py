@@ -202,7 +202,8 @@ def derive(table: pd.DataFrame) -> pd.DataFrame:
     """
     rows = []
     for data_set, own in table.groupby("data_set", sort=False):
-        numbers, parameters = _numbers(own), _parameters(own)
+        numbers, counted = _numbers(own), own[own["metric"] == "parameters"]
+        parameters = dict(zip(counted["backbone"], counted["value"], strict=True))
         complete = {model for _, model in numbers}
         models = [model for model in own["backbone"].unique() if model in complete]
         for over in _quantities(models, parameters):
@@ -296,17 +297,13 @@ def _correlation(x: np.ndarray) -> np.ndarray:
     return spearman(x[:, _ACCURACY], x[:, _MSP], constant=0.0)
 
 
-def _rises(x: np.ndarray) -> np.ndarray:
-    """Return second minus first of models that come in pairs, [pairs, scores, 1 + replicates]."""
-    return (x[1::2] - x[::2])[:, :_ACCURACY]
-
-
 def _largest_rise(x: np.ndarray) -> np.ndarray:
-    return _rises(x).max(axis=(0, 1))
+    """Return the largest of second minus first of models that come in pairs, over all scores."""
+    return (x[1::2] - x[::2])[:, :_ACCURACY].max(axis=(0, 1))
 
 
 def _mean_rise(x: np.ndarray) -> np.ndarray:
-    return _rises(x)[:, _MSP].mean(axis=0)
+    return (x[1::2] - x[::2])[:, _MSP].mean(axis=0)
 
 
 def _numbers(own: pd.DataFrame) -> dict[tuple[int, str], np.ndarray]:
@@ -325,11 +322,6 @@ def _numbers(own: pd.DataFrame) -> dict[tuple[int, str], np.ndarray]:
             if its[0].iloc[:_ACCURACY].notna().all():
                 found[run, model] = its.to_numpy()
     return found
-
-
-def _parameters(own: pd.DataFrame) -> dict[str, float]:
-    counted = own[own["metric"] == "parameters"]
-    return dict(zip(counted["backbone"], counted["value"], strict=True))
 
 
 CLAIMS = Claims("human_centric", _CLAIMS, derive=derive, printed=with_averages)

@@ -325,10 +325,7 @@ def error_rates(
             rates[name] = metrics.detection_error_rate(values.sets[name], one.correct, threshold)
             replicates[name] = metrics.weighted_mean(errors, weights[name])
         images = {name: len(one) for name, one in outputs.sets.items()}
-        for name, rate in rates.items():
-            own = replicates[name] if name == "test" else ()
-            yield results.row(name, metric, rate, images[name], own)
-        yield from _means(metric, rates, replicates, images, groups)
+        yield from _rows_of_metric(metric, rates, replicates, images, groups)
 
 
 def ranking(
@@ -352,20 +349,24 @@ def ranking(
             replicates = {
                 name: weighted(known, values.sets[name], own, weights[name]) for name in images
             }
-            for name, rate in rates.items():
-                yield results.row(name, metric + suffix, rate, images[name])
             groups = {"label-shifted": list(images)}
-            yield from _means(metric + suffix, rates, replicates, images, groups)
+            yield from _rows_of_metric(metric + suffix, rates, replicates, images, groups)
 
 
-def _means(
+def _rows_of_metric(
     metric: str,
     rates: Mapping[str, float],
     replicates: Mapping[str, np.ndarray],
     images: Mapping[str, int],
     groups: Mapping[str, Sequence[str]],
 ) -> Iterator[dict]:
-    """Yield the means over groups of sets; a set counts as much as another, whatever its size."""
+    """Yield a metric of each set, and its means over groups of them.
+
+    A set counts as much as another, whatever its size.
+    """
+    for name, rate in rates.items():
+        own = replicates[name] if name == "test" else ()
+        yield results.row(name, metric, rate, images[name], own)
     for group, names in groups.items():
         if names:
             value = np.mean([rates[name] for name in names])

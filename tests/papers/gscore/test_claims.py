@@ -1,4 +1,5 @@
 from itertools import product
+from re import search
 
 import numpy as np
 import pandas as pd
@@ -17,9 +18,8 @@ UDE = "ude_wasserstein"
 
 def agreeing(network, method, metric, variant):
     """A number that agrees with all claims."""
-    better = 0.02 * NETWORKS.index(network)
     if metric == "accuracy":
-        return 0.7 + better
+        return 0.7 + 0.02 * NETWORKS.index(network)
     if variant in ("size 20", "ratio 1:100"):
         return -0.3  # outside of what the claims speak of
     if metric.startswith("rmse"):
@@ -31,41 +31,37 @@ def agreeing(network, method, metric, variant):
 def made_up(table_of):
     """Return the function that makes a table of `agreeing` numbers, with 60 sets near a line.
 
-    `change` takes what `agreeing` takes, and returns what is added to the number.
+    `changes` of numbers by a pattern of "NETWORK METHOD METRIC VARIANT" are added to them.
     """
+    names = "backbone", "method", "metric", "variant", "value", "test_set", "run"
 
-    def made_up(change=None, *, networks=NETWORKS, runs=3, spread=0.001, noise=0.02):
+    def made_up(changes=(), *, runs=3, spread=0.001, noise=0.02):
         generator, records = np.random.default_rng(0), []
 
-        def add(method, metric, value, test_set="all", variant="primary", run=0):
-            names = "backbone", "method", "metric", "value", "test_set", "variant", "run"
-            row = network, method, metric, value, test_set, variant, run
-            records.append(dict(zip(names, row, strict=True)))
+        def add(*key, value=None, test_set="all", run=0):
+            if value is None:
+                text = " ".join(key)
+                value = agreeing(*key) + sum(changes[one] for one in changes if search(one, text))
+                value += spread * generator.standard_normal() * (test_set == "all")
+            records.append(dict(zip(names, (*key, value, test_set, run), strict=True)))
 
-        def number(method, metric, variant="primary"):
-            key = (network, method, metric, variant)
-            return agreeing(*key) + (change(*key) if change else 0.0)
-
-        for network in networks:
-            add("network", "accuracy", number("network", "accuracy"), "test")
-            kinds = [
-                (f"{detector}/{evaluator}", f"{kind}_{metric}", "primary")
-                for detector in DETECTORS
-                for evaluator in (UDE, *EVALUATORS)
-                for kind in ("rmse", *(["pearson"] if evaluator == UDE else []))
-                for metric in ("fpr95", "auroc")
-            ]
-            kinds += [(f"msp/{UDE}", "pearson_fpr95", variant) for variant in VARIANTS]
-            for run, (method, metric, variant) in product(range(runs), kinds):
-                value = number(method, metric, variant) + spread * generator.standard_normal()
-                add(method, metric, value, variant=variant, run=run)
-            shift = 0.02 * NETWORKS.index(network)
-            for (place, score), detector in product(enumerate(np.linspace(0, 1, 60)), DETECTORS):
-                near, name = generator.standard_normal(2) * noise, f"set {place}"
+        for place, network in enumerate(NETWORKS):
+            add(network, "network", "accuracy", "primary", test_set="test")
+            for run, metric in product(range(runs), ("fpr95", "auroc")):
+                for method in map("/".join, product(DETECTORS, (UDE, *EVALUATORS))):
+                    add(network, method, f"rmse_{metric}", "primary", run=run)
+                    if method.endswith(UDE):
+                        add(network, method, f"pearson_{metric}", "primary", run=run)
+                for variant in VARIANTS if metric == "fpr95" else ():
+                    add(network, f"msp/{UDE}", "pearson_fpr95", variant, run=run)
+            for (number, score), detector in product(enumerate(np.linspace(0, 1, 60)), DETECTORS):
+                near, name = generator.standard_normal(2) * noise, f"set {number}"
+                fpr95 = 0.8 - 0.6 * score - 0.02 * place + near[0]
+                auroc = 0.6 + 0.3 * score + near[1]
                 for variant in ("meta", "test"):
-                    add(detector, "fpr95", 0.8 - 0.6 * score - shift + near[0], name, variant)
-                    add(detector, "auroc", 0.6 + 0.3 * score + near[1], name, variant)
-                add(f"{detector}/{UDE}", "gscore", score, name, "meta")
+                    add(network, detector, "fpr95", variant, value=fpr95, test_set=name)
+                    add(network, detector, "auroc", variant, value=auroc, test_set=name)
+                add(network, f"{detector}/{UDE}", "gscore", "meta", value=score, test_set=name)
         return table_of(records, paper="gscore")
 
     return made_up
@@ -81,11 +77,6 @@ def verdicts(table):
     return dict(zip(summed["claim"], map(str, summed["verdict"]), strict=True))
 
 
-def number(rows, what, metric, backbone="resnet8"):
-    own = rows[(rows["method"] == what) & (rows["metric"] == metric)]
-    return own[(own["backbone"] == backbone) & (own["run"] == 0)]["value"].item()
-
-
 def test_numbers_that_agree_support_every_claim(table):
     """Eight claims, each with an identifier of its own."""
     found = verdicts(table)
@@ -94,22 +85,14 @@ def test_numbers_that_agree_support_every_claim(table):
 
 
 CHANGES = {
-    "correlation": lambda network, method, metric, variant: -0.3 * (metric == "pearson_auroc"),
-    "rmse": lambda network, method, metric, variant: (
-        -0.03 * (metric == "rmse_auroc" and method.endswith("gmm_wasserstein"))
-    ),
-    "fpr95": lambda network, method, metric, variant: 0.1 * (metric == "pearson_auroc"),
-    "detectors": lambda network, method, metric, variant: (
-        0.3 * (metric == "pearson_fpr95" and method.startswith("odin/"))
-    ),
-    "backbones": lambda network, method, metric, variant: (
-        0.3 * (method.startswith("msp") and network == "vit" and variant == "primary")
-    ),
-    "sizes": lambda network, method, metric, variant: 0.3 * (variant == "size 50"),
-    "ratios": lambda network, method, metric, variant: 0.3 * (variant == "ratio 10:1"),
-    "accuracy": lambda network, method, metric, variant: (
-        -0.04 * NETWORKS.index(network) * (metric == "accuracy")
-    ),
+    "correlation": {"pearson_auroc": -0.3},
+    "rmse": {"gmm_wasserstein rmse_auroc": -0.03},
+    "fpr95": {"pearson_auroc": 0.1},
+    "detectors": {"odin/.* pearson_fpr95": 0.3},
+    "backbones": {"vit msp.* primary": 0.3},
+    "sizes": {"size 50": 0.3},
+    "ratios": {"ratio 10:1": 0.3},
+    "accuracy": {f"{name} .*accuracy": -0.04 * place for place, name in enumerate(NETWORKS)},
 }
 ALSO = {"detectors": {"fpr95"}, "backbones": {"detectors", "fpr95", "ratios"}}
 """Claims about means that a change moves too."""
@@ -120,30 +103,20 @@ def test_numbers_on_the_other_side_contradict_the_claim(claim, made_up):
     """What contradicts one claim leaves those that do not speak of the same numbers."""
     found = verdicts(made_up(CHANGES[claim]))
     assert found.pop(claim) == "contradicted"
-    assert {one for one, verdict in found.items() if verdict != "supported"} <= ALSO.get(
-        claim, set()
-    )
+    others = {one for one, verdict in found.items() if verdict != "supported"}
+    assert others <= ALSO.get(claim, set())
 
 
 def test_numbers_about_the_margin_decide_nothing(made_up):
     """With sets far from the line, other sets could give a correlation beyond 0.8 or not."""
-
-    def near(network, method, metric, variant):
-        return 0.14 * (metric == "pearson_fpr95" and variant == "primary")
-
-    found = verdicts(made_up(near, noise=0.25))
+    found = verdicts(made_up({"pearson_fpr95 primary": 0.14}, noise=0.25))
     assert {found[name] for name in ("correlation", "detectors", "backbones")} == {"undecided"}
-    split = made_up(lambda *key: -0.01 * key[1].endswith("kmeans_l2"), spread=0.05, runs=5)
-    assert verdicts(split)["rmse"] == "undecided"
+    assert verdicts(made_up({"kmeans_l2": -0.01}, spread=0.05, runs=5))["rmse"] == "undecided"
 
 
 def test_the_evaluators_of_table_6_do_not_decide(made_up):
     """UDE + KL below UDE + Wasserstein is reported, and moves no verdict."""
-
-    def good_ude_kl(network, method, metric, variant):
-        return -0.03 * (metric == "rmse_auroc" and method.endswith("ude_kl"))
-
-    checks = CLAIMS.check(made_up(good_ude_kl))
+    checks = CLAIMS.check(made_up({"ude_kl rmse_auroc": -0.03}))
     over_all = checks[checks["data_set"] == "all"].set_index("check")
     one = over_all.loc["RMSE of AUROC, UDE + KL minus UDE + Wasserstein"]
     assert one["verdict"] == Verdict.CONTRADICTED and not one["decides"]
@@ -153,21 +126,18 @@ def test_the_evaluators_of_table_6_do_not_decide(made_up):
 
 def test_derived_numbers_by_hand(made_up):
     """On numbers without noise each is what its definition says."""
-
-    def change(network, method, metric, variant):
-        return 0.08 * (method == f"odin/{UDE}" and metric == "pearson_fpr95")
-
-    rows, msp = derive(made_up(change, spread=0)), f"msp/{UDE}"
-    for expected, *key in (
-        (0.87, f"odin/{UDE}", "correlation_fpr95"),
-        (0.95 - 0.02, UDE, "correlation_fpr95"),
-        (0.93 - 0.88, UDE, "correlation_gain"),
-        (0.02, "kmeans_l2", "excess_auroc"),
-        (0.95, msp, "least_of_networks", ALL_NETWORKS),
-        (0.95, msp, "least_of_sizes"),
-        (-1, "msp", "accuracy_correlation", ALL_NETWORKS),
-    ):
-        assert number(rows, *key) == pytest.approx(expected)
+    rows, msp = derive(made_up({f"odin/{UDE} pearson_fpr95": 0.08}, spread=0)), f"msp/{UDE}"
+    found = rows[rows["run"] == 0].set_index(["method", "metric", "backbone"])["value"]
+    expected = {
+        (f"odin/{UDE}", "correlation_fpr95", "resnet8"): 0.87,
+        (UDE, "correlation_fpr95", "resnet8"): 0.95 - 0.02,
+        (UDE, "correlation_gain", "resnet8"): 0.93 - 0.88,
+        ("kmeans_l2", "excess_auroc", "resnet8"): 0.02,
+        (msp, "least_of_networks", ALL_NETWORKS): 0.95,
+        (msp, "least_of_sizes", "resnet8"): 0.95,
+        ("msp", "accuracy_correlation", ALL_NETWORKS): -1,
+    }
+    assert found[list(expected)].to_dict() == pytest.approx(expected)
 
 
 def test_replicates_are_correlations_over_resampled_sets(table):
@@ -202,22 +172,18 @@ def test_missing_numbers_are_no_data_with_a_reason(table):
     assert set(nothing["verdict"]) == {Verdict.NO_DATA}
 
 
-def test_a_run_without_one_of_the_detectors_has_no_mean(table):
-    """The other runs keep theirs."""
-    gone = (table["method"] == f"energy/{UDE}") & (table["run"] == 1)
-    rows = derive(table[~gone])
+def test_a_detector_that_lacks_something_is_in_no_mean(table):
+    """A run of it, or sets that differ in Gscore: resampling equal ones would change nothing."""
+    own = table["method"] == f"energy/{UDE}"
+    rows = derive(table[~(own & (table["run"] == 1))])
     runs = rows.groupby(["method", "metric"])["run"].agg(set)
     assert runs[UDE, "correlation_auroc"] == runs[UDE, "correlation_gain"] == {0, 2}
     assert runs["kmeans_l2", "excess_fpr95"] == {0, 2}
     assert runs[f"msp/{UDE}", "correlation_fpr95"] == {0, 1, 2}
-
-
-def test_a_detector_whose_gscores_are_the_same_for_all_sets_has_no_correlation(table):
-    """Resampling its sets would change nothing, as if it were certain; no mean leaves it out."""
-    same = (table["method"] == f"odin/{UDE}") & (table["metric"] == "gscore")
+    same = own & (table["metric"] == "gscore")
     constant = table.assign(value=table["value"].mask(same, 1.0))
     rows = derive(constant)
-    assert f"odin/{UDE}" not in set(rows["method"])
+    assert f"energy/{UDE}" not in set(rows["method"])
     assert "correlation_auroc" not in set(rows.loc[rows["method"] == UDE, "metric"])
     found = verdicts(constant)
     assert found["detectors"] == found["correlation"] == "no data"

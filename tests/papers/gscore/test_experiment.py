@@ -77,17 +77,6 @@ def network(suite):
     return Model("tiny", (experiment.models(PARAMETERS, part, suite),))
 
 
-@pytest.fixture
-def made():
-    """Mixtures of two normal groups, the further apart the higher the number of the set."""
-    generator = np.random.default_rng(0)
-    known = {part: generator.normal(size=300) for part in ("meta", "test")}
-    sets = {f"{k}": generator.normal(-k / 4, size=200) for k in range(20)}
-    scores = DetectorScores(known, generator.normal(size=200), sets)
-    chosen = {name: (np.arange(200), np.arange(200)) for name in sets}
-    return {part: evaluate_mixtures(scores, part, chosen, list(EVALUATORS)) for part in known}
-
-
 def test_every_number_has_its_row(rows_of):
     """True metrics and Gscores of all sets, regressions of all runs, the variants, predictions."""
     table = rows_of()
@@ -159,19 +148,29 @@ def test_odin_steps_towards_its_answer(network, suite):
     assert len(score_suite(network, suite, "knn", PARAMETERS).sets) == SETS
 
 
-def test_the_sets_are_divided_anew_in_each_run():
-    """Each set learns or tests; too few are refused."""
+def test_the_sets_are_divided_anew_in_each_run(rows_of, suite, monkeypatch):
+    """Each set learns or tests; too few are refused before a network is trained."""
     divisions = [divide(20, number, PARAMETERS) for number in range(3)]
     for learnt, tested in divisions:
-        assert len(learnt) == 15 and set(learnt) | set(tested) == set(range(20))
-        assert len(tested) == 5
+        assert (len(learnt), len(tested)) == (15, 5)
+        assert set(learnt) | set(tested) == set(range(20))
     assert len({tuple(tested) for _, tested in divisions}) == 3
     with pytest.raises(ValueError, match="sets: 3 give 2 to learn from and 1 to test"):
         divide(3, 0, PARAMETERS)
+    monkeypatch.setattr(experiment, "fit", lambda *_, **__: pytest.fail("trained"))
+    few = replace(suite, sets={name: suite.sets[name] for name in ("set 1", "set 2")})
+    with pytest.raises(ValueError, match="sets: 2 give 2 to learn from"):
+        rows_of(few)
 
 
-def test_a_regression_learns_from_its_sets_alone(made):
+def test_a_regression_learns_from_its_sets_alone():
     """What it is tested on can be anything, and its own error falls with the evaluator's."""
+    generator, names = np.random.default_rng(0), [f"{k}" for k in range(20)]
+    known = {part: generator.normal(size=300) for part in ("meta", "test")}
+    sets = {name: generator.normal(-int(name) / 4, size=200) for name in names}  # ever further
+    scores = DetectorScores(known, generator.normal(size=200), sets)
+    chosen = dict.fromkeys(names, (np.arange(200), np.arange(200)))
+    made = {part: evaluate_mixtures(scores, part, chosen, list(EVALUATORS)) for part in known}
     division, meta = (np.arange(15), np.arange(15, 20)), made["meta"]
     tau = best_tau(meta, "ude_wasserstein", division[0])
     one = predict(made, "ude_wasserstein", "auroc", tau, division, 0.9)
@@ -222,27 +221,18 @@ def test_mixtures_of_the_variants(suite):
         assert np.array_equal(one, other)
 
 
-def test_too_few_sets_are_said_before_a_network_is_trained(rows_of, suite, monkeypatch):
-    monkeypatch.setattr(experiment, "fit", lambda *_, **__: pytest.fail("trained"))
-    few = replace(suite, sets={name: suite.sets[name] for name in ("set 1", "set 2")})
-    with pytest.raises(ValueError, match="sets: 2 give 2 to learn from"):
-        rows_of(few)
-
-
 def test_the_order_of_the_sets_is_not_taken_from_the_cache(rows_of, suite):
     """It decides which sets learn and which test: other numbers, whatever was made before."""
     given = {"detectors": ["msp"], "evaluators": ["kmeans_l2"]}
-    names = list(suite.sets)[::-1]
+    turned = replace(suite, sets=dict(reversed(suite.sets.items())))
     rows_of(**given)
-    table = rows_of(replace(suite, sets={name: suite.sets[name] for name in names}), **given)
-    sets = table.query("method == 'msp' and metric == 'auroc' and variant == 'meta'")["test_set"]
-    assert sets.tolist() == names
+    sets = rows_of(turned, **given).query("method + metric + variant == 'mspaurocmeta'")
+    assert sets["test_set"].tolist() == list(turned.sets)
 
 
 def test_parts_are_networks_and_other_id_sets():
     """The other ID sets are evaluated with the first network, and train none for a page."""
-    given = {"other_data_sets": ["digits"], "networks": {"a": {}, "b": {}}}
-    own = PARAMETERS.replace(**given)
+    own = PARAMETERS.replace(other_data_sets=["digits"], networks={"a": {}, "b": {}})
     names = ["cifar10_mini/a", "cifar10_mini/b", "digits/a"]
     assert [part.name for part in run.parts(own)] == names
     assert list(experiment.trainings(own).values()) == [{"network": "a"}, {"network": "b"}]

@@ -1,3 +1,4 @@
+from itertools import product
 from types import SimpleNamespace
 
 import pandas as pd
@@ -18,27 +19,20 @@ def record(method, metric, value, **others):
 @pytest.fixture(scope="module")
 def table(table_of):
     """Two detectors, of which the paper has one; two runs, each with two sets to predict."""
-    records = [record("network", "accuracy", 0.7, test_set="test")]
-    for run in range(2):
-        for detector in ("gen", "msp"):
-            for evaluator, value in RMSE.items():
-                for metric in ("rmse_fpr95", "rmse_auroc", "rmse_aupr"):
-                    method = f"{detector}/{evaluator}"
-                    records.append(record(method, metric, value + 0.01 * run, run=run))
-            for kind in ("pearson", "spearman"):
-                for metric in tables.METRIC_TITLES:
-                    name = f"{kind}_{metric}"
-                    value = -0.9 + 0.1 * run
-                    records.append(record(f"{detector}/ude_wasserstein", name, value, run=run))
-        for name in ("waves", "maps") if run == 0 else ("dice", "maps"):
-            value = SETS[name] + 0.04
-            cell = {"run": run, "test_set": name}
-            records.append(record("msp/ude_wasserstein", "predicted_fpr95", value, **cell))
-    for variant in ("meta", "test"):
-        for name, value in SETS.items():
-            value = value if variant == "test" else 0.0
-            cell = {"test_set": name, "variant": variant}
-            records.append(record("msp", "fpr95", value, **cell))
+    records, proposed = [record("network", "accuracy", 0.7, test_set="test")], "ude_wasserstein"
+    for run, detector in product(range(2), ("gen", "msp")):
+        for (evaluator, value), metric in product(RMSE.items(), ("fpr95", "auroc", "aupr")):
+            errors = f"{detector}/{evaluator}", f"rmse_{metric}", value + 0.01 * run
+            records.append(record(*errors, run=run))
+        for kind, metric in product(("pearson", "spearman"), tables.METRIC_TITLES):
+            name, value = f"{kind}_{metric}", -0.9 + 0.1 * run
+            records.append(record(f"{detector}/{proposed}", name, value, run=run))
+    for run, name in ((0, "waves"), (0, "maps"), (1, "dice"), (1, "maps")):
+        cell = {"value": SETS[name] + 0.04, "run": run, "test_set": name}
+        records.append(record(f"msp/{proposed}", "predicted_fpr95", **cell))
+    for variant, name in product(("meta", "test"), SETS):
+        value = SETS[name] if variant == "test" else 0.0
+        records.append(record("msp", "fpr95", value, test_set=name, variant=variant))
     return table_of(records, paper="gscore")
 
 
@@ -48,29 +42,22 @@ def part(table):
 
 
 def test_errors_of_evaluators_stand_above_the_papers(part):
-    """Baselines first; a detector or an evaluator that the paper lacks has no number of it."""
+    """Baselines first; a detector or an evaluator that the paper lacks has no number of it.
+
+    The lowest of a column is bold, ours and the paper's; a cell of ours names its rows.
+    """
     styled = tables.rmse(part)
     frame = styled.frame()
     both = [(name, source) for name in ("confidence", "k-means + ℓ2", "UDE + Wasserstein")
             for source in ("ours", "paper")]  # fmt: skip
     assert frame.index.tolist() == [*both[:4], ("UDE + ℓ2", "ours"), *both[4:]]
-    assert frame.columns.tolist() == [
-        (metric, detector) for metric in ("FPR95", "AUROC") for detector in ("MSP", "gen")
-    ]
-    cells = frame["FPR95", "MSP"]
-    assert cells["UDE + Wasserstein", "ours"] == "3.50 ± 0.71"
-    assert cells["UDE + Wasserstein", "paper"] == "3.46 ± 0.63"
+    assert frame.columns.tolist() == [*product(("FPR95", "AUROC"), ("MSP", "gen"))]
+    assert frame["FPR95", "MSP"][both[4:]].tolist() == ["3.50 ± 0.71", "3.46 ± 0.63"]
     assert frame["FPR95", "gen"]["UDE + Wasserstein", "paper"] == "–"
     assert "above the paper's Table 1, CIFAR-10 with DLA" in styled.caption
-
-
-def test_the_lowest_error_of_a_column_is_bold(part):
-    """Among ours and among the paper's; a cell of ours names its rows."""
-    styled = tables.rmse(part)
     marks = styled.frame("html").map(lambda cell: cell.startswith("<b>"))
-    lines = [("UDE + Wasserstein", "ours"), ("UDE + Wasserstein", "paper")]
-    assert marks.index[marks["AUROC", "MSP"]].tolist() == lines
-    assert marks.index[marks["AUROC", "gen"]].tolist() == lines[:1]
+    assert marks.index[marks["AUROC", "MSP"]].tolist() == both[4:]
+    assert marks.index[marks["AUROC", "gen"]].tolist() == both[4:5]
     own = part[(part["method"] == "gen/ude_l2") & (part["metric"] == "rmse_auroc")]
     assert f'title="rows {own["rows"].item()}"' in styled.html()
 
@@ -104,41 +91,33 @@ def test_means_over_test_sets_are_of_the_sets_that_a_run_predicts(table):
 
 
 def test_networks_have_true_and_predicted_rates(table):
-    """Ours beside the network that it stands for, and the paper's others alone."""
-    printed = published.load("gscore")
-    others = printed[(printed["table"] == "2") & (printed["backbone"] != "ResNet-18")]
-    styled = tables.networks(pd.concat([tables.compare(table)[1], printed_alone(others)]))
-    frame = styled.frame()
-    assert frame.index.tolist()[:2] == [
-        ("cifar10_mini", "resnet8", "ours"),
-        ("cifar10_mini", "resnet8", "paper, CIFAR-10, ResNet-18"),
-    ]
-    assert len(frame) == 2 + 3 and set(frame.index[2:].get_level_values(2)) == {"paper"}
-    assert frame.iloc[0].tolist() == ["70.00", "52.50 ± 10.61", "56.50 ± 10.61"]
-    assert "Paper: Table 2" in styled.caption and "over 1 to 2 runs" in styled.caption
+    """Ours beside the network that it stands for, and the paper's others alone.
 
-
-def test_networks_on_another_id_set_stand_beside_the_papers_one_network_there(table):
-    """Table 2 has several networks on CIFAR-10, table 3 one on each other data set."""
+    Table 2 has several networks on CIFAR-10, table 3 one on each other data set.
+    """
+    printed = published.load("gscore").query("table == '2' and backbone != 'ResNet-18'")
     others = table.assign(data_set="cifar100", row=[f"other {row}" for row in table["row"]])
     own, means = tables.compare(pd.concat([table, others], ignore_index=True))
     assert set(own["data_set"]) == {"cifar10_mini"} and set(own["paper_backbone"]) == {"DLA"}
-    frame = tables.networks(means).frame()
-    assert frame.index.tolist() == [
+    styled = tables.networks(pd.concat([means, printed_alone(printed)]))
+    frame = styled.frame()
+    assert frame.index.tolist()[:4] == [
         ("cifar10_mini", "resnet8", "ours"),
         ("cifar10_mini", "resnet8", "paper, CIFAR-10, ResNet-18"),
         ("cifar100", "resnet8", "ours"),
         ("cifar100", "resnet8", "paper, CIFAR-100, DLA"),
     ]
+    assert len(frame) == 4 + 3 and set(frame.index[4:].get_level_values(2)) == {"paper"}
+    assert frame.iloc[0].tolist() == ["70.00", "52.50 ± 10.61", "56.50 ± 10.61"]
     assert frame.iloc[3].tolist() == ["71.36", "86.60", "88.31"]
+    assert "Paper: Tables 2 and 3" in styled.caption and "over 1 to 2 runs" in styled.caption
 
 
 def test_printed_numbers_stand_alone_where_there_are_none_of_ours():
     """All seven evaluators, and a caption that says so."""
-    alone = printed_alone(published.load("gscore").query("table in ['1', '6']"))
-    styled = tables.rmse(alone)
+    styled = tables.rmse(printed_alone(published.load("gscore").query("table in ['1', '6']")))
+    assert {source for _, source in styled.frame().index} == {"paper"}
     assert len(styled.frame()) == 7
-    assert set(styled.frame().index.get_level_values(1)) == {"paper"}
     assert "The paper's Tables 1 and 6, CIFAR-10 with DLA, alone" in styled.caption
 
 

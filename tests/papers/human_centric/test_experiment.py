@@ -94,19 +94,15 @@ def rows_of(outputs, method, parameters=TINY):
 
 
 def test_thresholds_are_those_of_correct_training_images(made):
-    """The largest that keep 95 and 99 per cent of them: the fifth and first percentiles."""
-    found = apply_score(made, "max_logit", TINY)
+    """The largest that keep 95 and 99 per cent of them: the fifth and first percentiles.
+
+    Held out, those of the half that did not fit the score; for one that fits nothing, of any half.
+    """
+    found = apply_score(made, "max_logit", TINY).thresholds
     right = np.sort(made.train.logits.max(axis=1)[made.train.correct])
     for metric, keep in (("der95", 0.95), ("der99", 0.99)):
-        threshold = found.thresholds[metric]
-        assert (right >= threshold).mean() >= keep
-        assert (right > threshold).mean() < keep
-
-
-def test_held_out_thresholds_are_those_of_other_images(made):
-    """Of the half that did not fit the score; for one that fits nothing, of any half."""
-    order = np.random.default_rng(0).permutation(200)
-    other = made.train.subset(order[1::2])
+        assert (right >= found[metric]).mean() >= keep > (right > found[metric]).mean()
+    other = made.train.subset(np.random.default_rng(0).permutation(200)[1::2])
     right = np.sort(other.logits.max(axis=1)[other.correct])
     found = apply_score(made, "max_logit", TINY, held_out=True)
     assert found.thresholds["der99"] == right[int(len(right) * 0.01)]
@@ -142,46 +138,37 @@ def test_rows_of_a_score_by_hand(made):
 
 def test_the_error_rate_of_what_is_accepted_in_any_case_is_the_share_of_wrong_answers(made):
     """A constant score keeps everything."""
-
-    def flat(outputs):
-        return replace(outputs, logits=0 * outputs.logits, features=0 * outputs.logits)
-
-    same = replace(
-        made, train=flat(made.train), test=flat(made.test), input_shifted={}, label_shifted={},
-        sources={"test": made.sources["test"]},
-    )  # fmt: skip
-    rows = rows_of(same, "msp")
-    assert rows.loc[("test", "der99"), "value"] == 1 - same.test.correct.mean()
+    train, test = (
+        replace(one, logits=0 * one.logits, features=0 * one.logits)
+        for one in (made.train, made.test)
+    )
+    rows = rows_of(replace(made, train=train, test=test, input_shifted={}, label_shifted={}), "msp")
+    assert rows.loc[("test", "der99"), "value"] == 1 - test.correct.mean()
     assert ("label-shifted", "auroc") not in rows.index
 
 
 def test_the_whole_grid_in_one_table(roles, table_of_rows):
-    names = ["resnet8", "resnet8+distilled"]
-    table = table_of_rows(roles, names=names, methods=list(METHODS), runs=2)
+    given = {"names": ["resnet8", "resnet8+distilled"], "methods": list(METHODS), "runs": 2}
+    table = table_of_rows(roles, **given)
     assert table.loc[table["metric"] == "failed", "notes"].tolist() == []
     found = table.groupby(["metric", "test_set"])[["backbone", "run", "variant", "method"]]
     assert found.nunique().loc[("der99", "average")].tolist() == [2, 2, 2, 17]
     assert found.size()["der99", "average"] == 2 * 2 * 2 * 17
     assert found.size()["parameters", "test"] == found.size()["accuracy", "test"] == 8
-    again = table_of_rows(roles, names=names, methods=list(METHODS), runs=2)
-    pd.testing.assert_frame_equal(table, again)
+    pd.testing.assert_frame_equal(table, table_of_rows(roles, **given))
 
 
-def test_a_model_that_fails_is_a_row_and_ends_nothing(roles, table_of_rows):
-    table = table_of_rows(roles, names=["tf_efficientnet_lite3", "resnet8"], methods=["msp"])
-    failed = table[table["metric"] == "failed"]
-    assert failed["backbone"].tolist() == ["tf_efficientnet_lite3"]
-    assert "FileNotFoundError: weights of 'tf_efficientnet_lite3'" in failed["notes"].item()
-    assert "resnet8" in set(table["backbone"])
-
-
-def test_a_score_that_lacks_something_is_a_row_and_ends_nothing(roles, table_of_rows):
-    """Statistics of a class without training images."""
-    few = roles.train.subset(roles.train.labels < 2)
-    table = table_of_rows(ShiftRoles(few, roles.test, {}, {}), methods=["msp", "mahalanobis"])
-    failed = table[table["metric"] == "failed"]
-    assert failed["method"].tolist() == ["mahalanobis"] * 2  # in both variants
-    for said in failed["notes"]:
+def test_what_fails_is_a_row_and_ends_nothing(roles, table_of_rows):
+    """A model without weights, and a score without training images of a class."""
+    few = replace(roles, train=roles.train.subset(roles.train.labels < 2))
+    names, methods = ["tf_efficientnet_lite3", "resnet8"], ["msp", "mahalanobis"]
+    table = table_of_rows(few, names=names, methods=methods)
+    failed = table[table["metric"] == "failed"].groupby(["backbone", "method"])["notes"].agg(list)
+    assert set(failed.index) == {(names[0], "network"), (names[1], "mahalanobis")}
+    (said,) = failed[names[0], "network"]
+    assert "FileNotFoundError: weights of 'tf_efficientnet_lite3'" in said
+    assert len(failed[names[1], "mahalanobis"]) == 2  # in both variants
+    for said in failed[names[1], "mahalanobis"]:
         assert "at least one image of each class expected, got none of class 2" in said
 
 
@@ -227,22 +214,17 @@ def test_an_image_is_drawn_together_with_its_corrupted_versions(roles):
     assert np.ptp(found["test", "der95"]) > 0
 
 
-def test_an_input_shifted_set_of_other_classes_is_refused(roles):
-    other = ShiftRoles(roles.train, roles.test, {"v2": images(6, 0, "v2", ("0", "1"))}, {})
+def test_mistakes_are_refused(roles):
+    """By parameters, before anything is trained, as far as these say it."""
+    other = replace(roles, input_shifted={"v2": images(6, 0, "v2", ("0", "1"))})
+    both = {"net": "test_resnet", "net+augmix": "test_resnet"}  # timm has the plain network alone
+    weak = {"adversarial_1": {"objective": "adversarial", "objective_arguments": {"radius": 0.5}}}
     with pytest.raises(ValueError, match="v2: 'resnet8' knows none of its classes by name"):
         outputs_of(other)
-
-
-def test_a_strategy_without_weights_of_its_own_is_not_the_plain_network(roles):
-    both = {"net": "test_resnet", "net+augmix": "test_resnet"}
     with pytest.raises(FileNotFoundError, match=r"weights of 'net\+augmix': not found"):
         outputs_of(roles, TINY.replace(names=["net+augmix"], pretrained=both))
-
-
-def test_mistakes_are_refused_before_anything_is_trained():
     with pytest.raises(ValueError, match="score 'msp' has no arguments, got 'k'"):
         run.parts(TINY.replace(score_arguments={"msp": {"k": 1}}))
-    weak = {"adversarial_1": {"objective": "adversarial", "objective_arguments": {"radius": 0.5}}}
     with pytest.raises(ValueError, match=r"adversarial_1': its recipe has a radius of 0.5"):
         TINY.replace(names=["resnet8+adversarial_1"], strategies=TINY.strategies | weak)
 

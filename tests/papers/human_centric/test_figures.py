@@ -7,13 +7,10 @@ import pytest
 from helpers.papers.human_centric import figures
 
 MODELS = {  # accuracy, parameters
-    "resnet14": (0.68, 2e5),
-    "resnet8": (0.62, 1e5),
-    "vit4": (0.50, 4e5),
-    "resnet8+adversarial_1": (0.47, 1e5),
-    "resnet8+adversarial_0.5": (0.56, 1e5),
+    "resnet14": (0.68, 2e5), "resnet8": (0.62, 1e5), "vit4": (0.50, 4e5),
+    "resnet8+adversarial_1": (0.47, 1e5), "resnet8+adversarial_0.5": (0.56, 1e5),
     "resnet8+distilled": (0.64, 1e5),
-}
+}  # fmt: skip
 METHODS = {"vim": "ViM", "msp": "MSP"}
 
 
@@ -24,20 +21,22 @@ def rate(model, method):
 
 
 @pytest.fixture(scope="module")
-def table():
-    rows = []
-    rates = ("auroc", "fpr_at_tpr", "auroc_correct", "fpr_at_tpr_correct")
-    places = [("der99", "average"), *((metric, "label-shifted") for metric in rates)]
-    for model, numbers in MODELS.items():
-        for method, (metric, test_set) in itertools.product(METHODS, places):
-            share = rate(model, method)
-            replicates = share + np.linspace(-0.01, 0.01, 50)
-            rows.append((model, method, metric, test_set, share, replicates))
-        for metric, value in zip(("accuracy", "parameters"), numbers, strict=True):
-            rows.append((model, "network", metric, "test", value, ()))
-    columns = ["backbone", "method", "metric", "test_set", "value", "bootstrap"]
-    shared = {"data_set": "cifar10_mini", "variant": "primary", "run": 0, "calibration": ""}
-    return pd.DataFrame(rows, columns=columns).assign(**shared)
+def table(table_of):
+    ranking = itertools.product(("auroc", "fpr_at_tpr"), ("", "_correct"))
+    places = {"der99": "average"} | dict.fromkeys(map("".join, ranking), "label-shifted")
+    records = []
+    for model, (accuracy, size) in MODELS.items():
+        cells = [(method, *place, rate(model, method))
+                 for method, place in itertools.product(METHODS, places.items())]  # fmt: skip
+        cells += [
+            ("network", "accuracy", "test", accuracy),
+            ("network", "parameters", "test", size),
+        ]
+        for method, metric, test_set, value in cells:
+            own = {"backbone": model, "method": method, "metric": metric, "test_set": test_set}
+            spread = np.linspace(-0.01, 0.01, 50) if method != "network" else ()
+            records.append(own | {"value": value, "bootstrap": [value + by for by in spread]})
+    return table_of(records, paper="human_centric")
 
 
 @pytest.fixture(scope="module")
@@ -114,8 +113,9 @@ def decisions(right, captions=None):
 
 def test_kept_and_rejected_tells_right_from_wrong_without_colour():
     """Frames and marks follow the decisions; rows are named, the first with its evaluation."""
+    accepted, rejected = decisions([True, False]), decisions([True])
     groups = {
-        "conventional": {"accepted": decisions([True, False]), "rejected": decisions([True])},
+        "conventional": {"accepted": accepted, "rejected": rejected},
         "human-centric": {"accepted": decisions([False, False])},
     }
     axes = figures.kept_and_rejected(groups)
@@ -125,8 +125,7 @@ def test_kept_and_rejected_tells_right_from_wrong_without_colour():
     assert titles == ["conventional", "", "human-centric"]
     marks = [[ax.get_xlabel()[:1] for ax in row] for row in axes]
     assert marks == [["✓", "✕"], ["✓", ""], ["✕", "✕"]]
-    lines = [ax.spines["left"].get_linestyle() for ax in axes[0]]
-    assert lines == ["-", "--"]
+    assert [ax.spines["left"].get_linestyle() for ax in axes[0]] == ["-", "--"]
 
 
 @pytest.mark.parametrize("draw", [figures.error_against_accuracy, figures.error_against_strength])

@@ -28,7 +28,8 @@ def record(method, metric, test_set, value, *, run=0, model="resnet8", **others)
 @pytest.fixture(scope="module")
 def table(table_of):
     """Two models and one that failed; on resnet8 MSP is best in DER99, ASH in DER95."""
-    records = []
+    failed = {"model": "vgg_8", "notes": "no <head> found"}
+    records = [record("network", "failed", "test", 1.0, **failed)]
     for (size, model), run in product(enumerate(["resnet8", "vit4"]), range(2)):
         own = {"run": run, "model": model}
         for (place, method), (column, name) in product(enumerate(SHOWN), enumerate(SETS)):
@@ -38,8 +39,6 @@ def table(table_of):
             records.append(record(method, "der95", name, 0.2 - place / 100 + higher, **own))
         for name, share in ACCURACY.items():
             records.append(record("network", "accuracy", name, share, **own))
-    failed = {"model": "vgg_8", "notes": "no <head> found"}
-    records.append(record("network", "failed", "test", 1.0, **failed))
     return table_of(records, paper="human_centric")
 
 
@@ -58,11 +57,14 @@ def error_rates(part, table):
     return tables.error_rates(part, table, methods=METHODS)
 
 
-def test_the_layout_is_the_papers(part, table):
-    """Scores in the paper's order, ours above the paper's; sets in the paper's order, then ours."""
+def test_the_layout_is_the_papers(part, table, printed):
+    """Scores in the paper's order, ours above the paper's; sets in the paper's order, then ours.
+
+    The paper's numbers are those of the model and the set that ours stand in for.
+    """
     frame = error_rates(part, table).frame()
     assert frame.index.tolist() == [
-        *((title, who) for title in ("MSP", "Energy", "KNN") for who in ("ours", "paper")),
+        *product(("MSP", "Energy", "KNN"), ("ours", "paper")),
         ("ASH", "ours"),
         ("accept everything", "ours"),
     ]
@@ -71,11 +73,6 @@ def test_the_layout_is_the_papers(part, table):
     ]  # fmt: skip
     assert frame.loc[("Energy", "ours"), ("bubbles", "")] == "33.10 | 22.10"
     assert frame.loc[("MSP", "paper"), ("bubbles", "")] == "–"
-
-
-def test_the_papers_numbers_are_its_own(part, table, printed):
-    """Those of the model and the set that ours stand in for, and an average of its cells."""
-    frame = error_rates(part, table).frame()
     own = printed[(printed["backbone"] == "RN50") & (printed["method"] == "knn")]
     own = own.set_index(["test_set", "metric"])["value"] * 100
     shown = frame.loc[("KNN", "paper")]
@@ -83,11 +80,8 @@ def test_the_papers_numbers_are_its_own(part, table, printed):
         plain = re.sub("<.*?>", "", shown[ours].item())
         assert plain == f"{own[theirs, 'der99']:.2f} | {own[theirs, 'der95']:.2f}"
     assert shown["average"].item().startswith("70.34")
-
-
-def test_accepting_everything_errs_where_the_model_does(part, table):
-    """1 - accuracy where there is one, all images of a label-shifted set, and their mean."""
-    line = error_rates(part, table).frame().loc[("accept everything", "ours")]
+    # 1 - accuracy where there is one, all images of a label-shifted set, and their mean
+    line = frame.loc[("accept everything", "ours")]
     assert line.tolist() == ["100.00", "30.00", "50.00", "100.00", "70.00"]
     without = table[table["metric"] != "accuracy"]
     assert "accept everything" not in error_rates(part, without).html()
@@ -121,38 +115,30 @@ def test_the_caption_says_what_is_compared(part, table, printed):
     assert shown.frame().shape[1] == 9 and "alone: there is no run" in shown.caption
 
 
-def test_the_zoo(table):
-    """A line for each model with its best score marked; one that failed comes last."""
-    frame = tables.zoo(table, methods=METHODS).frame("html")
+def test_the_zoo(table, table_of):
+    """A line for each model with its best score marked; what failed comes last, with its message.
+
+    The same model on another data set has a line of its own.
+    """
+    shown = tables.zoo(table, methods=METHODS)
+    frame = shown.frame("html")
     assert frame.index.tolist() == ["resnet8", "vit4", "vgg_8"]
     assert frame.columns.tolist() == ["accuracy ↑", *METHODS.values()]
     assert frame.loc["resnet8"].tolist() == ["70.0", "<b>25.1</b>", "35.1", "45.1", "55.1"]
     assert frame.loc["vit4"].str.startswith("<b>").tolist() == [False] * 4 + [True]
     assert frame.loc["vgg_8"].tolist() == ["–"] * 5
-
-
-def test_the_zoo_says_what_went_wrong(table, table_of):
-    """A model that failed, or scores that could not be had of several, with the message."""
-    shown = tables.zoo(table, methods=METHODS)
     assert shown.caption.endswith("Not evaluated: vgg_8 (no <head> found).")
     evaluated = table[table["metric"] != "failed"]
     assert "Not evaluated" not in tables.zoo(evaluated, methods=METHODS).caption
-    records = [
-        record("rmds", "failed", "test", 1.0, model=model, notes="no image of class 2")
-        for model in ("resnet8", "vit4")
-    ]
+    lost = {"notes": "no image of class 2"}
+    records = [record("rmds", "failed", "test", 1.0, model=one, **lost) for one in frame.index[:2]]
     more = tables.zoo(pd.concat([table, table_of(records, paper="human_centric")]), methods=METHODS)
     assert more.caption.endswith("Could not be had: rmds of resnet8, vit4 (no image of class 2).")
     assert len(more.frame()) == 3
-
-
-def test_the_zoo_on_several_data_sets(table):
-    """The same model on another data set has a line of its own."""
     other = table.assign(data_set="digits")
     both = pd.concat([table, other.assign(row=results.row_ids(other))])
-    frame = tables.zoo(both, methods=METHODS).frame()
-    models = ("resnet8", "vit4", "vgg_8")
-    assert [*frame.index] == [(on, model) for on in ("cifar10_mini", "digits") for model in models]
+    lines = [*product(("cifar10_mini", "digits"), frame.index)]
+    assert tables.zoo(both, methods=METHODS).frame().index.tolist() == lines
 
 
 def test_bad_input(part, table):
