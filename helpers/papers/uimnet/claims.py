@@ -169,24 +169,19 @@ def derive(table: pd.DataFrame) -> pd.DataFrame:
     ValueError
         Numbers have different numbers of replicates, or a number is there twice.
     """
-    numbers = _numbers(table)
+    wanted = table["variant"].isin(["primary", "ensemble"]) & table["metric"].isin(list(_TITLES))
+    own = split_columns(table[wanted])
+    numbers = index_numbers(own[own["algorithm"] != "rbf"], _WHERE + _WHAT)
     found = [one.rename_axis(columns=None).assign(method=w) for w, one in _differences(numbers)]
     rows = pd.concat([one.reset_index() for one in found], ignore_index=True)
     values, test_sets = rows[numbers.columns].to_numpy(), rows["metric"].map(_TEST_SET)
-    rows = rows[["data_set", "backbone", "run", "method", "metric"]]
+    rows = rows[[*_WHERE, "method"]]
     numbers = {"value": values[:, 0], "bootstrap": list(values[:, 1:])}
     return rows.assign(**numbers, calibration="", test_set=test_sets)
 
 
 _WHERE = ["data_set", "backbone", "run", "metric"]
 _WHAT = ["spectral", "variant", "calibration", "measure", "algorithm"]
-
-
-def _numbers(table: pd.DataFrame) -> pd.DataFrame:
-    """Return values (column 0) and their replicates, indexed by `_WHERE` and `_WHAT`."""
-    wanted = table["variant"].isin(["primary", "ensemble"]) & table["metric"].isin(list(_TITLES))
-    own = split_columns(table[wanted])
-    return index_numbers(own[own["algorithm"] != "rbf"], _WHERE + _WHAT)
 
 
 def _differences(numbers: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:

@@ -14,15 +14,8 @@ from helpers.papers.uimnet.parameters import ALGORITHMS, MEASURES
 from helpers.papers.uimnet.roles import Partition
 from helpers.papers.uimnet.tables import HEADINGS
 from helpers.report.figures.heatmaps import heatmap
-from helpers.report.figures.style import (
-    BLUE,
-    GREY,
-    ORANGE,
-    axes_grid,
-    check_columns,
-    legend_outside,
-    refuse_several,
-)
+from helpers.report.figures.style import BLUE, GREY, ORANGE, axes_grid, legend_outside
+from helpers.report.table import single
 
 _CHANGES = {  # the two sides of each, and how they are called
     "spectral": {0.0: "no spectral normalisation"},  # and the coefficients that there are
@@ -35,7 +28,6 @@ _DOTS = (  # the second is smaller, so that it does not hide the first
     {"fmt": "s", "color": GREY, "markersize": 4.5},
 )
 _PLACE = ["data_set", "backbone"]
-_COLUMNS = ["algorithm", "measure", "metric", "mean", "std"]
 _DOMAINS = {  # marker, colour, line
     "in-domain": ("o", BLUE, "-"),
     "out-domain": ("s", ORANGE, "--"),
@@ -64,8 +56,7 @@ def measure_heatmap(part: pd.DataFrame, *, metric: str = "auroc") -> Axes:
         An unknown metric, several of what `part` must hold one of, or no such number.
     """
     known_name("metric", metric, ("auroc", "in_as_in", "out_as_out"))
-    check_columns("part", part, [*_PLACE, *_CHANGES, *_COLUMNS])
-    refuse_several("part", part, *_PLACE, *_CHANGES)
+    single("part", part, *_PLACE, *_CHANGES)
     own = part[part["metric"] == metric]
     if own.empty:
         raise ValueError(f"part: no {metric}")
@@ -116,8 +107,7 @@ def paired_change(
         no algorithm has both numbers.
     """
     known_name("change", change, _CHANGES)
-    check_columns("part", part, [*_PLACE, *_COLUMNS])
-    refuse_several("part", part, *_PLACE)
+    single("part", part, *_PLACE)
     sides = dict(_CHANGES[change])
     if change == "spectral":
         sides |= {one: f"coefficient {one:g}" for one in sorted(set(part["spectral"]) - {0.0})}

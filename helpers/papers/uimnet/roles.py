@@ -193,7 +193,9 @@ def split(parameters: Parameters, data_seed: int, found: Partition | None) -> Do
     if found:
         in_domain, out_domain = found.in_domain, found.out_domain
     seen = seen.select(in_domain)
-    held = _hold_out(len(seen), parameters.validation_share, [parameters.seed, data_seed])
+    order = np.random.default_rng([parameters.seed, data_seed]).permutation(len(seen))
+    # the first of a random order of all images, whatever their classes
+    held = order.argsort() < max(round(parameters.validation_share * len(seen)), 1)
     return DomainSplit(
         in_domain=in_domain,
         out_domain=out_domain,
@@ -203,11 +205,3 @@ def split(parameters: Parameters, data_seed: int, found: Partition | None) -> Do
         out=unseen.select(out_domain).unknown(),
         partition=found,
     )
-
-
-def _hold_out(images: int, share: float, seed: list[int]) -> np.ndarray:
-    """Return which images are held out, bool [N]: the first of a random order of them all."""
-    held = np.zeros(images, dtype=bool)
-    order = np.random.default_rng(seed).permutation(images)
-    held[order[: max(round(share * images), 1)]] = True
-    return held

@@ -9,15 +9,28 @@ from helpers.report.claims import Claim, Effect, Term
 from helpers.report.paper_claims import Claims
 
 _TABLES = "Tables 5 and 6"
+_CONFIDENCE = "mean confidence of {}, near minus far OOD"
+_ALIASED = "AUROC of Mahalanobis, resized without minus with antialiasing"
+_ANTIALIASED = "AUROC of Mahalanobis, resized with antialiasing"
+_FIXED = (Term(1, "mahalanobis", "auroc", test_set="fixed"),)
 
 
-def _against(first: str, metric: str, test_set: str, second: str) -> tuple[Term, Term]:
-    """Return the terms of method `first` minus method `second`."""
-    return Term(1, first, metric, test_set=test_set), Term(-1, second, metric, test_set=test_set)
+def _versus(
+    what: str, metric: str, test_set: str, first: str, second: str, relation=">", margin=0.0
+) -> Effect:
+    """Return the effect of a metric of method `first` minus that of method `second`."""
+    terms = (Term(1, first, metric, test_set=test_set), Term(-1, second, metric, test_set=test_set))
+    return Effect(f"{what}, {METHODS[first]} minus {METHODS[second]}", terms, relation, margin)
 
 
-def _others(*methods: str) -> list[str]:
-    return [method for method in METHODS if method not in methods]
+def _minus(method: str, metric: str, first: str, second: str, name: str) -> Effect:
+    """Return the effect that a metric is higher on test set `first` than on `second`."""
+    terms = (Term(1, method, metric, test_set=first), Term(-1, method, metric, test_set=second))
+    return Effect(name, terms, ">", 0.0)
+
+
+def _others(method: str) -> list[str]:
+    return [one for one in METHODS if one != method]
 
 
 _CLAIMS = (
@@ -27,12 +40,7 @@ _CLAIMS = (
         source=_TABLES,
         check="AURC on the union of ID, near and far is lower than that of each other method",
         effects=tuple(
-            Effect(
-                f"AURC on the union, {METHODS[other]} minus Deep Ensemble",
-                _against(other, "aurc", "union", "ensemble"),
-                ">",
-                0.0,
-            )
+            _versus("AURC on the union", "aurc", "union", other, "ensemble")
             for other in _others("ensemble")
         ),
     ),
@@ -42,12 +50,7 @@ _CLAIMS = (
         source=_TABLES,
         check="AURC on the ID test images is higher with ODIN and OpenMax than with the baseline",
         effects=tuple(
-            Effect(
-                f"AURC on ID test, {METHODS[method]} minus Baseline",
-                _against(method, "aurc", "test", "baseline"),
-                ">",
-                0.0,
-            )
+            _versus("AURC on ID test", "aurc", "test", method, "baseline")
             for method in ("odin", "openmax")
         ),
     ),
@@ -58,19 +61,9 @@ _CLAIMS = (
         scope="not data_set.str.lower().str.startswith('imagenet')",
         check="accuracy is below the baseline's, AUROC against far OOD above each other method's",
         effects=(
-            Effect(
-                "accuracy, Outlier Exposure minus Baseline",
-                _against("outlier_exposure", "accuracy", "test", "baseline"),
-                "<",
-                0.0,
-            ),
+            _versus("accuracy", "accuracy", "test", "outlier_exposure", "baseline", "<"),
             *(
-                Effect(
-                    f"AUROC against far OOD, Outlier Exposure minus {METHODS[other]}",
-                    _against("outlier_exposure", "auroc", "far", other),
-                    ">",
-                    0.0,
-                )
+                _versus("AUROC against far OOD", "auroc", "far", "outlier_exposure", other)
                 for other in _others("outlier_exposure")
             ),
         ),
@@ -81,12 +74,7 @@ _CLAIMS = (
         source=_TABLES,
         check="AUROC against near OOD exceeds the baseline's by < 0.05, for every method",
         effects=tuple(
-            Effect(
-                f"AUROC against near OOD, {METHODS[method]} minus Baseline",
-                _against(method, "auroc", "near", "baseline"),
-                "<",
-                0.05,
-            )
+            _versus("AUROC against near OOD", "auroc", "near", method, "baseline", "<", 0.05)
             for method in _others("baseline")
         ),
     ),
@@ -96,15 +84,7 @@ _CLAIMS = (
         source="Section 4, figures 6 and 7",
         check="mean maximum class probability is higher on near than on far OOD images",
         effects=tuple(
-            Effect(
-                f"mean confidence of {METHODS[method]}, near minus far OOD",
-                (
-                    Term(1, method, "mean_confidence", test_set="near"),
-                    Term(-1, method, "mean_confidence", test_set="far"),
-                ),
-                ">",
-                0.0,
-            )
+            _minus(method, "mean_confidence", "near", "far", _CONFIDENCE.format(METHODS[method]))
             for method in ("baseline", "ensemble")
         ),
     ),
@@ -114,24 +94,9 @@ _CLAIMS = (
         source="Text, on the methods that were left out",
         check="AUROC falls when images are resized with antialiasing, to within 0.1 of one half",
         effects=(
-            Effect(
-                "AUROC of Mahalanobis, resized without minus with antialiasing",
-                (
-                    Term(1, "mahalanobis", "auroc", test_set="aliased"),
-                    Term(-1, "mahalanobis", "auroc", test_set="fixed"),
-                ),
-                ">",
-                0.0,
-            ),
-            *(
-                Effect(
-                    f"AUROC of Mahalanobis, resized with antialiasing, from {side}",
-                    (Term(1, "mahalanobis", "auroc", test_set="fixed"),),
-                    relation,
-                    margin,
-                )
-                for side, relation, margin in (("below", ">", 0.4), ("above", "<", 0.6))
-            ),
+            _minus("mahalanobis", "auroc", "aliased", "fixed", _ALIASED),
+            Effect(f"{_ANTIALIASED}, from below", _FIXED, ">", 0.4),
+            Effect(f"{_ANTIALIASED}, from above", _FIXED, "<", 0.6),
         ),
     ),
 )

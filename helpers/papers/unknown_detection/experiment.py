@@ -26,13 +26,7 @@ from helpers.training import objectives
 if TYPE_CHECKING:
     from helpers.papers.unknown_detection.parameters import Parameters
 
-__all__ = ["VARIANTS", "models", "outputs", "parts", "roles", "rows", "trainings"]
-
-VARIANTS = {
-    "primary": "The benchmark's choices.",
-    "evidence": "EDL's confidence is the expected probability of its Dirichlet distribution.",
-}
-"""Ways to read what the paper leaves open, and what is different in each."""
+__all__ = ["models", "outputs", "parts", "roles", "rows", "trainings"]
 
 
 @dataclass(frozen=True)
@@ -88,7 +82,11 @@ def models(parameters: Parameters, part: Part, roles: Benchmark) -> Model:
 def outputs(
     parameters: Parameters, part: Part, roles: Benchmark, models: Model
 ) -> dict[str, MethodAnswers]:
-    """Return what a method says of each test set, by variant."""
+    """Return what a method says of each test set, by variant.
+
+    ``primary`` has the benchmark's choices; in ``evidence``, EDL's confidence is the expected
+    probability of its Dirichlet distribution.
+    """
     made = detectors.make(parameters, roles, models)
     variants = {"primary": made}
     if models.name == "edl":
@@ -170,7 +168,7 @@ def measure(answers: Mapping[str, Answer], far: Sequence[str], draw: Draw) -> It
 def rows(
     parameters: Parameters, part: Part, outputs: Mapping[str, MethodAnswers], draw: Draw
 ) -> Iterator[dict]:
-    """Yield the rows of a method in a run, all `VARIANTS`."""
+    """Yield the rows of a method in a run, all variants."""
     for variant, one in outputs.items():
         for row in measure(one.answers, parameters.far, draw):
             # a distance is no confidence

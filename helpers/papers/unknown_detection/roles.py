@@ -8,7 +8,7 @@ outliers and for choosing hyper-parameters.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -65,8 +65,6 @@ class Benchmark:
         Far-OOD test sets, with their own labels; part of the union that all methods are ranked on.
     aside : dict of str to Images or ImageStream
         Further test sets that are not part of it.
-    removed : dict of str to tuple of str
-        For each data set the classes left out, since they are among those of another role.
     """
 
     known: tuple[str, ...]
@@ -80,7 +78,6 @@ class Benchmark:
     near: Images | ImageStream
     far: dict[str, Images | ImageStream]
     aside: dict[str, Images | ImageStream]
-    removed: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def visible(self) -> Visible:
@@ -201,7 +198,6 @@ def small_images(parameters: BenchmarkParameters) -> Benchmark:
     near = tuple(name for names in families.values() for name in names if name not in known)
     seen = train.select(known)
     held = hold_out(seen.labels, parameters.validation_share, run=0, seed=seed)
-    removed: dict[str, tuple[str, ...]] = {}
 
     def disjoint(name: str, split: str, external: Iterable[str] = (), **more) -> Images:
         """Load a data set without the classes that WordNet says overlap with the others."""
@@ -209,17 +205,14 @@ def small_images(parameters: BenchmarkParameters) -> Benchmark:
         nouns = name in parameters.external and name not in sources.BUILT_IN
         overlaps.check_names(images, nouns=nouns)
         hit = overlaps.find(images, parameters.data_set, external)
-        if not hit:
-            return images
-        removed[name] = hit
-        return images.select([one for one in images.class_names if one not in hit])
+        kept = [one for one in images.class_names if one not in hit]
+        return images.select(kept) if hit else images
 
-    outside = data.concatenate(
-        [disjoint(name, "train") for name in parameters.external], "external"
+    outside, held_outside = (
+        data.concatenate([disjoint(name, split(name)) for name in parameters.external], "external")
+        for split in (lambda name: "train", _second_split)
     )
-    held_outside = data.concatenate(
-        [disjoint(name, _second_split(name)) for name in parameters.external], "external"
-    )
+    held_outside = subsample(held_outside, parameters.external_validation, seed=seed)
 
     def far(name: str, **more) -> Images:
         images = disjoint(name, _test_split(name), outside.class_names, **more)
@@ -227,8 +220,8 @@ def small_images(parameters: BenchmarkParameters) -> Benchmark:
 
     aside = {name: far(name) for name in parameters.aside}
     if parameters.resized:
-        aside |= {"fixed": far(parameters.resized)}
-        aside |= {"aliased": far(parameters.resized, antialias=False)}
+        aside["fixed"] = far(parameters.resized)
+        aside["aliased"] = far(parameters.resized, antialias=False)
     made = Benchmark(
         known=known,
         near_classes=near,
@@ -237,13 +230,10 @@ def small_images(parameters: BenchmarkParameters) -> Benchmark:
         validation=seen.subset(held),
         test=test.select(known),
         external=outside.unknown(),
-        external_validation=subsample(
-            held_outside, parameters.external_validation, seed=seed
-        ).unknown(),
+        external_validation=held_outside.unknown(),
         near=test.select(near),
         far={name: far(name) for name in parameters.far},
         aside=aside,
-        removed=removed,
     )
     tests = {"ID test": made.test, "near": made.near} | made.far | made.aside
     overlaps.check_disjoint([outside, made.external_validation], tests)
@@ -271,10 +261,9 @@ def photographs(parameters: BenchmarkParameters) -> Benchmark:
     )
     seen, held = _divide(train.select(known), parameters.seed)
     outside, held_outside = _divide(train.select(others), parameters.seed)
-    removed, far = {}, {}
+    far = {}
     for name in parameters.far:
         classes = class_roles.far(name)
-        removed[name] = tuple(classes.loc[classes["role"] == "removed", "name"])
         left = classes.loc[classes["role"] == "far", "name"].str.replace("/", "_")  # bakery/shop
         far[name] = some(data.open_stream(name, "test").select(left), parameters.far_images)
     return Benchmark(
@@ -289,7 +278,6 @@ def photographs(parameters: BenchmarkParameters) -> Benchmark:
         near=test.select(near),
         far=far,
         aside={},
-        removed=removed,
     )
 
 

@@ -38,11 +38,10 @@ class TestImprovement:
 
     def test_bad_input(self):
         """No baseline, numbers that are there twice and a missing column are named."""
-        rest = {"methods": METHODS, "published": self.printed}
-        with pytest.raises(ValueError, match="no aurc of baseline"):
-            figures.improvement(self.table[self.table["method"] != "baseline"], **rest)
-        twice = pd.concat([self.table, self.table])
-        with pytest.raises(ValueError, match="several aurc of one method and run"):
-            figures.improvement(twice, **rest)
-        with pytest.raises(ValueError, match="no column run"):
-            figures.improvement(self.table.drop(columns="run"), **rest)
+        for table, message in (
+            (self.table[self.table["method"] != "baseline"], "no aurc of baseline"),
+            (pd.concat([self.table, self.table]), "several aurc of one method and run"),
+            (self.table.drop(columns="run"), "no column run"),
+        ):
+            with pytest.raises(ValueError, match=message):
+                figures.improvement(table, self.printed, methods=METHODS)

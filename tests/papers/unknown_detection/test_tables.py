@@ -1,4 +1,5 @@
 import re
+from itertools import product
 
 import pytest
 
@@ -20,25 +21,18 @@ SETS = {
 }
 
 
-def number(method, metric, test_set, run):
-    """A value in [0, 1] that differs for every method and test set, and a little for runs."""
-    place = list(METHODS).index(method) + 10 * (SETS[metric].index(test_set) + 1)
-    return (place + 0.2 * run) / 100
-
-
 @pytest.fixture(scope="module")
 def table(table_of):
-    return table_of(
-        [
-            dict(test_set=test_set, run=run, method=method, metric=metric,
-                 value=number(method, metric, test_set, run))
-            for metric, sets in SETS.items()
-            for test_set in sets
-            for method in METHODS
-            for run in range(1 if method == "ensemble" else 2)
-        ],
-        paper="unknown_detection",
-    )  # fmt: skip
+    """Values in [0, 1] that differ for every method and test set, and a little for runs."""
+    records = [
+        dict(test_set=test_set, run=run, method=method, metric=metric,
+             value=(number + 10 * place + 0.2 * run) / 100)
+        for metric, sets in SETS.items()
+        for place, test_set in enumerate(sets, start=1)
+        for number, method in enumerate(METHODS)
+        for run in range(1 if method == "ensemble" else 2)
+    ]  # fmt: skip
+    return table_of(records, paper="unknown_detection")
 
 
 @pytest.fixture(scope="module")
@@ -55,8 +49,8 @@ def test_each_number_beside_that_of_its_own_test_set(part, table):
     """A stand-in gets the numbers of what it stands in for; a set of our own gets none."""
     assert len(part) == len(METHODS) * sum(map(len, SETS.values()))
     cell = part.set_index(["test_set", "metric", "method"])
-    assert cell.loc[("digits", "auroc", "crl"), "paper"] == pytest.approx(0.7838)
-    assert cell.loc[("digits", "auroc", "crl"), "paper_std"] == pytest.approx(0.0166)
+    digits = cell.loc[("digits", "auroc", "crl"), ["paper", "paper_std"]]
+    assert digits.tolist() == pytest.approx([0.7838, 0.0166])
     assert cell.loc[("near", "auroc", "crl"), "paper"] == pytest.approx(0.7295)
     assert cell.loc[("union", "aurc", "baseline"), "paper"] == pytest.approx(0.7355)
     assert cell.loc["bubbles"]["paper"].isna().all()
@@ -68,14 +62,11 @@ def test_the_layout_is_the_papers(part):
     """Methods in the paper's order, ours above the paper's, scaled, with two decimals."""
     shown = detection(part, metrics=["accuracy", "aurc"])
     frame = shown.frame()
-    assert frame.index.tolist() == [
-        (title, who) for title in METHODS.values() for who in ("ours", "paper")
-    ]
+    assert frame.index.tolist() == list(product(METHODS.values(), ("ours", "paper")))
+    tasks = "unknown detection", "misclassification"
     assert frame.columns.tolist() == [
-        ("ACC ↑ (%)", "test"),
-        ("AURC ↓ (×1000)", "unknown detection"),
-        ("AURC ↓ (×1000)", "misclassification"),
-    ]
+        ("ACC ↑ (%)", "test"), *(("AURC ↓ (×1000)", task) for task in tasks)
+    ]  # fmt: skip
     assert frame.loc[[("Baseline", "ours"), ("Baseline", "paper")]].to_numpy().tolist() == [
         ["10.10 ± 0.14", "201.00 ± 1.41", "101.00 ± 1.41"],
         ["74.43 ± 0.51", "735.50 ± 3.92", "75.25 ± 2.68"],
@@ -129,14 +120,12 @@ def test_where_all_are_the_same_none_is_the_best(part):
 
 def test_ours_or_the_papers_alone(table, printed):
     """What has no counterpart stands alone, and the caption says so."""
-    alone = detection(
-        printed_alone(printed[printed["table"] == "6"]), metrics=["accuracy", "auroc"]
-    )
+    sixth = printed_alone(printed[printed["table"] == "6"])
+    alone = detection(sixth, metrics=["accuracy", "auroc"])
     assert alone.frame().index.tolist() == [(title, "paper") for title in METHODS.values()]
     assert alone.frame().loc[("Deep Ensemble", "paper")].tolist()[:2] == ["84.30", "79.14"]
-    assert alone.caption.startswith(
-        "The paper's Table 6, ImageNet-200 with ResNet-152, alone: there is no run of ours"
-    )
+    caption = "The paper's Table 6, ImageNet-200 with ResNet-152, alone: there is no run of ours"
+    assert alone.caption.startswith(caption)
     own = comparison(table, printed, published_as={}, families={})
     ours = detection(own, metrics=["accuracy"])
     assert {who for _, who in ours.frame().index} == {"ours"}
@@ -149,17 +138,17 @@ def test_the_main_table_has_the_papers_numbers_in_brackets(table):
     assert shown.frame().loc["Baseline"].tolist() == [
         "10.1 ± 0.1 (74.4)", "201 ± 1 (736)", "101 ± 1 (75)", "10.1 ± 0.1 (72.2)",
     ]  # fmt: skip
-    assert (
-        "digits, photographs far-OOD; tier `mini` (resnet8, stem stride 2, 20 epochs)"
-        in shown.caption
-    )
+    said = "digits, photographs far-OOD; tier `mini` (resnet8, stem stride 2, 20 epochs)"
+    assert said in shown.caption
 
 
 def test_bad_input(part):
     """Unknown names and nothing to show are refused by name."""
-    with pytest.raises(ValueError, match="unknown metric 'auroq'; did you mean 'auroc'"):
-        detection(part, metrics=["auroq"])
-    with pytest.raises(ValueError, match="part: no number of these methods and metrics"):
-        detection(part, methods={"msp": "MSP"}, metrics=["auroc"])
-    with pytest.raises(ValueError, match="part: several of backbone"):
-        detection(part.assign(backbone=range(len(part))), metrics=["auroc"])
+    several = part.assign(backbone=range(len(part)))
+    for given, methods, metric, message in (
+        (part, METHODS, "auroq", "unknown metric 'auroq'; did you mean 'auroc'"),
+        (part, {"msp": "MSP"}, "auroc", "part: no number of these methods and metrics"),
+        (several, METHODS, "auroc", "part: several of backbone"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            detection(given, methods=methods, metrics=[metric])
