@@ -91,7 +91,9 @@ def test_classes_that_the_model_knows_by_another_name_are_left_out():
     ("given", "message"),
     [
         ({"corrupted": ["digits"]}, "unknown set to corrupt 'digits'; There are: cifar10_mini"),
+        ({"label_shifted": ["digist"]}, "unknown data set 'digist'; did you mean 'digits'"),
         ({"train_per_class": -1}, "train_per_class: at least 0"),
+        ({"corrupted_images": 0}, "corrupted_images: at least 1 expected, got 0"),
         ({"corruptions": ["fogg"]}, "unknown corruption 'fogg'; did you mean 'fog'"),
         ({"severities": [6]}, "at most 5 expected, got 6"),
         ({"score_arguments": {"knnn": {}}}, "unknown score 'knnn'; did you mean 'knn'"),
