@@ -122,8 +122,8 @@ class Recipe:
         for name in (*positive, "image_size", "threads"):
             if not 0 < getattr(self, name) < math.inf:
                 raise ValueError(f"{name}: a positive number expected, got {getattr(self, name)}")
-        if not all(0 < one < 1 for one in self.milestones):
-            raise ValueError(f"milestones: shares below 1 expected, got {[*self.milestones]}")
+        if not all(0 < one <= 1 for one in self.milestones):
+            raise ValueError(f"milestones: shares up to 1 expected, got {[*self.milestones]}")
         below = {"momentum": 1, "weight_decay": math.inf, "warmup_epochs": math.inf}
         below |= {"dropout": 1, "block_dropout": 1, "spectral_norm": math.inf}
         for name, end in below.items():
