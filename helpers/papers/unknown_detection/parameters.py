@@ -137,7 +137,7 @@ class Parameters(BenchmarkParameters):
 
     @model_validator(mode="after")
     def _check_recipes(self):
-        for method in {*self.methods, *self.method_recipes}:
+        for method in [*self.method_recipes, *self.methods]:  # in one order, for one message
             self.method_recipe(method)
         return self
 
