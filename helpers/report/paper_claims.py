@@ -128,7 +128,7 @@ def index_numbers(table: pd.DataFrame, levels: list[str]) -> pd.DataFrame:
     Examples
     --------
     >>> table = pd.DataFrame({"method": ["a", "b"], "value": 1.0, "bootstrap": [[2.0], [3.0]]})
-    >>> index_numbers(table, ["method"]).loc["b"].to_numpy().tolist()
+    >>> index_numbers(table, ["method"]).loc["b"].to_numpy().ravel().tolist()
     [1.0, 3.0]
     """
     refuse_duplicates(table, levels)
