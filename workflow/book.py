@@ -19,6 +19,7 @@ import argparse
 import importlib.util
 import shutil
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import glance
@@ -117,6 +118,9 @@ def assemble(tree: Path, runs: Path, tier: str) -> None:
 def render(tree: Path) -> Path:
     """Render the sources in `tree`; any warning is an error.  Return the folder of the pages."""
     html = tree / "_build" / "html"
+    # whole before autodoc comes, which adds to the annotations of the classes that they inherit
+    for file in sorted((ROOT / "helpers" / "papers").glob("*/parameters.py")):
+        import_module(f"helpers.papers.{file.parent.name}.parameters")
     status = build_sphinx(
         tree,
         html,
