@@ -77,7 +77,7 @@ def packs_of(step: Step) -> list[str]:
     FileNotFoundError
         One is missing; the message says where it was looked for and which command makes it.
     """
-    download = (step.settings or step.parameters).get("download", False)
+    download = step.settings.get("download", False)
     found = [data.locate(name, download=download) for name in step.data_sets]
     drawn = {FAMILIES[name].draw.__module__ for name in step.data_sets if name in FAMILIES}
     modules = sorted(drawn | {"pictures.base"}) if drawn else []
