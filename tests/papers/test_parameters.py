@@ -54,7 +54,7 @@ def altered(tmp_path):
         ({"networks": {"a": {"backbone": "resnt"}}}, "unknown backbone 'resnt'; did you mean"),
         ({"training": {"batch_size": "3"}}, "batch_size: a whole number expected, got '3'"),
         ({"training": {"milestones": 0.5}}, "milestones: a list expected, got 0.5"),
-        ({"training": {"milestones": [2.0]}}, r"milestones: shares below 1 expected, got \[2.0"),
+        ({"training": {"milestones": [2.0]}}, r"milestones: shares up to 1 expected, got \[2.0"),
         ({"tier": "small"}, "tier: the name of the folder says it"),
         ({"text": ""}, "names with values expected, got None"),
         ({"text": "seed: 1\nruns: 2\nseed: 3\n"}, "line 3: 'seed' a second time"),
