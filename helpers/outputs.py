@@ -291,7 +291,7 @@ def compute(
     images: Images | ImageStream,
     *,
     device: str = "cpu",
-    batch_size: int = 500,
+    batch_size: int | None = None,
     passes: int = 0,
     seed: int = 0,
     image_size: int | None = None,
@@ -308,8 +308,9 @@ def compute(
         With labels as the model numbers its classes, −1 for an unknown class.
     device : str
         Where to compute.
-    batch_size : int
-        Images per pass; memory on the device grows with it, not with the data set.
+    batch_size : int, optional
+        Images per pass; memory on the device grows with it, not with the data set.  By default
+        what `helpers.networks.devices.batch_size` finds.
     passes : int
         With dropout at work, show every image that many times more; these are the members
         (Gal and Ghahramani 2016).
@@ -336,6 +337,7 @@ def compute(
     import torch
     from tqdm import tqdm
 
+    from helpers.networks import devices
     from helpers.networks.heads import MultiHead
 
     classifier = classifier.to(device).eval()
@@ -347,6 +349,9 @@ def compute(
         raise ValueError(f"passes: 0 expected, since the heads are the members, got {passes}")
     torch.manual_seed(seed)
     bar = tqdm(total=count, desc="outputs", unit="image", disable=not progress)
+    if batch_size is None:
+        first = next(images.in_order(batch_size=1, size=image_size, transform=transform))
+        batch_size = devices.batch_size(classifier, torch.zeros_like(first, device=device))
     batches = images.in_order(batch_size=batch_size, size=image_size, transform=transform)
     with torch.inference_mode(), bar:
         for batch in batches:

@@ -29,8 +29,8 @@ WITHOUT_TORCH = (
     "data", "labelfree", "metrics", "networks.recipe", "outputs", "report", "scores",
 )  # fmt: skip
 WITHOUT_VISION = (
-    "checkpoints", "networks.convolutions", "networks.devices", "networks.heads", "networks.model",
-    "networks.spectral", "papers", "training",
+    "checkpoints", "networks.cifar", "networks.convolutions", "networks.devices", "networks.heads",
+    "networks.model", "networks.published", "networks.spectral", "papers", "training",
 )  # fmt: skip
 
 

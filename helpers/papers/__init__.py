@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["PAPERS", "TIERS", "Paper", "load"]
 
-TIERS = ("mini", "small_cpu", "small", "paper")
-"""From the smallest to the largest."""
+TIERS = ("mini", "small_cpu", "small", "pretrained", "paper")
+"""From the smallest to the largest; ``pretrained`` judges networks that others have trained."""
 
 
 def __getattr__(name: str) -> object:

@@ -136,18 +136,19 @@ def stepped_logits(
     """
     import torch
 
-    from helpers.data import ImageStream
+    from helpers.networks import devices
 
-    # photographs through a deep network: the gradient needs much more memory
-    large = isinstance(images, ImageStream) or "transform" in view
     classifier = classifier.eval()
     device = classifier.mean.device
+    blank = torch.zeros_like(next(images.in_order(batch_size=1, **view)), device=device)
+    # on a GPU, photographs through a deep network: the gradient needs much more memory
+    size = min(devices.batch_size(classifier, blank), 50 if blank.shape[-1] > 64 else 500)
     trained = [weight for weight in classifier.parameters() if weight.requires_grad]
     for weight in trained:  # the gradient of the pixels alone is wanted: half the memory
         weight.requires_grad_(False)
     found = []
     try:
-        for batch in images.in_order(batch_size=50 if large else 500, **view):
+        for batch in images.in_order(batch_size=size, **view):
             pixels = batch.to(device).float().requires_grad_()
             largest = (classifier(pixels).float() / temperature).log_softmax(dim=1).amax(dim=1)
             # summed, so that each image gets the gradient that it would get alone

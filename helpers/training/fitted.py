@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
-import torch
 
 from helpers import cache, checkpoints
 from helpers.data import Images
 from helpers.networks import models
 from helpers.networks.devices import VERSIONS, default_device, device_name, reproducible
+from helpers.networks.heads import EQUIPPED
 from helpers.networks.recipe import Recipe
 from helpers.outputs import Outputs, compute
 from helpers.training import objectives
@@ -21,6 +23,7 @@ from helpers.training.loop import train
 
 if TYPE_CHECKING:
     from helpers.data import ImageStream
+    from helpers.networks.zoo import Pretrained
 
 # read now, when the code is loaded: the files may change before a long run comes to use them
 _NETWORK = "helpers.networks.models.create"
@@ -31,7 +34,7 @@ TRAINING = {
 """What stands for the code of a training in its key; other objectives do not matter to it."""
 COMPUTING = cache.code("helpers.outputs.compute", _NETWORK)
 """The same for a network's outputs."""
-BATCH_SIZE, BATCH_SIZE_ON_CPU = 500, 128  # on a CPU, larger ones fall out of its caches
+PASSES_AT_ONCE = 500  # images in a batch where dropout draws: what it draws depends on that
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,8 @@ class Fitted:
         What it was trained on, in words.
     sha256 : str
         Digest of the weights.
+    initial : Pretrained, optional
+        The network that the training began with, whose architecture this one has.
     """
 
     path: Path
@@ -64,12 +69,13 @@ class Fitted:
     device: str
     device_name: str
     sha256: str
+    initial: Pretrained | None = None
 
     @cached_property
     def classifier(self) -> models.Classifier:
         """The network with its weights, in evaluation mode."""
         tensors, _ = checkpoints.load(self.path)
-        classifier = models.create(self.recipe, self.num_classes)
+        classifier = _fresh(self.recipe, self.num_classes, self.initial)
         classifier.load_state_dict(tensors)
         return classifier.to(self.device).eval()
 
@@ -104,16 +110,13 @@ class Fitted:
             **VERSIONS,
         )
 
-        # what dropout draws depends on the batches; what else is computed does not, up to rounding
-        small = torch.device(self.device).type == "cpu" and not passes
-
         def make(path: Path) -> None:
             with reproducible(self.device, self.recipe.threads):
                 found = compute(
                     self.classifier,
                     images,
                     device=self.device,
-                    batch_size=BATCH_SIZE_ON_CPU if small else BATCH_SIZE,
+                    batch_size=PASSES_AT_ONCE if passes else None,
                     passes=passes,
                     image_size=self.recipe.image_size,
                 )
@@ -128,6 +131,7 @@ def fit(
     *,
     outliers: Images | ImageStream | None = None,
     teacher: Fitted | None = None,
+    initial: Pretrained | None = None,
     seed: int = 0,
     device: str | None = None,
     progress: bool = True,
@@ -148,18 +152,30 @@ def fit(
         For the objectives that want them, see `loop.train`; the others leave them alone.
     teacher : Fitted, optional
         For the objectives that learn from another network, likewise.
+    initial : Pretrained, optional
+        A network to go on from, of which architecture and normalisation are kept: fine-tuning.
+        The recipe's own architecture then does not matter.
     seed : int
         Of the initial weights, the order of the images and the augmentation.
     device : str, optional
         By default a GPU if there is one.
     progress : bool
         Show a progress bar while training.
+
+    Raises
+    ------
+    ValueError
+        `initial` knows other classes; or the objective wants another head than that of `initial`.
     """
     device = device or default_device()
     num_classes = len(images.class_names)
     objective = objectives.create(recipe.objective, **recipe.objective_arguments)
     outliers = outliers if objective.needs_outliers else None
     teacher = teacher if objective.needs_teacher else None
+    begun = {}
+    if initial is not None:
+        _check_initial(initial, images, recipe)
+        begun = {"initial": initial.sha256}
     key = cache.key(
         images=images.sha256,
         outliers="" if outliers is None else outliers.sha256,
@@ -168,11 +184,12 @@ def fit(
         recipe=recipe.as_dict(),
         seed=seed,
         code=TRAINING[recipe.objective],
+        **begun,
         **VERSIONS,
     )
 
     def make(path: Path) -> None:
-        classifier = models.create(recipe, num_classes, seed=seed)
+        classifier = _fresh(recipe, num_classes, initial, seed)
         partial = path.with_suffix(".partial")
         history = train(
             classifier,
@@ -205,6 +222,38 @@ def fit(
             device=device,
             device_name=information["device_name"],
             sha256=checkpoints.digest(tensors),
+            initial=initial,
         )
 
     return cache.load_or_make(cache.path_of("networks", key, ".safetensors"), load, make)
+
+
+def _fresh(
+    recipe: Recipe, num_classes: int, initial: Pretrained | None, seed: int = 0
+) -> models.Classifier:
+    """Return a network to train: with weights drawn, or those of another."""
+    if initial is None:
+        return models.create(recipe, num_classes, seed=seed)
+    classifier = copy.deepcopy(initial.classifier).requires_grad_()
+    classifier.__class__ = _Begun
+    return classifier
+
+
+class _Begun(models.Classifier):
+    """A network that keeps the normalisation that it has learnt with, whatever comes now."""
+
+    def set_normalisation(self, images: np.ndarray) -> None:
+        pass
+
+
+def _check_initial(initial: Pretrained, images: Images | ImageStream, recipe: Recipe) -> None:
+    if initial.class_names != images.class_names:
+        raise ValueError(
+            f"initial: '{initial.name}' knows other classes, or the same in another order, than "
+            f"{images.name}"
+        )
+    if recipe.objective in EQUIPPED:
+        raise ValueError(
+            f"initial: objective '{recipe.objective}' has a head of its own, which "
+            f"'{initial.name}' lacks; train a network from scratch"
+        )

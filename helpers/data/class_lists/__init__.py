@@ -1,7 +1,8 @@
 """Class lists of the data sets that the WordNet rules are about.
 
-``README.md`` says where each is from.  Lists come in the data sets' own order.  Those of CIFAR-100,
-Tiny ImageNet and ImageNet have wnids (see `helpers.data.wordnet`), the others names only.
+``README.md`` says where each is from.  Lists come in the data sets' own order.  Those of CIFAR-10,
+CIFAR-100, Tiny ImageNet and ImageNet have wnids (see `helpers.data.wordnet`), the others have
+names only.
 """
 
 from __future__ import annotations
@@ -15,16 +16,16 @@ SENSES = ("extended", "assigned")
 """Which nouns stand for a class of CIFAR-100: further senses of three of them too, or one each."""
 
 _FOLDER = Path(__file__).parent
-_WITH_WNIDS = ("cifar100", "imagenet", "tiny_imagenet")
-_NAMES = ("caltech256", "food101", "lsun", "places365")
+_WITH_WNIDS = ("cifar10", "cifar100", "imagenet", "tiny_imagenet")
+_NAMES = ("caltech256", "cifar10", "cifar100", "food101", "lsun", "places365")
 
 
 def names_of(data_set: str) -> tuple[str, ...]:
-    """Return the class names of a data set that has no wnids, as it spells them.
+    """Return the class names of a data set, in its order and as it spells them.
 
     Parameters
     ----------
-    data_set : {"caltech256", "food101", "lsun", "places365"}
+    data_set : {"caltech256", "cifar10", "cifar100", "food101", "lsun", "places365"}
 
     Raises
     ------
@@ -37,6 +38,8 @@ def names_of(data_set: str) -> tuple[str, ...]:
     (('apple_pie', 'baby_back_ribs'), 256, 365)
     """
     known_name("class list", data_set, _NAMES)
+    if data_set in _WITH_WNIDS:  # both are in alphabetical order
+        return tuple(sorted({row["class"] for row in _rows(f"{data_set}_wnids.csv")}))
     return _lines(f"{data_set}.txt")
 
 
@@ -46,8 +49,8 @@ def wnids_of(data_set: str, *, senses: str = "extended") -> dict[str, str]:
     Parameters
     ----------
     data_set : str
-        ``cifar100``, ``tiny_imagenet``, ``imagenet``, or one of these with an underscore and more
-        behind it (``tiny_imagenet_64``).
+        ``cifar10``, ``cifar100``, ``tiny_imagenet``, ``imagenet``, or one of these with an
+        underscore and more behind it (``tiny_imagenet_64``).
     senses : {"extended", "assigned"}
         Of CIFAR-100.  ``assigned`` gives each class the one noun that was assigned to it by hand;
         ``extended`` has the dish beside the tableware "plate", the dining table beside "table" and
@@ -81,6 +84,8 @@ def wnids_of(data_set: str, *, senses: str = "extended") -> dict[str, str]:
     if kind == "tiny_imagenet":
         names = wnids_of("imagenet")
         return {wnid: names[wnid] for wnid in _lines("tiny_imagenet_200_wnids.txt")}
+    if kind == "cifar10":
+        return {row["wnid"]: row["class"] for row in _rows("cifar10_wnids.csv")}
     if kind == "cifar100":
         left_out = "plausible" if senses == "assigned" else None
         rows = (row for row in cifar100() if row["provenance"] != left_out)
@@ -121,6 +126,21 @@ def imagenot() -> tuple[tuple[str, ...], tuple[str, ...]]:
     ['abacus', 'tench']
     """
     return _lines("imagenot_in.txt"), _lines("imagenot_out.txt")
+
+
+def shared_classes(data_set: str) -> dict[str, str]:
+    """Return the sets that show classes of an ID set, and which; empty where nobody has looked.
+
+    Those of the list of *Unsupervised Evaluation of Out-of-distribution Detection* are among them,
+    for CIFAR-100, as ``gbench_NAME``.
+
+    Examples
+    --------
+    >>> shared_classes("cifar10")["pacs_photo"]
+    'dog, horse'
+    """
+    rows = _rows("shared_classes.csv")
+    return {row["set"]: row["shared"] for row in rows if row["id_set"] == data_set}
 
 
 def _lines(file: str) -> tuple[str, ...]:

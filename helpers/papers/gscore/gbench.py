@@ -1,4 +1,4 @@
-"""Gbench, the paper's collection of sets, as data: its list, and what sets share with ID sets."""
+"""Gbench, the paper's collection of sets, as data: its list."""
 
 from __future__ import annotations
 
@@ -10,20 +10,7 @@ from pathlib import Path
 from helpers.checks import known_name
 
 
-def shared_classes(data_set: str) -> dict[str, str]:
-    """Return the sets that show classes of an ID set, and which; empty where nobody has looked.
-
-    Those of the paper's own list are among them, for CIFAR-100, under the names of `pack_name`.
-
-    Examples
-    --------
-    >>> shared_classes("cifar10")["pacs_photo"]
-    'dog, horse'
-    """
-    rows = _rows("shared_classes.csv")
-    return {row["set"]: row["shared"] for row in rows if row["id_set"] == data_set}
-
-
+@cache
 def gbench() -> dict[str, str]:
     """Return the addresses of the paper's sets by their names, as far as its text has them.
 
@@ -34,7 +21,8 @@ def gbench() -> dict[str, str]:
     >>> len(gbench()), gbench()["Tally marks"]
     (147, 'https://www.kaggle.com/datasets/duraidkhaalid/tally-marks')
     """
-    return {row["name"]: row["url"] for row in _rows("gbench.csv")}
+    with open(Path(__file__).parent / "gbench.csv", newline="", encoding="utf-8") as opened:
+        return {row["name"]: row["url"] for row in csv.DictReader(opened)}
 
 
 def pack_name(name: str) -> str:
@@ -52,9 +40,3 @@ def pack_name(name: str) -> str:
     """
     known_name("set of Gbench", name, gbench())
     return "gbench_" + re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
-
-
-@cache
-def _rows(file: str) -> tuple[dict[str, str], ...]:
-    with open(Path(__file__).parent / file, newline="", encoding="utf-8") as opened:
-        return tuple(csv.DictReader(opened))

@@ -9,9 +9,9 @@ import numpy as np
 
 from helpers import data
 from helpers.data import Images, concatenate
+from helpers.data.class_lists import shared_classes
 from helpers.data.corruptions import corrupt_set
 from helpers.labelfree import draw_places
-from helpers.papers.gscore.gbench import shared_classes
 from helpers.papers.gscore.parameters import packs
 from pictures import FAMILIES
 

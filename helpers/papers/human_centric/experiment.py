@@ -27,6 +27,7 @@ from helpers.report import results
 from helpers.training.fitted import Fitted, fit
 
 if TYPE_CHECKING:
+    from helpers.networks.zoo import Pretrained
     from helpers.papers.human_centric.parameters import Parameters
 
 __all__ = ["VARIANTS", "models", "outputs", "parts", "roles", "rows", "trainings"]
@@ -140,9 +141,32 @@ def models(parameters: Parameters, part: Part, roles: ShiftRoles) -> Model:
         The weights of a pretrained network are not at hand.
     """
     name = part.identity["backbone"]
-    if parameters.trains(name):
-        fitted = _fit(parameters, name, part.identity["run"], roles.train)
-        return Model(name, (fitted,), class_names=roles.train.class_names)
+    found = _network(parameters, name, part.identity["run"], roles.train)
+    # one that was trained here has the classes of its training images
+    names = getattr(found, "class_names", roles.train.class_names)
+    return Model(name, (found,), class_names=names)
+
+
+def _network(
+    parameters: Parameters, name: str, run: int, train: Images | ImageStream
+) -> Fitted | Pretrained:
+    """Return a network: trained, after its teacher and the one that it begins with, or given."""
+    if not parameters.trains(name):
+        return _pretrained(parameters, name)
+    teacher, architecture = parameters.teachers.get(name), ModelName.parse(name).architecture
+    return fit(
+        train,
+        parameters.recipe_of(name),
+        teacher=_network(parameters, teacher, run, train) if teacher else None,
+        initial=None
+        if architecture in parameters.architectures
+        else _pretrained(parameters, architecture),
+        seed=parameters.seed * 1000 + run,
+        device=parameters.device,
+    )
+
+
+def _pretrained(parameters: Parameters, name: str) -> Pretrained:
     own = [data_root() / "weights" / f"{name}{suffix}" for suffix in (".safetensors", ".pth")]
     weights = next((path for path in own if path.is_file()), None)
     called = parameters.pretrained.get(name, name)
@@ -154,25 +178,12 @@ def models(parameters: Parameters, part: Part, roles: ShiftRoles) -> Model:
         )
     from helpers.networks import zoo  # here, since timm takes long to import
 
-    found = zoo.load(
+    return zoo.load(
         called,
         weights=weights,
         download=parameters.download,
         device=parameters.device,
         threads=parameters.recipe().threads,
-    )
-    return Model(name, (found,), class_names=found.class_names)
-
-
-def _fit(parameters: Parameters, name: str, run: int, train: Images | ImageStream) -> Fitted:
-    """Train a network, after its teacher."""
-    teacher = parameters.teachers.get(name)
-    return fit(
-        train,
-        parameters.recipe_of(name),
-        teacher=_fit(parameters, teacher, run, train) if teacher else None,
-        seed=parameters.seed * 1000 + run,
-        device=parameters.device,
     )
 
 

@@ -27,7 +27,7 @@ METHODS = PAPER_METHODS | {
 """Those, and the ones that a user of today expects beside them."""
 
 STRATEGIES = {
-    "normal": "normal", "distilled": "distilled",
+    "normal": "normal", "finetuned": "fine-tuned", "distilled": "distilled",
     "adversarial": "adversarial, ℓ2", "augmix": "AugMix", "autoaugment": "AutoAugment",
     "adversarial_noise": "adversarial noise", "gaussian_noise": "Gaussian noise",
     "speckle_noise": "speckle noise", "stylised": "stylised", "stylised_half": "stylised + plain",
@@ -53,6 +53,8 @@ class ModelName:
     ModelName(architecture='resnet8', strategy='adversarial', strength=0.5)
     >>> ModelName.parse("tf_efficientnet_lite0").family, ModelName.parse("vit_base").family
     ('tf_efficientnet_lite', 'vit')
+    >>> ModelName.parse("resnet20.akamaster_cifar10").family
+    'resnet.akamaster_cifar10'
     """
 
     architecture: str
@@ -78,9 +80,13 @@ class ModelName:
 
     @property
     def family(self) -> str:
-        """The architecture without its size: models of one family differ in capacity."""
-        name = re.sub(r"_(tiny|small|base|large)$", "", self.architecture)
-        return re.match(r"\D*", name)[0].rstrip("_-") or name
+        """The architecture without its size: models of one family differ in capacity.
+
+        Those that others have trained are of another family than those that are trained here.
+        """
+        whole, dot, tag = self.architecture.partition(".")
+        name = re.sub(r"_(tiny|small|base|large)$", "", whole)
+        return (re.match(r"\D*", name)[0].rstrip("_-") or name) + dot + tag
 
 
 Method = Annotated[str, one_of("score", METHODS)]
@@ -119,7 +125,7 @@ class Parameters(parameters.Parameters):
         The models, in the order of tables; see `ModelName`.
     architectures, strategies : dict of str to dict
         What each changes in the recipe.  A model whose architecture is among them is trained,
-        any other is a pretrained network.
+        any other is a pretrained network: as it is, or fine-tuned by a strategy.
     teachers : dict of str to str
         For each distilled model that is trained, the one that it learns from.
     pretrained : dict of str to str
@@ -167,14 +173,17 @@ class Parameters(parameters.Parameters):
             known_name("set to corrupt", name, [self.data_set, *self.input_shifted])
         for name, teacher in self.teachers.items():
             architecture = ModelName.parse(teacher).architecture
-            known_name(f"teacher of {name}", architecture, self.architectures)
+            options = [*self.architectures, *(one for one in self.names if "+" not in one)]
+            known_name(f"teacher of {name}", architecture, options)
         for name in filter(self.trains, [*self.names, *self.teachers.values()]):
             self.recipe_of(name)
         return self
 
     def trains(self, name: str) -> bool:
-        """Tell whether a model is trained here."""
-        return ModelName.parse(name).architecture in self.architectures
+        """Tell whether a model is trained here, from scratch or from a pretrained one."""
+        _, plus, strategy = name.partition("+")
+        own = ModelName.parse(name).architecture in self.architectures
+        return own or (bool(plus) and strategy in self.strategies)
 
     def recipe_of(self, name: str) -> Recipe:
         """Return the recipe of one of the models that are trained.
@@ -187,7 +196,7 @@ class Parameters(parameters.Parameters):
             They differ; or the strategy has no recipe.
         """
         architecture, plus, strategy = name.partition("+")
-        changes = [self.architectures[architecture]]
+        changes = [self.architectures.get(architecture, {})]
         if plus:
             known_name(f"strategy of {name}", strategy, self.strategies)
             changes.append(self.strategies[strategy])

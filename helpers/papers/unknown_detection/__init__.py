@@ -2,7 +2,7 @@
 
 Kim, Koo and Hwang (2023): nine methods rank correctly classified ID test images above
 misclassified, near-OOD and far-OOD ones.  `detectors` makes the methods, `selection` chooses their
-hyper-parameters, `overlaps` keeps the roles apart.
+hyper-parameters, `helpers.data.overlaps` keeps the roles apart.
 """
 
 from helpers.papers import Paper

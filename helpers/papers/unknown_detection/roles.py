@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from helpers import data
-from helpers.data import Images, ImageStream, class_roles, hold_out, sources, subsample
-from helpers.papers.unknown_detection import overlaps
+from helpers.data import Images, ImageStream, class_roles, hold_out, overlaps, sources, subsample
 
 if TYPE_CHECKING:
     from helpers.papers.run import Part

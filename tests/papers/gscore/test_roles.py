@@ -5,8 +5,9 @@ import pytest
 
 from helpers import data
 from helpers.data import write_pack
+from helpers.data.class_lists import shared_classes
 from helpers.papers import load, run
-from helpers.papers.gscore.gbench import gbench, pack_name, shared_classes
+from helpers.papers.gscore.gbench import gbench, pack_name
 from helpers.papers.gscore.roles import roles
 
 MINI = load("gscore", "mini", shifts=[], held_out=[], outliers=[], sets=["mazes"])

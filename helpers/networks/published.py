@@ -1,0 +1,233 @@
+"""Networks of small images that others have trained and published: what each is, and its weights.
+
+Each has a record in ``published.yaml``.  Its file is looked for below `network_root`, as its author
+calls it or as safetensors; one small network lies in this package.  `helpers.networks.zoo.load`
+makes a network of it.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import yaml
+
+from helpers import checkpoints
+from helpers.checks import known_name
+from helpers.data.class_lists import names_of
+from helpers.files import folder, sha256_file
+
+if TYPE_CHECKING:
+    import torch
+
+    from helpers.data import Images, ImageStream
+    from helpers.outputs import Outputs
+
+EMBEDDED = Path(__file__).parent / "weights"
+"""Where the networks lie that come with this package."""
+_SHA256 = 64  # hexadecimal digits
+log = logging.getLogger(__name__)
+
+
+def network_root() -> Path:
+    """Folder of published networks: ``NETWORK_ROOT``, by default ``networks/``."""
+    return folder("NETWORK_ROOT", "networks")
+
+
+@dataclass(frozen=True)
+class Published:
+    """A published network: its record.
+
+    Attributes
+    ----------
+    name : str
+        ``ARCHITECTURE.AUTHOR_DATASET``, in the way of timm.
+    architecture : str
+        One of `helpers.networks.cifar.BUILDERS`.
+    arguments : dict
+        Of its builder.
+    data_set : str
+        That it was trained on, whose classes it has in that order.
+    files : tuple of str
+        Where it is looked for below `network_root`, the author's own path first.
+    sha256 : str
+        Of the author's file; a few digits where no more are known, "" where none are.
+    digest : str
+        Of its tensors in whatever file (`helpers.checkpoints.digest`); "" where it is not known.
+    bytes : int
+        Of the author's file; 0 where it is not known.
+    accuracy : float
+        Per cent of the test images that it classifies correctly, as its author prints it; 0 where
+        none is printed.
+    mean, std : tuple of float
+        Of the channels of images in [0, 1], which are normalised by them.
+    source : str
+        The address of the author's repository, or of the file.
+    licence : str
+        Of the weights, as the repository states it.
+    note : str
+        What else has to be known.
+    """
+
+    name: str
+    architecture: str
+    arguments: Mapping
+    data_set: str
+    files: tuple[str, ...]
+    sha256: str
+    digest: str
+    bytes: int
+    accuracy: float
+    mean: tuple[float, float, float]
+    std: tuple[float, float, float]
+    source: str
+    licence: str
+    note: str = ""
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """The classes that it tells apart, in the order of its outputs."""
+        return names_of(self.data_set)
+
+    def locate(self) -> Path:
+        """Return the file of its weights.
+
+        Raises
+        ------
+        FileNotFoundError
+            It is not there: says where it was looked for and where to get it.
+        """
+        places = [root / file for root in (network_root(), EMBEDDED) for file in self.files]
+        for place in places:
+            if place.is_file():
+                return place
+        raise FileNotFoundError(
+            f"weights of '{self.name}': no {' or '.join(self.files)} below {network_root()} "
+            f"(NETWORK_ROOT). Get the file from {self.source} and put it there"
+        )
+
+    def read(self, path: Path, *, own: bool = False) -> dict[str, torch.Tensor]:
+        """Return its tensors under its author's names, verified; nothing in a file is executed.
+
+        Parameters
+        ----------
+        path : Path
+        own : bool
+            The file is a user's, and may hold other weights of the same architecture: then a
+            warning says so.
+
+        Raises
+        ------
+        ValueError
+            The file cannot be read, holds more than tensors, or is not the author's.
+        """
+        tensors = {
+            name: one
+            for name, one in read_tensors(path).items()
+            if not name.endswith("num_batches_tracked")
+        }
+        if problem := self._differs(path, tensors):
+            if not own:
+                raise ValueError(f"weights: {path} is not the file of '{self.name}': {problem}")
+            log.warning("weights: %s is not the file of '%s': %s", path, self.name, problem)
+        return tensors
+
+    def check_accuracy(self, images: Images | ImageStream, outputs: Outputs) -> None:
+        """Warn where its accuracy on its own test images is not the printed one.
+
+        By more than four standard errors and a tenth of a point, it is not by chance: the images
+        are normalised otherwise than in its training, or the weights are others.
+        """
+        own = images.split == "test" and images.name.split("/")[0] in _test_sets(self.data_set)
+        if not (own and self.accuracy):
+            return
+        found, printed = 100 * outputs.correct.mean(), self.accuracy
+        chance = 4 * (printed * (100 - printed) / len(outputs)) ** 0.5
+        if abs(found - printed) > chance + 0.1:
+            log.warning(
+                "'%s' classifies %.2f %% of %s correctly, and its author prints %.2f %%: are the "
+                "weights others, or the images not prepared as for its training?",
+                self.name, found, images.name, printed,
+            )  # fmt: skip
+
+    def _differs(self, path: Path, tensors: Mapping[str, torch.Tensor]) -> str:
+        """Say in what a file differs from the author's; "" if it does not, or nobody can tell."""
+        if self.digest:
+            if checkpoints.digest(tensors) == self.digest:
+                return ""
+            return f"its SHA-256 is {sha256_file(path)}, that of the author's file {self.sha256}"
+        if self.sha256 and path.suffix != ".safetensors":
+            found = sha256_file(path)
+            if found.startswith(self.sha256):
+                return ""
+            known = "is" if len(self.sha256) == _SHA256 else "begins with"
+            return f"its SHA-256 is {found}, that of the author's file {known} {self.sha256}"
+        log.warning("weights: whether %s is the author's file cannot be checked", path)
+        return ""
+
+
+def _test_sets(data_set: str) -> tuple[str, str]:
+    return data_set, f"{data_set}_mini"
+
+
+def read_tensors(path: Path) -> dict[str, torch.Tensor]:
+    """Read a file of weights, of PyTorch or safetensors; nothing in it is executed.
+
+    Of a checkpoint the state dictionary; the prefix of networks on several GPUs goes.
+
+    Raises
+    ------
+    ValueError
+        The file cannot be read, or holds more than tensors.
+    """
+    from timm.models import load_state_dict
+
+    try:
+        return load_state_dict(str(path), weights_only=True)
+    except Exception as error:  # a damaged file raises almost anything
+        raise ValueError(f"weights: {path} cannot be read ({error})") from error
+
+
+@cache
+def records() -> dict[str, Published]:
+    """Return the records of all published networks by name.
+
+    Examples
+    --------
+    >>> records()["resnet20.akamaster_cifar10"].accuracy
+    91.73
+    """
+    text = (Path(__file__).parent / "published.yaml").read_text(encoding="utf-8")
+    whole = yaml.safe_load(text)
+    known = {field.name for field in fields(Published)}
+    found = {}
+    for name, own in whole["networks"].items():
+        author, data_set = re.fullmatch(r"[^.]+\.(.+)_(cifar100?)(?:_s\d)?", name).groups()
+        merged = {**whole["authors"][author], **own, "name": name, "data_set": data_set}
+        found[name] = Published(**{
+            key: tuple(value) if isinstance(value, list) else value
+            for key, value in merged.items() if key in known
+        })  # fmt: skip
+    return found
+
+
+def find(name: str) -> Published:
+    """Return the record of a network.
+
+    Raises
+    ------
+    ValueError
+        There is none of this name; says which is nearest.
+
+    Examples
+    --------
+    >>> find("resnet20.akamaster_cifar10").class_names[:2]
+    ('airplane', 'automobile')
+    """
+    known_name("published network", name, records())
+    return records()[name]
