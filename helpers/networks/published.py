@@ -7,6 +7,7 @@ makes a network of it.
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import re
 from collections.abc import Mapping
@@ -46,7 +47,8 @@ class Published:
     Attributes
     ----------
     name : str
-        ``ARCHITECTURE.AUTHOR_DATASET``, in the way of timm.
+        ``ARCHITECTURE.AUTHOR_DATASET``, in the way of timm; with ``_VARIANT`` behind it where the
+        author has several.
     architecture : str
         One of `helpers.networks.cifar.BUILDERS`.
     arguments : dict
@@ -55,8 +57,17 @@ class Published:
         That it was trained on, whose classes it has in that order.
     files : tuple of str
         Where it is looked for below `network_root`, the author's own path first.
+    mean, std : tuple of float
+        Of the channels of images in [0, 1], which are normalised by them.
+    source : str
+        The address of the author's repository, or of the file.
+    licence : str
+        Of the weights, as the repository states it.
     sha256 : str
         Of the author's file; a few digits where no more are known, "" where none are.
+    blob : str
+        Of the author's file too: Git's own SHA-1, by which the author's repository names it; ""
+        where it is not known.
     digest : str
         Of its tensors in whatever file (`helpers.checkpoints.digest`); "" where it is not known.
     bytes : int
@@ -64,12 +75,6 @@ class Published:
     accuracy : float
         Per cent of the test images that it classifies correctly, as its author prints it; 0 where
         none is printed.
-    mean, std : tuple of float
-        Of the channels of images in [0, 1], which are normalised by them.
-    source : str
-        The address of the author's repository, or of the file.
-    licence : str
-        Of the weights, as the repository states it.
     note : str
         What else has to be known.
     """
@@ -79,14 +84,15 @@ class Published:
     arguments: Mapping
     data_set: str
     files: tuple[str, ...]
-    sha256: str
-    digest: str
-    bytes: int
-    accuracy: float
     mean: tuple[float, float, float]
     std: tuple[float, float, float]
     source: str
     licence: str
+    sha256: str = ""
+    blob: str = ""
+    digest: str = ""
+    bytes: int = 0
+    accuracy: float = 0.0
     note: str = ""
 
     @property
@@ -167,8 +173,19 @@ class Published:
                 return ""
             known = "is" if len(self.sha256) == _SHA256 else "begins with"
             return f"its SHA-256 is {found}, that of the author's file {known} {self.sha256}"
+        if self.blob and path.suffix != ".safetensors":
+            found = _blob(path)
+            if found == self.blob:
+                return ""
+            return f"Git's SHA-1 of it is {found}, that of the author's file {self.blob}"
         log.warning("weights: whether %s is the author's file cannot be checked", path)
         return ""
+
+
+def _blob(path: Path) -> str:
+    """Return the SHA-1 by which Git names a file's content."""
+    content = path.read_bytes()
+    return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
 
 
 def _test_sets(data_set: str) -> tuple[str, str]:
@@ -203,17 +220,28 @@ def records() -> dict[str, Published]:
     91.73
     """
     text = (Path(__file__).parent / "published.yaml").read_text(encoding="utf-8")
-    whole = yaml.safe_load(text)
+    return {
+        name: _record(about, author, name, own)
+        for author, about in yaml.safe_load(text).items()
+        for name, own in about["networks"].items()
+    }
+
+
+def _record(about: Mapping, author: str, name: str, own: Mapping) -> Published:
+    """Put together what is said of a network, of its author, data set and architecture."""
+    base, data_set, _, variant = re.fullmatch(
+        rf"([^.]+)\.{author}_(cifar100?)(_(\w+))?", name
+    ).groups()
+    merged = {**about, **about[data_set], **about["architectures"][base], **own}
     known = {field.name for field in fields(Published)}
-    found = {}
-    for name, own in whole["networks"].items():
-        author, data_set = re.fullmatch(r"[^.]+\.(.+)_(cifar100?)(?:_s\d)?", name).groups()
-        merged = {**whole["authors"][author], **own, "name": name, "data_set": data_set}
-        found[name] = Published(**{
-            key: tuple(value) if isinstance(value, list) else value
-            for key, value in merged.items() if key in known
-        })  # fmt: skip
-    return found
+    values = {
+        key: tuple(value) if isinstance(value, list) else value
+        for key, value in merged.items() if key in known
+    }  # fmt: skip
+    parts = {"base": base, "data_set": data_set, "variant": variant}
+    parts["prefix"] = values.get("sha256", "")[:8]
+    values["files"] = tuple(file.format(**parts) for file in values["files"])
+    return Published(**values, name=name, data_set=data_set)
 
 
 def find(name: str) -> Published:

@@ -46,7 +46,7 @@ TOLERANCE = 1e-3  # of the largest logit, between a network's own logits and its
 
 # read now, when the code is loaded: the files may change before a long run comes to use them
 COMPUTING = cache.code(
-    "helpers.networks.zoo._classifier", "helpers.networks.zoo.Pretrained.transform",
+    "helpers.networks.zoo._classifier", "helpers.networks.zoo._transform",
     "helpers.outputs.compute", "helpers.data.images.Images",
 )  # fmt: skip
 
@@ -113,9 +113,7 @@ class Pretrained:
 
         The pixels' normalisation is left to the classifier.
         """
-        return timm.data.create_transform(
-            **self.preprocessing, is_training=False, use_prefetcher=True
-        )
+        return _transform(self.preprocessing)
 
     @property
     def view(self) -> dict:
@@ -372,6 +370,10 @@ def _in_order(
     if [one.shape for one in tensors.values()] != [one.shape for one in own.values()]:
         raise ValueError(f"weights: {path} has not the shapes of {type(model).__name__}'s tensors")
     return dict(zip(own, tensors.values(), strict=True))
+
+
+def _transform(preprocessing: Mapping) -> Callable[[Image.Image], torch.Tensor]:
+    return timm.data.create_transform(**preprocessing, is_training=False, use_prefetcher=True)
 
 
 class _TwoTokens(nn.Module):
