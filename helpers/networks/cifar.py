@@ -95,7 +95,7 @@ def densenet_bc(num_classes: int, *, depth: int, growth: int) -> nn.Module:
 
 def wide_resnet(num_classes: int, *, depth: int, width: int) -> nn.Module:
     """6n + 4 layers in three stages, norm and ReLU before convolutions (Zagoruyko et al. 2016)."""
-    from timm.layers import BatchNormAct2d, create_conv2d
+    from timm.layers import BatchNormAct2d, ClassifierHead, create_conv2d
     from timm.models import ResNetV2
 
     model = ResNetV2(
@@ -110,6 +110,7 @@ def wide_resnet(num_classes: int, *, depth: int, width: int) -> nn.Module:
     )
     model.stem.conv = nn.Conv2d(3, 16, kernel_size=3, padding=1, bias=False)
     model.stem.pool = nn.Identity()
+    model.head = ClassifierHead(model.num_features, num_classes)  # timm's own is a convolution
     return model
 
 

@@ -207,7 +207,8 @@ def read_tensors(path: Path) -> dict[str, torch.Tensor]:
     try:
         return load_state_dict(str(path), weights_only=True)
     except Exception as error:  # a damaged file raises almost anything
-        raise ValueError(f"weights: {path} cannot be read ({error})") from error
+        reason = str(error) or type(error).__name__  # an empty file ends without a word
+        raise ValueError(f"weights: {path} cannot be read ({reason})") from error
 
 
 @cache
