@@ -4,7 +4,8 @@ import torch
 from torch import nn
 
 from helpers.networks import models
-from helpers.networks.recipe import Recipe
+from helpers.networks.heads import EQUIPPED
+from helpers.networks.recipe import OBJECTIVES, Recipe
 
 SMALL = {
     "resnet": Recipe(depth=8, width=8),
@@ -129,7 +130,7 @@ def test_the_networks_for_photographs():
 
 
 @pytest.mark.parametrize("family", [*SMALL, *PATCHED])
-@pytest.mark.parametrize("objective", ["mimo", "mixup", "oc", "rbf", "rnd", "soft_labels"])
+@pytest.mark.parametrize("objective", EQUIPPED)
 def test_every_family_takes_every_kind_of_head(family, objective):
     """Answers of a class each, and the backbone's weights as they are without."""
     plain = (SMALL | PATCHED)[family]
@@ -147,3 +148,14 @@ def test_every_family_takes_every_kind_of_head(family, objective):
     else:
         assert model.head.weight.shape[0] == 5
     assert (model.native is None) == (objective in ("mimo", "rbf"))
+
+
+def test_those_objectives_are_listed_that_change_a_network():
+    """By another module in it, or a measure of their own; all others leave it as it is."""
+
+    def kinds(objective):
+        recipe = Recipe.from_parameters(SMALL["resnet"].as_dict(), objective=objective)
+        return [(name, type(one)) for name, one in models.create(recipe, 5).named_modules()]
+
+    plain = kinds("erm")
+    assert tuple(one for one in OBJECTIVES if kinds(one) != plain) == EQUIPPED

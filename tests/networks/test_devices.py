@@ -1,0 +1,37 @@
+"""How many images a network is shown at once on a CPU."""
+
+import numpy as np
+import pytest
+import torch
+
+from helpers import data
+from helpers.networks import devices, models
+from helpers.networks.recipe import Recipe
+from helpers.outputs import compute
+
+
+@pytest.mark.parametrize(
+    ("recipe", "size"),
+    [
+        (Recipe(backbone="densenet", depth=100, width=12), 16),
+        (Recipe(backbone="resnet", depth=20, width=16), 128),
+    ],
+)
+def test_the_largest_activation_decides(recipe, size):
+    network = models.create(recipe, 10).eval()
+    image = torch.zeros(1, 3, 32, 32)
+    assert devices.batch_size(network, image) == size
+    assert devices.batch_size(network, image.expand(1, 3, 32, 32)) == size  # no hook is left
+    assert not any(one._forward_hooks for one in network.modules())
+
+
+@pytest.mark.parametrize("backbone", ["densenet", "resnet"])
+def test_what_an_image_gets_does_not_depend_on_the_size(backbone):
+    recipe = Recipe(backbone=backbone, depth=16 if backbone == "densenet" else 20, width=12)
+    network = models.create(recipe, 10)
+    few = data.load("cifar10_mini", "test").subset(np.arange(50))
+    network.set_normalisation(few.images)
+    chosen, other = (compute(network, few, batch_size=size) for size in (None, 7))
+    for name in ("logits", "features"):
+        found, expected = getattr(chosen, name), getattr(other, name)
+        np.testing.assert_allclose(found, expected, atol=1e-5 * np.abs(expected).max())

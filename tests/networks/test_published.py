@@ -1,0 +1,300 @@
+"""Published networks: what their records say, the one that is embedded, and files that are bad."""
+
+import contextlib
+import dataclasses
+import io
+import logging
+import os
+import pickle
+import re
+import shutil
+import tarfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from helpers import checkpoints, data
+from helpers.networks import published, zoo
+from helpers.networks.recipe import Recipe
+from helpers.training.fitted import fit
+
+NAME = "resnet20.akamaster_cifar10"
+RECORDS = published.records()
+OWN_ROOT = os.environ.get("NETWORK_ROOT", "")  # of whoever runs the tests
+
+
+@pytest.fixture(autouse=True)
+def root(tmp_path, monkeypatch):
+    """An empty folder of networks; data, cache and the working folder are elsewhere, empty too."""
+    for name in ("CACHE_ROOT", "DATA_ROOT", "NETWORK_ROOT"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+        (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "NETWORK_ROOT"
+
+
+@pytest.fixture
+def tensors():
+    """Those of the embedded network, under its author's names."""
+    return published.read_tensors(published.EMBEDDED / "cifar10_resnet20.safetensors")
+
+
+@pytest.fixture(scope="module")
+def images():
+    return data.load("cifar10_mini", "test")
+
+
+def load(name=NAME, **options):
+    return zoo.load(name, device="cpu", progress=False, **options)
+
+
+def put(root, tensors, name=NAME):
+    """Write tensors where the author's file is looked for first."""
+    path = root / RECORDS[name].files[0]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    torch.save({"state_dict": {f"module.{key}": one for key, one in tensors.items()}}, path)
+    return path
+
+
+def trust(monkeypatch, **changed):
+    """Change the record of the network: by default, so that any file may be the author's."""
+    changed = {"sha256": "", "digest": ""} | changed
+    record = dataclasses.replace(RECORDS[NAME], **changed)
+    monkeypatch.setattr(published, "records", lambda: RECORDS | {NAME: record})
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_a_record_is_whole(name):
+    record = RECORDS[name]
+    for value, lengths in ((record.sha256, (0, 8, 64)), (record.blob, (0, 40)),
+                           (record.digest, (0, 64))):  # fmt: skip
+        assert len(value) in lengths and re.fullmatch("[0-9a-f]*", value)
+    assert record.source.startswith("https://")
+    assert record.licence in ("Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "MIT")
+    assert record.accuracy == 0 or 60 < record.accuracy < 96
+    assert all(0 < one < 1 for one in (*record.mean, *record.std))
+    assert "{" not in "".join(record.files) and not Path(record.files[0]).is_absolute()
+    assert record.sha256[:8] in record.files[0] or len(record.sha256) == 64
+    known = {"resnet": 67, "vgg": 70, "mobilenetv2": 70, "shufflenetv2": 67, "repvgg": 75}
+    if "chenyaofo" in name:  # its README's lowest accuracies of CIFAR-100, and of CIFAR-10
+        assert record.accuracy > (known[record.architecture] if "cifar100" in name else 90)
+
+
+def test_no_file_is_that_of_two_networks():
+    files = [file for record in RECORDS.values() for file in record.files]
+    assert len(files) == len(set(files))
+
+
+def test_classes_are_in_the_order_of_the_data_sets_own_files():
+    assert published.find(NAME).class_names == (
+        "airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck",
+    )  # fmt: skip
+    names = published.find("densenet100.dice_cifar100").class_names
+    assert len(names) == 100 and list(names) == sorted(names) and names[-1] == "worm"
+
+
+def test_the_embedded_network_knows_its_classes_without_any_folder(root, images, caplog):
+    """914 of the 1,000 test images in the repository; its author's 91.73 % is of all 10,000."""
+    network = load()
+    outputs = network.outputs(images)
+    assert outputs.correct.sum() == 914 and len(outputs) == 1000
+    assert network.class_names == images.class_names and not caplog.records
+    assert not [*root.iterdir()]
+    digest = checkpoints.digest(published.find(NAME).read(published.find(NAME).locate()))
+    assert digest == RECORDS[NAME].digest
+
+
+def test_files_at_hand_are_their_authors():
+    """Those in the folder of whoever runs the tests."""
+    places = {
+        record: path
+        for record in RECORDS.values() for file in record.files
+        if OWN_ROOT and (path := Path(OWN_ROOT) / file).is_file()
+    }  # fmt: skip
+    if not places:
+        pytest.skip("NETWORK_ROOT names no folder with a published network in it")
+    for record, path in places.items():
+        record.read(path)
+        assert path.suffix == ".safetensors" or record.bytes in (0, path.stat().st_size)
+
+
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [
+        (NAME, "12fca82f0bebc4135bf1f32f6e3710e61d5108578464b84fd6d7f5c1b04036c8"),
+        ("vgg11_bn.chenyaofo_cifar10", "SHA-256 is .* that of the author's file begins with eaeeb"),
+        ("wrn40_2.outlier_exposure_cifar10_oe_tune", "Git's SHA-1 of it is .* file 34864d5786"),
+    ],
+)
+def test_a_file_with_another_hash_is_refused(name, what, root, tensors):
+    tensors["linear.bias"] += 1e-6
+    path = put(root, tensors, name)
+    with pytest.raises(ValueError, match=rf"{path} is not the file of '{name}': .*{what}"):
+        load(name)
+    assert [one for one in root.rglob("*") if one.is_file()] == [path]
+
+
+def test_git_and_the_records_name_a_file_alike(root):
+    """``printf 'what is up, doc?' | git hash-object --stdin``, from Git's own book."""
+    (root / "doc").write_text("what is up, doc?")
+    assert published._blob(root / "doc") == "bd9dbf5aae1a3862dd1526723246b20206e5fc37"
+
+
+def test_what_nobody_can_check_is_said(root, tensors, monkeypatch, caplog):
+    trust(monkeypatch)
+    path = put(root, tensors)
+    load()
+    assert f"whether {path} is the author's file cannot be checked" in caplog.text
+
+
+def test_tensors_of_another_network_are_refused(root, tensors, monkeypatch):
+    """Other names, more of them, another shape, another number of classes."""
+    trust(monkeypatch)
+    less = {key: one for key, one in tensors.items() if key != "bn1.weight"}
+    path = put(root, less)
+    said = rf"weights: {path} are not those of '{NAME}': "
+    with pytest.raises(ValueError, match=said + r"has no bn1\.weight"):
+        load()
+    put(root, less | {"bn0.weight": tensors["bn1.weight"]})
+    with pytest.raises(ValueError, match=said + "has no bn1"):
+        load()
+    put(root, tensors | {"layer3.3.bn1.weight": torch.ones(64)})
+    with pytest.raises(ValueError, match=said + r"has more: layer3\.3\.bn1\.weight"):
+        load()
+    put(root, tensors | {"conv1.weight": torch.ones(16, 3, 5, 5)})
+    with pytest.raises(ValueError, match=said + r"conv1\.weight: shape \(16, 3, 3, 3\) expected"):
+        load()
+    put(root, tensors | {"linear.weight": torch.ones(100, 64), "linear.bias": torch.ones(100)})
+    with pytest.raises(ValueError, match=said + r"fc\.\w+: shape \(10,.* expected, got \(100,"):
+        load()
+
+
+class Bomb:
+    """Leaves a file behind when it is unpickled."""
+
+    def __init__(self, canary):
+        self.canary = str(canary)
+
+    def __reduce__(self):
+        return (open, (self.canary, "w"))
+
+
+def saved(path, content):
+    torch.save(content, path)
+
+
+def saved_as_before(path, content):
+    torch.save(content, path, _use_new_zipfile_serialization=False)
+
+
+def pickled(path, content):
+    path.write_bytes(pickle.dumps(content))
+
+
+def archived(path, content):
+    """As PyTorch before version 0.2, in a tar file."""
+    with tarfile.open(path, "w") as archive:
+        written = pickle.dumps(content["best_prec1"], protocol=2)
+        entry = tarfile.TarInfo("storages")
+        entry.size = len(written)
+        archive.addfile(entry, io.BytesIO(written))
+
+
+@pytest.mark.parametrize("write", [saved, saved_as_before, pickled, archived])
+def test_no_code_in_a_file_is_executed(write, root, tensors, monkeypatch):
+    """Nor in a user's own file; PyTorch's other way of loading does it, so the check can fail."""
+    canary, path = root / "canary", root / "resnet20-12fca82f.th"
+    content = {"state_dict": dict(tensors), "best_prec1": Bomb(canary)}
+    write(path, content)
+    for options in ({}, {"weights": path}):
+        with pytest.raises(ValueError, match=rf"weights: {path} cannot be read"):
+            load(**options)
+        assert not canary.exists()
+    shutil.copy(path, root / "other.safetensors")
+    with pytest.raises(ValueError, match=r"other\.safetensors cannot be read"):
+        load(weights=root / "other.safetensors")
+    assert not canary.exists()
+    with contextlib.suppress(Exception):  # some of them are no whole files to it
+        torch.load(path, weights_only=False)
+    assert canary.exists()
+
+
+@pytest.mark.parametrize("left", [0, 100, 0.5, -8])
+def test_a_truncated_file_is_refused(left, root, tensors):
+    keep = int(left * 1e6) if isinstance(left, float) else left
+    for path in (put(root, tensors), root / "cifar10_resnet20.safetensors"):
+        if path.suffix == ".safetensors":
+            (root / RECORDS[NAME].files[0]).unlink()
+            save_file(tensors, path)
+        path.write_bytes(path.read_bytes()[:keep])
+        with pytest.raises(ValueError, match=rf"weights: {path} cannot be read \(.+\)"):
+            load()
+
+
+def test_a_missing_file_is_said_with_places_and_address(root):
+    with pytest.raises(FileNotFoundError) as error:
+        load("densenet100.dice_cifar100")
+    for part in ("'densenet100.dice_cifar100'", "checkpoints/CIFAR-100/densenet/checkpoint_100",
+                 "cifar100_densenet_bc_100_12.safetensors", str(root), "NETWORK_ROOT",
+                 "https://github.com/deeplearning-wisc/dice"):  # fmt: skip
+        assert part in str(error.value)
+    with pytest.raises(FileNotFoundError, match=r"weights: no file .*nowhere\.th"):
+        load(weights=root / "nowhere.th")
+
+
+def test_an_unknown_name_is_answered_with_the_nearest():
+    for find in (published.find, load):
+        with pytest.raises(ValueError, match=r"resnet20\.akamester_cifar10'.*'resnet20\.akamaster"):
+            find("resnet20.akamester_cifar10")
+
+
+def warnings(caplog):
+    found = [one.getMessage() for one in caplog.records if one.levelno == logging.WARNING]
+    caplog.clear()
+    return found
+
+
+def test_an_accuracy_far_from_the_printed_one_is_a_warning(
+    root, tensors, images, monkeypatch, caplog
+):
+    """Images prepared otherwise, foreign weights, a user's own file; each is named."""
+    trust(monkeypatch, digest=RECORDS[NAME].digest, mean=(0.0, 0.0, 0.0), std=(1.0, 1.0, 1.0))
+    load().outputs(images)
+    (said,) = warnings(caplog)
+    assert said.startswith(f"'{NAME}' classifies ") and "its author prints 91.73 %" in said
+    monkeypatch.undo()
+    few = images.subset(np.arange(100))
+    tensors["linear.weight"] = tensors["linear.weight"].roll(1, dims=0)
+    save_file(tensors, root.parent / "mine.safetensors")
+    network = load(weights=root.parent / "mine.safetensors")
+    (said,) = warnings(caplog)
+    assert "mine.safetensors is not the file of" in said and NAME in said
+    assert not network.outputs(few).correct[:50].all()
+    (said,) = warnings(caplog)
+    assert said.startswith(f"'{NAME}' classifies ") and few.name in said
+    elsewhere = dataclasses.replace(few, name="photographs of mine")
+    network.outputs(elsewhere)
+    network.outputs(dataclasses.replace(few, split="train"))
+    assert not warnings(caplog)
+
+
+def test_fine_tuning_wants_the_same_classes_and_a_plain_head(images, tmp_path):
+    network = load()
+    few = images.subset(np.arange(16))
+    recipe = Recipe(epochs=1, batch_size=8, learning_rate=0.01)
+    turned = dataclasses.replace(few, class_names=few.class_names[::-1])
+    other = dataclasses.replace(few, class_names=few.class_names[:9], labels=few.labels % 9)
+    for refused in (turned, other):
+        with pytest.raises(ValueError, match=rf"initial: '{NAME}' knows other classes, or the sam"):
+            fit(refused, recipe, initial=network, device="cpu", progress=False)
+    own = dataclasses.replace(recipe, objective="mimo")
+    with pytest.raises(ValueError, match=rf"objective 'mimo' has a head of its own, .*'{NAME}' la"):
+        fit(few, own, initial=network, device="cpu", progress=False)
+    assert not [*(tmp_path / "CACHE_ROOT").rglob("*.safetensors")]
+    tuned = fit(few, recipe, initial=network, device="cpu", progress=False)
+    assert tuned.sha256 != network.sha256 and tuned.classifier.head.weight.shape == (10, 64)
+    assert torch.equal(tuned.classifier.mean, network.classifier.mean)
+    assert network.sha256 == load().sha256  # what it began with is as it was
