@@ -18,6 +18,7 @@ import helpers.data
 import helpers.metrics
 import helpers.report.results
 import helpers.scores
+from helpers.networks import published
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -137,6 +138,8 @@ def test_pages_are_made_from_every_record():
         assert f"## {record.title}\n" in pages.metrics()
     for card in helpers.data.cards():
         assert f"## {card.title}\n" in pages.data_sets()
+    for name, record in published.records().items():
+        assert f"| `{name}` |" in pages.networks() and f"`{record.files[0]}`" in pages.networks()
     for module in ("helpers.metrics.ranking", "helpers.data.packs", "helpers.scores.openset"):
         assert f"automodule:: {module}\n" in pages.api()
 

@@ -10,7 +10,9 @@ import html
 import json
 import pkgutil
 from collections.abc import Iterable, Mapping
+from itertools import groupby
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -23,6 +25,9 @@ from helpers.papers import PAPERS
 from helpers.report.table import markdown_table
 from helpers.scores import calibration, openset
 from helpers.scores.info import Info
+
+if TYPE_CHECKING:
+    from helpers.networks.published import Published
 
 ROOT = Path(__file__).resolve().parent.parent
 GENERATED = "This page is generated from the records in the code that it describes.\n"
@@ -44,6 +49,7 @@ def reference(runs: Path, tier: str, downloads: Path) -> dict[str, str]:
         "methods": methods(),
         "metrics": metrics(),
         "data_sets": data_sets(),
+        "networks": networks(),
         "reproducibility": reproducibility(runs, tier, downloads),
         "api": api(),
     }
@@ -156,6 +162,50 @@ def data_sets() -> str:
         "under `helpers.data.packs`.\n"
     )
     return "\n\n".join(["# Data sets", GENERATED, how, *sections]) + "\n"
+
+
+def networks() -> str:
+    """Return the page of networks that others have published."""
+    from helpers.networks import published
+
+    sections = []
+    for author, records in groupby(published.records().values(), key=lambda one: one.author):
+        records = list(records)
+        first = records[0]
+        facts = [
+            ("source", ", ".join(dict.fromkeys(f"<{one.source}>" for one in records))),
+            ("licence", first.licence),
+            *([("note", first.note)] if first.note else []),
+            ("normalisation", "; ".join(dict.fromkeys(map(normalisation, records)))),
+        ]
+        table = markdown_table(
+            ["network", "right, %", "file", "known by"],
+            [[f"`{one.name}`", f"{one.accuracy:.2f}" if one.accuracy else "–",
+              f"`{one.files[0]}`", known_by(one)] for one in records],
+        )  # fmt: skip
+        sections.append(f"## {author}\n\n{definitions(facts)}\n{table}")
+    how = (
+        "`helpers.networks.zoo.load(name)` makes one; where its file has to lie, what of it is "
+        "checked, and how to add one, is told in [how to run](published-networks). The share of "
+        "the test images that a network classifies correctly is that which its author prints. One "
+        "network lies in the package, its licence beside it.\n"
+    )
+    return "\n\n".join(["# Published networks", GENERATED, how, *sections]) + "\n"
+
+
+def normalisation(record: Published) -> str:
+    """Return by what the pixels of a network's images are normalised, in words."""
+    mean, std = (", ".join(f"{one:.4f}" for one in each) for each in (record.mean, record.std))
+    return f"{record.data_set}: mean {mean}, standard deviation {std}"
+
+
+def known_by(record: Published) -> str:
+    """Return by what a network's file is recognised, in words."""
+    if record.digest:
+        return "its tensors"
+    if record.sha256:
+        return f"SHA-256 `{record.sha256}…`"
+    return f"Git's SHA-1 `{record.blob[:8]}…`" if record.blob else "nothing: not checked"
 
 
 def api() -> str:

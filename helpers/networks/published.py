@@ -49,6 +49,8 @@ class Published:
     name : str
         ``ARCHITECTURE.AUTHOR_DATASET``, in the way of timm; with ``_VARIANT`` behind it where the
         author has several.
+    author : str
+        Under whom it stands in the records.
     architecture : str
         One of `helpers.networks.cifar.BUILDERS`.
     arguments : dict
@@ -80,6 +82,7 @@ class Published:
     """
 
     name: str
+    author: str
     architecture: str
     arguments: Mapping
     data_set: str
@@ -242,7 +245,7 @@ def _record(about: Mapping, author: str, name: str, own: Mapping) -> Published:
     parts = {"base": base, "data_set": data_set, "variant": variant}
     parts["prefix"] = values.get("sha256", "")[:8]
     values["files"] = tuple(file.format(**parts) for file in values["files"])
-    return Published(**values, name=name, data_set=data_set)
+    return Published(**values, name=name, author=author, data_set=data_set)
 
 
 def find(name: str) -> Published:

@@ -191,7 +191,7 @@ def saved_as_before(path, content):
 
 
 def pickled(path, content):
-    path.write_bytes(pickle.dumps(content))
+    path.write_bytes(pickle.dumps(content, protocol=2))
 
 
 def archived(path, content):
