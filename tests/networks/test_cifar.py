@@ -318,7 +318,7 @@ def test_a_file_of_the_authors_makes_the_authors_network(name, root, monkeypatch
     write(parts(name)[1], tensors, path)
     network = load(name, path, monkeypatch)
     assert network.source.endswith(f"file {path.name}") and not caplog.records
-    assert network.class_names == published.names_of(RECORDS[name].data_set)
+    assert len(network.class_names) == expected.shape[1]
     with torch.inference_mode():
         logits = network.classifier(images)
         features = network.classifier.features(images)

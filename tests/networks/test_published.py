@@ -107,6 +107,14 @@ def test_the_embedded_network_knows_its_classes_without_any_folder(root, images,
     assert digest == RECORDS[NAME].digest
 
 
+def test_what_is_embedded_has_its_licence_beside_it():
+    embedded = [*published.EMBEDDED.glob("*.safetensors")]
+    assert {one.name for one in embedded} == {"cifar10_resnet20.safetensors"}
+    for one in embedded:
+        text = one.with_suffix(".LICENSE.txt").read_text(encoding="utf-8")
+        assert text.startswith("Copyright (c)") and "Redistribution" in text
+
+
 def test_files_at_hand_are_their_authors():
     """Those in the folder of whoever runs the tests."""
     places = {
