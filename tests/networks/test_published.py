@@ -117,14 +117,14 @@ def test_what_is_embedded_has_its_licence_beside_it():
 
 def test_files_at_hand_are_their_authors():
     """Those in the folder of whoever runs the tests."""
-    places = {
-        record: path
+    places = [
+        (record, path)
         for record in RECORDS.values() for file in record.files
         if OWN_ROOT and (path := Path(OWN_ROOT) / file).is_file()
-    }  # fmt: skip
+    ]  # fmt: skip
     if not places:
         pytest.skip("NETWORK_ROOT names no folder with a published network in it")
-    for record, path in places.items():
+    for record, path in places:
         record.read(path)
         assert path.suffix == ".safetensors" or record.bytes in (0, path.stat().st_size)
 
