@@ -215,7 +215,8 @@ def stages(folders: Iterable[Path]) -> str:
             metadata = json.loads(path.read_text(encoding="utf-8"))["metadata"]
             seconds = metadata.get("papermill", {}).get("duration")
             records.append((f"{folder.name}/{notebook}", seconds))
-    seconds = pd.DataFrame(records, columns=["stage", "seconds"]).groupby("stage")["seconds"]
+    timed = pd.DataFrame(records, columns=["stage", "seconds"]).dropna()  # not what is stored
+    seconds = timed.astype({"seconds": float}).groupby("stage")["seconds"]
     rows = [
         [f"`{stage}`", len(times), f"{times.median():.1f}", f"{times.sum():.1f}"]
         for stage, times in seconds
@@ -229,10 +230,10 @@ def reproducibility(runs: Path, tier: str, downloads: Path) -> str:
     Raises
     ------
     FileNotFoundError
-        There is no results table under `runs`.
+        There is no results table under `runs`, and these are not the repository's notebooks.
     """
     files = sorted(runs.rglob("results.parquet"))
-    if not files:
+    if not files and runs.resolve() != ROOT / "notebooks":
         raise FileNotFoundError(
             f"{runs}: no results.parquet in it; make them: make run TIER={tier}"
         )
