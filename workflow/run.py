@@ -16,7 +16,6 @@ from pathlib import Path
 from plan import for_snakemake, plan
 from step import ROOT, Step, write
 
-
 STORED = "mini"
 """The tier of the outputs that are stored in the repository's notebooks."""
 
