@@ -1,4 +1,5 @@
 # make book   from a fresh clone to the rendered book (TIER=mini by default)
+# make preview   a book of the stored outputs, in a minute or two; `make book` begins with it
 # make test   everything that has to hold
 # make run    the notebooks of a tier, without the book: make run TIER=small DATA_ROOT=...
 PYTHON ?= python3
@@ -13,13 +14,16 @@ TRAINS = tests/training tests/networks
 export PYTHONUNBUFFERED = 1
 unexport PYTHONDONTWRITEBYTECODE   # byte code is written on first use; without it every start costs seconds
 
-.PHONY: setup book test run notebooks bench lab clean
+.PHONY: setup preview book test run notebooks bench lab clean
 .DEFAULT_GOAL := book
 
 .venv/.installed: requirements.lock workflow/install.py
 	@$(PYTHON) workflow/install.py .venv
 
 setup: .venv/.installed
+
+preview: .venv/.installed
+	@$(BIN)/python workflow/run.py preview
 
 book: .venv/.installed
 	@$(PIPELINE) book

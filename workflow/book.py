@@ -1,6 +1,10 @@
 """Assemble the book's sources and render them with Jupyter Book.
 
     python workflow/book.py --tier mini --runs runs/mini --out runs/mini/book
+    python workflow/book.py --tier mini --runs notebooks --out runs/mini/book   # a preview
+
+With ``--runs notebooks`` the pages show the outputs that are stored in the repository's notebooks,
+and say so on the first one: a book before anything is executed.
 
 The sources are the prose of ``book/``, the executed notebooks of ``--runs``, the reference pages
 that :mod:`pages` writes from the package's own records and :mod:`speed` from the benchmarks, and
@@ -34,6 +38,15 @@ from helpers.papers import PAPERS
 
 ROOT = Path(__file__).resolve().parent.parent
 TOC = "book/_toc.yml"
+STORED = ROOT / "notebooks"
+PREVIEW = """
+```{{admonition}} A preview
+:class: tip
+Nothing has been executed for these pages: they show the outputs that came with the code, of the
+tier `{tier}`, and the committed results of larger ones.  `make book` executes everything, and puts
+the executed book in this one's place.
+```
+"""
 MARK = ".made-by-book.py"  # in every folder that may be removed
 REDIRECT = """<!doctype html>
 <meta charset="utf-8">
@@ -89,6 +102,10 @@ def assemble(tree: Path, runs: Path, tier: str) -> None:
     """
     shutil.copytree(ROOT / "book", tree / "book")
     toc = contents()
+    if runs.resolve() == STORED:
+        intro = tree / f"{toc['root']}.md"
+        title, _, text = intro.read_text(encoding="utf-8").partition("\n")
+        intro.write_text(f"{title}\n{PREVIEW.format(tier=tier)}{text}", encoding="utf-8")
     (tree / TOC).write_text(yaml.safe_dump(toc, sort_keys=False), encoding="utf-8")
     for file in toc_files(toc):
         if file.startswith("notebooks/"):

@@ -6,6 +6,8 @@ the code; these functions turn the records into pages, so that the two cannot dr
 
 from __future__ import annotations
 
+import base64
+import gzip
 import html
 import json
 import pkgutil
@@ -223,36 +225,33 @@ def api() -> str:
     return "\n".join(["# API reference\n", GENERATED, note, *sections])
 
 
-FILTER = """<input type="search" class="row-filter" aria-label="Filter the rows"
-  placeholder="Filter, for instance: resnet ece before">
-<script>
-document.querySelector(".row-filter").addEventListener("input", (event) => {
-  const words = event.target.value.toLowerCase().split(/\\s+/);
-  for (const row of document.querySelectorAll(".all-rows tbody tr")) {
-    const text = row.textContent.toLowerCase();
-    row.hidden = !words.every((word) => text.includes(word));
-  }
-});
-</script>"""
+LOOKUP = """<div class="all-rows">
+<select aria-label="Table">{options}</select>
+<input type="search" aria-label="Words of a row" placeholder="for instance: resnet ece before">
+<span class="found"></span>
+<table class="table"><thead><tr>{header}</tr></thead><tbody></tbody></table>
+</div>
+<script src="../../_static/rows.js"></script>"""
 
 
-def all_rows(results: pd.DataFrame) -> str:
-    """Return the listing of all rows as HTML, with a field to filter them by words."""
-    shown = ["row", "tier", *helpers.report.results.IDENTITY[2:], "value", "images", "seconds"]
+def all_rows(results: pd.DataFrame, folder: Path) -> str:
+    """Return a form that looks rows up, and write what it looks in, compressed, into `folder`.
+
+    One script for each tier and paper, loaded when it is chosen: in the page itself, hundreds of
+    thousands of rows would make it larger than all the rest of the book.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    shown = ["row", *helpers.report.results.IDENTITY[2:], "value", "images", "seconds"]
+    options = []
+    for (tier, paper), own in results.groupby(["tier", "paper"], sort=False):
+        lines = own[shown].to_csv(sep="\t", header=False, index=False, float_format="%.6g").strip()
+        packed = base64.b64encode(gzip.compress(lines.encode(), mtime=0)).decode()
+        name, said = f"{tier}-{paper}", f"{tier}, {PAPERS[paper].heading}: {len(own):,}"
+        (folder / f"{name}.js").write_text(f'packedRows["{name}"] = "{packed}"\n', "utf-8")
+        options.append(f'<option value="{name}">{said}</option>')
     header = "".join(f"<th>{html.escape(name)}</th>" for name in shown)
-    body = "\n".join(
-        f'<tr id="row-{line.row}">'
-        + "".join(
-            f"<td>{cell:.6g}</td>" if isinstance(cell, float) else f"<td>{html.escape(str(cell))}"
-            for cell in line
-        )
-        + "</tr>"
-        for line in results[shown].itertuples(index=False)
-    )
-    return (
-        f"```{{raw}} html\n{FILTER}\n<div class='all-rows'><table class='table'>\n"
-        f"<thead><tr>{header}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>\n```\n"
-    )
+    form = LOOKUP.format(options="".join(options), header=header)
+    return f"```{{raw}} html\n{form}\n```\n"
 
 
 def stages(folders: Iterable[Path]) -> str:
@@ -266,7 +265,8 @@ def stages(folders: Iterable[Path]) -> str:
             metadata = json.loads(path.read_text(encoding="utf-8"))["metadata"]
             seconds = metadata.get("papermill", {}).get("duration")
             records.append((f"{folder.name}/{notebook}", seconds))
-    seconds = pd.DataFrame(records, columns=["stage", "seconds"]).groupby("stage")["seconds"]
+    timed = pd.DataFrame(records, columns=["stage", "seconds"]).dropna()  # not what is stored
+    seconds = timed.astype({"seconds": float}).groupby("stage")["seconds"]
     rows = [
         [f"`{stage}`", len(times), f"{times.median():.1f}", f"{times.sum():.1f}"]
         for stage, times in seconds
@@ -280,10 +280,10 @@ def reproducibility(runs: Path, tier: str, downloads: Path) -> str:
     Raises
     ------
     FileNotFoundError
-        There is no results table under `runs`.
+        There is no results table under `runs`, and these are not the repository's notebooks.
     """
     files = sorted(runs.rglob("results.parquet"))
-    if not files:
+    if not files and runs.resolve() != ROOT / "notebooks":
         raise FileNotFoundError(
             f"{runs}: no results.parquet in it; make them: make run TIER={tier}"
         )
@@ -291,7 +291,9 @@ def reproducibility(runs: Path, tier: str, downloads: Path) -> str:
     files += [file for file in committed if file.parent.name != tier]
     results = helpers.report.results.read(files)
     helpers.report.results.write(results, downloads / f"results_{tier}.parquet")
-    results.drop(columns="bootstrap").to_csv(downloads / f"results_{tier}.csv", index=False)
+    packed = {"method": "gzip", "mtime": 0}  # the same numbers give the same file
+    csv = downloads / f"results_{tier}.csv.gz"
+    results.drop(columns="bootstrap").to_csv(csv, index=False, compression=packed)
 
     origins = results.groupby(["tier", "code", "device", "versions"], sort=False)["row"].count()
     versions = [
@@ -314,8 +316,8 @@ Each number has a name of twelve hexadecimal digits, its *row*, made from what t
 paper, data set, test set, backbone, run, method, calibration, variant and metric. Tables in the
 notebooks are made of these rows, or of means over them.
 
-The whole table: {{download}}`CSV <results_{tier}.csv>` and
-{{download}}`parquet, with the bootstrap replicates <results_{tier}.parquet>`.
+The whole table: {{download}}`CSV <results_{tier}.csv.gz>` (compressed; pandas reads it as it is)
+and {{download}}`parquet, with the bootstrap replicates <results_{tier}.parquet>`.
 
 ## Made by
 
@@ -334,5 +336,5 @@ seeds give the same numbers bit for bit on the same CPU; elsewhere they agree cl
 
 ## All rows
 
-{all_rows(results)}
+{all_rows(results, downloads.parent / "_static" / "rows")}
 """
