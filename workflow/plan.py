@@ -25,10 +25,7 @@ CHAPTER = ("dataset", "training", "evaluation", "figures")
 """The notebooks of a chapter, in order; others stand on their own, or are about all chapters."""
 ABOUT_ALL = tuple(kind for paper in PAPERS.values() for kind in paper.about_all)
 """Notebooks that read the results of all papers."""
-NETWORKS_OF = {
-    **{paper.name: paper.networks_of for paper in PAPERS.values() if paper.networks_of},
-    "audit": "unknown_detection",
-}
+NETWORKS_OF = {paper.name: paper.networks_of for paper in PAPERS.values() if paper.networks_of}
 """Whose networks a paper takes from the cache, rather than training them a second time."""
 
 

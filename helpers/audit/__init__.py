@@ -18,7 +18,8 @@ from helpers.audit import words
 from helpers.audit.example import example
 from helpers.audit.inputs import LEAST, TREATED, Inputs, read_outputs
 from helpers.audit.networks import images_of, open_network, show_images
-from helpers.audit.prediction import Prediction, predict
+from helpers.audit.prediction import Prediction, predict, unknown_share
+from helpers.audit.promises import check_promises, promises_table
 from helpers.audit.report import WISHES, Audit, Threshold, audit
 from helpers.audit.sources import gather
 
@@ -31,12 +32,15 @@ __all__ = [
     "Prediction",
     "Threshold",
     "audit",
+    "check_promises",
     "example",
     "gather",
     "images_of",
     "open_network",
     "predict",
+    "promises_table",
     "read_outputs",
     "show_images",
+    "unknown_share",
     "words",
 ]

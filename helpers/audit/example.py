@@ -1,81 +1,78 @@
-"""A model to audit for whoever brings none: a real one where it is at hand, else a small one."""
+"""A model to audit for whoever brings none: a published network on images that are at hand."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from helpers import data
-from helpers.audit.inputs import Inputs
-from helpers.audit.networks import show_images
-from helpers.data import Images, concatenate
+from helpers.audit.inputs import Inputs, unlabelled
+from helpers.audit.networks import images_of, show_images
 from helpers.networks import zoo
-from helpers.papers.parameters import load
-from helpers.papers.unknown_detection.detectors import train_method
-from helpers.papers.unknown_detection.roles import roles
-
-MODEL, IMAGES = "tf_efficientnet_lite0", "imagenet_sample_224"
-"""The real model, and one image of each of its thousand classes."""
-PACKS = ("dtd_subset", "planet_maps", "chars74k_natural", "brain_mri")
-"""Its sets of unknown images; half of the last one is unlabelled."""
 
 
-def example(*, families: int = 30, seed: int = 0) -> Inputs:
-    """Return the inputs of an audit of a model of this book.
+def example(
+    network: str,
+    images: str,
+    *,
+    ood: Sequence[str],
+    met: Sequence[str],
+    families: int = 30,
+    seed: int = 0,
+) -> Inputs:
+    """Return the inputs of an audit of a published network, and what became of its promises.
 
-    EfficientNet-Lite0 on photographs of ImageNet's thousand classes, where its weights (the extra
-    ``zoo``) and the packs are there.  Else a ResNet-8 that has learnt five classes of the embedded
-    images; the five others are unknown.
+    Half of the test images are for validation.  The other half and sets that the audit is not
+    shown are what the network meets later: its unlabelled images, whose labels are held back.
 
     Parameters
     ----------
+    network : str
+        One of `helpers.networks.published.records`.
+    images : str
+        The data set that it was trained on, or a part of it, with the splits train and test.
+    ood, met : sequence of str
+        Data sets of unknown images: those that somebody brings to the audit, and those that turn
+        up later.  Any number of the first, at least one of the others.
     families : int
-        Generated families that the prediction without labels learns from.
+        Generated families that the prediction without labels learns from; none of them is met.
     seed : int
         Of what is drawn.
+
+    Raises
+    ------
+    FileNotFoundError
+        A file of the network or of a data set is not there: says where to put it.
+    ValueError
+        An unknown name; a set that shows a class of the network; none to be met.
     """
-    try:
-        network = zoo.load(MODEL, progress=False)
-        whole = data.load(IMAGES, "sample")
-        sets = [data.load(name, "test") for name in PACKS]
-    except FileNotFoundError:
-        return _small(families, seed)
-    validation, rest = _divide(whole, 0.8, seed)
-    last, unlabelled = _divide(sets[-1], 0.5, seed)
+    if not met:
+        raise ValueError("met: at least one data set expected, to be mixed with new images")
+    whole = data.load(images, "test")
     size = whole.images.shape[1]
-    return show_images(
-        network,
-        validation,
-        ood=[*sets[:-1], last],
-        production=concatenate([rest, unlabelled.resize(size)], "unlabelled"),
+    sets = [images_of(name, size=size) for name in (*ood, *met)]
+    found = show_images(
+        zoo.load(network, progress=False),
+        whole,
+        train=data.load(images, "train"),
+        ood=sets,  # all of them, so that no family is one of these
+        production=sets[-1],
         families=families,
         seed=seed,
     )
-
-
-def _small(families: int, seed: int) -> Inputs:
-    """Take a network of the chapter on unknown detection: trained once for both."""
-    parameters = load("unknown_detection", "mini")
-    benchmark = roles(parameters)
-    (network,) = train_method(parameters, benchmark, "outlier_exposure", run=0).networks
-    # the network has learnt from neither
-    known = concatenate([benchmark.test, benchmark.validation], "known")
-    validation, rest = _divide(known, 0.8, seed)
-    near, unlabelled = _divide(benchmark.near, 0.8, seed)
-    return show_images(
-        network,
-        validation,
-        train=benchmark.train,
-        ood=[replace(near, name="near"), *benchmark.far.values()],
-        production=concatenate([rest, unlabelled], "unlabelled"),
-        families=families,
-        seed=seed,
+    order = np.random.default_rng(seed).permutation(len(whole))
+    first, second = np.sort(order[: len(whole) // 2]), np.sort(order[len(whole) // 2 :])
+    brought, later = sets[: len(ood)], sets[len(ood) :]
+    held_back = {"new": found.validation.subset(second)}
+    held_back |= {one.name: found.ood[one.name] for one in later}
+    return replace(
+        found,
+        validation=found.validation.subset(first),
+        images=whole.subset(first),
+        files=tuple(found.files[place] for place in first),
+        ood={one.name: found.ood[one.name] for one in brought},
+        production=unlabelled(list(held_back.values())),
+        held_back=held_back,
     )
-
-
-def _divide(images: Images, share: float, seed: int) -> tuple[Images, Images]:
-    """Divide images by chance."""
-    order = np.random.default_rng(seed).permutation(len(images))
-    count = round(share * len(images))
-    return images.subset(np.sort(order[:count])), images.subset(np.sort(order[count:]))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -50,6 +50,10 @@ class Inputs:
         The same of generated images, which serve nothing but the prediction without labels.
     production : Outputs, optional
         Of unlabelled images, known and unknown ones as they come.
+    held_back : dict of str to Outputs
+        Of the example: what its unlabelled images are, with labels.  Those of known classes are
+        ``new``, the others have the name of their set.  An audit does not look at them, and
+        `helpers.audit.check_promises` does afterwards.
     level : bool
         Whether the logits' common level is the model's own; it is lost where they are logarithms
         of probabilities.
@@ -61,6 +65,8 @@ class Inputs:
         By role, the files that cannot be read as images and were left out.
     sha256 : dict of str to str
         Digests of what was read.
+    note : str
+        What has to be known of the network; may be empty.
     """
 
     source: str
@@ -71,11 +77,13 @@ class Inputs:
     ood: Mapping[str, Outputs] = field(default_factory=dict)
     families: Mapping[str, Outputs] = field(default_factory=dict)
     production: Outputs | None = None
+    held_back: Mapping[str, Outputs] = field(default_factory=dict)
     level: bool = True
     files: tuple[str, ...] = ()
     images: Images | ImageStream | None = None
     unreadable: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     sha256: Mapping[str, str] = field(default_factory=dict)
+    note: str = ""
 
     def __post_init__(self):
         if len(self.validation) < LEAST:
@@ -104,6 +112,13 @@ class Inputs:
             with Image.open(path) as image:
                 opened.append(np.asarray(image.convert("RGB").resize((size, size))))
         return np.stack(opened)
+
+
+def unlabelled(parts: Sequence[Outputs]) -> Outputs:
+    """Put the outputs of several groups of images together as one group without labels."""
+    logits = np.concatenate([one.logits for one in parts])
+    features = np.concatenate([one.features for one in parts])
+    return Outputs(logits, features, np.full(len(logits), -1))
 
 
 def read_outputs(path: str | os.PathLike, *, treat_as: str = "logits") -> Inputs:

@@ -14,7 +14,7 @@ from helpers import checkpoints, data
 from helpers.audit.inputs import Inputs
 from helpers.data import Images, ImageStream
 from helpers.data.class_lists import wnids_of
-from helpers.networks import zoo
+from helpers.networks import published, zoo
 from helpers.networks.devices import default_device, device_name
 from helpers.networks.recipe import Recipe
 from helpers.training.fitted import Fitted
@@ -275,6 +275,7 @@ def show_images(
         },
         sha256={"weights": network.sha256}
         | {role: images.sha256 for role, images in streams.items()},
+        note=_note(network),
     )
 
 
@@ -283,3 +284,10 @@ def _source(network: Network) -> str:
         return f"{network.name} ({network.source})"
     recipe = network.recipe
     return f"a {recipe.backbone} of depth {recipe.depth:g} and width {recipe.width:g}"
+
+
+def _note(network: Network) -> str:
+    """Return what the record of a published network says that one has to know."""
+    name = getattr(network, "name", "")
+    note = published.find(name).note if name in published.records() else ""
+    return f"Of {name}: {note}." if note else ""

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from pydantic import Field
 
+from helpers.networks import published
 from helpers.papers import parameters
-from helpers.papers.parameters import Changes, Count, Share
+from helpers.papers.parameters import Changes, Count, DataSet, Share, one_of
+
+Published = Annotated[str, one_of("published network", published.records)]
 
 
 class Parameters(parameters.Parameters):
@@ -13,6 +18,11 @@ class Parameters(parameters.Parameters):
 
     Attributes
     ----------
+    example, example_images : str
+        What is audited where nothing is brought: a published network, and its data set.
+    example_ood, example_met : list of str
+        Its data sets of unknown images: those that the audit is given, and those that turn up
+        later; see `helpers.audit.example`.
     outputs : str
         A file of outputs (.npz), from any framework; see `helpers.audit.read_outputs`.
     treat_as : str
@@ -41,6 +51,10 @@ class Parameters(parameters.Parameters):
     """
 
     training: Changes = Field({})
+    example: Published
+    example_images: DataSet
+    example_ood: list[DataSet]
+    example_met: list[DataSet] = Field(min_length=1)
     outputs: str = ""
     treat_as: str
     model: str = ""

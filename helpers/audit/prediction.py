@@ -16,6 +16,7 @@ from helpers.labelfree import (
     true_metrics,
 )
 from helpers.metrics.correlation import pearson
+from helpers.metrics.guarantees import clopper_pearson, coverage_threshold
 
 EVALUATOR = "ude_wasserstein"
 PREDICTED = ("auroc", "fpr95")
@@ -34,6 +35,9 @@ class Prediction:
         Unlabelled images, and mixtures that the line learnt from.
     gscore : float
         Of the unlabelled images; without a line, by 2-means.
+    unknown : float
+        At least this share of the unlabelled images is of no known class (see `unknown_share`);
+        NaN where no more can be said than that they cannot be judged.
     values : dict of str to (float, float, float)
         By metric: predicted value, and the ends of its 90 % interval (NaN with fewer than nine
         sets); empty without a line.
@@ -48,6 +52,7 @@ class Prediction:
     images: int
     sets: int
     gscore: float
+    unknown: float = np.nan
     values: dict[str, tuple[float, float, float]] = field(default_factory=dict)
     regressions: dict[str, Regression] = field(default_factory=dict)
     correlations: dict[str, float] = field(default_factory=dict)
@@ -90,13 +95,14 @@ def predict(
         Fewer than two unlabelled images, or scores that are all the same.
     """
     mixture = SortedScores.of(production)
+    share = unknown_share(validation, known, production)
     if len(unknown) < 3:
         alone, own = (
             float(gscores(one, ["kmeans_l2"], taus=[0.5])["kmeans_l2"][0])
             for one in (mixture, known)
         )
         return Prediction(
-            len(production), len(unknown), alone,
+            len(production), len(unknown), alone, share,
             limits=(
                 "No prediction: a line takes at least three sets of unknown images, and there are "
                 f"{len(unknown)}. The Gscore itself (2-means, ℓ2) is {alone:.3g}, and that of "
@@ -159,5 +165,44 @@ def predict(
     if len(unknown) < 9:
         limits.append("An interval of 90 % takes at least nine sets, so there is none.")
     return Prediction(
-        len(production), len(unknown), gscore["auroc"], values, lines, correlations, tuple(limits)
-    )
+        len(production), len(unknown), gscore["auroc"], share, values, lines, correlations,
+        tuple(limits),
+    )  # fmt: skip
+
+
+def unknown_share(chosen, known, production, *, keep: float = 0.9) -> float:
+    """Return how many of the unlabelled images are of no known class, at the least.
+
+    A threshold that accepts known images with probability :math:`c` accepts at least
+    :math:`(1 - u) c` of a mixture with a share :math:`u` of unknown ones, whatever these are.
+    What is accepted of the mixture therefore bounds that share from below.
+
+    Parameters
+    ----------
+    chosen, known : array_like, shape [V] and [N]
+        Scores of known images: the first ones set the threshold, the others say how many of them
+        it accepts.
+    production : array_like, shape [M]
+        Of the unlabelled images, of which the known ones are like those.
+    keep : float
+        How many of the known images the threshold is to accept, in (0, 1).
+
+    Returns
+    -------
+    float
+        In [0, 1].  The true share is smaller with a probability of at most 5 %.
+
+    Examples
+    --------
+    >>> known = np.arange(1000)
+    >>> round(unknown_share(known, known, [*known, *np.full(1000, -1)]), 2)
+    0.46
+    >>> unknown_share(known, known, known)
+    0.0
+    """
+    threshold = coverage_threshold(chosen, coverage=keep)
+    ours, theirs = (np.asarray(one) >= threshold for one in (known, production))
+    # two ends that each fail with 2.5 %
+    least = clopper_pearson(int(ours.sum()), len(ours), confidence=0.95).low
+    most = clopper_pearson(int(theirs.sum()), len(theirs), confidence=0.95).high
+    return max(0.0, 1 - most / least) if least else 0.0

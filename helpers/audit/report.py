@@ -160,6 +160,14 @@ class Audit:
             },
         )
 
+    def predict(self, unlabelled: Outputs) -> Prediction:
+        """Return what is predicted of other unlabelled images than those of production."""
+        chosen = self.inputs.validation.subset(self.choosing)
+        scores = self.score.score_samples(unlabelled)
+        return _predict(
+            self.inputs, self.score, chosen, self.samples, scores, self.settings["seed"]
+        )
+
     def as_dict(self) -> dict:
         """Return what was found as JSON holds it: no arrays by image but the most wrong ones."""
         inputs, names = self.inputs, self.inputs.class_names
@@ -293,19 +301,7 @@ def audit(
     prediction = None
     if inputs.production is not None:
         samples["production"] = score.score_samples(inputs.production)
-        families = {name: score.score_samples(one) for name, one in inputs.families.items()}
-        try:
-            prediction = predict(
-                score.score_samples(first),
-                samples["validation"],
-                {name: samples[name] for name in inputs.ood} | families,
-                samples["production"],
-                generated=len(families),
-                seed=seed,
-            )
-        except ValueError as error:  # one image, or scores that are all the same
-            problem = f"No prediction can be made from the unlabelled images: {error}."
-            prediction = Prediction(len(inputs.production), 0, np.nan, limits=(problem,))
+        prediction = _predict(inputs, score, first, samples, samples["production"], seed)
     unknown = {name: samples[name] for name in inputs.ood}
     thresholds = {
         "risk": _risk(samples["validation"], second.correct, unknown, risk, confidence),
@@ -339,6 +335,30 @@ def audit(
             "confidence": confidence, "replicates": replicates, "seed": seed,
         },
     )  # fmt: skip
+
+
+def _predict(
+    inputs: Inputs,
+    score: Score,
+    chosen: Outputs,
+    samples: Mapping[str, np.ndarray],
+    production: np.ndarray,
+    seed: int,
+) -> Prediction:
+    """Predict from the scores of unlabelled images, or say why that cannot be done."""
+    families = {name: score.score_samples(one) for name, one in inputs.families.items()}
+    try:
+        return predict(
+            score.score_samples(chosen),
+            samples["validation"],
+            {name: samples[name] for name in inputs.ood} | families,
+            production,
+            generated=len(families),
+            seed=seed,
+        )
+    except ValueError as error:  # one image, or scores that are all the same
+        problem = f"No prediction can be made from the unlabelled images: {error}."
+        return Prediction(len(production), 0, np.nan, limits=(problem,))
 
 
 def _halves(count: int, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

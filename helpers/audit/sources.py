@@ -18,13 +18,14 @@ def gather(given: Parameters) -> Inputs:
     Raises
     ------
     ValueError, FileNotFoundError
-        As `read_outputs`, `images_of` and `open_network`.
+        As `read_outputs`, `images_of`, `open_network` and `example`.
     """
     if given.outputs:
         return read_outputs(given.outputs, treat_as=given.treat_as)
     families = {"families": given.generated, "seed": given.seed}
     if not (given.model or given.checkpoint):
-        return example(**families)
+        sets = {"ood": given.example_ood, "met": given.example_met}
+        return example(given.example, given.example_images, **sets, **families)
     known, names = images_of(given.validation), given.class_names
     roles = [role for role in ("train", "production") if getattr(given, role)]
     more = {role: images_of(getattr(given, role)) for role in roles}

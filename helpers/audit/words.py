@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import math
 
+import pandas as pd
+
 from helpers.audit.inputs import LEAST
+from helpers.audit.promises import VERDICTS
 from helpers.audit.ranking import UNION, demands
 from helpers.audit.report import Audit
 from helpers.metrics import guarantees
@@ -122,7 +125,7 @@ def limits(audit: Audit) -> list[str]:
     for role, files in audit.inputs.unreadable.items():
         said.append(f"{len(files)} files of {role} cannot be read as images: {', '.join(files[:5])}"
                     + (", …" if len(files) > 5 else "") + ".")  # fmt: skip
-    return [*said, *audit.notes]
+    return [*said, *filter(None, [audit.inputs.note]), *audit.notes]
 
 
 def threshold(audit: Audit) -> list[str]:
@@ -208,7 +211,35 @@ def prediction(audit: Audit) -> list[str]:
                 f"Known and unknown images among the {found.images} unlabelled ones, if there are "
                 f"both, are told apart with an {name} of about {value:.1f} %{ends}."
             )
-    return [*said, *found.limits]
+    share = []
+    if found.unknown > 0:
+        share.append(
+            f"At least {100 * found.unknown:.1f} % of the {found.images} unlabelled images are of "
+            "no known class, if those of known classes are like the validation images; this is "
+            "false for at most 5 % of all draws."
+        )
+    elif found.unknown == 0:
+        share.append(
+            f"Nothing shows that any of the {found.images} unlabelled images is of no known class."
+        )
+    return [*said, *found.limits, *share]
+
+
+def promises(checked: pd.DataFrame | None) -> str:
+    """Return how many promises came true; None stands for labels that were not held back.
+
+    Examples
+    --------
+    >>> promises(pd.DataFrame({"verdict": ["kept", "broken", "kept", "not refuted", ""]}))
+    'Of 4 promises, the labels that were held back say: 2 kept, 1 not refuted, 1 broken.'
+    """
+    if checked is None:
+        return "No labels were held back, so that no promise could be checked."
+    counts = [f"{(checked['verdict'] == one).sum()} {one}" for one in VERDICTS]
+    return (
+        f"Of {(checked['verdict'] != '').sum()} promises, the labels that were held back say: "
+        f"{', '.join(counts)}."
+    )
 
 
 def _sets(audit: Audit) -> str:

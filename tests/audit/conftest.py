@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from helpers.audit import read_outputs
+from helpers.outputs import Outputs
 
 
 def made(n, classes=4, *, known=True, seed=0, width=6):
@@ -48,3 +49,13 @@ def write(tmp_path):
 def inputs(arrays, write):
     """What an audit of the whole file starts from."""
     return read_outputs(write(arrays))
+
+
+@pytest.fixture
+def group():
+    """Return a function that makes outputs of so many images."""
+
+    def made_up(n, seed, *, known=True):
+        return Outputs(*made(n, seed=seed, known=known))
+
+    return made_up

@@ -146,10 +146,13 @@ def test_snakemake_is_told_what_each_step_reads_and_which_goes_first():
 
 
 def test_networks_of_another_paper_are_not_trained_at_the_same_time():
-    """The synthesis takes those of the benchmark of unknown detection from the cache."""
+    """The synthesis takes those of the benchmark of unknown detection from the cache.
+
+    The audit trains nothing, and waits for nobody.
+    """
     steps = plan.plan("mini")
     theirs = {name for name, one in steps.items() if name.startswith("unknown_detection/training")}
-    assert set(steps["audit/audit"].needs) == theirs
+    assert not steps["audit/audit"].needs
     for name, one in steps.items():
         if name.startswith("synthesis/training"):
             assert set(one.needs) == theirs
