@@ -123,7 +123,7 @@ def test_no_path_of_a_machine_and_no_registry_address():
     folders = "book benchmarks helpers notebooks params tests workflow .github .ci".split()
     files = [path for name in folders for path in (ROOT / name).rglob("*") if path.is_file()]
     files += [path for path in ROOT.iterdir() if path.is_file()]
-    binary = {".parquet", ".png", ".pyc", ".safetensors", ".xz", ".zip"}
+    binary = {".npy", ".parquet", ".png", ".pyc", ".safetensors", ".xz", ".zip"}
     for path in files:
         if path.suffix not in binary:
             text = path.read_text(encoding="utf-8")
