@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -135,7 +135,7 @@ def score_suite(
     score = scores.create(detector, **parameters.score_arguments.get(detector, {}))
     if score.info.fits:
         score.fit(model.outputs(suite.train), model.head)
-    known, sets, learnt = {part: getattr(suite, part) for part in PARTS}, suite.sets, None
+    known, sets = {part: getattr(suite, part) for part in PARTS}, suite.sets
     if first := detector == parameters.detectors[0]:  # what is varied is asked of it alone
         known |= suite.shifted
     if "images" in score.info.needs and suite.again:
@@ -144,16 +144,16 @@ def score_suite(
              for name, few in one.items()}
             for one in (known, sets)
         )  # fmt: skip
-    if first:
-        chosen = draw_places("learnt", len(suite.train), len(suite.validation), parameters.seed)
-        own = suite.train.subset(chosen), model.outputs(suite.train).subset(chosen)
-        learnt = scores.score(score, model, *own)
-    return DetectorScores(
+    found = DetectorScores(
         {name: scores.score(score, model, images) for name, images in known.items()},
         scores.score(score, model, suite.validation),
         {name: scores.score(score, model, images) for name, images in sets.items()},
-        learnt,
     )
+    if first:
+        chosen = draw_places("learnt", len(suite.train), len(suite.validation), parameters.seed)
+        own = suite.train.subset(chosen), model.outputs(suite.train).subset(chosen)
+        found = replace(found, learnt=scores.score(score, model, *own))
+    return found
 
 
 def choose_images(
