@@ -356,6 +356,8 @@ def _pool(measured: list[_Measured]) -> _Measured:
 def _row(claim: Claim, effect: Effect, measured: _Measured, intervals: bool) -> dict:
     low = high = float("nan")
     note = measured.note if intervals or measured.effect is None else ""
+    if measured.doubt:
+        note = "; ".join(filter(None, [note, f"doubted: {measured.doubt}"]))
     if measured.effect is None:
         verdict = Verdict.NO_DATA
     elif not intervals:

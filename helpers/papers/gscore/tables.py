@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 import pandas as pd
 
 from helpers.labelfree import EVALUATORS
+from helpers.networks.published import records
 from helpers.papers.gscore import PAPER
 from helpers.papers.gscore.parameters import DETECTORS
 from helpers.report import published, results
@@ -172,12 +173,12 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
     """
     table = table[table["data_set"] == parameters.data_set]
     own, detector = table[table["variant"] == "primary"], parameters.detectors[0]
-    given = own["backbone"].drop_duplicates().map(parameters.is_published)
+    given = own["backbone"].drop_duplicates().isin(list(records()))
     kinds = [
         (
             ~given,
             f"on four fifths of {parameters.data_set}",
-            f"{parameters.training['epochs']} epochs",
+            f"{parameters.training.get('epochs')} epochs",
         ),
         (given, f"that others have trained on {parameters.data_set}", ""),
     ]
