@@ -173,19 +173,13 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
     """
     table = table[table["data_set"] == parameters.data_set]
     own, detector = table[table["variant"] == "primary"], parameters.detectors[0]
-    given = own["backbone"].drop_duplicates().isin(list(records()))
-    kinds = [
-        (
-            ~given,
-            f"on four fifths of {parameters.data_set}",
-            f"{parameters.training.get('epochs')} epochs",
-        ),
-        (given, f"that others have trained on {parameters.data_set}", ""),
-    ]
-    kinds = [
-        (f"{which.sum()} networks {what}", epochs) for which, what, epochs in kinds if any(which)
-    ]
-    tier = ", ".join(filter(None, [f"tier `{parameters.tier}`", *(epochs for _, epochs in kinds)]))
+    names = own["backbone"].drop_duplicates()
+    others, tier = int(names.isin(list(records())).sum()), f"tier `{parameters.tier}`"
+    kinds = {f"on four fifths of {parameters.data_set}": len(names) - others,
+             f"that others have trained on {parameters.data_set}": others}  # fmt: skip
+    kinds = [f"{n} network{'s' * (n > 1)} {what}" for what, n in kinds.items() if n]
+    if others < len(names):
+        tier += f", {parameters.training['epochs']} epochs"
     right = own.loc[own["metric"] == "accuracy", "value"]
     means = own[own["test_set"] == "all"].groupby(["method", "metric"], as_index=False)
     means = means.agg(mean=("value", "mean"), rows=("row", " ".join))
@@ -200,7 +194,7 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
     )
     sets = table.loc[(table["variant"] == "test") & (table["metric"] == "auroc"), "test_set"]
     caption = (
-        f"{' and '.join(what for what, _ in kinds)} "
+        f"{' and '.join(kinds)} "
         f"({100 * right.min():.0f} to {100 * right.max():.0f} % right), mixed with each of "
         f"{sets.nunique()} unlabelled data sets; {tier}. Error (RMSE, points) of the predicted "
         f"FPR95 and AUROC of the detector {detector} on sets that the regression has not seen: "

@@ -129,12 +129,12 @@ def test_the_main_table_has_means_over_networks(table):
     assert shown.frame().index.tolist() == ["confidence", "k-means + ℓ2", "UDE + Wasserstein"]
     assert shown.frame().loc["UDE + Wasserstein"].tolist() == ["3.5 (3.5)", "3.5 (3.6)"]
     assert "mixed with each of 3 unlabelled data sets; tier `mini`, 20 epochs." in shown.caption
-    assert shown.caption.startswith("1 networks on four fifths of cifar10_mini (70 to 70 % right)")
+    assert shown.caption.startswith("1 network on four fifths of cifar10_mini (70 to 70 % right)")
     published = truths.assign(backbone="resnet20.akamaster_cifar10")
     caption = tables.main_table(pd.concat([published, truths]), parameters).caption
-    assert "and 1 networks that others have trained on cifar10_mini (" in caption
+    assert "and 1 network that others have trained on cifar10_mini (" in caption
     caption = tables.main_table(published, parameters).caption
-    assert caption.startswith("1 networks that others") and "tier `mini`. Error" in caption
+    assert caption.startswith("1 network that others") and "tier `mini`. Error" in caption
 
 
 def test_the_first_network_of_each_data_set_stands_for_dla(table):
