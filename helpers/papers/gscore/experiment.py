@@ -61,9 +61,9 @@ def parts(parameters: Parameters) -> list[Part]:
 
 
 def trainings(parameters: Parameters) -> dict[str, dict]:
-    """Return what the training notebook is told, for each network that is trained."""
-    trained = (name for name in parameters.networks if not parameters.is_published(name))
-    return {name: {"network": name} for name in trained}
+    """Return what the training notebook is told, for each network that is trained, if any is."""
+    trained = [name for name in parameters.networks if not parameters.is_published(name)]
+    return {name: {"network": name} for name in trained or parameters.networks}
 
 
 def models(parameters: Parameters, part: Part, roles: Suite) -> Network:
