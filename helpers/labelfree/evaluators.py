@@ -33,7 +33,12 @@ TAUS = np.arange(101) / 100
 
 
 def gscores(
-    scores, evaluators: Iterable[str] = tuple(EVALUATORS), *, taus=TAUS, validation=None
+    scores,
+    evaluators: Iterable[str] = tuple(EVALUATORS),
+    *,
+    taus=TAUS,
+    validation=None,
+    one_sided: bool = False,
 ) -> dict[str, np.ndarray]:
     """Return the Gscores of a mixture by several evaluators, for all thresholds at once.
 
@@ -50,6 +55,8 @@ def gscores(
         Thresholds in [0, 1] between the part that is taken for ID and the other.
     validation : array_like, shape [V], optional
         The same score of held-out ID images; the evaluators by UDE need it.
+    one_sided : bool
+        As for `density_parts`.
 
     Returns
     -------
@@ -78,12 +85,14 @@ def gscores(
     for evaluator in evaluators:
         split, kind = known_name("evaluator", evaluator, EVALUATORS).split("_")
         if split not in parts:
-            parts[split] = _split(scores, split, taus, validation)
+            parts[split] = _split(scores, split, taus, validation, one_sided)
         found[evaluator] = np.broadcast_to(distance(parts[split], kind), taus.shape).copy()
     return found
 
 
-def _split(scores: SortedScores, split: str, taus: np.ndarray, validation) -> Parts:
+def _split(
+    scores: SortedScores, split: str, taus: np.ndarray, validation, one_sided: bool
+) -> Parts:
     if split == "kmeans":
         return two_means(scores)
     if split == "gmm":
@@ -93,4 +102,4 @@ def _split(scores: SortedScores, split: str, taus: np.ndarray, validation) -> Pa
             "validation: UDE needs the scores of held-out ID images; pass them, or leave out the "
             "evaluators whose names begin with 'ude_'"
         )
-    return density_parts(scores, validation, taus)
+    return density_parts(scores, validation, taus, one_sided=one_sided)

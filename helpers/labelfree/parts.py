@@ -164,7 +164,7 @@ def two_means(scores) -> Parts:
     return scores.split(cuts[between.argmax()], total)
 
 
-def density_parts(scores, validation, taus) -> Parts:
+def density_parts(scores, validation, taus, *, one_sided: bool = False) -> Parts:
     r"""Split scores by how dense ID scores are there (unilateral density estimation, UDE).
 
     With the mean :math:`\mu_v` and the standard deviation :math:`\sigma_v` of the scores of
@@ -179,6 +179,9 @@ def density_parts(scores, validation, taus) -> Parts:
         Of held-out ID images.
     taus : array_like, shape [T]
         Thresholds in [0, 1]; 0 takes all for ID and 1 all for OOD.
+    one_sided : bool
+        The band has no upper end: what scores above the mean of the ID images is ID at any
+        threshold.  Not in the paper.
 
     Returns
     -------
@@ -201,12 +204,16 @@ def density_parts(scores, validation, taus) -> Parts:
 
     >>> density_parts([4.5, 5.5, 0, 1, 9], [4, 6], [np.exp(-0.5)]).counts
     array([[2, 3]])
+    >>> density_parts([4.5, 5.5, 0, 1, 9], [4, 6], [np.exp(-0.5)], one_sided=True).counts
+    array([[3, 2]])
     """
     scores, taus = SortedScores.of(scores), tau_array(taus)
     validation = _check_spread("validation", validation)
     with np.errstate(divide="ignore"):
         width = validation.std() * np.sqrt(-2 * np.log(taus))
     first = np.searchsorted(scores.values, validation.mean() - width, side="right")
+    if one_sided:
+        return scores.split(first, np.full_like(first, len(scores.values)))
     last = np.searchsorted(scores.values, validation.mean() + width, side="left")
     return scores.split(first, np.maximum(first, last))
 

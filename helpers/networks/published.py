@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from helpers import checkpoints
 from helpers.checks import known_name
 from helpers.data.class_lists import names_of
 from helpers.files import folder, sha256_file
@@ -167,6 +166,8 @@ class Published:
     def _differs(self, path: Path, tensors: Mapping[str, torch.Tensor]) -> str:
         """Say in what a file differs from the author's; "" if it does not, or nobody can tell."""
         if self.digest:
+            from helpers import checkpoints  # here, or the records would wait for torch
+
             if checkpoints.digest(tensors) == self.digest:
                 return ""
             return f"its SHA-256 is {sha256_file(path)}, that of the author's file {self.sha256}"

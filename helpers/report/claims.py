@@ -139,6 +139,8 @@ def evaluate(
     * With one run only images are resampled, and where no replicates are stored only runs are;
       the column ``note`` says so.  Data sets and backbones are not resampled: a verdict over all
       of them is about these, not about others.
+    * A number that has a ``doubt``, a reason why its mean over runs describes nothing, decides
+      nothing, nor does any mean over networks that it is in.
     * A mean that hides a disagreement decides nothing: where a data set and backbone alone has
       the opposite verdict, the one over all is undecided, and ``note`` says whose.
 
@@ -147,7 +149,8 @@ def evaluate(
     claims : sequence of Claim
         What to check.
     table : DataFrame
-        A results table of one paper, tier and variant.
+        A results table of one paper, tier and variant; derived numbers may have a column
+        ``doubt``.
     seed : int
         Seed of the bootstrap; the same seed gives the same table.
     intervals : bool
@@ -160,8 +163,8 @@ def evaluate(
         One row per claim, effect, data set and backbone, and one whose data set and backbone are
         "all" for the mean over them: ``claim``, ``check`` (the effect's name), ``data_set``,
         ``backbone``, ``effect``, ``low``, ``high``, ``relation``, ``margin``, ``decides``,
-        ``runs``, ``verdict``, ``note``.  Where numbers are missing, the verdict is "no data",
-        ``effect`` is NaN and ``note`` says what is missing.
+        ``runs``, ``verdict``, ``doubt``, ``note``.  Where numbers are missing, the verdict is
+        "no data", ``effect`` is NaN and ``note`` says what is missing.
 
     Raises
     ------
@@ -244,23 +247,27 @@ class _Measured:
     draws: np.ndarray | None
     runs: int
     note: str
+    doubt: str = ""
 
 
 def _cells(table: pd.DataFrame) -> dict:
-    """Return {(data set, backbone): {run: {columns of `_NUMBER`: (value, replicates)}}}.
+    """Return {(data set, backbone): {run: {columns of `_NUMBER`: number}}}.
+
+    A number is its value, its replicates and its doubt.
 
     Plain dictionaries keep the bootstrap free of data frame look-ups.
     """
     cells: dict = {}
-    columns = [*_CELL, "run", *_NUMBER, "value", "bootstrap"]
-    for data_set, backbone, run, *key, value, replicates in zip(
+    table = table if "doubt" in table else table.assign(doubt="")
+    columns = [*_CELL, "run", *_NUMBER, "value", "bootstrap", "doubt"]
+    for data_set, backbone, run, *key, value, replicates, doubt in zip(
         *(table[name] for name in columns), strict=True
     ):
         numbers = cells.setdefault((data_set, backbone), {}).setdefault(run, {})
         if tuple(key) in numbers:
             what = f"{_number_words(tuple(key))} of {data_set}, {backbone}, run {run}"
             raise ValueError(f"table: {what} is there twice")
-        numbers[tuple(key)] = (value, np.asarray(replicates, dtype=np.float64))
+        numbers[tuple(key)] = (value, np.asarray(replicates, dtype=np.float64), doubt)
     return cells
 
 
@@ -277,9 +284,10 @@ def _measure(effect: Effect, data_set: str, backbone: str, runs: dict, seed: int
     if len(complete) < len(runs):
         left = sorted(set(runs) - set(complete))
         notes.append(f"incomplete, left out: run {', '.join(map(str, left))}")
-    points, deviations, fixed = [], [], set()
+    points, deviations, fixed, doubted = [], [], set(), set()
     for run in complete:
-        values, replicates = zip(*(runs[run][key] for key in keys), strict=True)
+        values, replicates, doubts = zip(*(runs[run][key] for key in keys), strict=True)
+        doubted |= {*doubts} - {""}
         points.append(sum(sign * value for sign, value in zip(signs, values, strict=True)))
         fixed |= {
             term.metric for term, one in zip(effect.terms, replicates, strict=True) if not len(one)
@@ -304,7 +312,8 @@ def _measure(effect: Effect, data_set: str, backbone: str, runs: dict, seed: int
     if len(complete) > 1 or shortest:
         draws = _draw(np.array(points), images, seed)
     note = "; ".join(notes)
-    return _Measured(data_set, backbone, float(np.mean(points)), draws, len(complete), note)
+    mean, doubt = float(np.mean(points)), "; ".join(sorted(doubted))
+    return _Measured(data_set, backbone, mean, draws, len(complete), note, doubt)
 
 
 def _draw(points: np.ndarray, images: np.ndarray, seed: int) -> np.ndarray:
@@ -339,13 +348,16 @@ def _pool(measured: list[_Measured]) -> _Measured:
     if len(there) < len(measured):
         missing = [f"{one.data_set}, {one.backbone}" for one in measured if one.effect is None]
         notes.append(f"no data for {'; '.join(missing)}")
-    effect = float(np.mean([one.effect for one in there]))
-    return _Measured(ALL, ALL, effect, draws, min(one.runs for one in there), "; ".join(notes))
+    effect, runs = float(np.mean([one.effect for one in there])), min(one.runs for one in there)
+    doubts = [f"{one.doubt} of {one.data_set}, {one.backbone}" for one in there if one.doubt]
+    return _Measured(ALL, ALL, effect, draws, runs, "; ".join(notes), "; ".join(doubts))
 
 
 def _row(claim: Claim, effect: Effect, measured: _Measured, intervals: bool) -> dict:
     low = high = float("nan")
     note = measured.note if intervals or measured.effect is None else ""
+    if measured.doubt:
+        note = "; ".join(filter(None, [note, f"doubted: {measured.doubt}"]))
     if measured.effect is None:
         verdict = Verdict.NO_DATA
     elif not intervals:
@@ -354,7 +366,7 @@ def _row(claim: Claim, effect: Effect, measured: _Measured, intervals: bool) -> 
         verdict = Verdict.UNDECIDED  # without an interval nothing is decided
     else:
         low, high = map(float, np.quantile(measured.draws, [0.025, 0.975]))
-        verdict = effect.verdict(low, high)
+        verdict = Verdict.UNDECIDED if measured.doubt else effect.verdict(low, high)
     return {
         "claim": claim.id,
         "check": effect.name,
@@ -368,6 +380,7 @@ def _row(claim: Claim, effect: Effect, measured: _Measured, intervals: bool) -> 
         "decides": effect.decides,
         "runs": measured.runs,
         "verdict": verdict,
+        "doubt": measured.doubt,
         "note": note,
     }
 
@@ -393,4 +406,5 @@ def _words(row: dict) -> str:
         return f"{row['check']}: no data ({row['note']})"
     interval = "" if np.isnan(row["low"]) else f" [{row['low']:+.3f}, {row['high']:+.3f}]"
     expected = f"expected {row['relation']} {row['margin']:g}"
-    return f"{row['check']}: {row['effect']:+.3f}{interval}, {expected}, {row['verdict']}"
+    doubt = f" ({row['doubt']})" if row["doubt"] else ""
+    return f"{row['check']}: {row['effect']:+.3f}{interval}, {expected}, {row['verdict']}{doubt}"

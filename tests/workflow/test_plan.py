@@ -102,7 +102,7 @@ def test_a_step_that_takes_all_packs_depends_on_each(tmp_path, monkeypatch):
     monkeypatch.setenv("DATA_ROOT", str(tmp_path))
     for name in ("pebbles", "moss", ".half_written"):
         (tmp_path / f"{name}.zip").touch()
-    given = {"data_set": "digits", "sets": ["mazes"], "packs": True}
+    given = {"data_set": "digits", "sets": ["mazes"], "packs": True, "networks": {"a": {}}}
     names = plan.load("gscore", "mini", **given).data_sets_used()
     step = plan.Step("gscore/dataset", "", {}, data_sets=tuple(names))
     packs = [one for one in plan.packs_of(step) if one.endswith(".zip")]

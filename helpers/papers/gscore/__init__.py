@@ -19,6 +19,7 @@ PAPER = Paper(
     networks={
         **dict.fromkeys(["resnet8", "resnet8_erm", "resnet20", "resnet18"], "ResNet-18"),
         "densenet22": "DenseNet-121", "densenet121": "DenseNet-121", "resnet101": "ResNet-101",
+        "resnet20.akamaster_cifar10": "ResNet-18", "densenet100.dice_cifar10": "DenseNet-121",
     },
     beside="rows_beside",
     metrics=("accuracy", "auroc", "aupr", "fpr_at_tpr", "detection_error"),

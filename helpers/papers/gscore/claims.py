@@ -5,10 +5,14 @@ while an effect of `helpers.report.claims` is a sum of numbers of one.  So `deri
 those, run by run and replicate by replicate.
 
 A correlation is taken with the sign that the claim expects: Gscore falls with FPR95 and rises with
-AUROC.  Runs are splits of one suite of OOD sets by one network, and share most of their
-meta-training sets; how far a correlation would move with other sets is what its replicates say,
-which are taken over resampled sets at the tau of run 0.  RMSEs have none: their intervals are over
-splits alone, as are those of the variants, and know nothing of other suites.
+AUROC.  Where it has both signs over the runs, each of them clearly, their mean describes nothing,
+and what is made of it decides nothing: the search of tau then has two optima, and which of them is
+found hangs on the sets.
+
+Runs are splits of one suite of OOD sets by one network, and share most of their meta-training
+sets; how far a correlation would move with other sets is what its replicates say, which are taken
+over resampled sets at the tau of run 0.  RMSEs have none: their intervals are over splits alone, as
+are those of the variants, and know nothing of other suites.
 """
 
 from __future__ import annotations
@@ -39,6 +43,8 @@ _STRONG = 0.8
 _FEWEST = 4  # networks for a rank correlation; of three, one order in six is perfect by chance
 _REPLICATES = 1000
 _SMALLEST, _WIDEST = 50, 10
+_CLEAR = 0.3  # below it a line explains less than a tenth of the variance: no sign to speak of
+_TURNS = "the sign is not stable over divisions"
 
 
 def _effect(
@@ -184,7 +190,8 @@ def derive(table: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         Rows as `helpers.report.claims.evaluate` takes them, ``test_set`` being "all" and
-        ``backbone`` a network or "all networks".  What is not there to compute has no row.
+        ``backbone`` a network or "all networks"; a ``doubt`` where the sign of a correlation turns
+        from run to run.  What is not there to compute has no row.
 
     Raises
     ------
@@ -199,15 +206,17 @@ def derive(table: pd.DataFrame) -> pd.DataFrame:
     )
     rows = []
     for _, own in table.groupby("data_set", sort=False):
-        for method, metric, numbers in _quantities(own):
+        for method, metric, numbers, turning in _quantities(own):
             for place, values in zip(numbers.index, numbers.to_numpy(), strict=True):
-                rows.append((*place, method, metric, values[0], values[1:]))
-    columns = [*_PLACE, "method", "metric", "value", "bootstrap"]
+                doubt = _TURNS if place[1] in turning else ""
+                rows.append((*place, method, metric, values[0], values[1:], doubt))
+    columns = [*_PLACE, "method", "metric", "value", "bootstrap", "doubt"]
     return pd.DataFrame(rows, columns=columns).assign(calibration="", test_set="all")
 
 
 _PLACE = ["data_set", "backbone", "run"]
-_Quantity = tuple[str, str, pd.DataFrame]  # method, metric, numbers indexed by `_PLACE`
+# method, metric, numbers indexed by `_PLACE`, and networks whose numbers are of both signs
+_Quantity = tuple[str, str, pd.DataFrame, set[str]]
 
 
 def _quantities(table: pd.DataFrame) -> Iterator[_Quantity]:
@@ -217,12 +226,18 @@ def _quantities(table: pd.DataFrame) -> Iterator[_Quantity]:
     whole = table[table["test_set"] == "all"]
     primary = whole[whole["variant"] == "primary"]
     single = {metric: _correlations(primary, table, metric) for metric in _TITLES}
+    turning = {metric: _turning(own, "detector") for metric, own in single.items()}
     for metric, own in single.items():
         for detector, one in own.groupby(level="detector", sort=False):
-            yield f"{detector}/{_PROPOSED}", f"correlation_{metric}", one.droplevel("detector")
-        yield _PROPOSED, f"correlation_{metric}", _over(own, "detector", detectors).mean()
+            networks_of = {network for network, name in turning[metric] if name == detector}
+            one = one.droplevel("detector")
+            yield f"{detector}/{_PROPOSED}", f"correlation_{metric}", one, networks_of
+        networks_of = {network for network, _ in turning[metric]}
+        mean = _over(own, "detector", detectors).mean()
+        yield _PROPOSED, f"correlation_{metric}", mean, networks_of
     gain = (single["fpr95"] - single["auroc"]).dropna()
-    yield _PROPOSED, "correlation_gain", _over(gain, "detector", detectors).mean()
+    networks_of = {network for found in turning.values() for network, _ in found}
+    yield _PROPOSED, "correlation_gain", _over(gain, "detector", detectors).mean(), networks_of
 
     for metric in _TITLES:
         errors = primary[primary["metric"] == f"rmse_{metric}"]
@@ -231,18 +246,25 @@ def _quantities(table: pd.DataFrame) -> Iterator[_Quantity]:
         for evaluator in _OTHERS:
             if {evaluator, _PROPOSED} <= set(errors):
                 excess = (errors[evaluator] - errors[_PROPOSED]).dropna().to_frame(0)
-                yield evaluator, f"excess_{metric}", _over(excess, "detector", tried).mean()
+                yield evaluator, f"excess_{metric}", _over(excess, "detector", tried).mean(), set()
 
     method = f"msp/{_PROPOSED}"
     msp = single["fpr95"].query("detector == 'msp'").droplevel("detector")
     if networks > 1:
         least = _over(msp, "backbone", networks).min().assign(backbone=ALL_NETWORKS)
         least = least.set_index("backbone", append=True).reorder_levels(_PLACE)
-        yield method, "least_of_networks", least
+        any_turns = any(name == "msp" for _, name in turning["fpr95"])
+        yield method, "least_of_networks", least, {ALL_NETWORKS} if any_turns else set()
     variants = whole[(whole["method"] == method) & (whole["metric"] == "pearson_fpr95")]
-    yield method, "least_of_sizes", _least_of(variants, _size, {_SMALLEST})
-    yield method, "least_of_ratios", _least_of(variants, _ratio, {1 / _WIDEST, _WIDEST})
-    yield "msp", "accuracy_correlation", _accuracy(table)
+    yield method, "least_of_sizes", *_least_of(variants, _size, {_SMALLEST})
+    yield method, "least_of_ratios", *_least_of(variants, _ratio, {1 / _WIDEST, _WIDEST})
+    yield "msp", "accuracy_correlation", _accuracy(table), set()
+
+
+def _turning(correlations: pd.DataFrame, level: str) -> set[tuple[str, str]]:
+    """Return of which network and other level the correlations of runs are of both signs."""
+    runs = correlations[0].groupby(level=["backbone", level])
+    return set(runs.min().index[(runs.min() < -_CLEAR) & (runs.max() > _CLEAR)])
 
 
 def _correlations(primary: pd.DataFrame, table: pd.DataFrame, metric: str) -> pd.DataFrame:
@@ -277,12 +299,17 @@ def _correlations(primary: pd.DataFrame, table: pd.DataFrame, metric: str) -> pd
 
 def _least_of(
     variants: pd.DataFrame, step_of: Callable[[str], float | None], ends: set[float]
-) -> pd.DataFrame:
-    """Return the least correlation over variants, of the runs that have those at the ends."""
+) -> tuple[pd.DataFrame, set[str]]:
+    """Return the least correlation over variants, of the runs that have those at the ends.
+
+    Beside it the networks whose correlations are of both signs in one of the variants.
+    """
     own = variants.assign(step=variants["variant"].map(step_of)).dropna(subset="step")
     reach = own.groupby(_PLACE)["step"].agg(set)
     least = -own.groupby(_PLACE)["value"].max().to_frame(0)
-    return least[[ends <= steps for steps in reach]]
+    single = own.set_index([*_PLACE, "variant"])["value"].to_frame(0)
+    turning = {network for network, _ in _turning(single, "variant")}
+    return least[[ends <= steps for steps in reach]], turning
 
 
 def _size(variant: str) -> float | None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from helpers.labelfree import METRICS, TAUS, fit_regression
 from helpers.metrics.correlation import pearson, spearman
-from helpers.networks.model import Model
+from helpers.networks.model import Model, Network
 from helpers.papers.gscore.mixtures import (
     PARTS,
     DetectorScores,
@@ -30,7 +30,7 @@ from helpers.papers.gscore.mixtures import (
 from helpers.papers.gscore.roles import Suite, roles
 from helpers.papers.run import Draw, Part
 from helpers.report import results
-from helpers.training.fitted import Fitted, fit
+from helpers.training.fitted import fit
 
 if TYPE_CHECKING:
     from helpers.papers.gscore.parameters import Parameters
@@ -46,27 +46,44 @@ BY_SETS = "msp/ude_wasserstein"
 
 
 def parts(parameters: Parameters) -> list[Part]:
-    """Return every network on the ID set, and the first one on the other ID sets."""
-    first, *_ = parameters.networks
-    grid = [(parameters.data_set, name) for name in parameters.networks]
-    grid += [(other, first) for other in parameters.other_data_sets]
+    """Return every network on its ID set, and the first that is trained on the other ones."""
+    published = {name for name in parameters.networks if parameters.is_published(name)}
+    grid = [(parameters.id_set_of(name), name) for name in parameters.networks]
+    grid += [(other, next(iter(trainings(parameters)))) for other in parameters.other_data_sets]
     return [
-        Part(f"{data_set}/{name}", {"data_set": data_set, "backbone": name}, roles=data_set)
+        Part(
+            f"{data_set}/{name}",
+            {"data_set": data_set, "backbone": name},
+            roles=name if name in published else data_set,
+        )
         for data_set, name in grid
     ]
 
 
 def trainings(parameters: Parameters) -> dict[str, dict]:
-    """Return what the training notebook is told, for each network on the ID set."""
-    return {name: {"network": name} for name in parameters.networks}
+    """Return what the training notebook is told, for each network that is trained, if any is."""
+    trained = [name for name in parameters.networks if not parameters.is_published(name)]
+    return {name: {"network": name} for name in trained or parameters.networks}
 
 
-def models(parameters: Parameters, part: Part, roles: Suite) -> Fitted:
-    """Train the network whose detectors are evaluated, or take it from the cache."""
+def models(parameters: Parameters, part: Part, roles: Suite) -> Network:
+    """Return the network whose detectors are evaluated: a published one, or trained.
+
+    Raises
+    ------
+    FileNotFoundError
+        The weights of a published network are not at hand: says where to get them.
+    """
     divide(len(roles.sets), 0, parameters)  # too few sets are refused before
+    network = part.identity["backbone"]
+    if parameters.is_published(network):
+        from helpers.networks import zoo  # here, since timm takes long to import
+
+        threads = parameters.recipe().threads
+        return zoo.load(network, device=parameters.device, threads=threads, progress=False)
     return fit(
         roles.train,
-        parameters.recipe(parameters.networks[part.identity["backbone"]]),
+        parameters.recipe(parameters.networks[network]),
         outliers=roles.outliers,
         seed=parameters.seed,
         device=parameters.device,
@@ -83,27 +100,40 @@ class SuiteOutputs:
         Whether the class of each ID test image is right.
     detectors : dict of str to DetectorScores
         The detectors, and MSP.
+    confidence : dict of str to DetectorScores
+        By detector, MSP of the images that it was shown.
     distances : dict of str to ndarray of float64, shape [S]
-        By part, of the features of each set's mixture and of the training images.
+        By part, of the features of each set's mixture and of the training images.  A detector that
+        is shown fewer images has smaller mixtures, and the distances of the others.
     """
 
     correct: np.ndarray
     detectors: dict[str, DetectorScores]
+    confidence: dict[str, DetectorScores]
     distances: dict[str, np.ndarray]
 
 
-def outputs(parameters: Parameters, part: Part, roles: Suite, models: Fitted) -> SuiteOutputs:
+def outputs(parameters: Parameters, part: Part, roles: Suite, models: Network) -> SuiteOutputs:
     """Return the scores of all images, each of which the network sees once (for ODIN, twice)."""
     model = Model(part.identity["backbone"], (models,))
     detectors = {
         detector: score_suite(model, roles, detector, parameters)
         for detector in dict.fromkeys([*parameters.detectors, "msp"])
     }
+    msp = detectors["msp"]
+    confidence = {
+        name: msp if _shown(own) == _shown(msp) else msp.of(roles.again)
+        for name, own in detectors.items()
+    }
     distances = {
         one: feature_distances(model, roles, one, places)
-        for one, places in choose_images(detectors["msp"], parameters).items()
+        for one, places in choose_images(msp, parameters).items()
     }
-    return SuiteOutputs(model.outputs(roles.test).correct, detectors, distances)
+    return SuiteOutputs(model.outputs(roles.test).correct, detectors, confidence, distances)
+
+
+def _shown(scores: DetectorScores) -> list[int]:
+    return [len(scores.known[part]) for part in PARTS] + [*map(len, scores.sets.values())]
 
 
 def divide(sets: int, run: int, parameters: Parameters) -> tuple[np.ndarray, np.ndarray]:
@@ -244,18 +274,18 @@ def rows(parameters: Parameters, part: Part, outputs: SuiteOutputs, draw: Draw) 
     """
     accuracy = outputs.correct.mean()
     yield results.row("test", "accuracy", accuracy, len(outputs.correct), method="network")
-    msp, (first, *_) = outputs.detectors["msp"], parameters.detectors
-    places = choose_images(msp, parameters)
-    every, guesses = {}, {}
+    (first, *_), every, guesses = parameters.detectors, {}, {}
     for name in parameters.detectors:
         own = outputs.detectors[name]
+        places = choose_images(own, parameters)
         every[name] = {
             one: evaluate_mixtures(
                 own, one, chosen, parameters.evaluators, also={AUTOMATIC: outputs.distances[one]}
             )
             for one, chosen in places.items()
         }
-        guesses[name] = metrics_by_confidence(own, msp, "test", places["test"])
+        sure = outputs.confidence[name]
+        guesses[name] = metrics_by_confidence(own, sure, "test", places["test"])
     names, evaluators = list(places["test"]), [*parameters.evaluators, AUTOMATIC]
     divisions = [divide(len(names), run, parameters) for run in range(parameters.repeats)]
     for run, division in enumerate(divisions):
@@ -288,7 +318,7 @@ def _evaluate_variant(
     """Evaluate the mixtures of a variant, by the evaluators that it is about."""
     detector = outputs.detectors[parameters.detectors[0]]
     own = [one for one in VARIED if one in parameters.evaluators]
-    if variant.validation:
+    if variant.validation or variant.learnt or variant.one_sided:
         own = [one for one in own if one.startswith("ude")]
     places = choose_images(detector, parameters, variant)
     if variant.shift:  # what the regression learns from is as it was
@@ -297,7 +327,7 @@ def _evaluate_variant(
     return {
         part: evaluate_mixtures(
             detector, part, chosen, own,
-            truths=primary[part].truths, validation=variant.validation,
+            truths=primary[part].truths, variant=variant,
         )
         for part, chosen in places.items()
     }  # fmt: skip

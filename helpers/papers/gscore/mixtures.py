@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -55,6 +55,10 @@ class Variant:
         Validation images; all of them if not given.
     shift : str
         The corruption under which the ID images of the test's mixtures are shown.
+    learnt : bool
+        Whether the validation images are some that the network has learnt from, as in the paper.
+    one_sided : bool
+        Whether UDE takes all scores above the validation images' mean for ID.
     """
 
     name: str = "primary"
@@ -63,6 +67,8 @@ class Variant:
     drawn: bool = False
     validation: int | None = None
     shift: str = ""
+    learnt: bool = False
+    one_sided: bool = False
 
 
 PRIMARY = Variant()
@@ -76,7 +82,7 @@ def variants(parameters: Parameters) -> list[Variant]:
     >>> from helpers.papers import load
     >>> given = load("gscore", "mini", ratios=[[1, 10]], sizes=[50], validations=[], shifts=[])
     >>> [one.name for one in variants(given)]
-    ['ratio 1:10', 'size 50', 'mixed']
+    ['ratio 1:10', 'size 50', 'mixed', 'learnt', 'one-sided']
     """
     return [
         *(Variant(f"ratio {a}:{b}", ratio=(a, b)) for a, b in parameters.ratios),
@@ -84,6 +90,8 @@ def variants(parameters: Parameters) -> list[Variant]:
         *(Variant(f"validation {n}", validation=n) for n in parameters.validations),
         Variant("mixed", drawn=True),
         *(Variant(f"shift {shift}", shift=shift) for shift in parameters.shifts),
+        Variant("learnt", learnt=True),
+        Variant("one-sided", one_sided=True),
     ]
 
 
@@ -94,14 +102,25 @@ class DetectorScores:
     Attributes
     ----------
     known : dict of str to ndarray of float64
-        Of the ID images ``meta`` and ``test``, and of the latter by corruption.
+        Of the ID images ``meta`` and ``test``; of the first detector, of the latter by corruption.
     validation : ndarray of float64
     sets : dict of str to ndarray of float64
+    learnt : ndarray of float64, optional
+        Of the first detector, of as many images that the network has learnt from as validate.
     """
 
     known: dict[str, np.ndarray]
     validation: np.ndarray
     sets: dict[str, np.ndarray]
+    learnt: np.ndarray | None = None
+
+    def of(self, places: Mapping[str, np.ndarray]) -> DetectorScores:
+        """Return the scores of some of the images, by role and set as in `Suite.again`."""
+        known, sets = (
+            {name: values[places.get(name, slice(None))] for name, values in one.items()}
+            for one in (self.known, self.sets)
+        )
+        return DetectorScores(known, self.validation, sets)
 
     def mixtures(self, part: str, places: Places) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield the scores of the ID and of the OOD images of each mixture."""
@@ -116,12 +135,25 @@ def score_suite(
     score = scores.create(detector, **parameters.score_arguments.get(detector, {}))
     if score.info.fits:
         score.fit(model.outputs(suite.train), model.head)
-    known = {part: getattr(suite, part) for part in PARTS} | suite.shifted
-    return DetectorScores(
+    known, sets = {part: getattr(suite, part) for part in PARTS}, suite.sets
+    if first := detector == parameters.detectors[0]:  # what is varied is asked of it alone
+        known |= suite.shifted
+    if "images" in score.info.needs and suite.again:
+        known, sets = (
+            {name: few.subset(suite.again[name]) if name in suite.again else few
+             for name, few in one.items()}
+            for one in (known, sets)
+        )  # fmt: skip
+    found = DetectorScores(
         {name: scores.score(score, model, images) for name, images in known.items()},
         scores.score(score, model, suite.validation),
-        {name: scores.score(score, model, images) for name, images in suite.sets.items()},
+        {name: scores.score(score, model, images) for name, images in sets.items()},
     )
+    if first:
+        chosen = draw_places("learnt", len(suite.train), len(suite.validation), parameters.seed)
+        own = suite.train.subset(chosen), model.outputs(suite.train).subset(chosen)
+        found = replace(found, learnt=scores.score(score, model, *own))
+    return found
 
 
 def choose_images(
@@ -207,7 +239,7 @@ def evaluate_mixtures(
     *,
     also: Mapping[str, np.ndarray] | None = None,
     truths: Mapping[str, np.ndarray] | None = None,
-    validation: int | None = None,
+    variant: Variant = PRIMARY,
 ) -> Mixtures:
     """Evaluate every mixture without labels, beside what labels say.
 
@@ -221,12 +253,14 @@ def evaluate_mixtures(
         What takes the place of Gscores by other evaluators.
     truths : mapping, optional
         From `metrics_by_labels`, where another mixture of the same images has had them.
-    validation : int, optional
-        Take the first so many of the validation images only.
+    variant : Variant
+        Which validation images the evaluators are given, and how UDE uses them.
+
     """
-    held = detector.validation[:validation]
+    held = (detector.learnt if variant.learnt else detector.validation)[: variant.validation]
     mixtures = [SortedScores.of(np.concatenate(pair)) for pair in detector.mixtures(part, places)]
-    found = [gscores(mixture, evaluators, taus=TAUS, validation=held) for mixture in mixtures]
+    given = {"taus": TAUS, "validation": held, "one_sided": variant.one_sided}
+    found = [gscores(mixture, evaluators, **given) for mixture in mixtures]
     return Mixtures(
         np.array([len(mixture.values) for mixture in mixtures]),
         dict(truths or metrics_by_labels(detector, part, places)),

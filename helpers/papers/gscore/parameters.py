@@ -14,7 +14,11 @@ from helpers.papers.parameters import Changes, Count, DataSet, Score, Share, one
 DETECTORS = {"msp": "MSP", "odin": "ODIN", "energy": "ENERGY", "max_logit": "MLS"}
 """The paper's four detectors by the names of their scores, and how they are called."""
 
+DIVISION = ("fold_share", "validation_images", "set_images", "shown_again")
+"""What a published network may have its own values of."""
+
 Several = Annotated[int, Field(ge=2)]
+_PUBLISHED = "helpers.networks.published"  # imported when asked for
 Evaluator = Annotated[
     str, one_of("evaluator", lambda: import_module("helpers.labelfree").EVALUATORS)
 ]
@@ -38,16 +42,21 @@ class Parameters(parameters.Parameters):
         Every pack under `helpers.files.data_root` is a set too and, with `download`, every set that
         torchvision reads.  One of the latter that cannot be downloaded is left out, and says why.
     fold_share : float
-        Share of the ID training images that is mixed with the sets which the regression learns
-        from; the network never sees them.
+        Share of the ID training images (of a published network: of the test images) that is mixed
+        with the sets which the regression learns from; the network never sees them.
     validation_images : int
-        ID training images that one-sided density estimation learns from, likewise unseen.
+        ID images that one-sided density estimation learns from, of the same and likewise unseen.
     set_images : int
         Images of each set, at most.
+    shown_again : int, optional
+        Images of each set, at most, for a detector that goes back to the images, which takes
+        several times as long; and of each role of ID images as many as validate.  By default all.
     networks : dict of str to dict
-        What each changes in the recipe, under the names that the tables have for them.
+        What each changes in the recipe, under the names that the tables have for them; or a name
+        of `helpers.networks.published.records`, and what of `DIVISION` is otherwise for it.
     other_data_sets : list of str
-        ID sets on which the first network is evaluated too, with all of their classes.
+        ID sets on which the first network that is trained here is evaluated too, with all of their
+        classes.
     detectors : list of str
         Scores of one pass, or of the images; the thresholds τ are found with the first of them.
     score_arguments : dict of str to dict
@@ -85,6 +94,7 @@ class Parameters(parameters.Parameters):
     fold_share: Share
     validation_images: Several
     set_images: Several
+    shown_again: Several | None = None
     networks: Annotated[dict[str, Changes], Field(min_length=1)]
     other_data_sets: list[DataSet]
     detectors: Annotated[list[Score], Field(min_length=1)]
@@ -105,8 +115,20 @@ class Parameters(parameters.Parameters):
         from helpers.data.corruptions import NAMES, SEVERITIES
 
         scores = import_module("helpers.scores")
-        for changes in self.networks.values():
-            self.recipe(changes)
+        for name, changes in self.networks.items():
+            if self.is_published(name):
+                for one in changes:
+                    known_name(f"value that '{name}' may have for itself", one, DIVISION)
+                self.of_network(name)
+            elif "." in name:
+                known_name("published network", name, import_module(_PUBLISHED).records())
+            else:
+                self.recipe(changes)
+        if self.other_data_sets and all(map(self.is_published, self.networks)):
+            raise ValueError(
+                "other_data_sets: none expected, since all networks are published ones, each of "
+                "which knows one ID set"
+            )
         for detector in {*self.detectors, *self.score_arguments}:
             score = scores.create(detector, **self.score_arguments.get(detector, {}))
             if more := sorted({"members", "native"} & set(score.info.needs)):
@@ -129,9 +151,32 @@ class Parameters(parameters.Parameters):
             raise ValueError(f"sets: twice: {', '.join(twice)}")
         return self
 
+    def is_published(self, network: str) -> bool:
+        """Tell whether others have trained a network, rather than that it is trained here."""
+        return network in import_module(_PUBLISHED).records()
+
+    def of_network(self, network: str) -> Parameters:
+        """Return the parameters with a published network's own values of `DIVISION`."""
+        if not self.is_published(network) or not self.networks[network]:
+            return self
+        return self.replace(networks={network: {}}, other_data_sets=[], **self.networks[network])
+
+    def id_set_of(self, network: str) -> str:
+        """Return the ID set of a network: of a published one, that of its record.
+
+        Of `data_set` and `other_data_sets` the one that is this set or its embedded part, else the
+        whole.
+        """
+        if not self.is_published(network):
+            return self.data_set
+        own = import_module(_PUBLISHED).find(network).data_set
+        named = (self.data_set, *self.other_data_sets)
+        return next((one for one in named if one in (own, f"{own}_mini")), own)
+
     def data_sets_used(self) -> list[str]:
         """Return the names of all data sets, the packs at hand among them if they are sets."""
-        return list(dict.fromkeys(super().data_sets_used() + (packs() if self.packs else [])))
+        own = super().data_sets_used() + [self.id_set_of(name) for name in self.networks]
+        return list(dict.fromkeys(own + (packs() if self.packs else [])))
 
 
 def packs() -> list[str]:

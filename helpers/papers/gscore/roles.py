@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -38,7 +38,9 @@ class Suite:
     meta, test : Images
         ID; mixed with the sets that the regression learns from, and that test it.
     validation : Images
-        ID; what one-sided density estimation learns from.
+        ID; what one-sided density estimation learns from.  With a network that is trained here,
+        `meta` and `validation` are training images kept from it, and `test` is all test images.  A
+        published network has learnt from all training images: there all three are test images.
     sets : dict of str to Images
         Unknown images by the name of their set; labels −1.
     excluded : dict of str to str
@@ -47,6 +49,9 @@ class Suite:
         The images of `test` under each of the corruptions.
     outliers : Images, optional
         What a network may learn to be unsure of; of no set.
+    again : dict of str to ndarray of int64
+        By role and set, which of its images a detector is shown that goes back to them; without
+        an entry all.
     """
 
     train: Images
@@ -57,6 +62,7 @@ class Suite:
     excluded: dict[str, str]
     shifted: dict[str, Images]
     outliers: Images | None = None
+    again: dict[str, np.ndarray] = field(default_factory=dict)
 
 
 def roles(parameters: Parameters, part: Part) -> Suite:
@@ -67,6 +73,10 @@ def roles(parameters: Parameters, part: Part) -> Suite:
     divides them by five, and takes its validation images from the part that the network has
     learnt from; here they are held out of it, since a small network is surer of what it has seen.
     Classes are held out of the main ID set alone.
+
+    A published network has learnt from all of them, and knows all classes.  There the test images
+    are divided in the same shares, what is left of them is mixed with the sets of the test, and no
+    class is held out.
 
     Returns
     -------
@@ -79,10 +89,11 @@ def roles(parameters: Parameters, part: Part) -> Suite:
         An unknown class; more validation images than there are; ID images that are not square; no
         set left, or too few to divide.
     """
-    data_set, seed = part.identity["data_set"], parameters.seed
-    main = data_set == parameters.data_set
+    data_set, network, seed = part.identity["data_set"], part.identity["backbone"], parameters.seed
+    published, main = parameters.is_published(network), data_set == parameters.data_set
+    parameters = parameters.of_network(network)
     train, test, unknown = _id_images(
-        data_set, parameters.held_out if main else [], parameters.download
+        data_set, parameters.held_out if main and not published else [], parameters.download
     )
     size = train.images.shape[1]
     others, excluded = _sets(parameters, data_set, size)
@@ -93,24 +104,28 @@ def roles(parameters: Parameters, part: Part) -> Suite:
     if not found:
         raise ValueError("sets: none left; name some that share no class with the ID set")
 
-    order = np.random.default_rng(seed).permutation(len(train))
-    ends = np.cumsum([round(parameters.fold_share * len(train)), parameters.validation_images])
-    if ends[1] >= len(train):
+    divided = test if published else train
+    order = np.random.default_rng(seed).permutation(len(divided))
+    ends = np.cumsum([round(parameters.fold_share * len(divided)), parameters.validation_images])
+    if ends[1] >= len(divided):
         raise ValueError(
-            f"validation_images: {parameters.validation_images} leave none of {len(train)} "
-            "training images to the network; take fewer"
+            f"validation_images: {parameters.validation_images} leave none of {len(divided)} "
+            f"{'test images to be mixed' if published else 'training images to the network'}; "
+            "take fewer"
         )
     # validation images stay in random order, so that the first of them are a sample of all
     meta, validation, rest = np.split(order, ends)
+    rest = divided.subset(np.sort(rest))
+    train, test = (train, rest) if published else (rest, test)
     outliers = [
         data.load(name, "train", size=size, download=parameters.download)
-        for name in parameters.outliers
+        for name in ([] if published else parameters.outliers)
     ]
     corruptions = {shift: shift.split("/") for shift in parameters.shifts}
-    return Suite(
-        train=train.subset(np.sort(rest)),
-        meta=train.subset(np.sort(meta)),
-        validation=train.subset(validation),
+    suite = Suite(
+        train=train,
+        meta=divided.subset(np.sort(meta)),
+        validation=divided.subset(validation),
         test=test,
         sets=found,
         excluded=excluded,
@@ -120,6 +135,16 @@ def roles(parameters: Parameters, part: Part) -> Suite:
         },
         outliers=concatenate(outliers, "outliers").unknown() if outliers else None,
     )
+    if parameters.shown_again is None:
+        return suite
+    most = dict.fromkeys(("meta", "test"), parameters.validation_images)
+    most |= dict.fromkeys(found, parameters.shown_again)
+    those = {"meta": suite.meta, "test": suite.test, **found}
+    again = {
+        name: draw_places(f"{name} again", len(one), min(len(one), most[name]), seed)
+        for name, one in those.items()
+    }
+    return replace(suite, again=again)
 
 
 def kind_of(name: str) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 import pandas as pd
 
 from helpers.labelfree import EVALUATORS
+from helpers.networks.published import records
 from helpers.papers.gscore import PAPER
 from helpers.papers.gscore.parameters import DETECTORS
 from helpers.report import published, results
@@ -172,6 +173,13 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
     """
     table = table[table["data_set"] == parameters.data_set]
     own, detector = table[table["variant"] == "primary"], parameters.detectors[0]
+    names = own["backbone"].drop_duplicates()
+    others, tier = int(names.isin(list(records())).sum()), f"tier `{parameters.tier}`"
+    kinds = {f"on four fifths of {parameters.data_set}": len(names) - others,
+             f"that others have trained on {parameters.data_set}": others}  # fmt: skip
+    kinds = [f"{n} network{'s' * (n > 1)} {what}" for what, n in kinds.items() if n]
+    if others < len(names):
+        tier += f", {parameters.training['epochs']} epochs"
     right = own.loc[own["metric"] == "accuracy", "value"]
     means = own[own["test_set"] == "all"].groupby(["method", "metric"], as_index=False)
     means = means.agg(mean=("value", "mean"), rows=("row", " ".join))
@@ -186,12 +194,11 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
     )
     sets = table.loc[(table["variant"] == "test") & (table["metric"] == "auroc"), "test_set"]
     caption = (
-        f"{len(parameters.networks)} networks on four fifths of {parameters.data_set} "
+        f"{' and '.join(kinds)} "
         f"({100 * right.min():.0f} to {100 * right.max():.0f} % right), mixed with each of "
-        f"{sets.nunique()} unlabelled data sets; tier `{parameters.tier}`, "
-        f"{parameters.training['epochs']} epochs. Error (RMSE, points) of the predicted FPR95 "
-        f"and AUROC of the detector {detector} on sets that the regression has not seen: means "
-        f"over networks and {parameters.repeats} divisions of the sets; in brackets the "
+        f"{sets.nunique()} unlabelled data sets; {tier}. Error (RMSE, points) of the predicted "
+        f"FPR95 and AUROC of the detector {detector} on sets that the regression has not seen: "
+        f"means over networks and {parameters.repeats} divisions of the sets; in brackets the "
         "paper's, for one network and 200 sets (its Table 1)."
     )
     name = f"gscore-{parameters.tier}-main"
@@ -249,12 +256,12 @@ def over_test_sets(table: pd.DataFrame) -> pd.DataFrame:
 def rows_beside(table: pd.DataFrame) -> list[tuple[pd.DataFrame, Mapping[str, str]]]:
     """Return the rows of a results table that the paper prints the like of, with their networks.
 
-    The first network of a table stands for DLA in correlations and errors, and on all data sets
+    The first network of a data set stands for DLA in correlations and errors, and on all data sets
     but CIFAR-10, where the paper has no other network.
     """
     primary = table[table["variant"] == "primary"]
     own = primary["metric"].str.contains("^(?:rmse|pearson|spearman)_")
-    first = primary["backbone"] == primary["backbone"].iloc[0]
+    first = primary["backbone"] == primary.groupby("data_set")["backbone"].transform("first")
     dla = dict.fromkeys(primary.loc[first, "backbone"], _MAIN_NETWORK)
     means = over_test_sets(table)
     several = means["data_set"].map(PAPER.data_sets) == _MAIN_DATA_SET

@@ -114,6 +114,49 @@ def test_numbers_about_the_margin_decide_nothing(made_up):
     assert verdicts(made_up({"kmeans_l2": -0.01}, spread=0.05, runs=5))["rmse"] == "undecided"
 
 
+TURNING = {
+    "msp/ude.* pearson_fpr95 primary": (
+        {"correlation", "fpr95", "detectors", "backbones", "ratios"},
+        {"RMSE of FPR95, k-means minus UDE + Wasserstein", "correlation with AUROC, MSP"},
+    ),
+    "odin/ude.* pearson_auroc": ({"correlation", "fpr95"}, {"correlation with FPR95, ODIN"}),
+    "size 400": ({"sizes"}, {"correlation with FPR95, MSP"}),
+}
+
+
+@pytest.mark.parametrize("which", TURNING)
+def test_a_sign_that_turns_from_run_to_run_decides_nothing(which, made_up):
+    """Not even where the mean is far on one side; what does not hang on it has its verdict."""
+    undecided, others = TURNING[which]
+    table = made_up(runs=5)
+    own = table["backbone"].str.cat(table[["method", "metric", "variant"]], sep=" ")
+    own = own.str.contains(which) & (table["backbone"] == "vit")
+    turned = table.assign(value=table["value"].mask(own & (table["run"] == 3), -table["value"]))
+    found = verdicts(turned)
+    assert {one for one, verdict in found.items() if verdict == "undecided"} == undecided
+    assert {found[one] for one in found.keys() - undecided} == {"supported"}
+    checks = CLAIMS.check(turned)
+    doubted = checks[checks["doubt"] != ""]
+    assert set(doubted["verdict"]) == {Verdict.UNDECIDED}
+    assert doubted["doubt"].str.startswith("the sign is not stable over divisions").all()
+    assert not set(doubted["check"]) & others and others < set(checks["check"])
+    assert not (set(doubted["backbone"]) - {"vit", "all", ALL_NETWORKS})
+    summed = CLAIMS.verdicts(checks).set_index("claim")["sentence"]
+    assert all("sign is not stable" in summed[one] for one in undecided)
+
+
+def test_a_sign_that_is_wrong_everywhere_contradicts(made_up):
+    """As does one that is hardly a sign: correlations of about 0 turn without meaning."""
+    table = made_up(runs=5)
+    own = table["metric"].str.startswith("pearson") & (table["backbone"] == "vit")
+    wrong = verdicts(table.assign(value=table["value"].mask(own, -table["value"])))
+    assert wrong["backbones"] == "contradicted"
+    weak = (table["value"] / 10).where(table["run"] != 3, -table["value"] / 10)
+    assert (
+        verdicts(table.assign(value=table["value"].mask(own, weak)))["backbones"] == "contradicted"
+    )
+
+
 def test_the_evaluators_of_table_6_do_not_decide(made_up):
     """UDE + KL below UDE + Wasserstein is reported, and moves no verdict."""
     checks = CLAIMS.check(made_up({"ude_kl rmse_auroc": -0.03}))

@@ -31,6 +31,7 @@ PARAMETERS = load(
     least_images=10, shifts=["fog/3"], score_arguments={"odin": {"epsilon": 0.01}},
 )  # fmt: skip
 SETS = 14
+UDE = "ude_wasserstein"
 
 
 def images(n, seed, name="tiny", shade=None):
@@ -98,8 +99,10 @@ def test_every_number_has_its_row(rows_of):
     assert set(taus["evaluator"]) == set(EVALUATORS) - {"kmeans_l2"}
     other = table[~table["variant"].isin(["primary", "meta", "test"])]
     names = {"ratio 1:2", "size 20", "validation 10", "mixed", "shift fog/3"}
+    names |= {"learnt", "one-sided"}
     assert set(other["variant"]) == {one.name for one in variants(PARAMETERS)} == names
-    assert set(other[other["variant"] == "validation 10"]["method"]) == {"msp/ude_wasserstein"}
+    for variant in ("validation 10", "learnt", "one-sided"):
+        assert set(other[other["variant"] == variant]["method"]) == {"msp/ude_wasserstein"}
     predicted = table[table["metric"] == "predicted_auroc"]
     for number in range(2):
         tested = {f"set {k}" for k in divide(SETS, number, PARAMETERS)[1]}
@@ -144,7 +147,9 @@ def test_odin_steps_towards_its_answer(network, suite):
     stepped = score_suite(network, suite, "odin", PARAMETERS)
     plain = score_suite(network, suite, "odin", PARAMETERS.replace(score_arguments={}))
     assert stepped.validation.mean() > plain.validation.mean()
-    assert len(stepped.known["fog/3"]) == len(suite.test)
+    assert set(stepped.known) == {"meta", "test"} and stepped.learnt is None
+    first = score_suite(network, suite, "msp", PARAMETERS)
+    assert len(first.known["fog/3"]) == len(suite.test)
     assert len(score_suite(network, suite, "knn", PARAMETERS).sets) == SETS
 
 
@@ -236,3 +241,67 @@ def test_parts_are_networks_and_other_id_sets():
     names = ["cifar10_mini/a", "cifar10_mini/b", "digits/a"]
     assert [part.name for part in run.parts(own)] == names
     assert list(experiment.trainings(own).values()) == [{"network": "a"}, {"network": "b"}]
+
+
+def test_a_published_network_is_a_part_on_its_own_id_set():
+    """Its embedded part, where that is the ID set; the other ID sets are for trained ones."""
+    first, last = "resnet20.akamaster_cifar10", "densenet100.dice_cifar100"
+    own = PARAMETERS.replace(networks={first: {}, "a": {}, last: {}}, other_data_sets=["cifar100"])
+    parts = {part.name: part.roles for part in run.parts(own)}
+    assert parts == {f"cifar10_mini/{first}": first, "cifar10_mini/a": "cifar10_mini",
+                     f"cifar100/{last}": last, "cifar100/a": "cifar100"}  # fmt: skip
+    assert experiment.trainings(own) == {"a": {"network": "a"}}
+    assert own.replace(data_set="cifar10", other_data_sets=[]).id_set_of(first) == "cifar10"
+
+
+def test_a_published_network_is_judged_as_any(tmp_path, monkeypatch):
+    """The embedded one, from images to rows: it is right on most of the embedded test images."""
+    monkeypatch.setenv("CACHE_ROOT", str(tmp_path))
+    name = "resnet20.akamaster_cifar10"
+    division = {"fold_share": 0.45, "validation_images": 450, "set_images": 12, "shown_again": 6}
+    given = {"detectors": ["msp", "odin"], "evaluators": ["ude_wasserstein"], "repeats": 1}
+    own = PARAMETERS.replace(
+        networks={name: division}, sets=["plaid", "dice", "fire", "digits"], **given
+    )
+    table = run.rows(own, progress=False)
+    accuracy = table[table["metric"] == "accuracy"].iloc[0]
+    assert accuracy["images"] == 100 and accuracy["value"] > 0.85
+    sets = table[(table["metric"] == "auroc") & (table["variant"] == "test")]
+    assert sets.groupby("method")["images"].agg(set).to_dict() == {"msp": {24}, "odin": {12}}
+    assert table.query("metric == 'gscore'")["value"].ge(0).all()
+
+
+def test_a_detector_may_be_shown_fewer_images(network, suite):
+    """Its scores are those of some of the images; MSP of the same ones labels by confidence."""
+    again = {"meta": np.arange(5), "test": np.arange(3, 9), "set 3": np.array([0, 7])}
+    few = replace(suite, again=again)
+    whole, part = (score_suite(network, one, "odin", PARAMETERS) for one in (suite, few))
+    assert np.allclose(part.known["test"], whole.known["test"][3:9])
+    assert np.allclose(part.sets["set 3"], whole.sets["set 3"][[0, 7]])
+    assert len(part.sets["set 4"]) == len(whole.sets["set 4"])
+    msp = score_suite(network, few, "msp", PARAMETERS)
+    assert len(msp.known["test"]) == len(suite.test)
+    assert np.array_equal(msp.of(again).sets["set 3"], msp.sets["set 3"][[0, 7]])
+    (own,) = run.parts(PARAMETERS)
+    made = experiment.outputs(PARAMETERS, own, few, network.networks[0])
+    sure = made.confidence["odin"]
+    assert len(sure.known["meta"]) == 5 and len(made.confidence["energy"].known["meta"]) == 40
+
+
+def test_variants_of_the_validation(network, suite):
+    """One-sided, what is surer than the validation images is no longer taken for unknown."""
+    scores = score_suite(network, suite, "msp", PARAMETERS)
+    assert len(scores.learnt) == len(scores.validation)
+    seen = network.outputs(suite.train).probabilities.max(axis=1)
+    assert set(scores.learnt) <= set(seen) and set(scores.learnt) != set(scores.validation)
+    chosen = choose_images(scores, PARAMETERS)["test"]
+    kinds = {one.name: one for one in variants(PARAMETERS)}
+    made = {
+        name: evaluate_mixtures(scores, "test", chosen, [UDE], variant=kinds.get(name, PRIMARY))
+        for name in ("primary", "learnt", "one-sided")
+    }
+    values = [made[name].gscores[UDE] for name in made]
+    assert not np.array_equal(values[0], values[1]) and not np.array_equal(values[0], values[2])
+    sure = replace(scores, validation=np.array([0.0, 1e-3]))  # all images are surer
+    one = evaluate_mixtures(sure, "test", chosen, [UDE], variant=kinds["one-sided"])
+    assert (one.gscores[UDE] == 0).all()

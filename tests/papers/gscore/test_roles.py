@@ -10,7 +10,9 @@ from helpers.papers import load, run
 from helpers.papers.gscore.gbench import gbench, pack_name
 from helpers.papers.gscore.roles import roles
 
-MINI = load("gscore", "mini", shifts=[], held_out=[], outliers=[], sets=["mazes"])
+GIVEN = {"shifts": [], "held_out": [], "outliers": [], "sets": ["mazes"]}
+MINI = load("gscore", "mini", networks={"tiny": {}}, **GIVEN)
+PUBLISHED = "resnet20.akamaster_cifar10"
 
 
 def suite_of(**given):
@@ -66,6 +68,45 @@ def test_the_seed_decides_the_parts_of_the_training_images(suite):
     assert other.test.sha256 == data.load("cifar10_mini", "test").sha256
     own = MINI.replace(data_set="digits", other_data_sets=["cifar10_mini"], held_out=["3"])
     assert len(roles(own, run.parts(own)[-1]).train.class_names) == 10
+
+
+def test_a_published_network_has_its_roles_from_test_images():
+    """It has learnt from all training images; no class is held out, and no outlier shown to it."""
+    own = load("gscore", "mini", networks={PUBLISHED: {"shown_again": 7}, "tiny": {}}, **GIVEN)
+    own = own.replace(held_out=["cat"], fold_share=0.4, validation_images=200, outliers=["plasma"])
+    published, trained = run.parts(own)
+    suite = roles(own, published)
+    parts = [suite.meta, suite.validation, suite.test]
+    assert [len(part) for part in parts] == [400, 200, 400]
+    tested, learnt = (data.load("cifar10_mini", split) for split in ("test", "train"))
+    assert suite.train.sha256 == learnt.sha256  # whole and in order: its outputs serve elsewhere
+    assert set.union(*map(pixels_of, parts)) == pixels_of(tested)
+    assert not pixels_of(tested) & pixels_of(learnt)
+    assert all(len(part.class_names) == 10 for part in parts) and suite.outliers is None
+    assert list(suite.sets) == ["mazes"]
+    assert {name: len(chosen) for name, chosen in suite.again.items()} == {
+        "meta": 200, "test": 200, "mazes": 7,
+    }  # fmt: skip
+    other = roles(own, trained)
+    assert list(other.sets) == ["held_out_cat", "mazes"] and not other.again
+    assert pixels_of(other.meta) < pixels_of(learnt.select(other.meta.class_names))
+    with pytest.raises(ValueError, match="leave none of 1000 test images to be mixed"):
+        roles(own.replace(validation_images=600), published)
+
+
+def test_a_published_network_may_have_values_of_its_own():
+    """Of how images are divided, and of nothing else; all are checked."""
+    own = MINI.replace(networks={"tiny": {}, PUBLISHED: {"set_images": 20, "fold_share": 0.5}})
+    changed = own.of_network(PUBLISHED)
+    assert (changed.set_images, changed.fold_share, changed.validation_images) == (20, 0.5, 300)
+    assert own.of_network("tiny") is own
+    for changes, message in (
+        ({"epochs": 3}, "unknown value that 'resnet20.akamaster_cifar10' may have for itself"),
+        ({"set_images": 1}, "set_images: at least 2 expected, got 1"),
+        ({"validation_images": 50}, "validations: at most validation_images \\(50\\) expected"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            MINI.replace(networks={PUBLISHED: changes})
 
 
 def test_packs_are_found_and_brought_to_one_size(packs):
@@ -132,6 +173,11 @@ def test_outliers_and_shifted_images():
         ({"sizes": [2]}, "sizes.0: at least 4 expected, got 2"),
         ({"validations": [600]}, r"validations: at most validation_images \(300\) expected"),
         ({"shifts": ["fogg/3"]}, "unknown corruption 'fogg'; did you mean 'fog'"),
+        (
+            {"networks": {"resnet20.akamaster_cifar": {}}},
+            "did you mean 'resnet20.akamaster_cifar10'",
+        ),
+        ({"networks": {PUBLISHED: {}}, "other_data_sets": ["digits"]}, "other_data_sets: none exp"),
         ({"shifts": ["fog/9"]}, "unknown severity of a shift '9'"),
     ],
 )
@@ -168,3 +214,5 @@ def test_all_packs_are_data_sets_that_are_used(tmp_path, monkeypatch):
         (tmp_path / f"{name}.zip").touch()
     assert MINI.data_sets_used() == ["cifar10_mini", "mazes"]
     assert MINI.replace(packs=True).data_sets_used()[2:] == ["moss", "pebbles"]
+    published = MINI.replace(networks={PUBLISHED: {}, "densenet100.dice_cifar100": {}})
+    assert published.data_sets_used() == ["cifar10_mini", "mazes", "cifar100"]

@@ -1,9 +1,9 @@
 from itertools import product
-from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 
+from helpers.papers import load
 from helpers.papers.gscore import tables
 from helpers.report import published
 from helpers.report.tables.comparisons import printed_alone
@@ -123,13 +123,33 @@ def test_printed_numbers_stand_alone_where_there_are_none_of_ours():
 
 def test_the_main_table_has_means_over_networks(table):
     """Of the first detector; the paper's number in brackets."""
-    given = dict(tier="mini", data_set="cifar10_mini", detectors=["msp"], networks=["resnet8"])
-    parameters = SimpleNamespace(**given, training={"epochs": 3}, repeats=2)
+    parameters = load("gscore", "mini", repeats=2)
     truths = table.assign(metric=table["metric"].where(table["variant"] != "test", "auroc"))
     shown = tables.main_table(truths, parameters)
     assert shown.frame().index.tolist() == ["confidence", "k-means + ℓ2", "UDE + Wasserstein"]
     assert shown.frame().loc["UDE + Wasserstein"].tolist() == ["3.5 (3.5)", "3.5 (3.6)"]
-    assert "mixed with each of 3 unlabelled data sets; tier `mini`, 3 epochs" in shown.caption
+    assert "mixed with each of 3 unlabelled data sets; tier `mini`, 20 epochs." in shown.caption
+    assert shown.caption.startswith("1 network on four fifths of cifar10_mini (70 to 70 % right)")
+    published = truths.assign(backbone="resnet20.akamaster_cifar10")
+    caption = tables.main_table(pd.concat([published, truths]), parameters).caption
+    assert "and 1 network that others have trained on cifar10_mini (" in caption
+    caption = tables.main_table(published, parameters).caption
+    assert caption.startswith("1 network that others") and "tier `mini`. Error" in caption
+
+
+def test_the_first_network_of_each_data_set_stands_for_dla(table):
+    """Networks that know one ID set each have a first one on each."""
+    names = {"cifar10": "resnet20.akamaster_cifar10", "cifar100": "densenet100.dice_cifar100"}
+    both = [
+        table.assign(
+            data_set=data_set, backbone=name, row=[f"{name} {row}" for row in table["row"]]
+        )
+        for data_set, name in names.items()
+    ]
+    frame = tables.networks(tables.compare(pd.concat(both, ignore_index=True))[1]).frame()
+    assert frame.index.get_level_values(2).tolist() == [
+        "ours", "paper, CIFAR-10, ResNet-18", "ours", "paper, CIFAR-100, DLA",
+    ]  # fmt: skip
 
 
 def test_bad_input(part, table):
