@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,9 +26,12 @@ class Claims:
     derive : callable, optional
         From a results table to the rows that the claims speak of, as `evaluate` takes them, where
         these have to be computed from several of its rows.  Each claim is then checked on the data
-        sets and backbones that it has numbers of.
+        sets and backbones that it has numbers of.  Two further columns may say of a row what it
+        is computed from, ``evidence``, and why that is too little for a verdict, ``limit``.
     every_variant : bool
         True where `derive` takes the rows of all variants together.
+    second : str
+        A variant without whose agreement no claim is supported or contradicted in "primary".
     resampled : str
         What the replicates resample.
     printed : callable, optional
@@ -40,6 +43,7 @@ class Claims:
     claims: tuple[Claim, ...]
     derive: Callable[[pd.DataFrame], pd.DataFrame] | None = None
     every_variant: bool = False
+    second: str = ""
     resampled: str = "images"
     printed: Callable[[pd.DataFrame], pd.DataFrame] | None = None
 
@@ -56,7 +60,9 @@ class Claims:
         Returns
         -------
         DataFrame
-            See `helpers.report.claims.evaluate`; `verdicts` sums it up.
+            See `helpers.report.claims.evaluate`; `verdicts` sums it up.  Where there are too few
+            models, or the second variant has another verdict, effects have none, and ``note`` says
+            so; ``evidence`` says how many models there are.
 
         Raises
         ------
@@ -71,7 +77,18 @@ class Claims:
             there = own["variant"].unique()
             known = set(there) & {"primary"} if self.every_variant else there
             known_name("variant", variant, known)
-        return self._evaluate(own if self.every_variant else own[own["variant"] == variant])
+        checks = self._evaluate(own if self.every_variant else own[own["variant"] == variant])
+        if variant == "primary" and (own["variant"] == self.second).any():
+            other = self.verdicts(self._evaluate(own[own["variant"] == self.second]))
+            other = other.set_index("claim")["verdict"]
+            mine = self.verdicts(checks).set_index("claim")["verdict"]
+            reasons = {
+                claim: f"by the {self.second} the claim is {other[claim]}"
+                for claim in mine.index
+                if mine[claim] in _DECIDED and other[claim] not in (mine[claim], Verdict.NO_DATA)
+            }
+            checks = _leave_undecided(checks, reasons)
+        return checks
 
     def check_published(self) -> pd.DataFrame | None:
         """Do the same arithmetic on the paper's own printed numbers; None if not at hand.
@@ -86,8 +103,16 @@ class Claims:
         return self._evaluate(self.printed(numbers), intervals=False)
 
     def verdicts(self, checks: pd.DataFrame) -> pd.DataFrame:
-        """Sum up what was checked, one row a claim; see `helpers.report.claims.verdicts`."""
-        return verdicts(self.claims, checks)
+        """Sum up what was checked, one row a claim; see `helpers.report.claims.verdicts`.
+
+        Its sentences end with the evidence, where `derive` says what it is.
+        """
+        summed = verdicts(self.claims, checks)
+        if "evidence" not in checks:
+            return summed
+        evidence = summed["claim"].map(checks.groupby("claim")["evidence"].first())
+        words = evidence.map(lambda said: f" From {said}." if said else "")
+        return summed.assign(sentence=summed["sentence"] + words)
 
     def _evaluate(self, table: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:
         rows, checks = self.derive(table) if self.derive else table, []
@@ -101,8 +126,32 @@ class Claims:
             if claim.needs:
                 missing = found["verdict"] == Verdict.NO_DATA
                 note = note.mask(missing, f"needs {claim.needs}")
-            checks.append(found.assign(note=note))
+            found = found.assign(note=note)
+            if "evidence" in own:
+                found = found.assign(evidence="; ".join(dict.fromkeys(own["evidence"])))
+                if limit := "; ".join(dict.fromkeys(filter(None, own["limit"]))):
+                    found = _leave_undecided(found, {claim.id: limit})
+            checks.append(found)
         return pd.concat(checks, ignore_index=True)
+
+
+_DECIDED = (Verdict.SUPPORTED, Verdict.CONTRADICTED)
+
+
+def _leave_undecided(checks: pd.DataFrame, reasons: Mapping[str, str]) -> pd.DataFrame:
+    """Return checks in which the effects of some claims decide nothing, with the reason."""
+    reason = checks["claim"].map(reasons).fillna("").astype(str)
+    hit = (reason != "") & checks["verdict"].isin(_DECIDED)
+    # what a note says last is taken to be who is against
+    note = reason + checks["note"].map(lambda said: f"; {said}" if said else "")
+    left = checks.assign(
+        verdict=checks["verdict"].mask(hit, Verdict.UNDECIDED), note=checks["note"].mask(hit, note)
+    )
+    if "evidence" not in checks:
+        return left
+    whole = checks["claim"].isin(checks.loc[hit, "claim"])
+    evidence = checks["evidence"] + "; undecided, since " + reason
+    return left.assign(evidence=checks["evidence"].mask(whole, evidence))
 
 
 def index_numbers(table: pd.DataFrame, levels: list[str]) -> pd.DataFrame:

@@ -8,11 +8,15 @@ The least, the largest and the best of numbers with noise lie further out than t
 without it.  In the replicates this goes with the rest of their mean, since `helpers.report.claims`
 centres them; in the value itself it stays, and favours the claims that something varies
 ("consistent", "architecture", "capacity").  Hence their margins.
+
+What is said of "all models" is said of few.  Each number comes with how many networks,
+architectures and families it is computed from; on a single family, the claims about many decide
+nothing, and nothing is decided that the held-out threshold does not say too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import chain, pairwise
 from typing import NamedTuple
@@ -33,6 +37,7 @@ ALL_MODELS = "all models"
 
 _TABLES = "Tables 1 and 2"
 _POINT = 0.01  # one point of the paper's tables, which are in per cent
+_FAMILIES = 2  # of one alone, siblings, nothing follows about others
 _FEWEST = 5  # models for a correlation; of four, one order in 24 is perfect by chance
 _SCORES = list(PAPER_METHODS)  # MSP is the first
 _NUMBERS = [*((name, "der99", "average") for name in _SCORES), ("network", "accuracy", "test")]
@@ -100,7 +105,8 @@ _CLAIMS = (
         id="adversarial",
         text="Strong adversarial training raises detection error rates.",
         source="Figure 5",
-        check="average DER99 of MSP is higher at the largest strength than without",
+        check="average DER99 of MSP is higher at the largest strength than without; a fine-tuned"
+        " network is compared with one that is fine-tuned plainly",
         effects=_effect(
             "average DER99 of MSP, adversarial at the largest strength minus normal",
             "msp", "adversarial_harm", ">", 0.0,
@@ -111,7 +117,8 @@ _CLAIMS = (
         id="distillation",
         text="Distillation lowers the detection error rate of MSP.",
         source="Figure 7",
-        check="average DER99 of MSP is lower with distillation, on average over architectures",
+        check="average DER99 of MSP is lower with distillation, on average over architectures; a"
+        " fine-tuned network is compared with one that is fine-tuned plainly",
         effects=_effect(
             "average DER99 of MSP, normal minus distilled",
             "msp", "distillation_gain", ">", 0.0,
@@ -184,6 +191,9 @@ def derive(table: pd.DataFrame) -> pd.DataFrame:
     * ``adversarial_harm``: MSP with the largest strength minus without, mean over architectures.
     * ``distillation_gain``: MSP without minus with distillation, mean over architectures.
 
+    Without is the network of the same architecture that was fine-tuned and nothing else, where
+    there is one (strategy "finetuned"), else the one trained normally.
+
     Parameters
     ----------
     table : DataFrame
@@ -193,7 +203,8 @@ def derive(table: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         Rows as `helpers.report.claims.evaluate` takes them, ``backbone`` being "all models" and
-        ``test_set`` "average".  What too few models are there for has no row.
+        ``test_set`` "average".  What too few models are there for has no row.  ``evidence`` says
+        in words what a number is over, ``limit`` why a verdict on it would say too little.
 
     Raises
     ------
@@ -215,8 +226,10 @@ def derive(table: pd.DataFrame) -> pd.DataFrame:
                     continue
                 name = {"data_set": data_set, "backbone": ALL_MODELS, "run": run}
                 name |= {"method": over.method, "metric": over.metric}
+                name |= {"evidence": over.evidence, "limit": over.limit}
                 rows.append({**name, "value": values[0], "bootstrap": values[1:]})
-    columns = ["data_set", "backbone", "run", "method", "metric", "value", "bootstrap"]
+    columns = ["data_set", "backbone", "run", "method", "metric", "evidence", "limit", "value",
+               "bootstrap"]  # fmt: skip
     return pd.DataFrame(rows, columns=columns).assign(calibration="", test_set="average")
 
 
@@ -227,6 +240,32 @@ class _Quantity(NamedTuple):
     metric: str
     models: list[str]
     compute: Callable[[np.ndarray], np.ndarray]
+    families: int = 1
+    """Of how many it must be, at least, for a verdict."""
+
+    @property
+    def evidence(self) -> str:
+        models = {name: ModelName.parse(name) for name in self.models}
+        counts = {
+            "network": len(models),
+            "architecture": len({one.architecture for one in models.values()}),
+            "family": self._families,
+        }
+        plural = {"family": "families"}
+        said = [
+            f"{count} {what if count == 1 else plural.get(what, f'{what}s')}"
+            for what, count in counts.items()
+        ]
+        return ", ".join(said)
+
+    @property
+    def limit(self) -> str:
+        few = self._families < self.families
+        return f"they are of fewer than {self.families} families" if few else ""
+
+    @property
+    def _families(self) -> int:
+        return len({ModelName.parse(name).family for name in self.models})
 
 
 def _quantities(models: list[str], parameters: dict[str, float]) -> Iterator[_Quantity]:
@@ -235,12 +274,13 @@ def _quantities(models: list[str], parameters: dict[str, float]) -> Iterator[_Qu
     normal = [name for name in models if parsed[name].strategy == "normal"]
     if len(models) > 1:
         for place, score in enumerate(_SCORES[1:], start=1):
-            yield _Quantity(score, "least_gain", models, partial(_least_gain, score=place))
-            yield _Quantity(score, "rank_gain", models, partial(_rank_gain, score=place))
+            least, rank = (partial(one, score=place) for one in (_least_gain, _rank_gain))
+            yield _Quantity(score, "least_gain", models, least, _FAMILIES)
+            yield _Quantity(score, "rank_gain", models, rank, _FAMILIES)
     if len(normal) > 1:
-        yield _Quantity("network", "regret", normal, _regret)
+        yield _Quantity("network", "regret", normal, _regret, _FAMILIES)
     if len(models) >= _FEWEST:
-        yield _Quantity("msp", "accuracy_correlation", models, _correlation)
+        yield _Quantity("msp", "accuracy_correlation", models, _correlation, _FAMILIES)
 
     steps = []
     for family in dict.fromkeys(parsed[name].family for name in normal):
@@ -249,24 +289,34 @@ def _quantities(models: list[str], parameters: dict[str, float]) -> Iterator[_Qu
         steps += [pair for pair in by_size if parameters[pair[0]] < parameters[pair[1]]]
     if steps:
         yield _Quantity("network", "capacity_rise", _flat(steps), _largest_rise)
-    if pairs := _pairs(parsed, "adversarial"):
+    if pairs := control_pairs(models, "adversarial"):
         yield _Quantity("msp", "adversarial_harm", _flat(pairs), _mean_rise)
-    if pairs := _pairs(parsed, "distilled"):
+    if pairs := control_pairs(models, "distilled"):
         backwards = [pair[::-1] for pair in pairs]
         yield _Quantity("msp", "distillation_gain", _flat(backwards), _mean_rise)
 
 
-def _pairs(parsed: dict[str, ModelName], strategy: str) -> list[tuple[str, str]]:
-    """Return of each architecture the normal model, and the strongest of a strategy."""
-    pairs = []
+def control_pairs(models: Iterable[str], strategy: str) -> list[tuple[str, str]]:
+    """Return of each architecture the control, and the strongest model of a strategy.
+
+    The control is the network that was only fine-tuned, where there is one: what the others have
+    from being trained on is no merit of their strategy.
+
+    Examples
+    --------
+    >>> control_pairs(["a8", "a8+finetuned", "a8+distilled", "b8", "b8+distilled"], "distilled")
+    [('a8+finetuned', 'a8+distilled'), ('b8', 'b8+distilled')]
+    """
+    parsed, pairs = {name: ModelName.parse(name) for name in models}, []
     for architecture in dict.fromkeys(model.architecture for model in parsed.values()):
         own = [
             name
             for name, model in parsed.items()
             if model.architecture == architecture and model.strategy == strategy
         ]
-        if own and architecture in parsed:
-            pairs.append((architecture, max(own, key=lambda name: parsed[name].strength)))
+        controls = [one for one in (f"{architecture}+finetuned", architecture) if one in parsed]
+        if own and controls:
+            pairs.append((controls[0], max(own, key=lambda name: parsed[name].strength)))
     return pairs
 
 
@@ -324,4 +374,6 @@ def _numbers(own: pd.DataFrame) -> dict[tuple[int, str], np.ndarray]:
     return found
 
 
-CLAIMS = Claims("human_centric", _CLAIMS, derive=derive, printed=with_averages)
+CLAIMS = Claims(
+    "human_centric", _CLAIMS, derive=derive, second="held-out threshold", printed=with_averages
+)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +18,7 @@ from helpers.checks import known_name
 from helpers.data import Images, ImageStream
 from helpers.files import data_root
 from helpers.metrics.thresholds import DETECTION_ERROR_RATES
+from helpers.networks import published
 from helpers.networks.model import Model
 from helpers.outputs import Head, Outputs
 from helpers.papers.human_centric.parameters import ModelName
@@ -32,12 +33,13 @@ if TYPE_CHECKING:
 
 __all__ = ["VARIANTS", "models", "outputs", "parts", "roles", "rows", "trainings"]
 
-HELD_OUT, ALL_CLASSES = "held-out threshold", "all classes"
+HELD_OUT, ALL_CLASSES, EVERY_SET = "held-out threshold", "all classes", "every far set"
 VARIANTS = {
     "primary": "All training images fit a score, and those that are answered correctly give its "
     "threshold, as in the paper.",
     HELD_OUT: "One half of the training images fits a score, the other half gives its threshold.",
     ALL_CLASSES: "A network answers with all classes that it has, not only with the data set's.",
+    EVERY_SET: "All far sets at hand count as label-shifted ones, each like a near set.",
 }
 """Ways to evaluate, and what is different in each."""
 log = logging.getLogger(__name__)
@@ -58,6 +60,8 @@ class RoleOutputs:
     sources : dict of str to (str, int, ndarray of int64)
         Where the images of each test set come from: from which set of how many images, and which
         of these they are.
+    near : tuple of str
+        Of `label_shifted`, the sets whose classes are akin to the known ones.
     """
 
     head: Head | None
@@ -67,6 +71,21 @@ class RoleOutputs:
     input_shifted: dict[str, Outputs]
     label_shifted: dict[str, Outputs]
     sources: dict[str, tuple[str, int, np.ndarray]]
+    near: tuple[str, ...] = ()
+
+    def without(self, names: Sequence[str]) -> RoleOutputs:
+        """Return the same without some of the label-shifted sets."""
+        kept = {name: one for name, one in self.label_shifted.items() if name not in names}
+        return replace(self, label_shifted=kept)
+
+    @property
+    def groups(self) -> dict[str, list[str]]:
+        """The test sets over which means are taken; near and far ones where there are any near."""
+        shifted = {"input-shifted": [*self.input_shifted], "label-shifted": [*self.label_shifted]}
+        if self.near:
+            far = [name for name in self.label_shifted if name not in self.near]
+            shifted |= {"near": [*self.near], "far": far}
+        return shifted | {"average": [*self.sets]}
 
     @property
     def sets(self) -> dict[str, Outputs]:
@@ -96,17 +115,30 @@ def parts(parameters: Parameters) -> list[Part]:
     Raises
     ------
     ValueError
-        A score has no such argument.
+        A score has no such argument, or a published network was trained on none of the ID sets.
     """
     for method in parameters.methods:  # now, and not hours later
         scores.create(method, **parameters.score_arguments.get(method, {}))
     teachers = set(parameters.teachers.values())
-    shared = {"data_set": parameters.data_set}
+    grid = [(_data_set_of(name, parameters), name) for name in parameters.names]
+    # parts of one ID set follow each other, and share its roles
+    grid.sort(key=lambda one: (one[0] != parameters.data_set, one[0], one[1] not in teachers))
     return [
-        Part(f"{name}/{run}", shared | {"backbone": name, "run": run}, roles="")
-        for name in sorted(parameters.names, key=lambda name: name not in teachers)
+        Part(f"{name}/{run}", {"data_set": own, "backbone": name, "run": run}, roles=own)
+        for own, name in grid
         for run in range(parameters.runs if parameters.trains(name) else 1)
     ]
+
+
+def _data_set_of(name: str, parameters: Parameters) -> str:
+    """Return the ID set of a network: of one that others have published, that of its record."""
+    main, called = parameters.data_set, parameters.pretrained.get(name, name)
+    if parameters.trains(name) or called not in published.records():
+        return main
+    own = published.find(called).data_set
+    if main in (own, f"{own}_mini"):  # the same classes
+        return main
+    return known_name(f"data set of {name}", own, [main, *parameters.other_data_sets])
 
 
 def trainings(parameters: Parameters) -> dict[str, dict]:
@@ -238,6 +270,7 @@ def _outputs_with(model: Model, roles: ShiftRoles, class_names: Sequence[str]) -
         {name: sets[name] for name in roles.input_shifted},
         {name: sets[name] for name in roles.label_shifted if name in sets},
         sources,
+        tuple(name for name in roles.near if name in sets),
     )
 
 
@@ -281,40 +314,62 @@ def rows(
     parameters: Parameters, part: Part, outputs: Mapping[str, RoleOutputs], draw: Draw
 ) -> Iterator[dict]:
     """Yield the rows of a model: of itself, and of each score, in all `VARIANTS`."""
-    for answering, found in outputs.items():
+    for answering, every in outputs.items():
         # an image is drawn with all that was made of it: they are no independent cases
         weights = {
             name: draw(base, images)[:, chosen]
-            for name, (base, images, chosen) in found.sources.items()
+            for name, (base, images, chosen) in every.sources.items()
         }
-        for variant in ("primary", HELD_OUT) if answering == "primary" else (answering,):
-            columns = {"variant": variant, "method": "network"}
-            yield columns | results.row("test", "parameters", found.weights, len(found.test))
-            for name, one in ({"test": found.test} | found.input_shifted).items():
-                right = metrics.weighted_mean(one.correct, weights[name])
-                yield columns | results.row(name, "accuracy", one.correct.mean(), len(one), right)
+        found = every.without(parameters.far)
+        views = [({answering: found}, False)]
+        if answering == "primary":
+            more = {EVERY_SET: every} if len(found.sets) < len(every.sets) else {}
+            views = [({answering: found} | more, False), ({HELD_OUT: found}, True)]
+        for variants, held_out in views:
+            for variant, one in variants.items():
+                columns = {"variant": variant, "method": "network"}
+                for row in _rows_of_network(one, weights):
+                    yield columns | row
             for method in parameters.methods:
-                for row in _rows_of_score(found, method, parameters, weights, variant == HELD_OUT):
-                    yield columns | {"method": method} | row
+                for row in _rows_of_score(variants, method, parameters, weights, held_out):
+                    yield {"method": method} | row
+
+
+def _rows_of_network(outputs: RoleOutputs, weights: Mapping[str, np.ndarray]) -> Iterator[dict]:
+    yield results.row("test", "parameters", outputs.weights, len(outputs.test))
+    for name, one in ({"test": outputs.test} | outputs.input_shifted).items():
+        right = metrics.weighted_mean(one.correct, weights[name])
+        yield results.row(name, "accuracy", one.correct.mean(), len(one), right)
 
 
 def _rows_of_score(
-    outputs: RoleOutputs,
+    variants: Mapping[str, RoleOutputs],
     method: str,
     parameters: Parameters,
     weights: Mapping[str, np.ndarray],
     held_out: bool,
 ) -> list[dict]:
-    """Return the rows of a score; of one that cannot be had, the one that says why."""
+    """Return the rows of a score in variants that differ in their sets alone.
+
+    Of one that cannot be had, the one that says why.
+    """
+    found = []
     try:
-        values = apply_score(outputs, method, parameters, held_out=held_out)
-        found = list(error_rates(outputs, values, weights))
-        # what follows asks for no threshold from training images
-        return found if held_out else [*found, *ranking(outputs, values, weights)]
+        widest = max(variants.values(), key=lambda one: len(one.sets))
+        values = apply_score(widest, method, parameters, held_out=held_out)
+        for variant, one in variants.items():
+            own = list(error_rates(one, values, weights))
+            if not held_out:  # what follows asks for no threshold from training images
+                own += ranking(one, values, weights)
+            found += [{"variant": variant} | row for row in own]
+        return found
     except Exception as error:  # of one score, which ends none of the others
         log.warning("score %s: %s", method, error)
         notes = f"{type(error).__name__}: {error}"
-        return [results.row("test", "failed", 1.0, len(outputs.test), notes=notes)]
+        return [
+            {"variant": variant} | results.row("test", "failed", 1.0, len(one.test), notes=notes)
+            for variant, one in variants.items()
+        ]
 
 
 def error_rates(
@@ -324,11 +379,6 @@ def error_rates(
 
     Those of the test images and the means over sets have replicates.
     """
-    groups = {
-        "input-shifted": list(outputs.input_shifted),
-        "label-shifted": list(outputs.label_shifted),
-        "average": list(outputs.sets),
-    }
     for metric, threshold in values.thresholds.items():
         rates, replicates = {}, {}
         for name, one in outputs.sets.items():
@@ -336,7 +386,7 @@ def error_rates(
             rates[name] = metrics.detection_error_rate(values.sets[name], one.correct, threshold)
             replicates[name] = metrics.weighted_mean(errors, weights[name])
         images = {name: len(one) for name, one in outputs.sets.items()}
-        yield from _rows_of_metric(metric, rates, replicates, images, groups)
+        yield from _rows_of_metric(metric, rates, replicates, images, outputs.groups)
 
 
 def ranking(
@@ -351,6 +401,11 @@ def ranking(
         "auroc": (metrics.auroc, metrics.weighted_auroc),
         "fpr_at_tpr": (metrics.fpr_at_tpr, metrics.weighted_fpr_at_tpr),
     }
+    groups = {
+        name: sets
+        for name, sets in outputs.groups.items()
+        if name not in ("input-shifted", "average")
+    }
     everything = np.arange(len(outputs.test))
     for suffix, chosen in (("", everything), ("_correct", np.flatnonzero(outputs.test.correct))):
         known, own = values.sets["test"][chosen], weights["test"][:, chosen]
@@ -360,7 +415,6 @@ def ranking(
             replicates = {
                 name: weighted(known, values.sets[name], own, weights[name]) for name in images
             }
-            groups = {"label-shifted": list(images)}
             yield from _rows_of_metric(metric + suffix, rates, replicates, images, groups)
 
 

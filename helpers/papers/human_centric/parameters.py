@@ -104,12 +104,23 @@ class Parameters(parameters.Parameters):
         With a training split and a split ``test`` or ``val``.
     input_shifted : list of str
         Data sets with classes of the same names.
+        Not shown to networks of `other_data_sets`.
+    other_data_sets : list of str
+        ID sets beside `data_set`.  A network that others have published is judged on the one that
+        it was trained on; all other networks on `data_set`.
     corrupted : list of str
-        Of `data_set` and `input_shifted`, those that are also shown with the corruptions of
+        Of the ID sets and `input_shifted`, those that are also shown with the corruptions of
         ImageNet-C; in memory only.
     label_shifted : list of str
         Data sets of other classes.  One may be among `input_shifted` too: its images of known
-        classes are then shifted in their input, the rest in their label.
+        classes are then shifted in their input, the rest in their label.  Of the others one is
+        left out beside an ID set that it shows classes of (`class_lists.shared_classes`), or is.
+    near : list of str
+        Of `label_shifted`, those whose classes are nouns of WordNet like those of the ID set: only
+        the classes go that it shares (`overlaps.find_related`).  In memory only; they are brought
+        to the size of the ID images.
+    far : list of str
+        Label-shifted sets that have no place in the averages over sets but in a variant.
     excluded : dict of str to list of str
         Classes of a label-shifted set that the models know under another name.
     train_per_class : int
@@ -143,12 +154,15 @@ class Parameters(parameters.Parameters):
     """
 
     grid: ClassVar = ("names", "architectures", "strategies", "teachers", "pretrained", "runs",
-                      "examples", "shown")  # fmt: skip
+                      "examples", "shown", "other_data_sets")  # fmt: skip
 
     data_set: DataSet
     input_shifted: list[DataSet]
+    other_data_sets: list[DataSet] = []
     corrupted: list[str]
     label_shifted: list[DataSet]
+    near: list[str] = []
+    far: list[DataSet] = []
     excluded: dict[str, list[str]]
     train_per_class: Annotated[int, Field(ge=0)]
     corruptions: list[Corruption]
@@ -169,8 +183,13 @@ class Parameters(parameters.Parameters):
 
     @model_validator(mode="after")
     def _check_together(self):
+        id_sets = [self.data_set, *self.other_data_sets]
         for name in self.corrupted:
-            known_name("set to corrupt", name, [self.data_set, *self.input_shifted])
+            known_name("set to corrupt", name, [*id_sets, *self.input_shifted])
+        for name in self.near:
+            known_name("near set", name, [*self.label_shifted])
+        if twice := sorted({*self.far} & {*self.label_shifted}):
+            raise ValueError(f"far: {', '.join(twice)} is among label_shifted too")
         for name, teacher in self.teachers.items():
             architecture = ModelName.parse(teacher).architecture
             options = [*self.architectures, *(one for one in self.names if "+" not in one)]

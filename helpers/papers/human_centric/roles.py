@@ -15,8 +15,9 @@ from tqdm import tqdm
 
 from helpers import cache
 from helpers.checks import known_name
-from helpers.data import Images, ImageStream, load, open_stream, splits
+from helpers.data import Images, ImageStream, load, open_stream, overlaps, splits
 from helpers.data.cards import find
+from helpers.data.class_lists import shared_classes
 from helpers.data.corruptions import corrupt
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ class ShiftRoles:
     drawn_from : dict of str to (str, ndarray of int64)
         For a set whose images are those of another test set, or changed from them: its name, and
         which of its images each of them is.
+    near : tuple of str
+        The label-shifted sets whose classes are akin to the known ones.
     """
 
     train: Images | ImageStream
@@ -51,6 +54,7 @@ class ShiftRoles:
     input_shifted: dict[str, Images | ImageStream]
     label_shifted: dict[str, Images | ImageStream]
     drawn_from: dict[str, tuple[str, np.ndarray]] = field(default_factory=dict)
+    near: tuple[str, ...] = ()
 
     @property
     def class_names(self) -> tuple[str, ...]:
@@ -64,20 +68,24 @@ class ShiftRoles:
 
 
 def roles(parameters: Parameters, part: Part | None = None) -> ShiftRoles:
-    """Load the data sets and give each its role, the same one in all parts.
+    """Load the data sets and give each its role, the same one in all parts of an ID set.
+
+    Without a part, those of the main ID set.
 
     Raises
     ------
     ValueError
-        A class to leave out is none of the set's, or there are no training images.
+        A class to leave out is none of the set's; which classes a near set shares with the ID set
+        cannot be told; or there are no training images.
     """
-    data_set, seed, download = parameters.data_set, parameters.seed, parameters.download
+    data_set = part.identity["data_set"] if part else parameters.data_set
+    seed, download = parameters.seed, parameters.download
     train = _open(data_set, "train", download)
     test = _open(data_set, _test_split(data_set), download)
     if parameters.train_per_class:
         train = train.subset(_choose_of_each(train.labels, parameters.train_per_class, seed))
     plain = {}
-    for name in parameters.input_shifted:
+    for name in parameters.input_shifted if data_set == parameters.data_set else []:
         images = _open(name, _test_split(name), download)
         plain[name] = images.subset(_choose(len(images), parameters.input_shifted_images, seed))
     shifted, unknown, drawn_from = {}, {}, {}
@@ -88,9 +96,17 @@ def roles(parameters: Parameters, part: Part | None = None) -> ShiftRoles:
             called = "corrupted" if name == data_set else f"{name} corrupted"
             shifted[called], chosen = corrupt_images(base, parameters)
             drawn_from[called] = "test" if name == data_set else name, chosen
-    for name in parameters.label_shifted:
-        images = plain[name] if name in plain else _open(name, _test_split(name), download)
+    shared = shared_classes(data_set)
+    for name in (*parameters.label_shifted, *parameters.far):
+        near = name in parameters.near
+        if name == data_set or (name in shared and not near and name not in plain):
+            continue
         left_out = parameters.excluded.get(name, [])
+        if near and name not in plain:
+            images = load(name, _test_split(name), size=test.images.shape[1], download=download)
+            left_out = [*left_out, *overlaps.find_related(images, data_set)]
+        else:
+            images = plain[name] if name in plain else _open(name, _test_split(name), download)
         for one in left_out:
             known_name(f"class of {name}", one, images.class_names)
         kept = ~np.isin(images.labels, [images.class_names.index(one) for one in left_out])
@@ -100,7 +116,8 @@ def roles(parameters: Parameters, part: Part | None = None) -> ShiftRoles:
         else:
             kept &= _choose(len(images), parameters.label_shifted_images, seed)
             unknown[name] = images.subset(kept)
-    return ShiftRoles(train, test, shifted, unknown, drawn_from)
+    near = tuple(name for name in parameters.near if name in unknown)
+    return ShiftRoles(train, test, shifted, unknown, drawn_from, near)
 
 
 def corrupt_images(
