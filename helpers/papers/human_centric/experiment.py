@@ -60,8 +60,9 @@ class RoleOutputs:
     sources : dict of str to (str, int, ndarray of int64)
         Where the images of each test set come from: from which set of how many images, and which
         of these they are.
-    near : tuple of str
-        Of `label_shifted`, the sets whose classes are akin to the known ones.
+    near, beside : tuple of str
+        Of `label_shifted`, the sets whose classes are akin to the known ones; and those that count
+        in the variant of all far sets alone.
     """
 
     head: Head | None
@@ -72,11 +73,12 @@ class RoleOutputs:
     label_shifted: dict[str, Outputs]
     sources: dict[str, tuple[str, int, np.ndarray]]
     near: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
 
-    def without(self, names: Sequence[str]) -> RoleOutputs:
-        """Return the same without some of the label-shifted sets."""
-        kept = {name: one for name, one in self.label_shifted.items() if name not in names}
-        return replace(self, label_shifted=kept)
+    def averaged(self) -> RoleOutputs:
+        """Return the same without the sets that count in a variant alone."""
+        kept = {name: one for name, one in self.label_shifted.items() if name not in self.beside}
+        return replace(self, label_shifted=kept, beside=())
 
     @property
     def groups(self) -> dict[str, list[str]]:
@@ -270,7 +272,7 @@ def _outputs_with(model: Model, roles: ShiftRoles, class_names: Sequence[str]) -
         {name: sets[name] for name in roles.input_shifted},
         {name: sets[name] for name in roles.label_shifted if name in sets},
         sources,
-        tuple(name for name in roles.near if name in sets),
+        *(tuple(name for name in own if name in sets) for own in (roles.near, roles.beside)),
     )
 
 
@@ -320,10 +322,10 @@ def rows(
             name: draw(base, images)[:, chosen]
             for name, (base, images, chosen) in every.sources.items()
         }
-        found = every.without(parameters.far)
+        found = every.averaged()
         views = [({answering: found}, False)]
         if answering == "primary":
-            more = {EVERY_SET: every} if len(found.sets) < len(every.sets) else {}
+            more = {EVERY_SET: every} if every.beside else {}
             views = [({answering: found} | more, False), ({HELD_OUT: found}, True)]
         for variants, held_out in views:
             for variant, one in variants.items():
@@ -360,7 +362,7 @@ def _rows_of_score(
         for variant, one in variants.items():
             own = list(error_rates(one, values, weights))
             if not held_out:  # what follows asks for no threshold from training images
-                own += ranking(one, values, weights)
+                own += ranking(one, values, weights if variant != EVERY_SET else None)
             found += [{"variant": variant} | row for row in own]
         return found
     except Exception as error:  # of one score, which ends none of the others
@@ -390,12 +392,12 @@ def error_rates(
 
 
 def ranking(
-    outputs: RoleOutputs, values: ScoreValues, weights: Mapping[str, np.ndarray]
+    outputs: RoleOutputs, values: ScoreValues, weights: Mapping[str, np.ndarray] | None
 ) -> Iterator[dict]:
     """Yield the conventional AUROC and FPR of each label-shifted set and over these sets.
 
     Against all test images, and against the correctly classified ones (``_correct``).  The means
-    have replicates.
+    have replicates, unless there are no weights: of many sets they would take hours.
     """
     ways = {
         "auroc": (metrics.auroc, metrics.weighted_auroc),
@@ -408,13 +410,16 @@ def ranking(
     }
     everything = np.arange(len(outputs.test))
     for suffix, chosen in (("", everything), ("_correct", np.flatnonzero(outputs.test.correct))):
-        known, own = values.sets["test"][chosen], weights["test"][:, chosen]
+        known = values.sets["test"][chosen]
         images = {name: len(chosen) + len(one) for name, one in outputs.label_shifted.items()}
         for metric, (plain, weighted) in ways.items():
             rates = {name: plain(known, values.sets[name]) for name in images}
-            replicates = {
-                name: weighted(known, values.sets[name], own, weights[name]) for name in images
-            }
+            replicates = dict.fromkeys(images, ())
+            if weights is not None:
+                own = weights["test"][:, chosen]
+                replicates = {
+                    name: weighted(known, values.sets[name], own, weights[name]) for name in images
+                }
             yield from _rows_of_metric(metric + suffix, rates, replicates, images, groups)
 
 

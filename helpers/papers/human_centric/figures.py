@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -11,7 +12,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
-from helpers.papers.human_centric.claims import cases
+from helpers.papers.human_centric.claims import cases, control_pairs
 from helpers.papers.human_centric.parameters import ModelName
 from helpers.report.claims import ALL, Claim, Effect, Term, evaluate
 from helpers.report.figures.heatmaps import heatmap
@@ -145,10 +146,58 @@ def error_against_accuracy(table: pd.DataFrame, *, methods: Mapping[str, str]) -
     return axes.flat[: len(methods)]
 
 
+def error_against_depth(table: pd.DataFrame, *, methods: Mapping[str, str]) -> Axes:
+    """Draw average DER99 against depth, of the largest family that grows in nothing else.
+
+    With 95 % intervals, those of `helpers.report.claims.evaluate`.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Rows of one data set and variant of a results table.  The family is the one with the most
+        models that are trained normally and have all these scores; the first number in the name
+        of each is its depth.
+    methods : mapping of str to str
+        Names and titles of the scores; each has a curve.
+
+    Raises
+    ------
+    ValueError
+        Several data sets, or no family of two such models.
+    """
+    _check(table, "data_set")
+    depths: dict[str, dict[str, int]] = {}
+    for name in _errors(table, methods).index:
+        one, size = ModelName.parse(name), re.search(r"\d+", name)
+        if one.strategy == "normal" and size:
+            depths.setdefault(one.family, {})[name] = int(size[0])
+    family = max(depths, key=lambda one: len(depths[one]), default=None)
+    if family is None or len(depths[family]) < 2:
+        raise ValueError("table: no family of two models that are trained normally")
+    models = sorted(depths[family], key=depths[family].get)
+    own = table[table["backbone"].isin(models)]
+    ax, places = plt.subplots(figsize=(6, 3.6), layout="constrained")[1], np.arange(len(models))
+    for number, (method, style) in enumerate(method_styles(methods).items()):
+        rate = Effect(method, (Term(1, method, "der99", test_set="average"),), ">", 0.0)
+        found = evaluate([Claim(method, "", "", "", (rate,))], own).set_index("backbone")
+        found = 100 * found.loc[models, ["effect", "low", "high"]]
+        shift = 0.06 * (number - (len(methods) - 1) / 2)  # or the intervals would hide each other
+        ends = [found["effect"] - found["low"], found["high"] - found["effect"]]
+        ax.errorbar(
+            places + shift, found["effect"], ends, **style, label=methods[method],
+            elinewidth=1, capsize=2,
+        )  # fmt: skip
+    ax.set_xticks(places, [str(depths[family][name]) for name in models])
+    ax.set(xlabel=f"layers of {family}", ylabel=_ERROR)
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=4)
+    return ax
+
+
 def error_against_strength(table: pd.DataFrame, *, methods: Mapping[str, str]) -> np.ndarray:
     """Draw average DER99 against the strength of adversarial training, and accuracy below.
 
-    Strengths are evenly spaced, since they grow by factors; 0 is the model trained normally.
+    Strengths are evenly spaced, since they grow by factors; 0 is the model trained normally, or
+    where there is one that was only fine-tuned, that one.
 
     Parameters
     ----------
@@ -178,8 +227,9 @@ def error_against_strength(table: pd.DataFrame, *, methods: Mapping[str, str]) -
     strengths = {
         name: one.strength
         for name, one in parsed.items()
-        if one.architecture in found and one.strategy in ("normal", "adversarial")
+        if one.architecture in found and one.strategy == "adversarial"
     }
+    strengths |= {control: 0.0 for control, _ in control_pairs(parsed, "adversarial")}
     own = errors.loc[sorted(strengths, key=strengths.get)]
     axes = axes_grid(2, 1, 5, sharex=True, height_ratios=(5, 2))[:, 0]
     places = range(len(own))
@@ -219,8 +269,8 @@ def distillation_heatmap(values: pd.DataFrame) -> np.ndarray:
     Parameters
     ----------
     values : DataFrame of numbers, shape [models, scores]
-        As for `error_heatmap`, but under the models' own names, by which the pairs are found;
-        models without a partner are left out.
+        As for `error_heatmap`, but under the models' own names, by which the pairs are found
+        (`claims.control_pairs`); models without a partner are left out.
 
     Returns
     -------
@@ -232,12 +282,7 @@ def distillation_heatmap(values: pd.DataFrame) -> np.ndarray:
     ValueError
         There is no pair.
     """
-    parsed = {name: ModelName.parse(name) for name in values.index}
-    pairs = {
-        one.architecture: name
-        for name, one in parsed.items()
-        if one.strategy == "distilled" and one.architecture in parsed
-    }
+    pairs = dict(control_pairs(values.index, "distilled"))
     if not pairs:
         raise ValueError("values: no model that is there both normal and distilled")
     both = values.loc[[name for pair in pairs.items() for name in pair]]

@@ -119,8 +119,9 @@ class Parameters(parameters.Parameters):
         Of `label_shifted`, those whose classes are nouns of WordNet like those of the ID set: only
         the classes go that it shares (`overlaps.find_related`).  In memory only; they are brought
         to the size of the ID images.
-    far : list of str
-        Label-shifted sets that have no place in the averages over sets but in a variant.
+    packs : bool
+        Every other pack under `helpers.files.data_root` that shows no class of the ID set is a
+        label-shifted set too, and counts in a variant alone.
     excluded : dict of str to list of str
         Classes of a label-shifted set that the models know under another name.
     train_per_class : int
@@ -158,11 +159,11 @@ class Parameters(parameters.Parameters):
 
     data_set: DataSet
     input_shifted: list[DataSet]
-    other_data_sets: list[DataSet] = []
+    other_data_sets: list[DataSet] = Field(default_factory=list)
     corrupted: list[str]
     label_shifted: list[DataSet]
-    near: list[str] = []
-    far: list[DataSet] = []
+    near: list[str] = Field(default_factory=list)
+    packs: bool = False
     excluded: dict[str, list[str]]
     train_per_class: Annotated[int, Field(ge=0)]
     corruptions: list[Corruption]
@@ -188,8 +189,6 @@ class Parameters(parameters.Parameters):
             known_name("set to corrupt", name, [*id_sets, *self.input_shifted])
         for name in self.near:
             known_name("near set", name, [*self.label_shifted])
-        if twice := sorted({*self.far} & {*self.label_shifted}):
-            raise ValueError(f"far: {', '.join(twice)} is among label_shifted too")
         for name, teacher in self.teachers.items():
             architecture = ModelName.parse(teacher).architecture
             options = [*self.architectures, *(one for one in self.names if "+" not in one)]
@@ -197,6 +196,21 @@ class Parameters(parameters.Parameters):
         for name in filter(self.trains, [*self.names, *self.teachers.values()]):
             self.recipe_of(name)
         return self
+
+    def other_packs(self) -> list[str]:
+        """Return the packs at hand that are no set of these by name; none unless they count."""
+        if not self.packs:
+            return []
+        from helpers import data
+        from helpers.files import data_root
+
+        named = {self.data_set, *self.other_data_sets, *self.input_shifted, *self.label_shifted}
+        there = (name for name in data.names() if (data_root() / f"{name}.zip").is_file())
+        return [name for name in there if name not in named]
+
+    def data_sets_used(self) -> list[str]:
+        """Return the names of all data sets, the packs at hand among them if they count."""
+        return [*super().data_sets_used(), *self.other_packs()]
 
     def trains(self, name: str) -> bool:
         """Tell whether a model is trained here, from scratch or from a pretrained one."""

@@ -45,8 +45,9 @@ class ShiftRoles:
     drawn_from : dict of str to (str, ndarray of int64)
         For a set whose images are those of another test set, or changed from them: its name, and
         which of its images each of them is.
-    near : tuple of str
-        The label-shifted sets whose classes are akin to the known ones.
+    near, beside : tuple of str
+        The label-shifted sets whose classes are akin to the known ones; and those that count in a
+        variant alone.
     """
 
     train: Images | ImageStream
@@ -55,6 +56,7 @@ class ShiftRoles:
     label_shifted: dict[str, Images | ImageStream]
     drawn_from: dict[str, tuple[str, np.ndarray]] = field(default_factory=dict)
     near: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
 
     @property
     def class_names(self) -> tuple[str, ...]:
@@ -97,7 +99,8 @@ def roles(parameters: Parameters, part: Part | None = None) -> ShiftRoles:
             shifted[called], chosen = corrupt_images(base, parameters)
             drawn_from[called] = "test" if name == data_set else name, chosen
     shared = shared_classes(data_set)
-    for name in (*parameters.label_shifted, *parameters.far):
+    others = parameters.other_packs()
+    for name in (*parameters.label_shifted, *others):
         near = name in parameters.near
         if name == data_set or (name in shared and not near and name not in plain):
             continue
@@ -116,8 +119,10 @@ def roles(parameters: Parameters, part: Part | None = None) -> ShiftRoles:
         else:
             kept &= _choose(len(images), parameters.label_shifted_images, seed)
             unknown[name] = images.subset(kept)
-    near = tuple(name for name in parameters.near if name in unknown)
-    return ShiftRoles(train, test, shifted, unknown, drawn_from, near)
+    near, beside = (
+        tuple(name for name in names if name in unknown) for names in (parameters.near, others)
+    )
+    return ShiftRoles(train, test, shifted, unknown, drawn_from, near, beside)
 
 
 def corrupt_images(

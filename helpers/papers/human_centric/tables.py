@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
 from helpers.metrics.ranks import mean_ranks
 from helpers.papers.human_centric.claims import cases
-from helpers.papers.human_centric.parameters import METHODS, PAPER_METHODS
+from helpers.papers.human_centric.parameters import METHODS, PAPER_METHODS, ModelName
 from helpers.report import published, results
 from helpers.report.table import DOWN, UP, Table, categories, mark_best, number
 from helpers.report.tables import comparisons
 
 _RATES = ("der99", "der95")  # as the paper's cells have them
-_MEANS = ("input-shifted", "label-shifted")  # means over sets, which the paper does not print
+_MEANS = ("input-shifted", "label-shifted", "near", "far")  # over sets; the paper prints none
 _ACCEPTING = "accept everything"
 
 
@@ -126,10 +126,12 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
     Parameters
     ----------
     table : DataFrame
-        A results table of one tier and data set, with the variant of the held-out threshold.
+        A results table of one tier, with the variant of the held-out threshold; rows of other
+        data sets than the main one are left out.
     parameters
         Those that it was made with.
     """
+    table = table[table["data_set"] == parameters.data_set]
     primary = table[table["variant"] == "primary"]
     ours = cases(primary)[list(PAPER_METHODS)].dropna()
     theirs = cases(published.with_averages(published.load("human_centric")))
@@ -145,9 +147,8 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
     wide = wide.rename(PAPER_METHODS)
     wide.loc[_ACCEPTING] = [f"{accepting:.1f}", "", "", ""]
     caption = (
-        f"Average DER99 (detection error rate) of {len(ours)} networks "
-        f"{'trained here' if parameters.architectures else 'that others trained'}, tier "
-        f"`{parameters.tier}`; they are right on {100 * right['test'].min():.0f} to "
+        f"Average DER99 (detection error rate) of {_networks_in_words(ours.index, parameters)}, "
+        f"tier `{parameters.tier}`; they are right on {100 * right['test'].min():.0f} to "
         f"{100 * right['test'].max():.0f} % of the test images of {parameters.data_set}. "
         f"Input-shifted: {', '.join(shifted)}; "
         f"label-shifted: {', '.join(name for name in sets if name not in right)}. Means over "
@@ -159,6 +160,48 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
     cells = wide.rename_axis("method").reset_index().melt("method", value_name="text")
     name = f"{parameters.tier}-error-rates"
     return Table(cells, ["method"], ["variable"], name=name, caption=caption, data=ours)
+
+
+def near_and_far(table: pd.DataFrame, *, methods: Mapping[str, str] = METHODS) -> Table:
+    """Return how often scores accept images of near and of far sets, and how they rank them.
+
+    Rows are scores; columns DER99, the share that is accepted, and AUROC over the near and over
+    the far sets, in per cent; means over models.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Rows of one tier, data set and variant of a results table, with means over near and far
+        sets.
+    methods : mapping of str to str
+        Names and titles of the scores, in the order of the rows; others are left out.
+
+    Raises
+    ------
+    ValueError
+        The table has no such means.
+    """
+    own = table[table["test_set"].isin(["near", "far"]) & table["metric"].isin(["der99", "auroc"])]
+    own = own[own["method"].isin(list(methods))]
+    if own.empty:
+        raise ValueError("table: no means over near and far sets of these scores")
+    columns = {
+        (metric, name): f"{metric.upper()} {sign}, {name}"
+        for metric, sign in (("der99", DOWN), ("auroc", UP))
+        for name in ("near", "far")
+    }
+    means = own.groupby(["method", "metric", "test_set"], as_index=False)["value"].mean()
+    column = [columns[pair] for pair in zip(means["metric"], means["test_set"], strict=True)]
+    ranked = means["value"].where(means["metric"] == "auroc", -means["value"])
+    cells = means.assign(
+        text=[number(100 * share, ".1f") for share in means["value"]],
+        bold=mark_best(ranked, means["metric"], means["test_set"]),
+        method=categories(means["method"], methods),
+        column=categories(pd.Series(column), {name: name for name in columns.values()}),
+    )
+    count, (variant,) = own["backbone"].nunique(), own["variant"].unique()
+    caption = f"Near and far sets, means over {count} networks, in per cent; variant `{variant}`."
+    return Table(cells, ["method"], ["column"], name="near-far", caption=caption, data=means)
 
 
 def over_networks(errors: pd.DataFrame) -> pd.DataFrame:
@@ -176,6 +219,27 @@ def over_networks(errors: pd.DataFrame) -> pd.DataFrame:
             "best on": errors.eq(errors.min(axis=1), axis=0).sum().map(str),
         }
     )
+
+
+def _networks_in_words(names: Sequence[str], parameters) -> str:
+    """Say how many networks there are, and how many of them others trained."""
+    parsed = [ModelName.parse(name) for name in names]
+    own = sum(one.architecture in parameters.architectures for one in parsed)
+    tuned = sum(
+        one.architecture not in parameters.architectures
+        and name.partition("+")[2] in parameters.strategies
+        for name, one in zip(names, parsed, strict=True)
+    )
+    others = len(parsed) - own - tuned
+    kinds = {
+        "trained here": own,
+        "that others trained": others,
+        "fine-tuned from these": tuned,
+    }
+    there = {what: count for what, count in kinds.items() if count}
+    if len(there) == 1:
+        return f"{len(parsed)} networks {next(iter(there))}"
+    return f"{len(parsed)} networks, " + ", ".join(f"{n} {what}" for what, n in there.items())
 
 
 def _accept_everything(part: pd.DataFrame, table: pd.DataFrame, sets: list[str]) -> pd.DataFrame:
