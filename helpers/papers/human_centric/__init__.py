@@ -20,7 +20,9 @@ PAPER = Paper(
         "flowers5": "inaturalist",
     },
     networks={
-        **dict.fromkeys(["resnet8", "resnet20", "resnet50"], "RN50"),
+        **dict.fromkeys(
+            ["resnet8", "resnet20", "resnet20.akamaster_cifar10", "resnet50"], "RN50"
+        ),
         "tf_efficientnet_lite0": "MobileNetV2", "mobilenet_v2": "MobileNetV2", "vgg19": "VGG19",
         "nasnet_large": "NASNet-Large", "inception_v4": "Inception-v4", "senet154": "SENet154",
         "swin_base": "Swin-B", **dict.fromkeys(["vit6", "vit_base"], "ViT-B16"),

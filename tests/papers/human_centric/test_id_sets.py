@@ -19,7 +19,7 @@ DENSENET = "densenet100.dice_cifar100"
 PACKS = {  # class names; CIFAR's are known by the name of the set, Tiny ImageNet's are wnids
     "cifar10": names_of("cifar10"),
     "cifar100": ("apple", "leopard", "pickup_truck"),
-    "tiny_imagenet_9": ("n02123045", "n07749582", "n03977966"),  # tabby, lemon, police van
+    "tiny_imagenet_64": ("n02123045", "n07749582", "n03977966"),  # tabby, lemon, police van
     "flowers5": ("rose",), "dtd_subset": ("dotted",), "emoji_one": ("smile",),
 }  # fmt: skip
 
@@ -39,8 +39,8 @@ def packs():
 
 def parameters(**given):
     return load("human_centric", "pretrained").replace(
-        label_shifted=["cifar10", "cifar100", "tiny_imagenet_9", "flowers5"],
-        near=["cifar10", "cifar100", "tiny_imagenet_9"],
+        label_shifted=["cifar10", "cifar100", "tiny_imagenet_64", "flowers5"],
+        near=["cifar10", "cifar100", "tiny_imagenet_64"],
         corruptions=["fog"], severities=[1], corrupted_images=2, **given,
     )  # fmt: skip
 
@@ -62,22 +62,22 @@ def test_near_sets_have_no_class_of_the_id_set_in_either_direction(packs):
     """
     found = roles_on("cifar10")
     assert shown(found.label_shifted["cifar100"]) == {"apple", "leopard"}
-    assert shown(found.label_shifted["tiny_imagenet_9"]) == {"n07749582"}
-    assert found.label_shifted["tiny_imagenet_9"].images.shape[1:3] == (32, 32)
-    assert found.near == ("cifar100", "tiny_imagenet_9")
+    assert shown(found.label_shifted["tiny_imagenet_64"]) == {"n07749582"}
+    assert found.label_shifted["tiny_imagenet_64"].images.shape[1:3] == (32, 32)
+    assert found.near == ("cifar100", "tiny_imagenet_64")
     other = roles_on("cifar100")
     assert {*PACKS["cifar10"]} - shown(other.label_shifted["cifar10"]) == {"truck"}  # or a pickup
-    assert shown(other.label_shifted["tiny_imagenet_9"]) == {*PACKS["tiny_imagenet_9"]}
-    assert other.near == ("cifar10", "tiny_imagenet_9")
+    assert shown(other.label_shifted["tiny_imagenet_64"]) == {*PACKS["tiny_imagenet_64"]}
+    assert other.near == ("cifar10", "tiny_imagenet_64")
 
 
 def test_far_sets_go_where_they_show_a_class_of_the_id_set(packs):
     """Flowers are among CIFAR-100's classes, emoji among those of both."""
     assert list(roles_on("cifar10").sets) == [
-        "test", "corrupted", "cifar100", "tiny_imagenet_9", "flowers5", "dtd_subset",
+        "test", "corrupted", "cifar100", "tiny_imagenet_64", "flowers5", "dtd_subset",
     ]  # fmt: skip
     assert list(roles_on("cifar100").sets) == [
-        "test", "corrupted", "cifar10", "tiny_imagenet_9", "dtd_subset",
+        "test", "corrupted", "cifar10", "tiny_imagenet_64", "dtd_subset",
     ]  # fmt: skip
 
 
@@ -126,14 +126,14 @@ def test_rows_of_a_published_network_and_of_the_one_fine_tuned_from_it(packs):
     assert len(right) == 2 and weights.nunique() == 1  # the same architecture, other weights
     own = table[(table["backbone"] == RESNET) & (table["metric"] == "der99")]
     values = own.set_index(["variant", "test_set"])["value"]
-    near = values["primary"][["cifar100", "tiny_imagenet_9"]].mean()
+    near = values["primary"][["cifar100", "tiny_imagenet_64"]].mean()
     assert values["primary", "near"] == pytest.approx(near)
     assert values["primary", "far"] == values["primary", "flowers5"]
     every = values["every far set"]
     assert every["far"] == pytest.approx(every[["flowers5", "dtd_subset"]].mean())
     assert every["near"] == values["primary", "near"] and "dtd_subset" not in values["primary"]
     assert "dtd_subset" not in values["held-out threshold"]
-    sets = ["test", "corrupted", "cifar100", "tiny_imagenet_9", "flowers5"]
+    sets = ["test", "corrupted", "cifar100", "tiny_imagenet_64", "flowers5"]
     assert values["primary", "average"] == pytest.approx(values["primary"][sets].mean())
 
 
