@@ -140,7 +140,7 @@ _DECIDED = (Verdict.SUPPORTED, Verdict.CONTRADICTED)
 
 def _leave_undecided(checks: pd.DataFrame, reasons: Mapping[str, str]) -> pd.DataFrame:
     """Return checks in which the effects of some claims decide nothing, with the reason."""
-    reason = checks["claim"].map(reasons).fillna("").astype(str)
+    reason = checks["claim"].map(lambda claim: reasons.get(claim, ""))
     hit = (reason != "") & checks["verdict"].isin(_DECIDED)
     # what a note says last is taken to be who is against
     note = reason + checks["note"].map(lambda said: f"; {said}" if said else "")

@@ -237,9 +237,10 @@ def _networks_in_words(names: Sequence[str], parameters) -> str:
         "fine-tuned from these": tuned,
     }
     there = {what: count for what, count in kinds.items() if count}
+    all_of_them = f"{len(parsed)} network{'s' * (len(parsed) != 1)}"
     if len(there) == 1:
-        return f"{len(parsed)} networks {next(iter(there))}"
-    return f"{len(parsed)} networks, " + ", ".join(f"{n} {what}" for what, n in there.items())
+        return f"{all_of_them} {next(iter(there))}"
+    return ", ".join([all_of_them, *(f"{count} {what}" for what, count in there.items())])
 
 
 def _accept_everything(part: pd.DataFrame, table: pd.DataFrame, sets: list[str]) -> pd.DataFrame:

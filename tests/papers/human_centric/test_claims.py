@@ -164,6 +164,54 @@ def test_missing_models_are_no_data_with_a_reason(made_up):
     assert set(verdicts(table.iloc[:0]).values()) == {"no data"}
 
 
+def test_siblings_decide_nothing_about_many_models(made_up):
+    """On one family the three sentences about many stay undecided; a second one decides them."""
+    table = made_up()
+    alone = table[~table["backbone"].str.startswith("vit")]
+    found = verdicts(alone)
+    assert [found.pop(name) for name in ("consistent", "architecture", "accuracy")] == (
+        ["undecided"] * 3
+    )
+    assert set(found.values()) == {"supported"}  # these are about single families
+    checks = CLAIMS.check(alone)
+    summed = CLAIMS.verdicts(checks).set_index("claim")["sentence"]
+    assert summed["consistent"].endswith(
+        "From 6 networks, 3 architectures, 1 family; undecided, since they are of fewer than 2 "
+        "families."
+    )
+    assert summed["capacity"].endswith("From 3 networks, 3 architectures, 1 family.")
+    own = checks[(checks["claim"] == "accuracy") & (checks["data_set"] == "all")]
+    assert own["note"].item().startswith("they are of fewer than 2 families")
+    assert own["high"].item() < -0.5  # the numbers are all there
+    assert set(verdicts(table).values()) == {"supported"}
+
+
+@pytest.mark.parametrize(("error", "verdict"), [(0.55, "supported"), (0.38, "undecided")])
+def test_what_held_out_thresholds_do_not_say_too_is_undecided(made_up, error, verdict):
+    """Of the one claim on which they disagree; asked alone, each variant has its own verdict."""
+    held = made_up({}, {"resnet8+adversarial_1": (error, 0.55, 1e5)})
+    both = pd.concat([made_up(), held.assign(variant="held-out threshold")])
+    found = verdicts(both)
+    assert found.pop("adversarial") == verdict
+    assert set(found.values()) == {"supported"}
+    alone = verdicts(both, variant="held-out threshold")["adversarial"]
+    assert alone == ("supported" if error > 0.5 else "contradicted")
+    said = CLAIMS.verdicts(CLAIMS.check(both)).set_index("claim")["sentence"]["adversarial"]
+    assert ("by the held-out threshold the claim is contradicted" in said) == (error < 0.5)
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"), [(0.46, ["supported"] * 2), (0.3, ["supported", "contradicted"]),
+                            (0.6, ["contradicted", "supported"])],
+)  # fmt: skip
+def test_strategies_are_compared_with_plain_fine_tuning_where_there_is_one(
+    made_up, error, expected
+):
+    """Not with the network that all begin with: an epoch by itself is no strategy."""
+    found = verdicts(made_up({}, {"resnet8+finetuned": (error, 0.69, 1e5)}))
+    assert [found["adversarial"], found["distillation"]] == expected
+
+
 def test_rows_of_other_papers_and_variants_are_left_out(made_up):
     """Only the chosen variant of this paper is checked."""
     contrary = made_up({}, {"resnet8+adversarial_1": (0.2, 0.8, 1e5)})

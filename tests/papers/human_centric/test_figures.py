@@ -160,3 +160,27 @@ FLAT = figures.Decisions(np.zeros((1, 8, 8), np.uint8), ["cat"], [True])
 def test_what_shows_nothing_is_refused(table, values, draw, message):
     with pytest.raises(ValueError, match=message):
         draw(table, values)
+
+
+def test_depth_goes_along_and_each_rate_has_its_interval(table):
+    """The family that has most models; the rest is not there."""
+    ax = figures.error_against_depth(table, methods=METHODS)
+    assert [one.get_text() for one in ax.get_xticklabels()] == ["8", "14"]
+    assert ax.get_xlabel() == "layers of resnet"
+    for method, drawn in zip(METHODS, ax.containers, strict=True):
+        heights = drawn.lines[0].get_ydata()
+        expected = [100 * rate(name, method) for name in ("resnet8", "resnet14")]
+        assert heights == pytest.approx(expected)
+        ends = np.array(drawn.lines[2][0].get_segments())[..., 1]
+        assert (ends[:, 0] < heights).all() and (heights < ends[:, 1]).all()
+    with pytest.raises(ValueError, match="no family of two models"):
+        figures.error_against_depth(table[table["backbone"] != "resnet14"], methods=METHODS)
+
+
+def test_fine_tuned_networks_are_drawn_beside_the_plainly_fine_tuned_one(table):
+    """It stands at strength 0, in place of the one that all begin with."""
+    plain = table[table["backbone"] == "resnet14"]
+    tuned = pd.concat([table, plain.assign(backbone="resnet8+finetuned")])
+    axes = figures.error_against_strength(tuned, methods=METHODS)
+    starts = [line.get_ydata()[0] for line in axes[0].lines]
+    assert starts == pytest.approx([100 * rate("resnet14", name) for name in METHODS])

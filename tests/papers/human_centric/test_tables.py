@@ -163,7 +163,8 @@ def test_the_main_table_by_hand(table_of):
                 records.append(record(method, "der99", test_set, error, **own))
             held = own | {"variant": "held-out threshold"}
             records.append(record(method, "der99", "average", 0.625, **held))
-    parameters = SimpleNamespace(tier="mini", architectures=["resnet8"], data_set="cifar10")
+    parameters = SimpleNamespace(tier="mini", architectures=["resnet8", "vit4"], strategies={},
+                                 data_set="cifar10")  # fmt: skip
     shown = tables.main_table(table_of(records, paper="human_centric"), parameters)
     assert "2 networks trained here" in shown.caption and "right on 25 to 75 %" in shown.caption
     assert "label-shifted: mazes." in shown.caption
@@ -172,3 +173,40 @@ def test_the_main_table_by_hand(table_of):
     assert frame.loc["DICE"].tolist() == ["50.0 (60.0)", "5.5 (7.9)", "0 (0)", "62.5"]
     # (1/4 + 1) / 2 and (3/4 + 1) / 2
     assert frame.loc["accept everything"].tolist() == ["75.0", "", "", ""]
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        (["a8", "a14+augmix"], "2 networks trained here"),
+        (["b.x"], "1 network that others trained"),
+        (["a8", "b.x", "b.x+augmix", "c+distilled"],
+         "4 networks, 1 trained here, 2 that others trained, 1 fine-tuned from these"),
+    ],
+)  # fmt: skip
+def test_a_caption_says_who_trained_the_networks(names, words):
+    parameters = SimpleNamespace(architectures={"a8": {}, "a14": {}}, strategies={"augmix": {}})
+    assert tables._networks_in_words(names, parameters) == words
+
+
+def test_near_and_far_sets_have_a_table_of_their_own(table, table_of):
+    """Means over models; the best of a column is bold."""
+    rates = {"msp": 0.5, "energy": 0.25}
+    records = [
+        record(name, metric, place, rate + ("far" in place) / 10, model=model)
+        for (name, rate), metric, place, model in product(
+            rates.items(), ("der99", "auroc"), ("near", "far"), ("a", "b")
+        )
+    ]
+    made = tables.near_and_far(table_of(records, paper="human_centric"), methods=METHODS)
+    frame = made.frame()
+    assert frame.index.tolist() == ["MSP", "Energy"]
+    assert frame.to_numpy().tolist() == [
+        ["50.0", "60.0", "50.0", "60.0"], ["25.0", "35.0", "25.0", "35.0"],
+    ]  # fmt: skip
+    cells = made.cells.set_index(["method", "column"])["bold"]
+    assert cells.xs("Energy").tolist() == [
+        name.startswith("DER99") for name in cells.xs("Energy").index
+    ]
+    with pytest.raises(ValueError, match="no means over near and far sets"):
+        tables.near_and_far(table, methods=METHODS)
