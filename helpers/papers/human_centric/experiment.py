@@ -112,7 +112,9 @@ class ScoreValues:
 
 
 def parts(parameters: Parameters) -> list[Part]:
-    """Return every model and run, teachers first, so that who learns from them finds them.
+    """Return every model and run: those that need no training, and teachers, come first.
+
+    So who learns from them finds them.
 
     Raises
     ------
@@ -124,7 +126,8 @@ def parts(parameters: Parameters) -> list[Part]:
     teachers = set(parameters.teachers.values())
     grid = [(_data_set_of(name, parameters), name) for name in parameters.names]
     # parts of one ID set follow each other, and share its roles
-    grid.sort(key=lambda one: (one[0] != parameters.data_set, one[0], one[1] not in teachers))
+    waits = {name: parameters.trains(name) and name not in teachers for name in parameters.names}
+    grid.sort(key=lambda one: (one[0] != parameters.data_set, one[0], waits[one[1]]))
     return [
         Part(f"{name}/{run}", {"data_set": own, "backbone": name, "run": run}, roles=own)
         for own, name in grid

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from helpers.data import load as load_images
 from helpers.data import write_pack
 from helpers.data.class_lists import names_of
 from helpers.files import data_root, project_root
@@ -26,13 +27,16 @@ PACKS = {  # class names; CIFAR's are known by the name of the set, Tiny ImageNe
 
 @pytest.fixture
 def packs():
-    """Six packs of three images a class; those of Tiny ImageNet are larger."""
+    """Six packs of three images a class; forty true ones of CIFAR-10, larger Tiny ImageNet."""
     data_root().mkdir()
     generator = np.random.default_rng(0)
     for name, classes in PACKS.items():
         side, labels = 64 if "tiny" in name else 32, np.repeat(range(len(classes)), 3)
         pixels = generator.integers(0, 256, (len(labels), side, side, 3)).astype(np.uint8)
         splits = dict.fromkeys(("train", "test"), (pixels, labels))
+        if name == "cifar10":
+            own = {split: load_images("cifar10_mini", split) for split in splits}
+            splits = {split: (one.images[:40], one.labels[:40]) for split, one in own.items()}
         path = data_root() / f"{name}.zip"
         write_pack(path, name=name, class_names=classes, splits=splits, origin={})
 
@@ -41,7 +45,7 @@ def parameters(**given):
     return load("human_centric", "pretrained").replace(
         label_shifted=["cifar10", "cifar100", "tiny_imagenet_64", "flowers5"],
         near=["cifar10", "cifar100", "tiny_imagenet_64"],
-        corruptions=["fog"], severities=[1], corrupted_images=2, **given,
+        corruptions=["fog"], severities=[1], corrupted_images=30, teachers={}, **given,
     )  # fmt: skip
 
 
