@@ -126,14 +126,17 @@ def error_against_accuracy(table: pd.DataFrame, *, methods: Mapping[str, str]) -
     columns = min(2, len(methods))
     rows = -(-len(methods) // columns)
     axes = axes_grid(rows, columns, 2.6 * rows + 0.5, sharex=True)
-    families = models.groupby([parsed[name].family for name in models.index], sort=False)
+    families = models.groupby(np.array([parsed[name].family for name in models.index]), sort=False)
     for (method, title), ax in zip(methods.items(), axes.flat, strict=False):
         for number, (family, own) in enumerate(families):
             style = curve_style(number)
             ax.plot(own["accuracy"], own[method], **style, label=family)
             text = {"color": style["color"], "fontsize": "small", "textcoords": "offset points"}
             for name, place in zip(own.index, own[["accuracy", method]].to_numpy(), strict=True):
-                size = parsed[name].architecture.removeprefix(family).lstrip("_-")
+                size, common = (
+                    one.partition(".")[0] for one in (parsed[name].architecture, family)
+                )
+                size = size.removeprefix(common).lstrip("_-")
                 ax.annotate(size, place, (4, 4), **text)
         ax.set_title(title)
         ax.margins(0.12)
