@@ -105,14 +105,14 @@ class Claims:
     def verdicts(self, checks: pd.DataFrame) -> pd.DataFrame:
         """Sum up what was checked, one row a claim; see `helpers.report.claims.verdicts`.
 
-        Its sentences end with the evidence, where `derive` says what it is.
+        Where `derive` says what the evidence is, the sentences end with it, and it has a column.
         """
         summed = verdicts(self.claims, checks)
         if "evidence" not in checks:
             return summed
         evidence = summed["claim"].map(checks.groupby("claim")["evidence"].first())
         words = evidence.map(lambda said: f" From {said}." if said else "")
-        return summed.assign(sentence=summed["sentence"] + words)
+        return summed.assign(sentence=summed["sentence"] + words, evidence=evidence)
 
     def _evaluate(self, table: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:
         rows, checks = self.derive(table) if self.derive else table, []
