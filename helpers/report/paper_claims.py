@@ -135,6 +135,7 @@ class Claims:
         return pd.concat(checks, ignore_index=True)
 
 
+_DOUBTED = "doubted: "
 _DECIDED = (Verdict.SUPPORTED, Verdict.CONTRADICTED)
 
 
@@ -142,8 +143,8 @@ def _leave_undecided(checks: pd.DataFrame, reasons: Mapping[str, str]) -> pd.Dat
     """Return checks in which the effects of some claims decide nothing, with the reason."""
     reason = checks["claim"].map(lambda claim: reasons.get(claim, ""))
     hit = (reason != "") & checks["verdict"].isin(_DECIDED)
-    # what a note says last is taken to be who is against
-    note = reason + checks["note"].map(lambda said: f"; {said}" if said else "")
+    # as `helpers.report.claims.evaluate` has it where it leaves clear numbers undecided
+    note = checks["note"].map(lambda said: f"{said}; " if said else "") + _DOUBTED + reason
     left = checks.assign(
         verdict=checks["verdict"].mask(hit, Verdict.UNDECIDED), note=checks["note"].mask(hit, note)
     )

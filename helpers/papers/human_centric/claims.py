@@ -261,7 +261,7 @@ class _Quantity(NamedTuple):
     @property
     def limit(self) -> str:
         few = self._families < self.families
-        return f"they are of fewer than {self.families} families" if few else ""
+        return f"the networks are of fewer than {self.families} families" if few else ""
 
     @property
     def _families(self) -> int:
