@@ -48,6 +48,44 @@ def find(images: Images, data_set: str, external: Iterable[str] = ()) -> tuple[s
     return tuple(one for one in images.class_names if one in hit)
 
 
+def find_related(images: Images, data_set: str) -> tuple[str, ...]:
+    """Return the classes that are one of a data set's, or lie below or above one, in WordNet.
+
+    Whatever is shown of a class above may be of the one below: of CIFAR-10's trucks, some are
+    CIFAR-100's pickup trucks.
+
+    Parameters
+    ----------
+    images : Images
+        Whose classes are looked at: wnids, or those of a data set whose nouns are known.  A class
+        that several nouns stand for goes where one of them does.
+    data_set : str
+        In-distribution.
+
+    Raises
+    ------
+    ValueError
+        The nouns of one of the two are not known, so that nothing can be told.
+    """
+    nouns, own = class_lists.wnids_of(images.name), class_lists.wnids_of(data_set)
+    if _are_wnids(images.class_names):
+        nouns = dict(zip(images.class_names, images.class_names, strict=True))
+    for name, known in (
+        (images.name, set(images.class_names) <= {*nouns.values()}),
+        (data_set, own),
+    ):
+        if not known:
+            raise ValueError(
+                f"data set '{name}': which classes '{images.name}' and '{data_set}' share cannot "
+                "be told, since the nouns of its classes are not known"
+            )
+    graph = Hypernyms.span([*nouns, *own])
+    hit = {nouns[one] for one in wordnet_rules.find_covered(nouns, own, graph)}
+    above = set().union(*(graph.ancestors(one) for one in own))
+    hit |= {name for wnid, name in nouns.items() if wnid in above}
+    return tuple(one for one in images.class_names if one in hit)
+
+
 def check_names(images: Images, *, nouns: bool) -> None:
     """Refuse class names of which no rule can tell whether they overlap with others.
 

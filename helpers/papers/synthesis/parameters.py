@@ -52,7 +52,7 @@ class Parameters(BenchmarkParameters):
         or a part of it (``cifar10_mini``).
     near : list of str
         Data sets that are near to the ID sets of `published`; of each go the ID set itself and the
-        classes that `helpers.data.overlaps.find` tells.
+        classes that `helpers.data.overlaps.find_related` tells.
     published_images : int
         Of the images that a published network has been trained on and of each half of the ID test
         images, so many are scored, at most.

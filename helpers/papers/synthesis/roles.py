@@ -138,7 +138,7 @@ def _some(parameters: Parameters, name: str, id_set: str = "") -> Images:
     """Return some test images of a set, without classes that overlap with those of an ID set."""
     images = data.load(name, test_split(name), size=SIZE, download=parameters.download)
     if id_set:
-        hit = overlaps.find(images, id_set)
+        hit = overlaps.find_related(images, id_set)
         images = images.select([one for one in images.class_names if one not in hit])
     return subsample(images, parameters.far_images, seed=parameters.seed)
 
