@@ -15,8 +15,8 @@ import pandas as pd
 
 from helpers.metrics import ranks
 from helpers.papers.synthesis.measures import MEASURES
-from helpers.papers.synthesis.tables import rank_correlations
 from helpers.report.claims import Verdict
+from helpers.report.table import DOWN, UP
 
 DECIDED = (Verdict.SUPPORTED, Verdict.CONTRADICTED)
 
@@ -163,9 +163,9 @@ def transfer(numbers: pd.DataFrame, *, draws: int = 1000, seed: int = 0) -> pd.D
             arrays = [_by_network(one, both) for one in pair]
             if len(both) < 3 or not all(len(values) for values, _ in arrays):
                 continue
-            found = _correlation(*(values.mean(axis=0) for values, _ in arrays))
-            drawn = [_correlation(*(_draw(*one, rng) for one in arrays)) for _ in range(draws)]
-            noise = np.quantile(np.array(drawn) - np.mean(drawn), [0.025, 0.975])
+            (found,) = _spearman(*(values.mean(axis=0)[None] for values, _ in arrays))
+            drawn = _spearman(*(_draw(*one, draws, rng) for one in arrays))
+            noise = np.quantile(drawn - drawn.mean(), [0.025, 0.975])
             low, high = np.clip(found + noise, -1, 1)
             counts = " and ".join(str(len(values)) for values, _ in arrays)
             columns = {"chapter": chapter, "measure": measure, "first": first, "second": second}
@@ -196,17 +196,28 @@ def _by_network(own: pd.DataFrame, scores: list[str]) -> tuple[np.ndarray, np.nd
     return whole.to_numpy(np.float64), noise
 
 
-def _draw(values: np.ndarray, noise: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return means over networks that are drawn, on images that are."""
-    which, replicate = rng.integers(0, len(values), len(values)), rng.integers(noise.shape[-1])
+def _draw(
+    values: np.ndarray, noise: np.ndarray, draws: int, rng: np.random.Generator
+) -> np.ndarray:
+    """Return means over networks that are drawn, on images that are: [draws, scores]."""
+    count = len(values)
+    which, replicate = (
+        rng.integers(0, count, (draws, count)),
+        rng.integers(noise.shape[-1], size=draws),
+    )
     # of as many networks as there are, drawn ones spread too little; a single one not at all
-    means, spread = values.mean(axis=0), np.sqrt(len(values) / max(1, len(values) - 1))
-    between = spread * (values[which].mean(axis=0) - means)
-    return means + between + noise[which, :, replicate].mean(axis=0)
+    means, spread = values.mean(axis=0), np.sqrt(count / max(1, count - 1))
+    between = spread * (values[which].mean(axis=1) - means)
+    return means + between + noise[which, :, replicate[:, None]].mean(axis=1)
 
 
-def _correlation(first: np.ndarray, second: np.ndarray) -> float:
-    return float(rank_correlations(np.column_stack([first, second]), "spearman")[0, 1])
+def _spearman(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Return the rank correlation of each row of one [draws, scores] with that of the other."""
+    from scipy.stats import rankdata  # here, since SciPy takes long to import
+
+    places = [rankdata(one, axis=1) - (one.shape[1] + 1) / 2 for one in (first, second)]
+    products = [(one * other).sum(axis=1) for one in places for other in places]
+    return products[1] / np.sqrt(products[0] * products[3])
 
 
 def changed_sides(found: pd.DataFrame, tiers: Sequence[str]) -> pd.DataFrame:
@@ -229,7 +240,8 @@ def changed_sides(found: pd.DataFrame, tiers: Sequence[str]) -> pd.DataFrame:
     order = own[["paper", "claim"]].drop_duplicates()
     wide = own.pivot(index=["paper", "claim"], columns="tier", values="verdict")
     wide = wide.reindex(pd.MultiIndex.from_frame(order)).reindex(columns=list(tiers))
-    wide = wide.fillna(Verdict.NO_DATA).astype(str).rename_axis(columns=None)
+    wide = wide.astype(object).where(wide.notna(), Verdict.NO_DATA).astype(str)
+    wide = wide.rename_axis(columns=None)
     texts = own.drop_duplicates(["paper", "claim"]).set_index(["paper", "claim"])["text"]
     decided = wide.isin([str(one) for one in DECIDED])
     sides = [(wide == str(one)).any(axis=1) for one in DECIDED]
@@ -238,7 +250,7 @@ def changed_sides(found: pd.DataFrame, tiers: Sequence[str]) -> pd.DataFrame:
 
 
 def of_networks(table: pd.DataFrame, networks: Sequence[str]) -> pd.DataFrame:
-    """Return measures of all scores as means over published networks, the best by AUROC on top.
+    """Return measures of all scores as means over the networks of an ID set, the best on top.
 
     Parameters
     ----------
@@ -250,18 +262,35 @@ def of_networks(table: pd.DataFrame, networks: Sequence[str]) -> pd.DataFrame:
     Returns
     -------
     DataFrame of float64
-        Indexed by score; the columns are measures of scores by their names in `MEASURES`, without
-        those that one of the networks lacks.
+        Indexed by ID set and score, ordered by AUROC against all unknown images.  The columns are
+        titles of measures, with an arrow that says which way is better; those of near images are
+        missing where a network has none.
+
+    Raises
+    ------
+    ValueError
+        The table has no number of these networks.
     """
     own = table[table["backbone"].isin(networks) & (table["variant"] == "primary")]
-    own = own[own["method"].str.contains("/")]
-    names = {(one.metric, one.test_set): name for name, one in MEASURES.items() if one.of_score}
+    titles = {
+        (one.metric, one.test_set): f"{one.title} {UP if one.higher else DOWN}"
+        for one in (MEASURES[name] for name in _OF_NETWORKS)
+    }
     keys = zip(own["metric"], own["test_set"], strict=True)
-    own = own.assign(measure=[names.get(one) for one in keys]).dropna(subset="measure")
-    own = own.assign(score=own["method"].str.partition("/")[2])
-    means = own.pivot_table("value", ["score"], "measure", "mean", sort=False)
-    means = means[[name for name in names.values() if name in means]].dropna(axis=1)
-    return means.rename_axis(columns=None).sort_values("auroc", ascending=False)
+    own = own.assign(measure=[titles.get(one) for one in keys])
+    scores = own["method"].map(lambda one: one.partition("/")[2])
+    own = own.assign(score=scores).dropna(subset="measure")
+    if own.empty:
+        raise ValueError(f"table: no score of {', '.join(networks)}")
+    means = own.pivot_table("value", ["data_set", "score"], "measure", "mean", sort=False)
+    means = means[[name for name in titles.values() if name in means]].dropna(axis=1)
+    means = means.rename_axis(columns=None, index=["ID set", "score"])
+    return means.sort_values(["ID set", means.columns[0]], ascending=[True, False])
+
+
+_OF_NETWORKS = (
+    "auroc", "auroc_near", "auroc_far", "fpr_near", "fpr_far", "aurc_test", "der99", "passes",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

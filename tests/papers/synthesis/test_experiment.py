@@ -1,10 +1,14 @@
 """The five papers together on a made-up problem, small enough to train in a second each."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from helpers import metrics, scores
 from helpers.data import Images
+from helpers.data.class_lists import names_of as load_classes
+from helpers.networks import zoo
 from helpers.outputs import Outputs
 from helpers.papers import run
 from helpers.papers.parameters import load
@@ -13,6 +17,7 @@ from helpers.papers.synthesis.measures import MEASURES
 from helpers.papers.synthesis.model_outputs import ModelOutputs, percentiles
 from helpers.papers.synthesis.predictions import gscore_line, unknown_probability
 from helpers.papers.synthesis.roles import ComparisonRoles
+from helpers.papers.unknown_detection.roles import Benchmark
 from helpers.scores import openset
 
 SHARED = {
@@ -28,6 +33,7 @@ ALGORITHMS = {
 }
 PARAMETERS = load("synthesis", "mini").replace(
     **SHARED,
+    published={},
     algorithms=ALGORITHMS,
     scores=["msp", "energy", "openmax", "odin", "tta", "knn", "vim", "jsd", "native"],
     score_arguments={
@@ -36,29 +42,28 @@ PARAMETERS = load("synthesis", "mini").replace(
 )  # fmt: skip
 
 
-def images(name, n, labels=None, *, seed=0, low=0, high=256):
+def images(name, n, labels=None, *, seed=0, low=0, high=256, classes=("a", "b", "c")):
     """Noise whose brightness tells its class."""
     generator = np.random.default_rng(seed)
     labels = np.arange(n) % 3 if labels is None else labels
-    pixels = generator.integers(low, high, (n, 16, 16, 3)) // 3 + 60 * labels[:, None, None, None]
-    return Images(pixels.astype(np.uint8), labels, ("a", "b", "c"), name, "test")
+    pixels = generator.integers(low, high, (n, 16, 16, 3)) // 3
+    pixels += (60 * (labels % 3))[:, None, None, None]
+    return Images(pixels.astype(np.uint8), labels, classes, name, "test")
 
 
 ROLES = ComparisonRoles(
     known=("a", "b", "c"),
-    near_classes=("a", "b", "c"),
-    superclass_of={},
     train=images("train", 60),
+    thresholds=np.arange(60),
     validation=images("validation", 21, seed=1),
     test=images("test", 30, seed=2),
     external=images("external", 24, seed=3, low=200).unknown(),
     external_validation=images("external", 12, seed=4, low=200).unknown(),
-    near=images("near", 18, seed=5),
+    near={"near": images("near", 18, seed=5)},
     far={
         "digits": images("digits", 20, np.zeros(20, int), seed=6),
         "plaid": images("plaid", 15, seed=7),
     },
-    aside={},
     families={f"{k}": images(f"{k}", 15, seed=10 + k, low=50 * k).unknown() for k in range(4)},
 )
 
@@ -118,7 +123,12 @@ def test_numbers_are_those_of_the_benchmark_of_unknown_detection(table, monkeypa
         resized="",
         method_recipes={"mc_dropout": ALGORITHMS["mc_dropout"]},
     )
-    monkeypatch.setattr(run.PAPERS["unknown_detection"].experiment, "roles", lambda *_: ROLES)
+    own = {name: getattr(ROLES, name) for name in ("known", "train", "validation", "test", "far")}
+    own |= {"external": ROLES.external, "external_validation": ROLES.external_validation}
+    lent = Benchmark(
+        **own, near_classes=ROLES.known, superclass_of={}, near=ROLES.near["near"], aside={}
+    )
+    monkeypatch.setattr(run.PAPERS["unknown_detection"].experiment, "roles", lambda *_: lent)
     theirs = run.rows(benchmark, progress=False)
     keys = ["run", "method", "test_set", "metric"]
     theirs = theirs[~theirs["metric"].isin(["mean_confidence"])].set_index(keys)
@@ -221,7 +231,8 @@ def test_an_auroc_is_predicted_without_labels():
     values |= {f"{k}": generator.normal(-0.1 * (k + 5), size=400) for k in range(12)}
     values |= {"near": generator.normal(-1.1, size=200), "one": generator.normal(-1.1, size=200)}
     few = Outputs(np.zeros((1, 2)), np.zeros((1, 1)), np.zeros(1, int))
-    found = ModelOutputs(None, {}, {"test": few}, ("one",), tuple(f"{k}" for k in range(12)))
+    families = tuple(f"{k}" for k in range(12))
+    found = ModelOutputs(None, few, {}, {"test": few}, ("near",), ("one",), families)
     truth = metrics.auroc(values["test"], np.concatenate([values["near"], values["one"]]))
     line, gscore = gscore_line(values, found, 0)
     predicted = line.predict([gscore])[0]
@@ -259,8 +270,66 @@ def test_percentiles_say_where_an_image_lies_among_known_ones():
         ({"keep": 1.0}, "keep: less than 1 expected"),
         ({"aside": ["mazes"]}, "aside: at most 0 values"),
         ({"network": "huge"}, "unknown network 'huge'"),
+        ({"published": {"resnet20.akamaster_cifar01": "cifar10"}}, "did you mean 'resnet20.akam"),
+        ({"published": {"resnet20.akamaster_cifar10": "cifar100"}}, "knows the classes of cifar10"),
+        ({"algorithms": {}}, "algorithms, published: no network of either kind"),
     ],
 )
 def test_mistakes_are_refused_before_anything_is_trained(changed, message):
     with pytest.raises(ValueError, match=message):
         run.parts(PARAMETERS.replace(**changed))
+
+
+GIVEN = "resnet20.akamaster_cifar10"
+
+
+@pytest.fixture
+def given(made_up_problem):
+    """Return a function that judges the embedded network on made-up images, near sets as told."""
+
+    def rows(near):
+        known = load_classes("cifar10")
+        own = {
+            name: images(name, 30, np.arange(30) % 10, seed=20 + k, classes=known)
+            for k, name in enumerate(("train", "validation", "test"))
+        }
+        found = replace(
+            ROLES, **own, known=known, thresholds=np.array([1, 3, 5]), external=None, near=near
+        )
+        made_up_problem.setattr(experiment, "roles", lambda *_: found)
+        chosen = PARAMETERS.replace(
+            published={GIVEN: "cifar10"}, scores=["msp", "vim", "openmax"], replicates=8
+        )
+        try:
+            return found, run.rows(chosen, only=GIVEN, progress=False)
+        finally:
+            made_up_problem.setattr(experiment, "roles", lambda *_: ROLES)
+
+    return rows
+
+
+def test_a_published_network_is_a_baseline_with_a_name_of_its_own(given):
+    """Near sets count together and on their own; thresholds come from some training images."""
+    near = {name: images(name, 9, seed=k) for k, name in enumerate(("one", "two"), 30)}
+    found, table = given(near)
+    assert set(table["backbone"]) == {GIVEN} and set(table["data_set"]) == {"cifar10"}
+    assert {"baseline/msp", "baseline/vim", "baseline"} <= set(table["method"])
+    msp = table[(table["method"] == "baseline/msp") & (table["variant"] == "primary")]
+    value = msp.set_index(["test_set", "metric"])["value"]
+    network = zoo.load(GIVEN)
+    said = {
+        name: network.outputs(one).probabilities.max(axis=1)
+        for name, one in {"test": found.test, "one": near["one"].unknown()}.items()
+    }
+    said["two"] = network.outputs(near["two"].unknown()).probabilities.max(axis=1)
+    assert value["one", "auroc"] == metrics.auroc(said["test"], said["one"])
+    both = np.concatenate([said["one"], said["two"]])
+    assert value["near", "auroc"] == metrics.auroc(said["test"], both)
+    assert {"one", "two", "digits", "plaid", "near", "far", "union"} <= set(msp["test_set"])
+
+
+def test_without_near_images_there_are_no_numbers_of_them(given):
+    _, table = given({})
+    assert "near" not in set(table["test_set"])
+    assert {"far", "union", "average"} <= set(table["test_set"])
+    assert "out_as_out" not in set(table["metric"]) and "failed" not in set(table["metric"])
