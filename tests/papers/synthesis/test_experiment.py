@@ -5,9 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from helpers import metrics, scores
+from helpers import data, metrics, scores
 from helpers.data import Images
-from helpers.data.class_lists import names_of as load_classes
 from helpers.networks import zoo
 from helpers.outputs import Outputs
 from helpers.papers import run
@@ -42,13 +41,12 @@ PARAMETERS = load("synthesis", "mini").replace(
 )  # fmt: skip
 
 
-def images(name, n, labels=None, *, seed=0, low=0, high=256, classes=("a", "b", "c")):
+def images(name, n, labels=None, *, seed=0, low=0, high=256):
     """Noise whose brightness tells its class."""
     generator = np.random.default_rng(seed)
     labels = np.arange(n) % 3 if labels is None else labels
-    pixels = generator.integers(low, high, (n, 16, 16, 3)) // 3
-    pixels += (60 * (labels % 3))[:, None, None, None]
-    return Images(pixels.astype(np.uint8), labels, classes, name, "test")
+    pixels = generator.integers(low, high, (n, 16, 16, 3)) // 3 + 60 * labels[:, None, None, None]
+    return Images(pixels.astype(np.uint8), labels, ("a", "b", "c"), name, "test")
 
 
 ROLES = ComparisonRoles(
@@ -285,20 +283,23 @@ GIVEN = "resnet20.akamaster_cifar10"
 
 @pytest.fixture
 def given(made_up_problem):
-    """Return a function that judges the embedded network on made-up images, near sets as told."""
+    """Return a function that judges the embedded network on few images, near sets as told."""
 
     def rows(near):
-        known = load_classes("cifar10")
-        own = {
-            name: images(name, 30, np.arange(30) % 10, seed=20 + k, classes=known)
-            for k, name in enumerate(("train", "validation", "test"))
-        }
+        train, test = (data.load("cifar10_mini", split) for split in ("train", "test"))
         found = replace(
-            ROLES, **own, known=known, thresholds=np.array([1, 3, 5]), external=None, near=near
+            ROLES,
+            known=train.class_names,
+            train=train.subset(np.arange(150)),
+            thresholds=np.arange(0, 150, 5),
+            validation=test.subset(np.arange(30)),
+            test=test.subset(np.arange(30, 70)),
+            external=None,
+            near=near,
         )
         made_up_problem.setattr(experiment, "roles", lambda *_: found)
         chosen = PARAMETERS.replace(
-            published={GIVEN: "cifar10"}, scores=["msp", "vim", "openmax"], replicates=8
+            published={GIVEN: "cifar10_mini"}, scores=["msp", "vim", "openmax"], replicates=8
         )
         try:
             return found, run.rows(chosen, only=GIVEN, progress=False)
@@ -312,7 +313,7 @@ def test_a_published_network_is_a_baseline_with_a_name_of_its_own(given):
     """Near sets count together and on their own; thresholds come from some training images."""
     near = {name: images(name, 9, seed=k) for k, name in enumerate(("one", "two"), 30)}
     found, table = given(near)
-    assert set(table["backbone"]) == {GIVEN} and set(table["data_set"]) == {"cifar10"}
+    assert set(table["backbone"]) == {GIVEN} and set(table["data_set"]) == {"cifar10_mini"}
     assert {"baseline/msp", "baseline/vim", "baseline"} <= set(table["method"])
     msp = table[(table["method"] == "baseline/msp") & (table["variant"] == "primary")]
     value = msp.set_index(["test_set", "metric"])["value"]
@@ -326,6 +327,14 @@ def test_a_published_network_is_a_baseline_with_a_name_of_its_own(given):
     both = np.concatenate([said["one"], said["two"]])
     assert value["near", "auroc"] == metrics.auroc(said["test"], both)
     assert {"one", "two", "digits", "plaid", "near", "far", "union"} <= set(msp["test_set"])
+    seen = network.outputs(found.train.subset(found.thresholds))
+    held = seen.probabilities.max(axis=1)[seen.correct]
+    threshold, rates = metrics.rejection_threshold(held, keep=0.99), []
+    sets = {"test": found.test} | {name: one.unknown() for name, one in (near | ROLES.far).items()}
+    for one in map(network.outputs, sets.values()):
+        accepted = one.probabilities.max(axis=1) >= threshold
+        rates.append((accepted != one.correct).mean())
+    assert value["average", "der99"] == pytest.approx(np.mean(rates))
 
 
 def test_without_near_images_there_are_no_numbers_of_them(given):
