@@ -223,7 +223,7 @@ def transfer_intervals(pairs: pd.DataFrame) -> np.ndarray:
         ax.set(xlim=(-1.02, 1.02), title=CHAPTERS[chapter].title)
         ax.axvline(0, color=GREY, linewidth=0.8)
         ax.tick_params(axis="y", length=0)
-        ax.invert_yaxis()
+        ax.set_ylim(heights[-1] + 0.7, heights[0] - 0.7)
     axes[-1, 0].set_xlabel("rank correlation of the scores' order")
     figure.legend(handles.values(), handles, loc="outside lower center")
     return axes[:, 0]

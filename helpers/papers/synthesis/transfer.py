@@ -116,7 +116,9 @@ def lacking(numbers: pd.DataFrame, tiers: Mapping[str, Sequence[str]]) -> list[s
     >>> lacking(numbers_of_scores({}), {"synthesis": ["mini"]})
     ['Synthesis: no results of tier mini']
     """
-    there = set(zip(numbers["chapter"], numbers["tier"].str.partition(",")[0], strict=True))
+    there = set(
+        zip(numbers["chapter"], (one.partition(",")[0] for one in numbers["tier"]), strict=True)
+    )
     return [
         f"{CHAPTERS[chapter].title}: no results of tier {tier}"
         for chapter, wanted in tiers.items()
@@ -279,7 +281,7 @@ def of_networks(table: pd.DataFrame, networks: Sequence[str]) -> pd.DataFrame:
     keys = zip(own["metric"], own["test_set"], strict=True)
     own = own.assign(measure=[titles.get(one) for one in keys])
     scores = own["method"].map(lambda one: one.partition("/")[2])
-    own = own.assign(score=scores).dropna(subset="measure")
+    own = own.assign(score=scores)[scores != ""].dropna(subset="measure")
     if own.empty:
         raise ValueError(f"table: no score of {', '.join(networks)}")
     means = own.pivot_table("value", ["data_set", "score"], "measure", "mean", sort=False)

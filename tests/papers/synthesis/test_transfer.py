@@ -155,7 +155,14 @@ def test_the_table_of_networks_is_of_each_id_set_with_the_best_on_top(table_of):
             ("auroc", "union", auroc + shift), ("der99", "average", 1 - auroc), ("auroc", "x", 0),
         )
     ]  # fmt: skip
-    table = table_of(records, paper="synthesis")
+    alone = {
+        "backbone": "a.x",
+        "data_set": "one",
+        "method": "baseline",
+        "metric": "passes",
+        "value": 1,
+    }
+    table = table_of([*records, alone], paper="synthesis")
     found = transfer.of_networks(table, ["a.x", "b.x", "c.x"])
     assert found.index.tolist() == [("one", "knn"), ("one", "msp"), ("two", "knn"), ("two", "msp")]
     assert found.iloc[:, 0].round(3).tolist() == [0.8, 0.6, 0.7, 0.5] and found.shape[1] == 2
