@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from helpers.metrics import ranks
+from helpers.papers import TIERS
 from helpers.papers.synthesis.measures import MEASURES
 from helpers.report.claims import Verdict
 from helpers.report.table import DOWN, UP
@@ -158,7 +159,7 @@ def transfer(numbers: pd.DataFrame, *, draws: int = 1000, seed: int = 0) -> pd.D
     """
     rng, rows = np.random.default_rng(seed), []
     for (chapter, measure), own in numbers.groupby(["chapter", "measure"], sort=False):
-        tiers = own["tier"].unique()
+        tiers = sorted(own["tier"].unique(), key=_place)
         for first, second in combinations(tiers, 2):
             pair = [own[own["tier"] == tier] for tier in (first, second)]
             both = [one for one in pair[0]["score"].unique() if one in set(pair[1]["score"])]
@@ -174,6 +175,12 @@ def transfer(numbers: pd.DataFrame, *, draws: int = 1000, seed: int = 0) -> pd.D
             columns |= {"correlation": found, "low": min(low, found), "high": max(high, found)}
             rows.append(columns | {"scores": len(both), "networks": counts})
     return pd.DataFrame(rows, columns=_PAIRS)
+
+
+def _place(tier: str) -> tuple[int, bool]:
+    """Return the place of a tier, smallest first, and of what is trained before what is given."""
+    name, _, kind = tier.partition(", ")
+    return TIERS.index(name), kind == GIVEN
 
 
 _PAIRS = (
