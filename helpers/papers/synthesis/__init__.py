@@ -1,7 +1,8 @@
 """All algorithms, scores and metrics of the five papers on the same networks and images.
 
 `experiment` trains what is compared and writes the rows, `model_outputs` applies scores, and
-`predictions` says what a score foresees without labels.
+`predictions` says what a score foresees without labels.  `transfer` ranks scores on networks that
+others have trained, and asks whether toy networks say the same.
 """
 
 from helpers.papers import Paper
@@ -12,5 +13,5 @@ PAPER = Paper(
     title="The five papers together",
     heading="Synthesis",
     networks_of="unknown_detection",
-    about_all=("ledger", "published"),
+    about_all=("ledger", "published", "transfer"),
 )

@@ -1,8 +1,8 @@
-"""The comparison: all algorithms with all scores, by all measures.
+"""The comparison: all algorithms and published networks with all scores, by all measures.
 
 A number of an algorithm alone has its name for a method, one of a score ``ALGORITHM/SCORE``; what
 can be compared, `helpers.papers.synthesis.measures.MEASURES` lists.  A cell that does not apply is
-not there.
+not there.  A published network is a baseline with the network's name for a backbone.
 """
 
 from __future__ import annotations
@@ -43,32 +43,45 @@ has the same weights in the beginning."""
 
 
 def parts(parameters: Parameters) -> list[Part]:
-    """Return every run and algorithm."""
+    """Return every run and algorithm, then the published networks."""
     for name in parameters.algorithms:
         recipe = parameters.recipe_of(name)
         objectives.create(recipe.objective, **recipe.objective_arguments)
     for name, arguments in parameters.score_arguments.items():
         scores.create(name, **arguments)
-    shared = {
-        "data_set": parameters.data_set, "backbone": parameters.network, "calibration": "before",
-    }  # fmt: skip
-    return [
-        Part(f"{run}/{algorithm}", shared | {"run": run}, roles="")
+
+    def part(name: str, data_set: str, backbone: str, run: int = 0, roles: str = "") -> Part:
+        columns = {"data_set": data_set, "backbone": backbone, "calibration": "before", "run": run}
+        return Part(name, columns, roles)
+
+    own = parameters.data_set, parameters.network
+    trained = [
+        part(f"{run}/{algorithm}", *own, run)
         for run in range(parameters.runs)
         for algorithm in parameters.algorithms
     ]
+    given = [
+        part(name, id_set, name, roles=id_set) for name, id_set in parameters.published.items()
+    ]
+    return trained + given
 
 
 def trainings(parameters: Parameters) -> dict[str, dict]:
     """Return what the training notebook is told: the run, of which it trains all algorithms."""
-    return {f"{parameters.network}-{run}": {"run": run} for run in range(parameters.runs)}
+    runs = range(parameters.runs if parameters.algorithms else 0)
+    return {f"{parameters.network}-{run}": {"run": run} for run in runs}
 
 
 def models(parameters: Parameters, part: Part, roles: ComparisonRoles) -> Model:
-    """Train the networks of an algorithm in a run, or take them from the cache.
+    """Load a published network; or train those of an algorithm in a run, if the cache lacks them.
 
     The networks of the benchmark of unknown detection have its seeds, so that they are the same.
     """
+    if part.name in parameters.published:
+        from helpers.networks import zoo  # here, since timm takes long to import
+
+        options = {"device": parameters.device, "threads": parameters.recipe().threads}
+        return Model("baseline", (zoo.load(part.name, **options),))
     run, algorithm = part.identity["run"], part.name.partition("/")[2]
 
     def network(name: str, member: int, teacher: Fitted | None = None) -> Fitted:
@@ -87,10 +100,14 @@ def outputs(
     """Show every image to a model once; what it has seen before comes from the cache."""
     names = ("train", "validation", "external_validation", "test")
     images = {name: getattr(roles, name) for name in names}
-    unknown = {"near": roles.near} | roles.far | roles.families
+    unknown = roles.near | roles.far | roles.families
     images |= {name: one.unknown() for name, one in unknown.items()}
     said = {name: models.outputs(one) for name, one in images.items()}
-    return ModelOutputs(models, images, said, tuple(roles.far), tuple(roles.families))
+    train = said["train"]
+    images["train"] = roles.train.subset(roles.thresholds)
+    said["train"] = train.subset(roles.thresholds)
+    groups = map(tuple, (roles.near, roles.far, roles.families))
+    return ModelOutputs(models, train, images, said, *groups)
 
 
 def rows(parameters: Parameters, part: Part, outputs: ModelOutputs, draw: Draw) -> Iterator[dict]:
@@ -128,14 +145,15 @@ def score_rows(
     for one in (
         *_areas(found, values, draw),
         *_errors(found, values),
-        *_confusion(values, parameters.keep),
-        *_open_set(_platt(found, values), found, parameters.bins),
+        *_confusion(found, values, parameters.keep),
+        *_open_set(found, lambda: _platt(found, values), parameters.bins),
         row("test", "passes", found.cost(score), len(values["test"])),
         *_predicted_area(found, values, parameters.seed),
     ):
         yield {"method": method} | one
     if name in AS_PRINTED:
-        for one in _open_set(AS_PRINTED[name](found, parameters.keep), found, parameters.bins):
+        printed = AS_PRINTED[name]
+        for one in _open_set(found, lambda: printed(found, parameters.keep), parameters.bins):
             yield {"method": method, "variant": "paper"} | one
 
 
@@ -148,8 +166,9 @@ def _areas(found: ModelOutputs, values: Mapping[str, np.ndarray], draw: Draw) ->
     def weights(names) -> np.ndarray:
         return np.concatenate([draw(name, len(values[name])) for name in names], axis=1)
 
-    groups = {"near": ["near"], "far": list(found.far), "union": list(found.unknown)}
-    groups |= {name: [name] for name in found.far}
+    groups = {"near": found.near, "far": found.far, "union": found.unknown}
+    groups = {name: one for name, one in groups.items() if one}
+    groups |= {name: [name] for name in found.unknown}
     for group, unknown in ({"test": []} | groups).items():
         names, replicates = ["test", *unknown], ()
         confidence, correct = join(values, names), join(found.correct, names)
@@ -178,12 +197,17 @@ def _errors(found: ModelOutputs, values: Mapping[str, np.ndarray]) -> Iterator[d
         yield row("average", metric, np.mean(rates), sum(map(len, found.correct.values())))
 
 
-def _confusion(values: Mapping[str, np.ndarray], keep: float) -> Iterator[dict]:
+def _confusion(
+    found: ModelOutputs, values: Mapping[str, np.ndarray], keep: float
+) -> Iterator[dict]:
     """Yield what a threshold from validation images makes of the test images and the near ones."""
+    if not found.near:
+        return
     threshold = metrics.rejection_threshold(values["validation"], keep=keep)
-    shares = metrics.domain_confusion(values["test"], values["near"], threshold)
+    near = np.concatenate([values[name] for name in found.near])
+    shares = metrics.domain_confusion(values["test"], near, threshold)
     yield row("near", "in_as_in", shares.InAsIn, len(values["test"]))
-    yield row("near", "out_as_out", shares.OutAsOut, len(values["near"]))
+    yield row("near", "out_as_out", shares.OutAsOut, len(near))
 
 
 def _predicted_area(
@@ -198,14 +222,16 @@ def _predicted_area(
 
 def _join(found: ModelOutputs, values: Callable[[Outputs], np.ndarray]) -> np.ndarray:
     """Return a value of the test images and of the near ones, about as many: K + 1 classes."""
-    return np.concatenate([values(found.outputs[name]) for name in ("test", "near")])
+    return np.concatenate([values(found.outputs[name]) for name in ("test", *found.near)])
 
 
 def _open_set(
-    answer: tuple[np.ndarray, np.ndarray], found: ModelOutputs, bins: int
+    found: ModelOutputs, answer: Callable[[], tuple[np.ndarray, np.ndarray]], bins: int
 ) -> Iterator[dict]:
     """Yield how well K + 1 probabilities are calibrated, of which the last is "unknown"."""
-    (whole, answers), labels = answer, _join(found, lambda one: one.labels)
+    if not found.near:
+        return
+    (whole, answers), labels = answer(), _join(found, lambda one: one.labels)
     known, unknown = whole[:, :-1], whole[:, -1]
     error = metrics.open_set_brier(known, unknown, labels)
     yield row("near", "open_set_brier", error, len(labels))
@@ -217,7 +243,7 @@ def _platt(found: ModelOutputs, values: Mapping[str, np.ndarray]) -> tuple[np.nd
     """Return K + 1 probabilities, that of "unknown" by the score, and the answers."""
     held = values["validation"], values["external_validation"]
     unknown = np.concatenate(
-        [unknown_probability(values[name], *held) for name in ("test", "near")]
+        [unknown_probability(values[name], *held) for name in ("test", *found.near)]
     )
     chances = _join(found, lambda one: one.probabilities) * (1 - unknown)[:, None]
     whole = np.column_stack([chances, unknown])
@@ -234,8 +260,7 @@ def _threshold(found: ModelOutputs, keep: float) -> tuple[np.ndarray, np.ndarray
 
 def _openmax(found: ModelOutputs, keep: float) -> tuple[np.ndarray, np.ndarray]:
     """Return K + 1 probabilities and answers of OpenMax, which has no threshold."""
-    train = found.outputs["train"]
-    model = openset.OpenMax().fit(train.logits, train.labels)
+    model = openset.OpenMax().fit(found.train.logits, found.train.labels)
     whole = model.probabilities(_join(found, lambda one: one.logits))
     return whole, openset.openmax_answer(whole)
 

@@ -14,6 +14,7 @@ from helpers.checks import known_name
 from helpers.papers.synthesis.measures import MEASURES
 from helpers.papers.synthesis.parameters import ALGORITHMS
 from helpers.papers.synthesis.tables import AMONG, best_scores, pareto
+from helpers.papers.synthesis.transfer import CHAPTERS
 from helpers.report.figures.heatmaps import heatmap
 from helpers.report.figures.images import check_pictures
 from helpers.report.figures.style import GREY, MARKERS, axes_grid, check_columns, method_styles
@@ -176,6 +177,63 @@ def agreement_intervals(pairs: Mapping[str, pd.DataFrame]) -> Axes:
     ax.tick_params(axis="y", length=0)
     ax.legend(loc="lower center", bbox_to_anchor=(0.4, 1), ncols=1 if len(rows) > 2 else 2)
     return ax
+
+
+def transfer_intervals(pairs: pd.DataFrame) -> np.ndarray:
+    """Draw how far tiers put scores in the same order, with 95 % intervals.
+
+    Parameters
+    ----------
+    pairs : DataFrame
+        From `helpers.papers.synthesis.transfer.transfer`; each pair of tiers has a marker of its
+        own, each chapter a panel.
+
+    Returns
+    -------
+    ndarray of Axes, shape [chapters]
+
+    Raises
+    ------
+    ValueError
+        The table is empty or lacks a column.
+    """
+    check_columns("pairs", pairs, [*_ENDS, "chapter", "measure", "correlation", "low", "high"])
+    if pairs.empty:
+        raise ValueError("pairs: empty")
+    names = pairs[_ENDS[0]] + " – " + pairs[_ENDS[1]]
+    panels = dict(tuple(pairs.assign(pair=names).groupby("chapter", sort=False)))
+    heights = [len(one) for one in panels.values()]
+    figure, axes = plt.subplots(
+        len(panels), figsize=(6.4, 0.2 * sum(heights) + 1.6 + 0.22 * names.nunique()),
+        sharex=True, squeeze=False, layout="constrained", height_ratios=heights,
+    )  # fmt: skip
+    styles, handles = method_styles(dict.fromkeys(names)), {}
+    for ax, (chapter, own) in zip(axes[:, 0], panels.items(), strict=True):
+        rows = own.sort_values("measure", key=lambda one: one.map(_places(one)), kind="stable")
+        starts = rows["measure"].ne(rows["measure"].shift()).cumsum().to_numpy()
+        heights = np.arange(len(rows)) + 0.6 * starts
+        for y, one in zip(heights, rows.itertuples(), strict=True):
+            style = styles[one.pair]
+            ax.hlines(y, one.low, one.high, color=style["color"], linewidth=1.4)
+            (handles[one.pair],) = ax.plot(
+                one.correlation, y, style["marker"], color=style["color"], markersize=6
+            )
+        middles = pd.Series(heights).groupby(rows["measure"].to_numpy(), sort=False).mean()
+        ax.set_yticks(middles, middles.index)
+        ax.set(xlim=(-1.02, 1.02), title=CHAPTERS[chapter].title)
+        ax.axvline(0, color=GREY, linewidth=0.8)
+        ax.tick_params(axis="y", length=0)
+        ax.set_ylim(heights[-1] + 0.7, heights[0] - 0.7)
+    axes[-1, 0].set_xlabel("rank correlation of the scores' order")
+    figure.legend(handles.values(), handles, loc="outside lower center")
+    return axes[:, 0]
+
+
+_ENDS = ("first", "second")
+
+
+def _places(names: pd.Series) -> dict[str, int]:
+    return {name: place for place, name in enumerate(dict.fromkeys(names))}
 
 
 def pareto_panels(means: pd.DataFrame) -> np.ndarray:

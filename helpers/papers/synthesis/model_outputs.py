@@ -35,22 +35,26 @@ class ModelOutputs:
     Attributes
     ----------
     model : Model
+    train : Outputs
+        Of all training images: what scores learn from.
     images, outputs : dict of str to Images and to Outputs
-        By name: ``train``, ``validation``, ``external_validation``, ``test``, ``near``, and each
-        set of `far` and of `families`.
-    far, families : tuple of str
+        By name: ``train`` (those that set thresholds), ``validation``, ``external_validation``,
+        ``test``, and each set of `near`, `far` and `families`.
+    near, far, families : tuple of str
     """
 
     model: Model
+    train: Outputs
     images: Mapping[str, Images | ImageStream]
     outputs: Mapping[str, Outputs]
+    near: tuple[str, ...]
     far: tuple[str, ...]
     families: tuple[str, ...]
 
     @property
     def unknown(self) -> tuple[str, ...]:
         """Names of all sets of unknown images that are tested."""
-        return ("near", *self.far)
+        return (*self.near, *self.far)
 
     @cached_property
     def correct(self) -> dict[str, np.ndarray]:
@@ -92,7 +96,7 @@ class ModelOutputs:
             By the names of `outputs`; higher = more likely known.
         """
         if score.info.fits:
-            score.fit(self.outputs["train"], self.model.head)
+            score.fit(self.train, self.model.head)
         return {
             name: scores.score(score, self.model, self.images[name], outputs)
             for name, outputs in self.outputs.items()

@@ -35,16 +35,32 @@ ALGORITHMS = {
 """The training algorithms of all chapters, and how they are called."""
 
 
+def _records() -> dict:
+    from helpers.networks import published  # here, since it loads torch
+
+    return published.records()
+
+
 class Parameters(BenchmarkParameters):
     """What the comparison is free to choose.
 
-    What concerns images and networks is as in the benchmark of unknown detection, but that no set
-    is tested aside.
+    What concerns images and the networks that are trained is as in the benchmark of unknown
+    detection, but that no set is tested aside.  Published networks know all classes of their ID
+    set, so that their near images are other data sets'.
 
     Attributes
     ----------
     algorithms : dict of str to dict
-        Of `ALGORITHMS`, and what each changes in the recipe.
+        Of `ALGORITHMS`, and what each changes in the recipe; none where no network is trained.
+    published : dict of str to str
+        Of `helpers.networks.published.records`, each with its ID set: that whose classes it knows,
+        or a part of it (``cifar10_mini``).
+    near : list of str
+        Data sets that are near to the ID sets of `published`; of each go the ID set itself and the
+        classes that `helpers.data.overlaps.find_related` tells.
+    published_images : int
+        Of the images that a published network has been trained on and of each half of the ID test
+        images, so many are scored, at most.
     scores : list of str
         Of `helpers.scores.names`; those that do not apply to a model are left out there.
     score_arguments : dict of str to dict
@@ -58,13 +74,14 @@ class Parameters(BenchmarkParameters):
         Of the calibration errors.
     """
 
-    grid: ClassVar = (*BenchmarkParameters.grid, "algorithms")
+    grid: ClassVar = (*BenchmarkParameters.grid, "algorithms", "published")
 
     aside: Annotated[list[DataSet], Field(max_length=0, default_factory=list)]  # none
     resized: Literal[""] = ""
-    algorithms: Annotated[
-        dict[Annotated[str, one_of("algorithm", ALGORITHMS)], Changes], Field(min_length=1)
-    ]
+    algorithms: dict[Annotated[str, one_of("algorithm", ALGORITHMS)], Changes]
+    published: dict[Annotated[str, one_of("published network", _records)], DataSet]
+    near: list[DataSet]
+    published_images: Count
     scores: list[Score]
     score_arguments: dict[Score, Changes]
     families: Annotated[list[DataSet], Field(min_length=3)]
@@ -75,6 +92,14 @@ class Parameters(BenchmarkParameters):
     def _check_together(self):
         for name in self.algorithms:
             self.recipe_of(name)
+        for name, data_set in self.published.items():
+            known = _records()[name].data_set
+            if not f"{data_set}_".startswith(f"{known}_"):
+                raise ValueError(
+                    f"published: '{name}' knows the classes of {known}, not {data_set}"
+                )
+        if not (self.algorithms or self.published):
+            raise ValueError("algorithms, published: no network of either kind")
         return self
 
     def recipe_of(self, algorithm: str) -> Recipe:

@@ -180,6 +180,17 @@ def agreement(
     return pd.DataFrame(columns, pairs).reset_index().assign(ranked=ranked, runs=len(runs))
 
 
+def rankable(table: pd.DataFrame) -> list[str]:
+    """Return the names of `AMONG` of which a table has three or more, as for `cells`."""
+    index = cells(table).index.to_frame()
+    chosen = {among: _CHOSEN.get(among) for among in AMONG}
+    counts = {
+        among: len(index) if one is None else (index[one[0]] == one[1]).sum()
+        for among, one in chosen.items()
+    }
+    return [among for among, count in counts.items() if count >= 3]
+
+
 def rank_correlations(values: np.ndarray, correlation: str) -> np.ndarray:
     """Return the rank correlations between columns of [ranked, measures]: [measures, measures]."""
     if correlation == "spearman":
@@ -192,6 +203,33 @@ def rank_correlations(values: np.ndarray, correlation: str) -> np.ndarray:
     products = scores.T @ scores
     norms = np.sqrt(np.diag(products))
     return products / np.outer(norms, norms)
+
+
+def prediction_errors(means: pd.DataFrame) -> pd.DataFrame:
+    """Return how far off AUROCs are that were predicted without labels, by algorithm.
+
+    Parameters
+    ----------
+    means : DataFrame
+        From `cells`.
+
+    Returns
+    -------
+    DataFrame of float64
+        By titles of algorithms with three scores or more: ``rank correlation`` of predicted and
+        true AUROC, and ``mean distance`` of the two.
+    """
+    both = means[["auroc", "predicted_auroc"]].dropna()
+    distances = (both["predicted_auroc"] - both["auroc"]).abs()
+    rows = {
+        ALGORITHMS[name]: {
+            "rank correlation": part["auroc"].corr(part["predicted_auroc"], "spearman"),
+            "mean distance": distances[part.index].mean(),
+        }
+        for name, part in both.groupby(level="algorithm", sort=False)
+        if len(part) > 2
+    }
+    return pd.DataFrame(rows).T
 
 
 def leaders(means: pd.DataFrame) -> pd.DataFrame:

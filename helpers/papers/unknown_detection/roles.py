@@ -214,7 +214,7 @@ def small_images(parameters: BenchmarkParameters) -> Benchmark:
     held_outside = subsample(held_outside, parameters.external_validation, seed=seed)
 
     def far(name: str, **more) -> Images:
-        images = disjoint(name, _test_split(name), outside.class_names, **more)
+        images = disjoint(name, test_split(name), outside.class_names, **more)
         return subsample(images, parameters.far_images, seed=seed)
 
     aside = {name: far(name) for name in parameters.aside}
@@ -296,7 +296,8 @@ def _divide(stream: ImageStream, seed: int) -> tuple[ImageStream, ImageStream]:
     return stream.subset(role == 1), stream.subset(role == 2)
 
 
-def _test_split(name: str) -> str:
+def test_split(name: str) -> str:
+    """Return the split of a data set that is tested on: ``test``, else its last one."""
     splits = data.splits(name)
     return "test" if "test" in splits else splits[-1]
 

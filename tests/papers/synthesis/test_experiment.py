@@ -1,10 +1,13 @@
 """The five papers together on a made-up problem, small enough to train in a second each."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from helpers import metrics, scores
+from helpers import data, metrics, scores
 from helpers.data import Images
+from helpers.networks import zoo
 from helpers.outputs import Outputs
 from helpers.papers import run
 from helpers.papers.parameters import load
@@ -13,6 +16,7 @@ from helpers.papers.synthesis.measures import MEASURES
 from helpers.papers.synthesis.model_outputs import ModelOutputs, percentiles
 from helpers.papers.synthesis.predictions import gscore_line, unknown_probability
 from helpers.papers.synthesis.roles import ComparisonRoles
+from helpers.papers.unknown_detection.roles import Benchmark
 from helpers.scores import openset
 
 SHARED = {
@@ -28,6 +32,7 @@ ALGORITHMS = {
 }
 PARAMETERS = load("synthesis", "mini").replace(
     **SHARED,
+    published={},
     algorithms=ALGORITHMS,
     scores=["msp", "energy", "openmax", "odin", "tta", "knn", "vim", "jsd", "native"],
     score_arguments={
@@ -46,19 +51,17 @@ def images(name, n, labels=None, *, seed=0, low=0, high=256):
 
 ROLES = ComparisonRoles(
     known=("a", "b", "c"),
-    near_classes=("a", "b", "c"),
-    superclass_of={},
     train=images("train", 60),
+    thresholds=np.arange(60),
     validation=images("validation", 21, seed=1),
     test=images("test", 30, seed=2),
     external=images("external", 24, seed=3, low=200).unknown(),
     external_validation=images("external", 12, seed=4, low=200).unknown(),
-    near=images("near", 18, seed=5),
+    near={"near": images("near", 18, seed=5)},
     far={
         "digits": images("digits", 20, np.zeros(20, int), seed=6),
         "plaid": images("plaid", 15, seed=7),
     },
-    aside={},
     families={f"{k}": images(f"{k}", 15, seed=10 + k, low=50 * k).unknown() for k in range(4)},
 )
 
@@ -118,7 +121,12 @@ def test_numbers_are_those_of_the_benchmark_of_unknown_detection(table, monkeypa
         resized="",
         method_recipes={"mc_dropout": ALGORITHMS["mc_dropout"]},
     )
-    monkeypatch.setattr(run.PAPERS["unknown_detection"].experiment, "roles", lambda *_: ROLES)
+    own = {name: getattr(ROLES, name) for name in ("known", "train", "validation", "test", "far")}
+    own |= {"external": ROLES.external, "external_validation": ROLES.external_validation}
+    lent = Benchmark(
+        **own, near_classes=ROLES.known, superclass_of={}, near=ROLES.near["near"], aside={}
+    )
+    monkeypatch.setattr(run.PAPERS["unknown_detection"].experiment, "roles", lambda *_: lent)
     theirs = run.rows(benchmark, progress=False)
     keys = ["run", "method", "test_set", "metric"]
     theirs = theirs[~theirs["metric"].isin(["mean_confidence"])].set_index(keys)
@@ -221,7 +229,8 @@ def test_an_auroc_is_predicted_without_labels():
     values |= {f"{k}": generator.normal(-0.1 * (k + 5), size=400) for k in range(12)}
     values |= {"near": generator.normal(-1.1, size=200), "one": generator.normal(-1.1, size=200)}
     few = Outputs(np.zeros((1, 2)), np.zeros((1, 1)), np.zeros(1, int))
-    found = ModelOutputs(None, {}, {"test": few}, ("one",), tuple(f"{k}" for k in range(12)))
+    families = tuple(f"{k}" for k in range(12))
+    found = ModelOutputs(None, few, {}, {"test": few}, ("near",), ("one",), families)
     truth = metrics.auroc(values["test"], np.concatenate([values["near"], values["one"]]))
     line, gscore = gscore_line(values, found, 0)
     predicted = line.predict([gscore])[0]
@@ -259,8 +268,77 @@ def test_percentiles_say_where_an_image_lies_among_known_ones():
         ({"keep": 1.0}, "keep: less than 1 expected"),
         ({"aside": ["mazes"]}, "aside: at most 0 values"),
         ({"network": "huge"}, "unknown network 'huge'"),
+        ({"published": {"resnet20.akamaster_cifar01": "cifar10"}}, "did you mean 'resnet20.akam"),
+        ({"published": {"resnet20.akamaster_cifar10": "cifar100"}}, "knows the classes of cifar10"),
+        ({"algorithms": {}}, "algorithms, published: no network of either kind"),
     ],
 )
 def test_mistakes_are_refused_before_anything_is_trained(changed, message):
     with pytest.raises(ValueError, match=message):
         run.parts(PARAMETERS.replace(**changed))
+
+
+GIVEN = "resnet20.akamaster_cifar10"
+
+
+@pytest.fixture
+def given(made_up_problem):
+    """Return a function that judges the embedded network on few images, near sets as told."""
+
+    def rows(near):
+        train, test = (data.load("cifar10_mini", split) for split in ("train", "test"))
+        found = replace(
+            ROLES,
+            known=train.class_names,
+            train=train.subset(np.arange(150)),
+            thresholds=np.arange(0, 150, 5),
+            validation=test.subset(np.arange(30)),
+            test=test.subset(np.arange(30, 70)),
+            external=None,
+            near=near,
+        )
+        made_up_problem.setattr(experiment, "roles", lambda *_: found)
+        chosen = PARAMETERS.replace(
+            published={GIVEN: "cifar10_mini"}, scores=["msp", "vim", "openmax"], replicates=8
+        )
+        try:
+            return found, run.rows(chosen, only=GIVEN, progress=False)
+        finally:
+            made_up_problem.setattr(experiment, "roles", lambda *_: ROLES)
+
+    return rows
+
+
+def test_a_published_network_is_a_baseline_with_a_name_of_its_own(given):
+    """Near sets count together and on their own; thresholds come from some training images."""
+    near = {name: images(name, 9, seed=k) for k, name in enumerate(("one", "two"), 30)}
+    found, table = given(near)
+    assert set(table["backbone"]) == {GIVEN} and set(table["data_set"]) == {"cifar10_mini"}
+    assert {"baseline/msp", "baseline/vim", "baseline"} <= set(table["method"])
+    msp = table[(table["method"] == "baseline/msp") & (table["variant"] == "primary")]
+    value = msp.set_index(["test_set", "metric"])["value"]
+    network = zoo.load(GIVEN)
+    said = {
+        name: network.outputs(one).probabilities.max(axis=1)
+        for name, one in {"test": found.test, "one": near["one"].unknown()}.items()
+    }
+    said["two"] = network.outputs(near["two"].unknown()).probabilities.max(axis=1)
+    assert value["one", "auroc"] == metrics.auroc(said["test"], said["one"])
+    both = np.concatenate([said["one"], said["two"]])
+    assert value["near", "auroc"] == metrics.auroc(said["test"], both)
+    assert {"one", "two", "digits", "plaid", "near", "far", "union"} <= set(msp["test_set"])
+    seen = network.outputs(found.train.subset(found.thresholds))
+    held = seen.probabilities.max(axis=1)[seen.correct]
+    threshold, rates = metrics.rejection_threshold(held, keep=0.99), []
+    sets = {"test": found.test} | {name: one.unknown() for name, one in (near | ROLES.far).items()}
+    for one in map(network.outputs, sets.values()):
+        accepted = one.probabilities.max(axis=1) >= threshold
+        rates.append((accepted != one.correct).mean())
+    assert value["average", "der99"] == pytest.approx(np.mean(rates))
+
+
+def test_without_near_images_there_are_no_numbers_of_them(given):
+    _, table = given({})
+    assert "near" not in set(table["test_set"])
+    assert {"far", "union", "average"} <= set(table["test_set"])
+    assert "out_as_out" not in set(table["metric"]) and "failed" not in set(table["metric"])

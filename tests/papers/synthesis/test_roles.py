@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 
 from helpers import data, metrics
+from helpers.data import class_lists, overlaps
 from helpers.papers import PAPERS
 from helpers.papers.parameters import load
+from helpers.papers.run import parts
 from helpers.papers.synthesis.measures import MEASURES
 from helpers.papers.synthesis.parameters import ALGORITHMS
-from helpers.papers.synthesis.roles import load_families
-from helpers.papers.unknown_detection.roles import Benchmark
+from helpers.papers.synthesis.roles import load_families, roles
 from helpers.training import objectives
 
 PARAMETERS = load("synthesis", "mini")
@@ -44,22 +45,17 @@ def test_images_and_networks_are_those_of_the_benchmark():
 
 
 @pytest.fixture(scope="module")
-def benchmark():
-    mazes, plaid = (data.load(name, "test").unknown() for name in ("mazes", "plaid"))
-    known = data.load("cifar10_mini", "test").select(["cat", "dog"])
-    few = known.subset(np.arange(20))
-    none = data.load("gaussian", "test").unknown()
-    return Benchmark(("cat",), ("dog",), {}, known, few, few, mazes, mazes, few, {"plaid": plaid},
-                     {"gaussian": none})  # fmt: skip
+def taken():
+    return {
+        role: data.load(name, "test").unknown()
+        for role, name in {"external": "mazes", "plaid": "plaid", "gaussian": "gaussian"}.items()
+    }
 
 
-def test_families_are_as_many_images_as_there_are_to_mix_them_with(benchmark):
-    """All unknown, at most as many as validation images, and the same each time."""
+def test_families_are_as_many_images_as_there_are_to_mix_them_with(taken):
+    """All unknown, at most as many as are asked for, and the same each time."""
     names = ["clocks", "trees", "stars"]
-    found, again = (
-        load_families(PARAMETERS.replace(families=order), benchmark)
-        for order in (names, names[::-1])
-    )
+    found, again = (load_families(PARAMETERS, order, taken, 20) for order in (names, names[::-1]))
     assert list(found) == names and {len(one) for one in found.values()} == {20}
     assert all((one.labels == -1).all() for one in found.values())
     assert all(found[name].sha256 == again[name].sha256 for name in names)
@@ -68,7 +64,51 @@ def test_families_are_as_many_images_as_there_are_to_mix_them_with(benchmark):
 @pytest.mark.parametrize(
     ("name", "role"), [("mazes", "external"), ("plaid", "plaid"), ("gaussian", "gaussian")]
 )
-def test_families_are_none_of_the_sets_that_are_used_otherwise(benchmark, name, role):
+def test_families_are_none_of_the_sets_that_are_used_otherwise(taken, name, role):
     """What is predicted must not be what the prediction was learnt from."""
     with pytest.raises(ValueError, match=f"'{name}' shares the class {name} .* '{role}'"):
-        load_families(PARAMETERS.replace(families=["clocks", "trees", name]), benchmark)
+        load_families(PARAMETERS, ["clocks", "trees", name], taken, 20)
+
+
+NETWORK = "resnet20.akamaster_cifar10"
+
+
+def of_published(**changed):
+    parameters = PARAMETERS.replace(**changed)
+    return roles(parameters, parts(parameters, NETWORK)[0])
+
+
+def test_halves_of_the_test_images_are_held_out_and_tested():
+    """No image is in both, of each class half is in either, and none has been learnt."""
+    found, few = of_published(), of_published(published_images=100)
+    whole = data.load("cifar10_mini", "test")
+    seen = [{one.tobytes() for one in part.images} for part in (found.validation, found.test)]
+    assert not seen[0] & seen[1] and not (seen[0] | seen[1]) & {
+        one.tobytes() for one in found.train.images
+    }
+    assert len(seen[0] | seen[1]) == len({one.tobytes() for one in whole.images})
+    for part in (found.validation, found.test):
+        assert (np.bincount(part.labels) * 2 == np.bincount(whole.labels)).all()
+    assert [len(one) for one in (few.validation, few.test, few.thresholds)] == [100] * 3
+    assert few.train.sha256 == found.train.sha256  # scores learn from all of them
+    assert found.external is None and (found.external_validation.labels == -1).all()
+
+
+def test_near_and_far_sets_have_no_class_in_common_with_the_id_set(tmp_path, monkeypatch):
+    """What is known to show one is left out; of near sets, the classes that WordNet relates."""
+    monkeypatch.setenv("DATA_ROOT", str(tmp_path))
+    cifar100, pixels = class_lists.names_of("cifar100"), np.zeros((100, 32, 32, 3), np.uint8)
+    pixels += np.arange(100, dtype=np.uint8)[:, None, None, None]
+    for name, classes in (("cifar100", cifar100), ("pacs_photo", ("dog",)), ("moss", ("moss",))):
+        labels = np.arange(100) % len(classes)
+        written = {"name": name, "class_names": classes, "splits": {"test": (pixels, labels)}}
+        data.write_pack(tmp_path / f"{name}.zip", **written, origin={"title": name})
+    found = of_published(near=["cifar10", "cifar100"], far=["digits", "pacs_photo", "moss"])
+    assert list(found.near) == ["cifar100"] and list(found.far) == ["digits", "moss"]
+    shown = set(found.near["cifar100"].class_names)
+    assert shown == set(cifar100) - set(
+        overlaps.find_related(data.load("cifar100", "test"), "cifar10_mini")
+    )
+    assert "pickup_truck" not in shown and "leopard" in shown
+    with pytest.raises(ValueError, match="external set: overlaps the test set 'moss'"):
+        of_published(far=["moss"], external=["moss"])
