@@ -176,8 +176,8 @@ def test_siblings_decide_nothing_about_many_models(made_up):
     checks = CLAIMS.check(alone)
     summed = CLAIMS.verdicts(checks).set_index("claim")["sentence"]
     assert summed["consistent"].endswith(
-        "From 6 networks, 3 architectures, 1 family; undecided, since the networks are of fewer than 2 "
-        "families."
+        "From 6 networks, 3 architectures, 1 family; undecided, since the networks are of fewer "
+        "than 2 families."
     )
     assert summed["capacity"].endswith("From 3 networks, 3 architectures, 1 family.")
     own = checks[(checks["claim"] == "accuracy") & (checks["data_set"] == "all")]
