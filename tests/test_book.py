@@ -195,7 +195,8 @@ def small_book(tmp_path, monkeypatch):
     (root / book.TOC).write_text(yaml.safe_dump(toc))
     monkeypatch.setattr(book, "ROOT", root)
     monkeypatch.setattr(pages, "reference", lambda *arguments, **keywords: {})
-    monkeypatch.setattr(glance, "page", lambda *arguments: "")
+    for part in ("example", "page"):
+        monkeypatch.setattr(glance, part, lambda *arguments: "")
     monkeypatch.setattr(speed, "page", lambda folder: "# Speed\n")
     return root
 

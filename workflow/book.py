@@ -127,9 +127,10 @@ def assemble(tree: Path, runs: Path, tier: str) -> None:
     for name, text in pages.reference(runs, tier, downloads=reference).items():
         (reference / f"{name}.md").write_text(text, encoding="utf-8")
     (reference / "speed.md").write_text(speed.page(reference), encoding="utf-8")
-    # no page, but a part of the introduction
+    # no pages, but parts of the introduction
     state = glance.page(runs, tier, reference)
     (reference / "glance.txt").write_text(state, encoding="utf-8")
+    (reference / "example.txt").write_text(glance.example(reference), encoding="utf-8")
 
 
 def render(tree: Path) -> Path:

@@ -14,7 +14,9 @@ import pandas as pd
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from helpers.papers import PAPERS, TIERS  # noqa: E402
+from helpers.papers import PAPERS, TIERS, load  # noqa: E402
+from helpers.papers.human_centric import overview  # noqa: E402
+from helpers.papers.human_centric.tables import near_and_far  # noqa: E402
 from helpers.report import figures, results  # noqa: E402
 from helpers.report.claims import ALL, Verdict  # noqa: E402
 from helpers.report.ledger import PUBLISHED, ledger, read, tally  # noqa: E402
@@ -100,6 +102,47 @@ def counts(found: pd.DataFrame) -> str:
         for tier, row in zip(totals.index, totals.to_numpy().tolist(), strict=True)
     ]
     return markdown_table(["tier", *totals.columns], rows)
+
+
+def example(folder: Path) -> str:
+    """Return the part of the introduction about one network, and draw its figure, ``sets.svg``.
+
+    It is made of the committed results of networks that others have trained; "" without them.
+    """
+    file = RESULTS / "pretrained" / "human_centric.parquet"
+    if not file.exists():
+        return ""
+    table = overview.rows_of(results.read(file))
+    parameters = load("human_centric", "pretrained", root=ROOT)
+    near = [name for name in parameters.near if name in set(table["test_set"])]
+    shown = near_and_far(table, methods=overview.SHOWN)
+    right = table[(table["metric"] == "accuracy") & (table["test_set"] == "test")].iloc[0]
+    sets = table.loc[table["metric"] == "auroc", "test_set"].nunique() - 3  # but for the means
+    figures.use_style()
+    ax = overview.auroc_of_sets(table, near)
+    with plt.rc_context({"svg.hashsalt": "sets"}):
+        ax.figure.savefig(folder / "sets.svg", metadata={"Date": None})
+    plt.close(ax.figure)
+    return f"""ResNet-20, which {{doc}}`others have trained <reference/networks>` on CIFAR-10,
+names {100 * right["value"]:.1f} % of {right["images"]:,} test images correctly.
+It was also shown {sets} sets of images of classes that it has never learnt: {len(near)} *near*
+ones, which are photographs of other things, and {sets - len(near)} *far* ones, from digits to brain
+scans.
+It names one of its ten classes for every one of them, and a {{term}}`score` has to tell.
+The table has the share of these images that a score accepts, by a threshold that keeps 99 % of
+the correctly classified training images (DER99), and how well the score ranks them below the
+network's own test images (AUROC); in per cent, means over the sets:
+
+{shown.markdown()}
+
+```{{figure}} reference/sets.svg
+:alt: The AUROC of six scores on each set of unknown images, near and far ones.
+
+Each mark is one set. At 50 % a score is no better than a coin.
+```
+
+More of this network, and of larger ones: {{doc}}`human-centric evaluation <human_centric>`.
+"""
 
 
 def page(runs: Path, tier: str, folder: Path) -> str:
