@@ -210,7 +210,8 @@ def test_a_network_sees_an_image_once(roles, tmp_path, monkeypatch):
     def count(classifier, batch):
         if not classifier.training:
             weights = classifier.head.weight.tobytes()
-            seen.update((weights, image.numpy().tobytes()) for image in batch)
+            # one of zeros, which is no image, tells how many to show at once
+            seen.update((weights, one.numpy().tobytes()) for one in batch if one.any())
         return features(classifier, batch)
 
     monkeypatch.setenv("CACHE_ROOT", str(tmp_path))
