@@ -152,7 +152,7 @@ class Published:
         are normalised otherwise than in its training, or the weights are others.
         """
         own = images.split == "test" and images.name.split("/")[0] in _test_sets(self.data_set)
-        if not (own and self.accuracy):
+        if not (own and self.accuracy and (outputs.labels >= 0).all()):  # or labels are withheld
             return
         found, printed = 100 * outputs.correct.mean(), self.accuracy
         chance = 4 * (printed * (100 - printed) / len(outputs)) ** 0.5
