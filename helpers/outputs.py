@@ -349,10 +349,10 @@ def compute(
         raise ValueError(f"passes: 0 expected, since the heads are the members, got {passes}")
     torch.manual_seed(seed)
     bar = tqdm(total=count, desc="outputs", unit="image", disable=not progress)
+    view = {"size": image_size, "transform": transform}
     if batch_size is None:
-        first = next(images.in_order(batch_size=1, size=image_size, transform=transform))
-        batch_size = devices.batch_size(classifier, torch.zeros_like(first, device=device))
-    batches = images.in_order(batch_size=batch_size, size=image_size, transform=transform)
+        batch_size = devices.batch_size(classifier, images, **view)
+    batches = images.in_order(batch_size=batch_size, **view)
     with torch.inference_mode(), bar:
         for batch in batches:
             batch = batch.to(device)

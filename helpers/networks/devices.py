@@ -5,9 +5,13 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from importlib.metadata import version
+from typing import TYPE_CHECKING
 
 import torch
-from torch import nn
+
+if TYPE_CHECKING:
+    from helpers.data import Images, ImageStream
+    from helpers.networks.models import Classifier
 
 VERSIONS = {"torch": torch.__version__} | {name: version(name) for name in ("timm", "torchvision")}
 """What decides a network's numbers beside our own code, for the keys of what is kept."""
@@ -65,12 +69,14 @@ def reproducible(device: str, threads: int) -> Iterator[None]:
 
 ACTIVATIONS = 2**24
 """Bytes that the largest activation of a batch may have on a CPU: about what its caches hold."""
-FEWEST, MOST, ON_GPU = 8, 128, 500
+PIXELS_ON_GPU = 2**23
+"""Of all images of a batch on a GPU, which has room for more than it can use of small ones."""
+FEWEST, MOST, MOST_ON_GPU = 8, 128, 500
 """Images of a batch."""
 
 
-def batch_size(network: nn.Module, image: torch.Tensor) -> int:
-    """Return how many images to show a network at once, from one pass of one image.
+def batch_size(network: Classifier, images: Images | ImageStream, **view) -> int:
+    """Return how many images to show a network at once, from one pass of a blank image.
 
     On a CPU a batch whose activations fall out of the caches may take four times as long an image:
     a DenseNet, which puts all its layers side by side, from a batch of a hundred on.  A power of
@@ -78,17 +84,16 @@ def batch_size(network: nn.Module, image: torch.Tensor) -> int:
 
     Parameters
     ----------
-    network : nn.Module
-        In evaluation mode, on the device of the image.
-    image : Tensor, shape [1, 3, H, W]
-
-    Examples
-    --------
-    >>> batch_size(nn.Conv2d(3, 1024, 3), torch.zeros(1, 3, 34, 34))
-    8
+    network : Classifier
+        In evaluation mode, on the device where to compute.
+    images : Images or ImageStream
+    **view
+        How the network sees images, as arguments of ``images.in_order``.
     """
-    if image.device.type != "cpu":
-        return ON_GPU
+    device = network.mean.device
+    image = torch.zeros_like(next(images.subset([0]).in_order(batch_size=1, **view)), device=device)
+    if device.type != "cpu":
+        return max(1, min(PIXELS_ON_GPU // image[0, 0].numel(), MOST_ON_GPU))
     largest = 1
 
     def look(module, inputs, output) -> None:

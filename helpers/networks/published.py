@@ -151,7 +151,7 @@ class Published:
         By more than four standard errors and a tenth of a point, it is not by chance: the images
         are normalised otherwise than in its training, or the weights are others.
         """
-        own = images.split == "test" and images.name.split("/")[0] in _test_sets(self.data_set)
+        own = images.split == "test" and images.name.split("/")[0] in self.id_sets
         if not (own and self.accuracy and (outputs.labels >= 0).all()):  # or labels are withheld
             return
         found, printed = 100 * outputs.correct.mean(), self.accuracy
@@ -162,6 +162,11 @@ class Published:
                 "weights others, or the images not prepared as for its training?",
                 self.name, found, images.name, printed,
             )  # fmt: skip
+
+    @property
+    def id_sets(self) -> tuple[str, str]:
+        """The data set that it has learnt, and the embedded part of that, of the same classes."""
+        return self.data_set, f"{self.data_set}_mini"
 
     def _differs(self, path: Path, tensors: Mapping[str, torch.Tensor]) -> str:
         """Say in what a file differs from the author's; "" if it does not, or nobody can tell."""
@@ -190,10 +195,6 @@ def _blob(path: Path) -> str:
     """Return the SHA-1 by which Git names a file's content."""
     content = path.read_bytes()
     return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
-
-
-def _test_sets(data_set: str) -> tuple[str, str]:
-    return data_set, f"{data_set}_mini"
 
 
 def read_tensors(path: Path) -> dict[str, torch.Tensor]:

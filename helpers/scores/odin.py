@@ -140,9 +140,9 @@ def stepped_logits(
 
     classifier = classifier.eval()
     device = classifier.mean.device
-    blank = torch.zeros_like(next(images.in_order(batch_size=1, **view)), device=device)
-    # on a GPU, photographs through a deep network: the gradient needs much more memory
-    size = min(devices.batch_size(classifier, blank), 50 if blank.shape[-1] > 64 else 500)
+    size = devices.batch_size(classifier, images, **view)
+    if device.type != "cpu":
+        size = -(-size // 4)  # the gradient needs that much more memory
     trained = [weight for weight in classifier.parameters() if weight.requires_grad]
     for weight in trained:  # the gradient of the pixels alone is wanted: half the memory
         weight.requires_grad_(False)

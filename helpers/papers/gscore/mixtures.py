@@ -255,7 +255,6 @@ def evaluate_mixtures(
         From `metrics_by_labels`, where another mixture of the same images has had them.
     variant : Variant
         Which validation images the evaluators are given, and how UDE uses them.
-
     """
     held = (detector.learnt if variant.learnt else detector.validation)[: variant.validation]
     mixtures = [SortedScores.of(np.concatenate(pair)) for pair in detector.mixtures(part, places)]

@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field, model_validator
 
 from helpers.checks import known_name
+from helpers.networks import published
 from helpers.papers import parameters
 from helpers.papers.parameters import Changes, Count, DataSet, Score, Share, one_of
 
@@ -18,7 +19,6 @@ DIVISION = ("fold_share", "validation_images", "set_images", "shown_again")
 """What a published network may have its own values of."""
 
 Several = Annotated[int, Field(ge=2)]
-_PUBLISHED = "helpers.networks.published"  # imported when asked for
 Evaluator = Annotated[
     str, one_of("evaluator", lambda: import_module("helpers.labelfree").EVALUATORS)
 ]
@@ -121,7 +121,7 @@ class Parameters(parameters.Parameters):
                     known_name(f"value that '{name}' may have for itself", one, DIVISION)
                 self.of_network(name)
             elif "." in name:
-                known_name("published network", name, import_module(_PUBLISHED).records())
+                known_name("published network", name, published.records())
             else:
                 self.recipe(changes)
         if self.other_data_sets and all(map(self.is_published, self.networks)):
@@ -153,7 +153,7 @@ class Parameters(parameters.Parameters):
 
     def is_published(self, network: str) -> bool:
         """Tell whether others have trained a network, rather than that it is trained here."""
-        return network in import_module(_PUBLISHED).records()
+        return network in published.records()
 
     def of_network(self, network: str) -> Parameters:
         """Return the parameters with a published network's own values of `DIVISION`."""
@@ -169,9 +169,9 @@ class Parameters(parameters.Parameters):
         """
         if not self.is_published(network):
             return self.data_set
-        own = import_module(_PUBLISHED).find(network).data_set
+        record = published.find(network)
         named = (self.data_set, *self.other_data_sets)
-        return next((one for one in named if one in (own, f"{own}_mini")), own)
+        return next((one for one in named if one in record.id_sets), record.data_set)
 
     def data_sets_used(self) -> list[str]:
         """Return the names of all data sets, the packs at hand among them if they are sets."""

@@ -140,10 +140,10 @@ def _data_set_of(name: str, parameters: Parameters) -> str:
     main, called = parameters.data_set, parameters.pretrained.get(name, name)
     if parameters.trains(name) or called not in published.records():
         return main
-    own = published.find(called).data_set
-    if main in (own, f"{own}_mini"):  # the same classes
+    record = published.find(called)
+    if main in record.id_sets:
         return main
-    return known_name(f"data set of {name}", own, [main, *parameters.other_data_sets])
+    return known_name(f"data set of {name}", record.data_set, [main, *parameters.other_data_sets])
 
 
 def trainings(parameters: Parameters) -> dict[str, dict]:

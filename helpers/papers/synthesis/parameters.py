@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from helpers.checks import known_name
+from helpers.networks import published
 from helpers.networks.recipe import Recipe
 from helpers.papers.parameters import Changes, Count, DataSet, Score, Share, one_of
 from helpers.papers.unknown_detection.parameters import BenchmarkParameters
@@ -33,12 +34,6 @@ ALGORITHMS = {
     "distillation": "Distillation",
 }
 """The training algorithms of all chapters, and how they are called."""
-
-
-def _records() -> dict:
-    from helpers.networks import published  # here, since it loads torch
-
-    return published.records()
 
 
 class Parameters(BenchmarkParameters):
@@ -79,7 +74,7 @@ class Parameters(BenchmarkParameters):
     aside: Annotated[list[DataSet], Field(max_length=0, default_factory=list)]  # none
     resized: Literal[""] = ""
     algorithms: dict[Annotated[str, one_of("algorithm", ALGORITHMS)], Changes]
-    published: dict[Annotated[str, one_of("published network", _records)], DataSet]
+    published: dict[Annotated[str, one_of("published network", published.records)], DataSet]
     near: list[DataSet]
     published_images: Count
     scores: list[Score]
@@ -93,10 +88,10 @@ class Parameters(BenchmarkParameters):
         for name in self.algorithms:
             self.recipe_of(name)
         for name, data_set in self.published.items():
-            known = _records()[name].data_set
-            if not f"{data_set}_".startswith(f"{known}_"):
+            record = published.find(name)
+            if data_set not in record.id_sets:
                 raise ValueError(
-                    f"published: '{name}' knows the classes of {known}, not {data_set}"
+                    f"published: '{name}' knows the classes of {record.data_set}, not {data_set}"
                 )
         if not (self.algorithms or self.published):
             raise ValueError("algorithms, published: no network of either kind")
