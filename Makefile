@@ -2,6 +2,7 @@
 # make preview   a book of the stored outputs, in a minute or two; `make book` begins with it
 # make test   everything that has to hold
 # make run    the notebooks of a tier, without the book: make run TIER=small DATA_ROOT=...
+#             or some of them, and what they need: PAPER=uimnet, STEP=uimnet/figures
 PYTHON ?= python3
 TIER ?= mini
 CORES ?= $(shell $(PYTHON) -c "import os; print(len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else os.cpu_count())")
@@ -30,7 +31,7 @@ book: .venv/.installed
 	@echo "open $(CURDIR)/runs/$(TIER)/book/_build/html/index.html"
 
 run: .venv/.installed
-	@$(PIPELINE) all
+	@$(PIPELINE) $(if $(PAPER),--paper $(PAPER)) $(if $(STEP),--step $(STEP)) all
 
 test: .venv/.installed book
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .

@@ -21,12 +21,11 @@ _COMPREHENSIONS = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
 
 class Definition(NamedTuple):
-    """What stands for a definition, wherever it stands, and the dotted names that it uses.
+    """The dotted names that a definition uses.
 
     `looked_up` are the modules of a folder that it may find by their names while it runs.
     """
 
-    digest: str
     uses: frozenset[str]
     looked_up: frozenset[str]
 
@@ -62,7 +61,7 @@ class Package:
                 raise ValueError(f"code: {self.folder} has no module or definition '{name}'")
             roots += found
         reached = self._closure(roots)
-        texts = (self.module(one[0]).definition(one[1]).digest if one[0] else one[1]
+        texts = (self.module(one[0]).digest(one[1]) if one[0] else one[1]
                  for one in reached if one[0].partition(".")[2] not in KEEPS)  # fmt: skip
         # a module that does nothing on import leaves no trace, or its place would count
         return hashlib.sha256("\n".join(sorted(filter(None, texts))).encode()).hexdigest()[:16]
@@ -151,7 +150,7 @@ class Module:
                 names = _defined(node) or [""]
                 for one in names:
                     self.statements.setdefault(one, []).append(node)
-                if names == [""]:
+                if names in ([""], ["__getattr__"]):  # which imports what the module is asked for
                     self.imports |= self._strip(node)
 
     @cached_property
@@ -186,14 +185,18 @@ class Module:
                     uses.add(f"{self.name}.{first}")
                 elif first in imports:
                     uses.add(".".join([imports[first], *rest]))
-            texts = [ast.dump(node) for node in nodes]
-            if not name:
-                texts += [hashlib.sha256(one.read_bytes()).hexdigest() for one in self.data]
             folder = set(self.siblings) if ("__path__",) in chains else set()
             uses |= set() if name else folder  # that is done on import, whoever is asked for
-            digest = hashlib.sha256("\n".join(texts).encode()).hexdigest() if texts else ""
-            self._definitions[name] = Definition(digest, frozenset(uses), frozenset(folder))
+            self._definitions[name] = Definition(frozenset(uses), frozenset(folder))
         return self._definitions[name]
+
+    def digest(self, name: str) -> str:
+        """Return what stands for a definition, wherever it stands; "" for nothing at all."""
+        self.definition(name)  # takes out what does not count
+        texts = [ast.dump(node) for node in self.statements[name]]
+        if not name:
+            texts += [hashlib.sha256(one.read_bytes()).hexdigest() for one in self.data]
+        return hashlib.sha256("\n".join(texts).encode()).hexdigest() if texts else ""
 
     def _strip(self, tree: ast.AST) -> dict[str, str]:
         """Take docstrings, imports and functions' type hints out of a tree; return the imports."""

@@ -6,13 +6,16 @@ python workflow/execute.py mini openset_calibration/evaluation runs/mini
 import argparse
 import fcntl
 import os
+import re
 import sys
-import time
+import textwrap
 from pathlib import Path
 
 # jsonschema, which all that reads notebooks imports, would let this package build a grammar of
 # addresses, which takes a second and which no notebook has; without the package it does not
 UNUSED = "rfc3987_syntax"
+SHOWN = 12  # last lines of an error
+_ANSI = re.compile(r"\x1b\[[0-9;]*m")  # colours
 sys.modules[UNUSED] = None
 
 import nbformat  # noqa: E402
@@ -57,7 +60,6 @@ def execute(step: Step, output: Path, tier: str) -> None:
     started = output.with_suffix(".running.ipynb")
     # numpy's and torch's default; what trains sets its own number, a part of its recipe
     os.environ.update(OMP_NUM_THREADS=str(step.threads), MKL_NUM_THREADS=str(step.threads))
-    start = time.monotonic()
     try:
         papermill.execute_notebook(
             ROOT / step.notebook,
@@ -80,23 +82,24 @@ def execute(step: Step, output: Path, tier: str) -> None:
         started.replace(failed)
         sys.exit(explanation(step, tier, error, failed))
     started.replace(output)
-    print(f"{step.name}: {time.monotonic() - start:.0f} s", flush=True)
 
 
 def explanation(step: Step, tier: str, error: Exception, failed: Path) -> str:
     """Say which notebook failed, in which cell, with which parameters, and what to do."""
     if isinstance(error, PapermillExecutionError):
         where, what = f"code cell {error.exec_count}", f"{error.ename}: {error.evalue}"
+        last = "\n".join(_ANSI.sub("", "\n".join(error.traceback)).splitlines()[-SHOWN:])
     else:
         cells = nbformat.read(failed, as_version=4).cells
         begun = [one for one in cells if one.metadata.papermill.start_time]
         where = f"the cell that begins with {begun[-1].source.splitlines()[0]!r}"
-        what = f"its kernel {ending(Kernel.status)}"
+        what, last = f"its kernel {ending(Kernel.status)}", ""
     given = "\n".join(f"    {name}: {value!r}" for name, value in step.parameters.items())
     return (
         f"\n{step.notebook} failed in {where}: {what}\n"
+        f"{textwrap.indent(last, '    | ')}\n"
         f"  parameters (params/{tier}/):\n{given}\n"
-        f"  how far it got: {failed}\n"
+        f"  how far it got: {failed}; `.venv/bin/jupyter lab {failed}` shows it\n"
         "  remedy: mend what the message names, then run the same command again; "
         "what is finished is kept\n"
     )

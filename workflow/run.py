@@ -3,6 +3,7 @@
 python workflow/run.py --tier mini book
 python workflow/run.py preview
 python workflow/run.py --tier small --profile my_cluster all
+python workflow/run.py --step uimnet/figures all
 """
 
 import argparse
@@ -11,10 +12,16 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
-from plan import for_snakemake, plan
+import pandas as pd
+from plan import for_snakemake, papers, plan
+from progress import keep_seconds, known_seconds
+from snakemake.cli import main as snakemake
 from step import ROOT, Step, write
+
+from helpers.checks import known_name
 
 STORED = "mini"
 """The tier of the outputs that are stored in the repository's notebooks."""
@@ -40,8 +47,31 @@ def planned(tier: str) -> dict[str, Step]:
         sys.exit(f"refused before anything ran: {error}")
 
 
+def chosen(steps: Mapping[str, Step], tier: str, paper: str | None, step: str | None) -> list[str]:
+    """Return the steps that are asked for by name: of one paper, one alone, else all.
+
+    Raises
+    ------
+    ValueError
+        No such paper or step; names the nearest.
+    """
+    if paper:
+        known_name(f"paper of tier {tier}", paper, papers(tier))
+    if step:
+        known_name("step", step, steps)
+    found = [name for name in steps if not paper or name.startswith(f"{paper}/")]
+    return [name for name in found if not step or name == step]
+
+
+def measured_elsewhere(tier: str) -> dict[str, float]:
+    """Return how long the steps of a tier took where the benchmark of the pipeline was made."""
+    table = pd.read_parquet(ROOT / "benchmarks" / "results" / "pipeline.parquet")
+    own = table[(table["tier"] == tier) & (table["quantity"] == "seconds")]
+    return dict(zip(own["part"], own["value"], strict=True))
+
+
 def main() -> None:
-    """Check what is asked for, take the lock, and become Snakemake."""
+    """Check what is asked for, take the lock, and hand over to Snakemake."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
         "target",
@@ -51,10 +81,18 @@ def main() -> None:
     parser.add_argument("--tier", default=STORED)
     parser.add_argument("--cores", default=str(os.cpu_count()))
     parser.add_argument("--profile", help="Snakemake profile, for a cluster", default="")
+    parser.add_argument("--paper", help="only its notebooks, and what they need")
+    parser.add_argument("--step", help="only this one, PAPER/NOTEBOOK, and what it needs")
     arguments = parser.parse_args()
+    if (arguments.paper or arguments.step) and arguments.target != "all":
+        parser.error("--paper, --step: the book is of all notebooks; `make run` executes some")
     if arguments.target == "preview" and arguments.tier != STORED:
         parser.error(f"preview: the notebooks' stored outputs are of tier {STORED}")
     steps = planned(arguments.tier)
+    try:
+        wanted = chosen(steps, arguments.tier, arguments.paper, arguments.step)
+    except ValueError as error:
+        parser.error(str(error))
     runs = ROOT / "runs" / arguments.tier
     runs.mkdir(parents=True, exist_ok=True)
     # The kernel lets go of this lock when the process ends, however it ends, so a killed run
@@ -66,7 +104,6 @@ def main() -> None:
         print(f"another run of tier {arguments.tier} is under way; waiting for it", flush=True)
         fcntl.flock(lock, fcntl.LOCK_EX)
         steps = planned(arguments.tier)  # parameters may have been changed meanwhile
-    os.set_inheritable(lock, True)
     if arguments.tier == STORED and arguments.target != "all":
         preview(runs / "book", anew=arguments.target == "preview")
     if arguments.target == "preview":
@@ -76,14 +113,20 @@ def main() -> None:
     where = ["--profile", arguments.profile] if arguments.profile else []
     os.chdir(ROOT)
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    print(f"tier {arguments.tier}: {len(steps)} notebook runs planned", flush=True)
-    snakemake = [
-        sys.executable, "-m", "snakemake", arguments.target,
-        "--snakefile", "workflow/Snakefile", "--cores", arguments.cores,
-        "--config", f"tier={arguments.tier}", "--nolock", "--rerun-incomplete", "--keep-going",
-        "--quiet", "rules", "host", *gpus, *where,
-    ]  # fmt: skip
-    os.execv(sys.executable, snakemake)
+    print(f"tier {arguments.tier}: {len(wanted)} of {len(steps)} notebooks are wanted", flush=True)
+    some = len(wanted) < len(steps)
+    targets = [f"runs/{arguments.tier}/{name}.ipynb" for name in wanted]
+    keep_seconds(runs, measured_elsewhere(arguments.tier) | known_seconds(runs))
+    # in this process, since it finds the plugin beside this file
+    snakemake(
+        [
+            *(targets if some else [arguments.target]),
+            "--snakefile", "workflow/Snakefile", "--cores", arguments.cores,
+            "--config", f"tier={arguments.tier}", "--nolock", "--rerun-incomplete", "--keep-going",
+            "--logger", "notebooks", "--logger-notebooks-folder", str(runs),
+            "--logger-notebooks-side-by-side", arguments.cores, *gpus, *where,
+        ]
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ calibration, every score that applies ranked, a threshold with a promise, what u
 say, and a rejector to deploy.
 
 >>> import numpy as np
+>>> from helpers.audit import Inputs, audit
 >>> from helpers.outputs import Outputs
 >>> labels = np.arange(400) % 4
 >>> logits = 4 * np.eye(4)[labels] + np.random.default_rng(0).normal(size=(400, 4))
@@ -13,15 +14,6 @@ say, and a rejector to deploy.
 >>> found.deployed, found.rejector.accepts(logits[:3])
 ('risk', array([ True,  True,  True]))
 """
-
-from helpers.audit import words
-from helpers.audit.example import example
-from helpers.audit.inputs import LEAST, TREATED, Inputs, read_outputs
-from helpers.audit.networks import images_of, open_network, show_images
-from helpers.audit.prediction import Prediction, predict, unknown_share
-from helpers.audit.promises import check_promises, promises_table
-from helpers.audit.report import WISHES, Audit, Threshold, audit
-from helpers.audit.sources import gather
 
 __all__ = [
     "LEAST",
@@ -44,3 +36,20 @@ __all__ = [
     "unknown_share",
     "words",
 ]
+
+
+def __getattr__(name: str):
+    """Import all when something is asked for: who only reads the parameters waits for no torch."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from helpers.audit import words
+    from helpers.audit.example import example
+    from helpers.audit.inputs import LEAST, TREATED, Inputs, read_outputs
+    from helpers.audit.networks import images_of, open_network, show_images
+    from helpers.audit.prediction import Prediction, predict, unknown_share
+    from helpers.audit.promises import check_promises, promises_table
+    from helpers.audit.report import WISHES, Audit, Threshold, audit
+    from helpers.audit.sources import gather
+
+    globals().update(locals())  # for the next time
+    return globals()[name]
