@@ -40,6 +40,7 @@ test: .venv/.installed book
 	$(BIN)/python -m pytest --nbval notebooks -n $(CORES) --dist loadfile
 
 notebooks: .venv/.installed
+	@$(BIN)/python workflow/run.py --cores $(CORES) all
 	$(BIN)/python workflow/refresh.py
 
 bench: .venv/.installed

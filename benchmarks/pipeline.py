@@ -39,8 +39,8 @@ def times_of(notebook: Path) -> dict[str, float]:
     -------
     dict of str to float
         ``begin`` and ``end`` (of the notebook, since 1970), ``seconds`` (of the whole), ``start``
-        (until the first cell), ``stop`` (after the last) and ``imports`` (of the cells that begin
-        with an import).
+        (until the first cell), ``stop`` (after the last), ``imports`` (of the cells that begin
+        with an import) and ``cpu`` (that the whole used, on all cores).
     """
     content = json.loads(notebook.read_text(encoding="utf-8"))
     begin, end = _span(content["metadata"])
@@ -54,6 +54,7 @@ def times_of(notebook: Path) -> dict[str, float]:
         "start": min(first for first, _ in spans) - begin,
         "stop": end - max(last for _, last in spans),
         "imports": sum(b - a for (a, b), one in zip(spans, importing, strict=True) if one),
+        "cpu": content["metadata"]["papermill"]["cpu_seconds"],
     }
 
 
@@ -100,8 +101,8 @@ def pipeline(runs: Path) -> pd.DataFrame:
         ``part`` (a step, or `WHOLE`), ``quantity`` and ``value``.  Of a step, in seconds: the
         quantities of `times_of`, ``begin`` and ``end`` since the first began; and ``place``, from
         1, on the critical path, if it is on it.  Of the whole: ``wall``, ``sum`` and ``critical``
-        in seconds; ``cores``, the most steps at once; and ``ratio``, of the wall time to the sum
-        over the cores.
+        in seconds; ``cores``, the most steps at once; ``ratio``, of the wall time to the sum
+        over the cores; and ``cpu``.
 
     Raises
     ------
@@ -127,7 +128,7 @@ def pipeline(runs: Path) -> pd.DataFrame:
     cores, total = int(running.max()), table["seconds"].sum()
     whole = {
         "wall": wall, "sum": total, "cores": cores, "ratio": wall / (total / cores),
-        "critical": table["seconds"][path].sum(),
+        "critical": table["seconds"][path].sum(), "cpu": table["cpu"].sum(),
     }  # fmt: skip
     table = table.rename_axis("part").reset_index().melt("part", var_name="quantity").dropna()
     return pd.concat([table, _rows(WHOLE, whole)], ignore_index=True)

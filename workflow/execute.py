@@ -7,6 +7,7 @@ import argparse
 import fcntl
 import os
 import re
+import resource
 import sys
 import textwrap
 from pathlib import Path
@@ -61,7 +62,7 @@ def execute(step: Step, output: Path, tier: str) -> None:
     # numpy's and torch's default; what trains sets its own number, a part of its recipe
     os.environ.update(OMP_NUM_THREADS=str(step.threads), MKL_NUM_THREADS=str(step.threads))
     try:
-        papermill.execute_notebook(
+        executed = papermill.execute_notebook(
             ROOT / step.notebook,
             started,
             parameters=step.parameters,
@@ -81,6 +82,10 @@ def execute(step: Step, output: Path, tier: str) -> None:
         failed = output.with_suffix(".failed.ipynb")
         started.replace(failed)
         sys.exit(explanation(step, tier, error, failed))
+    # of this process and of the kernel, which has ended
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    executed.metadata.papermill.cpu_seconds = sum(one.ru_utime + one.ru_stime for one in used)
+    papermill.iorw.write_ipynb(executed, str(started))
     started.replace(output)
 
 

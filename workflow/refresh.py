@@ -1,4 +1,4 @@
-"""Execute notebooks with their default parameters and store the outputs in them.
+"""Store in the repository's notebooks the outputs of their last execution by the pipeline.
 
     python workflow/refresh.py                    all of them
     python workflow/refresh.py notebooks/X/Y.ipynb
@@ -11,27 +11,50 @@ import sys
 from pathlib import Path
 
 import nbformat
-from nbclient import NotebookClient
-from tqdm import tqdm
 
 ROOT = Path(__file__).resolve().parent.parent
+RUNS = ROOT / "runs" / "mini"
 
 
 def main() -> None:
     """Refresh the notebooks named on the command line, by default all."""
-    named = [Path(name) for name in sys.argv[1:]]
-    for path in tqdm(named or sorted((ROOT / "notebooks").rglob("*.ipynb")), unit="notebook"):
-        notebook = nbformat.read(path, as_version=4)
-        NotebookClient(notebook, resources={"metadata": {"path": str(ROOT)}}).execute()
-        for cell in notebook.cells:
-            cell.metadata = {"tags": cell.metadata["tags"]} if "tags" in cell.metadata else {}
-            if cell.cell_type == "code":
-                cell.outputs = [one for one in cell.outputs if one.get("name") != "stderr"]
-        notebook.metadata = {
-            "kernelspec": notebook.metadata["kernelspec"],
-            "language_info": {"name": "python"},
-        }
-        nbformat.write(notebook, path)
+    named = [Path(name).resolve() for name in sys.argv[1:]]
+    for path in named or sorted((ROOT / "notebooks").rglob("*.ipynb")):
+        executed = RUNS / path.relative_to(ROOT / "notebooks")
+        try:
+            stored = with_outputs(nbformat.read(path, 4), nbformat.read(executed, 4))
+        except (FileNotFoundError, ValueError) as error:
+            sys.exit(f"{path.relative_to(ROOT)}: {error}; first: make run")
+        nbformat.write(stored, path)
+
+
+def with_outputs(
+    notebook: nbformat.NotebookNode, executed: nbformat.NotebookNode
+) -> nbformat.NotebookNode:
+    """Return a notebook with the outputs that its cells had when they were executed.
+
+    Raises
+    ------
+    ValueError
+        Its cells are others than those that were executed.
+    """
+    given = "injected-parameters"  # the cell that papermill adds
+    cells = [one for one in executed.cells if given not in one.metadata.get("tags", [])]
+    if [one.source for one in notebook.cells] != [one.source for one in cells]:
+        raise ValueError("its cells have changed since it was executed")
+    number = 0
+    for cell, done in zip(notebook.cells, cells, strict=True):
+        cell.metadata = {"tags": cell.metadata["tags"]} if "tags" in cell.metadata else {}
+        if cell.cell_type == "code":
+            number += 1
+            cell.outputs = [one for one in done.outputs if one.get("name") != "stderr"]
+            for one in [cell, *(one for one in cell.outputs if "execution_count" in one)]:
+                one.execution_count = number
+    notebook.metadata = {
+        "kernelspec": notebook.metadata["kernelspec"],
+        "language_info": {"name": "python"},
+    }
+    return notebook
 
 
 if __name__ == "__main__":

@@ -43,6 +43,7 @@ def test_the_executed_notebook_has_its_parameters_and_nothing_is_left_beside_it(
     assert [path.name for path in folder.glob("[!.]*")] == ["divide.ipynb"]
     executed = nbformat.read(folder / "divide.ipynb", as_version=4)
     assert executed.cells[-2].outputs[0].data["text/plain"] == "3"
+    assert executed.metadata.papermill.cpu_seconds > 0.1  # the kernel's among them
 
 
 def test_neither_side_builds_a_grammar_that_no_notebook_has(step):

@@ -15,7 +15,11 @@ def moment(second: float) -> str:
 
 
 def noted(begin: float, end: float) -> dict:
-    return {"papermill": {"start_time": moment(begin), "end_time": moment(end)}}
+    return {
+        "papermill": {
+            "start_time": moment(begin), "end_time": moment(end), "cpu_seconds": 2 * (end - begin)
+        }
+    }  # fmt: skip
 
 
 @pytest.fixture
@@ -41,11 +45,12 @@ def test_the_times_are_those_that_papermill_noted(runs):
     table = pipeline.pipeline(runs).set_index(["part", "quantity"])["value"]
     own = table["b/training"]
     assert own.to_dict() == {
-        "begin": 1, "end": 5, "seconds": 4, "start": 1, "stop": 0.5, "imports": 1.5
+        "begin": 1, "end": 5, "seconds": 4, "start": 1, "stop": 0.5, "imports": 1.5,
+        "cpu": 8,
     }  # fmt: skip
     assert table["a/training", "place"] == 1 and table["a/evaluation", "place"] == 2
     assert table[pipeline.WHOLE].to_dict() == {
-        "wall": 30, "sum": 34, "cores": 2, "ratio": 30 / 17, "critical": 30
+        "wall": 30, "sum": 34, "cores": 2, "ratio": 30 / 17, "critical": 30, "cpu": 68,
     }  # fmt: skip
 
 

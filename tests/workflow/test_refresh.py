@@ -1,0 +1,31 @@
+"""The outputs that are stored in the notebooks are those of the execution, and nothing else."""
+
+import nbformat
+import pytest
+import refresh
+
+
+def notebook(*sources, outputs=()):
+    """Return a notebook of code cells, the last of which has outputs."""
+    cells = [nbformat.v4.new_code_cell(source) for source in sources]
+    cells[-1].outputs = list(outputs)
+    kernel = {"name": "python3", "display_name": "Python 3"}
+    return nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
+
+
+def test_outputs_come_over_without_the_injected_cell_and_the_error_stream():
+    shown = nbformat.v4.new_output("execute_result", {"text/plain": "6"}, execution_count=3)
+    noise = nbformat.v4.new_output("stream", name="stderr", text="12 %")
+    executed = notebook("a = 1", "a = 2", "3 * a", outputs=[noise, shown])
+    executed.cells[1].metadata["tags"] = ["injected-parameters"]
+    executed.cells[2].metadata["papermill"] = {"duration": 3}
+    stored = refresh.with_outputs(notebook("a = 1", "3 * a"), executed)
+    assert [cell.execution_count for cell in stored.cells] == [1, 2]
+    (output,) = stored.cells[1].outputs
+    assert output.data == {"text/plain": "6"} and output.execution_count == 2
+    assert stored.cells[1].metadata == {}
+
+
+def test_a_notebook_that_was_changed_since_is_refused():
+    with pytest.raises(ValueError, match="changed since it was executed"):
+        refresh.with_outputs(notebook("4 * a"), notebook("3 * a"))
