@@ -7,7 +7,9 @@ What changes from one execution to the next without meaning anything (times, pro
 warnings on the error stream) is left out, so that a review shows what has really changed.
 """
 
+import os
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import nbformat
@@ -25,7 +27,10 @@ def main() -> None:
             stored = with_outputs(nbformat.read(path, 4), nbformat.read(executed, 4))
         except (FileNotFoundError, ValueError) as error:
             sys.exit(f"{path.relative_to(ROOT)}: {error}; first: make run")
+        before = path.stat()
         nbformat.write(stored, path)
+        # its cells are the same: nothing is to be executed anew
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
 
 
 def with_outputs(
@@ -47,7 +52,7 @@ def with_outputs(
         cell.metadata = {"tags": cell.metadata["tags"]} if "tags" in cell.metadata else {}
         if cell.cell_type == "code":
             number += 1
-            cell.outputs = [one for one in done.outputs if one.get("name") != "stderr"]
+            cell.outputs = whole_streams(one for one in done.outputs if one.get("name") != "stderr")
             for one in [cell, *(one for one in cell.outputs if "execution_count" in one)]:
                 one.execution_count = number
     notebook.metadata = {
@@ -55,6 +60,17 @@ def with_outputs(
         "language_info": {"name": "python"},
     }
     return notebook
+
+
+def whole_streams(outputs: Iterable[nbformat.NotebookNode]) -> list[nbformat.NotebookNode]:
+    """Return outputs with texts as one that came in pieces, at moments that mean nothing."""
+    found: list[nbformat.NotebookNode] = []
+    for one in outputs:
+        if found and one.output_type == found[-1].output_type == "stream":
+            found[-1].text += one.text
+        else:
+            found.append(one)
+    return found
 
 
 if __name__ == "__main__":

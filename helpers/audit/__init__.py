@@ -42,7 +42,7 @@ def __getattr__(name: str):
     """Import all when something is asked for: who only reads the parameters waits for no torch."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from helpers.audit import words
+    import helpers.audit.words as words  # no "from", which would ask here again
     from helpers.audit.example import example
     from helpers.audit.inputs import LEAST, TREATED, Inputs, read_outputs
     from helpers.audit.networks import images_of, open_network, show_images
@@ -51,5 +51,6 @@ def __getattr__(name: str):
     from helpers.audit.report import WISHES, Audit, Threshold, audit
     from helpers.audit.sources import gather
 
-    globals().update(locals())  # for the next time
-    return globals()[name]
+    found = {one: value for one, value in locals().items() if one in __all__}
+    globals().update(found)  # for the next time
+    return found[name]

@@ -48,13 +48,13 @@ def _resnet(recipe: Recipe, num_classes: int) -> nn.Module:
         "num_classes": num_classes,
         "channels": tuple(width * 2**stage for stage in range(len(layers))),
     }
-    if stem_stride == 4:  # timm's default stem is the one for photographs
+    if stem_stride == 4 and depth in FOUR_STAGES:  # timm's default stem is that for photographs
         model = ResNet(**options)
     else:
         # only the deep stem lets timm choose the width; it is replaced at once
         model = ResNet(**options, stem_type="deep", stem_width=width // 2)
-        model.conv1 = _stem_convolution(width, stem_stride)
-        model.maxpool = nn.Identity()
+        model.conv1 = _stem_convolution(width, min(stem_stride, 2))
+        model.maxpool = nn.MaxPool2d(2) if stem_stride == 4 else nn.Identity()
         if len(layers) == 3:
             model.layer4 = nn.Identity()
         nn.init.kaiming_normal_(model.conv1.weight, mode="fan_out", nonlinearity="relu")

@@ -42,7 +42,7 @@ class Recipe:
         B0's channels (EfficientNet), or the channels of a patch (ViT, ResMLP).
     stem_stride : int
         Stride of the first convolution: 1 keeps the 32×32 resolution, 2 costs a quarter.
-        4 is ImageNet's stem, a 7×7 convolution of stride 2 and max-pooling (ResNet of width 64).
+        4 is stride 2 and max-pooling (ResNets); with four stages and width 64 ImageNet's stem.
         For ViT and ResMLP the side of a patch, which is the stride of their first convolution.
     dropout : float
         Share of the features that is dropped before the head.
@@ -142,9 +142,10 @@ class Recipe:
             raise ValueError(
                 f"spectral_norm: convolutional networks only, got backbone '{self.backbone}'"
             )
-        stemmed = self.backbone not in PATCHES and self.stem_stride == 4
-        if stemmed and (self.backbone, self.width) != ("resnet", 64):
-            raise ValueError("stem_stride: 4 is the stem of a ResNet of width 64")
+        if self.backbone not in PATCHES and self.stem_stride == 4:
+            four = self.depth in FOUR_STAGES
+            if self.backbone != "resnet" or (four and self.width != 64):
+                raise ValueError("stem_stride: 4 is of ResNets, with four stages of width 64")
 
     @classmethod
     def from_parameters(cls, parameters: Mapping[str, object], **overrides) -> Recipe:

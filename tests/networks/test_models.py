@@ -43,6 +43,14 @@ def test_the_stem_stride_sets_the_resolution(family):
     assert sizes[0] == 2 * sizes[1]
 
 
+def test_a_small_stem_of_stride_four_is_a_convolution_and_a_maximum():
+    model = models.create(Recipe(depth=8, width=24, stem_stride=4), 2).eval()
+    with torch.no_grad():
+        assert model.backbone.maxpool(model.backbone.conv1(torch.zeros(1, 3, 32, 32))).shape == (
+            (1, 24, 8, 8)
+        )
+
+
 @pytest.mark.parametrize(
     ("recipe", "layers"),
     [

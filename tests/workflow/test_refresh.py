@@ -16,12 +16,14 @@ def notebook(*sources, outputs=()):
 def test_outputs_come_over_without_the_injected_cell_and_the_error_stream():
     shown = nbformat.v4.new_output("execute_result", {"text/plain": "6"}, execution_count=3)
     noise = nbformat.v4.new_output("stream", name="stderr", text="12 %")
-    executed = notebook("a = 1", "a = 2", "3 * a", outputs=[noise, shown])
+    pieces = [nbformat.v4.new_output("stream", name="stdout", text=one) for one in ("a\n", "b\n")]
+    executed = notebook("a = 1", "a = 2", "3 * a", outputs=[pieces[0], noise, pieces[1], shown])
     executed.cells[1].metadata["tags"] = ["injected-parameters"]
     executed.cells[2].metadata["papermill"] = {"duration": 3}
     stored = refresh.with_outputs(notebook("a = 1", "3 * a"), executed)
     assert [cell.execution_count for cell in stored.cells] == [1, 2]
-    (output,) = stored.cells[1].outputs
+    printed, output = stored.cells[1].outputs
+    assert printed.text == "a\nb\n"
     assert output.data == {"text/plain": "6"} and output.execution_count == 2
     assert stored.cells[1].metadata == {}
 

@@ -128,7 +128,7 @@ def test_the_main_table_has_means_over_networks(table):
     shown = tables.main_table(truths, parameters)
     assert shown.frame().index.tolist() == ["confidence", "k-means + ℓ2", "UDE + Wasserstein"]
     assert shown.frame().loc["UDE + Wasserstein"].tolist() == ["3.5 (3.5)", "3.5 (3.6)"]
-    assert "mixed with each of 3 unlabelled data sets; tier `mini`, 20 epochs." in shown.caption
+    assert "mixed with each of 3 unlabelled data sets; tier `mini`, 8 epochs." in shown.caption
     assert shown.caption.startswith("1 network on four fifths of cifar10_mini (70 to 70 % right)")
     published = truths.assign(backbone="resnet20.akamaster_cifar10")
     caption = tables.main_table(pd.concat([published, truths]), parameters).caption
