@@ -33,10 +33,12 @@ book: .venv/.installed
 run: .venv/.installed
 	@$(PIPELINE) $(if $(PAPER),--paper $(PAPER)) $(if $(STEP),--step $(STEP)) all
 
-test: .venv/.installed book
+# what is quick to fail comes first; the notebooks are compared last, when the book has their networks
+test: .venv/.installed
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	$(BIN)/python -m pytest -n $(CORES)
 	$(AS_AVX2) $(BIN)/python -m pytest -n $(CORES) $(TRAINS)
+	@$(PIPELINE) book
 	$(BIN)/python -m pytest --nbval notebooks -n $(CORES) --dist loadfile
 
 notebooks: .venv/.installed
