@@ -57,10 +57,10 @@ def chosen(steps: Mapping[str, Step], tier: str, paper: str | None, step: str | 
     """
     if paper:
         known_name(f"paper of tier {tier}", paper, papers(tier))
-    if step:
-        known_name("step", step, steps)
     found = [name for name in steps if not paper or name.startswith(f"{paper}/")]
-    return [name for name in found if not step or name == step]
+    if step:
+        known_name("step", step, found)
+    return [step] if step else found
 
 
 def measured_elsewhere(tier: str) -> dict[str, float]:
