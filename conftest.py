@@ -5,10 +5,11 @@ half an hour, whether they are alive or not.
 """
 
 import time
+from functools import partial
 from queue import Empty
 
 import pytest
-from signals import ending
+from kernels import ARGUMENTS, ending
 
 
 def _worker(node) -> str:
@@ -30,9 +31,10 @@ def pytest_handlecrashitem(crashitem, report, sched):
 
 
 def pytest_configure(config):
-    """Have nbval look whether its kernel is alive while it waits."""
+    """Have nbval start kernels as the pipeline does, and look whether they live while it waits."""
     if not config.getoption("nbval", False):
         return
+    import nbval.kernel
     import nbval.plugin
 
     class WatchedKernel(nbval.plugin.RunningKernel):
@@ -49,3 +51,6 @@ def pytest_configure(config):
                         raise
 
     nbval.plugin.RunningKernel = WatchedKernel
+    nbval.kernel.start_new_kernel = partial(
+        nbval.kernel.start_new_kernel, extra_arguments=ARGUMENTS
+    )

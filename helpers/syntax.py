@@ -8,15 +8,22 @@ that it makes up is not seen, but for a package that imports all that lies in it
 from __future__ import annotations
 
 import ast
+import contextlib
 import hashlib
-from collections.abc import Iterable, Iterator
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
+
+from helpers.files import atomic_path
 
 KEEPS = ("cache", "checkpoints", "files", "syntax")
 """Modules that keep what others computed; none of them decides a number."""
+_TABLES = (".csv", ".txt", ".yaml")
 _FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
+Answer = TypeVar("Answer", str, list)
 _COMPREHENSIONS = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
 
@@ -55,6 +62,10 @@ class Package:
 
     def code(self, names: Iterable[str]) -> str:
         """Return a hash of definitions and all that they use, see `helpers.cache.code`."""
+        names = sorted(names)
+        return self._noted("code " + " ".join(names), lambda: self._code(names))
+
+    def _code(self, names: Iterable[str]) -> str:
         roots = []
         for name in names:
             if not (found := self._find(name)) or found == {("", name)}:
@@ -72,12 +83,47 @@ class Package:
         What a function looks up in its package's folder is among them, and so are the tables and
         lists that lie beside an ``__init__``.
         """
+        digest = hashlib.sha256(source.encode()).hexdigest()
+        question = " ".join(["files", digest, *sorted(names)])
+        found = self._noted(question, lambda: self._files(source, names))
+        return {self.folder / one for one in found}
+
+    def _files(self, source: str, names: Iterable[str]) -> list[str]:
         module = Module("", source)
         uses = {used for name in module.statements for used in module.definition(name).uses}
         uses |= {*module.imports.values(), *names} - {self.folder.name}
         roots = [each for used in uses for each in self._find(used)]
         modules = {self.module(place) for place, _ in self._closure(roots, looked_up=True) if place}
-        return {file for one in modules for file in (one.file, *one.data)}
+        found = {file for one in modules for file in (one.file, *one.data)}
+        return sorted(str(file.relative_to(self.folder)) for file in found)
+
+    @cached_property
+    def sha256(self) -> str:
+        """Digest of all sources and tables, by their places, and of how they are read here."""
+        files = [one for suffix in (".py", *_TABLES) for one in self.folder.rglob(f"*{suffix}")]
+        digest = hashlib.sha256(Path(__file__).read_bytes())
+        for file in sorted(files):
+            digest.update(f"{file.relative_to(self.folder)}\0".encode())
+            digest.update(hashlib.sha256(file.read_bytes()).digest())
+        return digest.hexdigest()
+
+    def _noted(self, question: str, answer: Callable[[], Answer]) -> Answer:
+        """Return an answer that is noted beside the byte code, as that is: of these very sources.
+
+        To read the trees takes seconds, and every process of a pipeline asks the same.
+        """
+        file = self.folder / "__pycache__" / "syntax.json"
+        try:
+            noted = json.loads(file.read_text("utf-8"))
+            answers = noted["answers"] if noted["sha256"] == self.sha256 else {}
+        except (OSError, ValueError, KeyError, TypeError):  # none, or not whole
+            answers = {}
+        if question not in answers:
+            answers[question] = answer()
+            if not sys.dont_write_bytecode:
+                with contextlib.suppress(OSError), atomic_path(file) as temporary:
+                    temporary.write_text(json.dumps({"sha256": self.sha256, "answers": answers}))
+        return answers[question]
 
     def _closure(
         self, roots: Iterable[tuple[str, str]], *, looked_up: bool = False
@@ -168,8 +214,8 @@ class Module:
     @property
     def data(self) -> list[Path]:
         """Tables and lists that lie in the package's folder."""
-        suffixes = ("*.csv", "*.txt", "*.yaml") if self.package else ()
-        return sorted(one for suffix in suffixes for one in self.file.parent.glob(suffix))
+        suffixes = _TABLES if self.package else ()
+        return sorted(one for suffix in suffixes for one in self.file.parent.glob(f"*{suffix}"))
 
     def definition(self, name: str) -> Definition:
         """Return a definition of the module; "" is what else happens on import."""

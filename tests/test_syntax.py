@@ -125,3 +125,30 @@ def test_names_bound_inside_a_function_are_its_own(tmp_path):
 def test_a_name_that_is_not_there_is_refused(name):
     with pytest.raises(ValueError, match=f"no module or definition '{name}'"):
         Package(SOURCES).code([name])
+
+
+def test_an_answer_is_noted_for_these_very_sources(tmp_path, monkeypatch):
+    folder = tmp_path / "helpers"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("")
+    (folder / "one.py").write_text("def f(): return 1\n")
+    note = folder / "__pycache__" / "syntax.json"
+    monkeypatch.setattr("sys.dont_write_bytecode", False)
+
+    def ask():
+        package = Package(folder)
+        return package.code(["helpers.one.f"]), package.files("from helpers.one import f")
+
+    first = ask()
+    with monkeypatch.context() as patch:
+        patch.setattr(Package, "_closure", None)  # without which nothing could be read anew
+        assert ask() == first
+        note.write_text(note.read_text()[:-9])  # half of it
+        with pytest.raises(TypeError):
+            ask()
+    assert ask() == first
+    (folder / "one.py").write_text("def f(): return 2\n")
+    assert ask()[0] != first[0]
+    note.unlink()
+    monkeypatch.setattr("sys.dont_write_bytecode", True)
+    assert ask()[1] == first[1] and not note.exists()

@@ -12,20 +12,17 @@ import sys
 import textwrap
 from pathlib import Path
 
-# jsonschema, which all that reads notebooks imports, would let this package build a grammar of
-# addresses, which takes a second and which no notebook has; without the package it does not
-UNUSED = "rfc3987_syntax"
+import kernels  # isort: skip (the others import faster after it)
+
+import nbformat
+import papermill
+from jupyter_client import AsyncKernelManager
+from nbclient.exceptions import DeadKernelError
+from papermill.exceptions import PapermillExecutionError
+from step import ROOT, Step, read_one
+
 SHOWN = 12  # last lines of an error
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")  # colours
-sys.modules[UNUSED] = None
-
-import nbformat  # noqa: E402
-import papermill  # noqa: E402
-from jupyter_client import AsyncKernelManager  # noqa: E402
-from nbclient.exceptions import DeadKernelError  # noqa: E402
-from papermill.exceptions import PapermillExecutionError  # noqa: E402
-from signals import ending  # noqa: E402
-from step import ROOT, Step, read_one  # noqa: E402
 
 
 class Kernel(AsyncKernelManager):
@@ -72,11 +69,7 @@ def execute(step: Step, output: Path, tier: str) -> None:
             log_output=False,
             # all its files are whole, and taking its memory apart takes up to four seconds
             shutdown_kernel="immediate",
-            extra_arguments=[
-                # it warns of unencrypted ports on this machine, once a notebook
-                "--IPKernelApp.log_level=CRITICAL",
-                f"--IPKernelApp.exec_lines=__import__('sys').modules['{UNUSED}'] = None",
-            ],
+            extra_arguments=kernels.ARGUMENTS,
         )
     except (PapermillExecutionError, DeadKernelError) as error:
         failed = output.with_suffix(".failed.ipynb")
@@ -98,7 +91,7 @@ def explanation(step: Step, tier: str, error: Exception, failed: Path) -> str:
         cells = nbformat.read(failed, as_version=4).cells
         begun = [one for one in cells if one.metadata.papermill.start_time]
         where = f"the cell that begins with {begun[-1].source.splitlines()[0]!r}"
-        what, last = f"its kernel {ending(Kernel.status)}", ""
+        what, last = f"its kernel {kernels.ending(Kernel.status)}", ""
     given = "\n".join(f"    {name}: {value!r}" for name, value in step.parameters.items())
     return (
         f"\n{step.notebook} failed in {where}: {what}\n"

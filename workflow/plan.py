@@ -88,14 +88,14 @@ def steps_of(tier: str, paper: str) -> list[Step]:
     """Return the steps of one paper at one tier, checked.
 
     A notebook is told the tier, where its results go if it asks for ``output``, and, if it trains,
-    one of `trainings` of the paper's experiment; all else it reads from the parameter file.
+    one of the parameters' `trainings`; all else it reads from the parameter file.
     """
     parameters = load(paper, tier, root=ROOT)
     found = {notebook.stem for notebook in (ROOT / "notebooks" / paper).glob("*.ipynb")}
     steps: dict[str, list[Step]] = {}
     for kind in [*(kind for kind in CHAPTER if kind in found), *sorted(found - set(CHAPTER))]:
         notebook, trains = f"notebooks/{paper}/{kind}.ipynb", kind == "training"
-        knobs = PAPERS[paper].experiment.trainings(parameters) if trains else {"": {}}
+        knobs = parameters.trainings() if trains else {"": {}}
         before = {"evaluation": "training", "figures": "evaluation"}.get(kind, "")
         steps[kind] = [
             Step(

@@ -12,10 +12,13 @@ import numpy as np
 from PIL import Image
 
 import pictures
+from helpers import cache
 from helpers.checks import known_name
 from helpers.data.cards import Card, find, remedy
 from helpers.data.images import Images, resize, stack
+from helpers.syntax import Package
 
+PICTURES = Package(Path(pictures.__file__).parent)
 FOLDER_SPLITS = ("train", "val", "test")
 SUFFIXES = {".bmp", ".gif", ".jpeg", ".jpg", ".png", ".ppm", ".tif", ".tiff", ".webp"}
 
@@ -92,14 +95,16 @@ def photographs(split: str, *, size: int | None = None, antialias: bool = True) 
 def generated_set(
     name: str, split: str, *, size: int | None = None, antialias: bool = True
 ) -> Images:
-    """Return a split of the generated family `name`: one class, drawn anew and always the same.
+    """Return a split of the generated family `name`: one class, and always the same images.
+
+    They are drawn once and kept, since half of a chapter's notebooks want all families.
 
     Examples
     --------
     >>> generated_set("mazes", "test")
     Images(mazes/test: 500 images of 32x32, 1 classes)
     """
-    images = pictures.draw(name, split)
+    images = cache.array("drawn", _drawing(name, split), lambda: pictures.draw(name, split))
     return Images(
         images if size is None else resize(images, size, antialias=antialias),
         np.zeros(len(images), np.int64),
@@ -108,6 +113,13 @@ def generated_set(
         split,
         find(name).record,
     )
+
+
+def _drawing(name: str, split: str) -> str:
+    """Return the key of what is drawn: all that decides it."""
+    draw = pictures.FAMILIES[known_name("generated family", name, pictures.FAMILIES)].draw
+    code = PICTURES.code(["pictures.base.draw", f"{draw.__module__}.{draw.__name__}"])
+    return cache.key(name=name, split=split, code=code, numpy=np.__version__)
 
 
 # the data sets that are always there; each is called with a split, and size and antialias

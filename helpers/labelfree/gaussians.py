@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -82,7 +83,7 @@ def fit_mixture(scores) -> Mixture:
     scores = SortedScores.of(scores)
     start, count = two_means(scores), len(scores.values)
     powers = np.stack([np.ones(count), scores.standard, scores.standard**2])
-    totals = powers.sum(axis=1)
+    totals = powers.sum(axis=1).tolist()
     place = _place(
         start.counts,
         (start.means - scores.centre) / scores.scale,
@@ -117,37 +118,46 @@ def fit_mixture(scores) -> Mixture:
     )
 
 
-def _place(counts: np.ndarray, means: np.ndarray, variances: np.ndarray) -> np.ndarray:
+def _place(counts, means, variances) -> np.ndarray:
     """Return the parameters of a mixture as log odds, means and log variances, free of bounds."""
-    counts = np.maximum(counts, 0) + 1e-15  # a component that has died out keeps a place
-    return np.array([np.log(counts[0] / counts[1]), *means, *np.log(variances + _FLOOR)])
+    # a component that has died out keeps a place
+    first, second = (max(float(count), 0.0) + 1e-15 for count in counts)
+    widths = (math.log(variance + _FLOOR) for variance in variances)
+    return np.array([math.log(first / second), *means, *widths])
 
 
-def _em_step(place: np.ndarray, powers: np.ndarray, totals: np.ndarray) -> tuple[np.ndarray, float]:
+def _em_step(place: np.ndarray, powers: np.ndarray, totals: list) -> tuple[np.ndarray, float]:
     """Return where a step of EM leads from a place, and the mean log likelihood there.
 
     One exponential and one logarithm per score; `powers` [3, N] holds 1, the score and its square,
     of which the log odds of the components and all sums are products, and `totals` [3] their sums.
+    What there are two of are plain numbers: arrays of two would take half of the time.
     """
-    (odds, *means), widths = place[:3], place[3:]
-    means, precisions = np.array(means), np.exp(-widths)
-    # log density of each component, less what both share, as coefficients of the powers
-    logs = np.log(expit([odds, -odds])) - (widths + means**2 * precisions) / 2
-    first, second = np.stack([logs, means * precisions, -precisions / 2], axis=1)
-    difference = (first - second) @ powers
+    odds, *rest = place.tolist()
+    logs = []  # of each density, less what both share, as coefficients of the powers
+    for odd, mean, width in zip((odds, -odds), rest[:2], rest[2:], strict=True):
+        precision = math.exp(-width)
+        log = -math.log1p(math.exp(-odd)) - (width + mean**2 * precision) / 2
+        logs.append((log, mean * precision, -precision / 2))
+    difference = np.subtract(*logs) @ powers
     likely = difference > 0
     np.negative(np.abs(difference, out=difference), out=difference)
     # log(exp(a) + exp(b)) is the mean of both, half their distance, and log(1 + exp(-distance))
-    likelihood = ((first + second) @ totals - difference.sum()) / 2
+    likelihood = sum((a + b) * total for a, b, total in zip(*logs, totals, strict=True))
+    likelihood = (likelihood - difference.sum()) / 2
     np.exp(difference, out=difference)
     difference += 1
     likelihood += np.log(difference).sum()
     shares = np.divide(1, difference, out=difference)
-    sums = powers @ np.where(likely, shares, 1 - shares)
-    counts, firsts, seconds = np.stack([sums, totals - sums], axis=1)
-    firsts, seconds = (column / np.maximum(counts, 1e-15) for column in (firsts, seconds))
-    end = _place(counts, firsts, np.maximum(seconds - firsts**2, 0))
-    return end - place, likelihood / totals[0]
+    np.subtract(1, shares, out=shares, where=~likely)
+    sums = (powers @ shares).tolist()
+    counts, means, variances = [], [], []
+    for count, first, second in (sums, [a - b for a, b in zip(totals, sums, strict=True)]):
+        mean, square = (one / max(count, 1e-15) for one in (first, second))
+        counts.append(count)
+        means.append(mean)
+        variances.append(max(square - mean**2, 0.0))
+    return _place(counts, means, variances) - place, likelihood / totals[0]
 
 
 def _jump(places: list, steps: list, longest: float) -> np.ndarray:

@@ -151,6 +151,13 @@ class Parameters(BaseModel):
         """Return the values that a part's rows depend on, beside its images and weights."""
         return self.model_dump(exclude={*self.grid, "download", "larger_tiers", "device"})
 
+    def trainings(self) -> dict[str, dict]:
+        """Return what each execution of the training notebook is told beside the tier, by its name.
+
+        The first is the book's page.
+        """
+        return {}
+
     def data_sets_used(self) -> list[str]:
         """Return the names of all data sets: the values of fields made of `DataSet`."""
         kinds = get_type_hints(type(self), include_extras=True)

@@ -8,9 +8,6 @@ The module ``experiment`` of each paper has the same stages, one calling nothing
     outputs(parameters, part, roles, models) -> what the models say of the images
     rows(parameters, part, outputs, draw) -> iterable of rows
 
-and, for the pipeline, ``trainings(parameters) -> dict[str, dict]``: what each execution of the
-training notebook is told beside the tier, by its name; the first is the book's page.
-
 * `parts`: what can be done on its own and side by side, in the order in which it is done.
 * `roles` and `models` return structures of data classes, mappings and sequences whose leaves are
   plain values, arrays, or things with a ``sha256`` (`Images`, `Fitted`, ...): their content is the

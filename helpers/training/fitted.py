@@ -22,6 +22,8 @@ from helpers.training import objectives
 from helpers.training.loop import train
 
 if TYPE_CHECKING:
+    import torch
+
     from helpers.data import ImageStream
     from helpers.networks.zoo import Pretrained
 
@@ -71,12 +73,16 @@ class Fitted:
     sha256: str
     initial: Pretrained | None = None
 
+    @property
+    def weights(self) -> dict[str, torch.Tensor]:
+        """All tensors of the network by name, read without building it."""
+        return checkpoints.load(self.path)[0]
+
     @cached_property
     def classifier(self) -> models.Classifier:
         """The network with its weights, in evaluation mode."""
-        tensors, _ = checkpoints.load(self.path)
         classifier = _fresh(self.recipe, self.num_classes, self.initial)
-        classifier.load_state_dict(tensors)
+        classifier.load_state_dict(self.weights)
         return classifier.to(self.device).eval()
 
     @property

@@ -1,6 +1,8 @@
 """The plan: what is refused before anything runs, and what depends on what."""
 
 import json
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,7 +26,7 @@ def test_every_tier_has_a_plan_whose_steps_exist(tier):
     for paper in plan.papers(tier):
         own = [step for step in steps.values() if step.name.startswith(f"{paper}/")]
         kinds = {path.stem for path in (ROOT / "notebooks" / paper).glob("*.ipynb")}
-        if paper in PAPERS and not PAPERS[paper].experiment.trainings(load(paper, tier)):
+        if paper in PAPERS and not load(paper, tier).trainings():
             kinds -= {"training"}  # of networks that are all given
         assert {Path(step.notebook).stem for step in own} == kinds
         assert {f"{paper}/{kind}" for kind in kinds} <= set(steps)  # the pages of the book
@@ -184,3 +186,12 @@ def test_a_notebook_depends_on_the_modules_that_it_uses_and_on_no_others():
     assert "helpers/papers/openset_calibration/claims.py" in figures
     unused = {"helpers/papers/openset_calibration/claims.py", "helpers/training/loop.py"}
     assert not unused & set(plan.code_of(f"notebooks/{PAPER}/dataset.ipynb"))
+
+
+def test_planning_needs_no_torch():
+    """It takes seconds to import, at every `make`."""
+    code = "import sys, plan; plan.for_snakemake(plan.plan('mini')); print('torch' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT / "workflow", capture_output=True, text=True
+    )
+    assert done.stdout == "False\n", done.stderr

@@ -35,7 +35,7 @@ from helpers.training.fitted import fit
 if TYPE_CHECKING:
     from helpers.papers.gscore.parameters import Parameters
 
-__all__ = ["models", "outputs", "parts", "roles", "rows", "trainings"]
+__all__ = ["models", "outputs", "parts", "roles", "rows"]
 
 CONFIDENCE, AUTOMATIC = "confidence", "auto_evaluation"
 """The baselines: labels by confidence, and distances of features."""
@@ -49,7 +49,7 @@ def parts(parameters: Parameters) -> list[Part]:
     """Return every network on its ID set, and the first that is trained on the other ones."""
     published = {name for name in parameters.networks if parameters.is_published(name)}
     grid = [(parameters.id_set_of(name), name) for name in parameters.networks]
-    grid += [(other, next(iter(trainings(parameters)))) for other in parameters.other_data_sets]
+    grid += [(other, next(iter(parameters.trainings()))) for other in parameters.other_data_sets]
     return [
         Part(
             f"{data_set}/{name}",
@@ -58,12 +58,6 @@ def parts(parameters: Parameters) -> list[Part]:
         )
         for data_set, name in grid
     ]
-
-
-def trainings(parameters: Parameters) -> dict[str, dict]:
-    """Return what the training notebook is told, for each network that is trained, if any is."""
-    trained = [name for name in parameters.networks if not parameters.is_published(name)]
-    return {name: {"network": name} for name in trained or parameters.networks}
 
 
 def models(parameters: Parameters, part: Part, roles: Suite) -> Network:

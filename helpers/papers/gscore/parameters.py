@@ -178,6 +178,11 @@ class Parameters(parameters.Parameters):
         own = super().data_sets_used() + [self.id_set_of(name) for name in self.networks]
         return list(dict.fromkeys(own + (packs() if self.packs else [])))
 
+    def trainings(self) -> dict[str, dict]:
+        """Return what the training notebook is told, for each network that is trained, if any."""
+        trained = [name for name in self.networks if not self.is_published(name)]
+        return {name: {"network": name} for name in trained or self.networks}
+
 
 def packs() -> list[str]:
     """Return the names of the packs under `helpers.files.data_root`."""

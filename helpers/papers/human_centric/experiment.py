@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from helpers.networks.zoo import Pretrained
     from helpers.papers.human_centric.parameters import Parameters
 
-__all__ = ["VARIANTS", "models", "outputs", "parts", "roles", "rows", "trainings"]
+__all__ = ["VARIANTS", "models", "outputs", "parts", "roles", "rows"]
 
 HELD_OUT, ALL_CLASSES, EVERY_SET = "held-out threshold", "all classes", "every far set"
 VARIANTS = {
@@ -144,24 +144,6 @@ def _data_set_of(name: str, parameters: Parameters) -> str:
     if main in record.id_sets:
         return main
     return known_name(f"data set of {name}", record.data_set, [main, *parameters.other_data_sets])
-
-
-def trainings(parameters: Parameters) -> dict[str, dict]:
-    """Return what the training notebook is told: three groups of models.
-
-    Those on the book's page come first, and with them all that teach or are taught, since groups
-    are trained side by side.
-    """
-    learners = [name for name in parameters.names if name in parameters.teachers]
-    taught = {*learners, *(parameters.teachers[name] for name in learners)}
-    rest = [one for one in parameters.names if one not in taught | {*parameters.examples}]
-    normal = [name for name in rest if ModelName.parse(name).strategy == "normal"]
-    groups = {
-        "examples": [*parameters.examples, *sorted(taught - {*parameters.examples})],
-        "architectures": normal,
-        "strategies": [name for name in rest if name not in normal],
-    }
-    return {group: {"models": names} for group, names in groups.items() if names}
 
 
 def models(parameters: Parameters, part: Part, roles: ShiftRoles) -> Model:

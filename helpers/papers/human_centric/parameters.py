@@ -238,3 +238,20 @@ class Parameters(parameters.Parameters):
         if radius != ModelName.parse(name).strength:
             raise ValueError(f"model '{name}': its recipe has a radius of {radius:g}")
         return recipe
+
+    def trainings(self) -> dict[str, dict]:
+        """Return what the training notebook is told: three groups of models.
+
+        Those on the book's page come first, and with them all that teach or are taught, since
+        groups are trained side by side.
+        """
+        learners = [name for name in self.names if name in self.teachers]
+        taught = {*learners, *(self.teachers[name] for name in learners)}
+        rest = [one for one in self.names if one not in taught | {*self.examples}]
+        normal = [name for name in rest if ModelName.parse(name).strategy == "normal"]
+        groups = {
+            "examples": [*self.examples, *sorted(taught - {*self.examples})],
+            "architectures": normal,
+            "strategies": [name for name in rest if name not in normal],
+        }
+        return {group: {"models": names} for group, names in groups.items() if names}

@@ -27,7 +27,7 @@ from helpers.training.fitted import Fitted, fit
 if TYPE_CHECKING:
     from helpers.papers.openset_calibration.parameters import Parameters
 
-__all__ = ["METHODS", "VARIANTS", "models", "outputs", "parts", "roles", "rows", "trainings"]
+__all__ = ["METHODS", "VARIANTS", "models", "outputs", "parts", "roles", "rows"]
 
 METHODS = ("closed-set", "open-set", "open-set + OpenMax")
 VARIANTS = {
@@ -129,18 +129,6 @@ def parts(parameters: Parameters) -> list[Part]:
         )
         for data_set, run, network in grid
     ]
-
-
-def trainings(parameters: Parameters) -> dict[str, dict]:
-    """Return what the training notebook is told, for each of the parts."""
-    return {
-        part.name.replace("/", "-"): {
-            "data_set": part.identity["data_set"],
-            "network": part.identity["backbone"],
-            "run": part.identity["run"],
-        }
-        for part in parts(parameters)
-    }
 
 
 def models(parameters: Parameters, part: Part, roles: Mapping[str, Split]) -> dict[str, Fitted]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Annotated, ClassVar
 
 from pydantic import Field, model_validator
@@ -63,3 +64,11 @@ class Parameters(parameters.Parameters):
                     f"got {self.known}"
                 )
         return self
+
+    def trainings(self) -> dict[str, dict]:
+        """Return what the training notebook is told, for each of the parts."""
+        grid = itertools.product(self.data_sets, range(self.runs), self.networks)
+        return {
+            f"{data_set}-{network}-{run}": {"data_set": data_set, "network": network, "run": run}
+            for data_set, run, network in grid
+        }

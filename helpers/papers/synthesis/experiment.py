@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from helpers.papers.synthesis.parameters import Parameters
     from helpers.training.fitted import Fitted
 
-__all__ = ["TEACHER", "VARIANTS", "models", "outputs", "parts", "roles", "rows", "trainings"]
+__all__ = ["TEACHER", "VARIANTS", "models", "outputs", "parts", "roles", "rows"]
 
 VARIANTS = {
     "primary": "The probability of “unknown” is that of the score, by Platt's scaling.",
@@ -64,12 +64,6 @@ def parts(parameters: Parameters) -> list[Part]:
         part(name, id_set, name, roles=id_set) for name, id_set in parameters.published.items()
     ]
     return trained + given
-
-
-def trainings(parameters: Parameters) -> dict[str, dict]:
-    """Return what the training notebook is told: the run, of which it trains all algorithms."""
-    runs = range(parameters.runs if parameters.algorithms else 0)
-    return {f"{parameters.network}-{run}": {"run": run} for run in runs}
 
 
 def models(parameters: Parameters, part: Part, roles: ComparisonRoles) -> Model:

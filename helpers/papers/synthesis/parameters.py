@@ -116,3 +116,8 @@ class Parameters(BenchmarkParameters):
         if algorithm == "mc_dropout" and not (recipe.dropout or recipe.block_dropout):
             raise ValueError("mc_dropout: its recipe has no dropout; all passes would be the same")
         return recipe
+
+    def trainings(self) -> dict[str, dict]:
+        """Return what the training notebook is told: the run, of which it trains all algorithms."""
+        runs = range(self.runs if self.algorithms else 0)
+        return {f"{self.network}-{run}": {"run": run} for run in runs}

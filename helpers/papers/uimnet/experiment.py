@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from helpers.papers.uimnet.parameters import Parameters
     from helpers.papers.uimnet.trials import Algorithm, Trial
 
-__all__ = ["models", "outputs", "parts", "roles", "rows", "trainings"]
+__all__ = ["models", "outputs", "parts", "roles", "rows"]
 
 _WITH_NATIVE = ("mixup", "rnd", "oc", "soft_labels")
 
@@ -115,12 +115,6 @@ def parts(parameters: Parameters) -> list[Part]:
         columns["backbone"] = network + spectral_suffix(coefficient)
         found.append(Part(f"{network}/{name}/{coefficient}", columns, roles=""))
     return found
-
-
-def trainings(parameters: Parameters) -> dict[str, dict]:
-    """Return what the training notebook is told, for each group of algorithms and data seed."""
-    grid = itertools.product(parameters.groups, range(parameters.runs))
-    return {f"{group}-{run}": {"group": group, "run": run} for group, run in grid}
 
 
 def models(parameters: Parameters, part: Part, roles: Mapping[int, DomainSplit]) -> Search:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, Field, model_validator
@@ -131,3 +132,8 @@ class Parameters(parameters.Parameters):
                 "network whose features divide them"
             )
         return self
+
+    def trainings(self) -> dict[str, dict]:
+        """Return what the training notebook is told, for each group of algorithms and data seed."""
+        grid = itertools.product(self.groups, range(self.runs))
+        return {f"{group}-{run}": {"group": group, "run": run} for group, run in grid}

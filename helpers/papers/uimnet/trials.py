@@ -124,7 +124,7 @@ def train_trial(
         return Trial(number, recipe, None, json.loads(note.read_text(encoding="utf-8")))
     try:
         fitted = fit(images, recipe, seed=seed, device=device)
-        if all(tensor.isfinite().all() for tensor in fitted.classifier.state_dict().values()):
+        if all(tensor.isfinite().all() for tensor in fitted.weights.values()):
             return Trial(number, recipe, fitted)
         message = "weights that are not finite after the last step"
     except FloatingPointError as error:

@@ -26,7 +26,7 @@ from helpers.training import objectives
 if TYPE_CHECKING:
     from helpers.papers.unknown_detection.parameters import Parameters
 
-__all__ = ["models", "outputs", "parts", "roles", "rows", "trainings"]
+__all__ = ["models", "outputs", "parts", "roles", "rows"]
 
 
 @dataclass(frozen=True)
@@ -66,12 +66,6 @@ def parts(parameters: Parameters) -> list[Part]:
         Part(f"{run}/{method}", identity | {"run": run, "method": method}, roles="all")
         for run, method in itertools.product(range(parameters.runs), methods)
     ]
-
-
-def trainings(parameters: Parameters) -> dict[str, dict]:
-    """Return what the training notebook is told: it trains all methods of a run."""
-    grid = itertools.product(parameters.networks, range(parameters.runs))
-    return {f"{network}-{run}": {"network": network, "run": run} for network, run in grid}
 
 
 def models(parameters: Parameters, part: Part, roles: Benchmark) -> Model:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
@@ -157,3 +158,8 @@ class Parameters(BenchmarkParameters):
         if method == "mc_dropout" and not (recipe.dropout or recipe.block_dropout):
             raise ValueError("mc_dropout: its recipe has no dropout: all passes are the same")
         return recipe
+
+    def trainings(self) -> dict[str, dict]:
+        """Return what the training notebook is told: it trains all methods of a run."""
+        grid = itertools.product(self.networks, range(self.runs))
+        return {f"{network}-{run}": {"network": network, "run": run} for network, run in grid}

@@ -240,7 +240,7 @@ def test_parts_are_networks_and_other_id_sets():
     own = PARAMETERS.replace(other_data_sets=["digits"], networks={"a": {}, "b": {}})
     names = ["cifar10_mini/a", "cifar10_mini/b", "digits/a"]
     assert [part.name for part in run.parts(own)] == names
-    assert list(experiment.trainings(own).values()) == [{"network": "a"}, {"network": "b"}]
+    assert list(own.trainings().values()) == [{"network": "a"}, {"network": "b"}]
 
 
 def test_a_published_network_is_a_part_on_its_own_id_set():
@@ -250,7 +250,7 @@ def test_a_published_network_is_a_part_on_its_own_id_set():
     parts = {part.name: part.roles for part in run.parts(own)}
     assert parts == {f"cifar10_mini/{first}": first, "cifar10_mini/a": "cifar10_mini",
                      f"cifar100/{last}": last, "cifar100/a": "cifar100"}  # fmt: skip
-    assert experiment.trainings(own) == {"a": {"network": "a"}}
+    assert own.trainings() == {"a": {"network": "a"}}
     assert own.replace(data_set="cifar10", other_data_sets=[]).id_set_of(first) == "cifar10"
 
 

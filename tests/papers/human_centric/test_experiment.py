@@ -233,7 +233,7 @@ def test_mistakes_are_refused(roles):
 def test_each_model_is_trained_once_and_with_its_teacher(tier):
     """Groups are trained side by side, and the book's page shows the first."""
     parameters = load("human_centric", tier)
-    groups = [one["models"] for one in experiment.trainings(parameters).values()]
+    groups = [one["models"] for one in parameters.trainings().values()]
     assert sorted(itertools.chain(*groups)) == sorted(parameters.names)
     assert groups[0][: len(parameters.examples)] == parameters.examples
     for name, teacher in parameters.teachers.items():

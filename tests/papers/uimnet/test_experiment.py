@@ -1,12 +1,13 @@
 """The test-bed, from trials to rows."""
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from helpers import metrics, scores
+from helpers import checkpoints, metrics, scores
 from helpers.data import Images
 from helpers.outputs import Outputs
 from helpers.papers import run
@@ -120,11 +121,14 @@ def test_a_trial_that_diverges_is_recorded_and_left_out(monkeypatch):
     assert len(tried) == first + 1 and tried[-1] == 0.05
 
 
-def test_weights_that_are_not_finite_are_a_divergence(split, monkeypatch):
+def test_weights_that_are_not_finite_are_a_divergence(split, monkeypatch, tmp_path):
     """Even if the loss was to the end."""
     one = train_trials(TINY, ERM, split.train, 0)[0]
-    one.fitted.classifier.std.fill_(np.nan)
-    monkeypatch.setattr(trials, "fit", lambda *_, **__: one.fitted)
+    tensors, information = checkpoints.load(one.fitted.path)
+    tensors["std"].fill_(np.nan)
+    checkpoints.save(tmp_path / "nan.safetensors", tensors, **information)
+    damaged = replace(one.fitted, path=tmp_path / "nan.safetensors")
+    monkeypatch.setattr(trials, "fit", lambda *_, **__: damaged)
     again = trials.train_trial(split.train, 0, one.recipe, seed=99, device=None)
     assert again.diverged and "not finite" in again.message
 

@@ -3,7 +3,7 @@ import pytest
 import helpers.scores
 from helpers.papers import run
 from helpers.papers.parameters import load
-from helpers.papers.uimnet.experiment import score_of, trainings
+from helpers.papers.uimnet.experiment import score_of
 from helpers.papers.uimnet.parameters import ALGORITHMS, MEASURES
 
 MINI = load("uimnet", "mini")
@@ -45,7 +45,7 @@ def test_each_algorithm_is_trained_once(tier):
     parameters = load("uimnet", tier)
     trained = [name for group in parameters.groups.values() for name in group]
     assert sorted(trained) == sorted(parameters.algorithms)
-    found = trainings(parameters)
+    found = parameters.trainings()
     assert next(iter(found.items())) == ("plain-0", {"group": "plain", "run": 0})
     assert len(found) == 2 * parameters.runs
 

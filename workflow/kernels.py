@@ -1,6 +1,18 @@
-"""What ended a process, in words, for those that die without a message of their own."""
+"""How a notebook's kernel is started, and how a process ended that dies without a word."""
 
 import signal
+import sys
+
+# jsonschema, which all that reads notebooks imports, would let this package build a grammar of
+# addresses, which takes two seconds and which no notebook has; without the package it does not
+UNUSED = "rfc3987_syntax"
+ARGUMENTS = [
+    # it warns of unencrypted ports on this machine, once a notebook
+    "--IPKernelApp.log_level=CRITICAL",
+    f"--IPKernelApp.exec_lines=__import__('sys').modules['{UNUSED}'] = None",
+]
+"""Of the command that starts a kernel."""
+sys.modules[UNUSED] = None  # here too
 
 OUT_OF_MEMORY = (
     "the system ends processes so when its memory is full: close other programs, or have fewer "
