@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 import speed
 import yaml
+from sphinx.builders import Builder
 
 import book
 import helpers
@@ -246,6 +247,31 @@ def test_build(small_book, runs, tmp_path, capsys):
     intro.write_text("# Intro\n\nNothing more.\n")
     book.main(command)
     assert not (html / "book" / "extra.html").exists()
+
+
+def test_what_is_the_same_is_not_parsed_again(small_book, runs, tmp_path, monkeypatch):
+    parsed, parse = [], Builder.read_doc
+
+    def noted(self, name, *, _cache=True):
+        parsed.append(name)
+        parse(self, name, _cache=_cache)
+
+    monkeypatch.setattr(Builder, "read_doc", noted)
+    command = ["--tier", "mini", "--runs", str(runs), "--out", str(tmp_path / "book")]
+    book.main(command)
+    assert len(parsed) == 4
+    html = tmp_path / "book" / "_build" / "html"
+    shown = (html / "notebooks/openset_calibration/dataset.html").read_text()
+    extra = small_book / "book" / "extra.md"
+    extra.write_text(extra.read_text().replace("# Extra", "# Other words"))
+    executed = runs / "openset_calibration" / "dataset.ipynb"
+    executed.write_bytes(executed.read_bytes())  # executed again, with the same outputs
+    parsed.clear()
+    book.main(command)
+    assert parsed == ["book/extra"]
+    # every page is written: the others' list of contents has the new title
+    now = (html / "notebooks/openset_calibration/dataset.html").read_text()
+    assert now != shown and "Other words" in now
 
 
 def test_a_missing_notebook_is_named_with_the_command_that_makes_it(small_book, runs, tmp_path):

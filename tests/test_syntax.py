@@ -55,18 +55,22 @@ CHANGES = {
 }  # fmt: skip
 
 
+@pytest.fixture(scope="module")
+def before():
+    """Return what stands for the code as it is."""
+    return codes(SOURCES)
+
+
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_change_makes_anew_what_uses_it_and_no_more(package, change):
-    before = codes(package)
+def test_a_change_makes_anew_what_uses_it_and_no_more(package, before, change):
     file, old, new, expected = CHANGES[change]
     write(package / file, old, new)
     after = codes(package)
     assert {name for name in before if before[name] != after[name]} == expected
 
 
-def test_another_place_makes_nothing_anew(package):
+def test_another_place_makes_nothing_anew(package, before):
     """A module goes to another folder, and one function to a module of its own."""
-    before = codes(package)
     (package / "training/step.py").rename(package / "networks/one_step.py")
     write(package / "training/loop.py", "helpers.training.step", "helpers.networks.one_step")
     file = package / "training/batches.py"

@@ -11,15 +11,19 @@ that :mod:`pages` writes from the package's own records and :mod:`speed` from th
 what :mod:`glance` says of the results at hand.  They are laid out like the repository, so that the
 launch, download and repository links of a page name its own file.
 
-Every build starts from an empty tree, and takes the place of the book that was there before
-only once it has succeeded: a page that lost its source cannot survive, and a warning in an
-unchanged page cannot hide, as it would in an incremental build.  A folder without the mark that
-this script leaves is somebody else's, and is left as it is.
+Every build starts from an empty tree, and takes the place of the book that was there before only
+once it has succeeded.  Of that one it takes what was made of pages whose sources are the same, so
+that they need not be parsed again; each page is written anew.  So a page that lost its source
+cannot survive, and no warning can hide, as in an incremental build: one of parsing would have
+ended the build before, one of writing ends this one.  A folder without the mark that this script
+leaves is somebody else's, and is left as it is.
 """
 
 from __future__ import annotations
 
 import argparse
+import filecmp
+import functools
 import importlib.util
 import shutil
 import sys
@@ -29,6 +33,7 @@ from pathlib import Path
 import glance
 import nbformat
 import pages
+import pybtex.plugin
 import speed
 import yaml
 from jupyter_book.sphinx import build_sphinx
@@ -47,6 +52,7 @@ tier `{tier}`, and the committed results of larger ones.  `make book` executes e
 the executed book in this one's place.
 ```
 """
+DOCTREES = ".doctrees"  # what Sphinx calls a folder of parsed pages
 MARK = ".made-by-book.py"  # in every folder that may be removed
 REDIRECT = """<!doctype html>
 <meta charset="utf-8">
@@ -133,12 +139,26 @@ def assemble(tree: Path, runs: Path, tier: str) -> None:
     (reference / "example.txt").write_text(glance.example(reference), encoding="utf-8")
 
 
+def keep_parsed(tree: Path, before: Path) -> None:
+    """Take over what Sphinx made of the sources of the book before, and when they were written."""
+    parsed = before / "_build"
+    if not (parsed / DOCTREES).is_dir():
+        return
+    shutil.copytree(parsed, tree / "_build", ignore=lambda *_: {"html"})
+    for file in (one for one in tree.rglob("*") if one.is_file()):
+        old = before / file.relative_to(tree)
+        if old.is_file() and filecmp.cmp(file, old, shallow=False):
+            shutil.copystat(old, file)
+
+
 def render(tree: Path) -> Path:
     """Render the sources in `tree`; any warning is an error.  Return the folder of the pages."""
     html = tree / "_build" / "html"
     # whole before autodoc comes, which adds to the annotations of the classes that they inherit
     for file in sorted((ROOT / "helpers" / "papers").glob("*/parameters.py")):
         import_module(f"helpers.papers.{file.parent.name}.parameters")
+    # else looked up in the metadata of all that is installed, for each of hundreds of references
+    pybtex.plugin.entry_points = functools.cache(pybtex.plugin.entry_points)
     status = build_sphinx(
         tree,
         html,
@@ -163,7 +183,6 @@ def render(tree: Path) -> Path:
     name = config["sphinx"]["config"]["mathjax_path"]
     (html / "_static" / name).parent.mkdir()
     shutil.copyfile(mathjax / "static" / name, html / "_static" / name)
-    shutil.rmtree(tree / "_build" / ".doctrees")
     return html
 
 
@@ -197,6 +216,7 @@ def main(command_line: list[str] | None = None) -> None:
         assemble(tree, arguments.runs, arguments.tier)
     except (FileNotFoundError, ValueError) as error:
         sys.exit(str(error))
+    keep_parsed(tree, out)
     html = render(tree).relative_to(tree)
     check_replaceable(out)  # rendering takes long enough for somebody to put something there
     shutil.rmtree(out, ignore_errors=True)

@@ -18,7 +18,6 @@ from helpers.checks import known_name
 from helpers.files import project_root
 from helpers.report import results
 from helpers.report.claims import ALL, Claim, Verdict
-from helpers.report.paper_claims import Claims
 
 if TYPE_CHECKING:
     from helpers.papers import Paper
@@ -149,8 +148,12 @@ def ledger(
             heading = LARGER if 0 < place < len(tiers) else paper.claims_heading
             where = {"notebook": f"notebooks/{name}/figures", "anchor": anchor(heading)}
             where |= {"paper": name, "tier": tier}
+            summed = None if checks is None else claims.verdicts(checks).set_index("claim")
             for claim in claims.claims:
-                decisive = _absent(lack) if checks is None else _decisive(claim, claims, checks)
+                if checks is None:
+                    decisive = _absent(lack)
+                else:
+                    decisive = _decisive(claim, summed.loc[claim.id, "verdict"], checks)
                 rows.append(vars(claim) | {"claim": claim.id} | decisive | where)
     found = pd.DataFrame(rows)[list(COLUMNS)]
     return found.assign(runs=found["runs"].mask(found["tier"] == PUBLISHED, 0))
@@ -192,10 +195,8 @@ def anchor(heading: str) -> str:
     return re.sub("[^a-z0-9]+", "-", heading.lower()).strip("-")
 
 
-def _decisive(claim: Claim, claims: Claims, checks: pd.DataFrame) -> dict:
-    """Return a claim's verdict, and the effect of the same verdict that has least clearance."""
-    summed = claims.verdicts(checks).set_index("claim")
-    verdict = summed.loc[claim.id, "verdict"]
+def _decisive(claim: Claim, verdict: Verdict, checks: pd.DataFrame) -> dict:
+    """Return, of the effects of a claim's verdict, the one that has least clearance."""
     over_all = checks[(checks["data_set"] == ALL) & checks["decides"]]
     own = over_all[over_all["claim"] == claim.id]
     count = len(own)

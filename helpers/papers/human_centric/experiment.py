@@ -21,7 +21,13 @@ from helpers.metrics.thresholds import DETECTION_ERROR_RATES
 from helpers.networks import published
 from helpers.networks.model import Model
 from helpers.outputs import Head, Outputs
-from helpers.papers.human_centric.parameters import ModelName
+from helpers.papers.human_centric.parameters import (
+    ALL_CLASSES,
+    EVERY_SET,
+    HELD_OUT,
+    VARIANTS,
+    ModelName,
+)
 from helpers.papers.human_centric.roles import ShiftRoles, roles
 from helpers.papers.run import Draw, Part
 from helpers.report import results
@@ -33,15 +39,6 @@ if TYPE_CHECKING:
 
 __all__ = ["VARIANTS", "models", "outputs", "parts", "roles", "rows"]
 
-HELD_OUT, ALL_CLASSES, EVERY_SET = "held-out threshold", "all classes", "every far set"
-VARIANTS = {
-    "primary": "All training images fit a score, and those that are answered correctly give its "
-    "threshold, as in the paper.",
-    HELD_OUT: "One half of the training images fits a score, the other half gives its threshold.",
-    ALL_CLASSES: "A network answers with all classes that it has, not only with the data set's.",
-    EVERY_SET: "All far sets at hand count as label-shifted ones, each like a near set.",
-}
-"""Ways to evaluate, and what is different in each."""
 log = logging.getLogger(__name__)
 
 

@@ -8,8 +8,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.axes import Axes
 
-from helpers.papers.human_centric.experiment import EVERY_SET
-from helpers.papers.human_centric.parameters import METHODS
+from helpers.papers.human_centric.parameters import EVERY_SET, METHODS
 from helpers.report.figures.style import BLUE, ORANGE, check_columns
 
 NETWORK = "resnet20.akamaster_cifar10"

@@ -34,6 +34,16 @@ STRATEGIES = {
 }  # fmt: skip
 """Ways to train a network of some architecture, as a model's name has them."""
 
+HELD_OUT, ALL_CLASSES, EVERY_SET = "held-out threshold", "all classes", "every far set"
+VARIANTS = {
+    "primary": "All training images fit a score, and those that are answered correctly give its "
+    "threshold, as in the paper.",
+    HELD_OUT: "One half of the training images fits a score, the other half gives its threshold.",
+    ALL_CLASSES: "A network answers with all classes that it has, not only with the data set's.",
+    EVERY_SET: "All far sets at hand count as label-shifted ones, each like a near set.",
+}
+"""Ways to evaluate, and what is different in each."""
+
 
 @dataclass(frozen=True)
 class ModelName:
