@@ -29,6 +29,11 @@ from step import Step, read, write  # noqa: E402
 
 EMPTY = "an empty notebook"
 WHOLE = "the pipeline"
+BUDGET = {
+    "audit": 1, "gscore": 1, "human_centric": 1, "openset_calibration": 1, "synthesis": 1,
+    "uimnet": 1, "unknown_detection": 1,
+}  # fmt: skip
+"""CPU seconds that a chapter may take at `mini`, on the machine that the table names."""
 IDLE = 0.05  # of the wall time; with more, the notebooks are of several runs
 
 
@@ -162,6 +167,13 @@ def _rows(part: str, values: Mapping[str, float]) -> pd.DataFrame:
     return pd.DataFrame({"part": part, "quantity": values.keys(), "value": values.values()})
 
 
+def cpu_of_chapters(table: pd.DataFrame) -> pd.Series:
+    """Return the CPU seconds of each chapter, the dearest first, from a table of `main`."""
+    steps = table[(table["quantity"] == "cpu") & (table["part"] != WHOLE)]
+    chapters = steps["part"].str.partition("/")[0].rename("chapter")
+    return steps.groupby(chapters)["value"].sum().sort_values(ascending=False)
+
+
 def where_time_goes(table: pd.DataFrame) -> str:
     """Return what a table of `main` says, as Markdown for the book's page.
 
@@ -174,14 +186,16 @@ def where_time_goes(table: pd.DataFrame) -> str:
     whole, nothing = wide.loc[WHOLE], wide.loc[EMPTY]
     steps = wide.drop([WHOLE, EMPTY])
     lines = [
-        "| chapter | notebooks | s | of it imports, s | start and stop, s | the longest, s |",
-        "| --- | --- | --- | --- | --- | --- |",
+        "| chapter | notebooks | CPU s | budget | s | of it imports, s | start and stop, s "
+        "| the longest, s |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
-    chapters = steps.groupby(steps.index.map(lambda name: name.partition("/")[0]))
-    for chapter, own in sorted(chapters, key=lambda pair: -pair[1]["seconds"].sum()):
+    for chapter, used in cpu_of_chapters(table).items():
+        own = steps[steps.index.str.startswith(f"{chapter}/")]
         longest = own["seconds"].idxmax()
         lines.append(
-            f"| {chapter} | {len(own)} | {own['seconds'].sum():.0f} | {own['imports'].sum():.0f} "
+            f"| {chapter} | {len(own)} | {used:.0f} | {BUDGET.get(chapter, '–')} "
+            f"| {own['seconds'].sum():.0f} | {own['imports'].sum():.0f} "
             f"| {own[['start', 'stop']].sum().sum():.0f} | `{longest.partition('/')[2]}`, "
             f"{own['seconds'].max():.0f} |"
         )
@@ -189,7 +203,8 @@ def where_time_goes(table: pd.DataFrame) -> str:
     chain = " → ".join(f"`{name}` ({steps.at[name, 'seconds']:.0f} s)" for name in path)
     return (
         "\n".join(lines) + f"\n\nTier {table['tier'].iloc[0]}, on {table['machine'].iloc[0]}. "
-        f"All {len(steps)} steps together take {whole['sum']:.0f} s, the pipeline "
+        f"All {len(steps)} steps together take {whole['sum']:.0f} s and {whole['cpu']:.0f} CPU "
+        f"seconds, the pipeline "
         f"{whole['wall']:.0f} s from the first start to the last end: {whole['ratio']:.2f} times "
         f"the sum over {whole['cores']:.0f} cores. No number of cores makes it shorter than its "
         f"critical path, {whole['critical']:.0f} s: {chain}.\n\n"

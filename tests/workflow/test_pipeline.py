@@ -58,9 +58,16 @@ def test_the_page_names_the_critical_path(runs):
     nothing = pipeline._rows(pipeline.EMPTY, {"process": 2.0, "start": 0.7, "stop": 0.1})
     table = pd.concat([pipeline.pipeline(runs), nothing], ignore_index=True)
     page = pipeline.where_time_goes(table.assign(tier="mini", machine="x86_64, 2 cores"))
-    assert "| a | 2 | 30 | 3 | 3 | `evaluation`, 20 |" in page
+    assert "| a | 2 | 60 | – | 30 | 3 | 3 | `evaluation`, 20 |" in page
     assert "critical path, 30 s: `a/training` (10 s) → `a/evaluation` (20 s)." in page
     assert "1.76 times the sum over 2 cores" in page
+
+
+def test_no_chapter_is_over_its_budget():
+    table = pd.read_parquet(pipeline.RESULTS / "pipeline.parquet").query("tier == 'mini'")
+    used = pipeline.cpu_of_chapters(table)
+    assert set(used.index) == set(pipeline.BUDGET)
+    assert not {name: cpu for name, cpu in used.items() if cpu > pipeline.BUDGET[name]}
 
 
 def test_without_one_whole_run_it_says_how_to_make_one(runs, tmp_path):
