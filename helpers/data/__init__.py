@@ -13,8 +13,9 @@ from helpers.checks import known_name
 from helpers.data import sources
 from helpers.data.cards import Card, cards, find, remedy
 from helpers.data.draws import hold_out, subsample
-from helpers.data.images import Images, concatenate, resize, smoothness
+from helpers.data.images import Images, concatenate
 from helpers.data.packs import pack_splits, read_pack, write_pack
+from helpers.data.pixels import resize, smoothness
 from helpers.data.stream import ImageStream
 from helpers.files import data_root
 

@@ -52,7 +52,8 @@ from PIL import Image
 
 from helpers.checks import known_name
 from helpers.data.cards import remedy
-from helpers.data.images import Images, stack
+from helpers.data.images import Images
+from helpers.data.pixels import stack
 from helpers.files import atomic_path, sha256_file
 
 COLUMNS, PER_SHEET = 20, 1000
@@ -81,7 +82,7 @@ def read_pack(
     size : int, optional
         Resize to `size` x `size` pixels.
     antialias : bool
-        How (see `helpers.data.images.resize`).
+        How (see `helpers.data.pixels.resize`).
 
     Raises
     ------

@@ -15,7 +15,8 @@ import pictures
 from helpers import cache
 from helpers.checks import known_name
 from helpers.data.cards import Card, find, remedy
-from helpers.data.images import Images, resize, stack
+from helpers.data.images import Images
+from helpers.data.pixels import resize, stack
 from helpers.syntax import Package
 
 PICTURES = Package(Path(pictures.__file__).parent)
@@ -332,7 +333,7 @@ def folder(
     size : int, optional
         Resize (shorter side) and centre-crop to `size` x `size` pixels.
     antialias : bool
-        How (see `helpers.data.images.resize`).
+        How (see `helpers.data.pixels.resize`).
 
     Raises
     ------

@@ -31,7 +31,8 @@ import PIL
 from PIL import Image
 
 from helpers import cache
-from helpers.data.images import Labelled, channels_last, renumber, rgb
+from helpers.data.images import Labelled, renumber
+from helpers.data.pixels import channels_last, random_crop, rgb
 from helpers.data.sources import listing
 from helpers.files import atomic_path
 
@@ -39,8 +40,6 @@ if TYPE_CHECKING:
     import torch
 
 MARGIN = 256 / 224  # of the shorter side to the crop's, when images are evaluated
-AREA = 0.08, 1.0  # of the image, that a training crop covers
-RATIO = 3 / 4, 4 / 3  # of its width to its height, before it is brought to a square
 CHUNK = 100  # files that one thread verifies before it reports
 
 DECODES = cache.code("helpers.data.stream._Batches")  # stands for this code in keys
@@ -428,40 +427,6 @@ class _Batches:
             box, flip = (left, top, left + side, top + side), False
         resized = image.resize((self.size, self.size), Image.Resampling.BILINEAR, box)
         return np.asarray(resized)[:, :: -1 if flip else 1]
-
-
-def random_crop(
-    width: int, height: int, generator: np.random.Generator
-) -> tuple[int, int, int, int]:
-    """Draw a box that covers 8 to 100 % of an image, 3:4 to 4:3 wide to high, at a random place.
-
-    Boxes that do not fit are drawn anew, ten times; then the largest central one is taken.
-
-    Returns
-    -------
-    (left, top, right, bottom) : int
-        In pixels.
-
-    Examples
-    --------
-    >>> left, top, right, bottom = random_crop(100, 50, np.random.default_rng(0))
-    >>> 0 <= left < right <= 100 and 0 <= top < bottom <= 50
-    True
-    >>> random_crop(1000, 3, np.random.default_rng(0))
-    (498, 0, 502, 3)
-    """
-    for _ in range(10):
-        area = width * height * generator.uniform(*AREA)
-        ratio = np.exp(generator.uniform(*np.log(RATIO)))
-        wide, high = round(np.sqrt(area * ratio)), round(np.sqrt(area / ratio))
-        if 0 < wide <= width and 0 < high <= height:
-            left = int(generator.integers(width - wide + 1))
-            top = int(generator.integers(height - high + 1))
-            return left, top, left + wide, top + high
-    wide = min(width, max(1, round(height * RATIO[1])))
-    high = min(height, max(1, round(width / RATIO[0])))
-    left, top = (width - wide) // 2, (height - high) // 2
-    return left, top, left + wide, top + high
 
 
 def _processors() -> int:

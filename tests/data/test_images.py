@@ -5,7 +5,7 @@ import pytest
 from PIL import Image
 
 from helpers.data import Images, concatenate, load, resize, smoothness
-from helpers.data.images import stack
+from helpers.data.pixels import stack
 from helpers.metrics import auroc
 
 

@@ -12,7 +12,8 @@ import torch
 from PIL import Image
 
 from helpers.data import corruptions, load, open_stream
-from helpers.data.stream import ImageStream, random_crop
+from helpers.data.pixels import random_crop
+from helpers.data.stream import ImageStream
 
 
 @pytest.fixture(autouse=True)
