@@ -152,9 +152,13 @@ def test_bad_input(part, table):
 
 
 def test_the_main_table_by_hand(table_of):
-    """Means, ranks and counts over networks, and the rule that accepts all."""
+    """Means, ranks and counts over networks, and the rule that accepts all.
+
+    One by a strategy has a column of its own.
+    """
     records = []
-    for model, accuracy, best in (("resnet8", 0.75, "msp"), ("vit4", 0.25, "vim")):
+    models = (("resnet8", 0.75, "msp"), ("vit4", 0.25, "vim"), ("vit4+augmix", 0.5, "dice"))
+    for model, accuracy, best in models:
         own = {"model": model, "data_set": "cifar10"}
         records.append(record("network", "accuracy", "test", accuracy, **own))
         for method in PAPER_METHODS:
@@ -163,16 +167,17 @@ def test_the_main_table_by_hand(table_of):
                 records.append(record(method, "der99", test_set, error, **own))
             held = own | {"variant": "held-out threshold"}
             records.append(record(method, "der99", "average", 0.625, **held))
-    parameters = SimpleNamespace(tier="mini", architectures=["resnet8", "vit4"], strategies={},
-                                 data_set="cifar10")  # fmt: skip
+    parameters = SimpleNamespace(tier="mini", architectures=["resnet8", "vit4"],
+                                 strategies=["augmix"], data_set="cifar10")  # fmt: skip
     shown = tables.main_table(table_of(records, paper="human_centric"), parameters)
     assert "2 networks trained here" in shown.caption and "right on 25 to 75 %" in shown.caption
     assert "label-shifted: mazes." in shown.caption
     frame = shown.frame()
-    assert frame.loc["MSP"].tolist() == ["37.5 (31.5)", "3.2 (3.2)", "1 (3)", "62.5"]
-    assert frame.loc["DICE"].tolist() == ["50.0 (60.0)", "5.5 (7.9)", "0 (0)", "62.5"]
+    assert frame.loc["MSP"].tolist() == ["37.5 (31.5)", "3.2 (3.2)", "1 (3)", "62.5", "50.0"]
+    assert frame.loc["DICE"].tolist() == ["50.0 (60.0)", "5.5 (7.9)", "0 (0)", "62.5", "25.0"]
+    assert "of 1 network trained here, each by one of the paper's strategies" in shown.caption
     # (1/4 + 1) / 2 and (3/4 + 1) / 2
-    assert frame.loc["accept everything"].tolist() == ["75.0", "", "", ""]
+    assert frame.loc["accept everything"].tolist() == ["75.0", "", "", "", ""]
 
 
 @pytest.mark.parametrize(
