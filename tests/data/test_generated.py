@@ -8,7 +8,7 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 import pictures
-from helpers.data import Images, cards, load, locate, names
+from helpers.data import Images, cards, load, locate, names, sources
 from helpers.data.cards import find
 from pictures import FAMILIES, draw, family
 
@@ -124,3 +124,15 @@ def test_every_family_has_a_card_and_counts_as_images():
     """One card each, after the others; what is loaded is an ordinary set of images."""
     assert [card.name for card in cards()][-len(FAMILIES) :] == list(FAMILIES)
     assert isinstance(load("static", "train"), Images)
+
+
+def test_a_family_is_drawn_once_while_its_code_is_the_same(tmp_path, monkeypatch):
+    monkeypatch.setenv("CACHE_ROOT", str(tmp_path))
+    first = load("mazes", "test")
+    with monkeypatch.context() as patch:
+        patch.setattr(pictures, "draw", None)
+        assert load("mazes", "test").sha256 == first.sha256
+    (kept,) = (tmp_path / "drawn").iterdir()
+    monkeypatch.setattr(type(sources.PICTURES), "code", lambda *_: "of another state")
+    assert load("mazes", "test").sha256 == first.sha256
+    assert len(list((tmp_path / "drawn").iterdir())) == 2 and kept.exists()
