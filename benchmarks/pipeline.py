@@ -30,8 +30,8 @@ from step import Step, read, write  # noqa: E402
 EMPTY = "an empty notebook"
 WHOLE = "the pipeline"
 BUDGET = {
-    "audit": 1, "gscore": 1, "human_centric": 1, "openset_calibration": 1, "synthesis": 1,
-    "uimnet": 1, "unknown_detection": 1,
+    "audit": 30, "gscore": 350, "human_centric": 550, "openset_calibration": 550,
+    "synthesis": 750, "uimnet": 500, "unknown_detection": 350,
 }  # fmt: skip
 """CPU seconds that a chapter may take at `mini`, on the machine that the table names."""
 IDLE = 0.05  # of the wall time; with more, the notebooks are of several runs
@@ -46,9 +46,16 @@ def times_of(notebook: Path) -> dict[str, float]:
         ``begin`` and ``end`` (of the notebook, since 1970), ``seconds`` (of the whole), ``start``
         (until the first cell), ``stop`` (after the last), ``imports`` (of the cells that begin
         with an import) and ``cpu`` (that the whole used, on all cores).
+
+    Raises
+    ------
+    ValueError
+        It was executed before CPU seconds were noted.
     """
     content = json.loads(notebook.read_text(encoding="utf-8"))
     begin, end = _span(content["metadata"])
+    if "cpu_seconds" not in content["metadata"]["papermill"]:
+        raise ValueError(f"{notebook}: no CPU seconds noted; run `make clean book` for one run")
     code = [cell for cell in content["cells"] if cell["cell_type"] == "code"]
     spans = [_span(cell["metadata"]) for cell in code]
     importing = ["".join(cell["source"]).startswith(("import ", "from ")) for cell in code]

@@ -84,3 +84,10 @@ def test_notebooks_of_several_runs_have_no_wall_time(runs):
     path.write_text(text)
     with pytest.raises(ValueError, match="notebooks of several runs"):
         pipeline.pipeline(runs)
+
+
+def test_notebooks_of_an_older_pipeline_are_named(runs):
+    path = runs / "a" / "evaluation.ipynb"
+    path.write_text(path.read_text().replace("cpu_seconds", "other"))
+    with pytest.raises(ValueError, match=r"evaluation\.ipynb: no CPU seconds noted"):
+        pipeline.pipeline(runs)
