@@ -76,12 +76,13 @@ def test_it_writes_all_runs_and_goes_on_where_it_was_killed(tmp_path):
     quiet = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     first = subprocess.Popen(command, cwd=ROOT, env=environment, **quiet)
     networks = tmp_path / "cache" / "networks"
+    whole = "[!.]*.safetensors"  # a leading dot marks one that is still being written
     deadline = time.monotonic() + 120
-    while not list(networks.glob("*.safetensors")) and time.monotonic() < deadline:
+    while not list(networks.glob(whole)) and time.monotonic() < deadline:
         time.sleep(0.05)
     first.send_signal(signal.SIGKILL)
     first.wait()
-    kept = {path: path.stat().st_mtime_ns for path in networks.glob("*.safetensors")}
+    kept = {path: path.stat().st_mtime_ns for path in networks.glob(whole)}
     assert kept and not out.exists()
     time.sleep(2.5)
     again = subprocess.run(command, cwd=ROOT, env=environment, **quiet, check=True)
