@@ -214,7 +214,8 @@ def where_time_goes(table: pd.DataFrame) -> str:
         f"seconds, the pipeline "
         f"{whole['wall']:.0f} s from the first start to the last end: {whole['ratio']:.2f} times "
         f"the sum over {whole['cores']:.0f} cores. No number of cores makes it shorter than its "
-        f"critical path, {whole['critical']:.0f} s: {chain}.\n\n"
+        f"critical path, {whole['critical']:.0f} s: {chain}. A test fails where a chapter of this "
+        "table is over its budget, in CPU seconds.\n\n"
         f"A step with nothing in it takes {nothing['process']:.1f} s, of which its kernel takes "
         f"{nothing['start']:.1f} s to start and {nothing['stop']:.1f} s to stop.\n"
     )

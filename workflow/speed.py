@@ -148,9 +148,9 @@ def _long(costs: pd.DataFrame) -> pd.DataFrame:
     return alone[alone.groupby(["score", "step"])["seconds"].transform("min") > SHORT]
 
 
-BEFORE = """Before it was profiled (commit 063f990, on two cores of an x86_64 machine with
-nothing else running) the steps of a fresh clone took 1,920 s together, and `make book` 19 min 38 s,
-installation included; the critical path was the second training of unknown detection (2 min), the
+BEFORE = """Before it was profiled (commit 063f990, on two cores of another, faster x86_64 machine
+with nothing else running) the steps of a fresh clone took 1,920 s together, and `make book` 19 min
+38 s, installation included; the critical path was the second training of unknown detection (2 min), the
 synthesis' training (2 min), its evaluation (2.5 min) and its figures.  Since then these are gone,
 measured beside other work, so that only their proportions count:
 
