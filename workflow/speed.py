@@ -150,9 +150,9 @@ def _long(costs: pd.DataFrame) -> pd.DataFrame:
 
 BEFORE = """Before it was profiled (commit 063f990, on two cores of another, faster x86_64 machine
 with nothing else running) the steps of a fresh clone took 1,920 s together, and `make book` 19 min
-38 s, installation included; the critical path was the second training of unknown detection (2 min), the
-synthesis' training (2 min), its evaluation (2.5 min) and its figures.  Since then these are gone,
-measured beside other work, so that only their proportions count:
+38 s, installation included; the critical path was the second training of unknown detection (2
+min), the synthesis' training (2 min), its evaluation (2.5 min) and its figures.  Since then these
+are gone, measured beside other work, so that only their proportions count:
 
 - two to four seconds at the end of each notebook, in which a kernel took its memory apart;
 - a second at the start of each and one more in its kernel, in which a package that checks
