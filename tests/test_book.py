@@ -272,6 +272,10 @@ def test_what_is_the_same_is_not_parsed_again(small_book, runs, tmp_path, monkey
     # every page is written: the others' list of contents has the new title
     now = (html / "notebooks/openset_calibration/dataset.html").read_text()
     assert now != shown and "Other words" in now
+    (tmp_path / "book" / book.MARK).write_text("sphinx 1.0")  # as another environment made it
+    parsed.clear()
+    book.main(command)
+    assert len(parsed) == 4
 
 
 def test_a_missing_notebook_is_named_with_the_command_that_makes_it(small_book, runs, tmp_path):

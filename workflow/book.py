@@ -28,6 +28,7 @@ import importlib.util
 import shutil
 import sys
 from importlib import import_module
+from importlib.metadata import distributions
 from pathlib import Path
 
 import glance
@@ -140,9 +141,12 @@ def assemble(tree: Path, runs: Path, tier: str) -> None:
 
 
 def keep_parsed(tree: Path, before: Path) -> None:
-    """Take over what Sphinx made of the sources of the book before, and when they were written."""
-    parsed = before / "_build"
-    if not (parsed / DOCTREES).is_dir():
+    """Take over what Sphinx made of the sources of the book before, and when they were written.
+
+    Nothing of a book that other versions of the packages have made.
+    """
+    parsed, marks = before / "_build", [tree / MARK, before / MARK]
+    if not (parsed / DOCTREES).is_dir() or len({one.read_text() for one in marks}) > 1:
         return
     shutil.copytree(parsed, tree / "_build", ignore=lambda *_: {"html"})
     for file in (one for one in tree.rglob("*") if one.is_file()):
@@ -211,7 +215,8 @@ def main(command_line: list[str] | None = None) -> None:
         check_replaceable(folder)
     shutil.rmtree(tree, ignore_errors=True)
     tree.mkdir(parents=True)
-    (tree / MARK).touch()
+    found = sorted(f"{one.name} {one.version}" for one in distributions())
+    (tree / MARK).write_text("\n".join(found))
     try:
         assemble(tree, arguments.runs, arguments.tier)
     except (FileNotFoundError, ValueError) as error:

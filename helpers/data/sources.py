@@ -98,7 +98,7 @@ def generated_set(
 ) -> Images:
     """Return a split of the generated family `name`: one class, and always the same images.
 
-    They are drawn once and kept, since half of a chapter's notebooks want all families.
+    They are drawn once and kept, since most notebooks of a chapter want all of them.
 
     Examples
     --------
