@@ -18,6 +18,7 @@ PAPER = Paper(
         "cifar10_mini": "CIFAR-40", "cifar100": "CIFAR-40", "imagenet": "ImageNet-200",
     },
     test_sets={
+        "svhn": "SVHN", "lsun_fix": "LSUN-FIX", "dtd": "DTD",
         "digits": "SVHN", "photographs": "LSUN-FIX", "woodgrain": "DTD",
         "chars74k_natural": "SVHN", "caltech_background": "LSUN-FIX", "dtd_subset": "DTD",
         "gaussian": "Gaussian Noise", "food101": "Food-32", "caltech256": "Caltech-45",

@@ -10,8 +10,10 @@ import numpy as np
 
 from helpers import scores
 from helpers.data import Images
+from helpers.data.pixels import smoothness
 from helpers.networks.model import Model
 from helpers.papers.unknown_detection import selection
+from helpers.papers.unknown_detection.parameters import score_of, training_of
 from helpers.papers.unknown_detection.roles import Benchmark
 from helpers.scores.openset import openmax_answer
 from helpers.training.fitted import Fitted, fit
@@ -89,11 +91,11 @@ def train(
 
 
 def train_method(parameters: Parameters, benchmark: Benchmark, method: str, run: int) -> Model:
-    """Train the networks of a method, one of `METHODS` or `ASIDE`, or take them from the cache."""
-    recipe = parameters.method_recipe(method)
-    members = range(parameters.members if method == "ensemble" else 1)
+    """Train the networks of a method, also of one of `ASIDE`, or take them from the cache."""
+    recipe, training = parameters.method_recipe(method), training_of(method)
+    members = range(parameters.members if training == "ensemble" else 1)
     networks = [train(parameters, benchmark, recipe, run=run, member=one) for one in members]
-    return Model(method, tuple(networks), parameters.passes if method == "mc_dropout" else 0)
+    return Model(method, tuple(networks), parameters.passes if training == "mc_dropout" else 0)
 
 
 def make(parameters: Parameters, benchmark: Benchmark, model: Model) -> Detector:
@@ -104,7 +106,11 @@ def make(parameters: Parameters, benchmark: Benchmark, model: Model) -> Detector
         return _by_score(model, scores.create("odin", **chosen), chosen)
     if model.name == "openmax":
         return _openmax(parameters, model, benchmark)
-    score = scores.create("mahalanobis" if model.name == "mahalanobis" else "msp")
+    if model.name == "smoothness":
+        return Detector(
+            model, lambda images: Answer(smoothness(images.images), model.outputs(images).correct)
+        )
+    score = scores.create(score_of(model.name))
     if score.info.fits:
         score.fit(model.outputs(benchmark.train), model.head)
     return _by_score(model, score, {})

@@ -16,7 +16,7 @@ import numpy as np
 from helpers import metrics
 from helpers.networks.model import Model
 from helpers.papers.run import Draw, Part
-from helpers.papers.unknown_detection import detectors
+from helpers.papers.unknown_detection import composition, detectors
 from helpers.papers.unknown_detection.detectors import Answer, Detector, union
 from helpers.papers.unknown_detection.parameters import ASIDE
 from helpers.papers.unknown_detection.roles import Benchmark, roles
@@ -48,16 +48,19 @@ class MethodAnswers:
 def parts(parameters: Parameters) -> list[Part]:
     """Return every run and method.
 
-    The Mahalanobis score of the baseline's features, which the paper tried and left out, is added
-    where there is a pair of resized test sets to show it on.
+    Added to the methods are two scores that are not the paper's, with the baseline's networks: of
+    images in memory how smooth they are, which no network is needed for; and the Mahalanobis score
+    of the features, which the paper tried and left out, where there is a pair of resized test sets
+    to show it on.
 
     Raises
     ------
     ValueError
         A mistake in a recipe, now and not hours later.
     """
-    shown = parameters.resized and "baseline" in parameters.methods
-    methods = [*parameters.methods, *(ASIDE if shown else ())]
+    shown = {"mahalanobis": parameters.resized, "smoothness": parameters.data_set != "imagenet"}
+    aside = [name for name in ASIDE if shown[name] and "baseline" in parameters.methods]
+    methods = [*parameters.methods, *aside]
     for method in methods:
         recipe = parameters.method_recipe(method)
         objectives.create(recipe.objective, **recipe.objective_arguments)
@@ -100,7 +103,9 @@ def ask(detector: Detector, roles: Benchmark) -> MethodAnswers:
     return MethodAnswers(answers, "; ".join(notes))
 
 
-def measure(answers: Mapping[str, Answer], far: Sequence[str], draw: Draw) -> Iterator[dict]:
+def measure(
+    answers: Mapping[str, Answer], far: Sequence[str], draw: Draw, data_set: str = ""
+) -> Iterator[dict]:
     """Compute the metrics of one detector, each with its bootstrap replicates.
 
     Each test set is drawn on its own, so that a union always holds as many images of each.  Only
@@ -115,6 +120,8 @@ def measure(answers: Mapping[str, Answer], far: Sequence[str], draw: Draw) -> It
         Test sets that are far-OOD and part of the union.
     draw : callable
         Bootstrap weights, see `helpers.papers.run`.
+    data_set : str
+        What is in-distribution: decides which union is the paper's.
 
     Yields
     ------
@@ -122,7 +129,8 @@ def measure(answers: Mapping[str, Answer], far: Sequence[str], draw: Draw) -> It
         Rows of the results table.  The AUROC and the false positive rate are those of all ID test
         images, right or wrong, against an OOD set.  The AURC is that of the ID test images alone
         (``test``), of them and the near-OOD ones (``near``), of them and all far-OOD ones
-        (``far``) and of all together (``union``).
+        (``far``) and of all together (``union``); in ``paper_union`` they count so often that
+        each kind has the share that it has in the paper (see `composition`).
     """
     weights = {
         name: draw("fixed" if name == "aliased" else name, len(answer.correct))
@@ -141,6 +149,14 @@ def measure(answers: Mapping[str, Answer], far: Sequence[str], draw: Draw) -> It
         value = metrics.aurc(one.confidence, one.correct)
         replicates = metrics.weighted_aurc(one.confidence, one.correct, drawn)
         yield results.row(name, "aurc", value, len(one.correct), replicates)
+    sets = ["test", "near", *far]
+    sizes = {name: len(answers[name].correct) for name in sets}
+    if times := composition.counts(sizes, data_set):
+        one, drawn = join(sets)
+        each = np.repeat([times[name] for name in sets], list(sizes.values()))
+        value = metrics.weighted_aurc(one.confidence, one.correct, each[np.newaxis])[0]
+        replicates = metrics.weighted_aurc(one.confidence, one.correct, drawn * each)
+        yield results.row(composition.PAPER_UNION, "aurc", value, len(one.correct), replicates)
     groups |= {name: [name] for name in answers if name not in ("test", "near")}
     for name, others in groups.items():
         one, drawn = join(others)
@@ -164,7 +180,7 @@ def rows(
 ) -> Iterator[dict]:
     """Yield the rows of a method in a run, all variants."""
     for variant, one in outputs.items():
-        for row in measure(one.answers, parameters.far, draw):
-            # a distance is no confidence
+        for row in measure(one.answers, parameters.far, draw, parameters.data_set):
+            # a distance, or a smoothness, is no confidence
             if part.identity["method"] not in ASIDE or row["metric"] != "mean_confidence":
                 yield {"variant": variant, "notes": one.notes} | row

@@ -5,12 +5,12 @@ from __future__ import annotations
 import itertools
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from helpers.checks import known_name
 from helpers.networks.recipe import Recipe
 from helpers.papers import parameters
-from helpers.papers.parameters import Changes, Count, DataSet, Distance, Share, one_of
+from helpers.papers.parameters import Changes, Count, DataSet, Distance, Share
 
 MOST_MEMBERS = 100  # of an ensemble: the seeds of two runs are as far apart
 
@@ -27,15 +27,66 @@ METHODS = {
 }
 """The paper's nine methods in the order of its tables, and how they are called."""
 
-ASIDE = ("mahalanobis",)
-"""Methods beside the nine, which the paper tried and left out."""
+ASIDE = {"mahalanobis": "Mahalanobis", "smoothness": "Smoothness of the image"}
+"""Scores beside them: one that the paper tried and left out, and one that asks no network."""
 
 OBJECTIVES = ("crl", "edl", "augmix", "outlier_exposure")
 """Methods that train in their own way, by the objective of the same name; others by ERM."""
 
 _OF_BASELINE = ("ensemble", "odin", "openmax", *ASIDE)
+_OWN_ANSWERS = ("odin", "openmax")  # other scores of their networks are those of the baseline
 
-Method = Annotated[str, one_of("method", METHODS)]
+
+def training_of(method: str) -> str:
+    """Return how the networks of a method are trained: a method, or what stands before its "+".
+
+    Examples
+    --------
+    >>> training_of("crl+energy"), training_of("crl")
+    ('crl', 'crl')
+    """
+    return method.partition("+")[0]
+
+
+def score_of(method: str) -> str:
+    """Return the score of a method, of `helpers.scores`: MSP where it names no other.
+
+    Examples
+    --------
+    >>> score_of("crl+energy"), score_of("crl"), score_of("mahalanobis")
+    ('energy', 'msp', 'mahalanobis')
+    """
+    return method if method == "mahalanobis" else method.partition("+")[2] or "msp"
+
+
+def title(method: str) -> str:
+    """Return what a method is called.
+
+    Examples
+    --------
+    >>> title("crl"), title("crl+energy")
+    ('CRL', 'CRL + Energy')
+    """
+    if "+" not in method:
+        return (METHODS | ASIDE)[method]
+    from helpers import scores
+
+    return f"{METHODS[training_of(method)]} + {scores.create(score_of(method)).info.title}"
+
+
+def _method(name: str) -> str:
+    training, plus, score = name.partition("+")
+    if not plus:
+        return known_name("method", name, METHODS)
+    from helpers import scores
+
+    known_name("method", training, [one for one in METHODS if one not in _OWN_ANSWERS])
+    known_name("score", score, scores.names())
+    return name
+
+
+Method = Annotated[str, AfterValidator(_method)]
+"""One of `METHODS`, or its training and another score, as in ``baseline+energy``."""
 
 
 class BenchmarkParameters(parameters.Parameters):
@@ -115,7 +166,7 @@ class Parameters(BenchmarkParameters):
     Attributes
     ----------
     methods : list of str
-        Of `METHODS`.
+        Of `METHODS`; or any score on the networks of one, as in ``baseline+energy``.
     method_recipes : dict of str to dict
         What a method changes in the recipe.
     temperatures, epsilons : list of float
@@ -150,6 +201,7 @@ class Parameters(BenchmarkParameters):
         ValueError
             Unknown method or training parameter; MC dropout without dropout.
         """
+        method = training_of(method)
         known_name("method", method, [*METHODS, *ASIDE])
         if method in _OF_BASELINE:
             method = "baseline"

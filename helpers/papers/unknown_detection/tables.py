@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from helpers.checks import known_name
-from helpers.papers.unknown_detection.parameters import METHODS
+from helpers.papers.unknown_detection import PAPER, composition
+from helpers.papers.unknown_detection.parameters import ASIDE, METHODS, title
 from helpers.report import published
 from helpers.report.table import DOWN, TIMES, UP, Table, categories, mark_best, numbers
 from helpers.report.tables import comparisons
@@ -15,21 +16,58 @@ from helpers.report.tables import comparisons
 _HEADINGS = {  # heading, scale, and 1 where more is better, -1 where less is
     "accuracy": (f"ACC {UP} (%)", 100, 1),
     "aurc": (f"AURC {DOWN} ({TIMES}1000)", 1000, -1),
+    "eaurc": (f"E-AURC {DOWN} ({TIMES}1000)", 1000, -1),
     "fpr_at_tpr": (f"FPR at 95 % TPR {DOWN} (%)", 100, -1),
     "auroc": (f"AUROC {UP} (%)", 100, 1),
 }
-_TASKS = {("aurc", "union"): "unknown detection", ("aurc", "test"): "misclassification"}
-_FIRST = (*_TASKS.values(), "test", "near")  # in the paper's order; all others follow
+_TASKS = {
+    (metric, test_set): task
+    for metric in ("aurc", "eaurc")
+    for test_set, task in (
+        ("union", "unknown detection"),
+        (composition.PAPER_UNION, "unknown detection, the paper's shares"),
+        ("test", "misclassification"),
+    )
+}
+_FIRST = (*dict.fromkeys(_TASKS.values()), "test", "near")  # as the paper; all others follow
 _MAIN = {  # heading, scale, pattern
     ("accuracy", "test"): ("accuracy, %", 100, ".1f"),
     ("aurc", "union"): ("AURC × 1000, unknown detection", 1000, ".0f"),
+    ("aurc", composition.PAPER_UNION): ("the same, the paper's shares of images", 1000, ".0f"),
+    ("eaurc", "union"): ("E-AURC × 1000, unknown detection", 1000, ".0f"),
     ("aurc", "test"): ("AURC × 1000, misclassification", 1000, ".0f"),
     ("auroc", "near"): ("AUROC near-OOD, %", 100, ".1f"),
 }
 
 
+def beside(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a `comparison` of a results table with the paper's numbers, E-AURC among them.
+
+    Where the shares of the kinds of images in the union are not the paper's, AURC of the two say
+    little to each other, and E-AURC and the union `composition.PAPER_UNION` more.  Rows that the
+    paper has no number beside are left out, but for those of further methods on its test sets; of
+    `ASIDE`, which are not ranked by confidence, these are AUROC and FPR.
+
+    Parameters
+    ----------
+    table : DataFrame
+        A results table of one tier and variant.
+    """
+    whole = comparisons.comparison(
+        composition.with_excess(table),
+        composition.printed(published.load("unknown_detection")),
+        published_as=PAPER.published_as,
+        families=PAPER.networks,
+    )
+    cell = ["paper_data_set", "paper_backbone", "paper_test_set", "metric"]
+    printed = pd.MultiIndex.from_frame(whole.loc[whole["paper"].notna(), cell])
+    more = pd.MultiIndex.from_frame(whole[cell]).isin(printed) & ~whole["method"].isin(METHODS)
+    more &= ~whole["method"].isin(ASIDE) | whole["metric"].isin(["auroc", "fpr_at_tpr"])
+    return whole[whole["paper"].notna() | more]
+
+
 def detection(
-    part: pd.DataFrame, *, metrics: Sequence[str], methods: Mapping[str, str] = METHODS
+    part: pd.DataFrame, *, metrics: Sequence[str], methods: Mapping[str, str] | None = None
 ) -> Table:
     """Return a table of unknown detection.
 
@@ -44,9 +82,10 @@ def detection(
     part : DataFrame
         The rows of one data set and one backbone of a `comparison`, or of `printed_alone`.
     metrics : sequence of str
-        Which of "accuracy", "aurc", "fpr_at_tpr" and "auroc" are shown, in this order.
-    methods : mapping of str to str
-        Names and titles of the methods, in the order of the rows; others are left out.
+        Which of "accuracy", "aurc", "eaurc", "fpr_at_tpr" and "auroc" are shown, in this order.
+    methods : mapping of str to str, optional
+        Names and titles of the methods, in the order of the rows; others are left out.  By default
+        the paper's nine, and then all that there are.
 
     Raises
     ------
@@ -56,6 +95,8 @@ def detection(
     """
     for metric in metrics:
         known_name("metric", metric, _HEADINGS)
+    if methods is None:
+        methods = METHODS | {name: title(name) for name in part["method"].unique()}
     part = part[part["metric"].isin(list(metrics)) & part["method"].isin(list(methods))]
     if part.empty:
         raise ValueError("part: no number of these methods and metrics")
@@ -74,6 +115,11 @@ def detection(
         test_set=categories(tasks, _FIRST),
     )
     marks = "Bold: best of the column; underlined: best without Outlier Exposure."
+    if "smoothness" in set(part["method"]):
+        marks += (
+            f" {ASIDE['smoothness']} asks no network: what lies far from 50 % by it, on either"
+            " side, can be told apart without one."
+        )
     return Table(
         cells,
         ["method", "source"],
@@ -94,26 +140,24 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
     parameters
         Those that it was made with.
     """
-    own = comparisons.comparison(
-        table[table["variant"] == "primary"],
-        published.load("unknown_detection").query("table == '5'"),
-        published_as={parameters.data_set: "CIFAR-40"},
-        families={parameters.network: "ResNet18"},
-    )
-    own = own[own["method"].isin(list(METHODS))]
+    own = beside(table[table["variant"] == "primary"])
+    own = own[~own["method"].isin(ASIDE)]
     parts = []
-    for (metric, test_set), (title, scale, pattern) in _MAIN.items():
+    for (metric, test_set), (head, scale, pattern) in _MAIN.items():
         one = own[(own["metric"] == metric) & (own["test_set"] == test_set)]
-        parts.append(one.assign(text=comparisons.numbers_beside(one, scale, pattern), head=title))
+        parts.append(one.assign(text=comparisons.numbers_beside(one, scale, pattern), head=head))
     cells = pd.concat(parts)
-    cells["method"] = categories(cells["method"], METHODS)
+    titles = METHODS | {name: title(name) for name in cells["method"].unique()}
+    cells["method"] = categories(cells["method"], titles)
     recipe = parameters.training | parameters.networks[parameters.network]
     caption = (
         f"Part of {parameters.data_set} known, the rest of its classes near-OOD, "
         f"{', '.join(parameters.far)} far-OOD; tier `{parameters.tier}` ({parameters.network}, "
         f"stem stride {recipe['stem_stride']}, {recipe['epochs']} "
         f"epochs): {comparisons.runs_in_words(cells)}; in brackets the paper's, at its full "
-        "schedule and with its own far-OOD sets (its Table 5)."
+        "schedule and with its own far-OOD sets (its Table 5). An AURC grows with the share of "
+        "unknown images, of which the paper's union has more; E-AURC is what exceeds the least "
+        "that any ranking could have."
     )
     return Table(
         cells,

@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.papers.unknown_detection.claims import CLAIMS
+from helpers.papers.unknown_detection.claims import CLAIMS, derive
 from helpers.papers.unknown_detection.parameters import METHODS
 from helpers.report import claims
 from helpers.report.claims import Verdict
@@ -23,23 +23,42 @@ AGREEING = {
     ("outlier_exposure", "auroc", "far"): 0.93,
     ("mahalanobis", "auroc", "aliased"): 0.9,
     ("mahalanobis", "auroc", "fixed"): 0.52,
+    ("baseline", "aurc", "union"): 0.735,
+    ("ensemble", "accuracy", "test"): 0.79,
+    ("mc_dropout", "aurc", "test"): 0.066,
+    **{("baseline", "auroc", name): 0.7 for name in ("digits", "LSUN-FIX", "dtd")},
+    **{("outlier_exposure", "auroc", name): 0.9 for name in ("digits", "LSUN-FIX", "dtd")},
 }
+AGREEING |= {
+    (method, "accuracy", "test"): 0.744 for method in METHODS
+    if (method, "accuracy", "test") not in AGREEING
+}  # fmt: skip
+OF_IMAGENET = {  # what agrees with the claims on it, where that is something else
+    ("openmax", "aurc", "union"): 0.78,
+    ("openmax", "aurc", "test"): 0.16,
+    ("edl", "accuracy", "test"): 0.7,
+    ("outlier_exposure", "accuracy", "test"): 0.76,
+    ("outlier_exposure", "aurc", "test"): 0.06,
+}
+ON_IMAGENET = {"confidence", "openmax-imagenet", "edl-imagenet", "outlier-exposure-imagenet"}
+ON_CIFAR = {"outlier-exposure", "outlier-exposure-sets"}
 
 
 @pytest.fixture(scope="module")
 def made_up(table_of):
     """Return a function: a table around `AGREEING`, with random runs and replicates."""
 
-    def build(changes=None, spread=0.001):
+    def build(changes=None, spread=0.001, data_set="cifar100"):
         generator = np.random.default_rng(0)
+        numbers = AGREEING | (OF_IMAGENET if data_set == "imagenet" else {}) | (changes or {})
         records = [
             dict(test_set=test_set, run=run, method=method, metric=metric,
                  value=value + spread * generator.standard_normal(),
                  bootstrap=value + spread * generator.standard_normal(40))
             for run in range(3)
-            for (method, metric, test_set), value in (AGREEING | (changes or {})).items()
+            for (method, metric, test_set), value in numbers.items()
         ]  # fmt: skip
-        return table_of(records, paper="unknown_detection")
+        return table_of(records, paper="unknown_detection", data_set=data_set)
 
     return build
 
@@ -50,10 +69,12 @@ def verdicts(table):
 
 
 def test_numbers_that_agree_support_every_claim(made_up):
-    """Six claims, each with an identifier of its own."""
-    found = verdicts(made_up())
-    assert len(found) == len(CLAIMS.claims) == 6
-    assert set(found.values()) == {"supported"}
+    """Each claim has an identifier of its own; what is about the other scale has no data."""
+    for data_set, other in (("cifar100", ON_IMAGENET), ("imagenet", ON_CIFAR)):
+        found = verdicts(made_up(data_set=data_set))
+        assert len(found) == len(CLAIMS.claims)
+        assert {found.pop(claim) for claim in other} == {"no data"}
+        assert set(found.values()) == {"supported"}
 
 
 @pytest.mark.parametrize(
@@ -61,10 +82,28 @@ def test_numbers_that_agree_support_every_claim(made_up):
     [
         ("contradicted", "ensemble", ("crl", "aurc", "union"), 0.68),  # one better one is enough
         ("contradicted", "misclassification", ("odin", "aurc", "test"), 0.07),
-        ("contradicted", "outlier-exposure", ("outlier_exposure", "accuracy", "test"), 0.76),
+        ("contradicted", "outlier-exposure", ("outlier_exposure", "accuracy", "test"), 0.77),
         ("contradicted", "outlier-exposure", ("openmax", "auroc", "far"), 0.95),
         ("contradicted", "near", ("augmix", "auroc", "near"), 0.80),
         ("contradicted", "confidence", ("ensemble", "mean_confidence", "near"), 0.4),
+        ("contradicted", "ensemble-accuracy", ("crl", "accuracy", "test"), 0.80),
+        ("contradicted", "crl-edl", ("edl", "aurc", "union"), 0.745),
+        ("contradicted", "augmix", ("augmix", "aurc", "union"), 0.745),
+        ("contradicted", "odin", ("odin", "aurc", "union"), 0.71),
+        ("contradicted", "mc-dropout", ("mc_dropout", "aurc", "test"), 0.09),
+        ("contradicted", "mc-dropout", ("mc_dropout", "aurc", "union"), 0.71),  # it helps
+        ("contradicted", "mc-dropout", ("mc_dropout", "aurc", "union"), 0.76),  # it harms
+        ("contradicted", "openmax-imagenet", ("odin", "aurc", "union"), 0.79),
+        ("contradicted", "edl-imagenet", ("odin", "accuracy", "test"), 0.69),
+        ("contradicted", "outlier-exposure-imagenet", ("outlier_exposure", "aurc", "test"), 0.08),
+        ("undecided", "ensemble-accuracy", ("crl", "accuracy", "test"), 0.79),
+        ("undecided", "crl-edl", ("crl", "aurc", "union"), 0.735),
+        ("undecided", "augmix", ("augmix", "aurc", "union"), 0.735),
+        ("undecided", "odin", ("odin", "aurc", "union"), 0.725),
+        ("undecided", "mc-dropout", ("mc_dropout", "aurc", "test"), 0.075),
+        ("undecided", "openmax-imagenet", ("odin", "aurc", "union"), 0.78),
+        ("undecided", "edl-imagenet", ("odin", "accuracy", "test"), 0.7),
+        ("undecided", "outlier-exposure-imagenet", ("outlier_exposure", "accuracy", "test"), 0.744),
         ("contradicted", "mahalanobis", ("mahalanobis", "auroc", "aliased"), 0.51),
         ("contradicted", "mahalanobis", ("mahalanobis", "auroc", "fixed"), 0.7),
         ("contradicted", "mahalanobis", ("mahalanobis", "auroc", "fixed"), 0.3),  # not random, too
@@ -78,19 +117,42 @@ def test_numbers_that_agree_support_every_claim(made_up):
 )
 def test_a_single_number_moves_its_claim_and_no_other(made_up, verdict, claim, cell, value):
     """On the wrong side of a margin it contradicts, at the margin it leaves undecided."""
-    found = verdicts(made_up({cell: value}))
+    data_set = "imagenet" if claim in ON_IMAGENET else "cifar100"
+    found = verdicts(made_up({cell: value}, data_set=data_set))
     assert found.pop(claim) == verdict
-    assert set(found.values()) == {"supported"}
+    assert set(found.values()) == {"supported", "no data"}
+
+
+def test_far_sets_that_disagree_decide_nothing_together(made_up):
+    """What Outlier Exposure does to all of them at once is then a matter of their sizes."""
+    changes = {("outlier_exposure", "auroc", "digits"): 0.6}
+    checks = CLAIMS.check(made_up(changes))
+    found = CLAIMS.verdicts(checks).set_index("claim")["verdict"]
+    assert found["outlier-exposure"] == "undecided"
+    assert found["outlier-exposure-sets"] == "contradicted"
+    (note,) = set(checks.query("claim == 'outlier-exposure' and data_set == 'all'")["note"]) - {""}
+    assert "behind the baseline on SVHN alone" in note
+    every = {("outlier_exposure", "auroc", name): 0.6 for name in ("digits", "LSUN-FIX", "dtd")}
+    assert verdicts(made_up(every))["outlier-exposure"] == "supported"  # of one mind, whichever
+
+
+def test_two_sets_for_one_of_the_papers_keep_their_names(made_up):
+    table = made_up({("baseline", "auroc", "svhn"): 0.7})  # beside digits
+    assert {"svhn", "digits"} < set(derive(table)["test_set"])
+    assert "SVHN" in set(derive(made_up())["test_set"])
 
 
 def test_missing_numbers_are_no_data_with_a_sentence(made_up):
     """What a claim lacks is named with its test set; the other claims keep their verdicts."""
     table = made_up()
     summed = CLAIMS.verdicts(CLAIMS.check(table[table["method"] != "mahalanobis"]))
-    last = summed.set_index("claim").loc["mahalanobis"]
+    summed = summed.set_index("claim").drop(list(ON_IMAGENET))
+    last = summed.loc["mahalanobis"]
     assert last["verdict"] == Verdict.NO_DATA
-    assert "no run has: mahalanobis auroc on aliased; mahalanobis auroc on fix" in last["sentence"]
-    assert set(summed["verdict"][:-1]) == {Verdict.SUPPORTED}
+    assert "no data (needs the score on a test set that is resized in two" in last["sentence"]
+    assert set(summed["verdict"].drop("mahalanobis")) == {Verdict.SUPPORTED}
+    without = CLAIMS.verdicts(CLAIMS.check(table[table["method"] != "crl"])).set_index("claim")
+    assert "no run has: crl aurc on union" in without.loc["crl-edl", "sentence"]
     nothing = CLAIMS.verdicts(CLAIMS.check(table.iloc[:0]))
     assert set(nothing["verdict"]) == {Verdict.NO_DATA}
 
@@ -109,8 +171,12 @@ def test_the_papers_own_tables():
     """Tables 5 and 6 agree with the claims that they are about, and print nothing of the others."""
     checks = CLAIMS.check_published()
     summed = CLAIMS.verdicts(checks).set_index("claim")
-    assert summed["verdict"].tolist() == ["supported"] * 4 + ["no data"] * 2
-    assert summed["cells"].tolist() == [2, 2, 1, 2, 2, 2]  # one claim is about CIFAR alone
+    silent = {"confidence", "mahalanobis"}
+    assert set(summed.index[summed["verdict"] == Verdict.NO_DATA]) == silent
+    assert set(summed["verdict"].drop(list(silent))) == {Verdict.SUPPORTED}
+    of_one = (ON_CIFAR | ON_IMAGENET) - silent
+    assert all(summed.loc[list(of_one), "cells"] == 1)
+    assert all(summed["cells"].drop(list(of_one | silent)) == 2)
     own = checks[checks["data_set"] == "CIFAR-40"].set_index("check")["effect"]
     assert own["AURC on the union, CRL minus Deep Ensemble"] == pytest.approx(0.72722 - 0.69349)
     # the mean over SVHN, LSUN-FIX and DTD stands for the far images together

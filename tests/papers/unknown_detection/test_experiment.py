@@ -11,6 +11,7 @@ from PIL import Image
 
 from helpers import metrics, scores
 from helpers.data import Images, ImageStream
+from helpers.data.pixels import smoothness
 from helpers.networks.models import Classifier
 from helpers.papers import run
 from helpers.papers.parameters import load
@@ -86,7 +87,7 @@ def value(table, method, metric, test_set="test", run=0):
 
 def test_every_method_run_and_test_set_has_its_rows(table):
     primary = table[table["variant"] == "primary"]
-    assert set(primary["method"]) == set(METHODS) and len(METHODS) == 9
+    assert set(primary["method"]) == {*METHODS, "smoothness"} and len(METHODS) == 9
     expected = {("test", "accuracy"), ("test", "mean_confidence")}
     expected |= {(one, "aurc") for one in ("test", "near", "far", "union")}
     expected |= {
@@ -94,8 +95,11 @@ def test_every_method_run_and_test_set_has_its_rows(table):
         for one in ("near", "far", "mazes", "plaid", "gaussian")
         for metric in ("auroc", "fpr_at_tpr", "mean_confidence")
     }
-    for _, one in primary.groupby(["method", "run"]):
-        assert set(zip(one["test_set"], one["metric"], strict=True)) == expected
+    expected.add(("paper_union", "aurc"))
+    for (method, _), one in primary.groupby(["method", "run"]):
+        found = set(zip(one["test_set"], one["metric"], strict=True))
+        unfit = {pair for pair in expected if method == "smoothness" and "confidence" in pair[1]}
+        assert found == expected - unfit
     assert set(table[table["variant"] == "evidence"]["method"]) == {"edl"}
     assert (table["bootstrap"].map(len) == 8).all()
 
@@ -243,14 +247,44 @@ def test_all_methods_work_on_streams(roles, tmp_path, monkeypatch):
     )  # fmt: skip
     few = {"runs": 1, "tails": [2], "epsilons": [0.002], "temperatures": [10]}
     found = rows(made, far=["mazes"], image_size=16, epochs=6, batch_size=6, **few)
-    assert set(found["method"]) == set(METHODS) and "failed" not in set(found["metric"])
+    assert set(found["method"]) == {*METHODS, "smoothness"}
+    assert set(found.loc[found["metric"] == "failed", "method"]) == {"smoothness"}  # not of streams
+
+
+def test_any_score_is_a_method_on_the_networks_of_any(roles, detector):
+    """A method is a training, and what is asked of its networks."""
+    methods = ["baseline", "baseline+energy", "crl+knn", "ensemble+max_logit", "openmax"]
+    found = rows(roles, methods=methods, runs=1)
+    assert set(found["method"]) == {*methods, "smoothness"}
+    assert "failed" not in set(found["metric"])
+    same = [value(found, one, "accuracy") for one in ("baseline", "baseline+energy")]
+    assert same[0] == same[1]
+    network = detector("crl").model
+    score = scores.create("knn")
+    score.fit(network.outputs(roles.train), network.head)
+    test, near = (
+        scores.score(score, network, one, network.outputs(one)) for one in (roles.test, roles.near)
+    )
+    assert value(found, "crl+knn", "auroc", "near") == metrics.auroc(test, near)
+    for wrong, message in (
+        ("odin+energy", "unknown method 'odin'"),  # what it asks is its own
+        ("baseline+enrgy", "unknown score 'enrgy'; did you mean 'energy'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            PARAMETERS.replace(methods=[wrong])
+
+
+def test_smoothness_asks_the_images_alone(roles, table):
+    expected = metrics.auroc(smoothness(roles.test.images), smoothness(roles.far["plaid"].images))
+    assert value(table, "smoothness", "auroc", "plaid") == expected
+    assert value(table, "smoothness", "accuracy") == value(table, "baseline", "accuracy")
 
 
 def test_a_pair_of_resized_sets_adds_the_mahalanobis_score(roles):
     pair = {"fixed": images("f", 9, seed=9), "aliased": images("a", 9, seed=10)}
     aside = replace(roles, aside=pair)
     found = rows(aside, methods=["baseline"], resized="photographs", runs=1)
-    assert set(found["method"]) == {"baseline", "mahalanobis"}
+    assert set(found["method"]) == {"baseline", "mahalanobis", "smoothness"}
     with_confidence = found[found["metric"] == "mean_confidence"]
     assert set(with_confidence["method"]) == {"baseline"}  # a distance is none
 
