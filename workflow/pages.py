@@ -163,7 +163,8 @@ def data_sets() -> str:
         "`helpers.data.load(name, split)` gives images, labels and class names, whatever the "
         "source: embedded in the repository, a pack in `DATA_ROOT`, a torchvision data set, or a "
         "folder of images. How a pack is laid out is told in the {doc}`API reference <api>`, "
-        "under `helpers.data.packs`.\n"
+        "under `helpers.data.packs`. The last ones are read while they are used, from folders "
+        "that [one command](arranged-photographs) makes from each archive.\n"
     )
     return "\n\n".join(["# Data sets", GENERATED, how, *sections]) + "\n"
 

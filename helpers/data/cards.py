@@ -109,14 +109,18 @@ def find(name: str) -> Card | None:
 
 
 def remedy(name: str) -> str:
-    """Return the command that makes the pack `name` (again).
+    """Return the command that makes the pack `name` (again), or the folder if it is streamed.
 
     Examples
     --------
     >>> remedy("svhn")
     'python workflow/make_packs.py from-torchvision svhn --download'
+    >>> remedy("food101")
+    'python workflow/arrange.py food101 FOLDER_OF_ITS_ARCHIVE'
     """
     card = find(name)
+    if card is not None and card.streamed:
+        return f"python workflow/arrange.py {name} FOLDER_OF_ITS_ARCHIVE"
     if name in ("cifar10", "cifar10_mini"):
         arguments = name.replace("_", "-")
     elif card is not None and card.torchvision:

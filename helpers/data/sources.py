@@ -240,7 +240,7 @@ def _validation_classes(path: Path) -> dict[str, str]:
     if bad := [number for number, row in enumerate(rows, 1) if len(row) < 2]:
         raise ValueError(f"{place}, line {bad[0]}: a file, a tab and a class expected")
     classes = {row[0]: row[1] for row in rows}
-    there = {file.name for file in (path / "val" / "images").glob("*") if _is_image(file)}
+    there = {file.name for file in (path / "val" / "images").glob("*") if is_image(file)}
     if odd := sorted(there ^ set(classes)):
         raise ValueError(
             f"image folder {path / 'val' / 'images'}: {len(odd)} images or lines of {place.name} "
@@ -250,7 +250,8 @@ def _validation_classes(path: Path) -> dict[str, str]:
     return classes
 
 
-def _is_image(file: Path) -> bool:
+def is_image(file: Path) -> bool:
+    """Tell by its name whether a file is an image that `listing` lists."""
     return file.suffix.lower() in SUFFIXES and not file.name.startswith(".")
 
 
@@ -299,7 +300,7 @@ def listing(path: str | os.PathLike, split: str) -> tuple[Path, list[Path], dict
         (file, label)
         for label, folder in enumerate(folders)
         for file in sorted(folder.rglob("*"))
-        if _is_image(file)
+        if is_image(file)
     ]
     if annotated and split == "val":
         labels = {one: label for label, one in enumerate(names)}
