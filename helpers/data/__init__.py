@@ -181,8 +181,8 @@ def locate(
         if folder.is_dir():
             return None
         raise FileNotFoundError(
-            f"data set '{name}': no folder {folder}. This makes it of links to the unpacked "
-            f"archive: `{remedy(name)}`; a folder elsewhere is found through the environment "
+            f"data set '{name}': no folder {folder}. This makes it of its archive: "
+            f"`{remedy(name)}`; a folder elsewhere is found through the environment "
             "variable DATA_ROOT"
         )
     if card is not None and card.torchvision:

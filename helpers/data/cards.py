@@ -40,6 +40,8 @@ class Card:
         Its attribute that holds the names of the classes; where it has none, they are numbers.
     streamed : bool
         Whether it lies as a folder of images, one subfolder a class, and is read while it is used.
+    as_it_comes : bool
+        Whether that folder is what its makers' archive unpacks to.
     """
 
     name: str
@@ -55,6 +57,7 @@ class Card:
     torchvision_arguments: dict[str, dict[str, object]] = field(default_factory=dict)
     torchvision_names: str = "classes"
     streamed: bool = False
+    as_it_comes: bool = False
 
     @property
     def record(self) -> dict[str, str]:
@@ -119,6 +122,8 @@ def remedy(name: str) -> str:
     'python workflow/arrange.py food101 FOLDER_OF_ITS_ARCHIVE'
     """
     card = find(name)
+    if card is not None and card.as_it_comes:
+        return "unzip ARCHIVE_OF_ITS_MAKERS -d DATA_ROOT"
     if card is not None and card.streamed:
         return f"python workflow/arrange.py {name} FOLDER_OF_ITS_ARCHIVE"
     if name in ("cifar10", "cifar10_mini"):

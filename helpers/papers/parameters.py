@@ -297,13 +297,14 @@ def _data_sets(kind, value) -> list[str]:
     """Return the values within `value` whose type, within `kind`, is `DataSet`."""
     if kind == DataSet:
         return [value]
-    inner = get_args(kind)
-    if get_origin(kind) is Annotated:
+    inner, origin = get_args(kind), get_origin(kind)
+    if origin is Annotated:
         return _data_sets(inner[0], value)
-    if isinstance(value, dict) and len(inner) == 2:
-        found = [_data_sets(inner[0], name) + _data_sets(inner[1], value[name]) for name in value]
-    elif isinstance(value, list) and inner:
-        found = [_data_sets(inner[0], one) for one in value]
+    if origin is dict:
+        pairs = value.items() if isinstance(value, dict) else ()
+        found = [_data_sets(inner[0], name) + _data_sets(inner[1], one) for name, one in pairs]
+    elif origin is list:
+        found = [_data_sets(inner[0], one) for one in value if isinstance(value, list)]
     else:  # one of several types
         found = [_data_sets(one, value) for one in inner]
     return [name for names in found for name in names]

@@ -15,7 +15,8 @@ PAPER = Paper(
     key="kim2023",
     main_claim="ensemble",
     data_sets={
-        "cifar10_mini": "CIFAR-40", "cifar100": "CIFAR-40", "imagenet": "ImageNet-200",
+        "cifar10_mini": "CIFAR-40", "cifar100": "CIFAR-40", "cifar-bench": "CIFAR-40",
+        "imagenet": "ImageNet-200", "imagenet-bench": "ImageNet-200",
     },
     test_sets={
         "svhn": "SVHN", "lsun_fix": "LSUN-FIX", "dtd": "DTD",

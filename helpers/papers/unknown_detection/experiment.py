@@ -37,11 +37,14 @@ class MethodAnswers:
     ----------
     answers : dict of str to Answer
         By test set.
+    far : tuple of str
+        Which of them are far-OOD, and part of the union.
     notes : str
         What a reader of its numbers must know: what was chosen, what was skipped.
     """
 
     answers: dict[str, Answer]
+    far: tuple[str, ...]
     notes: str
 
 
@@ -58,7 +61,7 @@ def parts(parameters: Parameters) -> list[Part]:
     ValueError
         A mistake in a recipe, now and not hours later.
     """
-    shown = {"mahalanobis": parameters.resized, "smoothness": parameters.data_set != "imagenet"}
+    shown = {"mahalanobis": parameters.resized, "smoothness": not parameters.streamed}
     aside = [name for name in ASIDE if shown[name] and "baseline" in parameters.methods]
     methods = [*parameters.methods, *aside]
     for method in methods:
@@ -100,7 +103,7 @@ def ask(detector: Detector, roles: Benchmark) -> MethodAnswers:
         notes.append(f"chosen on held-out images: {pairs}")
     if skipped:
         notes.append(f"unreadable, left out: {len(skipped)} ({', '.join(skipped[:5])})")
-    return MethodAnswers(answers, "; ".join(notes))
+    return MethodAnswers(answers, tuple(roles.far), "; ".join(notes))
 
 
 def measure(
@@ -180,7 +183,7 @@ def rows(
 ) -> Iterator[dict]:
     """Yield the rows of a method in a run, all variants."""
     for variant, one in outputs.items():
-        for row in measure(one.answers, parameters.far, draw, parameters.data_set):
+        for row in measure(one.answers, one.far, draw, parameters.data_set):
             # a distance, or a smoothness, is no confidence
             if part.identity["method"] not in ASIDE or row["metric"] != "mean_confidence":
                 yield {"variant": variant, "notes": one.notes} | row

@@ -5,7 +5,15 @@ from __future__ import annotations
 import itertools
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    model_validator,
+)  # fmt: skip
 
 from helpers.checks import known_name
 from helpers.networks.recipe import Recipe
@@ -89,6 +97,26 @@ Method = Annotated[str, AfterValidator(_method)]
 """One of `METHODS`, or its training and another score, as in ``baseline+energy``."""
 
 
+class FarSet(BaseModel):
+    """What is taken of a far-OOD set, where that is not its split ``test``.
+
+    Attributes
+    ----------
+    images : int, optional
+        At most, chosen at random; by default `BenchmarkParameters.far_images`.
+    splits : list of str, optional
+        Whose images are taken together; by default those of the split that is tested on.
+    keep : list of str
+        Classes that stay, whatever WordNet says of their names.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    images: Count | None = None
+    splits: Annotated[list[str], Field(min_length=1)] | None = None
+    keep: list[str] = []
+
+
 class BenchmarkParameters(parameters.Parameters):
     """What the benchmark is free to choose: the roles of the images, the networks.
 
@@ -108,8 +136,8 @@ class BenchmarkParameters(parameters.Parameters):
         Data sets that make the external set together.
     external_validation : int
         External images that hyper-parameters are chosen on, at most.
-    far : list of str
-        Far-OOD data sets, with a split ``test``.
+    far : list of str, or dict of str to dict
+        Far-OOD data sets; or what is taken of each, as `FarSet` has it.
     aside : list of str
         Further ones that are tested too, and are not part of the union.
     resized : str
@@ -138,7 +166,10 @@ class BenchmarkParameters(parameters.Parameters):
     validation_share: Share
     external: Annotated[list[DataSet], Field(min_length=1)]
     external_validation: Count
-    far: list[DataSet]
+    far: Annotated[
+        Annotated[list[DataSet], Tag("list")] | Annotated[dict[DataSet, FarSet], Tag("dict")],
+        Discriminator(lambda given: "dict" if isinstance(given, dict) else "list"),
+    ]
     aside: list[DataSet]
     resized: DataSet | Literal[""]
     far_images: Count
@@ -147,6 +178,16 @@ class BenchmarkParameters(parameters.Parameters):
     runs: Count
     members: Annotated[int, Field(ge=2, le=MOST_MEMBERS)]
     passes: Count
+
+    @property
+    def streamed(self) -> bool:
+        """Whether the images are photographs that no memory holds."""
+        return self.data_set in ("imagenet", "imagenet-bench")
+
+    def far_set(self, name: str) -> FarSet:
+        """Return what is taken of a far-OOD set, or of one that is tested apart."""
+        own = self.far[name] if isinstance(self.far, dict) and name in self.far else FarSet()
+        return own if own.images else own.model_copy(update={"images": self.far_images})
 
     @model_validator(mode="after")
     def _check_networks(self):

@@ -16,6 +16,7 @@ import numpy as np
 
 from helpers import data
 from helpers.data import Images, ImageStream, class_roles, hold_out, overlaps, sources, subsample
+from helpers.papers.unknown_detection import archive
 
 if TYPE_CHECKING:
     from helpers.papers.run import Part
@@ -103,11 +104,13 @@ def roles(parameters: BenchmarkParameters, part: Part | None = None) -> Benchmar
     Raises
     ------
     FileNotFoundError
-        Of photographs: a folder is not there.
+        Of photographs, or of the authors' archives: a folder is not there.
     ValueError
         No superclasses are known, the external set overlaps a test set, or whether it does
         cannot be told; too few photographs of a class.
     """
+    if parameters.data_set in archive.ARCHIVES:
+        return Benchmark(**archive.read(parameters))
     make = photographs if parameters.data_set == "imagenet" else small_images
     return make(parameters)
 
@@ -198,24 +201,33 @@ def small_images(parameters: BenchmarkParameters) -> Benchmark:
     seen = train.select(known)
     held = hold_out(seen.labels, parameters.validation_share, run=0, seed=seed)
 
-    def disjoint(name: str, split: str, external: Iterable[str] = (), **more) -> Images:
+    def disjoint(
+        name: str, splits: Sequence[str], external: Iterable[str] = (), keep=(), **more
+    ) -> Images:
         """Load a data set without the classes that WordNet says overlap with the others."""
-        images = data.load(name, split, **options | more)
+        parts = [data.load(name, split, **options | more) for split in splits]
+        images = parts[0] if len(parts) == 1 else data.concatenate(parts, name)
         nouns = name in parameters.external and name not in sources.BUILT_IN
         overlaps.check_names(images, nouns=nouns)
-        hit = overlaps.find(images, parameters.data_set, external)
+        if odd := set(keep) - set(images.class_names):
+            raise ValueError(f"far.{name}.keep: data set '{name}' has no class {sorted(odd)[0]!r}")
+        hit = set(overlaps.find(images, parameters.data_set, external)) - set(keep)
         kept = [one for one in images.class_names if one not in hit]
         return images.select(kept) if hit else images
 
     outside, held_outside = (
-        data.concatenate([disjoint(name, split(name)) for name in parameters.external], "external")
+        data.concatenate(
+            [disjoint(name, [split(name)]) for name in parameters.external], "external"
+        )
         for split in (lambda name: "train", _second_split)
     )
     held_outside = subsample(held_outside, parameters.external_validation, seed=seed)
 
     def far(name: str, **more) -> Images:
-        images = disjoint(name, test_split(name), outside.class_names, **more)
-        return subsample(images, parameters.far_images, seed=seed)
+        taken = parameters.far_set(name)
+        splits = taken.splits or [test_split(name)]
+        images = disjoint(name, splits, outside.class_names, taken.keep, **more)
+        return subsample(images, taken.images, seed=seed)
 
     aside = {name: far(name) for name in parameters.aside}
     if parameters.resized:
@@ -264,7 +276,8 @@ def photographs(parameters: BenchmarkParameters) -> Benchmark:
     for name in parameters.far:
         classes = class_roles.far(name)
         left = classes.loc[classes["role"] == "far", "name"].str.replace("/", "_")  # bakery/shop
-        far[name] = some(data.open_stream(name, "test").select(left), parameters.far_images)
+        images = data.open_stream(name, "test").select(left)
+        far[name] = some(images, parameters.far_set(name).images)
     return Benchmark(
         known=tuple(names[wnid] for wnid in known),
         near_classes=tuple(names[wnid] for wnid in near),

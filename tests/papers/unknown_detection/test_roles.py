@@ -1,5 +1,6 @@
 """Which image plays which role, and what is refused."""
 
+import shutil
 from dataclasses import replace
 from itertools import combinations
 
@@ -171,6 +172,82 @@ def test_a_far_class_with_the_name_of_a_node_goes(packs):
     """What CIFAR-100's classes span has an animal, and nothing about knitting."""
     made = make(CIFAR, external=["mazes"], far=["zoo"], aside=["plaid"])
     assert made.far["zoo"].class_names == ("knitting",) and len(made.far["zoo"]) == 2
+
+
+def test_each_far_set_is_cut_as_it_is_said(packs):
+    """As the paper's own: SVHN and LSUN-FIX by number, DTD whole, and no scene left out."""
+    pack(packs, "zoo", ["animal", "knitting"], {"train": 3, "test": 2})
+    far = {"zoo": {"splits": ["train", "test"], "keep": ["animal"], "images": 7}, "plaid": {}}
+    made = make(CIFAR, external=["mazes"], far=far, far_images=20)
+    assert made.far["zoo"].class_names == ("animal", "knitting") and len(made.far["zoo"]) == 7
+    assert len(made.far["plaid"]) == 20
+    assert CIFAR.replace(far=far).data_sets_used().count("zoo") == 1
+    for given, message in (
+        ({"zoo": {"keep": ["anymal"]}}, "far.zoo.keep: data set 'zoo' has no class 'anymal'"),
+        ({"zoo": {"split": ["test"]}}, "far.*zoo.*split"),
+        ({"zo": {}}, "did you mean 'zoo'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            make(CIFAR, external=["mazes"], far=given)
+
+
+def picture(file, colour):
+    file.parent.mkdir(parents=True, exist_ok=True)
+    Image.new("RGB", (40, 48), colour).save(file)
+
+
+@pytest.fixture
+def bench(tmp_path, monkeypatch):
+    """A folder as the authors' archive of the CIFAR benchmark unpacks to, with a few pictures."""
+    monkeypatch.setenv("DATA_ROOT", str(tmp_path))
+    monkeypatch.setenv("CACHE_ROOT", str(tmp_path / "cache"))
+    root = tmp_path / "cifar-bench"
+    for number, name in enumerate(("bee", "forest")):
+        for index in range(3):
+            colour = (40 * number, 60 * index, 0)
+            picture(root / f"train/cifar40/{name}/{index}.png", colour)
+            for split in ("valid", "test"):
+                picture(root / f"{split}/cifar40/labels/{name}/{index}.png", colour)
+                picture(root / f"{split}/cifar40/no-labels/all/{name}{index}.png", colour)
+    for place in ("test/cifar60", "test/svhn", "test/lsun-fix", "test/describable-textures",
+                  "train/new-tinyimagenet158", "valid/new-tinyimagenet158"):  # fmt: skip
+        for index in range(4):
+            picture(root / place / f"no-labels/all/{index}.png", (9, index, 99))
+    return root
+
+
+def test_the_authors_archive_says_which_classes_are_known(bench):
+    given = {"data_set": "cifar-bench", "external": ["cifar-bench"], "far": []}
+    made = make(BARE, external_validation=3, **given)
+    assert made.known == ("bee", "forest")
+    sizes = [len(one) for one in (made.train, made.validation, made.test, made.near)]
+    assert sizes == [6, 6, 6, 4] and made.train.images.shape == (6, 32, 32, 3)
+    assert {name: len(one) for name, one in made.far.items()} == dict.fromkeys(
+        ("svhn", "lsun_fix", "dtd"), 4
+    )
+    assert set(made.external.labels) == {-1} and len(made.external_validation) == 3
+    assert made.test.labels.tolist() == [0, 0, 0, 1, 1, 1]
+    (bench / "valid/cifar40/labels/bee").rename(bench / "valid/cifar40/labels/wasp")
+    with pytest.raises(ValueError, match="cifar40 has class 'bee' in one of its parts train and"):
+        make(BARE, **given)
+    shutil.rmtree(bench / "test/svhn")
+    (bench / "valid/cifar40/labels/wasp").rename(bench / "valid/cifar40/labels/bee")
+    with pytest.raises(FileNotFoundError, match="test/svhn: no such folder of the authors' arch"):
+        make(BARE, **given)
+
+
+def test_the_archive_of_photographs_is_streamed(bench):
+    """The same folders under the names of the other benchmark."""
+    names = {"cifar40": "imagenet200", "cifar60": "near-imagenet200", "svhn": "food101",
+             "lsun-fix": "caltech256", "describable-textures": "places365",
+             "new-tinyimagenet158": "external-imagenet394"}  # fmt: skip
+    root = bench.rename(bench.with_name("imagenet-bench"))
+    for split in ("train", "valid", "test"):
+        for old in list((root / split).iterdir()):
+            old.rename(old.with_name(names[old.name]))
+    made = make(BARE, data_set="imagenet-bench", external=["imagenet-bench"], far=[])
+    assert isinstance(made.train, data.ImageStream) and made.train.class_names == made.known
+    assert list(made.far) == ["food101", "caltech256", "places365"]
 
 
 def test_an_overlap_that_cannot_be_told_is_refused(packs):
