@@ -4,6 +4,7 @@
     python workflow/make_packs.py from-torchvision svhn --download
     python workflow/make_packs.py from-folder ~/pictures holiday --size 32
     python workflow/make_packs.py from-kaggle "Rock Paper Scissors" # by the list of Gbench
+    python workflow/make_packs.py tiny-imagenet-fix                # out of DATA_ROOT/imagenet
     python workflow/make_packs.py cifar10-mini                     # the pack in this repository
 
 A pack goes to the folder DATA_ROOT (by default data/), or to --root; only with --force in the
@@ -29,8 +30,9 @@ from PIL import Image
 from tqdm import tqdm
 
 from helpers.checks import known_name
-from helpers.data import EMBEDDED, Images, write_pack
+from helpers.data import EMBEDDED, Images, ImageStream, class_lists, write_pack
 from helpers.data.cards import cards, find, remedy
+from helpers.data.pixels import stack
 from helpers.data.sources import BUILT_IN, folder, folder_splits, torchvision_set
 from helpers.files import data_root
 from helpers.papers.gscore.gbench import gbench, pack_name
@@ -50,6 +52,7 @@ CIFAR10_SHA256 = {
     "test": "e600ce11aaf5eb6759aae8ec88c3ab7c664a3bb307f49f95ddb7a5333c26325a",
 }
 MINI = {"train": 300, "test": 100}  # images of each class
+FIXED = {"train": ("train", 500), "val": ("val", 50)}  # of ImageNet's parts, of each class
 KAGGLE = "https://www.kaggle.com/datasets/"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
 
@@ -137,6 +140,27 @@ def from_kaggle(name: str, size: int) -> Images:
         return folder(temporary, "test", size=size)
 
 
+def tiny_imagenet_fix(size: int) -> dict[str, Images]:
+    """Draw the classes of Tiny ImageNet from ImageNet itself, brought to size with a filter.
+
+    As many as Tiny ImageNet has, 500 training and 50 validation images of each class; which, the
+    paper (Kim et al. 2023, after Tack et al. 2020) does not say.  Images that cannot be read are
+    an error: nothing is verified before.
+    """
+    wnids, splits = list(class_lists.wnids_of("tiny_imagenet")), {}
+    for split, (part, count) in FIXED.items():
+        whole = ImageStream.scan(data_root() / "imagenet", split=part, verify=False).select(wnids)
+        generator = np.random.default_rng(0)
+        order = generator.permutation(len(whole))
+        chosen = np.sort(order[first_of_each_class(whole.labels[order], count)])
+        drawn = whole.subset(chosen)
+        files = tqdm(drawn.files, desc=f"read {split}", disable=None)
+        opened = ((file, Image.open(drawn.root / file)) for file in files)
+        pixels = stack(opened, size, f"image folder {drawn.root}")
+        splits[split] = Images(pixels, drawn.labels, tuple(wnids), "tiny_imagenet_fix", split)
+    return splits
+
+
 def first_of_each_class(labels: np.ndarray, count: int) -> np.ndarray:
     """Return the indices of the first `count` images of each class, in ascending order."""
     indices = [np.flatnonzero(labels == label)[:count] for label in np.unique(labels)]
@@ -219,7 +243,10 @@ def main(arguments: list[str] | None = None) -> None:
     images.add_argument("name")
     kaggle = commands.add_parser("from-kaggle", help="a set of the paper's list, with a token")
     kaggle.add_argument("name", help="as helpers.papers.gscore.gbench.gbench has it")
-    for command in (images, kaggle):
+    fixed = commands.add_parser(
+        "tiny-imagenet-fix", help="Tiny ImageNet's classes out of ImageNet, resized with a filter"
+    )
+    for command in (images, kaggle, fixed):
         command.add_argument("--size", type=int, default=32, help="pixels (default: 32)")
     for command in commands.choices.values():
         command.add_argument("--root", type=Path, help="where the pack goes (default: DATA_ROOT)")
@@ -250,6 +277,8 @@ def main(arguments: list[str] | None = None) -> None:
             for split in find(name).splits
         }  # fmt: skip
         origin = find(name).record
+    elif options.command == "tiny-imagenet-fix":
+        splits, origin = tiny_imagenet_fix(options.size), find(name).record
     elif options.command == "from-kaggle":
         splits = {"test": from_kaggle(options.name, options.size)}
         origin = {

@@ -126,7 +126,7 @@ def remedy(name: str) -> str:
         return "unzip ARCHIVE_OF_ITS_MAKERS -d DATA_ROOT"
     if card is not None and card.streamed:
         return f"python workflow/arrange.py {name} FOLDER_OF_ITS_ARCHIVE"
-    if name in ("cifar10", "cifar10_mini"):
+    if name in ("cifar10", "cifar10_mini", "tiny_imagenet_fix"):
         arguments = name.replace("_", "-")
     elif card is not None and card.torchvision:
         # larger images, too, are brought to 32 pixels: a pack is made in memory

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from helpers.data import Images, load
+from helpers.data import Images, class_lists, load
 
 
 @pytest.fixture
@@ -52,6 +52,34 @@ def test_whole_and_mini_from_folder_and_archive(tmp_path, package, monkeypatch, 
         np.testing.assert_array_equal(mini.images[mini.labels == label], first)
     positions = script.first_of_each_class(whole.labels, 3)
     assert (np.diff(positions) > 0).all()  # the order of the files is kept
+
+
+def test_tiny_imagenet_is_drawn_anew_from_imagenet(tmp_path, monkeypatch):
+    """Of its classes alone, as many of each as there are, with a filter."""
+    wnids = list(class_lists.wnids_of("tiny_imagenet"))
+    monkeypatch.setattr(script.class_lists, "wnids_of", lambda name: dict.fromkeys(wnids[:2]))
+    monkeypatch.setattr(script, "FIXED", {"train": ("train", 3), "val": ("val", 1)})
+    monkeypatch.setenv("DATA_ROOT", str(tmp_path))
+    stripes = np.zeros((96, 128, 3), np.uint8)
+    stripes[::2] = 255  # of which a filter makes grey, and leaving out rows black or white
+    for part, count in (("train", 5), ("val", 2)):
+        for wnid in (*wnids[:2], "n99999999"):
+            folder = tmp_path / "imagenet" / part / wnid
+            folder.mkdir(parents=True)
+            for number in range(count):
+                Image.fromarray(np.roll(stripes, number, axis=0)).save(folder / f"{number}.png")
+    script.main(["tiny-imagenet-fix"])
+    made = {split: load("tiny_imagenet_fix", split) for split in ("train", "val")}
+    assert [len(one) for one in made.values()] == [6, 2]
+    assert made["train"].class_names == tuple(wnids[:2])
+    assert np.bincount(made["train"].labels).tolist() == [3, 3]
+    assert made["train"].images.shape[1:] == (32, 32, 3)
+    assert abs(made["train"].images.astype(int) - 128).max() < 40
+    (tmp_path / "tiny_imagenet_fix.zip").unlink()
+    (tmp_path / "imagenet/val" / wnids[0] / "0.png").write_bytes(b"no picture")
+    with pytest.raises(OSError, match="cannot identify"):
+        script.main(["tiny-imagenet-fix", "--force"])
+    assert not (tmp_path / "tiny_imagenet_fix.zip").exists()
 
 
 def test_an_altered_source_is_refused(tmp_path, package):
