@@ -31,9 +31,10 @@ def main() -> None:
     parser.add_argument("tier")
     parser.add_argument("paper")
     parser.add_argument("--processes", type=int, default=1, help="parts that go on side by side")
-    parser.add_argument("--only", nargs="+", metavar="PART", help="by default all parts")
+    several = {"nargs": "+", "action": "extend"}  # once with all of them, or once for each
+    parser.add_argument("--only", **several, metavar="PART", help="by default all parts")
     parser.add_argument(
-        "--set", nargs="+", metavar="NAME=VALUE", default=[], help="instead of the file's values"
+        "--set", **several, metavar="NAME=VALUE", default=[], help="instead of the file's values"
     )
     parser.add_argument("--device", help="cpu or cuda; by default a GPU if there is one")
     parser.add_argument("--out", type=Path, help="by default results/TIER/PAPER.parquet")
@@ -54,7 +55,7 @@ def main() -> None:
     results.write(table, out)
     print(out)
     if (table["metric"] == "failed").all():
-        sys.exit("nothing could be evaluated: the column notes of that table says why")
+        sys.exit(f"nothing could be evaluated: {table['notes'].iloc[0]}")
 
 
 def jobs_of(arguments: argparse.Namespace) -> tuple[dict[str, tuple], int]:

@@ -69,9 +69,9 @@ def test_mistakes_are_refused_before_anything_is_computed(given, message, monkey
 def test_it_writes_all_runs_and_goes_on_where_it_was_killed(tmp_path):
     """Killed outright; its processes end too, and what was trained is not trained again."""
     out = tmp_path / "table.parquet"
-    given = ["data_sets=[digits]", "networks={small: {width: 8}}", "epochs=2", "replicates=2"]
-    command = [sys.executable, "workflow/sweep.py", "mini", "openset_calibration",
-               "--processes", "2", "--out", str(out), "--set", *given]  # fmt: skip
+    given = ["data_sets=[digits]", "networks={small: {width: 8}}", "epochs=2"]
+    command = [sys.executable, "workflow/sweep.py", "mini", "openset_calibration", "--processes",
+               "2", "--out", str(out), "--set", *given, "--set", "replicates=2"]  # fmt: skip
     environment = os.environ | {"CACHE_ROOT": str(tmp_path / "cache"), "PYTHONPATH": str(ROOT)}
     quiet = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     first = subprocess.Popen(command, cwd=ROOT, env=environment, **quiet)
