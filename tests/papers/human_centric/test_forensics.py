@@ -111,6 +111,15 @@ def test_another_candidate_that_fits_makes_it_undecidable():
     assert verdicts(found)["made_up"] == verdicts(found)["vgg19_bn.tv_in1k"] == "undecidable"
 
 
+def test_half_a_point_less_of_margin_changes_the_verdict_on_mobilenet_alone(monkeypatch):
+    """As the book says."""
+    before = verdicts(compare_weights())
+    monkeypatch.setattr(forensics, "ABOVE", 0.025)
+    after = verdicts(compare_weights())
+    changed = {name for name in before if before[name] != after[name]}
+    assert changed == {"mobilenetv2_100.tv_in1k"}
+
+
 def test_errors_are_published_ones_of_weights_that_exist():
     import timm
     import torchvision
@@ -162,12 +171,17 @@ def test_the_paper_tier_shows_the_nearest_rule_of_all_fifteen_corruptions():
     assert len(parameters.corruptions) == 15
 
 
-def test_one_printed_cell_is_out_of_line():
+def test_one_printed_cell_is_out_of_line(monkeypatch):
     found = find_outlying()
     assert found[["test_set", "backbone", "method"]].values.tolist() == [
         ["imagenet_c", "Swin-B", "msp"]
     ]
     assert found[["der95", "der99"]].round(4).values.tolist() == [[0.422, 0.2326]]
+    monkeypatch.setattr(forensics, "FAR", 2.0)
+    assert {*map(tuple, find_outlying()[["test_set", "backbone"]].values)} == {
+        ("imagenet_c", "Swin-B")
+    }
+    monkeypatch.setattr(forensics, "FAR", 3.0)
     cells = published.load("human_centric")
     cells = cells.set_index(["test_set", "backbone", "method", "metric"]).sort_index()
     cells.loc[("imagenet_c", "Swin-B", "msp", "der95"), "value"] = 0.25
