@@ -8,8 +8,8 @@ and for the ways to count an error.  No network is run.
 
 More exactly, DER minus the error is the share of images that are answered rightly and rejected,
 minus the share answered wrongly and rejected.  The former is small, since 99 % of such training
-images are kept (`ABOVE`); the latter is at most the share of all images that are rejected, which is
-printed for unknown classes (`BELOW`).
+images are kept (`ABOVE`); the latter is at most the share of all images that are rejected.  That is
+printed for unknown classes alone; known ones are taken not to be rejected more often (`BELOW`).
 """
 
 from __future__ import annotations
