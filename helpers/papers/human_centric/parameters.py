@@ -115,6 +115,9 @@ class Parameters(parameters.Parameters):
     input_shifted : list of str
         Data sets with classes of the same names.
         Not shown to networks of `other_data_sets`.
+    own_classes : list of str
+        Of `input_shifted`, those on which an answer is the most probable of the set's own classes
+        instead of all that a network knows.  Scores and their thresholds see all classes.
     other_data_sets : list of str
         ID sets beside `data_set`.  A network that others have published is judged on the one that
         it was trained on; all other networks on `data_set`.
@@ -138,7 +141,7 @@ class Parameters(parameters.Parameters):
         Training images of each class, at most, for thresholds and statistics, and for networks
         that are trained here; 0 takes all of them.
     corruptions, severities
-        Of `helpers.data.corruptions`.
+        Of `helpers.data.corruptions`; and those of the folder ``imagenet_c`` that are shown.
     corrupted_images : int
         Images of a set that each corruption at each severity is shown on, at most.
     input_shifted_images, label_shifted_images : int
@@ -169,6 +172,7 @@ class Parameters(parameters.Parameters):
 
     data_set: DataSet
     input_shifted: list[DataSet]
+    own_classes: list[str] = Field(default_factory=list)
     other_data_sets: list[DataSet] = Field(default_factory=list)
     corrupted: list[str]
     label_shifted: list[DataSet]
@@ -197,6 +201,8 @@ class Parameters(parameters.Parameters):
         id_sets = [self.data_set, *self.other_data_sets]
         for name in self.corrupted:
             known_name("set to corrupt", name, [*id_sets, *self.input_shifted])
+        for name in self.own_classes:
+            known_name("set of own classes", name, self.input_shifted)
         for name in self.near:
             known_name("near set", name, [*self.label_shifted])
         for name, teacher in self.teachers.items():

@@ -48,6 +48,8 @@ class ShiftRoles:
     near, beside : tuple of str
         The label-shifted sets whose classes are akin to the known ones; and those that count in a
         variant alone.
+    own_classes : tuple of str
+        The input-shifted sets that are answered with one of their own classes.
     """
 
     train: Images | ImageStream
@@ -57,6 +59,7 @@ class ShiftRoles:
     drawn_from: dict[str, tuple[str, np.ndarray]] = field(default_factory=dict)
     near: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
+    own_classes: tuple[str, ...] = ()
 
     @property
     def class_names(self) -> tuple[str, ...]:
@@ -82,13 +85,13 @@ def roles(parameters: Parameters, part: Part | None = None) -> ShiftRoles:
     """
     data_set = part.identity["data_set"] if part else parameters.data_set
     seed, download = parameters.seed, parameters.download
-    train = _open(data_set, "train", download)
-    test = _open(data_set, _test_split(data_set), download)
+    train = _open(data_set, "train", parameters)
+    test = _open(data_set, _test_split(data_set), parameters)
     if parameters.train_per_class:
         train = train.subset(_choose_of_each(train.labels, parameters.train_per_class, seed))
     plain = {}
     for name in parameters.input_shifted if data_set == parameters.data_set else []:
-        images = _open(name, _test_split(name), download)
+        images = _open(name, _test_split(name), parameters)
         plain[name] = images.subset(_choose(len(images), parameters.input_shifted_images, seed))
     shifted, unknown, drawn_from = {}, {}, {}
     for name, base in ({data_set: test} | plain).items():
@@ -109,7 +112,7 @@ def roles(parameters: Parameters, part: Part | None = None) -> ShiftRoles:
             images = load(name, _test_split(name), size=test.images.shape[1], download=download)
             left_out = [*left_out, *overlaps.find_related(images, data_set)]
         else:
-            images = plain[name] if name in plain else _open(name, _test_split(name), download)
+            images = plain[name] if name in plain else _open(name, _test_split(name), parameters)
         for one in left_out:
             known_name(f"class of {name}", one, images.class_names)
         kept = ~np.isin(images.labels, [images.class_names.index(one) for one in left_out])
@@ -122,7 +125,8 @@ def roles(parameters: Parameters, part: Part | None = None) -> ShiftRoles:
     near, beside = (
         tuple(name for name in names if name in unknown) for names in (parameters.near, others)
     )
-    return ShiftRoles(train, test, shifted, unknown, drawn_from, near, beside)
+    own_classes = tuple(name for name in parameters.own_classes if name in shifted)
+    return ShiftRoles(train, test, shifted, unknown, drawn_from, near, beside, own_classes)
 
 
 def corrupt_images(
@@ -176,11 +180,13 @@ def _test_split(name: str) -> str:
     return next(split for split in ("test", "val", *there) if split in there)
 
 
-def _open(name: str, split: str, download: bool) -> Images | ImageStream:
+def _open(name: str, split: str, parameters: Parameters) -> Images | ImageStream:
     card = find(name)
     if card is not None and card.streamed:
-        return open_stream(name, split)
-    return load(name, split, download=download)
+        return open_stream(
+            name, split, corruptions=parameters.corruptions, severities=parameters.severities
+        )
+    return load(name, split, download=parameters.download)
 
 
 def _choose_of_each(labels: np.ndarray, most: int, seed: int) -> np.ndarray:

@@ -67,6 +67,24 @@ def test_a_data_set_and_its_corrupted_images_by_name():
     assert np.bincount(made.train.labels).tolist() == [7] * 10
 
 
+def test_sets_that_are_answered_with_their_own_classes(pets):
+    made = roles(SMALL.replace(input_shifted=["digits"], own_classes=["digits"]))
+    assert made.own_classes == ("digits",)
+    assert roles(SMALL.replace(input_shifted=["digits"])).own_classes == ()
+    with pytest.raises(ValueError, match="unknown set of own classes 'digits'"):
+        SMALL.replace(own_classes=["digits"])
+
+
+def test_corruptions_and_severities_of_a_folder_are_those_of_the_parameters(monkeypatch):
+    asked = []
+    monkeypatch.setattr(
+        human_centric, "open_stream", lambda *a, **o: asked.append((*a, o)) or pictures()
+    )
+    given = {"corruptions": ["fog", "snow"], "severities": [2]}
+    roles(SMALL.replace(input_shifted=["imagenet_c"], **given))
+    assert asked == [("imagenet_c", "test", given)]
+
+
 def test_a_set_may_be_shifted_in_its_input_and_in_its_label(pets):
     """Which of its images is which, the model's classes decide later; at most so many of each."""
     both = ["digits"]

