@@ -35,7 +35,11 @@ class DICE(BlockwiseScore):
         summary="The energy once the head lost the weights that matter little for training "
         "images and carry noise for unknown ones.",
         hyper_parameters={"percentile": "of the contributions, below which weights are dropped"},
-        published={"CIFAR-10": {"percentile": 90}, "CIFAR-100": {"percentile": 90}},
+        published={
+            "CIFAR-10": {"percentile": 90},
+            "CIFAR-100": {"percentile": 90},
+            "ImageNet": {"percentile": 70},
+        },
     )
 
     def __init__(self, percentile: float = 90.0):

@@ -28,7 +28,7 @@ from helpers.papers.human_centric.parameters import (
     ModelName,
 )
 from helpers.papers.human_centric.role_outputs import RoleOutputs, outputs_with
-from helpers.papers.human_centric.roles import ShiftRoles, roles
+from helpers.papers.human_centric.roles import ShiftRoles, choose_of_each, roles
 from helpers.papers.run import Draw, Part
 from helpers.report import results
 from helpers.training.fitted import Fitted, fit
@@ -192,8 +192,7 @@ def apply_score(
     """
     fitted_to = reference = outputs.train
     if held_out:
-        order = np.random.default_rng(parameters.seed).permutation(len(outputs.train))
-        fitted_to, reference = (outputs.train.subset(np.sort(order[half::2])) for half in (0, 1))
+        fitted_to, reference = map(outputs.train.subset, _apart(outputs.train.labels, parameters))
     score = scores.create(method, **parameters.score_arguments.get(method, {}))
     score.fit(fitted_to, outputs.head)
     if not reference.correct.any():
@@ -204,6 +203,15 @@ def apply_score(
         {name: metrics.rejection_threshold(right, keep=keep) for name, keep in keeps},
         {name: score.score_samples(one) for name, one in outputs.sets.items()},
     )
+
+
+def _apart(labels: np.ndarray, parameters: Parameters) -> tuple[np.ndarray, np.ndarray]:
+    """Return which training images fit a score, and which decide the thresholds then."""
+    if parameters.threshold_per_class:
+        held = choose_of_each(labels, parameters.threshold_per_class, parameters.seed)
+        return np.setdiff1d(np.arange(len(labels)), held), held
+    order = np.random.default_rng(parameters.seed).permutation(len(labels))
+    return np.sort(order[::2]), np.sort(order[1::2])
 
 
 def rows(

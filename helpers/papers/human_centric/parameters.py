@@ -140,6 +140,9 @@ class Parameters(parameters.Parameters):
     train_per_class : int
         Training images of each class, at most, for thresholds and statistics, and for networks
         that are trained here; 0 takes all of them.
+    threshold_per_class : int
+        Of these, as many of each class as decide the thresholds alone in the variant of the
+        held-out threshold, where all others fit the scores; 0 takes every second image.
     corruptions, severities
         Of `helpers.data.corruptions`; and those of the folder ``imagenet_c`` that are shown.
     corrupted_images : int
@@ -180,6 +183,7 @@ class Parameters(parameters.Parameters):
     packs: bool = False
     excluded: dict[str, list[str]]
     train_per_class: Annotated[int, Field(ge=0)]
+    threshold_per_class: Annotated[int, Field(ge=0)] = 0
     corruptions: list[Corruption]
     severities: list[Annotated[int, Field(ge=1, le=5)]]
     corrupted_images: Count

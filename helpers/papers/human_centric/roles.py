@@ -88,7 +88,7 @@ def roles(parameters: Parameters, part: Part | None = None) -> ShiftRoles:
     train = _open(data_set, "train", parameters)
     test = _open(data_set, _test_split(data_set), parameters)
     if parameters.train_per_class:
-        train = train.subset(_choose_of_each(train.labels, parameters.train_per_class, seed))
+        train = train.subset(choose_of_each(train.labels, parameters.train_per_class, seed))
     plain = {}
     for name in parameters.input_shifted if data_set == parameters.data_set else []:
         images = _open(name, _test_split(name), parameters)
@@ -189,7 +189,7 @@ def _open(name: str, split: str, parameters: Parameters) -> Images | ImageStream
     return load(name, split, download=parameters.download)
 
 
-def _choose_of_each(labels: np.ndarray, most: int, seed: int) -> np.ndarray:
+def choose_of_each(labels: np.ndarray, most: int, seed: int) -> np.ndarray:
     """Return the sorted indices of at most so many images of each class, chosen at random."""
     order = np.random.default_rng(seed).permutation(len(labels))
     ranked = order[np.argsort(labels[order], kind="stable")]

@@ -16,7 +16,7 @@ from helpers.papers import run
 from helpers.papers.human_centric import experiment
 from helpers.papers.human_centric.experiment import RoleOutputs, apply_score
 from helpers.papers.human_centric.parameters import METHODS
-from helpers.papers.human_centric.roles import ShiftRoles
+from helpers.papers.human_centric.roles import ShiftRoles, choose_of_each
 from helpers.papers.parameters import load
 
 TINY = load(
@@ -105,6 +105,13 @@ def test_thresholds_are_those_of_correct_training_images(made):
     other = made.train.subset(np.random.default_rng(0).permutation(200)[1::2])
     right = np.sort(other.logits.max(axis=1)[other.correct])
     found = apply_score(made, "max_logit", TINY, held_out=True)
+    assert found.thresholds["der99"] == right[int(len(right) * 0.01)]
+    few = TINY.replace(threshold_per_class=10)
+    held = choose_of_each(made.train.labels, 10, few.seed)
+    right = made.train.subset(held)
+    assert np.bincount(right.labels).max() == 10 and len(held) < len(made.train)
+    right = np.sort(right.logits.max(axis=1)[right.correct])
+    found = apply_score(made, "max_logit", few, held_out=True)
     assert found.thresholds["der99"] == right[int(len(right) * 0.01)]
     near, far = (apply_score(made, "knn", TINY, held_out=one).thresholds for one in (False, True))
     assert near["der99"] > far["der99"]  # an image of the bank is its own nearest neighbour
