@@ -2,7 +2,8 @@
 
 `experiment` trains what is compared and writes the rows, `model_outputs` applies scores, and
 `predictions` says what a score foresees without labels.  `transfer` ranks scores on networks that
-others have trained, and asks whether toy networks say the same.
+others have trained, and asks whether toy networks say the same.  `leaderboard` has what OpenOOD
+prints of scores, and judges sentences by it.
 """
 
 from helpers.papers import Paper
@@ -13,5 +14,5 @@ PAPER = Paper(
     title="The five papers together",
     heading="Synthesis",
     networks_of="unknown_detection",
-    about_all=("ledger", "published", "transfer"),
+    about_all=("ledger", "published", "transfer", "leaderboard"),
 )
