@@ -86,6 +86,13 @@ for confidence, correct in ([], []), ([0.5], [True, False]), ([float("nan")], [T
     )
 
 
+def test_a_score_and_a_metric_are_checked_in_a_few_lines(extended):
+    """Those that were added, and nothing is found."""
+    score, metric, tests = blocks("CONTRIBUTING.md", "Checks of a score or metric")
+    each = "for check in test_my_score.pytestmark[0].args[1][:5]:\n    test_my_score(check)\n"
+    run(extended, score + metric + tests + each)
+
+
 def test_a_generated_family_is_one_file(extended):
     """It is loaded by its name, has a section in the book, and its images are of two colours."""
     run(

@@ -15,18 +15,18 @@ import helpers
 from helpers.syntax import Package
 
 MODULES = [one.name for one in pkgutil.walk_packages(helpers.__path__, "helpers.")]
-ROOMS = ("shared", "data", "outputs", "networks", "training", "metrics", "scores", "labelfree",
-         "report", "papers", "audit")  # fmt: skip
+ROOMS = ("shared", "data", "outputs", "networks", "training", "metrics", "scores", "testing",
+         "labelfree", "report", "papers", "audit")  # fmt: skip
 """In the order in which data flows; a room imports from those before it."""
 
-RARE = ("itables", "nltk", "seaborn", "sklearn", "timm", "scipy.stats")
+RARE = ("itables", "nltk", "pytest", "seaborn", "sklearn", "timm", "scipy.stats")
 """What single functions need; `helpers.report.tables.interactive` and `helpers.networks.zoo` are
 about theirs."""
 VISION = ("torchvision", "torch._dynamo")
 """torchvision imports the other one, a compiler that nothing here uses."""
 
 WITHOUT_TORCH = (
-    "data", "labelfree", "metrics", "networks.recipe", "outputs", "report", "scores",
+    "data", "labelfree", "metrics", "networks.recipe", "outputs", "report", "scores", "testing",
 )  # fmt: skip
 WITHOUT_VISION = (
     "checkpoints", "networks.cifar", "networks.convolutions", "networks.devices", "networks.heads",
@@ -101,7 +101,7 @@ def test_arrays_need_no_torch():
     """From outputs to reports, and of a paper its roles, claims, tables and parameters."""
     papers = r"helpers\.papers\.\w+\.(roles|claims|tables|parameters)"
     wanted = [name for name in MODULES if re.fullmatch(papers, name)]
-    wanted += modules(("outputs", "metrics", "scores", "labelfree", "report"))
+    wanted += modules(("outputs", "metrics", "scores", "testing", "labelfree", "report"))
     program = (
         "import importlib, sys\n"
         "sys.modules['torch'] = None\n"  # importing it raises

@@ -3,8 +3,26 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+
+from helpers.checks import known_name
+
+KINDS = {
+    "group": "scores of a group of images, of its own length; known images come first",
+    "scores": "a score of each image, higher = more likely right or known",
+    "shares": "a number in [0, 1] of each image",
+    "correct": "whether each image is classified correctly",
+    "probabilities": "rows of numbers in [0, 1] that sum to 1, one of each image",
+    "rows": "the same, of an open-set model: rows that sum to at most 1",
+    "unknown": "what is missing to 1 in each of these rows",
+    "labels": "the class of each image, 0 to K − 1",
+    "open labels": "the same, or −1 for an unknown class",
+    "answers": "what the model says, in numbers as these",
+    "number": "a number, such as a threshold",
+}
+"""What an argument of a metric can be."""
 
 
 @dataclass(frozen=True)
@@ -27,11 +45,13 @@ class MetricInfo:
         BibTeX key of the source.
     better : str
         ``"lower"``, ``"higher"``, or ``""`` where neither is better (a curve, a threshold).
+    takes : mapping of str to str
+        The name of each argument that it needs, and its kind, out of `KINDS`.
 
     Raises
     ------
     ValueError
-        `better` is none of the values above.
+        `better` is none of the values above, or `takes` has a kind that there is not.
     """
 
     name: str
@@ -41,8 +61,11 @@ class MetricInfo:
     convention: str
     key: str
     better: str = ""
+    takes: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self):
+        for kind in self.takes.values():
+            known_name("kind of argument", kind, KINDS)
         if self.better not in ("lower", "higher", ""):
             raise ValueError(f"better: 'lower', 'higher' or '' expected, got {self.better!r}")
 

@@ -86,6 +86,6 @@ class ASH(BlockwiseScore):
 
     def _scores(self, part):
         smallest, factor = shaping(part.features, self.percentile)
-        kept = np.where(part.features >= smallest[:, None], part.features, 0)
+        kept = np.where(part.features < smallest[:, None], 0, part.features)  # NaN is kept, too
         products = rowwise_product(kept, self.head.weight.T)
         return log_sum_exp(factor[:, None] * products + self.head.bias)

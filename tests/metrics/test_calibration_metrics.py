@@ -122,27 +122,11 @@ CERTAIN = {"accuracy": (1, 0), "nll": (0, np.inf), "brier": (0, 2), "ece": (0, 1
 
 
 @pytest.mark.parametrize("name", CERTAIN)
-class TestEach:
-    def test_order_of_images_does_not_matter(self, name):
-        probabilities, labels = example()
-        order = np.random.default_rng(0).permutation(len(labels))
-        assert getattr(metrics, name)(probabilities[order], labels[order]) == pytest.approx(
-            getattr(metrics, name)(probabilities, labels), rel=1e-12
-        )
-
-    @pytest.mark.parametrize("count", [1, 4])
-    def test_certain_answers(self, name, count):
-        answers, labels = np.eye(4)[:count], np.arange(count)
-        found = [getattr(metrics, name)(answers, truth) for truth in (labels, (labels + 1) % 4)]
-        assert tuple(found) == CERTAIN[name]
-
-    def test_lists_and_float32_do(self, name):
-        probabilities, labels = example()
-        expected = getattr(metrics, name)(probabilities, labels)
-        assert getattr(metrics, name)(probabilities.tolist(), labels.tolist()) == expected
-        assert getattr(metrics, name)(probabilities.astype("f4"), labels) == pytest.approx(
-            expected, 1e-5
-        )
+@pytest.mark.parametrize("count", [1, 4])
+def test_certain_answers(name, count):
+    answers, labels = np.eye(4)[:count], np.arange(count)
+    found = [getattr(metrics, name)(answers, truth) for truth in (labels, (labels + 1) % 4)]
+    assert tuple(found) == CERTAIN[name]
 
 
 @pytest.mark.parametrize("function", [metrics.accuracy, metrics.ece])

@@ -1,4 +1,4 @@
-"""Every metric refuses what it cannot be taken of, and names the argument."""
+"""What every metric must keep to, and what it refuses to be taken of, with the argument's name."""
 
 import re
 from functools import partial
@@ -9,6 +9,7 @@ import pytest
 from helpers import metrics
 from helpers.metrics.guarantees import clopper_pearson, coverage_threshold, risk_threshold
 from helpers.scores.openset import open_set_answer, openmax_answer, unknown_probability
+from helpers.testing import parametrize_with_checks
 
 NAN = float("nan")
 # Of each kind of argument what is good for one image, and what is not: how the message begins.
@@ -83,6 +84,21 @@ ARGUMENTS = [
     (open_set_answer, {"probabilities": "numbers"} | THRESHOLD),
     (openmax_answer, {"probabilities": "numbers"}),
 ]
+
+
+RECORDED = [getattr(metrics, one.name) for one in metrics.RECORDS if one.name != "aupr"]
+RECORDED += [partial(metrics.aupr, positive=positive) for positive in ("known", "unknown")]
+RECORDED += [
+    partial(metrics.aurc, variant="trapezoid"),
+    partial(metrics.fpr_at_tpr, positive="unknown"),
+    (metrics.calibration_error, {"confidence": "shares", "correct": "correct"}, "lower", "[0, 1]"),
+]
+
+
+@parametrize_with_checks(RECORDED)
+def test_what_must_hold_of_every_metric(check):
+    """In `helpers.testing`, for anybody's metric; those that the check is not about are skipped."""
+    check()
 
 
 @pytest.mark.parametrize(

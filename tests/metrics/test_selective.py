@@ -113,14 +113,6 @@ FUNCTIONS = {
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 class TestEach:
-    @pytest.mark.parametrize("ties", [False, True])
-    def test_order_of_images_does_not_matter(self, name, ties):
-        confidence, correct = example(ties)
-        order = np.random.default_rng(0).permutation(len(correct))
-        assert FUNCTIONS[name](confidence[order], correct[order]) == FUNCTIONS[name](
-            confidence, correct
-        )
-
     def test_all_right_and_all_wrong(self, name):
         assert FUNCTIONS[name]([0.3, 0.2, 0.2], [True] * 3) == 0 == FUNCTIONS[name]([0.3], [True])
         expected = {"eaurc": 0, "augrc": 2 / 3, "curve": 3}.get(name, 1)

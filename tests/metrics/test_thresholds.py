@@ -16,12 +16,6 @@ def test_threshold_is_the_largest_that_keeps_at_least_the_share(count, keep, dec
     assert threshold in scores
 
 
-def test_threshold_ignores_the_order():
-    scores = np.arange(50.0)
-    shuffled = np.random.default_rng(0).permutation(scores)
-    assert metrics.rejection_threshold(shuffled) == metrics.rejection_threshold(scores) == 2
-
-
 def test_detection_error_rate_by_hand():
     scores, correct = [5, 4, 3, 2, 1], [1, 0, 1, 1, 0]
     assert metrics.detection_error_rate(scores, correct, 3) == 2 / 5  # equal is accepted

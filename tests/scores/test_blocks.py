@@ -1,6 +1,4 @@
-"""What the scores share: products, blocks of images, checks, memory."""
-
-import tracemalloc
+"""What the scores share: products, blocks of images, checks."""
 
 import numpy as np
 import pytest
@@ -14,10 +12,6 @@ BLOCKWISE = [
     for name in helpers.scores.names()
     if isinstance(helpers.scores.create(name), BlockwiseScore)
 ]
-
-
-def needs_no_image(name):
-    return helpers.scores.create(name).info.needs != ("images",)
 
 
 def needing(what):
@@ -52,17 +46,6 @@ def test_means_of_classes_over_several_blocks():
     assert counts.tolist() == np.bincount(labels[::2], minlength=4).tolist()
     assert (means[1:3] == 0).all()
     assert [len(part) for part in parts(outputs)] == [2048, 2048, 904]
-
-
-@pytest.mark.parametrize("name", sorted({*needing("training outputs"), *needing("head")}))
-def test_a_score_is_fitted_first_and_to_outputs_of_the_same_model(name, problem):
-    """Told by whichever array the score reads."""
-    score = helpers.scores.create(name)
-    with pytest.raises(ValueError, match=f"{name}: not fitted yet, call fit first"):
-        score.score_samples(problem(30)[0])
-    score.fit(*problem())
-    with pytest.raises(ValueError, match=r"outputs: (logits|features) of width \d+ expected"):
-        score.score_samples(problem(30, width=39, classes=19)[0])
 
 
 @pytest.mark.parametrize("name", needing("head"))
@@ -113,23 +96,3 @@ def test_arguments_out_of_range_are_refused(name, argument, value):
     """With the argument and what was got."""
     with pytest.raises(ValueError, match=f"{argument}: .* expected, got {value}"):
         helpers.scores.create(name, **{argument: value})
-
-
-@pytest.mark.parametrize("name", [one for one in helpers.scores.names() if needs_no_image(one)])
-def test_memory_does_not_grow_with_the_images(name, problem):
-    """Four times the images to fit and to score: less than 1.2 times the memory at the peak.
-
-    Beyond the outputs, which may be mapped, and the scores themselves.
-    """
-    peaks = []
-    for size in (5000, 20_000):
-        train, head = problem(size, width=128, classes=32)
-        test = problem(size // 4, width=128, classes=32, score=name)[0]
-        score = helpers.scores.create(name)
-        if name == "nnguide":
-            score.bank = 1000  # the bank is kept in memory, up to its own size
-        tracemalloc.start()
-        found = score.fit(train, head).score_samples(test)
-        peaks.append(tracemalloc.get_traced_memory()[1] - found.nbytes)
-        tracemalloc.stop()
-    assert peaks[1] < 1.2 * peaks[0]
