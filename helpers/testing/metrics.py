@@ -16,8 +16,8 @@ from helpers.testing.inputs import QUALITIES, MetricCase
 from helpers.testing.running import Checks, does_not_apply, hold
 
 SIZES = (1, 2, 3, 4, 5, 8, 20, 50)
+# Each takes a `Subject` and a case; those of metrics_refuse.py come after these.
 checks = Checks("metric", MetricCase(), {"images": SIZES, "classes": SIZES})
-"""All checks of metrics: each takes a `Subject` and a case."""
 
 RANKING = ("group", "scores")
 BOUNDED = ("shares", "probabilities", "rows", "unknown")
@@ -64,7 +64,8 @@ class Subject:
         for kind in self.takes.values():
             known_name("kind of argument", kind, KINDS)
         self.better, self.range = better or "", range or ""
-        self.given = f"function, takes={self.takes}"
+        known = {"takes": self.takes, "better": self.better, "range": self.range}
+        self.given = ", ".join(["function", *(f"{k}={v!r}" for k, v in known.items() if v)])
 
     def __call__(self, arguments: Mapping) -> np.ndarray:
         """Return all that the metric says, in one row of numbers."""

@@ -21,10 +21,10 @@ from helpers.testing.inputs import ScoreCase
 from helpers.testing.running import Checks, does_not_apply, hold, refused
 
 SIZES = (1, 2, 3, 5, 10, 20, 50, 100, 300)
+# Each takes a `Subject` and a case; those of scores_given.py come after these.
 checks = Checks(
     "score", ScoreCase(), {"images": SIZES, "classes": SIZES, "width": SIZES, "train": SIZES}
 )
-"""All checks of scores: each takes a `Subject` and a case."""
 
 
 class Subject:
