@@ -66,6 +66,23 @@ def beside(table: pd.DataFrame) -> pd.DataFrame:
     return whole[whole["paper"].notna() | more]
 
 
+def areas(table: pd.DataFrame) -> pd.DataFrame:
+    """Return AURC and E-AURC of methods, × 1000, and below them the paper's of its Table 5.
+
+    Parameters
+    ----------
+    table : DataFrame
+        A results table of one tier, data set, backbone and variant.
+    """
+    theirs = composition.printed(published.load("unknown_detection").query("table == '5'"))
+    ours = composition.with_excess(table[~table["method"].isin(ASIDE)])
+    both = pd.concat({"ours": ours, "paper": theirs}, names=["of"]).reset_index("of")
+    both = both[both["metric"].isin(["aurc", "eaurc"])]
+    both = both[both["test_set"].isin(["union", composition.PAPER_UNION, "test"])]
+    cells = both.pivot_table("value", ["of", "method"], ["metric", "test_set"], sort=False)
+    return (1000 * cells).round(0)
+
+
 def detection(
     part: pd.DataFrame, *, metrics: Sequence[str], methods: Mapping[str, str] | None = None
 ) -> Table:

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from helpers import metrics
-from helpers.papers.unknown_detection import composition
+from helpers.papers.unknown_detection import composition, tables
 from helpers.papers.unknown_detection.detectors import Answer
 from helpers.papers.unknown_detection.experiment import measure
 from helpers.report import published
@@ -79,6 +79,11 @@ def test_the_excess_is_that_of_the_images_themselves(table_of):
     assert excess.loc["union", "value"] == pytest.approx(metrics.eaurc(*union), abs=1e-12)
     assert np.allclose(excess.loc["union", "bootstrap"], excess.loc["union", "value"])
     assert len(excess.loc["union", "row"].split()) == 2  # the rows behind it
+    shown = tables.areas(table)
+    assert shown.loc[("ours", "baseline"), ("eaurc", "union")] == round(
+        1000 * excess.loc["union", "value"]
+    )
+    assert shown.loc[("paper", "ensemble"), ("aurc", "union")] == 693
 
 
 def test_the_printed_excess_tells_more_than_the_printed_area():
