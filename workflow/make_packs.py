@@ -32,6 +32,7 @@ from tqdm import tqdm
 from helpers.checks import known_name
 from helpers.data import EMBEDDED, Images, ImageStream, class_lists, write_pack
 from helpers.data.cards import cards, find, remedy
+from helpers.data.draws import choose_of_each
 from helpers.data.pixels import stack
 from helpers.data.sources import BUILT_IN, folder, folder_splits, torchvision_set
 from helpers.files import data_root
@@ -150,10 +151,7 @@ def tiny_imagenet_fix(size: int) -> dict[str, Images]:
     wnids, splits = list(class_lists.wnids_of("tiny_imagenet")), {}
     for split, (part, count) in FIXED.items():
         whole = ImageStream.scan(data_root() / "imagenet", split=part, verify=False).select(wnids)
-        generator = np.random.default_rng(0)
-        order = generator.permutation(len(whole))
-        chosen = np.sort(order[first_of_each_class(whole.labels[order], count)])
-        drawn = whole.subset(chosen)
+        drawn = whole.subset(choose_of_each(whole.labels, count, seed=0))
         files = tqdm(drawn.files, desc=f"read {split}", disable=None)
         opened = ((file, Image.open(drawn.root / file)) for file in files)
         pixels = stack(opened, size, f"image folder {drawn.root}")

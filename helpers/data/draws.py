@@ -29,6 +29,14 @@ def hold_out(labels: np.ndarray, share: float, *, run: int, seed: int) -> np.nda
     return held
 
 
+def choose_of_each(labels: np.ndarray, most: int, seed: int) -> np.ndarray:
+    """Return the sorted indices of at most so many images of each class, chosen at random."""
+    order = np.random.default_rng(seed).permutation(len(labels))
+    ranked = order[np.argsort(labels[order], kind="stable")]
+    starts = np.searchsorted(labels[ranked], labels[ranked])
+    return np.sort(ranked[np.arange(len(ranked)) - starts < most])
+
+
 def subsample(images: Images | ImageStream, most: int, *, seed: int) -> Images | ImageStream:
     """Return at most so many images, chosen at random, in their order."""
     if len(images) <= most:

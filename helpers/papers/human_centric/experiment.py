@@ -16,6 +16,7 @@ import numpy as np
 from helpers import metrics, scores
 from helpers.checks import known_name
 from helpers.data import Images, ImageStream
+from helpers.data.draws import choose_of_each
 from helpers.files import data_root
 from helpers.metrics.thresholds import DETECTION_ERROR_RATES
 from helpers.networks import published
@@ -28,7 +29,7 @@ from helpers.papers.human_centric.parameters import (
     ModelName,
 )
 from helpers.papers.human_centric.role_outputs import RoleOutputs, outputs_with
-from helpers.papers.human_centric.roles import ShiftRoles, choose_of_each, roles
+from helpers.papers.human_centric.roles import ShiftRoles, roles
 from helpers.papers.run import Draw, Part
 from helpers.report import results
 from helpers.training.fitted import Fitted, fit

@@ -19,6 +19,7 @@ from helpers.data import Images, ImageStream, load, open_stream, overlaps, split
 from helpers.data.cards import find
 from helpers.data.class_lists import shared_classes
 from helpers.data.corruptions import corrupt
+from helpers.data.draws import choose_of_each
 
 if TYPE_CHECKING:
     from helpers.papers.human_centric.parameters import Parameters
@@ -187,14 +188,6 @@ def _open(name: str, split: str, parameters: Parameters) -> Images | ImageStream
             name, split, corruptions=parameters.corruptions, severities=parameters.severities
         )
     return load(name, split, download=parameters.download)
-
-
-def choose_of_each(labels: np.ndarray, most: int, seed: int) -> np.ndarray:
-    """Return the sorted indices of at most so many images of each class, chosen at random."""
-    order = np.random.default_rng(seed).permutation(len(labels))
-    ranked = order[np.argsort(labels[order], kind="stable")]
-    starts = np.searchsorted(labels[ranked], labels[ranked])
-    return np.sort(ranked[np.arange(len(ranked)) - starts < most])
 
 
 def _choose(count: int, most: int, seed: int) -> np.ndarray:

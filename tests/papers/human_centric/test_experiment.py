@@ -10,13 +10,14 @@ from safetensors.torch import save_file
 
 from helpers import metrics
 from helpers.data import Images
+from helpers.data.draws import choose_of_each
 from helpers.files import data_root
 from helpers.outputs import Head, Outputs
 from helpers.papers import run
 from helpers.papers.human_centric import experiment
 from helpers.papers.human_centric.experiment import RoleOutputs, apply_score
 from helpers.papers.human_centric.parameters import METHODS
-from helpers.papers.human_centric.roles import ShiftRoles, choose_of_each
+from helpers.papers.human_centric.roles import ShiftRoles
 from helpers.papers.parameters import load
 
 TINY = load(
