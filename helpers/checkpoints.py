@@ -1,4 +1,7 @@
-"""Tensors and a little JSON in one safetensors file that knows its own checksum."""
+"""Tensors and a little JSON in one safetensors file that knows its own checksum.
+
+Arrays of NumPy do in the place of tensors, and then nothing here needs torch.
+"""
 
 from __future__ import annotations
 
@@ -6,37 +9,59 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-import torch
+import numpy as np
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 
 from helpers.files import atomic_path
 
+if TYPE_CHECKING:
+    import torch
 
-def digest(tensors: Mapping[str, torch.Tensor]) -> str:
-    """Return the SHA-256 of names, types, shapes and values: the identity of a set of weights."""
+    Tensor = torch.Tensor | np.ndarray
+
+
+def digest(tensors: Mapping[str, Tensor]) -> str:
+    """Return the SHA-256 of names, types, shapes and values: the identity of a set of weights.
+
+    That of an array is that of the tensor with its values.
+    """
     total = hashlib.sha256()
     for name in sorted(tensors):
-        tensor = tensors[name].detach().cpu().contiguous()
-        total.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
-        total.update(tensor.reshape(-1).view(torch.uint8).numpy().tobytes())
+        tensor = tensors[name]
+        if isinstance(tensor, np.ndarray):
+            kind, content = f"torch.{tensor.dtype}", tensor.tobytes()
+        else:
+            import torch
+
+            flat = tensor.detach().cpu().contiguous().reshape(-1)
+            kind, content = tensor.dtype, flat.view(torch.uint8).numpy().tobytes()
+        total.update(f"{name} {kind} {tuple(tensor.shape)}\n".encode())
+        total.update(content)
     return total.hexdigest()
 
 
-def save(path: str | os.PathLike, tensors: Mapping[str, torch.Tensor], **information) -> None:
+def save(path: str | os.PathLike, tensors: Mapping[str, Tensor], **information) -> None:
     """Write tensors and JSON values, whole or not at all.
 
     Parameters
     ----------
     path : path
         Where to; an existing file is replaced.
-    tensors : mapping of str to Tensor
-        Copied to the CPU.
+    tensors : mapping of str to Tensor, or of str to ndarray
+        Tensors are copied to the CPU.
     **information
         Anything that JSON holds.
     """
-    copies = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    if all(isinstance(one, np.ndarray) for one in tensors.values()):
+        from safetensors.numpy import save_file
+
+        copies = {name: np.asarray(one, order="C") for name, one in tensors.items()}
+    else:
+        from safetensors.torch import save_file
+
+        copies = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     text = json.dumps(information)
     metadata = {"information": text, "sha256": _checksum(copies, text)}
     with atomic_path(path) as temporary:
@@ -46,12 +71,18 @@ def save(path: str | os.PathLike, tensors: Mapping[str, torch.Tensor], **informa
             raise OSError(str(error)) from error
 
 
-def load(path: str | os.PathLike) -> tuple[dict[str, torch.Tensor], dict]:
+def load(path: str | os.PathLike, *, framework: str = "pt") -> tuple[dict[str, Tensor], dict]:
     """Read what `save` wrote, verified. Nothing in the file is executed.
+
+    Parameters
+    ----------
+    path : path
+    framework : {"pt", "np"}
+        What the tensors become: those of torch, or arrays of NumPy.
 
     Returns
     -------
-    tensors : dict of str to Tensor
+    tensors : dict of str to Tensor, or of str to ndarray
     information : dict
 
     Raises
@@ -64,7 +95,7 @@ def load(path: str | os.PathLike) -> tuple[dict[str, torch.Tensor], dict]:
     if not os.path.exists(path):
         raise FileNotFoundError(f"no checkpoint at {path}")
     try:
-        with safe_open(path, framework="pt") as file:
+        with safe_open(path, framework=framework) as file:
             metadata = file.metadata() or {}
             tensors = {name: file.get_tensor(name) for name in file.keys()}
     except (SafetensorError, OSError, ValueError) as error:
@@ -75,5 +106,5 @@ def load(path: str | os.PathLike) -> tuple[dict[str, torch.Tensor], dict]:
     return tensors, json.loads(text)
 
 
-def _checksum(tensors: Mapping[str, torch.Tensor], information: str) -> str:
+def _checksum(tensors: Mapping[str, Tensor], information: str) -> str:
     return hashlib.sha256(f"{digest(tensors)} {information}".encode()).hexdigest()

@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 import torch
 
@@ -29,6 +30,27 @@ def test_digest_depends_on_names_types_shapes_and_values():
     digests = {checkpoints.digest(tensors) for tensors in [base, *others]}
     assert len(digests) == 5
     assert checkpoints.digest({"w": torch.zeros(3, 2).T.contiguous()}) == checkpoints.digest(base)
+
+
+def test_arrays_do_in_the_place_of_tensors(saved, tmp_path):
+    """Of every type and shape; the digest is that of the tensors, and either reads the other's."""
+    arrays = {
+        "w": np.arange(6, dtype=np.float32).reshape(2, 3),
+        "by columns": np.arange(6.0).reshape(2, 3).T,
+        "n": np.array(3),
+        "b": np.array([True, False]),
+    }
+    tensors = {name: torch.tensor(one) for name, one in arrays.items()}
+    assert checkpoints.digest(arrays) == checkpoints.digest(tensors)
+    for number, given in enumerate((arrays, tensors)):
+        path = tmp_path / f"{number}.safetensors"
+        checkpoints.save(path, given, epochs=2)
+        for framework, kind in (("np", np.ndarray), ("pt", torch.Tensor)):
+            found, information = checkpoints.load(path, framework=framework)
+            assert information == {"epochs": 2}
+            for name, expected in arrays.items():
+                assert isinstance(found[name], kind) and found[name].shape == expected.shape
+                assert np.array_equal(np.asarray(found[name]), expected)
 
 
 def test_a_flipped_byte_is_found(saved):

@@ -22,6 +22,7 @@ __all__ = [
     "Audit",
     "Inputs",
     "Prediction",
+    "Rejector",
     "Threshold",
     "audit",
     "check_promises",
@@ -37,19 +38,30 @@ __all__ = [
     "words",
 ]
 
+_SHOWS_IMAGES = (
+    "check_promises", "example", "gather", "images_of", "open_network", "promises_table",
+    "show_images",
+)  # fmt: skip
+
 
 def __getattr__(name: str):
-    """Import all when something is asked for: who only reads the parameters waits for no torch."""
+    """Import when something is asked for: who only reads the parameters waits for nothing.
+
+    What shows images to networks needs torch, and is imported together; all else does without.
+    """
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import helpers.audit.words as words  # no "from", which would ask here again
-    from helpers.audit.example import example
-    from helpers.audit.inputs import LEAST, TREATED, Inputs, read_outputs
-    from helpers.audit.networks import images_of, open_network, show_images
-    from helpers.audit.prediction import Prediction, predict, unknown_share
-    from helpers.audit.promises import check_promises, promises_table
-    from helpers.audit.report import WISHES, Audit, Threshold, audit
-    from helpers.audit.sources import gather
+    if name in _SHOWS_IMAGES:
+        from helpers.audit.example import example
+        from helpers.audit.networks import images_of, open_network, show_images
+        from helpers.audit.promises import check_promises, promises_table
+        from helpers.audit.sources import gather
+    else:
+        import helpers.audit.words as words  # no "from", which would ask here again
+        from helpers.audit.inputs import LEAST, TREATED, Inputs, read_outputs
+        from helpers.audit.prediction import Prediction, predict, unknown_share
+        from helpers.audit.rejector import Rejector
+        from helpers.audit.report import WISHES, Audit, Threshold, audit
 
     found = {one: value for one, value in locals().items() if one in __all__}
     globals().update(found)  # for the next time

@@ -6,20 +6,22 @@ Whatever is wrong with the file is found here, before anything is computed.
 from __future__ import annotations
 
 import os
-import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-from PIL import Image
 from scipy.special import logsumexp, softmax
 
+from helpers.audit.arrays import read_arrays
 from helpers.checks import known_name, label_array
-from helpers.data import Images, ImageStream
 from helpers.files import sha256_file
 from helpers.outputs import Head, Outputs
 from helpers.scores.calibration import ROUNDING, are_probabilities, log_probabilities
+
+if TYPE_CHECKING:
+    from helpers.data import Images, ImageStream
 
 TREATED = ("logits", "probabilities")
 """What the arrays of logits may hold."""
@@ -107,6 +109,8 @@ class Inputs:
         paths = [Path(self.files[index]) for index in indices] if self.files else []
         if not paths or not all(path.is_file() for path in paths):
             return None
+        from PIL import Image  # most audits have no pictures
+
         opened = []
         for path in paths:
             with Image.open(path) as image:
@@ -122,13 +126,13 @@ def unlabelled(parts: Sequence[Outputs]) -> Outputs:
 
 
 def read_outputs(path: str | os.PathLike, *, treat_as: str = "logits") -> Inputs:
-    """Read a model's outputs from an ``.npz`` file, and say what is wrong with it.
+    """Read a model's outputs from a file, and say what is wrong with it.
 
     Parameters
     ----------
     path : path
-        Written by ``numpy.savez(path, logits=..., labels=..., ...)``.  N validation images, K
-        classes, D features:
+        Written by ``numpy.savez(path, logits=..., labels=..., ...)``, or a table as
+        `helpers.audit.arrays` describes it.  N validation images, K classes, D features:
 
         * ``logits`` [N, K], ``labels`` [N] (whole numbers, 0 to K − 1); if it is there,
           ``features`` [N, D], what the last layer multiplies.
@@ -168,8 +172,8 @@ pass logits (before the softmax), or treat_as="probabilities" to have their loga
     False
     """
     known_name("way to treat_as", treat_as, TREATED)
-    arrays = _arrays(Path(path))
-    sets = _checked_names(arrays)
+    arrays = read_arrays(Path(path))
+    sets = _checked_names(arrays, needed=("logits", "labels"))
     features = "features" in arrays
     classes = _matrix(arrays, "logits").shape[1]
     if classes < 2:
@@ -205,28 +209,35 @@ pass logits (before the softmax), or treat_as="probabilities" to have their loga
     )
 
 
-def _arrays(path: Path) -> dict[str, np.ndarray]:
-    if not path.is_file():
-        raise FileNotFoundError(f"outputs: no file {path}")
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            return {name: archive[name] for name in archive.files}
-    except TypeError as error:  # a single array
-        raise ValueError(
-            f"outputs: {path} is of numpy.save; write it with numpy.savez, logits=… and labels=…"
-        ) from error
-    except ValueError as error:
-        raise ValueError(
-            f"outputs: {path} holds something else than arrays of numbers and text ({error}); "
-            "texts are written as numpy.array(names, dtype=str)"
-        ) from error
-    except (AttributeError, EOFError, OSError, zipfile.BadZipFile) as error:
-        raise ValueError(
-            f"outputs: {path} is not a whole .npz file, as numpy.savez writes ({error})"
-        ) from error
+def read_new(
+    path: str | os.PathLike,
+) -> tuple[np.ndarray, np.ndarray | None, tuple[str, ...]]:
+    """Read what a rejector is to judge: new outputs of its model, in a file as of `read_outputs`.
+
+    Returns
+    -------
+    logits : ndarray of float32, shape [N, K]
+        Or probabilities: the rejector knows which it was made from.
+    features : ndarray of float32, shape [N, D], or None
+    files : tuple of str, length N
+        What the images are called; their numbers, where the file does not say.
+
+    Raises
+    ------
+    FileNotFoundError, ValueError
+        As `read_outputs`, but that nothing beside the logits is missed.
+    """
+    arrays = read_arrays(Path(path))
+    _checked_names(arrays, needed=("logits",))
+    logits = _matrix(arrays, "logits")
+    features = None
+    if "features" in arrays:
+        features = _matrix(arrays, "features", length=len(logits))
+    files = _texts(arrays, "files", len(logits))
+    return logits, features, files or tuple(map(str, range(len(logits))))
 
 
-def _checked_names(arrays: Mapping[str, np.ndarray]) -> list[str]:
+def _checked_names(arrays: Mapping[str, np.ndarray], needed: Sequence[str]) -> list[str]:
     """Return the names of the OOD sets; refuse arrays of unknown names, and missing ones."""
     # whatever a set's name is, a misspelt kind of array is seen
     sets = {name.rpartition("_")[0][4:]: None for name in arrays if name.startswith("ood_")}
@@ -238,7 +249,7 @@ def _checked_names(arrays: Mapping[str, np.ndarray]) -> list[str]:
         if name in ("ood_logits", "ood_features"):
             raise ValueError(f"{name}: without the set's name; call it ood_NAME_{name[4:]}")
         known_name("array", name, options)
-    for name in ("logits", "labels"):
+    for name in needed:
         if name not in arrays:
             raise ValueError(f"{name}: missing; the file holds {', '.join(arrays) or 'nothing'}")
     for first, second in (

@@ -6,9 +6,9 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 
 import helpers.scores
 from helpers import checkpoints
@@ -16,9 +16,17 @@ from helpers.checks import known_name
 from helpers.outputs import Head, Outputs
 from helpers.scores import Score
 from helpers.scores.bank import Bank
-from helpers.scores.calibration import ROUNDING, are_probabilities, log_probabilities
+from helpers.scores.calibration import (
+    ROUNDING,
+    are_probabilities,
+    log_probabilities,
+    softmax,
+)
 from helpers.scores.mahalanobis import Gaussians
 from helpers.scores.openset import OpenMax
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 GIVEN = ("logits", "probabilities")
 """What a rejector can be made from, and takes."""
@@ -176,13 +184,44 @@ class Rejector:
         """
         return self.score_samples(outputs, features) >= self.threshold
 
+    def judge(self, logits, features=None) -> pd.DataFrame:
+        """Return of each image whether it is accepted, what it is taken for, how surely, and why.
+
+        Parameters and errors are those of `score_samples`, but that `logits` are no `Outputs`.
+
+        Returns
+        -------
+        DataFrame
+            ``accepted``; ``label``, the name of the predicted class, or its number where the
+            rejector knows no names; ``confidence``, the largest probability at the temperature
+            that the audit found; ``reason``, how the score lies to the threshold.
+        """
+        import pandas as pd  # who asks for scores alone needs none
+
+        scores = self.score_samples(logits, features)
+        logits = self._as_made(np.asarray(logits, np.float32))
+        names = self.provenance.get("class_names") or range(self.classes)
+        accepted, title = scores >= self.threshold, self.score.info.title
+        sides = np.where(accepted, "at least", "below")
+        return pd.DataFrame(
+            {
+                "accepted": accepted,
+                "label": np.asarray(names)[logits.argmax(axis=1)],
+                "confidence": softmax(logits, self.provenance.get("temperature", 1.0)).max(axis=1),
+                "reason": [
+                    f"{title} {score:.6g} is {side} {self.threshold:.6g}"
+                    for score, side in zip(scores, sides, strict=True)
+                ],
+            }
+        )
+
     def save(self, path: str | os.PathLike) -> None:
         """Write one safetensors file, whole or not at all.
 
         It holds arrays, and all else as JSON.  A score that keeps training images, as ``knn``
         does, makes it as large as they are; its ``bank`` limits how many.
         """
-        tensors: dict[str, torch.Tensor] = {}
+        tensors: dict[str, np.ndarray] = {}
         state = _packed(dict(vars(self.score)), self.score.info.name, tensors, {})
         checkpoints.save(
             path,
@@ -210,7 +249,7 @@ class Rejector:
             The file is truncated or altered, no rejector, of another version of the format, lacks
             a tensor, or names a score that does not exist.
         """
-        tensors, saved = checkpoints.load(path)
+        tensors, saved = checkpoints.load(path, framework="np")
         if "rejector" not in saved:
             raise ValueError(f"{path}: no rejector expected here; give a file of `Rejector.save`")
         if saved["rejector"] != _VERSION:
@@ -240,7 +279,7 @@ def _packed(value, name: str, tensors: dict, seen: dict):
         if id(value) not in seen:
             # Sums are rounded by the order of an array in memory, so that is kept.
             turned = value.ndim > 1 and value.flags.f_contiguous and not value.flags.c_contiguous
-            tensors[name] = torch.tensor(np.asarray(value.T if turned else value))
+            tensors[name] = np.asarray(value.T if turned else value)
             kind = "number" if isinstance(value, np.generic) else "turned" if turned else "array"
             seen[id(value)] = {kind: name}
         return seen[id(value)]
@@ -256,7 +295,7 @@ def _packed(value, name: str, tensors: dict, seen: dict):
     raise ValueError(f"score: {name} is a {kind}, which cannot be written to a file")
 
 
-def _unpacked(value, tensors: Mapping[str, torch.Tensor]):
+def _unpacked(value, tensors: Mapping[str, np.ndarray]):
     """Return what `_packed` was given."""
     if isinstance(value, list):
         return [_unpacked(one, tensors) for one in value]
@@ -264,7 +303,7 @@ def _unpacked(value, tensors: Mapping[str, torch.Tensor]):
         return value
     ((kind, content),) = value.items()
     if kind in ("array", "turned", "number"):
-        array = tensors[content].numpy()
+        array = tensors[content]
         return array.T if kind == "turned" else array[()] if kind == "number" else array
     if kind == "tuple":
         return tuple(_unpacked(content, tensors))

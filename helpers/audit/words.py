@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from helpers.audit.inputs import LEAST
-from helpers.audit.promises import VERDICTS
 from helpers.audit.ranking import UNION, demands
 from helpers.audit.report import Audit
 from helpers.metrics import guarantees
 from helpers.scores import create
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _SHOWN = str.maketrans(
     {"&": "&amp;", "<": "&lt;", ">": "&gt;"} | {sign: f"&#{ord(sign)};" for sign in "\\`*[]|$"}
@@ -230,11 +231,14 @@ def promises(checked: pd.DataFrame | None) -> str:
 
     Examples
     --------
+    >>> import pandas as pd
     >>> promises(pd.DataFrame({"verdict": ["kept", "broken", "kept", "not refuted", ""]}))
     'Of 4 promises, the labels that were held back say: 2 kept, 1 not refuted, 1 broken.'
     """
     if checked is None:
         return "No labels were held back, so that no promise could be checked."
+    from helpers.audit.promises import VERDICTS  # whose tables need more than arrays do
+
     counts = [f"{(checked['verdict'] == one).sum()} {one}" for one in VERDICTS]
     return (
         f"Of {(checked['verdict'] != '').sum()} promises, the labels that were held back say: "
