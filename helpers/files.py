@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 
@@ -73,6 +74,72 @@ def atomic_path(path: str | os.PathLike) -> Iterator[Path]:
         raise OSError(*number, f"{path} could not be written: {error}") from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def atomic_folder(
+    path: str | os.PathLike, *, replaces: Collection[str] | None = None
+) -> Iterator[Path]:
+    """Give an empty folder beside `path`, which takes its name only if the block succeeds.
+
+    Parameters
+    ----------
+    path : path
+        Where to.
+    replaces : collection of str, optional
+        The folder may be there and is replaced, if it holds no other files than these; without,
+        it must not be there.
+
+    Raises
+    ------
+    FileExistsError
+        It is there and must not be; it is no folder, or holds something else.
+
+    Examples
+    --------
+    >>> target = Path(tempfile.mkdtemp()) / "answers"
+    >>> with atomic_folder(target) as temporary:
+    ...     _ = (temporary / "answer.txt").write_text("42")
+    >>> [one.name for one in target.iterdir()]
+    ['answer.txt']
+    """
+    path = Path(path)
+    path = path.parent.resolve() / path.name if path.name not in ("", "..") else path.resolve()
+    check_free(path, replaces)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
+    made, before = beside / "made", beside / "before"
+    try:
+        made.mkdir()  # with the rights that a folder has, which that of mkdtemp has not
+        yield made
+        check_free(path, replaces)  # a while has passed
+        if path.exists():
+            path.rename(before)
+        try:
+            made.rename(path)
+        except BaseException:
+            if before.exists():
+                before.rename(path)
+            raise
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def check_free(path: Path, replaces: Collection[str] | None = None) -> None:
+    """Refuse a folder that `atomic_folder` would refuse, with its parameters and errors."""
+    if not (path.exists() or path.is_symlink()):
+        return
+    if replaces is None:
+        raise FileExistsError(
+            f"{path} is there already; name another folder, or have it replaced (--force)"
+        )
+    if not path.is_dir() or path.is_symlink():
+        raise FileExistsError(f"{path} is no folder; name another one")
+    if others := sorted({one.name for one in path.iterdir()} - {*replaces}):
+        raise FileExistsError(
+            f"{path} holds other files ({', '.join(others[:3])}), so it is left as it is; name "
+            "another folder"
+        )
 
 
 def sha256_file(path: str | os.PathLike) -> str:

@@ -5,59 +5,33 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from helpers import __version__, metrics
-from helpers.audit import ranking
+from helpers.audit import gates, ranking
 from helpers.audit.inputs import Inputs
 from helpers.audit.prediction import Prediction, predict
 from helpers.audit.rejector import Rejector
+from helpers.audit.thresholds import (
+    WISHES,
+    Threshold,
+    promise_coverage,
+    promise_risk,
+    share,
+)
 from helpers.checks import known_name
 from helpers.files import atomic_path
-from helpers.metrics import guarantees
 from helpers.outputs import Outputs
 from helpers.scores import Score
 from helpers.scores.calibration import fit_temperature, softmax
 
-WISHES = ("risk", "coverage")
-"""What the threshold that is deployed may promise."""
-
-
-@dataclass(frozen=True)
-class Threshold:
-    """One wish, and what became of it.
-
-    Attributes
-    ----------
-    wish : str
-        One of `WISHES`.
-    wished : float
-    promise : str
-        In words; empty if there is none.
-    problem : str
-        Why there is none, and what would help; else empty.
-    value : float
-        The threshold, NaN if there is none.  All below is of the measuring half, and NaN likewise.
-    coverage, risk : (float, float, float)
-        Share of the ID images that it accepts, and of wrong ones among these; each with the ends
-        of an exact 95 % interval, which takes the threshold for given.
-    ood_accepted : dict of str to float
-        Share of the images of each OOD set that it accepts.
-    """
-
-    wish: str
-    wished: float
-    promise: str = ""
-    problem: str = ""
-    value: float = np.nan
-    coverage: tuple[float, float, float] = (np.nan,) * 3
-    risk: tuple[float, float, float] = (np.nan,) * 3
-    ood_accepted: dict[str, float] = field(default_factory=dict)
+WRITTEN = ("report.html", "audit.json", "rejector.safetensors")
+"""What an audit leaves in its folder."""
 
 
 @dataclass(frozen=True)
@@ -136,6 +110,11 @@ class Audit:
         return softmax(logits, self.temperature).max(axis=1)
 
     @property
+    def requirements(self) -> list[gates.Judged]:
+        """What became of the requirements, in their order."""
+        return gates.judge(self, self.settings["require"])
+
+    @property
     def rejector(self) -> Rejector | None:
         """The chosen score with the threshold that is deployed."""
         if not self.deployed:
@@ -157,6 +136,9 @@ class Audit:
                 "images": {"choosing": len(self.choosing), "measuring": len(self.measuring)},
                 "sha256": dict(self.inputs.sha256),
                 "version": __version__,
+                # for the answers that `Rejector.judge` writes beside its verdicts
+                "temperature": self.temperature,
+                "class_names": list(self.inputs.class_names),
             },
         )
 
@@ -169,7 +151,12 @@ class Audit:
         )
 
     def as_dict(self) -> dict:
-        """Return what was found as JSON holds it: no arrays by image but the most wrong ones."""
+        """Return what was found as JSON holds it: no arrays by image but the most wrong ones.
+
+        Every number of the report is in it.
+        """
+        from helpers.audit import summary  # which is about audits
+
         inputs, names = self.inputs, self.inputs.class_names
         sure, predictions = self.confidence(), inputs.validation.predictions
         prediction = None
@@ -180,6 +167,8 @@ class Audit:
             {
                 "version": __version__,
                 "model": inputs.source,
+                "summary": summary.summary(self),
+                "requirements": [one._asdict() for one in self.requirements],
                 "settings": self.settings,
                 "sha256": dict(inputs.sha256),
                 "images": {
@@ -194,6 +183,7 @@ class Audit:
                 "unreadable": {role: list(files) for role, files in inputs.unreadable.items()},
                 "accuracy": self.accuracy,
                 "temperature": self.temperature,
+                "sureness": summary.measure_sureness(self)._asdict(),
                 "calibration": self.calibration.to_dict("index"),
                 "ranking": self.ranking.to_dict("records"),
                 "left_out": self.left_out,
@@ -202,6 +192,7 @@ class Audit:
                 "confirmed": self.confirmed.to_dict("records"),
                 "thresholds": {wish: asdict(one) for wish, one in self.thresholds.items()},
                 "deployed": self.deployed,
+                "picture": [asdict(one) for one in summary.bars(self)],
                 "prediction": prediction,
                 "most_wrongly_sure": [
                     {
@@ -212,12 +203,13 @@ class Audit:
                     }
                     for place in self.wrong[:100]
                 ],
+                "findings": [asdict(one) for one in summary.findings(self)],
                 "notes": self.notes,
             }
         )
 
     def save(self, folder: str | os.PathLike) -> list[Path]:
-        """Write ``audit.json``, and ``rejector.safetensors`` if there is a threshold.
+        """Write `WRITTEN`: report, findings, and a rejector if there is a threshold.
 
         The rejector of an audit that was saved there before is removed, before this ``audit.json``
         takes its name: a kill at any time leaves no rejector of which ``audit.json`` does not
@@ -228,11 +220,15 @@ class Audit:
         list of Path
             What was written.
         """
-        written = [Path(folder) / "audit.json"]
-        with atomic_path(written[0]) as temporary:
-            text = json.dumps(self.as_dict(), indent=1, ensure_ascii=False, allow_nan=False)
+        from helpers.audit.page import write_page  # which is about audits, and draws
+
+        said = self.as_dict()
+        page, findings, place = (Path(folder) / name for name in WRITTEN)
+        written = [page, findings]
+        with atomic_path(findings) as temporary:
+            text = json.dumps(said, indent=1, ensure_ascii=False, allow_nan=False)
             temporary.write_text(text + "\n", encoding="utf-8")
-            place = Path(folder) / "rejector.safetensors"
+            write_page(page, self, said)
             place.unlink(missing_ok=True)
         if (rejector := self.rejector) is not None:
             written.append(place)
@@ -250,6 +246,8 @@ def audit(
     confidence: float = 0.95,
     replicates: int = 200,
     seed: int = 0,
+    require: Sequence[str] = (),
+    tell: Callable[[str], object] = lambda line: None,
 ) -> Audit:
     """Audit a model.
 
@@ -271,12 +269,20 @@ def audit(
         Of the bootstrap.
     seed : int
         Of the halves, the bootstrap and the mixtures.
+    require : sequence of str
+        What has to hold of the numbers found, as in ``accuracy>=0.9``; see
+        `helpers.audit.gates`, and `Audit.requirements` for what became of them.
+    tell : callable
+        Told what is done now, in a few words.
 
     Raises
     ------
     ValueError
-        An unknown wish, a share outside (0, 1), no score that can be computed.
+        An unknown wish, a share outside (0, 1), no score that can be computed, a requirement of
+        something that there is not.
     """
+    for one in require:
+        gates.read_requirement(one, inputs.ood)
     known_name("wish", wish, WISHES)
     for name, value in (("risk", risk), ("coverage", coverage), ("confidence", confidence)):
         if not 0 < value < 1:
@@ -292,9 +298,12 @@ def audit(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", RuntimeWarning)
         temperature = fit_temperature(first.logits, first.labels)
+    tell("fits the scores")
     usable, left_out = ranking.fitted(inputs)
+    tell(f"compares {len(usable)} scores")
     table, best = ranking.ranked(usable, ranking.Groups(first, ood[0], replicates, seed))
     score = usable[best[0]]
+    tell(f"measures the chosen one, {score.info.title}")
     confirmed, _ = ranking.Groups(second, ood[1], replicates, seed).measured(score)
     samples = {"validation": score.score_samples(second)}
     samples |= {name: score.score_samples(one) for name, one in ood[1].items()}
@@ -304,8 +313,8 @@ def audit(
         prediction = _predict(inputs, score, first, samples, samples["production"], seed)
     unknown = {name: samples[name] for name in inputs.ood}
     thresholds = {
-        "risk": _risk(samples["validation"], second.correct, unknown, risk, confidence),
-        "coverage": _coverage(samples["validation"], second.correct, unknown, coverage),
+        "risk": promise_risk(samples["validation"], second.correct, unknown, risk, confidence),
+        "coverage": promise_coverage(samples["validation"], second.correct, unknown, coverage),
     }
     wished = (wish, *WISHES) if fallback else (wish,)
     possible = [one for one in wished if not thresholds[one].problem]
@@ -316,7 +325,7 @@ def audit(
         inputs=inputs,
         choosing=choosing,
         measuring=measuring,
-        accuracy=_share(correct),
+        accuracy=share(correct),
         temperature=temperature,
         calibration=_calibration(second, temperature),
         ranking=table,
@@ -333,6 +342,7 @@ def audit(
         settings={
             "wish": wish, "fallback": fallback, "risk": risk, "coverage": coverage,
             "confidence": confidence, "replicates": replicates, "seed": seed,
+            "require": list(require),
         },
     )  # fmt: skip
 
@@ -368,14 +378,6 @@ def _halves(count: int, generator: np.random.Generator) -> tuple[np.ndarray, np.
     return order[:middle] if middle else order, order[middle:]
 
 
-def _share(happened: np.ndarray) -> tuple[float, float, float]:
-    total = int(happened.sum())
-    return (
-        total / len(happened),
-        *guarantees.clopper_pearson(total, len(happened), confidence=0.95),
-    )
-
-
 def _calibration(part: Outputs, temperature: float) -> pd.DataFrame:
     rows = {}
     for when, value in (("before", 1.0), ("after", temperature)):
@@ -387,44 +389,6 @@ def _calibration(part: Outputs, temperature: float) -> pd.DataFrame:
             "brier": metrics.brier(probabilities, part.labels),
         }
     return pd.DataFrame.from_dict(rows, orient="index")
-
-
-def _kept(
-    value: float, scores: np.ndarray, correct: np.ndarray, ood: Mapping[str, np.ndarray]
-) -> dict:
-    """Return what a threshold does on the measuring half."""
-    accepted = scores >= value
-    return {
-        "value": value,
-        "coverage": _share(accepted),
-        "risk": _share(~correct[accepted]),
-        "ood_accepted": {name: float((theirs >= value).mean()) for name, theirs in ood.items()},
-    }
-
-
-def _risk(scores, correct, ood, risk: float, confidence: float) -> Threshold:
-    try:
-        found = guarantees.risk_threshold(scores, correct, risk=risk, confidence=confidence)
-    except ValueError as error:
-        return Threshold("risk", risk, problem=str(error).partition(": ")[2])
-    promise = (
-        f"Of accepted images like the validation images, at most {100 * risk:g} % are classified "
-        f"wrongly, in the long run. This is false for at most {100 * (1 - confidence):g} % of all "
-        "draws of validation images."
-    )
-    return Threshold("risk", risk, promise, **_kept(found.threshold, scores, correct, ood))
-
-
-def _coverage(scores, correct, ood, coverage: float) -> Threshold:
-    try:
-        value = guarantees.coverage_threshold(scores, coverage=coverage)
-    except ValueError as error:
-        return Threshold("coverage", coverage, problem=str(error).partition(": ")[2])
-    promise = (
-        f"A new image like the validation images is accepted with a probability of at least "
-        f"{100 * coverage:g} %, on average over draws of validation images."
-    )
-    return Threshold("coverage", coverage, promise, **_kept(value, scores, correct, ood))
 
 
 def _plain(value):

@@ -37,7 +37,8 @@ def test_the_measuring_half_chooses_nothing(inputs):
 
 def test_the_rejector_is_that_of_the_report(found, tmp_path):
     """Two lines apply it, and accept as many as the report says."""
-    assert [path.name for path in found.save(tmp_path)] == ["audit.json", "rejector.safetensors"]
+    names = ["report.html", "audit.json", "rejector.safetensors"]
+    assert [path.name for path in found.save(tmp_path)] == names
     rejector = Rejector.load(tmp_path / "rejector.safetensors")
     part = found.measured
     accepted = rejector.accepts(part.logits, part.features)
@@ -105,7 +106,8 @@ def test_folder_and_report_agree_after_an_audit_without_a_threshold(found, input
     assert (tmp_path / "rejector.safetensors").exists()
     audit(inputs, risk=0.001, replicates=5).save(tmp_path)
     assert json.loads((tmp_path / "audit.json").read_text())["deployed"] == ""
-    assert [path.name for path in tmp_path.iterdir() if path.stem != "outputs"] == ["audit.json"]
+    assert not (tmp_path / "rejector.safetensors").exists()
+    assert "No rejector is written" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
 def test_a_kill_between_the_two_files_leaves_no_rejector_of_another_audit(
@@ -164,7 +166,7 @@ def test_errors_are_the_problem_where_images_are_enough(inputs):
 def test_without_any_promise_there_is_no_rejector(inputs, tmp_path):
     found = audit(inputs, risk=0.001, coverage=0.999, fallback=True, replicates=5)
     assert found.rejector is None
-    assert [path.name for path in found.save(tmp_path)] == ["audit.json"]
+    assert [path.name for path in found.save(tmp_path)] == ["report.html", "audit.json"]
     assert "at least 999 images" in found.thresholds["coverage"].problem
     assert "No rejector is written" in words.threshold(found)[-1]
 
