@@ -18,7 +18,7 @@ unexport PYTHONDONTWRITEBYTECODE   # byte code is written on first use; without 
 .PHONY: setup preview book test run notebooks bench lab clean
 .DEFAULT_GOAL := book
 
-.venv/.installed: requirements.lock workflow/install.py
+.venv/.installed: requirements.lock pyproject.toml workflow/install.py
 	@$(PYTHON) workflow/install.py .venv
 
 setup: .venv/.installed
@@ -34,11 +34,13 @@ run: .venv/.installed
 	@$(PIPELINE) $(if $(PAPER),--paper $(PAPER)) $(if $(STEP),--step $(STEP)) all
 
 # what is quick to fail comes first; the notebooks are compared last, when the book has their networks
+# (bare: the audit, as installed, with the packages alone that it asks for)
 test: .venv/.installed
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	$(BIN)/python -m pytest -n $(CORES)
 	$(AS_AVX2) $(BIN)/python -m pytest -n $(CORES) $(TRAINS)
 	@$(PIPELINE) book
+	$(BIN)/python workflow/bare.py
 	$(BIN)/python -m pytest --nbval notebooks -n $(CORES) --dist loadfile
 
 notebooks: .venv/.installed

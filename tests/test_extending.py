@@ -13,6 +13,7 @@ import pytest
 from helpers import data
 
 ROOT = Path(__file__).resolve().parent.parent
+HERE = os.environ | {"PYTHONPATH": str(ROOT)}
 
 
 def blocks(file: str, heading: str, language: str = "python") -> list[str]:
@@ -129,16 +130,33 @@ def test_the_audit_of_the_readme(tmp_path, monkeypatch):
     write, apply = blocks("README.md", "Audit your own model")
     exec(write, names)
     (commands,) = blocks("README.md", "Audit your own model", "console")
-    # the commands are for the repository's folder, and what is made belongs into another
-    commands = commands.replace(".venv/bin", str(Path(sys.executable).parent))
-    commands = re.sub(r"(?<= )(notebooks|workflow)/", rf"{ROOT}/\1/", commands)
-    commands = commands.replace("my_audit", f"{tmp_path}/my_audit")
-    subprocess.run(commands, shell=True, check=True, capture_output=True)
-    assert "<html" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    commands = re.sub(
+        "^known-unknowns", f"{sys.executable} -m known_unknowns", commands, flags=re.M
+    )
+    for command in commands.splitlines():
+        subprocess.run(command, shell=True, check=True, capture_output=True, env=HERE)
+    assert "<html" in (tmp_path / "my_audit" / "report.html").read_text(encoding="utf-8")
+    assert len((tmp_path / "answers.csv").read_text(encoding="utf-8").splitlines()) == 601
     names["features"] = np.concatenate([features[:50], generator.normal(size=(50, 8))])
     names["logits"] = names["features"][:, :5]
     exec(apply, names)
     assert names["accepted"][:50].mean() > 0.8 > names["accepted"][50:].mean()
+
+
+def test_the_audit_of_the_book(tmp_path, monkeypatch):
+    """The notebook, on a file, and the page that is made of it."""
+    monkeypatch.chdir(tmp_path)
+    labels = np.arange(400) % 4
+    logits = 3 * np.eye(4)[labels] + np.random.default_rng(0).normal(size=(400, 4))
+    np.savez("my_outputs.npz", logits=logits, labels=labels)
+    commands = blocks("book/how_to_run.md", "Your own model", "console")[-1]
+    # they are for the repository's folder, and what is made belongs into another
+    commands = commands.replace("$ .venv/bin", str(Path(sys.executable).parent))
+    commands = re.sub(r"(?<= )(notebooks|workflow)/", rf"{ROOT}/\1/", commands)
+    commands = commands.replace("my_audit", f"{tmp_path}/my_audit")
+    subprocess.run(f"set -e\n{commands}", shell=True, check=True, capture_output=True, env=HERE)
+    assert "<html" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "<html" in (tmp_path / "my_audit" / "report.html").read_text(encoding="utf-8")
 
 
 def test_what_contributing_says_where_to_change_is_there():

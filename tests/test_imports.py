@@ -35,6 +35,10 @@ WITHOUT_VISION = (
 )  # fmt: skip
 
 
+SHOW_IMAGES = tuple(f"helpers.audit.{name}" for name in ("example", "networks", "sources"))
+"""What of an audit goes back to networks and images."""
+
+
 def modules(names: tuple[str, ...]) -> list[str]:
     """Return packages and modules of `helpers` with all that lies in them."""
     wanted = tuple(f"helpers.{name}" for name in names)
@@ -98,10 +102,12 @@ def test_a_room_imports_only_from_those_before_it():
 
 
 def test_arrays_need_no_torch():
-    """From outputs to reports, and of a paper its roles, claims, tables and parameters."""
+    """From outputs to reports, an audit of them, and of a paper all but its experiment."""
     papers = r"helpers\.papers\.\w+\.(roles|claims|tables|parameters)"
     wanted = [name for name in MODULES if re.fullmatch(papers, name)]
     wanted += modules(("outputs", "metrics", "scores", "testing", "labelfree", "report"))
+    wanted += [name for name in MODULES if name.startswith("helpers.audit.")]
+    wanted = [name for name in wanted if name not in SHOW_IMAGES] + ["known_unknowns"]
     program = (
         "import importlib, sys\n"
         "sys.modules['torch'] = None\n"  # importing it raises

@@ -12,6 +12,8 @@ ROOT = Path(__file__).resolve().parent.parent
 LOCK = (ROOT / "requirements.lock").read_text()
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 PYTHONS = ("3.11", "3.12", "3.13")
+EXTRAS = ("torch", "book", "test", "lab")
+"""What `make setup` installs; the book takes all of them."""
 
 
 def pins(python: str) -> dict[str, str]:
@@ -40,7 +42,7 @@ def pins(python: str) -> dict[str, str]:
 def direct() -> list[Requirement]:
     """Return what pyproject.toml asks for, with the extras that `make setup` installs."""
     extras = PROJECT["optional-dependencies"]
-    groups = [PROJECT["dependencies"], *(extras[name] for name in ("book", "test", "lab"))]
+    groups = [PROJECT["dependencies"], *(extras[name] for name in EXTRAS)]
     return [Requirement(line) for group in groups for line in group]
 
 
@@ -55,7 +57,8 @@ def test_conda_has_the_same_pins():
     environment = yaml.safe_load((ROOT / "environment.yml").read_text())
     assert f"python{PROJECT['requires-python']}" in environment["dependencies"]
     listed = environment["dependencies"][-1]["pip"]
-    assert {"--constraint requirements.lock", "--editable ."} <= set(listed)
+    editable = f"--editable .[{','.join(EXTRAS)}]"
+    assert {"--constraint requirements.lock", editable} <= set(listed)
     pinned = [line for line in listed if not line.startswith("--")]
     in_lock = {str(Requirement(line)) for line in LOCK.splitlines() if line and line[0] != "#"}
     assert {str(Requirement(line)) for line in pinned} <= in_lock

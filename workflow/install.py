@@ -21,6 +21,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCK = ROOT / "requirements.lock"
+# this package, with the extras whose packages the lock file has
+OURS = ("--no-build-isolation", "-e", f"{ROOT}[torch,book,test,lab]")
 OF_TORCH = re.compile(r"^(torch|torchvision|triton|cuda-[a-z-]+|nvidia-[a-z0-9-]+)==")
 PROBE = """
 import json, torch, torchvision
@@ -54,6 +56,15 @@ def check_replaceable(folder: Path) -> None:
         )
 
 
+def install(folder: Path, *what) -> None:
+    """Have pip install something into an environment, or end with a message."""
+    # the lock file is complete, so nothing has to be resolved; byte code is written on first use
+    pip = [folder / "bin" / "python", "-m", "pip", "install", "--quiet"]
+    pip += ["--disable-pip-version-check", "--no-deps", "--no-compile", "--progress-bar", "off"]
+    if subprocess.run([*pip, *what]).returncode:
+        sys.exit("installation failed: see pip's message above; run the same command again")
+
+
 def main(command_line: list[str] | None = None) -> None:
     """Install into the folder that the command line names, unless it is up to date."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -72,8 +83,12 @@ def main(command_line: list[str] | None = None) -> None:
     fcntl.flock(lock, fcntl.LOCK_EX)
     stamp = folder / ".installed"
     state = hashlib.sha256(LOCK.read_bytes() + str(ROOT).encode()).hexdigest()
-    if stamp.exists() and stamp.read_text() == state:
-        stamp.touch()  # a newer lock file with the same contents
+    own = hashlib.sha256((ROOT / "pyproject.toml").read_bytes()).hexdigest()
+    before, _, own_before = stamp.read_text().partition(" ") if stamp.exists() else ("", "", "")
+    if before == state:
+        if own_before != own:  # other commands or packages of ours
+            install(folder, *OURS)
+        stamp.write_text(f"{state} {own}")  # newer than what it is made from
         return
 
     versions = torch_already_there()
@@ -85,16 +100,11 @@ def main(command_line: list[str] | None = None) -> None:
         print("installing the pinned packages, torch among them: a few minutes", flush=True)
     shutil.rmtree(folder, ignore_errors=True)  # what a killed installation left is not trusted
     venv.create(folder, with_pip=True, system_site_packages=bool(versions))
-    python = folder / "bin" / "python"
     filtered = folder / "requirements.txt"
     filtered.write_text("\n".join(pins) + "\n")
-    # the lock file is complete, so nothing has to be resolved; byte code is written on first use
-    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    fast = ["--no-deps", "--no-compile", "--progress-bar", "off"]
-    for arguments in (["-r", filtered], ["--no-build-isolation", "-e", ROOT]):
-        if subprocess.run([*pip, *fast, *arguments]).returncode:
-            sys.exit("installation failed: see pip's message above; run the same command again")
-    stamp.write_text(state)
+    install(folder, "-r", filtered)
+    install(folder, *OURS)
+    stamp.write_text(f"{state} {own}")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """Which pins are left out where a torch is there already."""
 
+import hashlib
 import sys
 from pathlib import Path
 
@@ -37,6 +38,21 @@ def test_a_folder_of_something_else_is_left_as_it_is(tmp_path, monkeypatch):
         with pytest.raises(InterruptedError):
             install.main([str(allowed)])
     assert lock.read_text() == "mine"
+
+
+def test_a_new_command_of_ours_is_installed_without_anything_else(tmp_path, monkeypatch):
+    """Where the pins are as they were; a second time nothing is done."""
+    monkeypatch.setattr(install, "torch_already_there", lambda: pytest.fail("all anew"))
+    installed = []
+    monkeypatch.setattr(install, "install", lambda folder, *what: installed.append(what))
+    folder = tmp_path / "venv"
+    folder.mkdir()
+    (folder / "pyvenv.cfg").touch()
+    state = hashlib.sha256(install.LOCK.read_bytes() + str(install.ROOT).encode()).hexdigest()
+    (folder / ".installed").write_text(state)
+    for _ in range(2):
+        install.main([str(folder)])
+    assert installed == [install.OURS] and f"{install.ROOT}[torch,book,test,lab]" in install.OURS
 
 
 def test_help_installs_nothing(capsys):

@@ -1,0 +1,174 @@
+"""The command ``known-unknowns``: audits a file of outputs, and judges new ones.
+
+    known-unknowns audit outputs.npz --risk 0.05
+    known-unknowns accept outputs_audit/rejector.safetensors new.npz
+
+Nothing is imported before it is needed, so that the first word comes at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from pathlib import Path
+
+HOLDS, FAILS, REFUSED, STOPPED = 0, 1, 2, 130
+"""How it ends: all requirements hold, one does not, wrong usage or input, and Ctrl-C."""
+
+_FILE = """FILE: .npz, as numpy.savez(file, logits=..., labels=...) writes, with what else there is
+of features, head_weight, head_bias, train_logits, train_labels, train_features, ood_NAME_logits,
+ood_NAME_features, production_logits, production_features, class_names and files; or a table, .csv
+or .parquet, with columns logit_0 ..., feature_0 ..., label, set and file.
+"""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str):
+        self.exit(REFUSED, f"{self.prog}: {message}; --help says more\n")
+
+
+def main(command_line: list[str] | None = None) -> int:
+    """Do what the command line says, and return how it ended.
+
+    What is wrong with the usage or the input is one line on the standard error.
+    """
+    given = _parser().parse_args(command_line)
+    try:
+        return given.action(given)
+    except BrokenPipeError:  # who reads has enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return HOLDS
+    except (OSError, ValueError) as error:
+        line = " ".join(str(error).split()).replace("treat_as=", "--treat-as ")
+        print(f"known-unknowns {given.command}: {line}", file=sys.stderr)
+        return REFUSED
+    except KeyboardInterrupt:
+        print(f"known-unknowns {given.command}: stopped, nothing is written", file=sys.stderr)
+        return STOPPED
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="known-unknowns", description="Know what a classifier does not know.")
+    parser.add_argument("--version", action="store_true", help="say which version this is")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    parser.set_defaults(action=_version)
+
+    one = commands.add_parser(
+        "audit",
+        help="from the outputs of a classifier to a report, audit.json and a rejector",
+        description="Say how right and how sure a classifier is, and which answers to accept.",
+        epilog=_FILE + "\nExit status: 0, 1 if a requirement does not hold, 2 if something is "
+        "wrong with the usage or the file.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    one.set_defaults(action=_audit)
+    one.add_argument("file", type=Path, metavar="FILE", help="outputs of the classifier, see below")
+    wish = one.add_mutually_exclusive_group()
+    wish.add_argument(
+        "--risk", type=float, metavar="SHARE",
+        help="accept as many answers as may be with at most this share wrong (default: 0.05)",
+    )  # fmt: skip
+    wish.add_argument(
+        "--coverage", type=float, metavar="SHARE",
+        help="or accept at least this share of the images like those in FILE",
+    )  # fmt: skip
+    one.add_argument(
+        "--confidence", type=float, default=0.95, metavar="SHARE",
+        help="with which the risk is promised (default: 0.95)",
+    )  # fmt: skip
+    one.add_argument(
+        "--treat-as", choices=("logits", "probabilities"), default="logits",
+        help="what the arrays of logits hold (default: logits)",
+    )  # fmt: skip
+    one.add_argument(
+        "--require", action="append", default=[], metavar='"NAME>=NUMBER"',
+        help='what has to hold, as in "accuracy>=0.9" or "auroc:pets>=0.8", of the whole 95 %% '
+        "interval; any number of times; names: accuracy, coverage, risk, aurc, auroc, fpr95",
+    )  # fmt: skip
+    one.add_argument(
+        "--out", type=Path, metavar="FOLDER", help="where to (default: FILE's name and _audit)"
+    )
+    one.add_argument("--force", action="store_true", help="replace the folder of an earlier audit")
+
+    one = commands.add_parser(
+        "accept",
+        help="judge new outputs with the rejector of an audit",
+        description="Write accepted, label, confidence and reason of each image, as CSV.",
+    )
+    one.set_defaults(action=_accept)
+    one.add_argument("rejector", type=Path, metavar="REJECTOR", help="rejector.safetensors")
+    one.add_argument("file", type=Path, metavar="FILE", help="new outputs, in a file as for audit")
+    one.add_argument("--out", type=Path, metavar="FILE.csv", help="where to (default: the screen)")
+    return parser
+
+
+def _version(given: argparse.Namespace) -> int:
+    from helpers import __version__
+
+    if not given.version:
+        raise ValueError("audit or accept expected; --help says more")
+    print(f"known-unknowns {__version__}")
+    return HOLDS
+
+
+def _audit(given: argparse.Namespace) -> int:
+    began = time.perf_counter()
+
+    def tell(line: str) -> None:
+        print(f"{time.perf_counter() - began:6.1f} s  {line}", flush=True)
+
+    tell(f"reads {given.file}")
+    from helpers.audit import gates
+    from helpers.audit.report import WRITTEN
+    from helpers.files import atomic_folder, check_free
+
+    out = given.out or Path(f"{given.file.stem}_audit")
+    replaces = WRITTEN if given.force else None
+    check_free(out, replaces)  # nobody is to wait for a refusal
+    for one in given.require:
+        gates.read_requirement(one)
+
+    from helpers.audit import audit, read_outputs
+
+    inputs = read_outputs(given.file, treat_as=given.treat_as)
+    wishes = {name: getattr(given, name) for name in ("risk", "coverage")}
+    wishes = {name: value for name, value in wishes.items() if value is not None}
+    found = audit(
+        inputs, wish=next(iter(wishes), "risk"), **wishes, confidence=given.confidence,
+        require=given.require, tell=tell,
+    )  # fmt: skip
+    tell("writes the report")
+    with atomic_folder(out, replaces=replaces) as folder:
+        written = found.save(folder)
+        said = found.as_dict()["summary"]
+    tell("is done")
+    print("", *said, "", *(out / one.name for one in written), sep="\n")
+    for one in found.requirements:
+        how = "holds" if one.holds else "DOES NOT HOLD"
+        print(f"{one.requirement}: {how}, {one.value:.4g} ({one.low:.4g} to {one.high:.4g})")
+    return HOLDS if all(one.holds for one in found.requirements) else FAILS
+
+
+def _accept(given: argparse.Namespace) -> int:
+    from helpers.audit.inputs import read_new
+    from helpers.audit.rejector import Rejector
+    from helpers.files import atomic_path
+
+    rejector = Rejector.load(given.rejector)
+    logits, features, files = read_new(given.file)
+    judged = rejector.judge(logits, features)
+    judged.insert(0, "image", files)
+    if given.out is None:
+        judged.to_csv(sys.stdout, index=False)
+        sys.stdout.flush()
+        return HOLDS
+    with atomic_path(given.out) as temporary:
+        judged.to_csv(temporary, index=False)
+    print(f"{given.out}: {int(judged['accepted'].sum())} of {len(judged)} images are accepted")
+    return HOLDS
+
+
+if __name__ == "__main__":
+    sys.exit(main())
