@@ -56,6 +56,8 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
             for name in archive.files:
                 found = _mapped(path, members[f"{name}.npy"]) if f"{name}.npy" in members else None
                 arrays[name] = archive[name] if found is None else found
+                if not isinstance(arrays[name], np.ndarray):
+                    raise ValueError(f"{name} is no array")
             return arrays
     except TypeError as error:  # a single array
         raise ValueError(

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -135,6 +136,14 @@ def test_an_altered_file_is_refused(arrays, tmp_path, compressed):
     path.write_bytes(content)
     with pytest.raises(ValueError, match=r"a\.npz is not a whole \.npz file"):
         read_arrays(path)
+
+
+def test_a_member_that_is_no_array_is_refused(tmp_path):
+    for name in ("logits", "logits.npy"):
+        with zipfile.ZipFile(tmp_path / "a.npz", "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr(name, "hello")
+        with pytest.raises(ValueError, match="something else than arrays"):
+            read_arrays(tmp_path / "a.npz")
 
 
 class Trap:

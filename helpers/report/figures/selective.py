@@ -43,6 +43,6 @@ def risk_coverage_curves(curves: Mapping[str, tuple[np.ndarray, np.ndarray]]) ->
     ax.plot(*frame[:2], color=GREY, linewidth=1, linestyle="--", label="ideal order")
     ax.axhline(frame[2], color=GREY, linewidth=1, linestyle=":", label="error rate")
     # what the first few images happen to be must not set the scale
-    ax.set(xlim=(0, 1), ylim=(0, 1.1 * top), xlabel="coverage", ylabel="risk")
+    ax.set(xlim=(0, 1), ylim=(0, 1.1 * top or 1), xlabel="coverage", ylabel="risk")
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3)
     return ax
