@@ -131,6 +131,7 @@ def _audit(given: argparse.Namespace) -> int:
         gates.read_requirement(one)
 
     from helpers.audit import audit, read_outputs
+    from helpers.audit.summary import summary
 
     inputs = read_outputs(given.file, treat_as=given.treat_as)
     wishes = {name: getattr(given, name) for name in ("risk", "coverage")}
@@ -142,9 +143,8 @@ def _audit(given: argparse.Namespace) -> int:
     tell("writes the report")
     with atomic_folder(out, replaces=replaces) as folder:
         written = found.save(folder)
-        said = found.as_dict()["summary"]
     tell("is done")
-    print("", *said, "", *(out / one.name for one in written), sep="\n")
+    print("", *summary(found), "", *(out / one.name for one in written), sep="\n")
     for one in found.requirements:
         how = "holds" if one.holds else "DOES NOT HOLD"
         print(f"{one.requirement}: {how}, {one.value:.4g} ({one.low:.4g} to {one.high:.4g})")

@@ -7,6 +7,7 @@ import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -108,6 +109,11 @@ class Audit:
         """Return the largest probability after temperature scaling, of all validation images."""
         logits = (self.inputs.validation if part is None else part).logits
         return softmax(logits, self.temperature).max(axis=1)
+
+    @cached_property
+    def claimed(self) -> float:
+        """Mean of the largest probabilities of all validation images, as the model gives them."""
+        return float(softmax(self.inputs.validation.logits).max(axis=1).mean())
 
     @property
     def requirements(self) -> list[gates.Judged]:

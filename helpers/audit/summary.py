@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from helpers.audit import words
 from helpers.audit.thresholds import promise_risk
 from helpers.metrics import guarantees
-from helpers.scores.calibration import softmax
 
 if TYPE_CHECKING:
     from helpers.audit.report import Audit
@@ -74,8 +73,7 @@ class Finding:
 
 def measure_sureness(audit: Audit) -> Sureness:
     """Return how sure the audited model is, and how often it is right."""
-    claimed = softmax(audit.inputs.validation.logits).max(axis=1)
-    return Sureness(float(claimed.mean()), *audit.accuracy)
+    return Sureness(audit.claimed, *audit.accuracy)
 
 
 def bars(audit: Audit) -> list[Bar]:
