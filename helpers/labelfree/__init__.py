@@ -23,4 +23,5 @@ from helpers.labelfree.parts import (
     two_means,
 )
 from helpers.labelfree.regression import Regression, fit_regression
+from helpers.labelfree.share import dkw_share_bound, estimate_share, share_bound
 from helpers.labelfree.truths import METRICS, true_metrics
