@@ -32,5 +32,11 @@ from helpers.labelfree.parts import (
 )
 from helpers.labelfree.prior_corrected import fit_prior_corrected
 from helpers.labelfree.regression import Regression, fit_regression
+from helpers.labelfree.selection import (
+    Selection,
+    conformal_p_values,
+    selection_outcome,
+    suspected_unknown,
+)
 from helpers.labelfree.share import dkw_share_bound, estimate_share, share_bound
 from helpers.labelfree.truths import METRICS, true_metrics
