@@ -13,6 +13,13 @@ scores and a mixture of one image are a `ValueError` that names the argument; a 
 ID or all OOD is not told from another, and its Gscore is a number like any.
 """
 
+from helpers.labelfree.accuracy import (
+    ACCURACY_ESTIMATORS,
+    Answers,
+    accuracy_of_accepted,
+    assumptions,
+    estimate_accuracy,
+)
 from helpers.labelfree.baselines import FeatureMoments, confidence_metrics, frechet_distance
 from helpers.labelfree.constant import fit_constant
 from helpers.labelfree.curve_regression import curve_features, fit_curve_regression
