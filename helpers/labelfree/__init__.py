@@ -28,6 +28,13 @@ from helpers.labelfree.estimators import ESTIMATORS
 from helpers.labelfree.evaluators import EVALUATORS, TAUS, gscores
 from helpers.labelfree.gaussians import Mixture, fit_mixture, mixture_parts
 from helpers.labelfree.gscore_line import fit_gscore_line
+from helpers.labelfree.labelling import (
+    LabelledEstimate,
+    LabelPlan,
+    choose_to_label,
+    labelled_accuracy,
+    labelled_risk,
+)
 from helpers.labelfree.mixtures import counts_in_ratio, draw_counts, draw_places
 from helpers.labelfree.parts import (
     DISTANCES,

@@ -74,9 +74,8 @@ class _Checked:
                     f"{probabilities.shape}, got {shape}"
                 )
             said = np.argmax(answers.members, axis=2)
-            # pairs that agree are counted by class: of c members that say the same, c (c - 1)
-            counts = (said[:, :, None] == np.arange(shape[2])).sum(axis=0)
-            agreement = (counts * (counts - 1)).sum(axis=1) / (shape[0] * (shape[0] - 1))
+            same = sum((said == one).sum(axis=0) for one in said) - shape[0]  # but with itself
+            agreement = same / (shape[0] * (shape[0] - 1))
         return cls(name, probabilities, probabilities.max(axis=1), agreement)
 
 
