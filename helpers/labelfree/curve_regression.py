@@ -13,8 +13,10 @@ from helpers.labelfree.estimates import (
     MetaSets,
     check_meta,
     check_share,
+    foretold,
     jackknife_ends,
     mixture_array,
+    stack,
 )
 
 _LEVELS = np.arange(1, 24) / 24
@@ -67,6 +69,8 @@ class CurveRegression:
         What they were standardised by.
     sets : int
         S.
+    reach : float
+        The largest squared distance of a curve from the nearest of another set.
     weights : dict of str to ndarray, shape [R, 1 + S]
         By metric: of each mixture, in all and without one set after the other.
     misses : dict of str to ndarray, shape [R]
@@ -78,6 +82,7 @@ class CurveRegression:
     centre: np.ndarray
     scale: np.ndarray
     sets: int
+    reach: float
     weights: dict[str, np.ndarray]
     misses: dict[str, np.ndarray]
 
@@ -85,15 +90,21 @@ class CurveRegression:
         """See `helpers.labelfree.estimates.Estimator.estimate`.
 
         The interval is that of the jackknife+ over sets, for a mixture like those learnt from; all
-        of [0, 1] with fewer sets than it takes.
+        of [0, 1] with fewer sets than it takes, and for a mixture whose curve lies farther from all
+        learnt ones than any of these does from those of the other sets.
         """
         curve = _curve(_placements(self.validation, mixture_array(mixture, level)))
-        near = _kernel(((curve - self.centre) / self.scale)[None], self.curves)[0]
+        curve = ((curve - self.centre) / self.scale)[None]
+        near, strange = (
+            _kernel(curve, self.curves)[0],
+            _distances(curve, self.curves).min() > self.reach,
+        )
         found = {}
         for metric, weights in self.weights.items():
             value, *without = near @ weights
             without = np.repeat(without, len(self.curves) // self.sets)
             ends = jackknife_ends(without, self.misses[metric], self.sets, level)
+            ends = (0.0, 1.0) if strange else ends
             found[metric] = Estimate(float(np.clip(value, 0, 1)), *ends)
         return found
 
@@ -141,19 +152,24 @@ def fit_curve_regression(
     sets = list(meta.unknown.values())
     times = max(1, min(_TIMES, _MIXTURES // len(sets)))
     ours = _placements(validation, meta.known)
-    theirs = [one for scores in sets for one in [_placements(validation, scores)] * times]
+    repeated = [
+        one for scores in sets for one in [(scores, _placements(validation, scores))] * times
+    ]
     mixtures = meta.mix(check_share(share), times=times, seed=seed)
-    curves = np.array([
-        _curve(np.concatenate([ours[known], own[unknown]]))
-        for own, (known, unknown) in zip(theirs, mixtures, strict=True)
-    ])  # fmt: skip
+    curves, truths = [], []
+    for (scores, theirs), (known, unknown) in zip(repeated, mixtures, strict=True):
+        curves.append(_curve(np.concatenate([ours[known], theirs[unknown]])))
+        truths.append(foretold(meta.known[known], scores[unknown]))
+    curves, truths = np.array(curves), stack(truths)
     centre, scale = curves.mean(axis=0), np.maximum(curves.std(axis=0), 1e-6)
     curves = (curves - centre) / scale
     values, axes = np.linalg.eigh(_kernel(curves, curves))
-    truths = {metric: np.repeat(meta.truths[metric], times) for metric in FORETOLD}
     fits = {metric: _ridge(values, axes, truths[metric], len(sets)) for metric in FORETOLD}
     weights, misses = ({metric: fit[i] for metric, fit in fits.items()} for i in (0, 1))
-    return CurveRegression(validation, curves, centre, scale, len(sets), weights, misses)
+    distances = _distances(curves, curves)
+    own = np.arange(len(curves)) // times
+    reach = float(np.where(own[:, None] == own, np.inf, distances).min(axis=1).max())
+    return CurveRegression(validation, curves, centre, scale, len(sets), reach, weights, misses)
 
 
 def _placements(validation: np.ndarray, scores) -> np.ndarray:
@@ -171,10 +187,14 @@ def _curve(placements: np.ndarray) -> np.ndarray:
 
 def _kernel(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Return the kernel of standardised curves, [N, M]."""
-    products, size = first @ second.T, first.shape[1]
+    size = first.shape[1]
+    return 1 + first @ second.T / size + np.exp(-_distances(first, second) / (2 * size))
+
+
+def _distances(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Return squared distances, [N, M]."""
     squares = ((one**2).sum(axis=1) for one in (first, second))
-    distances = np.add.outer(*squares) - 2 * products
-    return 1 + products / size + np.exp(-np.maximum(distances, 0) / (2 * size))
+    return np.maximum(np.add.outer(*squares) - 2 * first @ second.T, 0)
 
 
 def _ridge(

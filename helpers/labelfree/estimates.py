@@ -80,8 +80,7 @@ class MetaSets:
     @cached_property
     def truths(self) -> dict[str, np.ndarray]:
         """The metrics of `FORETOLD` on each set, against all of the ID images, [S] each."""
-        groups = [RankedGroups.of(self.known, one) for one in self.unknown.values()]
-        return {name: np.array([METRICS[name](one) for one in groups]) for name in FORETOLD}
+        return stack([foretold(self.known, one) for one in self.unknown.values()])
 
     def mix(
         self, share: float | None = None, *, times: int = 1, seed: int = 0
@@ -99,23 +98,32 @@ class MetaSets:
         Yields
         ------
         known, unknown : ndarray of int64
-            As many as there can be in this share, and at least one of each.  ID images are drawn
-            with replacement: else all mixtures had nearly the same ones, and what learns from them
-            would take for granted what varies from one mixture to the next.
+            As many as there can be in this share, and at least one of each.  The ID images of each
+            mixture are drawn with replacement from a bootstrap sample of all, so that they vary as
+            those of another mixture would: what learns from many mixtures would else take for
+            granted what they share.
         """
-        generator = np.random.default_rng(seed)
+        generator, count = np.random.default_rng(seed), len(self.known)
         for scores in self.unknown.values():
             for _ in range(times):
                 part = generator.uniform(*_SHARES) if share is None else share
                 total = len(scores) / part
                 if part < 1:
-                    total = min(total, len(self.known) / (1 - part))
+                    total = min(total, count / (1 - part))
                 known, unknown = (max(1, round(one * total)) for one in (1 - part, part))
-                others = generator.integers(len(self.known), size=len(self.known))
-                yield (
-                    generator.choice(others, known),
-                    generator.permutation(len(scores))[:unknown],
-                )
+                others = generator.integers(count, size=count)
+                yield generator.choice(others, known), generator.permutation(len(scores))[:unknown]
+
+
+def foretold(known, unknown) -> dict[str, float]:
+    """Return the metrics of `FORETOLD` of two groups of scores, see `true_metrics`."""
+    groups = RankedGroups.of(known, unknown)
+    return {name: METRICS[name](groups) for name in FORETOLD}
+
+
+def stack(found: list[dict[str, float]]) -> dict[str, np.ndarray]:
+    """Return metrics as an array each, in place of a dictionary for each mixture."""
+    return {name: np.array([one[name] for one in found]) for name in FORETOLD}
 
 
 def mixture_array(mixture, level: float) -> np.ndarray:

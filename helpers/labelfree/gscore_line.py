@@ -7,12 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from helpers.labelfree.estimates import (
-    FORETOLD,
     Estimate,
     MetaSets,
     check_meta,
     check_share,
+    foretold,
     mixture_array,
+    stack,
 )
 from helpers.labelfree.evaluators import TAUS, gscores
 from helpers.labelfree.regression import Regression, fit_regression
@@ -85,14 +86,19 @@ def fit_gscore_line(
 
     Notes
     -----
-    Zhang et al. 2023, whose share is 0.5.  *Not to be used* where the share of unknown images is
-    not known: a Gscore changes with it as it does with the detector, and the line is then little
-    better than a constant.
+    Zhang et al. 2023, whose share is 0.5; there all mixtures have the same ID images, and τ is the
+    one that is best for the FPR95 (`helpers.papers.gscore`).  Of other ID images such a line is
+    often far off, since its threshold was chosen for those.
+
+    *Not to be used* where the share of unknown images is not known: a Gscore changes with it as it
+    does with the detector.
     """
     meta = check_meta(meta, 3)
-    learnt, sets = [], list(meta.unknown.values())
-    for scores, (known, unknown) in zip(sets, meta.mix(check_share(share), seed=seed), strict=True):
-        mixed = np.concatenate([meta.known[known], scores[unknown]])
+    learnt, truths, mixtures = [], [], meta.mix(check_share(share), seed=seed)
+    for scores, (ours, theirs) in zip(meta.unknown.values(), mixtures, strict=True):
+        known, unknown = meta.known[ours], scores[theirs]
+        mixed = np.concatenate([known, unknown])
         learnt.append(gscores(mixed, [evaluator], validation=validation)[evaluator])
-    lines = {metric: fit_regression(learnt, meta.truths[metric], TAUS) for metric in FORETOLD}
+        truths.append(foretold(known, unknown))
+    lines = {name: fit_regression(learnt, one, TAUS) for name, one in stack(truths).items()}
     return GscoreLine(evaluator, np.asarray(validation), lines)

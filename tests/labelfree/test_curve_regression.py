@@ -88,3 +88,10 @@ def test_intervals_cover_new_sets_as_often_as_they_say(world):
             low, high = fit.estimate(mixture, level=0.8)["auroc"][1:]
             covered.append(low <= truth <= high)
     assert np.mean(covered) == pytest.approx(0.8, abs=0.1)
+
+
+def test_far_from_all_that_it_has_learnt_the_interval_is_all_there_is(world):
+    here = world(30)
+    fit = fit_curve_regression(here.known(300), here.sets(20))
+    for one in fit.estimate(here.known(200) + 5).values():  # all surer than the validation images
+        assert one[1:] == (0, 1)

@@ -119,6 +119,8 @@ def test_mixtures_have_the_share_and_are_as_large_as_can_be(world):
         drawn = list(meta.mix(share, times=2))
         assert [(len(a), len(b)) for a, b in drawn] == [counts] * 6
         assert all(len(set(unknown)) == len(unknown) for _, unknown in drawn)
+    for known, _ in meta.mix(0.1):
+        assert len(known) == 150 and len(set(known)) < 100
     shares = [len(b) / (len(a) + len(b)) for a, b in meta.mix(times=50)]
     assert min(shares) < 0.08 and max(shares) > 0.92 and abs(np.mean(shares) - 0.5) < 0.05
 
