@@ -1,0 +1,75 @@
+"""The constant: what an estimator says that has not looked at the mixture."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from helpers.labelfree.estimates import (
+    Estimate,
+    MetaSets,
+    check_meta,
+    check_share,
+    jackknife_ends,
+    mixture_array,
+)
+
+
+@dataclass(frozen=True)
+class Constant:
+    """The mean of the meta sets' metrics, the constant that is best for them.
+
+    Attributes
+    ----------
+    truths : dict of str to ndarray, shape [S]
+        By metric.
+    """
+
+    truths: dict[str, np.ndarray]
+
+    def estimate(self, mixture, *, level: float = 0.9) -> dict[str, Estimate]:
+        """See `helpers.labelfree.estimates.Estimator.estimate`; of all mixtures it is the same.
+
+        Examples
+        --------
+        >>> sets = {str(i): [0.0, i + 0.5] for i in range(4)}
+        >>> fitted = fit_constant([0.0], MetaSets(np.arange(8.0), sets))
+        >>> [round(float(one), 4) for one in fitted.estimate(np.zeros(50))["auroc"]]
+        [0.8125, 0.0, 1.0]
+        """
+        mixture_array(mixture, level)
+        found = {}
+        for metric, truths in self.truths.items():
+            sets, mean = len(truths), truths.mean()
+            without = (truths.sum() - truths) / (sets - 1)
+            found[metric] = Estimate(
+                float(mean), *jackknife_ends(without, truths - without, sets, level)
+            )
+        return found
+
+
+def fit_constant(validation, meta: MetaSets | None = None, *, share: float | None = None):
+    """Return the constant of some meta sets.
+
+    Parameters
+    ----------
+    validation, meta, share
+        See `helpers.labelfree.estimates`; nothing but the meta sets is used.
+
+    Returns
+    -------
+    Constant
+        Its interval is that of the metric of one more set like these.
+
+    Raises
+    ------
+    ValueError
+        Fewer than two meta sets; a share outside (0, 1].
+
+    Notes
+    -----
+    What every other estimator must beat: `helpers.labelfree.skill` says by how much.
+    """
+    check_share(share)
+    return Constant(check_meta(meta, 2).truths)

@@ -1,0 +1,96 @@
+"""How much better predictions are than a constant."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from helpers.checks import float_array
+from helpers.labelfree.estimates import Estimate
+from helpers.metrics import resample_weights
+
+_REPLICATES = 1000
+
+
+def skill(predicted, truths, learnt, *, level: float = 0.95) -> Estimate:
+    r"""Return the skill of predictions, with an interval.
+
+    .. math:: 1 - \frac{\sum_i (\hat y_i - y_i)^2}{\sum_i (\bar y - y_i)^2}
+
+    with the mean :math:`\bar y` of the metric on the meta sets, the constant that is best for them.
+
+    Parameters
+    ----------
+    predicted, truths : array_like, shape [M]
+        Of the test sets: what was predicted of each, and the metric.
+    learnt : array_like, shape [S]
+        The metric on each of the meta sets.
+    level : float
+        In (0, 1).
+
+    Returns
+    -------
+    Estimate
+        At most 1; 0 is no better than guessing, below it is worse.  The interval is that of the
+        bootstrap over test sets.
+
+    Raises
+    ------
+    ValueError
+        Empty, NaN, infinite, the wrong shape or length; fewer than 3 test sets; a level outside
+        (0, 1); truths that are all that constant, so that there is nothing to be better at.
+
+    Notes
+    -----
+    The skill score of forecasts (Murphy 1988).  The interval takes the meta sets and what was
+    learnt from them for given.  *Not to be used* over divisions of the same sets as if these were
+    more sets.
+
+    Examples
+    --------
+    >>> round(skill([0.6, 0.7, 0.9], [0.6, 0.7, 0.8], [0.7]).value, 6)
+    0.5
+    """
+    if not 0 < level < 1:
+        raise ValueError(f"level: between 0 and 1 expected, got {level}")
+    truths = float_array("truths", truths)
+    predicted = float_array("predicted", predicted, length=len(truths))
+    if len(truths) < 3:
+        raise ValueError(f"truths: at least 3 test sets expected, got {len(truths)}")
+    errors = (predicted - truths) ** 2
+    guessed = (float_array("learnt", learnt).mean() - truths) ** 2
+    if not guessed.any():
+        raise ValueError(
+            "truths: the same for all test sets as the mean of the meta sets; there is nothing to "
+            "be better at than guessing"
+        )
+    weights = resample_weights(len(truths), replicates=_REPLICATES, seed=0).astype(float)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        replicates = 1 - (weights @ errors) / (weights @ guessed)
+    # where a replicate draws only sets that the constant hits, nothing can be said against it
+    replicates[np.isnan(replicates)] = 0.0
+    tail = (1 - level) / 2
+    low, high = np.quantile(replicates, [tail, 1 - tail], method="inverted_cdf")
+    return Estimate(float(1 - errors.sum() / guessed.sum()), float(low), float(high))
+
+
+def describe_skill(found: Estimate) -> str:
+    """Return in words whether a skill is one.
+
+    Parameters
+    ----------
+    found : Estimate
+        From `skill`.
+
+    Returns
+    -------
+    str
+        *no better than guessing* wherever the interval includes 0.
+
+    Examples
+    --------
+    >>> describe_skill(Estimate(0.2, -0.1, 0.4))
+    'no better than guessing'
+    """
+    if found.low > 0:
+        return "better than guessing"
+    return "worse than guessing" if found.high < 0 else "no better than guessing"
