@@ -16,7 +16,7 @@ from helpers.syntax import Package
 
 MODULES = [one.name for one in pkgutil.walk_packages(helpers.__path__, "helpers.")]
 ROOMS = ("shared", "data", "outputs", "networks", "training", "metrics", "scores", "testing",
-         "labelfree", "report", "papers", "audit")  # fmt: skip
+         "labelfree", "report", "benchmark", "papers", "audit")  # fmt: skip
 """In the order in which data flows; a room imports from those before it."""
 
 RARE = ("itables", "nltk", "pytest", "seaborn", "sklearn", "timm", "scipy.stats")
@@ -26,7 +26,8 @@ VISION = ("torchvision", "torch._dynamo")
 """torchvision imports the other one, a compiler that nothing here uses."""
 
 WITHOUT_TORCH = (
-    "data", "labelfree", "metrics", "networks.recipe", "outputs", "report", "scores", "testing",
+    "benchmark", "data", "labelfree", "metrics", "networks.recipe", "outputs", "report", "scores",
+    "testing",
 )  # fmt: skip
 WITHOUT_VISION = (
     "checkpoints", "networks.cifar", "networks.convolutions", "networks.devices", "networks.heads",

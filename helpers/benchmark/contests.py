@@ -1,0 +1,296 @@
+"""The contest: every score on every feature pack, and what a new one is better than."""
+
+from __future__ import annotations
+
+import html
+import importlib.util
+import io
+import os
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from helpers import metrics, scores
+from helpers.benchmark.feature_packs import SIDES, FeaturePack, packs
+from helpers.files import atomic_path
+from helpers.metrics import ranks
+from helpers.report.table import DOWN, UP, Table, categories, mark_best, number
+from helpers.scores import Score
+from helpers.testing import check_score
+
+LEVEL = 0.95
+"""Of the intervals of differences."""
+_ABSENT = {"images", "members", "native"}  # what no pack has
+_DATA_SETS = {"cifar10": "CIFAR-10", "cifar100": "CIFAR-100", "imagenet": "ImageNet"}
+_COLUMNS = {("auroc", side): f"AUROC {side} {UP}" for side in SIDES} | {
+    ("fpr_at_tpr", side): f"FPR95 {side} {DOWN}" for side in SIDES
+}
+
+
+@dataclass(frozen=True)
+class Contest:
+    """What came of it.
+
+    Attributes
+    ----------
+    numbers : DataFrame
+        One row per score, network and set of unknown images: ``score``, ``network``, ``side``
+        ("near", "far"), ``test_set``, ``auroc``, ``fpr_at_tpr`` (in [0, 1], known images kept),
+        and ``bootstrap``, replicates of the AUROC, whose images are those of all scores.
+    entries : tuple of str
+        The new scores among them.
+    """
+
+    numbers: pd.DataFrame
+    entries: tuple[str, ...]
+
+    def means(self) -> pd.DataFrame:
+        """Return means over networks and sets, the best near AUROC on top.
+
+        Returns
+        -------
+        DataFrame of float64
+            By score; the columns are pairs of metric and side.
+        """
+        wide = self.numbers.pivot_table(
+            ["auroc", "fpr_at_tpr"], "score", "side", "mean", sort=False
+        )
+        return wide.sort_values(wide.columns[0], ascending=False, kind="stable")
+
+    def differences(self, entry: str) -> pd.DataFrame:
+        """Return what a score is ahead of each other one, in AUROC.
+
+        Returns
+        -------
+        DataFrame
+            One row per side and other score: ``side``, ``other``, ``ahead`` (mean over networks and
+            sets), ``low``, ``high`` (95 % interval for other images of these sets, on these
+            networks) and ``verdict``: "better", "worse" or "not told apart".
+        """
+        rows = []
+        for side, own in self.numbers.groupby("side", sort=False):
+            values = own.pivot(
+                index=["network", "test_set"], columns="score", values="auroc"
+            ).mean()
+            drawn = own.groupby("score")["bootstrap"].agg(lambda one: np.mean(one.tolist(), axis=0))
+            for other in values.index.drop(entry):
+                ahead = values[entry] - values[other]
+                noise = drawn[entry] - drawn[other]
+                low, high = np.quantile(noise, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+                verdict = "better" if low > 0 else "worse" if high < 0 else "not told apart"
+                columns = {"side": side, "other": other, "ahead": ahead, "low": low, "high": high}
+                rows.append(columns | {"verdict": verdict})
+        return pd.DataFrame(rows)
+
+    def ranking(self, side: str) -> tuple[pd.Series, float]:
+        """Return mean ranks over networks and sets, the best first, and the critical difference.
+
+        Notes
+        -----
+        Demšar 2006.  Cases are taken as independent; those of one network are not, so that the
+        difference is rather too small.
+        """
+        own = self.numbers[self.numbers["side"] == side]
+        values = own.pivot(index=["network", "test_set"], columns="score", values="auroc")
+        found = ranks.mean_ranks(values, lower_is_better=False).sort_values(kind="stable")
+        return found, ranks.critical_difference(values.shape[1], len(values))
+
+    def sentences(self, entry: str) -> list[str]:
+        """Say for each side where a score stands and how many others it can be told from."""
+        means, found = self.means(), self.differences(entry)
+        said = []
+        for side in found["side"].unique():
+            column = means["auroc", side]
+            place = int((column > column[entry]).sum()) + 1
+            count = found.loc[found["side"] == side, "verdict"].value_counts()
+            told = ", ".join(
+                f"{word} {count.get(verdict, 0)}"
+                for verdict, word in (("better", "better than"), ("worse", "worse than"),
+                                      ("not told apart", "not told apart from"))
+            )  # fmt: skip
+            said.append(
+                f"{entry}, {side} images: AUROC {100 * column[entry]:.1f}, place {place} of "
+                f"{len(column)}; {told}."
+            )
+        return said
+
+    def table(self) -> Table:
+        """Return the means as a table, in per cent; the best of each column is bold."""
+        means = self.means()
+        long = means.stack(level=[0, 1], future_stack=True).rename("mean").reset_index()
+        long["column"] = list(zip(long["level_1"], long["side"], strict=True))
+        up = long["mean"].where(long["level_1"] == "auroc", -long["mean"])
+        cells = long.assign(
+            text=[number(100 * one, ".1f") for one in long["mean"]],
+            bold=mark_best(up, long["column"].astype(str)),
+            column=categories(long["column"].map(_COLUMNS), _COLUMNS.values()),
+            score=categories(long["score"], [*means.index]),
+        )
+        own = self.numbers.drop_duplicates(["network", "side", "test_set"])
+        caption = (
+            f"Means over {own['network'].nunique()} networks and "
+            f"{own['test_set'].nunique()} sets of unknown images, per cent."
+        )
+        flat = means.set_axis([f"{metric}_{side}" for metric, side in means.columns], axis=1)
+        return Table(
+            cells, ["score"], ["column"], name="contest", caption=caption, data=flat.reset_index()
+        )
+
+    def write(self, folder: str | os.PathLike) -> Path:
+        """Write table, differences, figures, and a page of all this; return the page's path."""
+        from matplotlib import pyplot as plt
+
+        from helpers.report.figures import critical_difference, use_style
+
+        folder = Path(folder)
+        table = self.table()
+        for suffix in ("html", "tex", "csv"):
+            table.write(folder / f"table.{suffix}")
+        blocks = [f"<p>{html.escape(one)}</p>" for name in self.entries
+                  for one in self.sentences(name)]  # fmt: skip
+        blocks.append(table.html())
+        use_style()
+        for side in self.numbers["side"].unique():
+            ax = critical_difference(*self.ranking(side))
+            ax.set_title(f"Mean ranks, {side} images")
+            drawn = io.StringIO()
+            ax.figure.savefig(drawn, format="svg")
+            plt.close(ax.figure)
+            picture = drawn.getvalue()
+            with atomic_path(folder / f"ranks_{side}.svg") as path:
+                path.write_text(picture, encoding="utf-8")
+            blocks.append(picture[picture.index("<svg") :])
+        for name in self.entries:
+            found = self.differences(name)
+            with atomic_path(folder / f"differences_{name}.csv") as path:
+                found.to_csv(path, index=False)
+        page = _PAGE.format(body="\n".join(blocks))
+        with atomic_path(folder / "index.html") as path:
+            path.write_text(page, encoding="utf-8")
+        return folder / "index.html"
+
+
+_PAGE = """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>Scores compared</title>
+<style>body {{ font-family: sans-serif; max-width: 50em; margin: 2em auto; padding: 0 1em; }}
+svg {{ max-width: 100%; height: auto; }} table {{ display: block; overflow-x: auto; }}</style>
+</head><body><h1>Scores compared</h1>
+{body}
+</body></html>
+"""
+
+
+def contest(
+    entries: Mapping[str, Score] | None = None,
+    given: Iterable[FeaturePack] | None = None,
+    *,
+    replicates: int = 200,
+    seed: int = 0,
+    progress: bool = False,
+) -> Contest:
+    """Let new scores meet all others that need neither images nor members.
+
+    Parameters
+    ----------
+    entries : mapping of str to Score, optional
+        By name; each must keep to what `helpers.testing.check_score` asks of a score.
+    given : iterable of FeaturePack, optional
+        By default those that come with the package.
+    replicates, seed : int
+        Of the bootstrap over images, the same draws for all scores.
+    progress : bool
+        Show a progress bar.
+
+    Raises
+    ------
+    AssertionError
+        An entry breaks the contract of a score; says which check, where, and the smallest case.
+    ValueError
+        An entry has the name of another score, needs what no pack has, or cannot be fitted.
+    """
+    from tqdm import tqdm
+
+    entries = dict(entries or {})
+    others = [name for name in scores.names() if name not in entries and _fits(scores.create(name))]
+    for name, score in entries.items():
+        if missing := _ABSENT.intersection(score.info.needs):
+            raise ValueError(
+                f"{name}: a score of logits, features and head expected; it needs {min(missing)}, "
+                "which no feature pack has"
+            )
+        check_score(type(score) if name in scores.names() else score)
+    given = list(packs() if given is None else given)
+    rows = []
+    bar = tqdm(total=len(given) * (len(others) + len(entries)), disable=not progress, unit="score")
+    with bar:
+        for pack in given:
+            title = _DATA_SETS.get(pack.id_set.partition("_")[0], "")
+            weights = {
+                place: metrics.resample_weights(len(one), replicates=replicates, seed=seed + number)
+                for number, (place, one) in enumerate(pack.parts.items())
+                if place != "train"
+            }
+            for name in [*entries, *others]:
+                bar.set_description(f"{pack.name}: {name}")
+                score = entries.get(name)
+                if score is None:
+                    score = scores.create(name, **scores.create(name).info.published.get(title, {}))
+                rows += _measure(name, score, pack, weights)
+                bar.update()
+    return Contest(pd.DataFrame(rows), tuple(entries))
+
+
+def _fits(score: Score) -> bool:
+    return not _ABSENT.intersection(score.info.needs)
+
+
+def _measure(name: str, score: Score, pack: FeaturePack, weights: Mapping) -> list[dict]:
+    try:
+        if score.info.fits:
+            score.fit(pack.train, pack.head)
+    except ValueError as error:
+        raise ValueError(f"{name} cannot be fitted to {pack.name}: {error}") from error
+    known, rows = score.score_samples(pack.test), []
+    for place, outputs in pack.parts.items():
+        side, _, test_set = place.partition("/")
+        if side not in SIDES:
+            continue
+        unknown = score.score_samples(outputs)
+        drawn = metrics.weighted_auroc(known, unknown, weights["test"], weights[place])
+        columns = {"score": name, "network": pack.name, "side": side, "test_set": test_set}
+        columns |= {"auroc": metrics.auroc(known, unknown)}
+        columns |= {"fpr_at_tpr": metrics.fpr_at_tpr(known, unknown)}
+        rows.append(columns | {"bootstrap": drawn})
+    return rows
+
+
+def entries_of(path: str | os.PathLike) -> dict[str, Score]:
+    """Return the scores that a Python file registers, by name.  The file is executed.
+
+    Raises
+    ------
+    FileNotFoundError
+        No such file.
+    ValueError
+        It registers no score.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: no such file")
+    before = set(scores.names())
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules.setdefault(path.stem, module)  # where classes look for their own module
+    spec.loader.exec_module(module)
+    found = [name for name in scores.names() if name not in before]
+    if not found:
+        raise ValueError(
+            f"{path}: it registers no score; put @helpers.scores.register above a class with an "
+            "info (helpers.scores.info.Info) and score_samples"
+        )
+    return {name: scores.create(name) for name in found}

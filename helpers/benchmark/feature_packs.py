@@ -1,0 +1,175 @@
+"""Feature packs: what a network makes of training, test and unknown images, in one small file.
+
+Features are stored in half precision, with the head; logits are made of them again.  What that
+costs is measured when a pack is made, and stands in it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+
+from helpers.files import atomic_path
+from helpers.outputs import Head, Outputs
+
+EMBEDDED = Path(__file__).parent / "packs"
+"""Where the packs lie that come with this package."""
+SIDES = ("near", "far")
+_VERSION = "1"  # of the files
+_MOST = float(np.finfo(np.float16).max)
+
+
+@dataclass(frozen=True)
+class FeaturePack:
+    """A network's outputs on the images that a score is fitted to and tested on.
+
+    Attributes
+    ----------
+    name : str
+        Of the network.
+    id_set : str
+        The data set whose classes it knows.
+    head : Head
+        Its last layer.
+    train : Outputs
+        Some of the images that it has learnt: what scores are fitted to.
+    test : Outputs
+        ID test images, with labels.
+    near, far : dict of str to Outputs
+        Unknown images by data set, labels −1.
+    facts : mapping
+        Where it all comes from, as JSON holds it.
+    """
+
+    name: str
+    id_set: str
+    head: Head
+    train: Outputs
+    test: Outputs
+    near: dict[str, Outputs]
+    far: dict[str, Outputs]
+    facts: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def parts(self) -> dict[str, Outputs]:
+        """All outputs by their place in the file: ``train``, ``test``, ``near/NAME`` and so on."""
+        unknown = {
+            f"{side}/{name}": outputs
+            for side in SIDES
+            for name, outputs in getattr(self, side).items()
+        }
+        return {"train": self.train, "test": self.test} | unknown
+
+    def rounded(self) -> FeaturePack:
+        """Return the pack as it will be read again: features in half precision, logits of these."""
+        parts = {
+            place: _outputs(self.head, one.features.astype(np.float16), one.labels)
+            for place, one in self.parts.items()
+        }
+        return _assemble(self.name, self.id_set, self.head, parts, self.facts)
+
+    def write(self, path: str | os.PathLike) -> None:
+        """Write a safetensors file that knows its own checksum, whole or not at all.
+
+        Raises
+        ------
+        ValueError
+            Features that half precision cannot hold, above 65,504.
+        """
+        arrays = {"head/weight": self.head.weight, "head/bias": self.head.bias}
+        for place, one in self.parts.items():
+            if np.abs(one.features).max() > _MOST:
+                raise ValueError(f"{place}: features of at most {_MOST:g} expected")
+            arrays[f"{place}/features"] = one.features.astype(np.float16)
+            arrays[f"{place}/labels"] = one.labels.astype(np.int16)
+        arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+        about = {"name": self.name, "id_set": self.id_set, "facts": dict(self.facts)}
+        metadata = {"feature_pack": _VERSION, "about": json.dumps(about, ensure_ascii=False)}
+        with atomic_path(path) as temporary:
+            save_file(arrays, temporary, metadata | {"sha256": _checksum(arrays)})
+
+    @classmethod
+    def read(cls, path: str | os.PathLike) -> FeaturePack:
+        """Read what `write` wrote.  Nothing in the file is executed.
+
+        Raises
+        ------
+        ValueError
+            The file is no feature pack, is truncated or altered, or is of a later version.
+        """
+        try:
+            with safe_open(path, framework="np") as file:
+                metadata = file.metadata() or {}
+                arrays = {name: file.get_tensor(name) for name in file.keys()}
+            if metadata.get("feature_pack") != _VERSION:
+                found = metadata.get("feature_pack", "none")
+                raise ValueError(f"version {_VERSION} of feature packs expected, got {found}")
+            if metadata.get("sha256") != _checksum(arrays):
+                raise ValueError("its contents do not match its checksum")
+            about = json.loads(metadata["about"])
+            head = Head(arrays["head/weight"], arrays["head/bias"])
+            places = [name.removesuffix("/labels") for name in arrays if name.endswith("/labels")]
+            parts = {
+                place: _outputs(head, arrays[f"{place}/features"], arrays[f"{place}/labels"])
+                for place in places
+            }
+            return _assemble(about["name"], about["id_set"], head, parts, about["facts"])
+        except FileNotFoundError:
+            raise
+        except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"{path}: not a whole feature pack ({error})") from error
+
+
+def packs(folder: str | os.PathLike | None = None) -> Iterator[FeaturePack]:
+    """Yield the feature packs of a folder in the order of their names; by default the package's.
+
+    Raises
+    ------
+    FileNotFoundError
+        The folder is not there, or holds none.
+    ValueError
+        As `FeaturePack.read`.
+    """
+    folder = Path(folder or EMBEDDED)
+    files = sorted(folder.glob("*.safetensors"))
+    if not files:
+        raise FileNotFoundError(
+            f"{folder}: a folder of feature packs (*.safetensors) expected; "
+            "workflow/feature_packs.py makes them"
+        )
+    return map(FeaturePack.read, files)
+
+
+def _outputs(head: Head, features: np.ndarray, labels: np.ndarray) -> Outputs:
+    features = features.astype(np.float32)
+    return Outputs(features @ head.weight.T + head.bias, features, labels)
+
+
+def _assemble(name, id_set, head, parts: Mapping[str, Outputs], facts) -> FeaturePack:
+    sides = {
+        side: {
+            place.partition("/")[2]: outputs
+            for place, outputs in sorted(parts.items())
+            if place.startswith(f"{side}/")
+        }
+        for side in SIDES
+    }
+    if not any(sides.values()):
+        raise ValueError("no unknown images in it")
+    return FeaturePack(name, id_set, head, parts["train"], parts["test"], **sides, facts=facts)
+
+
+def _checksum(arrays: Mapping[str, np.ndarray]) -> str:
+    total = hashlib.sha256()
+    for name in sorted(arrays):
+        total.update(f"{name} {arrays[name].dtype} {arrays[name].shape}\n".encode())
+        total.update(np.ascontiguousarray(arrays[name]))
+    return total.hexdigest()
