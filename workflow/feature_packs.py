@@ -42,7 +42,7 @@ def make(parameters, part) -> FeaturePack:
         part.name,
         part.roles,
         model.head,
-        model.outputs(roles.train).subset(chosen),
+        model.outputs(roles.train.subset(chosen)),
         model.outputs(roles.test),
         **sides,
         facts={

@@ -1,7 +1,8 @@
-"""The command ``known-unknowns``: audits a file of outputs, and judges new ones.
+"""The command ``known-unknowns``: audits a file of outputs, judges new ones, and ranks a score.
 
     known-unknowns audit outputs.npz --risk 0.05
     known-unknowns accept outputs_audit/rejector.safetensors new.npz
+    known-unknowns bench my_score.py
 
 Nothing is imported before it is needed, so that the first word comes at once.
 """
@@ -101,6 +102,25 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("rejector", type=Path, metavar="REJECTOR", help="rejector.safetensors")
     one.add_argument("file", type=Path, metavar="FILE", help="new outputs, in a file as for audit")
     one.add_argument("--out", type=Path, metavar="FILE.csv", help="where to (default: the screen)")
+
+    one = commands.add_parser(
+        "bench",
+        help="rank a score of your own among all others, on features of published networks",
+        description="Rank the scores that a Python file registers (which is executed) among all "
+        "others, on stored features of published networks.",
+    )
+    one.set_defaults(action=_bench)
+    one.add_argument("file", type=Path, metavar="FILE.py", help="registers a score")
+    one.add_argument(
+        "--packs",
+        type=Path,
+        metavar="FOLDER",
+        help="feature packs (default: those that come along)",
+    )
+    one.add_argument(
+        "--out", type=Path, metavar="FOLDER", help="where to (default: FILE's name and _bench)"
+    )
+    one.add_argument("--force", action="store_true", help="replace the folder of an earlier one")
     return parser
 
 
@@ -108,7 +128,7 @@ def _version(given: argparse.Namespace) -> int:
     from helpers import __version__
 
     if not given.version:
-        raise ValueError("audit or accept expected; --help says more")
+        raise ValueError("audit, accept or bench expected; --help says more")
     print(f"known-unknowns {__version__}")
     return HOLDS
 
@@ -167,6 +187,35 @@ def _accept(given: argparse.Namespace) -> int:
     with atomic_path(given.out) as temporary:
         judged.to_csv(temporary, index=False)
     print(f"{given.out}: {int(judged['accepted'].sum())} of {len(judged)} images are accepted")
+    return HOLDS
+
+
+def _bench(given: argparse.Namespace) -> int:
+    began = time.perf_counter()
+
+    def tell(line: str) -> None:
+        print(f"{time.perf_counter() - began:6.1f} s  {line}", flush=True)
+
+    tell(f"reads {given.file}")
+    from helpers.benchmark import contest, entries_of, packs
+    from helpers.files import atomic_folder, check_free
+
+    entries = entries_of(given.file)
+    out = given.out or Path(f"{given.file.stem}_bench")
+    written = {"index.html", "table.html", "table.tex", "table.csv", "ranks_near.svg",
+               "ranks_far.svg", *(f"differences_{name}.csv" for name in entries)}  # fmt: skip
+    replaces = written if given.force else None
+    check_free(out, replaces)
+    try:
+        found = contest(entries, packs(given.packs), tell=tell)
+    except AssertionError as error:  # the contract of a score is broken: all of that is wanted
+        print(error, file=sys.stderr)
+        return FAILS
+    with atomic_folder(out, replaces=replaces) as folder:
+        found.write(folder)
+    tell("is done")
+    said = [line for name in entries for line in found.sentences(name)]
+    print("", *said, "", out / "index.html", sep="\n")
     return HOLDS
 
 

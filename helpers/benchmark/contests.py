@@ -7,7 +7,7 @@ import importlib.util
 import io
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -191,7 +191,7 @@ def contest(
     *,
     replicates: int = 200,
     seed: int = 0,
-    progress: bool = False,
+    tell: Callable[[str], None] = lambda line: None,
 ) -> Contest:
     """Let new scores meet all others that need neither images nor members.
 
@@ -203,8 +203,8 @@ def contest(
         By default those that come with the package.
     replicates, seed : int
         Of the bootstrap over images, the same draws for all scores.
-    progress : bool
-        Show a progress bar.
+    tell : callable
+        Is told what is being done, a line at a time.
 
     Raises
     ------
@@ -213,8 +213,6 @@ def contest(
     ValueError
         An entry has the name of another score, needs what no pack has, or cannot be fitted.
     """
-    from tqdm import tqdm
-
     entries = dict(entries or {})
     others = [name for name in scores.names() if name not in entries and _fits(scores.create(name))]
     for name, score in entries.items():
@@ -223,25 +221,24 @@ def contest(
                 f"{name}: a score of logits, features and head expected; it needs {min(missing)}, "
                 "which no feature pack has"
             )
+        tell(f"checks {name}")
         check_score(type(score) if name in scores.names() else score)
     given = list(packs() if given is None else given)
     rows = []
-    bar = tqdm(total=len(given) * (len(others) + len(entries)), disable=not progress, unit="score")
-    with bar:
-        for pack in given:
-            title = _DATA_SETS.get(pack.id_set.partition("_")[0], "")
-            weights = {
-                place: metrics.resample_weights(len(one), replicates=replicates, seed=seed + number)
-                for number, (place, one) in enumerate(pack.parts.items())
-                if place != "train"
-            }
-            for name in [*entries, *others]:
-                bar.set_description(f"{pack.name}: {name}")
-                score = entries.get(name)
-                if score is None:
-                    score = scores.create(name, **scores.create(name).info.published.get(title, {}))
-                rows += _measure(name, score, pack, weights)
-                bar.update()
+    for turn, pack in enumerate(given, 1):
+        count = len(others) + len(entries)
+        tell(f"{pack.name}: {count} scores (network {turn} of {len(given)})")
+        title = _DATA_SETS.get(pack.id_set.partition("_")[0], "")
+        weights = {
+            place: metrics.resample_weights(len(one), replicates=replicates, seed=seed + order)
+            for order, (place, one) in enumerate(pack.parts.items())
+            if place != "train"
+        }
+        for name in [*entries, *others]:
+            score = entries.get(name)
+            if score is None:
+                score = scores.create(name, **scores.create(name).info.published.get(title, {}))
+            rows += _measure(name, score, pack, weights)
     return Contest(pd.DataFrame(rows), tuple(entries))
 
 

@@ -60,11 +60,14 @@ class FeaturePack:
 
     @property
     def parts(self) -> dict[str, Outputs]:
-        """All outputs by their place in the file: ``train``, ``test``, ``near/NAME`` and so on."""
+        """All outputs by their place in the file: ``train``, ``test``, ``near/NAME`` and so on.
+
+        Sets of unknown images are in the order of their names.
+        """
         unknown = {
             f"{side}/{name}": outputs
             for side in SIDES
-            for name, outputs in getattr(self, side).items()
+            for name, outputs in sorted(getattr(self, side).items())
         }
         return {"train": self.train, "test": self.test} | unknown
 
@@ -157,7 +160,7 @@ def _assemble(name, id_set, head, parts: Mapping[str, Outputs], facts) -> Featur
     sides = {
         side: {
             place.partition("/")[2]: outputs
-            for place, outputs in sorted(parts.items())
+            for place, outputs in parts.items()
             if place.startswith(f"{side}/")
         }
         for side in SIDES
