@@ -5,7 +5,7 @@ to one number, the Gscore: how far apart the two parts lie that the scores are s
 more, the better the detector, so that a line through mixtures whose metrics are known predicts
 those of a mixture that nobody has labelled.
 
-`ESTIMATORS` foretell AUROC and FPR95 of a mixture with intervals, the Gscore and its line among
+`ESTIMATORS` predict AUROC and FPR95 of a mixture with intervals, the Gscore and its line among
 them; `share_bound` says how many of its images are unlike the validation images.
 
 Scores are higher for images that are more likely known.  Empty input, NaN, infinite or constant
@@ -23,7 +23,7 @@ from helpers.labelfree.accuracy import (
 from helpers.labelfree.baselines import FeatureMoments, confidence_metrics, frechet_distance
 from helpers.labelfree.constant import fit_constant
 from helpers.labelfree.curve_regression import curve_features, fit_curve_regression
-from helpers.labelfree.estimates import FORETOLD, Estimate, Estimator, MetaSets
+from helpers.labelfree.estimates import PREDICTED, Estimate, Estimator, MetaSets
 from helpers.labelfree.estimators import ESTIMATORS
 from helpers.labelfree.evaluators import EVALUATORS, TAUS, gscores
 from helpers.labelfree.gaussians import Mixture, fit_mixture, mixture_parts

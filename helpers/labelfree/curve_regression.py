@@ -8,12 +8,12 @@ import numpy as np
 
 from helpers.checks import float_array
 from helpers.labelfree.estimates import (
-    FORETOLD,
+    PREDICTED,
     Estimate,
     MetaSets,
     check_meta,
     check_share,
-    foretold,
+    group_metrics,
     jackknife_ends,
     mixture_array,
     stack,
@@ -159,12 +159,12 @@ def fit_curve_regression(
     curves, truths = [], []
     for (scores, theirs), (known, unknown) in zip(repeated, mixtures, strict=True):
         curves.append(_curve(np.concatenate([ours[known], theirs[unknown]])))
-        truths.append(foretold(meta.known[known], scores[unknown]))
+        truths.append(group_metrics(meta.known[known], scores[unknown]))
     curves, truths = np.array(curves), stack(truths)
     centre, scale = curves.mean(axis=0), np.maximum(curves.std(axis=0), 1e-6)
     curves = (curves - centre) / scale
     values, axes = np.linalg.eigh(_kernel(curves, curves))
-    fits = {metric: _ridge(values, axes, truths[metric], len(sets)) for metric in FORETOLD}
+    fits = {metric: _ridge(values, axes, truths[metric], len(sets)) for metric in PREDICTED}
     weights, misses = ({metric: fit[i] for metric, fit in fits.items()} for i in (0, 1))
     distances = _distances(curves, curves)
     own = np.arange(len(curves)) // times

@@ -22,8 +22,8 @@ from helpers.checks import float_array
 from helpers.labelfree.truths import METRICS
 from helpers.metrics import RankedGroups
 
-FORETOLD = ("auroc", "fpr95")
-"""The metrics of `METRICS` that the estimators foretell."""
+PREDICTED = ("auroc", "fpr95")
+"""The metrics of `METRICS` that the estimators predict."""
 FEWEST = 50
 """Unlabelled images that an estimate takes at the least."""
 _SHARES = (0.05, 0.95)  # that are drawn where the share is not known
@@ -41,7 +41,7 @@ class Estimator(Protocol):
     """What is fitted once and then asked about any number of mixtures."""
 
     def estimate(self, mixture, *, level: float = 0.9) -> dict[str, Estimate]:
-        """Return what it says of an unlabelled mixture, by the metrics of `FORETOLD`.
+        """Return what it says of an unlabelled mixture, by the metrics of `PREDICTED`.
 
         Parameters
         ----------
@@ -79,8 +79,8 @@ class MetaSets:
 
     @cached_property
     def truths(self) -> dict[str, np.ndarray]:
-        """The metrics of `FORETOLD` on each set, against all of the ID images, [S] each."""
-        return stack([foretold(self.known, one) for one in self.unknown.values()])
+        """The metrics of `PREDICTED` on each set, against all of the ID images, [S] each."""
+        return stack([group_metrics(self.known, one) for one in self.unknown.values()])
 
     def mix(
         self, share: float | None = None, *, times: int = 1, seed: int = 0
@@ -115,15 +115,15 @@ class MetaSets:
                 yield generator.choice(others, known), generator.permutation(len(scores))[:unknown]
 
 
-def foretold(known, unknown) -> dict[str, float]:
-    """Return the metrics of `FORETOLD` of two groups of scores, see `true_metrics`."""
+def group_metrics(known, unknown) -> dict[str, float]:
+    """Return the metrics of `PREDICTED` of two groups of scores, see `true_metrics`."""
     groups = RankedGroups.of(known, unknown)
-    return {name: METRICS[name](groups) for name in FORETOLD}
+    return {name: METRICS[name](groups) for name in PREDICTED}
 
 
 def stack(found: list[dict[str, float]]) -> dict[str, np.ndarray]:
     """Return metrics as an array each, in place of a dictionary for each mixture."""
-    return {name: np.array([one[name] for one in found]) for name in FORETOLD}
+    return {name: np.array([one[name] for one in found]) for name in PREDICTED}
 
 
 def mixture_array(mixture, level: float) -> np.ndarray:

@@ -11,7 +11,7 @@ from helpers.labelfree.estimates import (
     MetaSets,
     check_meta,
     check_share,
-    foretold,
+    group_metrics,
     mixture_array,
     stack,
 )
@@ -99,6 +99,6 @@ def fit_gscore_line(
         known, unknown = meta.known[ours], scores[theirs]
         mixed = np.concatenate([known, unknown])
         learnt.append(gscores(mixed, [evaluator], validation=validation)[evaluator])
-        truths.append(foretold(known, unknown))
+        truths.append(group_metrics(known, unknown))
     lines = {name: fit_regression(learnt, one, TAUS) for name, one in stack(truths).items()}
     return GscoreLine(evaluator, np.asarray(validation), lines)

@@ -3,7 +3,7 @@ import inspect
 import numpy as np
 import pytest
 
-from helpers.labelfree import ESTIMATORS, FORETOLD, METRICS, Estimate, MetaSets, gscores
+from helpers.labelfree import ESTIMATORS, METRICS, PREDICTED, Estimate, MetaSets, gscores
 from helpers.labelfree.estimates import jackknife_ends
 from helpers.labelfree.regression import fit_regression
 from helpers.metrics import RankedGroups
@@ -27,7 +27,7 @@ def fitted():
 def test_each_gives_an_estimate_with_an_interval(fitted, name, share, world):
     mixture = np.concatenate([world(1).known(60), world(2).unknown(40)])
     found = fitted[name, share].estimate(mixture)
-    assert tuple(found) == FORETOLD
+    assert tuple(found) == PREDICTED
     for one in found.values():
         assert isinstance(one, Estimate) and all(0 <= end <= 1 for end in one)
         assert one.low <= one.value <= one.high
@@ -110,7 +110,7 @@ def test_truths_are_those_of_each_set_against_all_images(world):
     meta = world(5).sets(3)
     for i, scores in enumerate(meta.unknown.values()):
         groups = RankedGroups.of(meta.known, scores)
-        assert all(meta.truths[name][i] == METRICS[name](groups) for name in FORETOLD)
+        assert all(meta.truths[name][i] == METRICS[name](groups) for name in PREDICTED)
 
 
 def test_mixtures_have_the_share_and_are_as_large_as_can_be(world):
