@@ -143,6 +143,20 @@ def test_the_audit_of_the_readme(tmp_path, monkeypatch):
     assert names["accepted"][:50].mean() > 0.8 > names["accepted"][50:].mean()
 
 
+def test_the_score_of_the_readme(tmp_path):
+    """The example of a new score, from its file to its place among all others."""
+    (score,) = (one for one in blocks("CONTRIBUTING.md", "A method") if "MedianGap" in one)
+    (tmp_path / "my_score.py").write_text(score, encoding="utf-8")
+    (command,) = blocks("README.md", "A score of your own", "console")
+    command = command.replace("known-unknowns", f"{sys.executable} -m known_unknowns", 1)
+    done = subprocess.run(
+        command, shell=True, check=True, capture_output=True, text=True, env=HERE, cwd=tmp_path
+    )
+    assert "median_gap, near images: AUROC " in done.stdout
+    table = (tmp_path / "my_score_bench" / "table.csv").read_text(encoding="utf-8")
+    assert "median_gap" in table and "mahalanobis" in table
+
+
 def test_the_audit_of_the_book(tmp_path, monkeypatch):
     """The notebook, on a file, and the page that is made of it."""
     monkeypatch.chdir(tmp_path)
