@@ -4,7 +4,8 @@
 
 Builds the wheel and puts it into a fresh environment, together with the packages that it declares
 without extras, and theirs, as they are installed here: links, so that nothing is downloaded and a
-package that was forgotten is missed.  Then the command audits made-up outputs.
+package that was forgotten is missed.  Then the command audits made-up outputs, and ranks a score
+on one of the feature packs.
 """
 
 import json
@@ -26,6 +27,19 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).resolve().parent.parent
 ABSENT = ("torch", "torchvision", "timm", "sklearn", "pydantic")
 FILES = ["audit.json", "rejector.safetensors", "report.html"]
+PACK = "helpers/benchmark/packs/resnet20.akamaster_cifar10.safetensors"
+SCORE = """
+from helpers.scores.base import BlockwiseScore, register
+from helpers.scores.info import Info
+
+@register
+class Largest(BlockwiseScore):
+    info = Info(name="largest", title="Largest", paper="None", authors="Nobody", year=2026,
+                key="none", equation="z", needs=("logits", "level of the logits"), summary="z")
+
+    def _scores(self, part):
+        return part.logits.max(axis=1).astype(float)
+"""
 
 
 def declared(wheel: Path) -> list[str]:
@@ -138,8 +152,14 @@ def main() -> None:
         assert "<html" in (made / "report.html").read_text(encoding="utf-8")
         rows = run(command, "accept", made / FILES[1], "outputs.npz", folder=folder)
         assert len(rows.splitlines()) == 1001
+        (folder / "packs").mkdir()
+        shutil.copy(ROOT / PACK, folder / "packs")
+        (folder / "largest.py").write_text(SCORE, encoding="utf-8")
+        said = run(command, "bench", "largest.py", "--packs", folder / "packs", folder=folder)
+        assert "largest, near images: AUROC" in said
+        assert (folder / "largest_bench" / "index.html").is_file()
     print(
-        f"the audit works with {', '.join(sorted(found))} alone: {size / 2**20:.0f} MB, "
+        f"audit and bench work with {', '.join(sorted(found))} alone: {size / 2**20:.0f} MB, "
         f"--help in {seconds:.2f} s"
     )
 

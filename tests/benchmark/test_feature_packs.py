@@ -7,6 +7,8 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from helpers.benchmark import FeaturePack, packs
+from helpers.benchmark.feature_packs import EMBEDDED
+from helpers.networks import published
 from helpers.outputs import Outputs
 
 
@@ -21,6 +23,20 @@ def test_a_pack_is_read_as_it_was_rounded(made_up, tmp_path):
         for array in ("logits", "features", "labels"):
             assert np.array_equal(getattr(one, array), getattr(expected[place], array))
     assert np.abs(found.test.features - pack.test.features).max() < 0.01
+
+
+def test_the_packs_that_come_along_are_those_of_the_networks_that_they_name():
+    """As often right as is printed, where it is, within what 2,000 images can tell; and small."""
+    found = list(packs())
+    assert len(found) == 4 and {one.id_set for one in found} == {"cifar10", "cifar100"}
+    assert sum(file.stat().st_size for file in EMBEDDED.iterdir()) < 25 * 2**20
+    for pack in found:
+        right, printed = 100 * pack.test.correct.mean(), published.records()[pack.name].accuracy
+        assert right == pytest.approx(printed, abs=2.5) if printed else right > 70
+        assert len(pack.near) == 2 and len(pack.far) == 12
+        assert not pack.near.keys() & {pack.id_set}
+        assert all((one.labels == -1).all() for one in (pack.near | pack.far).values())
+        assert max(pack.facts["half_precision"].values()) < 0.002  # of an AUROC
 
 
 def test_a_folder_without_packs_says_what_makes_them(tmp_path):
