@@ -119,7 +119,7 @@ class Contest:
         return said
 
     def table(self) -> Table:
-        """Return the means as a table, in per cent; the best of each column is bold."""
+        """Return the means as a table, in per cent: the best is bold, what is new underlined."""
         means = self.means()
         long = means.stack(level=[0, 1], future_stack=True).rename("mean").reset_index()
         long["column"] = list(zip(long["level_1"], long["side"], strict=True))
@@ -127,18 +127,34 @@ class Contest:
         cells = long.assign(
             text=[number(100 * one, ".1f") for one in long["mean"]],
             bold=mark_best(up, long["column"].astype(str)),
+            underlined=long["score"].isin(self.entries),
             column=categories(long["column"].map(_COLUMNS), _COLUMNS.values()),
             score=categories(long["score"], [*means.index]),
         )
-        own = self.numbers.drop_duplicates(["network", "side", "test_set"])
         caption = (
-            f"Means over {own['network'].nunique()} networks and "
-            f"{own['test_set'].nunique()} sets of unknown images, per cent."
+            f"Means over {self.numbers['test_set'].nunique()} sets of unknown images and over the "
+            f"networks {', '.join(self.numbers['network'].unique())}, per cent."
         )
         flat = means.set_axis([f"{metric}_{side}" for metric, side in means.columns], axis=1)
         return Table(
             cells, ["score"], ["column"], name="contest", caption=caption, data=flat.reset_index()
         )
+
+    def difference_table(self, entry: str) -> Table:
+        """Return what a score is ahead of the others, in points; bold where it is told apart."""
+        found = self.differences(entry)
+        parts = (found[one].map(lambda value: number(100 * value, "+.1f"))
+                 for one in ("ahead", "low", "high"))  # fmt: skip
+        cells = found.assign(
+            text=[f"{ahead} [{low}, {high}]" for ahead, low, high in zip(*parts, strict=True)],
+            bold=found["verdict"] != "not told apart",
+            side=found["side"] + " images",
+        )
+        caption = (
+            f"By how many points of AUROC {entry} is ahead, with paired 95 % intervals for other "
+            "images of these sets, on these networks; bold where they leave 0 out."
+        )
+        return Table(cells, ["other"], ["side"], name="ahead", caption=caption, data=found)
 
     def write(self, folder: str | os.PathLike) -> Path:
         """Write table, differences, figures, and a page of all this; return the page's path."""
@@ -165,9 +181,9 @@ class Contest:
                 path.write_text(picture, encoding="utf-8")
             blocks.append(picture[picture.index("<svg") :])
         for name in self.entries:
-            found = self.differences(name)
-            with atomic_path(folder / f"differences_{name}.csv") as path:
-                found.to_csv(path, index=False)
+            found = self.difference_table(name)
+            found.write(folder / f"differences_{name}.csv")
+            blocks.append(found.html())
         page = _PAGE.format(body="\n".join(blocks))
         with atomic_path(folder / "index.html") as path:
             path.write_text(page, encoding="utf-8")
