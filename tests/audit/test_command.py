@@ -145,7 +145,7 @@ WRONG = [
     (["audit", "text.npz"], "text.npz holds something else than arrays"),
     (["accept", "outputs.npz", "outputs.npz"], "outputs.npz: not a whole checkpoint"),
     (["accept", "nowhere.safetensors", "outputs.npz"], "nowhere.safetensors"),
-    ([], "audit or accept expected"),
+    ([], "audit, accept or bench expected"),
     (["audit"], "the following arguments are required: FILE"),
     (["audti"], "invalid choice: 'audti'"),
     (["audit", "outputs.npz", "--risk", "few"], "invalid float value: 'few'"),
