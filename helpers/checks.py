@@ -106,6 +106,21 @@ def float_array(
     return array
 
 
+def open_share(name: str, value: float) -> float:
+    """Return `value` if it lies between 0 and 1, and is neither.
+
+    Examples
+    --------
+    >>> open_share("level", 1)
+    Traceback (most recent call last):
+        ...
+    ValueError: level: between 0 and 1 expected, got 1
+    """
+    if not 0 < value < 1:
+        raise ValueError(f"{name}: between 0 and 1 expected, got {value}")
+    return value
+
+
 def label_array(
     name: str, labels, *, classes: int, length: int | None = None, unknown: bool = False
 ) -> np.ndarray:

@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from helpers import metrics, papers, scores
-from helpers.benchmark import FeaturePack
-from helpers.data import cards
+from helpers.benchmark import FeaturePack, values_on
+from helpers.data import cards, subsample
 from helpers.networks import published
 from helpers.papers.synthesis import experiment
 
@@ -30,7 +30,6 @@ def make(parameters, part) -> FeaturePack:
     """Return the pack of one network, with what half precision costs among its facts."""
     roles = experiment.roles(parameters, part)
     model = experiment.models(parameters, part, roles)
-    chosen = np.sort(np.random.default_rng(parameters.seed).permutation(len(roles.train))[:TRAIN])
     record = published.records()[part.name]
     sides = {
         side: {name: model.outputs(images.unknown()) for name, images in sets.items()}
@@ -42,7 +41,7 @@ def make(parameters, part) -> FeaturePack:
         part.name,
         part.roles,
         model.head,
-        model.outputs(roles.train.subset(chosen)),
+        model.outputs(subsample(roles.train, TRAIN, seed=parameters.seed)),
         model.outputs(roles.test),
         **sides,
         facts={
@@ -61,15 +60,9 @@ def cost(pack: FeaturePack) -> dict[str, float]:
     for name in PROBES:
         areas = []
         for one in (pack, halves):
-            score = scores.create(name)
-            if score.info.fits:
-                score.fit(one.train, one.head)
-            known = score.score_samples(one.test)
-            areas.append([
-                metrics.auroc(known, score.score_samples(outputs))
-                for place, outputs in one.parts.items()
-                if place not in ("train", "test")
-            ])  # fmt: skip
+            values = values_on(one, scores.create(name))
+            known = values.pop("test")
+            areas.append([metrics.auroc(known, unknown) for unknown in values.values()])
         found[name] = round(float(np.abs(np.diff(areas, axis=0)).max()), 6)
     return found
 

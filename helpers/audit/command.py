@@ -13,6 +13,7 @@ import argparse
 import os
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 HOLDS, FAILS, REFUSED, STOPPED = 0, 1, 2, 130
@@ -133,12 +134,14 @@ def _version(given: argparse.Namespace) -> int:
     return HOLDS
 
 
-def _audit(given: argparse.Namespace) -> int:
+def _teller() -> Callable[[str], None]:
+    """Return what prints a line with the seconds since now."""
     began = time.perf_counter()
+    return lambda line: print(f"{time.perf_counter() - began:6.1f} s  {line}", flush=True)
 
-    def tell(line: str) -> None:
-        print(f"{time.perf_counter() - began:6.1f} s  {line}", flush=True)
 
+def _audit(given: argparse.Namespace) -> int:
+    tell = _teller()
     tell(f"reads {given.file}")
     from helpers.audit import gates
     from helpers.audit.report import WRITTEN
@@ -191,20 +194,14 @@ def _accept(given: argparse.Namespace) -> int:
 
 
 def _bench(given: argparse.Namespace) -> int:
-    began = time.perf_counter()
-
-    def tell(line: str) -> None:
-        print(f"{time.perf_counter() - began:6.1f} s  {line}", flush=True)
-
+    tell = _teller()
     tell(f"reads {given.file}")
-    from helpers.benchmark import contest, entries_of, packs
+    from helpers.benchmark import contest, entries_of, files_of, packs
     from helpers.files import atomic_folder, check_free
 
     entries = entries_of(given.file)
     out = given.out or Path(f"{given.file.stem}_bench")
-    written = {"index.html", "table.html", "table.tex", "table.csv", "ranks_near.svg",
-               "ranks_far.svg", *(f"differences_{name}.csv" for name in entries)}  # fmt: skip
-    replaces = written if given.force else None
+    replaces = files_of(entries) if given.force else None
     check_free(out, replaces)
     try:
         found = contest(entries, packs(given.packs), tell=tell)

@@ -25,7 +25,7 @@ from helpers.audit.thresholds import (
     promise_risk,
     share,
 )
-from helpers.checks import known_name
+from helpers.checks import known_name, open_share
 from helpers.files import atomic_path
 from helpers.outputs import Outputs
 from helpers.scores import Score
@@ -291,8 +291,7 @@ def audit(
         gates.read_requirement(one, inputs.ood)
     known_name("wish", wish, WISHES)
     for name, value in (("risk", risk), ("coverage", coverage), ("confidence", confidence)):
-        if not 0 < value < 1:
-            raise ValueError(f"{name}: between 0 and 1 expected, got {value}")
+        open_share(name, value)
     generator = np.random.default_rng(seed)
     halves = {name: _halves(len(one), generator) for name, one in inputs.ood.items()}
     choosing, measuring = _halves(len(inputs.validation), generator)

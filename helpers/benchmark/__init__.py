@@ -5,7 +5,7 @@
 ['densenet100.dice_cifar10']
 """
 
-from helpers.benchmark.contests import Contest, contest, entries_of
+from helpers.benchmark.contests import Contest, contest, entries_of, files_of, values_on
 from helpers.benchmark.feature_packs import FeaturePack, packs
 
-__all__ = ["Contest", "FeaturePack", "contest", "entries_of", "packs"]
+__all__ = ["Contest", "FeaturePack", "contest", "entries_of", "files_of", "packs", "values_on"]

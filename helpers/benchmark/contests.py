@@ -24,8 +24,8 @@ from helpers.testing import check_score
 
 LEVEL = 0.95
 """Of the intervals of differences."""
+_SUFFIXES = ("html", "tex", "csv")
 _ABSENT = {"images", "members", "native"}  # what no pack has
-_DATA_SETS = {"cifar10": "CIFAR-10", "cifar100": "CIFAR-100", "imagenet": "ImageNet"}
 _COLUMNS = {("auroc", side): f"AUROC {side} {UP}" for side in SIDES} | {
     ("fpr_at_tpr", side): f"FPR95 {side} {DOWN}" for side in SIDES
 }
@@ -157,25 +157,26 @@ class Contest:
         return Table(cells, ["other"], ["side"], name="ahead", caption=caption, data=found)
 
     def write(self, folder: str | os.PathLike) -> Path:
-        """Write table, differences, figures, and a page of all this; return the page's path."""
+        """Write `files_of`: tables, figures, and a page of all this; return the page's path."""
         from matplotlib import pyplot as plt
 
         from helpers.report.figures import critical_difference, use_style
 
         folder = Path(folder)
         table = self.table()
-        for suffix in ("html", "tex", "csv"):
+        for suffix in _SUFFIXES:
             table.write(folder / f"table.{suffix}")
         blocks = [f"<p>{html.escape(one)}</p>" for name in self.entries
                   for one in self.sentences(name)]  # fmt: skip
         blocks.append(table.html())
-        use_style()
         for side in self.numbers["side"].unique():
-            ax = critical_difference(*self.ranking(side))
-            ax.set_title(f"Mean ranks, {side} images")
             drawn = io.StringIO()
-            ax.figure.savefig(drawn, format="svg")
-            plt.close(ax.figure)
+            with plt.rc_context():  # whoever calls this keeps a look of their own
+                use_style()
+                ax = critical_difference(*self.ranking(side))
+                ax.set_title(f"Mean ranks, {side} images")
+                ax.figure.savefig(drawn, format="svg")
+                plt.close(ax.figure)
             picture = drawn.getvalue()
             with atomic_path(folder / f"ranks_{side}.svg") as path:
                 path.write_text(picture, encoding="utf-8")
@@ -188,6 +189,13 @@ class Contest:
         with atomic_path(folder / "index.html") as path:
             path.write_text(page, encoding="utf-8")
         return folder / "index.html"
+
+
+def files_of(entries: Iterable[str]) -> set[str]:
+    """Return the names of the files that `Contest.write` writes at most."""
+    files = {"index.html", *(f"table.{suffix}" for suffix in _SUFFIXES)}
+    files |= {f"ranks_{side}.svg" for side in SIDES}
+    return files | {f"differences_{name}.csv" for name in entries}
 
 
 _PAGE = """<!DOCTYPE html>
@@ -244,16 +252,13 @@ def contest(
     for turn, pack in enumerate(given, 1):
         count = len(others) + len(entries)
         tell(f"{pack.name}: {count} scores (network {turn} of {len(given)})")
-        title = _DATA_SETS.get(pack.id_set.partition("_")[0], "")
         weights = {
             place: metrics.resample_weights(len(one), replicates=replicates, seed=seed + order)
             for order, (place, one) in enumerate(pack.parts.items())
             if place != "train"
         }
         for name in [*entries, *others]:
-            score = entries.get(name)
-            if score is None:
-                score = scores.create(name, **scores.create(name).info.published.get(title, {}))
+            score = entries.get(name) or scores.create_as_published(name, pack.id_set)
             rows += _measure(name, score, pack, weights)
     return Contest(pd.DataFrame(rows), tuple(entries))
 
@@ -262,18 +267,23 @@ def _fits(score: Score) -> bool:
     return not _ABSENT.intersection(score.info.needs)
 
 
+def values_on(pack: FeaturePack, score: Score) -> dict[str, np.ndarray]:
+    """Fit a score to a pack's training images; return what it says of the others, by place."""
+    if score.info.fits:
+        score.fit(pack.train, pack.head)
+    return {
+        place: score.score_samples(one) for place, one in pack.parts.items() if place != "train"
+    }
+
+
 def _measure(name: str, score: Score, pack: FeaturePack, weights: Mapping) -> list[dict]:
     try:
-        if score.info.fits:
-            score.fit(pack.train, pack.head)
+        values = values_on(pack, score)
     except ValueError as error:
-        raise ValueError(f"{name} cannot be fitted to {pack.name}: {error}") from error
-    known, rows = score.score_samples(pack.test), []
-    for place, outputs in pack.parts.items():
+        raise ValueError(f"{name} on {pack.name}: {error}") from error
+    known, rows = values.pop("test"), []
+    for place, unknown in values.items():
         side, _, test_set = place.partition("/")
-        if side not in SIDES:
-            continue
-        unknown = score.score_samples(outputs)
         drawn = metrics.weighted_auroc(known, unknown, weights["test"], weights[place])
         columns = {"score": name, "network": pack.name, "side": side, "test_set": test_set}
         columns |= {"auroc": metrics.auroc(known, unknown)}

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtri, xlogy
 
+from helpers.checks import open_share
 from helpers.labelfree.estimates import FEWEST, Estimate
 from helpers.labelfree.share import share_bound
 from helpers.metrics.inputs import correct_array, probability_array
@@ -137,8 +138,7 @@ def estimate_accuracy(
     >>> round(found["average_confidence"].value, 2), round(found["difference"].value, 2)
     (0.84, 0.8)
     """
-    if not 0 < level < 1:
-        raise ValueError(f"level: between 0 and 1 expected, got {level}")
+    open_share("level", level)
     ours, theirs, correct = _checked(validation, correct, mixture)
     deviations = ndtri((1 + level) / 2)
     found = {}

@@ -18,7 +18,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from helpers.checks import float_array
+from helpers.checks import float_array, open_share
 from helpers.labelfree.truths import METRICS
 from helpers.metrics import RankedGroups
 
@@ -134,8 +134,7 @@ def mixture_array(mixture, level: float) -> np.ndarray:
     ValueError
         As `Estimator.estimate`.
     """
-    if not 0 < level < 1:
-        raise ValueError(f"level: between 0 and 1 expected, got {level}")
+    open_share("level", level)
     mixture = float_array("mixture", mixture)
     if len(mixture) < FEWEST:
         raise ValueError(

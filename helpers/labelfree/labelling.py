@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import betaincinv
 
+from helpers.checks import open_share
 from helpers.metrics.inputs import correct_array, share_array
 
 _STRATA, _LABELS = 10, 20  # at most so many, of so many labels each on average
@@ -166,8 +167,7 @@ def labelled_accuracy(
     >>> round(found.value, 2), bool(found.low < 0.6 < found.high), found.equivalent > 200
     (0.6, True, True)
     """
-    if not 0 < level < 1:
-        raise ValueError(f"level: between 0 and 1 expected, got {level}")
+    open_share("level", level)
     confidence = share_array("confidence", confidence, length=len(plan.strata))
     correct = correct_array(correct, length=len(plan.places)).astype(float)
     every = np.full(len(confidence), True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from helpers.checks import float_array
+from helpers.checks import float_array, open_share
 from helpers.labelfree.parts import tau_array
 
 _COARSE = 0.1
@@ -98,8 +98,7 @@ class Regression:
         >>> low.round(3), high.round(3)
         (array([0.485]), array([0.518]))
         """
-        if not 0 < level < 1:
-            raise ValueError(f"level: between 0 and 1 expected, got {level}")
+        open_share("level", level)
         rank, sets = int(np.ceil(np.round(level * (len(self.gscores) + 1), 9))), len(self.gscores)
         if rank > sets:
             needed = int(np.ceil(np.round(level / (1 - level), 9)))

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from helpers.checks import float_array
+from helpers.checks import float_array, open_share
 from helpers.metrics.inputs import correct_array
 
 _MIDDLE = 0.5  # above which p-values are taken for those of known images
@@ -116,8 +116,7 @@ def suspected_unknown(
     >>> int(found.chosen[-50:].sum()), int(found.chosen.sum()), found.fewest
     (50, 54, 2)
     """
-    if not 0 < rate < 1:
-        raise ValueError(f"rate: between 0 and 1 expected, got {rate}")
+    open_share("rate", rate)
     p_values = conformal_p_values(validation, mixture)
     images, known = len(p_values), 1.0
     if adaptive:

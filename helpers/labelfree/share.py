@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import betainc, betaincinv
 
-from helpers.checks import float_array
+from helpers.checks import float_array, open_share
 
 _PLACES = (0.01, 0.03, 0.1, 0.25, 0.5, 0.75)
 _STEPS = 30  # of the bisection: a share to within 1e-9
@@ -69,7 +69,7 @@ def share_bound(validation, mixture, *, level: float = 0.95) -> float:
     >>> share_bound(known, known)
     0.0
     """
-    (validation, mixture), tail = _checked(validation, mixture), _tail(level)
+    (validation, mixture), tail = _checked(validation, mixture), 1 - open_share("level", level)
     count, images = len(validation), len(mixture)
     ranks = np.unique([max(1, round(place * count)) for place in _PLACES])
     below = np.searchsorted(np.sort(mixture), np.sort(validation)[ranks - 1])
@@ -123,7 +123,7 @@ def dkw_share_bound(validation, mixture, *, level: float = 0.95) -> float:
     >>> round(dkw_share_bound(known, [*known, *np.full(1000, -1)]), 2)
     0.45
     """
-    (validation, mixture), tail = _checked(validation, mixture), _tail(level)
+    (validation, mixture), tail = _checked(validation, mixture), 1 - open_share("level", level)
     ours, theirs = (np.sqrt(np.log(2 / tail) / (2 * len(one))) for one in (validation, mixture))
     ranked, places = np.sort(validation), np.unique(validation)
     known = np.searchsorted(ranked, places) / len(validation)
@@ -187,9 +187,3 @@ def estimate_share(validation, mixture) -> float:
 
 def _checked(validation, mixture) -> tuple[np.ndarray, np.ndarray]:
     return float_array("validation", validation), float_array("mixture", mixture)
-
-
-def _tail(level: float) -> float:
-    if not 0 < level < 1:
-        raise ValueError(f"level: between 0 and 1 expected, got {level}")
-    return 1 - level

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from helpers.checks import float_array
+from helpers.checks import float_array, open_share
 from helpers.labelfree.estimates import Estimate
 from helpers.metrics import resample_weights
 
@@ -50,8 +50,7 @@ def skill(predicted, truths, learnt, *, level: float = 0.95) -> Estimate:
     >>> round(skill([0.6, 0.7, 0.9], [0.6, 0.7, 0.8], [0.7]).value, 6)
     0.5
     """
-    if not 0 < level < 1:
-        raise ValueError(f"level: between 0 and 1 expected, got {level}")
+    open_share("level", level)
     truths = float_array("truths", truths)
     predicted = float_array("predicted", predicted, length=len(truths))
     if len(truths) < 3:

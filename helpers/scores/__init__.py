@@ -15,7 +15,7 @@ True
 import importlib
 import pkgutil
 
-from helpers.scores.base import Score, create, names, register, score
+from helpers.scores.base import Score, create, create_as_published, names, register, score
 
 for _module in pkgutil.iter_modules(__path__):
     importlib.import_module(f"{__name__}.{_module.name}")

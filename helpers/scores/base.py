@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from helpers.networks.model import Model
     from helpers.outputs import Head, Outputs
 
+_SETTINGS = {"cifar10": "CIFAR-10", "cifar100": "CIFAR-100", "imagenet": "ImageNet"}
 _REGISTRY: dict[str, type[Score]] = {}
 
 
@@ -95,6 +96,18 @@ distance, tail
     arguments = {one: offered[one] for one in taken} | arguments
     known_arguments(f"score '{name}'", score, arguments)
     return score(**arguments)
+
+
+def create_as_published(name: str, data_set: str) -> Score:
+    """Return a new score with what its authors chose for a data set, as far as its `info` says.
+
+    Examples
+    --------
+    >>> create_as_published("knn", "cifar100").k, create_as_published("knn", "digits").k
+    (200, 50)
+    """
+    published = create(name).info.published
+    return create(name, **published.get(_SETTINGS.get(data_set, ""), {}))
 
 
 def score(

@@ -188,6 +188,29 @@ def test_new_outputs_are_judged(file, arrays, tmp_path, capsys):
     assert len((tmp_path / "b.csv").read_text().splitlines()) == 121
 
 
+def test_a_score_that_breaks_the_contract_is_not_ranked(tmp_path):
+    """In a process of its own: a file that is ranked registers its score for good."""
+    (tmp_path / "broken.py").write_text(
+        "from helpers import scores\n"
+        "from helpers.scores.info import Info\n\n\n"
+        "@scores.register\n"
+        "class Broken:\n"
+        '    """Judges an image by those that are beside it."""\n\n'
+        '    info = Info(name="broken", title="Broken", paper="", authors="", year=2026, key="",\n'
+        '                equation="", needs=("logits",), summary="")\n\n'
+        "    def fit(self, train_outputs, head):\n"
+        "        return self\n\n"
+        "    def score_samples(self, outputs):\n"
+        "        top = outputs.logits.max(axis=1).astype(float)\n"
+        "        return top - top.mean()\n"
+    )
+    command = [sys.executable, "-m", "known_unknowns", "bench", "broken.py"]
+    done = subprocess.run(command, cwd=tmp_path, env=HERE, capture_output=True, text=True)
+    assert done.returncode == FAILS
+    assert "batch" in done.stderr
+    assert not (tmp_path / "broken_bench").exists()
+
+
 def test_a_pipe_that_is_closed_is_no_error(file):
     assert main(["audit", str(file), "--risk", "0.2", "--out", "a"]) == HOLDS
     command = f"{sys.executable} -m known_unknowns accept a/rejector.safetensors {file} | head -1"

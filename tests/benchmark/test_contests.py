@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from helpers import scores
-from helpers.benchmark import Contest, contest, entries_of
+from helpers.benchmark import Contest, contest, entries_of, files_of
 from helpers.scores import base
 from helpers.scores.info import Info
 
@@ -94,6 +94,7 @@ def test_what_is_written_is_what_was_found(given, tmp_path):
     found = contest({"made": Made()}, given[:1], replicates=20)
     page = found.write(tmp_path / "out").read_text(encoding="utf-8")
     assert all(sentence.replace("<", "&lt;") in page for sentence in found.sentences("made"))
+    assert {one.name for one in (tmp_path / "out").iterdir()} == files_of(found.entries)
     assert page.count("<svg") == 2 and "http://" not in page.split("<svg")[0]
     table = pd.read_csv(tmp_path / "out/table.csv").set_index("score")
     means = found.means()

@@ -28,7 +28,6 @@ PARTS = ("dtd_subset",)
 """Data sets that are a part of what they stand for; an interval does not say which part."""
 SCORES = ("msp", "mahalanobis", "energy", "react", "dice", "ash")
 """What the papers about these networks compare."""
-_TITLES = {"cifar10": "CIFAR-10", "cifar100": "CIFAR-100"}  # as scores call their settings
 _KEYS = ["network", "ood_set", "score", "metric", "positive"]
 
 
@@ -83,17 +82,16 @@ def compare(
 
 def _numbers(network, known, unknown, train, head, printed, replicates, seed) -> Iterator[dict]:
     """Yield our numbers on one set of unknown images."""
-    id_set = _TITLES.get(network.rpartition("_")[2], "")
     weights = [
         resample_weights(len(part), replicates=replicates, seed=seed + number)
         for number, part in enumerate((known, unknown))
     ]
     schools = dict.fromkeys(["known", *printed.loc[printed["metric"].eq("fpr95"), "positive"]])
     for name in dict.fromkeys([*SCORES, *printed["score"]]):
-        info = scores.create(name).info
+        score = scores.create_as_published(name, network.rpartition("_")[2])
+        info = score.info
         if "images" in info.needs or (info.fits and (train is None or head is None)):
             continue
-        score = scores.create(name, **info.published.get(id_set, {}))
         if info.fits:
             score.fit(train, head)
         pair = score.score_samples(known), score.score_samples(unknown)
