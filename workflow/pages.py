@@ -86,8 +86,7 @@ def information(info: Info) -> str:
     short = info.name.replace("_", " ")
     return (
         f"```{{index}} {short}\n```\n\n### {info.title}\n\n`{info.name}`. {info.summary}\n\n"
-        f"$$\n{info.equation}\n$$\n\n"
-        + definitions(facts)
+        f"$$\n{info.equation}\n$$\n\n" + definitions(facts)
     )
 
 
