@@ -80,7 +80,7 @@ def text_of(path: Path) -> str:
 
 
 def uncited(entries: Mapping[str, Entry], text: str) -> list[str]:
-    """Return the entries of which a text has neither the key nor, as docstrings do, name and year."""
+    """Return the entries of which a text has neither the key nor the first author and the year."""
     words, found = set(re.findall(r"\w+", text)), []
     for key in entries.keys() - words:
         last = " ".join(entries[key].persons["author"][0].last_names)
