@@ -37,7 +37,8 @@ article { break-before: page; overflow: visible }
 article:first-of-type { break-before: auto }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; font-size: 8pt }
 img, svg { max-width: 100%; height: auto }
-table { font-size: 8pt; max-width: 100%; overflow-wrap: anywhere }
+table { font-size: 6.5pt; max-width: 100%; overflow-wrap: anywhere }
+td, th { padding: 2px 4px !important }
 figure, tr { break-inside: avoid }
 """
 
