@@ -1,5 +1,6 @@
 # make book   from a fresh clone to the rendered book (TIER=mini by default)
 # make preview   a book of the stored outputs, in a minute or two; `make book` begins with it
+# make pdf    the rendered book as one PDF; wants Chromium
 # make test   everything that has to hold
 # make run    the notebooks of a tier, without the book: make run TIER=small DATA_ROOT=...
 #             or some of them, and what they need: PAPER=uimnet, STEP=uimnet/figures
@@ -15,7 +16,7 @@ TRAINS = tests/training tests/networks
 export PYTHONUNBUFFERED = 1
 unexport PYTHONDONTWRITEBYTECODE   # byte code is written on first use; without it every start costs seconds
 
-.PHONY: setup preview book test run notebooks bench lab clean
+.PHONY: setup preview book pdf test run notebooks bench lab clean
 .DEFAULT_GOAL := book
 
 .venv/.installed: requirements.lock pyproject.toml workflow/install.py
@@ -29,6 +30,10 @@ preview: .venv/.installed
 book: .venv/.installed
 	@$(PIPELINE) book
 	@echo "open $(CURDIR)/runs/$(TIER)/book/_build/html/index.html"
+
+pdf: .venv/.installed
+	@test -e runs/$(TIER)/book/_build/html/index.html || $(PIPELINE) book
+	@$(BIN)/python workflow/pdf.py --tier $(TIER)
 
 run: .venv/.installed
 	@$(PIPELINE) $(if $(PAPER),--paper $(PAPER)) $(if $(STEP),--step $(STEP)) all

@@ -137,6 +137,8 @@ def test_pages_are_made_from_every_record():
         assert f"### {info.title}\n" in pages.methods()
     for name in helpers.scores.names():
         assert f"`{name}`. " in pages.methods()
+        entry = name.replace("_", " ")
+        assert f"```{{index}} {entry}\n" in pages.methods()  # by which the search finds it
     for record in helpers.metrics.RECORDS:
         assert f"## {record.title}\n" in pages.metrics()
     for card in helpers.data.cards():

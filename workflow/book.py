@@ -32,6 +32,7 @@ from importlib.metadata import distributions
 from pathlib import Path
 
 import glance
+import links
 import nbformat
 import pages
 import pybtex.plugin
@@ -156,7 +157,11 @@ def keep_parsed(tree: Path, before: Path) -> None:
 
 
 def render(tree: Path) -> Path:
-    """Render the sources in `tree`; any warning is an error.  Return the folder of the pages."""
+    """Render the sources in `tree` and return the folder of the pages.
+
+    Any warning is an error, and so is a link inside the book that leads nowhere, or a page that
+    would load something from elsewhere.
+    """
     html = tree / "_build" / "html"
     # whole before autodoc comes, which adds to the annotations of the classes that they inherit
     for file in sorted((ROOT / "helpers" / "papers").glob("*/parameters.py")):
@@ -187,6 +192,8 @@ def render(tree: Path) -> Path:
     name = config["sphinx"]["config"]["mathjax_path"]
     (html / "_static" / name).parent.mkdir()
     shutil.copyfile(mathjax / "static" / name, html / "_static" / name)
+    if wrong := links.problems(links.check(html)):
+        sys.exit("\n".join(["the book was not built: in its pages", *wrong]))
     return html
 
 

@@ -16,6 +16,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import licences
 import pandas as pd
 import pyarrow as pa
 from pyarrow import csv
@@ -56,6 +57,7 @@ def reference(runs: Path, tier: str, downloads: Path) -> dict[str, str]:
         "networks": networks(),
         "reproducibility": reproducibility(runs, tier, downloads),
         "api": api(),
+        "dependencies": licences.page(),
     }
 
 
@@ -81,9 +83,10 @@ def information(info: Info) -> str:
             for where, chosen in info.published.items()
         ),
     ]
+    short = info.name.replace("_", " ")
     return (
-        f"### {info.title}\n\n`{info.name}`. {info.summary}\n\n$$\n{info.equation}\n$$\n\n"
-        + definitions(facts)
+        f"```{{index}} {short}\n```\n\n### {info.title}\n\n`{info.name}`. {info.summary}\n\n"
+        f"$$\n{info.equation}\n$$\n\n" + definitions(facts)
     )
 
 

@@ -13,11 +13,12 @@ for each image, whose columns are
 
 from __future__ import annotations
 
+import math
 import re
 import zipfile
 import zlib
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
 TABLES = (".csv", ".parquet")
 _PREFIXES = {"validation": "", "train": "train_", "production": "production_"}
 _DAMAGED = (
-    AttributeError, EOFError, NotImplementedError, OSError, RuntimeError, zipfile.BadZipFile,
-    zlib.error,
+    AttributeError, EOFError, MemoryError, NotImplementedError, OSError, RuntimeError,
+    zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
 
 
@@ -54,7 +55,10 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
             members = {one.filename: one for one in archive.zip.infolist()}
             arrays = {}
             for name in archive.files:
-                found = _mapped(path, members[f"{name}.npy"]) if f"{name}.npy" in members else None
+                found = None
+                if f"{name}.npy" in members:
+                    _check_size(archive.zip, members[f"{name}.npy"])
+                    found = _mapped(path, members[f"{name}.npy"])
                 arrays[name] = archive[name] if found is None else found
                 if not isinstance(arrays[name], np.ndarray):
                     raise ValueError(f"{name} is no array")
@@ -74,6 +78,28 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
         ) from error
 
 
+def _header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype] | None:
+    """Read shape, order by columns and type of an array; None for later versions of the format."""
+    version = np.lib.format.read_magic(file)
+    if version > (2, 0):
+        return None
+    if version == (2, 0):
+        return np.lib.format.read_array_header_2_0(file)
+    return np.lib.format.read_array_header_1_0(file)
+
+
+def _check_size(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> None:
+    """Refuse an array that is not as long as its header says, before memory is taken for it."""
+    with archive.open(member) as file:
+        if (header := _header(file)) is None:
+            return
+        place = file.tell()
+    shape, _, dtype = header
+    size = math.prod(shape) * dtype.itemsize
+    if not dtype.hasobject and place + size != member.file_size:
+        raise zipfile.BadZipFile(f"{member.filename} has not the size that its shape {shape} asks")
+
+
 def _mapped(path: Path, member: zipfile.ZipInfo) -> np.ndarray | None:
     """Map an array that lies in an archive as it is; None if it does not, or holds objects.
 
@@ -87,15 +113,11 @@ def _mapped(path: Path, member: zipfile.ZipInfo) -> np.ndarray | None:
         lengths = int.from_bytes(header[26:28], "little"), int.from_bytes(header[28:30], "little")
         start = member.header_offset + 30 + sum(lengths)
         file.seek(start)
-        version = np.lib.format.read_magic(file)
-        if version > (2, 0):
+        if (found := _header(file)) is None:
             return None
-        read = np.lib.format.read_array_header_1_0
-        if version == (2, 0):
-            read = np.lib.format.read_array_header_2_0
-        shape, by_columns, dtype = read(file)
+        shape, by_columns, dtype = found
         place = file.tell()
-    size = int(np.prod(shape, dtype=object)) * dtype.itemsize
+    size = math.prod(shape) * dtype.itemsize
     if dtype.hasobject or not size:
         return None
     if place + size != start + member.file_size:

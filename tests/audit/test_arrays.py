@@ -146,6 +146,21 @@ def test_a_member_that_is_no_array_is_refused(tmp_path):
             read_arrays(tmp_path / "a.npz")
 
 
+HUGE = "{'descr': '<f4', 'fortran_order': False, 'shape': (10000000000000,)}"
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+@pytest.mark.parametrize("header", [HUGE, 9000 * "-"])
+def test_what_a_header_declares_takes_no_memory(tmp_path, header, method):
+    """An array of 36 TiB in a file of a kilobyte, and a header that Python cannot parse."""
+    text = header.encode() + b"\n"
+    with zipfile.ZipFile(tmp_path / "a.npz", "w", method) as archive:
+        content = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + bytes(99)
+        archive.writestr("logits.npy", content)
+    with pytest.raises(ValueError, match=r"a\.npz (is not a whole|holds something else)"):
+        read_arrays(tmp_path / "a.npz")
+
+
 class Trap:
     """Pickled, it would make a file when it is loaded."""
 
