@@ -5,22 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from helpers.scores.bank import Bank, draw
-from helpers.scores.base import BlockwiseScore, parts, register, whole_number
+from helpers.scores.base import (
+    BlockwiseScore,
+    norms_of,
+    parts,
+    register,
+    unit_rows,
+    whole_number,
+)
 from helpers.scores.info import Info
-
-
-def norms_of(features: np.ndarray) -> np.ndarray:
-    """Return the Euclidean norm of each row, float64 [N], and 1 for a row of zeros.
-
-    Divided by it, a row of zeros stays one.
-
-    Examples
-    --------
-    >>> norms_of(np.array([[3.0, 4.0], [0.0, 0.0]]))
-    array([5., 1.])
-    """
-    norms = np.linalg.norm(features.astype(np.float64), axis=1)
-    return np.where(norms > 0, norms, 1.0)
 
 
 @register
@@ -40,8 +33,9 @@ class NearestNeighbours(BlockwiseScore):
 
     Notes
     -----
-    Sun et al. 2022; for ImageNet k is 10 with a bank of 1 % of it.  Their code returns the squared
-    distance: the same ranking.  Without `bank` the training features are not copied.
+    Sun et al. 2022.  On ImageNet their 1,000 neighbours are of all its training images, as in their
+    code; with a bank of 1 % of these k is 10.  Their code returns the squared distance: the same
+    ranking.  Without `bank` the training features are not copied.
     """
 
     info = Info(
@@ -79,6 +73,6 @@ class NearestNeighbours(BlockwiseScore):
         self.compared = Bank(chosen.features, factors, np.float32(-0.5) * filled, 1.0)
 
     def _scores(self, part):
-        rows = part.features / norms_of(part.features)[:, None]
-        squares = part.features.any(axis=1) - 2 * self.compared.kth_largest(rows, self.k)
+        nearest = self.compared.kth_largest(unit_rows(part.features), self.k)
+        squares = part.features.any(axis=1) - 2 * nearest
         return -np.sqrt(np.maximum(squares, 0))
