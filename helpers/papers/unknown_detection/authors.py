@@ -20,8 +20,8 @@ def fpr_at_nearest_tpr(known, unknown, *, tpr: float = 0.95) -> float:
     """Return the false positive rate of the authors' code, `metrics_ood.py`.
 
     The known image with the lowest score is dropped, then the next, until the share of those kept
-    is nearest to `tpr` (of two as near the larger one).  Unknown images count as accepted where
-    they score at least as high as the last one that was dropped, and all of them where none was.
+    is nearest to `tpr`.  Unknown images count as accepted where they score at least as high as the
+    last one that was dropped, and all of them where none was.
     `helpers.metrics.fpr_at_tpr` keeps at least `tpr`, and asks for the score of the lowest kept.
 
     Parameters
@@ -31,12 +31,13 @@ def fpr_at_nearest_tpr(known, unknown, *, tpr: float = 0.95) -> float:
 
     Examples
     --------
-    Of ten known images nine or all can be kept, which are as near to 95 %; of eleven ten are:
+    Of twenty known images nineteen are kept; what lies between the one that is dropped and the
+    next one is accepted here, and not by the other:
 
-    >>> fpr_at_nearest_tpr(range(10, 20), [9.5, 10.5, 0, 30])
-    1.0
-    >>> fpr_at_nearest_tpr(range(10, 21), [9.5, 10.5, 0, 30])
-    0.5
+    >>> from helpers.metrics import fpr_at_tpr
+    >>> known, unknown = range(20), [-1, 0.5, 0.5, 30]
+    >>> fpr_at_nearest_tpr(known, unknown), fpr_at_tpr(known, unknown)
+    (0.75, 0.25)
     """
     known, unknown = np.sort(np.asarray(known)), np.asarray(unknown)
     dropped = np.abs(np.arange(len(known), -1, -1) / len(known) - tpr).argmin()

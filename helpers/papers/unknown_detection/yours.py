@@ -156,8 +156,8 @@ def _of_table(table: pd.DataFrame, sets: Mapping[str, pd.DataFrame]) -> dict:
             if (wrong := np.flatnonzero(theirs != ours)).size:
                 at = wrong[0]
                 raise ValueError(
-                    f"{column}: row {at} of the set {name} is {theirs[at]!r}, in the manifest "
-                    f"{ours[at]!r}; keep its rows in their order"
+                    f"{column}: row {at} of the set {name} is {theirs[at]}, in the manifest "
+                    f"{ours[at]}; keep its rows in their order"
                 )
         kinds = {"confidence": "confidence", "prediction": "predictions"}
         found[name] = {to: part[one].to_numpy() for one, to in kinds.items() if one in part}

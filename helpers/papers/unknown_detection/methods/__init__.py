@@ -81,7 +81,7 @@ def named(name: str) -> Method:
     >>> named("crl+energy").recipe, named("crl+energy").score, named("crl").score
     ({'objective': 'crl'}, 'energy', 'msp')
     >>> named("mixup").title, named("baseline+knn").title
-    ('Mixup', 'Baseline + Distance to the k-th neighbour')
+    ('Mixup', 'Baseline + Nearest neighbours (KNN)')
     """
     training, plus, score = name.partition("+")
     if training in FILES:
