@@ -359,6 +359,8 @@ def test_one_ensemble_may_be_made_of_all_runs(roles, detector):
     baselines = [detector("baseline", run).model.networks[0] for run in range(PARAMETERS.runs)]
     assert [one.sha256 for one in model.networks] == [one.sha256 for one in baselines]
     assert detector("ensemble").model.sha256 != model.sha256
+    assert methods.trained_in(parameters, 1) == ["baseline"]  # no run waits for another one
+    assert methods.trained_in(parameters.replace(ensemble_of="run"), 1) == ["baseline", "ensemble"]
     assert set(rows(roles, **given).query("method == 'ensemble'")["run"]) == {0}
 
 

@@ -10,10 +10,14 @@ from __future__ import annotations
 from dataclasses import replace
 from importlib import import_module
 from pkgutil import iter_modules
+from typing import TYPE_CHECKING
 
 from helpers.checks import known_name
 from helpers.networks.recipe import OBJECTIVES
 from helpers.papers.unknown_detection.method import Method
+
+if TYPE_CHECKING:
+    from helpers.papers.unknown_detection.parameters import Parameters
 
 YOURS = "yours: "
 """What the name of a method begins with whose answers somebody else gave, see `yours`."""
@@ -110,6 +114,14 @@ def training_of(name: str) -> str:
     ('crl', 'baseline', 'crl')
     """
     return named(name).networks_of or name.partition("+")[0]
+
+
+def trained_in(parameters: Parameters, run: int) -> list[str]:
+    """Return the methods whose networks a run trains; not one that is made of other runs'."""
+    trainings = dict.fromkeys(training_of(one) for one in parameters.methods)
+    return [
+        one for one in trainings if all(of == run for of, _ in named(one).networks(parameters, run))
+    ]
 
 
 def title(name: str) -> str:
