@@ -52,7 +52,7 @@ def parts(parameters: Parameters) -> list[Part]:
     """Return every run and method.
 
     Added to the methods are the scores that stand aside, with the baseline's networks.  A method
-    that has the same networks in all runs, the ensemble of these, is in the first alone.
+    that is made of networks of all runs is in the first alone, after all others.
 
     Raises
     ------
@@ -69,13 +69,15 @@ def parts(parameters: Parameters) -> list[Part]:
         if objective.needs_teacher:
             raise ValueError(f"{name}: it learns from another network, which no method here has")
     identity = {"data_set": parameters.data_set, "backbone": parameters.network}
-    found = []
+    found, last = [], []
     for run, name in itertools.product(range(parameters.runs), names):
-        one = methods.named(name)
-        if not run or one.networks(parameters, run) != one.networks(parameters, 0):
-            identity |= {"run": run, "method": name}
-            found.append(Part(f"{run}/{name}", dict(identity), roles="all"))
-    return found
+        networks = methods.named(name).networks(parameters, run)
+        part = Part(f"{run}/{name}", identity | {"run": run, "method": name}, roles="all")
+        if all(of == run for of, _ in networks):
+            found.append(part)
+        elif not run:  # after those that train its networks
+            last.append(part)
+    return found + last
 
 
 def models(parameters: Parameters, part: Part, roles: Benchmark) -> Model:
