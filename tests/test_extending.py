@@ -29,9 +29,9 @@ def extended(tmp_path_factory) -> Path:
     """Return a folder with a copy of the package to which CONTRIBUTING's files are added."""
     folder = tmp_path_factory.mktemp("extended")
     ignored = shutil.ignore_patterns("__pycache__")
-    for name in ("helpers", "pictures"):
+    for name in ("helpers", "params", "pictures"):
         shutil.copytree(ROOT / name, folder / name, ignore=ignored)
-    for heading in ("A data set", "A metric", "A method"):
+    for heading in ("A data set", "A metric", "A method", "A method of unknown detection"):
         for block in blocks("CONTRIBUTING.md", heading):
             if place := re.match(r"# (\w+\.py) in (helpers/\S+|pictures)\n", block):
                 path = folder / place[2] / place[1]
@@ -64,6 +64,35 @@ labels = np.arange(200) % 3
 logits = 2 * np.eye(3)[labels] + np.random.default_rng(0).normal(size=(200, 3))
 inputs = audit.Inputs("a toy", Outputs(logits, np.zeros((200, 0)), labels), ("a", "b", "c"))
 assert "median_gap" in set(audit.audit(inputs, replicates=10).ranking["score"])
+""",
+    )
+
+
+def test_a_method_of_a_chapter_is_one_file(extended):
+    """It is chosen by its name, trains by its recipe and answers; the paper's nine stay nine."""
+    run(
+        extended,
+        """
+from types import SimpleNamespace
+
+import numpy as np
+from helpers.outputs import Outputs
+from helpers.papers.parameters import load
+from helpers.papers.unknown_detection import detectors, experiment
+from helpers.papers.unknown_detection.claims import CLAIMS
+from helpers.papers.unknown_detection.methods import title
+from helpers.papers.unknown_detection.parameters import METHODS
+
+parameters = load("unknown_detection", "mini", methods=["baseline", "mixup_margin"])
+assert "0/mixup_margin" in [part.name for part in experiment.parts(parameters)]
+recipe = parameters.method_recipe("mixup_margin+knn")
+assert (recipe.objective, recipe.objective_arguments) == ("mixup", {"alpha": 0.2})
+assert title("mixup_margin") == "Mixup, by margin"
+assert len(METHODS) == 9 and not any("ixup" in str(one) for one in CLAIMS.claims)
+outputs = Outputs(np.log([[0.7, 0.2, 0.1], [0.5, 0.5, 1e-9]]), np.zeros((2, 0)), np.array([0, 2]))
+model = SimpleNamespace(name="mixup_margin", outputs=lambda images: outputs)
+answer = detectors.make(parameters, None, model).answer(None)
+assert np.allclose(answer.confidence, [0.5, 0]) and answer.correct.tolist() == [True, False]
 """,
     )
 

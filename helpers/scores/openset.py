@@ -348,6 +348,10 @@ class OpenMax:
         }
         return self
 
+    def rank_weights(self, alpha: int) -> np.ndarray:
+        """Return the factor of F for each rank that is revised, from the largest logit down."""
+        return (alpha - np.arange(alpha)) / alpha
+
     def revised_logits(self, logits) -> np.ndarray:
         """Return the K revised logits and, last, that of "unknown".
 
@@ -374,7 +378,7 @@ class OpenMax:
         if logits.shape[1] != classes:
             raise ValueError(f"logits: {classes} classes expected, got {logits.shape[1]}")
         alpha = self.alpha or classes
-        rank_weight = (alpha - np.arange(alpha)) / alpha
+        rank_weight = self.rank_weights(alpha)
         revised = np.empty((len(logits), classes + 1))
         block = max(1, 2**20 // (alpha * classes))  # bounds the memory of [block, alpha, K]
         for first in range(0, len(logits), block):

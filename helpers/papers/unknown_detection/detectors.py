@@ -1,21 +1,18 @@
-"""The nine methods: a trained network or several, and what they say of any set of images."""
+"""Methods at work: a trained network or several, and what they say of any set of images."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from helpers import scores
 from helpers.data import Images
-from helpers.data.pixels import smoothness
 from helpers.networks.model import Model
-from helpers.papers.unknown_detection import selection
-from helpers.papers.unknown_detection.parameters import score_of, training_of
+from helpers.papers.unknown_detection import methods
 from helpers.papers.unknown_detection.roles import Benchmark
-from helpers.scores.openset import openmax_answer
 from helpers.training.fitted import Fitted, fit
 
 if TYPE_CHECKING:
@@ -91,65 +88,37 @@ def train(
 
 
 def train_method(parameters: Parameters, benchmark: Benchmark, method: str, run: int) -> Model:
-    """Train the networks of a method, also of one of `ASIDE`, or take them from the cache."""
-    recipe, training = parameters.method_recipe(method), training_of(method)
-    members = range(parameters.members if training == "ensemble" else 1)
-    networks = [train(parameters, benchmark, recipe, run=run, member=one) for one in members]
-    return Model(method, tuple(networks), parameters.passes if training == "mc_dropout" else 0)
+    """Train the networks of a method, or take them from the cache."""
+    recipe, one = parameters.method_recipe(method), methods.named(method)
+    networks = [
+        train(parameters, benchmark, recipe, run=run, member=member)
+        for run, member in one.networks(parameters, run)
+    ]
+    return Model(method, tuple(networks), parameters.passes if one.passes else 0)
 
 
-def make(parameters: Parameters, benchmark: Benchmark, model: Model) -> Detector:
+def make(
+    parameters: Parameters, benchmark: Benchmark, model: Model, variant: str = "primary"
+) -> Detector:
     """Make a trained method ready: hyper-parameters chosen, scores fitted."""
-    if model.name == "odin":
-        grid = selection.odin_grid(parameters, model, benchmark.visible)
-        chosen = dict(zip(("temperature", "epsilon"), selection.best(grid), strict=True))
-        return _by_score(model, scores.create("odin", **chosen), chosen)
-    if model.name == "openmax":
-        return _openmax(parameters, model, benchmark)
-    if model.name == "smoothness":
-        return Detector(
-            model, lambda images: Answer(smoothness(images.images), model.outputs(images).correct)
-        )
-    score = scores.create(score_of(model.name))
+    one = methods.named(model.name)
+    detect = one.detect if variant == "primary" else one.variants[variant]
+    if detect:
+        return detect(parameters, benchmark, model)
+    score = scores.create(one.score, **one.arguments)
     if score.info.fits:
         score.fit(model.outputs(benchmark.train), model.head)
-    return _by_score(model, score, {})
+    return by_score(model, score)
 
 
-def evidence(detector: Detector) -> Detector:
-    """Return an EDL detector whose confidence is that of its Dirichlet distributions.
+def by_score(model: Model, score: scores.Score, chosen: dict[str, float] | None = None) -> Detector:
+    """Return the method that asks networks by a score that is fitted already.
 
-    The expected probability of the predicted class, alpha / S, instead of the softmax that the
-    benchmark's code takes.
+    What a network predicts is asked of the image as it is.
     """
 
     def answer(images: Images) -> Answer:
-        found = detector.model.outputs(images)
-        alpha = np.exp(np.clip(found.logits.astype(np.float64), -10, 10)) + 1
-        return Answer(alpha.max(axis=1) / alpha.sum(axis=1), found.correct)
-
-    return replace(detector, answer=answer)
-
-
-def _by_score(model: Model, score: scores.Score, chosen: dict[str, float]) -> Detector:
-    def answer(images: Images) -> Answer:
-        # what the network predicts is asked of the image as it is
         found = model.outputs(images)
         return Answer(scores.score(score, model, images, found), found.correct)
 
-    return Detector(model, answer, chosen)
-
-
-def _openmax(parameters: Parameters, model: Model, benchmark: Benchmark) -> Detector:
-    grid = selection.openmax_grid(parameters, model, benchmark.visible)
-    alpha, tail = selection.best(grid)
-    rule = selection.openmax(model.outputs(benchmark.train), alpha, tail, parameters.distance)
-
-    def answer(images: Images) -> Answer:
-        found = model.outputs(images)
-        probabilities = rule.probabilities(found.logits)
-        answers = openmax_answer(probabilities)
-        # "unknown" is a wrong answer to an image of a known class, and no right one to the others
-        return Answer(1 - probabilities[:, -1], (answers == found.labels) & (found.labels >= 0))
-
-    return Detector(model, answer, {"alpha": alpha, "tail": tail})
+    return Detector(model, answer, chosen or {})

@@ -16,9 +16,9 @@ import numpy as np
 from helpers import metrics
 from helpers.networks.model import Model
 from helpers.papers.run import Draw, Part
-from helpers.papers.unknown_detection import composition, detectors
+from helpers.papers.unknown_detection import composition, detectors, methods
+from helpers.papers.unknown_detection.authors import AUTHORS, fpr_at_nearest_tpr
 from helpers.papers.unknown_detection.detectors import Answer, Detector, union
-from helpers.papers.unknown_detection.parameters import ASIDE
 from helpers.papers.unknown_detection.roles import Benchmark, roles
 from helpers.report import results
 from helpers.training import objectives
@@ -51,27 +51,33 @@ class MethodAnswers:
 def parts(parameters: Parameters) -> list[Part]:
     """Return every run and method.
 
-    Added to the methods are two scores that are not the paper's, with the baseline's networks: of
-    images in memory how smooth they are, which no network is needed for; and the Mahalanobis score
-    of the features, which the paper tried and left out, where there is a pair of resized test sets
-    to show it on.
+    Added to the methods are the scores that stand aside, with the baseline's networks.  A method
+    that is made of networks of all runs is in the first alone, after all others.
 
     Raises
     ------
     ValueError
         A mistake in a recipe, now and not hours later.
     """
-    shown = {"mahalanobis": parameters.resized, "smoothness": not parameters.streamed}
-    aside = [name for name in ASIDE if shown[name] and "baseline" in parameters.methods]
-    methods = [*parameters.methods, *aside]
-    for method in methods:
-        recipe = parameters.method_recipe(method)
-        objectives.create(recipe.objective, **recipe.objective_arguments)
+    names = [*parameters.methods]
+    if "baseline" in names:
+        aside = ((name, one.aside) for name, one in methods.FILES.items() if one.aside)
+        names += [name for name, shown in aside if shown(parameters)]
+    for name in names:
+        recipe = parameters.method_recipe(name)
+        objective = objectives.create(recipe.objective, **recipe.objective_arguments)
+        if objective.needs_teacher:
+            raise ValueError(f"{name}: it learns from another network, which no method here has")
     identity = {"data_set": parameters.data_set, "backbone": parameters.network}
-    return [
-        Part(f"{run}/{method}", identity | {"run": run, "method": method}, roles="all")
-        for run, method in itertools.product(range(parameters.runs), methods)
-    ]
+    found, last = [], []
+    for run, name in itertools.product(range(parameters.runs), names):
+        networks = methods.named(name).networks(parameters, run)
+        part = Part(f"{run}/{name}", identity | {"run": run, "method": name}, roles="all")
+        if all(of == run for of, _ in networks):
+            found.append(part)
+        elif not run:  # after those that train its networks
+            last.append(part)
+    return found + last
 
 
 def models(parameters: Parameters, part: Part, roles: Benchmark) -> Model:
@@ -84,14 +90,10 @@ def outputs(
 ) -> dict[str, MethodAnswers]:
     """Return what a method says of each test set, by variant.
 
-    ``primary`` has the benchmark's choices; in ``evidence``, EDL's confidence is the expected
-    probability of its Dirichlet distribution.
+    ``primary`` has the benchmark's choices, the others those of the method's `variants`.
     """
-    made = detectors.make(parameters, roles, models)
-    variants = {"primary": made}
-    if models.name == "edl":
-        variants["evidence"] = detectors.evidence(made)
-    return {variant: ask(one, roles) for variant, one in variants.items()}
+    variants = ["primary", *methods.named(models.name).variants]
+    return {one: ask(detectors.make(parameters, roles, models, one), roles) for one in variants}
 
 
 def ask(detector: Detector, roles: Benchmark) -> MethodAnswers:
@@ -181,9 +183,28 @@ def measure(
 def rows(
     parameters: Parameters, part: Part, outputs: Mapping[str, MethodAnswers], draw: Draw
 ) -> Iterator[dict]:
-    """Yield the rows of a method in a run, all variants."""
+    """Yield the rows of a method in a run, all variants.
+
+    Those of `AUTHORS` have the false positive rate of the authors' code; where a method has no
+    other answer there, they have nothing else, since all else is as in ``primary``.
+    """
+    confident = not methods.named(part.identity["method"]).aside  # a distance is no confidence
     for variant, one in outputs.items():
         for row in measure(one.answers, one.far, draw, parameters.data_set):
-            # a distance, or a smoothness, is no confidence
-            if part.identity["method"] not in ASIDE or row["metric"] != "mean_confidence":
+            nearest = variant == AUTHORS and row["metric"] == "fpr_at_tpr"
+            if not nearest and (confident or row["metric"] != "mean_confidence"):
                 yield {"variant": variant, "notes": one.notes} | row
+    one = outputs.get(AUTHORS, outputs["primary"])
+    for row in nearest_rates(one.answers, one.far):
+        yield {"variant": AUTHORS, "notes": one.notes} | row
+
+
+def nearest_rates(answers: Mapping[str, Answer], far: Sequence[str]) -> Iterator[dict]:
+    """Compute the authors' false positive rate against each OOD set, without replicates."""
+    known = answers["test"].confidence
+    groups = {"near": ["near"], "far": list(far)}
+    groups |= {name: [name] for name in answers if name not in ("test", "near")}
+    for name, others in groups.items():
+        unknown = union(answers, others).confidence
+        images = len(known) + len(unknown)
+        yield results.row(name, "fpr_at_tpr", fpr_at_nearest_tpr(known, unknown), images)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import (
@@ -19,82 +18,18 @@ from helpers.checks import known_name
 from helpers.networks.recipe import Recipe
 from helpers.papers import parameters
 from helpers.papers.parameters import Changes, Count, DataSet, Distance, Share
+from helpers.papers.unknown_detection import methods
 
 MOST_MEMBERS = 100  # of an ensemble: the seeds of two runs are as far apart
 
-METHODS = {
-    "baseline": "Baseline",
-    "crl": "CRL",
-    "edl": "EDL",
-    "mc_dropout": "MC dropout",
-    "ensemble": "Deep Ensemble",
-    "augmix": "AugMix",
-    "odin": "ODIN",
-    "outlier_exposure": "Outlier Exposure",
-    "openmax": "OpenMax",
-}
+METHODS = {name: one.title for name, one in methods.FILES.items() if one.place}
 """The paper's nine methods in the order of its tables, and how they are called."""
 
-ASIDE = {"mahalanobis": "Mahalanobis", "smoothness": "Smoothness of the image"}
+ASIDE = {name: one.title for name, one in methods.FILES.items() if one.aside}
 """Scores beside them: one that the paper tried and left out, and one that asks no network."""
 
-OBJECTIVES = ("crl", "edl", "augmix", "outlier_exposure")
-"""Methods that train in their own way, by the objective of the same name; others by ERM."""
-
-_OF_BASELINE = ("ensemble", "odin", "openmax", *ASIDE)
-_OWN_ANSWERS = ("odin", "openmax")  # other scores of their networks are those of the baseline
-
-
-def training_of(method: str) -> str:
-    """Return how the networks of a method are trained: a method, or what stands before its "+".
-
-    Examples
-    --------
-    >>> training_of("crl+energy"), training_of("crl")
-    ('crl', 'crl')
-    """
-    return method.partition("+")[0]
-
-
-def score_of(method: str) -> str:
-    """Return the score of a method, of `helpers.scores`: MSP where it names no other.
-
-    Examples
-    --------
-    >>> score_of("crl+energy"), score_of("crl"), score_of("mahalanobis")
-    ('energy', 'msp', 'mahalanobis')
-    """
-    return method if method == "mahalanobis" else method.partition("+")[2] or "msp"
-
-
-def title(method: str) -> str:
-    """Return what a method is called.
-
-    Examples
-    --------
-    >>> title("crl"), title("crl+energy")
-    ('CRL', 'CRL + Energy')
-    """
-    if "+" not in method:
-        return (METHODS | ASIDE)[method]
-    from helpers import scores
-
-    return f"{METHODS[training_of(method)]} + {scores.create(score_of(method)).info.title}"
-
-
-def _method(name: str) -> str:
-    training, plus, score = name.partition("+")
-    if not plus:
-        return known_name("method", name, METHODS)
-    from helpers import scores
-
-    known_name("method", training, [one for one in METHODS if one not in _OWN_ANSWERS])
-    known_name("score", score, scores.names())
-    return name
-
-
-Method = Annotated[str, AfterValidator(_method)]
-"""One of `METHODS`, or its training and another score, as in ``baseline+energy``."""
+Method = Annotated[str, AfterValidator(methods.checked)]
+"""A file of `methods`, an objective, or either with another score, as in ``baseline+energy``."""
 
 
 class FarSet(BaseModel):
@@ -207,7 +142,7 @@ class Parameters(BenchmarkParameters):
     Attributes
     ----------
     methods : list of str
-        Of `METHODS`; or any score on the networks of one, as in ``baseline+energy``.
+        Of `METHODS`, or others as `Method` has it.
     method_recipes : dict of str to dict
         What a method changes in the recipe.
     temperatures, epsilons : list of float
@@ -216,6 +151,10 @@ class Parameters(BenchmarkParameters):
         Of OpenMax, likewise.
     distance : str
         Of OpenMax.
+    ensemble_of : str
+        Whether each run has an ensemble of its own (``run``: `members` networks, the run's baseline
+        the first of them), or one ensemble is made of the baselines of all (``runs``), as in the
+        paper: then nothing is trained for it, and it has no standard deviation.
     """
 
     grid: ClassVar = (*BenchmarkParameters.grid, "methods")
@@ -227,6 +166,7 @@ class Parameters(BenchmarkParameters):
     alphas: Annotated[list[Count], Field(min_length=1)]
     tails: Annotated[list[Annotated[int, Field(ge=2)]], Field(min_length=1)]
     distance: Distance
+    ensemble_of: Literal["run", "runs"] = "run"
 
     @model_validator(mode="after")
     def _check_recipes(self):
@@ -242,17 +182,17 @@ class Parameters(BenchmarkParameters):
         ValueError
             Unknown method or training parameter; MC dropout without dropout.
         """
-        method = training_of(method)
-        known_name("method", method, [*METHODS, *ASIDE])
-        if method in _OF_BASELINE:
-            method = "baseline"
-        objective = {"objective": method} if method in OBJECTIVES else {}
-        recipe = self.recipe(objective, self.method_recipes.get(method, {}))
-        if method == "mc_dropout" and not (recipe.dropout or recipe.block_dropout):
-            raise ValueError("mc_dropout: its recipe has no dropout: all passes are the same")
+        training = methods.training_of(method)
+        one = methods.named(training)
+        recipe = self.recipe(one.recipe, self.method_recipes.get(training, {}))
+        if one.passes and not (recipe.dropout or recipe.block_dropout):
+            raise ValueError(f"{training}: its recipe has no dropout: all passes are the same")
         return recipe
 
     def trainings(self) -> dict[str, dict]:
-        """Return what the training notebook is told: it trains all methods of a run."""
-        grid = itertools.product(self.networks, range(self.runs))
-        return {f"{network}-{run}": {"network": network, "run": run} for network, run in grid}
+        """Return what the training notebook is told: it trains all methods of a run.
+
+        Of `networks` it is the one that is evaluated.
+        """
+        runs = range(self.runs)
+        return {f"{self.network}-{run}": {"network": self.network, "run": run} for run in runs}

@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from helpers import metrics
 from helpers.networks.model import Model
 from helpers.outputs import Outputs
+from helpers.papers.unknown_detection.authors import FLAT
 from helpers.papers.unknown_detection.roles import Visible
 from helpers.scores.calibration import softmax
 from helpers.scores.odin import ODIN
@@ -38,7 +41,17 @@ def odin_grid(parameters: Parameters, model: Model, visible: Visible) -> dict[tu
     return found
 
 
-def openmax_grid(parameters: Parameters, model: Model, visible: Visible) -> dict[tuple, float]:
+class FlatOpenMax(OpenMax):
+    """OpenMax as the authors' code has it on CIFAR: the same factor for all ranks."""
+
+    def rank_weights(self, alpha: int) -> np.ndarray:
+        """Return the factor of F for each rank that is revised."""
+        return np.full(alpha, FLAT)
+
+
+def openmax_grid(
+    parameters: Parameters, model: Model, visible: Visible, kind: type[OpenMax] = OpenMax
+) -> dict[tuple, float]:
     """Return the same for each pair of OpenMax's: number of revised logits, length of the tail."""
     train, known, external = (
         model.outputs(images)
@@ -47,16 +60,18 @@ def openmax_grid(parameters: Parameters, model: Model, visible: Visible) -> dict
     alphas = sorted({min(alpha, train.num_classes) for alpha in parameters.alphas})
     found = {}
     for tail in parameters.tails:
-        rule = openmax(train, alphas[0], tail, parameters.distance)
+        rule = openmax(train, alphas[0], tail, parameters.distance, kind)
         for rule.alpha in alphas:  # it does not enter the fit
             scores = [1 - rule.probabilities(one.logits)[:, -1] for one in (known, external)]
             found[rule.alpha, tail] = metrics.auroc(*scores)
     return found
 
 
-def openmax(train: Outputs, alpha: int, tail: int, distance: str) -> OpenMax:
+def openmax(
+    train: Outputs, alpha: int, tail: int, distance: str, kind: type[OpenMax] = OpenMax
+) -> OpenMax:
     """Return an OpenMax model fitted to training outputs."""
-    return OpenMax(tail, alpha, distance).fit(train.logits, train.labels)
+    return kind(tail, alpha, distance).fit(train.logits, train.labels)
 
 
 def best(grid: Mapping[tuple, float]) -> tuple:

@@ -8,8 +8,10 @@ import pandas as pd
 
 from helpers.checks import known_name
 from helpers.papers.unknown_detection import PAPER, composition
-from helpers.papers.unknown_detection.parameters import ASIDE, METHODS, title
-from helpers.report import published
+from helpers.papers.unknown_detection.authors import AUTHORS
+from helpers.papers.unknown_detection.methods import YOURS, title
+from helpers.papers.unknown_detection.parameters import ASIDE, METHODS
+from helpers.report import published, results
 from helpers.report.table import DOWN, TIMES, UP, Table, categories, mark_best, numbers
 from helpers.report.tables import comparisons
 
@@ -53,14 +55,16 @@ def beside(table: pd.DataFrame) -> pd.DataFrame:
     table : DataFrame
         A results table of one tier and variant.
     """
+    theirs = composition.printed(published.load("unknown_detection"))
     whole = comparisons.comparison(
         composition.with_excess(table),
-        composition.printed(published.load("unknown_detection")),
+        theirs,
         published_as=PAPER.published_as,
         families=PAPER.networks,
     )
-    cell = ["paper_data_set", "paper_backbone", "paper_test_set", "metric"]
-    printed = pd.MultiIndex.from_frame(whole.loc[whole["paper"].notna(), cell])
+    cell = ["data_set", "backbone", "test_set", "metric"]
+    printed = pd.MultiIndex.from_frame(theirs[cell])
+    cell = [f"paper_{name}" for name in cell[:3]] + cell[3:]
     more = pd.MultiIndex.from_frame(whole[cell]).isin(printed) & ~whole["method"].isin(METHODS)
     more &= ~whole["method"].isin(ASIDE) | whole["metric"].isin(["auroc", "fpr_at_tpr"])
     return whole[whole["paper"].notna() | more]
@@ -89,7 +93,8 @@ def detection(
     """Return a table of unknown detection.
 
     Each method has a row of ours (mean ± standard deviation over runs) and below it the paper's;
-    one of the two is left out where it has no number at all.  Columns are the metrics on each of
+    one of the two is left out where it has no number at all.  What others answered, see `yours`,
+    has one row, "yours".  Columns are the metrics on each of
     their test sets, scaled as in the paper, with two decimals.  Among ours and among the paper's
     the best of a column is bold, and the best without Outlier Exposure, which alone is trained
     with outliers, underlined.
@@ -118,6 +123,7 @@ def detection(
     if part.empty:
         raise ValueError("part: no number of these methods and metrics")
     cells, sets = comparisons.head_stand_ins(comparisons.stack_sources(part))
+    cells.loc[cells["method"].str.startswith(YOURS), "source"] = "yours"
     _, scale, sign = zip(*cells["metric"].map(_HEADINGS), strict=True)
     rank = cells["mean"] * list(sign)
     among = [cells[name] for name in ("source", "metric", "test_set")]
@@ -147,17 +153,52 @@ def detection(
     )
 
 
+def as_authors(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the numbers with the choices of the authors' code, and ours where these are the same.
+
+    Parameters
+    ----------
+    table : DataFrame
+        A results table, all variants.
+
+    Returns
+    -------
+    DataFrame
+        One variant, `authors.AUTHORS`: its own rows, and of ``primary`` all others.  Each keeps the
+        name of the row that it is.
+    """
+    number = [name for name in results.IDENTITY if name != "variant"]
+    theirs, ours = (table[table["variant"] == one] for one in (AUTHORS, "primary"))
+    there = pd.MultiIndex.from_frame(theirs[number])
+    same = ours[~pd.MultiIndex.from_frame(ours[number]).isin(there)]
+    return pd.concat([same, theirs], ignore_index=True).assign(variant=AUTHORS)
+
+
+def precision(table: pd.DataFrame) -> str:
+    """Say in a sentence by which numbers networks were trained; it follows from the device.
+
+    Examples
+    --------
+    >>> precision(pd.DataFrame({"device": ["cpu, 1 thread", "NVIDIA H200", "none"]}))
+    'Trained with float32 (cpu, 1 thread), bfloat16 (NVIDIA H200); the paper with float32.'
+    """
+    devices = [one for one in dict.fromkeys(table["device"]) if one != "none"]
+    words = (f"{'float32' if one.startswith('cpu') else 'bfloat16'} ({one})" for one in devices)
+    return f"Trained with {', '.join(words) or 'a precision not known'}; the paper with float32."
+
+
 def main_table(table: pd.DataFrame, parameters) -> Table:
     """Return accuracy, AURC and near AUROC of the methods, the paper's of Table 5 in brackets.
 
     Parameters
     ----------
     table : DataFrame
-        A results table of one tier and backbone.
+        A results table of one tier and backbone; rows of `yours` may be among them.
     parameters
         Those that it was made with.
     """
-    own = beside(table[table["variant"] == "primary"])
+    table = table[table["variant"] == "primary"]
+    own = beside(table)
     own = own[~own["method"].isin(ASIDE)]
     parts = []
     for (metric, test_set), (head, scale, pattern) in _MAIN.items():
@@ -174,8 +215,10 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
         f"epochs): {comparisons.runs_in_words(cells)}; in brackets the paper's, at its full "
         "schedule and with its own far-OOD sets (its Table 5). An AURC grows with the share of "
         "unknown images, of which the paper's union has more; E-AURC is what exceeds the least "
-        "that any ranking could have."
+        f"that any ranking could have. {precision(table)}"
     )
+    if yours := [title(name) for name in titles if name.startswith(YOURS)]:
+        caption += f" Yours: {', '.join(yours)}."
     return Table(
         cells,
         ["method"],

@@ -123,6 +123,19 @@ def test_a_single_number_moves_its_claim_and_no_other(made_up, verdict, claim, c
     assert set(found.values()) == {"supported", "no data"}
 
 
+def test_a_tenth_method_changes_no_verdict(made_up):
+    """Nor does one that is better than all nine at everything, or an effect of any claim."""
+    best = {("accuracy", "test"): 0.99, ("aurc", "union"): 0.1, ("aurc", "test"): 0.01}
+    best |= {("auroc", name): 0.99 for name in ("near", "far", "digits", "LSUN-FIX", "dtd")}
+    for name in ("mine", "baseline+energy", "yours: my net"):
+        tenth = {(name, *cell): number for cell, number in best.items()}
+        checks, without = CLAIMS.check(made_up(tenth)), CLAIMS.check(made_up())
+        columns = ["claim", "check", "verdict"]
+        assert checks[columns].equals(without[columns])
+    one = {("crl", *cell): number for cell, number in best.items()}  # but one of the nine does
+    assert verdicts(made_up(one))["ensemble"] == "contradicted"
+
+
 def test_far_sets_that_disagree_decide_nothing_together(made_up):
     """What Outlier Exposure does to all of them at once is then a matter of their sizes."""
     changes = {("outlier_exposure", "auroc", "digits"): 0.6}

@@ -15,7 +15,8 @@ from helpers.data.pixels import smoothness
 from helpers.networks.models import Classifier
 from helpers.papers import run
 from helpers.papers.parameters import load
-from helpers.papers.unknown_detection import detectors, experiment, selection
+from helpers.papers.unknown_detection import detectors, experiment, methods, selection, tables
+from helpers.papers.unknown_detection.authors import FLAT, fpr_at_nearest_tpr
 from helpers.papers.unknown_detection.detectors import Answer
 from helpers.papers.unknown_detection.parameters import METHODS
 from helpers.papers.unknown_detection.roles import Benchmark
@@ -72,9 +73,9 @@ def table(roles):
 def detector(roles):
     """Return a function that makes a method ready, by default on those images."""
 
-    def make(method, number=0, given=roles):
+    def make(method, number=0, given=roles, variant="primary"):
         model = detectors.train_method(PARAMETERS, given, method, number)
-        return detectors.make(PARAMETERS, given, model)
+        return detectors.make(PARAMETERS, given, model, variant)
 
     return make
 
@@ -101,7 +102,11 @@ def test_every_method_run_and_test_set_has_its_rows(table):
         unfit = {pair for pair in expected if method == "smoothness" and "confidence" in pair[1]}
         assert found == expected - unfit
     assert set(table[table["variant"] == "evidence"]["method"]) == {"edl"}
-    assert (table["bootstrap"].map(len) == 8).all()
+    authors = table["variant"] == "authors"
+    assert (table.loc[~authors, "bootstrap"].map(len) == 8).all()
+    assert set(table.loc[authors, "method"]) == set(primary["method"])
+    other = table[authors & (table["metric"] != "fpr_at_tpr")]
+    assert set(other["method"]) == {"openmax"}  # all else is as in the primary variant
 
 
 def test_numbers_of_the_baseline_by_hand(roles, table, detector):
@@ -146,9 +151,9 @@ def test_mc_dropout_averages_its_passes_and_edl_takes_its_dirichlet_distribution
     expected = members.mean(axis=0, dtype=np.float64).max(axis=1)
     assert one.answer(roles.test).confidence == pytest.approx(expected)
 
-    one = detector("edl")
+    one = detector("edl", variant="evidence")
     alpha = np.exp(np.clip(one.model.outputs(roles.test).logits, -10, 10)) + 1
-    found = detectors.evidence(one).answer(roles.test).confidence
+    found = one.answer(roles.test).confidence
     assert found == pytest.approx((alpha / alpha.sum(axis=1, keepdims=True)).max(axis=1), rel=1e-5)
 
 
@@ -253,12 +258,14 @@ def test_all_methods_work_on_streams(roles, tmp_path, monkeypatch):
 
 def test_any_score_is_a_method_on_the_networks_of_any(roles, detector):
     """A method is a training, and what is asked of its networks."""
-    methods = ["baseline", "baseline+energy", "crl+knn", "ensemble+max_logit", "openmax"]
-    found = rows(roles, methods=methods, runs=1)
-    assert set(found["method"]) == {*methods, "smoothness"}
+    names = ["baseline", "baseline+energy", "crl+knn", "ensemble+max_logit", "mixup+msp", "mixup"]
+    found = rows(roles, methods=names, runs=1)
+    assert set(found["method"]) == {*names, "smoothness"}
     assert "failed" not in set(found["metric"])
     same = [value(found, one, "accuracy") for one in ("baseline", "baseline+energy")]
     assert same[0] == same[1]
+    same = [value(found, one, "aurc", "union") for one in ("mixup", "mixup+msp")]
+    assert same[0] == same[1] != value(found, "baseline", "aurc", "union")
     network = detector("crl").model
     score = scores.create("knn")
     score.fit(network.outputs(roles.train), network.head)
@@ -267,11 +274,100 @@ def test_any_score_is_a_method_on_the_networks_of_any(roles, detector):
     )
     assert value(found, "crl+knn", "auroc", "near") == metrics.auroc(test, near)
     for wrong, message in (
-        ("odin+energy", "unknown method 'odin'"),  # what it asks is its own
+        ("odin+energy", r"the networks of 'odin' are those of 'baseline'; say baseline\+energy"),
+        ("mixpu+energy", "unknown method 'mixpu'; did you mean 'mixup'"),
+        ("smoothness", "unknown method 'smoothness'"),  # it comes by itself
         ("baseline+enrgy", "unknown score 'enrgy'; did you mean 'energy'"),
     ):
         with pytest.raises(ValueError, match=message):
             PARAMETERS.replace(methods=[wrong])
+
+
+def test_what_learns_from_another_network_is_refused(roles):
+    with pytest.raises(ValueError, match="distillation: it learns from another network"):
+        experiment.parts(PARAMETERS.replace(methods=["baseline", "distillation"]))
+
+
+def test_openmax_of_the_authors_has_one_factor_for_all_ranks(roles, detector):
+    """On revised logits, by hand; with one logit revised it is half of what ours moves."""
+    model = detector("baseline").model
+    train, test = map(model.outputs, (roles.train, roles.test))
+    ours, theirs = (
+        selection.openmax(train, 1, 5, PARAMETERS.distance, kind)
+        for kind in (selection.OpenMax, selection.FlatOpenMax)
+    )
+    moved = [rule.revised_logits(test.logits)[:, -1] for rule in (ours, theirs)]
+    assert np.abs(moved[0]).max() > 0 and moved[1] == pytest.approx(FLAT * moved[0])
+    one = detector("openmax", variant="authors")
+    rule = selection.openmax(train, **one.chosen, distance=PARAMETERS.distance, kind=type(theirs))
+    expected = 1 - rule.probabilities(test.logits)[:, -1]
+    assert one.answer(roles.test).confidence == pytest.approx(expected)
+
+
+def as_in_the_authors_code(known, unknown):
+    """Step through both sorted lists as ``metrics_ood.py`` does."""
+    known, unknown = sorted(known), sorted(unknown)
+    points, k, u = [(len(known), len(unknown))], 0, 0
+    while k < len(known) and u < len(unknown):
+        if unknown[u] < known[k]:
+            u += 1
+        else:
+            k += 1
+        points.append((len(known) - k, len(unknown) - u))
+    while k < len(known):  # nothing unknown is left
+        k += 1
+        points.append((len(known) - k, 0))
+    while u < len(unknown):
+        u += 1
+        points.append((0, len(unknown) - u))
+    nearest = min(points, key=lambda one: abs(one[0] / len(known) - 0.95))
+    return nearest[1] / len(unknown)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_false_positive_rate_of_the_authors(seed):
+    generator = np.random.default_rng(seed)
+    known = generator.integers(5, 40, generator.integers(1, 60))
+    unknown = generator.integers(0, 35, generator.integers(1, 60))
+    assert fpr_at_nearest_tpr(known, unknown) == as_in_the_authors_code(known, unknown)
+
+
+def test_numbers_as_the_authors_compute_them(roles, table, detector):
+    """OpenMax's own, other methods' false positive rate, and the primary ones for all else."""
+    theirs = tables.as_authors(table)
+    primary = table[table["variant"] == "primary"]
+    assert len(theirs) == len(primary) and set(theirs["variant"]) == {"authors"}
+    one = detector("baseline")
+    known, near = (one.answer(images).confidence for images in (roles.test, roles.near.unknown()))
+    query = "method == 'baseline' and metric == 'fpr_at_tpr' and test_set == 'near' and run == 0"
+    (found,) = theirs.query(query)["value"]
+    assert found == fpr_at_nearest_tpr(known, near)
+    same = "method == 'crl' and metric == 'aurc'"
+    assert theirs.query(same)["value"].tolist() == primary.query(same)["value"].tolist()
+    assert set(theirs.query("method == 'openmax' and metric == 'aurc'")["row"]) <= set(
+        table.query("variant == 'authors'")["row"]
+    )
+
+
+def test_one_ensemble_may_be_made_of_all_runs(roles, detector):
+    """Of the runs' baselines: nothing is trained for it, and it is there once."""
+    given = {"methods": ["baseline", "ensemble", "ensemble+energy"], "ensemble_of": "runs"}
+    parameters = PARAMETERS.replace(**given)
+    parts = [part.name for part in experiment.parts(parameters)]
+    assert parts[-2:] == ["0/ensemble", "0/ensemble+energy"]
+    assert not [one for one in parts[:-2] if "ensemble" in one]
+    model = detectors.train_method(parameters, roles, "ensemble", 0)
+    baselines = [detector("baseline", run).model.networks[0] for run in range(PARAMETERS.runs)]
+    assert [one.sha256 for one in model.networks] == [one.sha256 for one in baselines]
+    assert detector("ensemble").model.sha256 != model.sha256
+    assert methods.trained_in(parameters, 1) == ["baseline"]  # no run waits for another one
+    assert methods.trained_in(parameters.replace(ensemble_of="run"), 1) == ["baseline", "ensemble"]
+    assert set(rows(roles, **given).query("method == 'ensemble'")["run"]) == {0}
+
+
+def test_every_file_is_a_method_and_the_papers_nine_have_their_places():
+    assert [one.place for one in methods.FILES.values() if one.place] == [*range(1, 10)]
+    assert list(METHODS) == [name for name, one in methods.FILES.items() if one.place]
 
 
 def test_smoothness_asks_the_images_alone(roles, table):

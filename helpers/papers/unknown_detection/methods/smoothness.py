@@ -1,0 +1,29 @@
+"""How smooth an image is from pixel to pixel, which asks no network at all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from helpers.papers.unknown_detection.method import Method
+
+if TYPE_CHECKING:
+    from helpers.networks.model import Model
+    from helpers.papers.unknown_detection.detectors import Detector
+    from helpers.papers.unknown_detection.parameters import Parameters
+    from helpers.papers.unknown_detection.roles import Benchmark
+
+
+def detect(parameters: Parameters, benchmark: Benchmark, model: Model) -> Detector:
+    """Return the smoothness of images in memory; the answers are the baseline's."""
+    from helpers.data.pixels import smoothness
+    from helpers.papers.unknown_detection.detectors import Answer, Detector
+
+    return Detector(
+        model, lambda images: Answer(smoothness(images.images), model.outputs(images).correct)
+    )
+
+
+METHOD = Method(
+    "Smoothness of the image", key="", networks_of="baseline", detect=detect,
+    aside=lambda parameters: not parameters.streamed,
+)  # fmt: skip
