@@ -101,6 +101,12 @@ def cluster(folder: Path) -> Iterator[None]:
         )
     )
     os.environ["SLURM_CONF"] = str(configuration)
+    # the executor takes this variable from srun, since those of a real cluster know their place
+    srun = folder / "bin" / "srun"
+    srun.parent.mkdir()
+    srun.write_text(f'#!/bin/sh\nSLURM_CONF={configuration} exec {shutil.which("srun")} "$@"\n')
+    srun.chmod(0o755)
+    os.environ["PATH"] = f"{srun.parent}{os.pathsep}{os.environ['PATH']}"
     files = [f"--{name}-file={folder}/munge/{name}" for name in ("key", "pid", "log", "seed")]
     daemons = {
         "munged": ["--foreground", f"--socket={folder}/munge.socket", *files],

@@ -4,9 +4,12 @@ import logging
 import threading
 
 import pytest
+from execute import explanation
+from papermill.exceptions import PapermillExecutionError
 from progress import Progress, keep_seconds, known_seconds, why
 from snakemake_interface_logger_plugins.common import LogEvent
 from snakemake_logger_plugin_notebooks import LogHandler, LogHandlerSettings, said_elsewhere
+from step import Step
 
 
 @pytest.fixture
@@ -111,8 +114,19 @@ def test_what_a_cluster_says_is_shown(tmp_path):
     log = tmp_path / "7.log"
     log.write_text("\n".join(map(str, range(100))))
     lines = said_elsewhere("cancelled", [str(log), str(tmp_path / "none.log")]).splitlines()
-    assert lines[:3] == ["cancelled", f"the end of {log}:", "    | 60"]
+    assert lines[:3] == ["cancelled", f"from {log}:", "    | 60"]
     assert lines[-1] == "    | 99"
+
+
+def test_of_a_notebook_that_failed_elsewhere_the_explanation_is_shown(tmp_path):
+    step = Step("x/a", "notebooks/x/a.ipynb", {"run": 1})
+    log = tmp_path / "7.log"
+    noise = "\n".join(["Shutting down"] * 60)
+    died = explanation(step, "mini", PapermillExecutionError(0, 3, "1/0", "E", "b", ["T"]), log)
+    log.write_text(f"{noise}{died}{noise}")
+    told = said_elsewhere(None, [str(log)])
+    assert "notebooks/x/a.ipynb failed in code cell 3: E: b" in told
+    assert "remedy" in told.splitlines()[-1] and "Shutting" not in told
 
 
 def test_what_is_tried_again_has_not_failed(clock):

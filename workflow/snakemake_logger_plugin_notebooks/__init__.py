@@ -4,6 +4,7 @@ Snakemake finds a plugin by the name of its package, and says itself only that j
 """
 
 import logging
+import re
 import shutil
 import sys
 import threading
@@ -18,6 +19,7 @@ from snakemake_interface_logger_plugins.settings import LogHandlerSettingsBase
 from step import name_of
 
 SHOWN = 40  # last lines of what a job printed
+EXPLAINED = re.compile(r"notebooks/\S+\.ipynb failed in ")
 WHOLE = "all"  # the rule that only asks for the others
 
 
@@ -107,12 +109,16 @@ def said_elsewhere(message: str | None, logs: Iterable[str]) -> str:
     message : str, optional
         What the executor says, such as an answer of the cluster's.
     logs : iterable of str
-        Files with what the job printed; the end of each is shown.
+        Files with what the job printed.  Shown is what `execute.explanation` says there, which
+        Snakemake's own messages follow, or else the end.
     """
     # without the whole call, of some thousand characters, which Slurm's executor adds
     said = [message.partition("\n    sbatch call:")[0]] if message else []
     for path in map(Path, logs):
         if path.exists():
-            last = path.read_text(encoding="utf-8", errors="replace").splitlines()[-SHOWN:]
-            said += [f"the end of {path}:", *(f"    | {line}" for line in last)]
+            lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+            begins = [n for n, line in enumerate(lines) if EXPLAINED.match(line)]
+            ends = [n for n, line in enumerate(lines) if line.startswith("  remedy: ")]
+            shown = lines[begins[-1] : ends[-1] + 1] if begins and ends else lines[-SHOWN:]
+            said += [f"from {path}:", *(f"    | {line}" for line in shown)]
     return "\n".join(said)
