@@ -29,7 +29,7 @@ import yaml
 ROOT = Path(__file__).resolve().parent.parent
 PROFILE = "workflow/profiles/slurm"
 PAPER, STEP = "openset_calibration", "openset_calibration/evaluation"
-SMALL = {"data_sets": ["digits"], "runs": 1, "larger_tiers": []}
+SMALL = {"data_sets": ["digits"], "runs": 1}
 """What the chapter has instead of the parameters of tier mini; with its first network alone."""
 EPOCHS = 20  # so that the training lasts long enough to be ended in the middle, three times
 HASTE = {
@@ -176,12 +176,15 @@ class Trial:
         for name in COPIED:
             shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
         shutil.copy(ROOT / "pyproject.toml", copy)
-        file = Path("params", "mini", f"{PAPER}.yaml")
-        parameters = yaml.safe_load((ROOT / file).read_text(encoding="utf-8")) | SMALL
+        own = [*ROOT.glob(f"params/*/{PAPER}.yaml"), *ROOT.glob(f"results/*/{PAPER}.parquet")]
+        for file in own:  # of all tiers: a page shows what the largest has found
+            (copy / file.relative_to(ROOT)).parent.mkdir(parents=True)
+            shutil.copy(file, copy / file.relative_to(ROOT))
+        file = copy / "params" / "mini" / f"{PAPER}.yaml"
+        parameters = yaml.safe_load(file.read_text(encoding="utf-8")) | SMALL
         name, size = next(iter(parameters["networks"].items()))
         parameters["networks"] = {name: size | {"epochs": EPOCHS}}
-        (copy / file).parent.mkdir(parents=True)
-        (copy / file).write_text(yaml.safe_dump(parameters), encoding="utf-8")
+        file.write_text(yaml.safe_dump(parameters), encoding="utf-8")
         profile = copy / PROFILE / "config.yaml"
         told = yaml.safe_load(profile.read_text(encoding="utf-8")) | HASTE
         profile.write_text(yaml.safe_dump(told), encoding="utf-8")
@@ -279,6 +282,8 @@ def main() -> None:
     check_tools()
     # as for Ctrl-C: what was started is stopped
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))
+    # a shell has what it starts in the background ignore it, and so would the pipeline
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     with tempfile.TemporaryDirectory(prefix="slurm-", ignore_cleanup_errors=True) as folder:
         trial(Path(folder))
 
