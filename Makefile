@@ -4,6 +4,7 @@
 # make test   everything that has to hold
 # make run    the notebooks of a tier, without the book: make run TIER=small DATA_ROOT=...
 #             or some of them, and what they need: PAPER=uimnet, STEP=uimnet/figures
+# make test-slurm   the cluster's profile, on a Slurm of one's own on this machine
 PYTHON ?= python3
 TIER ?= mini
 CORES ?= $(shell $(PYTHON) -c "import os; print(len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else os.cpu_count())")
@@ -16,7 +17,7 @@ TRAINS = tests/training tests/networks
 export PYTHONUNBUFFERED = 1
 unexport PYTHONDONTWRITEBYTECODE   # byte code is written on first use; without it every start costs seconds
 
-.PHONY: setup preview book pdf test run notebooks bench lab clean
+.PHONY: setup preview book pdf test test-slurm run notebooks bench lab clean
 .DEFAULT_GOAL := book
 
 .venv/.installed: requirements.lock pyproject.toml workflow/install.py
@@ -47,6 +48,10 @@ test: .venv/.installed
 	@$(PIPELINE) book
 	$(BIN)/python workflow/bare.py
 	$(BIN)/python -m pytest --nbval notebooks -n $(CORES) --dist loadfile
+
+test-slurm: .venv/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -c .venv/requirements.txt -e ".[slurm]"
+	$(BIN)/python workflow/test_slurm.py
 
 notebooks: .venv/.installed
 	@$(BIN)/python workflow/run.py --cores $(CORES) all

@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+import yaml
 from step import ROOT, Step
 
 from helpers import data
@@ -159,8 +160,30 @@ def for_snakemake(steps: Mapping[str, Step]) -> dict[str, Step]:
             step,
             reads=(*code_of(step.notebook), *packs_of(step), *tables_of(step)),
             priority=priority[name],
+            resources=resources_of(step),
         )
         for name, step in steps.items()
+    }
+
+
+def resources_of(step: Step) -> dict[str, int]:
+    """Return what a step asks a cluster for, by the names that Snakemake's executors know.
+
+    Raises
+    ------
+    ValueError
+        `workflow/resources.yaml` has no such tier.
+    """
+    tiers_of = yaml.safe_load((ROOT / "workflow" / "resources.yaml").read_text(encoding="utf-8"))
+    tier, paper = step.parameters["tier"], step.name.partition("/")[0]
+    own = tiers_of[known_name("tier of workflow/resources.yaml", tier, tiers_of)]
+    own |= own.get(paper, {})
+    threads = step.settings.get("training", {}).get("threads", 1)
+    return {
+        "gpu": own["gpu"] if step.asks else 0,
+        "cpus_per_task": max(own["cpus"], threads),
+        "mem_mb": own["mem_mb"],
+        "runtime": own["runtime"],
     }
 
 

@@ -66,7 +66,9 @@ class Progress:
         return [name for name in self.begun if name not in self.took and name not in self.failed]
 
     def begin(self, name: str, reason: str = "") -> None:
-        """Note that a step begins, and Snakemake's reason for it."""
+        """Note that a step begins, or is tried again, and Snakemake's reason for it."""
+        if name in self.failed:
+            self.failed.remove(name)
         self.begun[name], self.why[name] = self.clock(), why(reason)
 
     def end(self, name: str) -> str:

@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
+import yaml
 from plan import for_snakemake, papers, plan
 from progress import keep_seconds, known_seconds
 from snakemake.cli import main as snakemake
@@ -70,6 +71,20 @@ def measured_elsewhere(tier: str) -> dict[str, float]:
     return dict(zip(own["part"], own["value"], strict=True))
 
 
+def here_or_elsewhere(profile: str, cores: str) -> tuple[list[str], str]:
+    """Return where Snakemake is to execute the steps, as its arguments, and how many at once.
+
+    A profile alone says how many: the cores of the machine from which jobs are submitted are no
+    limit of a cluster's, and would cut the processors that a job may ask for.
+    """
+    if not profile:
+        one_on_gpu = ["--resources", "trainings=1"] if shutil.which("nvidia-smi") else []
+        return ["--cores", cores, *one_on_gpu], cores
+    file = Path(profile, "config.yaml")  # else of the user's own profiles, which Snakemake finds
+    told = yaml.safe_load(file.read_text(encoding="utf-8")) if file.exists() else {}
+    return ["--profile", profile], str(told.get("jobs", told.get("cores", cores)))
+
+
 def main() -> None:
     """Check what is asked for, take the lock, and hand over to Snakemake."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -109,8 +124,7 @@ def main() -> None:
     if arguments.target == "preview":
         return
     write(steps, runs)
-    gpus = ["--resources", "gpu=1"] if shutil.which("nvidia-smi") else []
-    where = ["--profile", arguments.profile] if arguments.profile else []
+    where, at_once = here_or_elsewhere(arguments.profile, arguments.cores)
     os.chdir(ROOT)
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     print(f"tier {arguments.tier}: {len(wanted)} of {len(steps)} notebooks are wanted", flush=True)
@@ -121,10 +135,10 @@ def main() -> None:
     snakemake(
         [
             *(targets if some else [arguments.target]),
-            "--snakefile", "workflow/Snakefile", "--cores", arguments.cores,
+            "--snakefile", "workflow/Snakefile",
             "--config", f"tier={arguments.tier}", "--nolock", "--rerun-incomplete", "--keep-going",
             "--logger", "notebooks", "--logger-notebooks-folder", str(runs),
-            "--logger-notebooks-side-by-side", arguments.cores, *gpus, *where,
+            "--logger-notebooks-side-by-side", at_once, *where,
         ]
     )  # fmt: skip
 

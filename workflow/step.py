@@ -18,6 +18,9 @@ sys.path.insert(0, str(ROOT))
 from helpers.files import atomic_path  # noqa: E402
 
 PLAN = "plan.json"
+RULE_SEPARATOR = "--"
+ASKING = ("training", "evaluation", "figures", "audit")
+"""The notebooks that have networks at work, as far as these are not in the cache yet."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,8 @@ class Step:
         All parameters of its paper: it runs again when one of them changes.
     data_sets : tuple of str
         Names of the data sets that it may read.
+    resources : dict
+        What it asks a cluster for, by Snakemake's names.
     """
 
     name: str
@@ -59,11 +64,39 @@ class Step:
     priority: int = 0
     settings: dict = field(default_factory=dict)
     data_sets: tuple[str, ...] = ()
+    resources: dict = field(default_factory=dict)
+
+    @property
+    def rule(self) -> str:
+        """Its name where that becomes a file's: executors for clusters refuse one with a slash.
+
+        Examples
+        --------
+        >>> Step("uimnet/training/others-1", "", {}).rule
+        'uimnet--training--others-1'
+        """
+        return self.name.replace("/", RULE_SEPARATOR)
 
     @property
     def trains(self) -> bool:
         """Whether it trains networks, one at a time on a GPU."""
         return Path(self.notebook).stem == "training"
+
+    @property
+    def asks(self) -> bool:
+        """Whether it trains networks or asks some, which is what a GPU is for."""
+        return Path(self.notebook).stem in ASKING
+
+
+def name_of(rule: str) -> str:
+    """Return the name of the step that a rule executes.
+
+    Examples
+    --------
+    >>> name_of("uimnet--training--others-1")
+    'uimnet/training/others-1'
+    """
+    return rule.replace(RULE_SEPARATOR, "/")
 
 
 def write(steps: Mapping[str, Step], runs: Path) -> None:

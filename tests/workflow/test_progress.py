@@ -4,9 +4,12 @@ import logging
 import threading
 
 import pytest
+from execute import explanation
+from papermill.exceptions import PapermillExecutionError
 from progress import Progress, keep_seconds, known_seconds, why
 from snakemake_interface_logger_plugins.common import LogEvent
-from snakemake_logger_plugin_notebooks import LogHandler, LogHandlerSettings
+from snakemake_logger_plugin_notebooks import LogHandler, LogHandlerSettings, said_elsewhere
+from step import Step
 
 
 @pytest.fixture
@@ -85,11 +88,11 @@ def test_the_plugin_says_what_snakemake_tells_it(tmp_path, capsys):
         handler.emit(record)
 
     tell(None, message="Building DAG of jobs...")
-    tell(LogEvent.RUN_INFO, stats={"x/a": 1, "x/b": 1, "all": 1, "total": 3})
-    tell(LogEvent.JOB_INFO, jobid=1, rule_name="x/a", reason="Updated input files: a.py")
-    tell(LogEvent.JOB_INFO, jobid=2, rule_name="x/b", reason="")
+    tell(LogEvent.RUN_INFO, stats={"x--a": 1, "x--b": 1, "all": 1, "total": 3})
+    tell(LogEvent.JOB_INFO, jobid=1, rule_name="x--a", reason="Updated input files: a.py")
+    tell(LogEvent.JOB_INFO, jobid=2, rule_name="x--b", reason="")
     tell(LogEvent.JOB_FINISHED, job_id=1)
-    tell(LogEvent.JOB_ERROR, logging.ERROR, rule_name="x/b")
+    tell(LogEvent.JOB_ERROR, logging.ERROR, rule_name="x--b", rule_msg=None, log=[])
     tell(LogEvent.ERROR, logging.ERROR, "the disk is full")
     handler.close()
     assert capsys.readouterr().err.splitlines() == [
@@ -101,6 +104,40 @@ def test_the_plugin_says_what_snakemake_tells_it(tmp_path, capsys):
         "from here",
     ]
     assert known_seconds(tmp_path).keys() == {"x/a"}
+
+
+def test_what_a_cluster_says_is_shown(tmp_path):
+    """Of a job that ran elsewhere, or was refused, nothing else comes to the screen."""
+    assert said_elsewhere(None, []) == ""
+    refused = "sbatch failed. The error message was 'no GPU'.\n    sbatch call:\n        sbatch ..."
+    assert said_elsewhere(refused, []) == "sbatch failed. The error message was 'no GPU'."
+    log = tmp_path / "7.log"
+    log.write_text("\n".join(map(str, range(100))))
+    lines = said_elsewhere("cancelled", [str(log), str(tmp_path / "none.log")]).splitlines()
+    assert lines[:3] == ["cancelled", f"from {log}:", "    | 60"]
+    assert lines[-1] == "    | 99"
+
+
+def test_of_a_notebook_that_failed_elsewhere_the_explanation_is_shown(tmp_path):
+    step = Step("x/a", "notebooks/x/a.ipynb", {"run": 1})
+    log = tmp_path / "7.log"
+    noise = "\n".join(["Shutting down"] * 60)
+    died = explanation(step, "mini", PapermillExecutionError(0, 3, "1/0", "E", "b", ["T"]), log)
+    log.write_text(f"{noise}{died}{noise}")
+    told = said_elsewhere(None, [str(log)])
+    assert "notebooks/x/a.ipynb failed in code cell 3: E: b" in told
+    assert "remedy" in told.splitlines()[-1] and "Shutting" not in told
+
+
+def test_what_is_tried_again_has_not_failed(clock):
+    progress = Progress(["a"], {}, cores=1, clock=clock)
+    progress.begin("a")
+    progress.fail("a")
+    assert "failed: a" in progress.summary()
+    progress.begin("a")
+    assert progress.running == ["a"]
+    progress.end("a")
+    assert progress.summary() == ""
 
 
 def test_a_terminal_has_a_last_line_that_tells_what_runs(tmp_path, capsys, monkeypatch):

@@ -4,9 +4,11 @@ Snakemake finds a plugin by the name of its package, and says itself only that j
 """
 
 import logging
+import re
 import shutil
 import sys
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,7 +16,10 @@ from progress import Progress, keep_seconds, known_seconds
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 from snakemake_interface_logger_plugins.settings import LogHandlerSettingsBase
+from step import name_of
 
+SHOWN = 40  # last lines of what a job printed
+EXPLAINED = re.compile(r"notebooks/\S+\.ipynb failed in ")
 WHOLE = "all"  # the rule that only asks for the others
 
 
@@ -53,19 +58,20 @@ class LogHandler(LogHandlerBase):
     def _hear(self, record: logging.LogRecord) -> None:
         event, progress = getattr(record, "event", None), self.progress
         if event == LogEvent.RUN_INFO:
-            names = [name for name in record.stats if name not in (WHOLE, "total")]
+            names = [name_of(rule) for rule in record.stats if rule not in (WHOLE, "total")]
             known = known_seconds(self.runs)
             self.progress = Progress(names, known, self.settings.side_by_side)
             self._say(f"{len(names)} steps to execute: {self.progress.status()}")
         elif event == LogEvent.JOB_INFO:  # as it begins
-            self.names[record.jobid] = record.rule_name
-            progress.begin(record.rule_name, record.reason)
+            self.names[record.jobid] = name_of(record.rule_name)
+            progress.begin(self.names[record.jobid], record.reason)
         elif event == LogEvent.JOB_FINISHED and self.names[record.job_id] != WHOLE:
             name = self.names[record.job_id]
             self._say(progress.end(name))
             keep_seconds(self.runs, {name: progress.took[name]})
         elif event == LogEvent.JOB_ERROR:
-            self._say(progress.fail(record.rule_name))
+            self._say(progress.fail(name_of(record.rule_name)))
+            self._say(said_elsewhere(record.rule_msg, record.log))
         elif str(record.msg).startswith("Nothing to be done"):
             self._say("nothing to execute: all is done, and nothing that it depends on has changed")
         elif event in (None, LogEvent.ERROR) and record.levelno >= logging.WARNING:
@@ -93,3 +99,26 @@ class LogHandler(LogHandlerBase):
                 with self.own:
                     sys.stderr.write(f"\r\x1b[K{line}")
                     sys.stderr.flush()
+
+
+def said_elsewhere(message: str | None, logs: Iterable[str]) -> str:
+    """Return why a job failed that a cluster ran or refused, of which nothing is on the screen.
+
+    Parameters
+    ----------
+    message : str, optional
+        What the executor says, such as an answer of the cluster's.
+    logs : iterable of str
+        Files with what the job printed.  Shown is what `execute.explanation` says there, which
+        Snakemake's own messages follow, or else the end.
+    """
+    # without the whole call, of some thousand characters, which Slurm's executor adds
+    said = [message.partition("\n    sbatch call:")[0]] if message else []
+    for path in map(Path, logs):
+        if path.exists():
+            lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+            begins = [n for n, line in enumerate(lines) if EXPLAINED.match(line)]
+            ends = [n for n, line in enumerate(lines) if line.startswith("  remedy: ")]
+            shown = lines[begins[-1] : ends[-1] + 1] if begins and ends else lines[-SHOWN:]
+            said += [f"from {path}:", *(f"    | {line}" for line in shown)]
+    return "\n".join(said)
