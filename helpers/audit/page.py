@@ -244,7 +244,7 @@ def _figures(audit: Audit) -> dict[str, list[str]]:
         for name, told, draw in _drawings(audit):
             ax = np.ravel(draw())[0]
             buffer = io.BytesIO()
-            ax.figure.savefig(buffer, dpi=110, format="png", bbox_inches="tight")
+            ax.figure.savefig(buffer, dpi=110, format="png")  # each has its layout
             plt.close(ax.figure)
             data = base64.b64encode(buffer.getvalue()).decode()
             image = f'<img alt="{escape(told)}" src="data:image/png;base64,{data}">'
@@ -257,11 +257,11 @@ def _drawings(audit: Audit) -> Iterator[tuple[str, str, Callable]]:
     from helpers.audit import figures as chapter
     from helpers.report import figures
 
-    part, own, title = audit.measured, audit.samples, words.title(audit.best[0])
+    correct, own, title = audit.correct, audit.samples, words.title(audit.best[0])
     worst = audit.wrong[:ERRORS]
     pictures = audit.inputs.pictures(worst, size=96) if len(worst) else None
     if pictures is not None:
-        sure, names = audit.confidence(), audit.inputs.class_names
+        sure, names = audit.sure, audit.inputs.class_names
         outputs = audit.inputs.validation
         captions = [
             f"{names[outputs.predictions[i]][:16]}, {100 * sure[i]:.0f} %\n"
@@ -270,10 +270,10 @@ def _drawings(audit: Audit) -> Iterator[tuple[str, str, Callable]]:
         ]
         yield "right", "The surest errors", lambda: chapter.surest_errors(pictures, captions)
 
-    before = part.probabilities.max(axis=1)
+    before, after = (one[audit.measuring] for one in (audit.claimed, audit.sure))
     panels = {
-        ("the model", "before"): (before, part.correct),
-        ("the model", "after"): (audit.confidence(part), part.correct),
+        ("the model", "before"): (before, correct),
+        ("the model", "after"): (after, correct),
     }
     yield "sure", "Accuracy against confidence", lambda: figures.reliability_grid(panels)
 
@@ -285,8 +285,8 @@ def _drawings(audit: Audit) -> Iterator[tuple[str, str, Callable]]:
     )
 
     promised = {f"promised {one.wish}": one for one in audit.thresholds.values() if not one.problem}
-    ways = {title: own["validation"], "largest probability": audit.confidence(part)}
-    curves = {name: metrics.risk_coverage_curve(one, part.correct) for name, one in ways.items()}
+    ways = {title: own["validation"], "largest probability": after}
+    curves = {name: metrics.risk_coverage_curve(one, correct) for name, one in ways.items()}
     points = {name: (one.coverage[0], one.risk[0]) for name, one in promised.items()}
     yield "accept", "Risk against coverage", lambda: chapter.selective_risk(curves, points)
 

@@ -29,7 +29,7 @@ from helpers.checks import known_name, open_share
 from helpers.files import atomic_path
 from helpers.outputs import Outputs
 from helpers.scores import Score
-from helpers.scores.calibration import fit_temperature, softmax
+from helpers.scores.calibration import confidences, fit_temperature, softmax
 
 WRITTEN = ("report.html", "audit.json", "rejector.safetensors")
 """What an audit leaves in its folder."""
@@ -73,6 +73,8 @@ class Audit:
         The wish whose threshold the rejector has; empty if it has none.
     prediction : Prediction, optional
         Where there are unlabelled images.
+    sure : ndarray of float64
+        The largest probability of each validation image after temperature scaling.
     wrong : ndarray of int64
         Places of the wrongly classified validation images, the surest first.
     notes : tuple of str
@@ -96,6 +98,7 @@ class Audit:
     thresholds: dict[str, Threshold]
     deployed: str
     prediction: Prediction | None
+    sure: np.ndarray
     wrong: np.ndarray
     notes: tuple[str, ...]
     settings: dict
@@ -105,15 +108,19 @@ class Audit:
         """The outputs of the measuring half."""
         return self.inputs.validation.subset(self.measuring)
 
-    def confidence(self, part: Outputs | None = None) -> np.ndarray:
-        """Return the largest probability after temperature scaling, of all validation images."""
-        logits = (self.inputs.validation if part is None else part).logits
-        return softmax(logits, self.temperature).max(axis=1)
+    @cached_property
+    def correct(self) -> np.ndarray:
+        """Whether each image of the measuring half is classified correctly."""
+        return self.inputs.validation.correct[self.measuring]
+
+    def confidence(self, part: Outputs) -> np.ndarray:
+        """Return the largest probabilities after temperature scaling."""
+        return confidences(part.logits, self.temperature)
 
     @cached_property
-    def claimed(self) -> float:
-        """Mean of the largest probabilities of all validation images, as the model gives them."""
-        return float(softmax(self.inputs.validation.logits).max(axis=1).mean())
+    def claimed(self) -> np.ndarray:
+        """The largest probabilities of all validation images, as the model gives them."""
+        return confidences(self.inputs.validation.logits)
 
     @property
     def requirements(self) -> list[gates.Judged]:
@@ -150,8 +157,8 @@ class Audit:
 
     def predict(self, unlabelled: Outputs) -> Prediction:
         """Return what is predicted of other unlabelled images than those of production."""
-        chosen = self.inputs.validation.subset(self.choosing)
-        scores = self.score.score_samples(unlabelled)
+        half = self.inputs.validation.subset(self.choosing)
+        chosen, scores = (self.score.score_samples(one) for one in (half, unlabelled))
         return _predict(
             self.inputs, self.score, chosen, self.samples, scores, self.settings["seed"]
         )
@@ -164,7 +171,7 @@ class Audit:
         from helpers.audit import summary  # which is about audits
 
         inputs, names = self.inputs, self.inputs.class_names
-        sure, predictions = self.confidence(), inputs.validation.predictions
+        sure, predictions = self.sure, inputs.validation.predictions
         prediction = None
         if self.prediction is not None:
             kept = asdict(self.prediction)
@@ -295,36 +302,41 @@ def audit(
     generator = np.random.default_rng(seed)
     halves = {name: _halves(len(one), generator) for name, one in inputs.ood.items()}
     choosing, measuring = _halves(len(inputs.validation), generator)
-    first, second = (inputs.validation.subset(part) for part in (choosing, measuring))
-    ood = [
-        {name: one.subset(halves[name][part]) for name, one in inputs.ood.items()}
-        for part in (0, 1)
-    ]
+    validation, correct = inputs.validation, inputs.validation.correct
+    first, second = (
+        {ranking.ID: ranking.Half(validation, part)}
+        | {name: ranking.Half(one, halves[name][i]) for name, one in inputs.ood.items()}
+        for i, part in enumerate((choosing, measuring))
+    )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", RuntimeWarning)
-        temperature = fit_temperature(first.logits, first.labels)
+        temperature = fit_temperature(validation.logits[choosing], validation.labels[choosing])
     tell("fits the scores")
     usable, left_out = ranking.fitted(inputs)
     tell(f"compares {len(usable)} scores")
-    table, best = ranking.ranked(usable, ranking.Groups(first, ood[0], replicates, seed))
+    chosen = ranking.score_halves(usable, first)
+    counts = [{name: len(one[name].places) for name in inputs.ood} for one in (first, second)]
+    groups = ranking.Groups(correct[choosing], counts[0], replicates, seed)
+    table, best = ranking.ranked(usable, chosen, groups)
     score = usable[best[0]]
     tell(f"measures the chosen one, {score.info.title}")
-    confirmed, _ = ranking.Groups(second, ood[1], replicates, seed).measured(score)
-    samples = {"validation": score.score_samples(second)}
-    samples |= {name: score.score_samples(one) for name, one in ood[1].items()}
+    samples = ranking.score_halves({best[0]: score}, second)[best[0]]
+    groups = ranking.Groups(correct[measuring], counts[1], replicates, seed)
+    confirmed, _ = groups.measured(samples)
+    samples = {"validation": samples.pop(ranking.ID)} | samples
     prediction = None
     if inputs.production is not None:
         samples["production"] = score.score_samples(inputs.production)
-        prediction = _predict(inputs, score, first, samples, samples["production"], seed)
+        own = chosen[best[0]][ranking.ID], samples, samples["production"]
+        prediction = _predict(inputs, score, *own, seed)
     unknown = {name: samples[name] for name in inputs.ood}
     thresholds = {
-        "risk": promise_risk(samples["validation"], second.correct, unknown, risk, confidence),
-        "coverage": promise_coverage(samples["validation"], second.correct, unknown, coverage),
+        "risk": promise_risk(samples["validation"], correct[measuring], unknown, risk, confidence),
+        "coverage": promise_coverage(samples["validation"], correct[measuring], unknown, coverage),
     }
     wished = (wish, *WISHES) if fallback else (wish,)
     possible = [one for one in wished if not thresholds[one].problem]
-    correct = inputs.validation.correct
-    sure = softmax(inputs.validation.logits, temperature).max(axis=1)
+    sure = confidences(validation.logits, temperature)
     wrong = np.flatnonzero(~correct)
     return Audit(
         inputs=inputs,
@@ -332,7 +344,7 @@ def audit(
         measuring=measuring,
         accuracy=share(correct),
         temperature=temperature,
-        calibration=_calibration(second, temperature),
+        calibration=_calibration(validation.subset(measuring), temperature),
         ranking=table,
         best=tuple(best),
         score=score,
@@ -342,6 +354,7 @@ def audit(
         thresholds=thresholds,
         deployed=possible[0] if possible else "",
         prediction=prediction,
+        sure=sure,
         wrong=wrong[np.argsort(-sure[wrong], kind="stable")],
         notes=tuple(str(one.message) for one in caught),
         settings={
@@ -355,7 +368,7 @@ def audit(
 def _predict(
     inputs: Inputs,
     score: Score,
-    chosen: Outputs,
+    chosen: np.ndarray,
     samples: Mapping[str, np.ndarray],
     production: np.ndarray,
     seed: int,
@@ -364,7 +377,7 @@ def _predict(
     families = {name: score.score_samples(one) for name, one in inputs.families.items()}
     try:
         return predict(
-            score.score_samples(chosen),
+            chosen,
             samples["validation"],
             {name: samples[name] for name in inputs.ood} | families,
             production,

@@ -73,7 +73,7 @@ class Finding:
 
 def measure_sureness(audit: Audit) -> Sureness:
     """Return how sure the audited model is, and how often it is right."""
-    return Sureness(audit.claimed, *audit.accuracy)
+    return Sureness(float(audit.claimed.mean()), *audit.accuracy)
 
 
 def bars(audit: Audit) -> list[Bar]:
@@ -82,7 +82,7 @@ def bars(audit: Audit) -> list[Bar]:
     The validation images are those of the measuring half.
     """
     deployed = audit.thresholds.get(audit.deployed)
-    name, correct = "images like yours", audit.measured.correct
+    name, correct = "images like yours", audit.correct
     if deployed is None:
         return [Bar(name, right=float(correct.mean()), wrong=float((~correct).mean()))]
     accepted = audit.samples["validation"] >= deployed.value
@@ -215,7 +215,7 @@ def _stricter(audit: Audit, worst: str) -> str:
 
 def _smaller_risk(audit: Audit) -> list[str]:
     """Return the largest risk with which some are rejected, of a few below that of all answers."""
-    scores, correct = audit.samples["validation"], audit.measured.correct
+    scores, correct = audit.samples["validation"], audit.correct
     wrong, confidence = float((~correct).mean()), audit.settings["confidence"]
     options = [float(f"{part * wrong:.1g}") for part in (0.8, 0.5, 0.3)]
     for risk in options:

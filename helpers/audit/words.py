@@ -167,7 +167,7 @@ def rejector(audit: Audit) -> str:
             f"In place of the wished {wish} the rejector has the threshold for the "
             f"{audit.deployed}, which promises nothing about the {wish}."
         )
-    scores, correct = audit.samples["validation"], audit.measured.correct
+    scores, correct = audit.samples["validation"], audit.correct
     if wish == "coverage":
         most = (
             math.floor(1e4 * len(scores) / (len(scores) + 1)) / 100
