@@ -42,8 +42,10 @@ BLOCK = 2048
 """Images whose outputs are copied at a time."""
 
 
-def fitted(inputs: Inputs) -> tuple[dict[str, Score], dict[str, str]]:
+def fitted(inputs: Inputs, only: str | None = None) -> tuple[dict[str, Score], dict[str, str]]:
     """Return every score that the inputs allow, fitted, and why the others are left out.
+
+    Of one name, if `only` is given, that is all that is fitted.
 
     Returns
     -------
@@ -59,7 +61,7 @@ def fitted(inputs: Inputs) -> tuple[dict[str, Score], dict[str, str]]:
         "level of the logits": not inputs.level,
     }
     usable, left_out = {}, {}
-    for name in scores.names():
+    for name in scores.names() if only is None else (only,):
         score = scores.create(name, **ARGUMENTS.get(name, {}))
         needs = score.info.needs
         reasons = [reason for need, reason in WITHHELD.items() if need in needs]

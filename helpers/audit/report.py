@@ -15,18 +15,21 @@ import pandas as pd
 
 from helpers import __version__, metrics
 from helpers.audit import gates, ranking
+from helpers.audit.doubts import Doubt, doubt_share, find_doubts
 from helpers.audit.inputs import Inputs
-from helpers.audit.prediction import Prediction, predict
+from helpers.audit.prediction import Prediction, Unlabelled, look_at_unlabelled, predict
 from helpers.audit.rejector import Rejector
 from helpers.audit.thresholds import (
     WISHES,
     Threshold,
+    draw_mixture,
     promise_coverage,
     promise_risk,
     share,
 )
 from helpers.checks import known_name, open_share
 from helpers.files import atomic_path
+from helpers.metrics.bootstrap import weighted_calibration_error
 from helpers.outputs import Outputs
 from helpers.scores import Score
 from helpers.scores.calibration import confidences, fit_temperature, softmax
@@ -46,14 +49,19 @@ class Audit:
     Attributes
     ----------
     inputs : Inputs
+        With one validation image of each group, where there are groups.
+    doubts : tuple of Doubt
+        What speaks against the validation images.
     choosing, measuring : ndarray of int64
         Places of the halves among the validation images.
     accuracy : (float, float, float)
         On all validation images, with the ends of its exact 95 % interval.
     temperature : float
     calibration : DataFrame
-        Rows ``before`` and ``after`` temperature scaling; ``ece``, ``floor`` (the ECE that perfect
-        calibration would show), ``nll`` and ``brier``.
+        Rows ``before`` and ``after`` temperature scaling; ``ece``, ``low`` and ``high`` of its 95 %
+        interval, ``floor`` (the ECE that perfect calibration would show), ``nll`` and ``brier``.
+        Replicates of the bootstrap have a larger ECE than the images, so that the interval lies
+        rather high: what is required of it is required with some reserve.
     ranking : DataFrame
         From `helpers.audit.ranking.ranked`, on the choosing half.
     best : tuple of str
@@ -73,6 +81,8 @@ class Audit:
         The wish whose threshold the rejector has; empty if it has none.
     prediction : Prediction, optional
         Where there are unlabelled images.
+    unlabelled : Unlabelled, optional
+        Likewise: how many of them are unknown, which, and how often the model is right on them.
     sure : ndarray of float64
         The largest probability of each validation image after temperature scaling.
     wrong : ndarray of int64
@@ -84,6 +94,7 @@ class Audit:
     """
 
     inputs: Inputs
+    doubts: tuple[Doubt, ...]
     choosing: np.ndarray
     measuring: np.ndarray
     accuracy: tuple[float, float, float]
@@ -98,6 +109,7 @@ class Audit:
     thresholds: dict[str, Threshold]
     deployed: str
     prediction: Prediction | None
+    unlabelled: Unlabelled | None
     sure: np.ndarray
     wrong: np.ndarray
     notes: tuple[str, ...]
@@ -121,6 +133,16 @@ class Audit:
     def claimed(self) -> np.ndarray:
         """The largest probabilities of all validation images, as the model gives them."""
         return confidences(self.inputs.validation.logits)
+
+    @cached_property
+    def promised_on(self) -> tuple[np.ndarray, np.ndarray]:
+        """The scores that the promise of a risk is made on, and which of the images are right."""
+        unknown = {name: self.samples[name] for name in self.inputs.ood}
+        settings = self.settings
+        return draw_mixture(
+            self.samples["validation"], self.correct, unknown, settings["unknown_share"],
+            seed=settings["seed"],
+        )  # fmt: skip
 
     @property
     def requirements(self) -> list[gates.Judged]:
@@ -180,6 +202,7 @@ class Audit:
             {
                 "version": __version__,
                 "model": inputs.source,
+                "doubts": [asdict(one) for one in self.doubts],
                 "summary": summary.summary(self),
                 "requirements": [one._asdict() for one in self.requirements],
                 "settings": self.settings,
@@ -188,6 +211,7 @@ class Audit:
                     "validation": len(inputs.validation),
                     "choosing": len(self.choosing),
                     "measuring": len(self.measuring),
+                    "grouped": inputs.grouped,
                     "train": 0 if inputs.train is None else len(inputs.train),
                     "production": 0 if inputs.production is None else len(inputs.production),
                     "ood": {name: len(one) for name, one in inputs.ood.items()},
@@ -207,6 +231,7 @@ class Audit:
                 "deployed": self.deployed,
                 "picture": [asdict(one) for one in summary.bars(self)],
                 "prediction": prediction,
+                "unlabelled": None if self.unlabelled is None else asdict(self.unlabelled),
                 "most_wrongly_sure": [
                     {
                         "image": inputs.files[place] if inputs.files else int(place),
@@ -257,6 +282,7 @@ def audit(
     risk: float = 0.05,
     coverage: float = 0.9,
     confidence: float = 0.95,
+    unknown_share: float = 0.0,
     replicates: int = 200,
     seed: int = 0,
     require: Sequence[str] = (),
@@ -278,6 +304,9 @@ def audit(
         Share of ID images accepted, at least; in (0, 1).
     confidence : float
         With which `risk` is promised, in (0, 1).
+    unknown_share : float
+        Up to which share of unknown images, like those of the OOD sets, the promise of a risk is
+        to hold, in [0, 1); with 0 it is about ID images alone.
     replicates : int
         Of the bootstrap.
     seed : int
@@ -299,6 +328,12 @@ def audit(
     known_name("wish", wish, WISHES)
     for name, value in (("risk", risk), ("coverage", coverage), ("confidence", confidence)):
         open_share(name, value)
+    if unknown_share:  # refused before anything is computed
+        draw_mixture(
+            np.zeros(2), np.ones(2, bool), dict.fromkeys(inputs.ood, np.zeros(2)), unknown_share
+        )
+    inputs = inputs.one_of_each_group(seed)
+    doubts = find_doubts(inputs)
     generator = np.random.default_rng(seed)
     halves = {name: _halves(len(one), generator) for name, one in inputs.ood.items()}
     choosing, measuring = _halves(len(inputs.validation), generator)
@@ -324,14 +359,30 @@ def audit(
     groups = ranking.Groups(correct[measuring], counts[1], replicates, seed)
     confirmed, _ = groups.measured(samples)
     samples = {"validation": samples.pop(ranking.ID)} | samples
-    prediction = None
+    prediction = unlabelled = None
     if inputs.production is not None:
         samples["production"] = score.score_samples(inputs.production)
         own = chosen[best[0]][ranking.ID], samples, samples["production"]
         prediction = _predict(inputs, score, *own, seed)
+        answers = [
+            softmax(one, temperature)
+            for one in (validation.logits[measuring], inputs.production.logits)
+        ]
+        unlabelled = look_at_unlabelled(
+            samples["validation"], samples["production"], *answers, correct[measuring]
+        )
+        doubts += doubt_share(unlabelled.least, unknown_share)
     unknown = {name: samples[name] for name in inputs.ood}
     thresholds = {
-        "risk": promise_risk(samples["validation"], correct[measuring], unknown, risk, confidence),
+        "risk": promise_risk(
+            samples["validation"],
+            correct[measuring],
+            unknown,
+            risk,
+            confidence,
+            unknown=unknown_share,
+            seed=seed,
+        ),
         "coverage": promise_coverage(samples["validation"], correct[measuring], unknown, coverage),
     }
     wished = (wish, *WISHES) if fallback else (wish,)
@@ -340,11 +391,12 @@ def audit(
     wrong = np.flatnonzero(~correct)
     return Audit(
         inputs=inputs,
+        doubts=doubts,
         choosing=choosing,
         measuring=measuring,
         accuracy=share(correct),
         temperature=temperature,
-        calibration=_calibration(validation.subset(measuring), temperature),
+        calibration=_calibration(validation.subset(measuring), temperature, replicates, seed),
         ranking=table,
         best=tuple(best),
         score=score,
@@ -354,13 +406,14 @@ def audit(
         thresholds=thresholds,
         deployed=possible[0] if possible else "",
         prediction=prediction,
+        unlabelled=unlabelled,
         sure=sure,
         wrong=wrong[np.argsort(-sure[wrong], kind="stable")],
         notes=tuple(str(one.message) for one in caught),
         settings={
             "wish": wish, "fallback": fallback, "risk": risk, "coverage": coverage,
-            "confidence": confidence, "replicates": replicates, "seed": seed,
-            "require": list(require),
+            "confidence": confidence, "unknown_share": unknown_share,
+            "replicates": replicates, "seed": seed, "require": list(require),
         },
     )  # fmt: skip
 
@@ -396,13 +449,19 @@ def _halves(count: int, generator: np.random.Generator) -> tuple[np.ndarray, np.
     return order[:middle] if middle else order, order[middle:]
 
 
-def _calibration(part: Outputs, temperature: float) -> pd.DataFrame:
+def _calibration(part: Outputs, temperature: float, replicates: int, seed: int) -> pd.DataFrame:
+    weights = metrics.resample_weights(len(part), replicates=replicates, seed=seed)
     rows = {}
     for when, value in (("before", 1.0), ("after", temperature)):
         probabilities = softmax(part.logits, value)
+        sure = probabilities.max(axis=1)
+        drawn = weighted_calibration_error(sure, part.correct, weights)
+        low, high = np.quantile(drawn, [0.025, 0.975])
         rows[when] = {
             "ece": metrics.ece(probabilities, part.labels),
-            "floor": metrics.calibration_error_floor(probabilities.max(axis=1)),
+            "low": low,
+            "high": high,
+            "floor": metrics.calibration_error_floor(sure),
             "nll": metrics.nll(probabilities, part.labels),
             "brier": metrics.brier(probabilities, part.labels),
         }
