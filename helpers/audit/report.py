@@ -17,6 +17,7 @@ from helpers import __version__, metrics
 from helpers.audit import gates, ranking
 from helpers.audit.doubts import Doubt, doubt_share, find_doubts
 from helpers.audit.inputs import Inputs
+from helpers.audit.label_errors import likely_label_errors
 from helpers.audit.prediction import Prediction, Unlabelled, look_at_unlabelled, predict
 from helpers.audit.rejector import Rejector
 from helpers.audit.thresholds import (
@@ -144,6 +145,11 @@ class Audit:
             seed=settings["seed"],
         )  # fmt: skip
 
+    @cached_property
+    def suspected_labels(self) -> np.ndarray:
+        """Places of the validation images whose labels are probably wrong, the surest first."""
+        return likely_label_errors(self.inputs.validation, self.temperature)
+
     @property
     def requirements(self) -> list[gates.Judged]:
         """What became of the requirements, in their order."""
@@ -240,6 +246,10 @@ class Audit:
                         "confidence": float(sure[place]),
                     }
                     for place in self.wrong[:100]
+                ],
+                "suspected_labels": [
+                    inputs.files[place] if inputs.files else int(place)
+                    for place in self.suspected_labels
                 ],
                 "findings": [asdict(one) for one in summary.findings(self)],
                 "notes": self.notes,

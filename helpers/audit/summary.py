@@ -251,13 +251,24 @@ def _best(audit: Audit) -> str:
     return f"Of {scores} scores, {title} is the one to take."
 
 
+def _labels(audit: Audit) -> tuple[str, ...]:
+    """Return how many labels are probably wrong."""
+    if not (count := len(audit.suspected_labels)):
+        return ("No label is suspected of being wrong.",)
+    return (
+        f"{count} of {len(audit.inputs.validation)} labels are suspected of being wrong: of another"
+        " class the model is as sure there as it is on average of images that have its label. They"
+        " are in audit.json; some will be errors of the model instead.",
+    )
+
+
 def findings(audit: Audit) -> list[Finding]:
     """Return the parts of the report, in the order in which they are read."""
     right, sure, accept, promised, now = summary(audit)
     before, after = (audit.calibration.loc[one] for one in ("before", "after"))
     found = [
         Finding(
-            "right", "How right it is", right, (),
+            "right", "How right it is", right, _labels(audit),
             "Look at the surest errors: a wrong label is mended in the data, and two classes that "
             "no one can tell apart are perhaps one."
             if len(audit.wrong)
