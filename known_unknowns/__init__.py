@@ -27,6 +27,7 @@ _PLACES = {
     "Inputs": "audit",
     "Rejector": "audit",
     "audit": "audit",
+    "compare": "audit.comparison",
     "read_outputs": "audit",
     "Head": "outputs",
     "Outputs": "outputs",

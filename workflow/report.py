@@ -18,6 +18,8 @@ from helpers.audit.words import plain_text
 from helpers.files import atomic_path
 
 _ROLE = re.compile(r"\{(glue:text|cite:p|cite:t|doc|term)\}`([^`]+)`")
+# What a chapter's card says of its paper; a report is about somebody's model.
+_CARD = re.compile(r"^```\{admonition\} What this notebook reproduces\n(?:.*\n)*?```$", re.M)
 _BOX = re.compile(r"^```\{(?:admonition|note|tip|warning)\}(.*)\n(?::.*\n)*((?:.*\n)*?)```$", re.M)
 
 
@@ -57,14 +59,14 @@ def plain(source: str, texts: dict[str, str]) -> str:
 def page(notebook: nbformat.NotebookNode) -> str:
     """Return a notebook's prose and outputs as HTML: no code, no progress bars.
 
-    Cells tagged ``remove-report``, and the exercises, are the book's alone.
+    Cells tagged ``remove-report``, the card and the exercises are the book's alone.
     """
     texts = glued(notebook)
     away = {"remove-cell", "remove-report"}
     kept = [cell for cell in notebook.cells if not away & {*cell.metadata.get("tags", [])}]
     for cell in kept:
         if cell.cell_type == "markdown":
-            cell.source = plain(cell.source.partition("\n## Exercises")[0], texts)
+            cell.source = plain(_CARD.sub("", cell.source).partition("\n## Exercises")[0], texts)
         elif cell.cell_type == "code":
             cell.outputs = [one for one in cell.outputs if one.get("name") != "stderr"]
     notebook.cells = kept

@@ -34,7 +34,6 @@ __all__ = [
     "promises_table",
     "read_outputs",
     "show_images",
-    "unknown_share",
     "words",
 ]
 
@@ -59,7 +58,7 @@ def __getattr__(name: str):
     else:
         import helpers.audit.words as words  # no "from", which would ask here again
         from helpers.audit.inputs import LEAST, TREATED, Inputs, read_outputs
-        from helpers.audit.prediction import Prediction, predict, unknown_share
+        from helpers.audit.prediction import Prediction, predict
         from helpers.audit.rejector import Rejector
         from helpers.audit.report import WISHES, Audit, Threshold, audit
 

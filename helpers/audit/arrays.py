@@ -8,7 +8,8 @@ for each image, whose columns are
 * ``label``, a whole number, of which the sets without labels need none;
 * ``set``: ``validation``, ``train``, ``production``, or any other name for a set of unknown
   images; without this column all images are validation images;
-* ``file``: the path of the picture.
+* ``file``: the path of the picture;
+* ``group``: which validation images belong together, as frames of one video do.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def _arranged(table: pd.DataFrame) -> dict[str, np.ndarray]:
         raise ValueError("outputs: the table has no row, and a row for each image is expected")
     kinds = {kind: _numbered(table, kind) for kind in ("logit", "feature")}
     columns = [name for names in kinds.values() for name in names]
-    options = {*columns, "logit_0", "feature_0", "label", "set", "file"}
+    options = {*columns, "logit_0", "feature_0", "label", "set", "file", "group"}
     for name in table.columns:
         known_name("column", name, options)
     if not kinds["logit"]:
@@ -73,6 +74,10 @@ def _arranged(table: pd.DataFrame) -> dict[str, np.ndarray]:
             arrays[f"{prefix}labels"] = _labels(part["label"], name)
         if "file" in table and name == "validation":
             arrays["files"] = part["file"].astype(str).to_numpy(dtype=str)
+        if "group" in table and name == "validation":
+            if missing := int(part["group"].isna().sum()):
+                raise ValueError(f"group: missing in {missing} of {len(part)} validation rows")
+            arrays["groups"] = part["group"].astype(str).to_numpy(dtype=str)
     return arrays
 
 

@@ -1,6 +1,7 @@
 """The command ``known-unknowns``: audits a file of outputs, judges new ones, and ranks a score.
 
     known-unknowns audit outputs.npz --risk 0.05
+    known-unknowns compare old.npz new.npz
     known-unknowns accept outputs_audit/rejector.safetensors new.npz
     known-unknowns bench my_score.py
 
@@ -21,8 +22,8 @@ HOLDS, FAILS, REFUSED, STOPPED = 0, 1, 2, 130
 
 _FILE = """FILE: .npz, as numpy.savez(file, logits=..., labels=...) writes, with what else there is
 of features, head_weight, head_bias, train_logits, train_labels, train_features, ood_NAME_logits,
-ood_NAME_features, production_logits, production_features, class_names and files; or a table, .csv
-or .parquet, with columns logit_0 ..., feature_0 ..., label, set and file.
+ood_NAME_features, production_logits, production_features, class_names, files and groups; or a
+table, .csv or .parquet, with columns logit_0 ..., feature_0 ..., label, set, file and group.
 """
 
 
@@ -81,18 +82,52 @@ def _parser() -> argparse.ArgumentParser:
         help="with which the risk is promised (default: 0.95)",
     )  # fmt: skip
     one.add_argument(
+        "--share", type=float, default=0.0, metavar="SHARE",
+        help="of images of unknown classes, like the sets in FILE, up to which the promise of a "
+        "risk is to hold (default: 0, ID images alone)",
+    )  # fmt: skip
+    one.add_argument(
         "--treat-as", choices=("logits", "probabilities"), default="logits",
         help="what the arrays of logits hold (default: logits)",
     )  # fmt: skip
     one.add_argument(
         "--require", action="append", default=[], metavar='"NAME>=NUMBER"',
         help='what has to hold, as in "accuracy>=0.9" or "auroc:pets>=0.8", of the whole 95 %% '
-        "interval; any number of times; names: accuracy, coverage, risk, aurc, auroc, fpr95",
+        "interval; any number of times; names: accuracy, coverage, risk, ece, ece_scaled, "
+        "aurc, auroc, fpr95",
     )  # fmt: skip
     one.add_argument(
         "--out", type=Path, metavar="FOLDER", help="where to (default: FILE's name and _audit)"
     )
     one.add_argument("--force", action="store_true", help="replace the folder of an earlier audit")
+
+    one = commands.add_parser(
+        "compare",
+        help="a new model with an old one, on the same images",
+        description="Say what a new model does better and what worse, beyond noise.",
+        epilog="Both files hold outputs of the same images in the same order, as for audit.\n"
+        "Exit status: 0, 1 if anything is worse beyond noise, 2 if something is wrong with the "
+        "usage or the files.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    one.set_defaults(action=_compare)
+    one.add_argument("old", type=Path, metavar="OLD", help="outputs of the old model")
+    one.add_argument("new", type=Path, metavar="NEW", help="outputs of the new model")
+    one.add_argument(
+        "--risk", type=float, default=0.05, metavar="SHARE",
+        help="at which the share of answers that can be kept is compared (default: 0.05)",
+    )  # fmt: skip
+    one.add_argument(
+        "--score", default="msp", metavar="NAME", help="by which answers are kept (default: msp)"
+    )
+    one.add_argument(
+        "--treat-as", choices=("logits", "probabilities"), default="logits",
+        help="what the arrays of logits hold (default: logits)",
+    )  # fmt: skip
+    one.add_argument(
+        "--out", type=Path, metavar="FOLDER", help="where to (default: NEW's name and _compare)"
+    )
+    one.add_argument("--force", action="store_true", help="replace the folder of an earlier one")
 
     one = commands.add_parser(
         "accept",
@@ -129,7 +164,7 @@ def _version(given: argparse.Namespace) -> int:
     from helpers import __version__
 
     if not given.version:
-        raise ValueError("audit, accept or bench expected; --help says more")
+        raise ValueError("audit, compare, accept or bench expected; --help says more")
     print(f"known-unknowns {__version__}")
     return HOLDS
 
@@ -161,17 +196,37 @@ def _audit(given: argparse.Namespace) -> int:
     wishes = {name: value for name, value in wishes.items() if value is not None}
     found = audit(
         inputs, wish=next(iter(wishes), "risk"), **wishes, confidence=given.confidence,
-        require=given.require, tell=tell,
+        unknown_share=given.share, require=given.require, tell=tell,
     )  # fmt: skip
     tell("writes the report")
     with atomic_folder(out, replaces=replaces) as folder:
         written = found.save(folder)
     tell("is done")
-    print("", *summary(found), "", *(out / one.name for one in written), sep="\n")
+    doubts = [f"First of all: {one.sentence} {one.advice}" for one in found.doubts]
+    print("", *doubts, *summary(found), "", *(out / one.name for one in written), sep="\n")
     for one in found.requirements:
         how = "holds" if one.holds else "DOES NOT HOLD"
         print(f"{one.requirement}: {how}, {one.value:.4g} ({one.low:.4g} to {one.high:.4g})")
     return HOLDS if all(one.holds for one in found.requirements) else FAILS
+
+
+def _compare(given: argparse.Namespace) -> int:
+    tell = _teller()
+    tell(f"reads {given.old} and {given.new}")
+    from helpers.audit.comparison import COMPARED, compare
+    from helpers.audit.inputs import read_outputs
+    from helpers.files import atomic_folder, check_free
+
+    out = given.out or Path(f"{given.new.stem}_compare")
+    replaces = COMPARED if given.force else None
+    check_free(out, replaces)
+    old, new = (read_outputs(one, treat_as=given.treat_as) for one in (given.old, given.new))
+    found = compare(old, new, score=given.score, risk=given.risk)
+    with atomic_folder(out, replaces=replaces) as folder:
+        written = found.save(folder)
+    tell("is done")
+    print("", *found.sentences(), "", *(out / one.name for one in written), sep="\n")
+    return FAILS if found.worse else HOLDS
 
 
 def _accept(given: argparse.Namespace) -> int:

@@ -22,6 +22,8 @@ NUMBERS = {
     "accuracy": "share of the validation images that are classified correctly",
     "coverage": "share of the images that the rejector accepts",
     "risk": "share of wrong answers among those that it accepts",
+    "ece": "how far its confidence is from how often it is right, as the model gives it",
+    "ece_scaled": "the same after temperature scaling",
     "aurc": "how often accepted images are wrong, the mean over all thresholds",
     "auroc": "how well the score tells a set of unknown images from ID images",
     "fpr95": "share of unknown images accepted where 95 % of the ID images are",
@@ -29,6 +31,7 @@ NUMBERS = {
 """What can be required, by its name."""
 OF_SETS = ("auroc", "fpr95")
 """Those of a set of unknown images: ``auroc:pets``, or without a name of each."""
+_SCALING = {"ece": "before", "ece_scaled": "after"}
 _FORM = re.compile(r"(?P<name>[^:<>=]+)(:(?P<set>[^<>=]+))?(?P<sense>>=|<=)(?P<limit>[^<>=]+)")
 
 
@@ -90,7 +93,7 @@ def read_requirement(text: str, sets: Iterable[str] | None = None) -> Requiremen
     Traceback (most recent call last):
         ...
     ValueError: unknown number to require 'acuracy'; did you mean 'accuracy'? There are: accuracy, \
-aurc, auroc, coverage, fpr95, risk
+aurc, auroc, coverage, ece, ece_scaled, fpr95, risk
     """
     if not (found := _FORM.fullmatch(text.strip())):
         raise ValueError(f"require: NAME>=NUMBER or NAME<=NUMBER expected, got '{text}'")
@@ -141,6 +144,9 @@ def _numbers(audit: Audit, one: Requirement) -> list[tuple[float, float, float]]
     """Return a number with the ends of its interval, once for each set that is asked for."""
     if one.name == "accuracy":
         return [audit.accuracy]
+    if one.name in _SCALING:
+        row = audit.calibration.loc[_SCALING[one.name]]
+        return [tuple(row[["ece", "low", "high"]])]
     if one.name in ("risk", "coverage"):
         deployed = audit.thresholds.get(audit.deployed)
         return [(np.nan,) * 3 if deployed is None else getattr(deployed, one.name)]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,7 +28,7 @@ TREATED = ("logits", "probabilities")
 
 LEAST = 20  # validation images, of which each half serves another purpose
 _TAKEN = ("", "all", "production", "validation")  # as names of groups, in tables and in samples
-_SINGLE = ("labels", "head_weight", "head_bias", "class_names", "files")
+_SINGLE = ("labels", "head_weight", "head_bias", "class_names", "files", "groups")
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,12 @@ class Inputs:
         of probabilities.
     files : tuple of str
         Of the validation images, in their order; may be empty.
+    groups : ndarray, shape [N], optional
+        Which validation images belong together: numbers or texts, the same for frames of one
+        video, images of one patient or copies.  Groups are taken for independent draws, and the
+        images of one group are not.
+    grouped : int
+        How many images there were, where of each group one is left; else 0.
     images : Images or ImageStream, optional
         The validation images themselves.
     unreadable : dict of str to tuple of str
@@ -82,6 +88,8 @@ class Inputs:
     held_back: Mapping[str, Outputs] = field(default_factory=dict)
     level: bool = True
     files: tuple[str, ...] = ()
+    groups: np.ndarray | None = None
+    grouped: int = 0
     images: Images | ImageStream | None = None
     unreadable: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     sha256: Mapping[str, str] = field(default_factory=dict)
@@ -94,9 +102,45 @@ class Inputs:
             )
         if self.validation.labels.min() < 0:
             raise ValueError("validation: a label for each image expected, got −1")
+        if self.groups is not None and np.shape(self.groups) != (len(self.validation),):
+            raise ValueError(
+                f"groups: one for each of {len(self.validation)} images expected, got shape "
+                f"{np.shape(self.groups)}"
+            )
         for name in self.ood:
             if name in _TAKEN:
                 raise ValueError(f"ood: a set cannot be called '{name}'; give it another name")
+
+    def one_of_each_group(self, seed: int = 0) -> Inputs:
+        """Return inputs with one validation image of each group, drawn by chance.
+
+        The images of a group are alike, so that many of them say little more than one: as
+        independent draws they would make every interval too short and every promise too bold.
+        What is left are independent draws, of a group and then of one of its images.
+
+        Raises
+        ------
+        ValueError
+            Fewer than 20 groups.
+        """
+        if self.groups is None:
+            return self
+        order = np.random.default_rng(seed).permutation(len(self.validation))
+        _, first = np.unique(np.asarray(self.groups)[order], return_index=True)
+        if len(first) < LEAST:
+            raise ValueError(
+                f"groups: at least {LEAST} expected, got {len(first)}, of each of which one image "
+                "counts; bring images of other scenes, patients or videos"
+            )
+        places = np.sort(order[first])
+        return replace(
+            self,
+            validation=self.validation.subset(places),
+            files=tuple(self.files[place] for place in places) if self.files else (),
+            groups=None,
+            grouped=len(self.validation),
+            images=None if self.images is None else self.images.subset(places),
+        )
 
     def pictures(self, indices: Iterable[int], *, size: int = 64) -> np.ndarray | None:
         """Return validation images to look at, uint8 [M, size, size, 3].
@@ -142,6 +186,7 @@ def read_outputs(path: str | os.PathLike, *, treat_as: str = "logits") -> Inputs
         * ``production_logits``, ``production_features``: of unlabelled images.
         * ``head_weight`` [K, D], ``head_bias`` [K]: the last layer.
         * ``class_names`` [K], ``files`` [N]: text; paths of pictures, to show some of them.
+        * ``groups`` [N]: whole numbers or text, which validation images belong together.
     treat_as : {"logits", "probabilities"}
         With ``"probabilities"`` the arrays of logits hold these, and their logarithms are taken.
 
@@ -204,6 +249,7 @@ pass logits (before the softmax), or treat_as="probabilities" to have their loga
         ood={name: outputs(f"ood_{name}_", False) for name in sets},
         production=outputs("production_", False) if "production_logits" in arrays else None,
         level=level,
+        groups=_groups(arrays, len(validation)),
         files=_texts(arrays, "files", len(validation)),
         sha256={"outputs": sha256_file(path)},
     )
@@ -353,6 +399,17 @@ def _texts(arrays: Mapping[str, np.ndarray], name: str, length: int) -> tuple[st
     if texts.shape != (length,) or texts.dtype.kind != "U":
         raise ValueError(f"{name}: {length} texts expected, got {texts.dtype} {texts.shape}")
     return tuple(texts.tolist())
+
+
+def _groups(arrays: Mapping[str, np.ndarray], length: int) -> np.ndarray | None:
+    if "groups" not in arrays:
+        return None
+    groups = arrays["groups"]
+    if groups.shape != (length,) or groups.dtype.kind not in "iuU":
+        raise ValueError(
+            f"groups: {length} whole numbers or texts expected, got {groups.dtype} {groups.shape}"
+        )
+    return groups
 
 
 def _head(arrays: Mapping[str, np.ndarray], validation: Outputs, level: bool) -> Head | None:

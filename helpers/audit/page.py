@@ -32,8 +32,8 @@ _PARTS = {
     "unsure": "accepted, nobody knows",
     "left": "left to a person",
 }
-_NAMES = {"ece": "ECE", "floor": "ECE by chance", "nll": "NLL", "brier": "Brier score",
-          "aurc": "AURC", "auroc": "AUROC", "fpr95": "FPR95"}  # fmt: skip
+_NAMES = {"ece": "ECE", "low": "from", "high": "to", "floor": "ECE by chance", "nll": "NLL",
+          "brier": "Brier score", "aurc": "AURC", "auroc": "AUROC", "fpr95": "FPR95"}  # fmt: skip
 _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 
 
@@ -53,11 +53,11 @@ def page(audit: Audit, said: Mapping) -> str:
     said : mapping
         Its `as_dict`, which has every number that is written here.
     """
-    style = (Path(__file__).parent / "report.css").read_text(encoding="utf-8")
     drawn = _figures(audit)
     parts = [
         f"<h1>What {escape(said['model'])} knows, and what it does not</h1>",
-        "<ol class=summary>" + "".join(f"<li>{_text(one)}</li>" for one in said["summary"]),
+        _doubts(said["doubts"]),
+        "<ol class=summary>" + "".join(f"<li>{to_html(one)}</li>" for one in said["summary"]),
         "</ol>",
         _picture(said),
         _requirements(said["requirements"]),
@@ -67,11 +67,11 @@ def page(audit: Audit, said: Mapping) -> str:
         name = one["name"]
         parts += [
             f"<details id={name}><summary><b>{escape(one['heading'])}.</b> "
-            f"{_text(one['sentence'])}</summary>",
+            f"{to_html(one['sentence'])}</summary>",
             _list(one["details"]),
             *drawn.get(name, ()),
             *(show(said) for show in _SHOWN.get(name, ())),
-            f"<p class=advice><b>What to do.</b> {_text(one['advice'])}</p></details>",
+            f"<p class=advice><b>What to do.</b> {to_html(one['advice'])}</p></details>",
         ]
     settings = ", ".join(
         f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}"
@@ -82,22 +82,27 @@ def page(audit: Audit, said: Mapping) -> str:
         f"<footer>Known Unknowns {said['version']}. {escape(settings)}. Every number of this page "
         "is in audit.json.</footer>"
     )
-    body = "\n".join(part for part in parts if part)
+    return document(f"Audit of {said['model']}", "\n".join(part for part in parts if part))
+
+
+def document(title: str, body: str) -> str:
+    """Return a page with this body: nothing beside it is loaded, and nothing is executed."""
+    style = (Path(__file__).parent / "report.css").read_text(encoding="utf-8")
     return (
         '<!doctype html>\n<html lang=en><head><meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>Audit of {escape(said['model'])}</title>\n<style>\n{style}</style></head>\n"
+        f"<title>{escape(title)}</title>\n<style>\n{style}</style></head>\n"
         f"<body><main>\n{body}\n</main></body></html>\n"
     )
 
 
-def _text(sentence: str) -> str:
+def to_html(sentence: str) -> str:
     """Return a sentence as HTML; what stands between backticks is code.
 
     Examples
     --------
-    >>> _text("Call `f` for <b>.")
+    >>> to_html("Call `f` for <b>.")
     'Call <code>f</code> for &lt;b&gt;.'
     """
     sentence = escape(sentence).replace(" %", "&nbsp;%")
@@ -108,11 +113,11 @@ def _text(sentence: str) -> str:
 
 
 def _list(sentences: Iterable[str]) -> str:
-    items = "".join(f"<li>{_text(one)}</li>" for one in sentences)
+    items = "".join(f"<li>{to_html(one)}</li>" for one in sentences)
     return f"<ul>{items}</ul>" if items else ""
 
 
-def _table(names: Sequence[str], rows: Iterable[Sequence]) -> str:
+def table(names: Sequence[str], rows: Iterable[Sequence]) -> str:
     """Return rows as a table; numbers are shown to three places, and NaN as a dash."""
 
     def cell(value) -> str:
@@ -157,18 +162,28 @@ def _picture(said: Mapping) -> str:
     )
 
 
+def _doubts(doubts: Sequence[Mapping]) -> str:
+    """Return what speaks against the images, before anything that is said of them."""
+    if not doubts:
+        return ""
+    items = "".join(
+        f"<li>{to_html(one['sentence'])} <b>{to_html(one['advice'])}</b></li>" for one in doubts
+    )
+    return f"<div class=doubts><p><b>First of all.</b></p><ul>{items}</ul></div>"
+
+
 def _requirements(judged: Sequence[Mapping]) -> str:
     if not judged:
         return ""
     names = ("required", "found", "from", "to", "holds")
     rows = [(*list(one.values())[:-1], "yes" if one["holds"] else "no") for one in judged]
-    return "<h2>What was required</h2>" + _table(names, rows)
+    return "<h2>What was required</h2>" + table(names, rows)
 
 
 def _calibration(said: Mapping) -> str:
     rows = said["calibration"]
     names = list(rows["before"])
-    return _table(
+    return table(
         ("temperature scaling", *(_NAMES[name] for name in names)),
         [(when, *(one[name] for name in names)) for when, one in rows.items()],
     )
@@ -179,7 +194,7 @@ def _errors(said: Mapping) -> str:
     if not worst:
         return ""
     names = ("image", "label", "predicted", "confidence")
-    return "<h3>The surest errors</h3>" + _table(names, [list(one.values()) for one in worst])
+    return "<h3>The surest errors</h3>" + table(names, [list(one.values()) for one in worst])
 
 
 def _ranking(said: Mapping) -> str:
@@ -189,7 +204,7 @@ def _ranking(said: Mapping) -> str:
     wide = rows.assign(column=names).pivot(index="score", columns="column", values="value")
     wide = wide.loc[list(dict.fromkeys(rows["score"])), list(dict.fromkeys(names))]
     titles = [words.title(name) for name in wide.index]
-    shown = _table(("score", *wide.columns), zip(titles, *wide.to_numpy().T.tolist(), strict=True))
+    shown = table(("score", *wide.columns), zip(titles, *wide.to_numpy().T.tolist(), strict=True))
     left = [f"{words.title(name)}: {reason}." for name, reason in said["left_out"].items()]
     if not left:
         return shown
@@ -202,7 +217,7 @@ def _confirmed(said: Mapping) -> str:
     rows = [one for one in said["confirmed"] if one["metric"] in ("auroc", "fpr95")]
     if not rows:
         return ""
-    return "<h3>Sets of unknown images</h3>" + _table(
+    return "<h3>Sets of unknown images</h3>" + table(
         ("set", "number", "value", "from", "to"),
         [(one["set"], _NAMES[one["metric"]], *(one[name] for name in ("value", "low", "high")))
          for one in rows],
@@ -214,7 +229,7 @@ def _accepted(said: Mapping) -> str:
     if not kept or not said["images"]["ood"]:
         return ""
     names = said["images"]["ood"]
-    return "<h3>Share of unknown images that is accepted</h3>" + _table(
+    return "<h3>Share of unknown images that is accepted</h3>" + table(
         ("set", *(f"at the threshold for the {wish}" for wish in kept)),
         [(name, *(one["ood_accepted"][name] for one in kept.values())) for name in names],
     )
@@ -244,7 +259,7 @@ def _figures(audit: Audit) -> dict[str, list[str]]:
         for name, told, draw in _drawings(audit):
             ax = np.ravel(draw())[0]
             buffer = io.BytesIO()
-            ax.figure.savefig(buffer, dpi=110, format="png", bbox_inches="tight")
+            ax.figure.savefig(buffer, dpi=110, format="png")  # each has its layout
             plt.close(ax.figure)
             data = base64.b64encode(buffer.getvalue()).decode()
             image = f'<img alt="{escape(told)}" src="data:image/png;base64,{data}">'
@@ -257,11 +272,11 @@ def _drawings(audit: Audit) -> Iterator[tuple[str, str, Callable]]:
     from helpers.audit import figures as chapter
     from helpers.report import figures
 
-    part, own, title = audit.measured, audit.samples, words.title(audit.best[0])
+    correct, own, title = audit.correct, audit.samples, words.title(audit.best[0])
     worst = audit.wrong[:ERRORS]
     pictures = audit.inputs.pictures(worst, size=96) if len(worst) else None
     if pictures is not None:
-        sure, names = audit.confidence(), audit.inputs.class_names
+        sure, names = audit.sure, audit.inputs.class_names
         outputs = audit.inputs.validation
         captions = [
             f"{names[outputs.predictions[i]][:16]}, {100 * sure[i]:.0f} %\n"
@@ -270,10 +285,10 @@ def _drawings(audit: Audit) -> Iterator[tuple[str, str, Callable]]:
         ]
         yield "right", "The surest errors", lambda: chapter.surest_errors(pictures, captions)
 
-    before = part.probabilities.max(axis=1)
+    before, after = (one[audit.measuring] for one in (audit.claimed, audit.sure))
     panels = {
-        ("the model", "before"): (before, part.correct),
-        ("the model", "after"): (audit.confidence(part), part.correct),
+        ("the model", "before"): (before, correct),
+        ("the model", "after"): (after, correct),
     }
     yield "sure", "Accuracy against confidence", lambda: figures.reliability_grid(panels)
 
@@ -285,8 +300,8 @@ def _drawings(audit: Audit) -> Iterator[tuple[str, str, Callable]]:
     )
 
     promised = {f"promised {one.wish}": one for one in audit.thresholds.values() if not one.problem}
-    ways = {title: own["validation"], "largest probability": audit.confidence(part)}
-    curves = {name: metrics.risk_coverage_curve(one, part.correct) for name, one in ways.items()}
+    ways = {title: own["validation"], "largest probability": after}
+    curves = {name: metrics.risk_coverage_curve(one, correct) for name, one in ways.items()}
     points = {name: (one.coverage[0], one.risk[0]) for name, one in promised.items()}
     yield "accept", "Risk against coverage", lambda: chapter.selective_risk(curves, points)
 

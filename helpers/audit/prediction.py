@@ -1,4 +1,4 @@
-"""How well the rejector tells known images from unknown ones where nobody has labelled any."""
+"""What images say that nobody has labelled: how many are unknown, which, and how well told."""
 
 from __future__ import annotations
 
@@ -9,19 +9,27 @@ import numpy as np
 
 from helpers.labelfree import (
     TAUS,
+    Answers,
     Regression,
     SortedScores,
+    assumptions,
+    estimate_accuracy,
+    estimate_share,
     fit_regression,
     gscores,
+    share_bound,
+    suspected_unknown,
     true_metrics,
 )
+from helpers.labelfree.estimates import FEWEST
 from helpers.metrics.correlation import pearson
-from helpers.metrics.guarantees import clopper_pearson, coverage_threshold
 
 EVALUATOR = "ude_wasserstein"
 PREDICTED = ("auroc", "fpr95")
 """The metrics of `helpers.labelfree.METRICS` that are predicted."""
 LEVEL = 0.9  # of the intervals
+RATE = 0.1
+"""Share of known images among those that are listed as unknown, on average at the most."""
 FEW = 20  # images, at least, of each kind in a mixture that the line learns from
 
 
@@ -36,8 +44,8 @@ class Prediction:
     gscore : float
         Of the unlabelled images; without a line, by 2-means.
     unknown : float
-        At least this share of the unlabelled images is of no known class (see `unknown_share`);
-        NaN where no more can be said than that they cannot be judged.
+        At least this share of the unlabelled images is of no known class
+        (`helpers.labelfree.share_bound`); NaN where they cannot be judged.
     values : dict of str to (float, float, float)
         By metric: predicted value, and the ends of its 90 % interval (NaN with fewer than nine
         sets); empty without a line.
@@ -95,7 +103,7 @@ def predict(
         Fewer than two unlabelled images, or scores that are all the same.
     """
     mixture = SortedScores.of(production)
-    share = unknown_share(validation, known, production)
+    share = share_bound(known, production)
     if len(unknown) < 3:
         alone, own = (
             float(gscores(one, ["kmeans_l2"], taus=[0.5])["kmeans_l2"][0])
@@ -170,39 +178,67 @@ def predict(
     )  # fmt: skip
 
 
-def unknown_share(chosen, known, production, *, keep: float = 0.9) -> float:
-    """Return how many of the unlabelled images are of no known class, at the least.
+@dataclass(frozen=True)
+class Unlabelled:
+    """What unlabelled images say by the library's estimators.
 
-    A threshold that accepts known images with probability :math:`c` accepts at least
-    :math:`(1 - u) c` of a mixture with a share :math:`u` of unknown ones, whatever these are.
-    What is accepted of the mixture therefore bounds that share from below.
+    Attributes
+    ----------
+    least : float
+        At least this share of them is unlike the validation images; false for at most 5 % of all
+        draws (`helpers.labelfree.share_bound`).
+    share : float
+        The estimate of that share (`helpers.labelfree.estimate_share`).
+    listed : tuple of int
+        Places of those that are suspected to be unknown, the least likely known first; at most a
+        tenth of them is expected to be known (`helpers.labelfree.suspected_unknown`).
+    fewest : int
+        With fewer unknown images than that none can be listed.
+    accuracy : dict of str to (float, float, float)
+        By estimator: the accuracy on them with its 90 % interval
+        (`helpers.labelfree.estimate_accuracy`); empty for too few images.
+    against : tuple of str
+        What speaks against these estimates (`helpers.labelfree.assumptions`).
+    """
+
+    least: float
+    share: float
+    listed: tuple[int, ...]
+    fewest: int
+    accuracy: dict[str, tuple[float, float, float]] = field(default_factory=dict)
+    against: tuple[str, ...] = ()
+
+
+def look_at_unlabelled(
+    known: np.ndarray,
+    production: np.ndarray,
+    probabilities: np.ndarray,
+    theirs: np.ndarray,
+    correct: np.ndarray,
+) -> Unlabelled:
+    """Return how many unlabelled images are unknown, which, and how often the model is right.
 
     Parameters
     ----------
-    chosen, known : array_like, shape [V] and [N]
-        Scores of known images: the first ones set the threshold, the others say how many of them
-        it accepts.
-    production : array_like, shape [M]
-        Of the unlabelled images, of which the known ones are like those.
-    keep : float
-        How many of the known images the threshold is to accept, in (0, 1).
-
-    Returns
-    -------
-    float
-        In [0, 1].  The true share is smaller with a probability of at most 5 %.
-
-    Examples
-    --------
-    >>> known = np.arange(1000)
-    >>> round(unknown_share(known, known, [*known, *np.full(1000, -1)]), 2)
-    0.46
-    >>> unknown_share(known, known, known)
-    0.0
+    known, production : ndarray, shape [N] and [M]
+        Scores of ID images that have chosen nothing, and of the unlabelled ones.
+    probabilities, theirs : ndarray, shape [N, K] and [M, K]
+        Calibrated, of the same images.
+    correct : ndarray of bool, shape [N]
     """
-    threshold = coverage_threshold(chosen, coverage=keep)
-    ours, theirs = (np.asarray(one) >= threshold for one in (known, production))
-    # two ends that each fail with 2.5 %
-    least = clopper_pearson(int(ours.sum()), len(ours), confidence=0.95).low
-    most = clopper_pearson(int(theirs.sum()), len(theirs), confidence=0.95).high
-    return max(0.0, 1 - most / least) if least else 0.0
+    found = suspected_unknown(known, production, rate=RATE)
+    order = np.argsort(production, kind="stable")
+    accuracy, against = {}, ()
+    if len(production) >= FEWEST:
+        pair = Answers(probabilities), correct, Answers(theirs)
+        estimates = estimate_accuracy(*pair, level=LEVEL)
+        accuracy = {name: (one.value, one.low, one.high) for name, one in estimates.items()}
+        against = assumptions(*pair)
+    return Unlabelled(
+        share_bound(known, production),
+        estimate_share(known, production),
+        tuple(int(place) for place in order if found.chosen[place]),
+        found.fewest,
+        accuracy,
+        against,
+    )

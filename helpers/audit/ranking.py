@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -35,12 +36,16 @@ _ABSENT = {
     "training outputs": "needs outputs of training images",
     "level of the logits": "needs logits, and probabilities have lost their level",
 }
-UNION = "all"
-"""What ID and unknown images together are called, as a set."""
+ID, UNION = "", "all"
+"""What ID images, and these and unknown ones together, are called as a set."""
+BLOCK = 2048
+"""Images whose outputs are copied at a time."""
 
 
-def fitted(inputs: Inputs) -> tuple[dict[str, Score], dict[str, str]]:
+def fitted(inputs: Inputs, only: str | None = None) -> tuple[dict[str, Score], dict[str, str]]:
     """Return every score that the inputs allow, fitted, and why the others are left out.
+
+    Of one name, if `only` is given, that is all that is fitted.
 
     Returns
     -------
@@ -56,7 +61,7 @@ def fitted(inputs: Inputs) -> tuple[dict[str, Score], dict[str, str]]:
         "level of the logits": not inputs.level,
     }
     usable, left_out = {}, {}
-    for name in scores.names():
+    for name in scores.names() if only is None else (only,):
         score = scores.create(name, **ARGUMENTS.get(name, {}))
         needs = score.info.needs
         reasons = [reason for need, reason in WITHHELD.items() if need in needs]
@@ -89,6 +94,38 @@ def demands(score: Score) -> int:
     )
 
 
+class Half(NamedTuple):
+    """Some images of a group, which are not copied.
+
+    Attributes
+    ----------
+    outputs : Outputs
+        Of all images of the group.
+    places : ndarray of int64
+        Of these among them.
+    """
+
+    outputs: Outputs
+    places: np.ndarray
+
+
+def score_halves(scores: Mapping[str, Score], halves: Mapping[str, Half]) -> dict[str, dict]:
+    """Return what each score says of each half, by the score's name and the half's.
+
+    The outputs are copied a block of images at a time, once for all scores.
+    """
+    found = {name: {half: [] for half in halves} for name in scores}
+    for half, (outputs, places) in halves.items():
+        for start in range(0, len(places), BLOCK):
+            part = outputs.subset(places[start : start + BLOCK])
+            for name, score in scores.items():
+                found[name][half].append(score.score_samples(part))
+    return {
+        name: {half: np.concatenate(blocks) for half, blocks in own.items()}
+        for name, own in found.items()
+    }
+
+
 class Groups:
     """ID images and sets of unknown ones, and how often each is drawn in every replicate.
 
@@ -98,27 +135,32 @@ class Groups:
 
     Parameters
     ----------
-    known : Outputs
-        ID, with labels.
-    ood : mapping of str to Outputs
-        In random order, of which the union has the first ones.
+    correct : ndarray of bool
+        Whether each ID image is classified correctly.
+    ood : mapping of str to int
+        How many images each set has, in random order: of these the union has the first ones.
     replicates : int
     seed : int
         The same for all scores, whose replicates are therefore paired.
     """
 
-    def __init__(self, known: Outputs, ood: Mapping[str, Outputs], replicates: int, seed: int):
-        self.known, self.ood = known, ood
-        errors = int((~known.correct).sum())
-        self.shares = _even(max(errors, LEAST), [len(one) for one in ood.values()])
-        counts = {"": len(known)} | {name: len(one) for name, one in ood.items()}
+    def __init__(self, correct: np.ndarray, ood: Mapping[str, int], replicates: int, seed: int):
+        self.correct, self.ood = correct, ood
+        errors = int((~correct).sum())
+        self.shares = _even(max(errors, LEAST), list(ood.values()))
+        counts = {ID: len(correct)} | dict(ood)
         self.weights = {
             name: resample_weights(count, replicates=replicates, seed=seed + place)
             for place, (name, count) in enumerate(counts.items())
         }
 
-    def measured(self, score: Score) -> tuple[pd.DataFrame, np.ndarray]:
+    def measured(self, samples: Mapping[str, np.ndarray]) -> tuple[pd.DataFrame, np.ndarray]:
         """Return what a score is worth, with intervals, and the replicates of its criterion.
+
+        Parameters
+        ----------
+        samples : mapping of str to ndarray
+            What it says of the ID images (`ID`) and of each set.
 
         Returns
         -------
@@ -129,12 +171,11 @@ class Groups:
         criterion : ndarray of float64, shape [replicates]
             The AURC on `UNION` where there are sets of unknown images, else on the ID images.
         """
-        known, correct = score.score_samples(self.known), self.known.correct
-        own = self.weights[""]
+        known, correct, own = samples[ID], self.correct, self.weights[ID]
         drawn = weighted_aurc(known, correct, own)
-        rows = [_row("aurc", "", aurc(known, correct), drawn)]
+        rows = [_row("aurc", ID, aurc(known, correct), drawn)]
         if self.ood:
-            unknown = {name: score.score_samples(one) for name, one in self.ood.items()}
+            unknown = {name: samples[name] for name in self.ood}
             few = dict(zip(unknown, map(slice, self.shares), strict=True))
             values = np.concatenate([known, *(unknown[name][few[name]] for name in few)])
             right = np.concatenate([correct, np.zeros(len(values) - len(known), bool)])
@@ -152,8 +193,17 @@ class Groups:
         return pd.DataFrame(rows), drawn
 
 
-def ranked(usable: Mapping[str, Score], groups: Groups) -> tuple[pd.DataFrame, list[str]]:
-    """Measure all scores; return them best first, and those that may be as good as the best.
+def ranked(
+    usable: Mapping[str, Score], samples: Mapping[str, Mapping[str, np.ndarray]], groups: Groups
+) -> tuple[pd.DataFrame, list[str]]:
+    """Compare all scores; return them best first, and those that may be as good as the best.
+
+    Parameters
+    ----------
+    usable : mapping of str to Score
+    samples : mapping of str to mapping
+        What each says of the images in `groups`, from `score_halves`.
+    groups : Groups
 
     Returns
     -------
@@ -163,7 +213,7 @@ def ranked(usable: Mapping[str, Score], groups: Groups) -> tuple[pd.DataFrame, l
         The best score, and each whose difference to it in paired replicates includes 0 within
         95 %; the one that asks for least comes first, of equals the better one.
     """
-    found = {name: groups.measured(score) for name, score in usable.items()}
+    found = {name: groups.measured(samples[name]) for name in usable}
     place = int(bool(groups.ood))  # of the criterion among the rows
     values = {name: float(rows["value"].iloc[place]) for name, (rows, _) in found.items()}
     order = sorted(values, key=values.__getitem__)

@@ -15,21 +15,25 @@ import pandas as pd
 
 from helpers import __version__, metrics
 from helpers.audit import gates, ranking
+from helpers.audit.doubts import Doubt, doubt_share, find_doubts
 from helpers.audit.inputs import Inputs
-from helpers.audit.prediction import Prediction, predict
+from helpers.audit.label_errors import likely_label_errors
+from helpers.audit.prediction import Prediction, Unlabelled, look_at_unlabelled, predict
 from helpers.audit.rejector import Rejector
 from helpers.audit.thresholds import (
     WISHES,
     Threshold,
+    draw_mixture,
     promise_coverage,
     promise_risk,
     share,
 )
 from helpers.checks import known_name, open_share
 from helpers.files import atomic_path
+from helpers.metrics.bootstrap import weighted_calibration_error
 from helpers.outputs import Outputs
 from helpers.scores import Score
-from helpers.scores.calibration import fit_temperature, softmax
+from helpers.scores.calibration import confidences, fit_temperature, softmax
 
 WRITTEN = ("report.html", "audit.json", "rejector.safetensors")
 """What an audit leaves in its folder."""
@@ -46,14 +50,19 @@ class Audit:
     Attributes
     ----------
     inputs : Inputs
+        With one validation image of each group, where there are groups.
+    doubts : tuple of Doubt
+        What speaks against the validation images.
     choosing, measuring : ndarray of int64
         Places of the halves among the validation images.
     accuracy : (float, float, float)
         On all validation images, with the ends of its exact 95 % interval.
     temperature : float
     calibration : DataFrame
-        Rows ``before`` and ``after`` temperature scaling; ``ece``, ``floor`` (the ECE that perfect
-        calibration would show), ``nll`` and ``brier``.
+        Rows ``before`` and ``after`` temperature scaling; ``ece``, ``low`` and ``high`` of its 95 %
+        interval, ``floor`` (the ECE that perfect calibration would show), ``nll`` and ``brier``.
+        Replicates of the bootstrap have a larger ECE than the images, so that the interval lies
+        rather high: what is required of it is required with some reserve.
     ranking : DataFrame
         From `helpers.audit.ranking.ranked`, on the choosing half.
     best : tuple of str
@@ -73,6 +82,10 @@ class Audit:
         The wish whose threshold the rejector has; empty if it has none.
     prediction : Prediction, optional
         Where there are unlabelled images.
+    unlabelled : Unlabelled, optional
+        Likewise: how many of them are unknown, which, and how often the model is right on them.
+    sure : ndarray of float64
+        The largest probability of each validation image after temperature scaling.
     wrong : ndarray of int64
         Places of the wrongly classified validation images, the surest first.
     notes : tuple of str
@@ -82,6 +95,7 @@ class Audit:
     """
 
     inputs: Inputs
+    doubts: tuple[Doubt, ...]
     choosing: np.ndarray
     measuring: np.ndarray
     accuracy: tuple[float, float, float]
@@ -96,6 +110,8 @@ class Audit:
     thresholds: dict[str, Threshold]
     deployed: str
     prediction: Prediction | None
+    unlabelled: Unlabelled | None
+    sure: np.ndarray
     wrong: np.ndarray
     notes: tuple[str, ...]
     settings: dict
@@ -105,15 +121,34 @@ class Audit:
         """The outputs of the measuring half."""
         return self.inputs.validation.subset(self.measuring)
 
-    def confidence(self, part: Outputs | None = None) -> np.ndarray:
-        """Return the largest probability after temperature scaling, of all validation images."""
-        logits = (self.inputs.validation if part is None else part).logits
-        return softmax(logits, self.temperature).max(axis=1)
+    @cached_property
+    def correct(self) -> np.ndarray:
+        """Whether each image of the measuring half is classified correctly."""
+        return self.inputs.validation.correct[self.measuring]
+
+    def confidence(self, part: Outputs) -> np.ndarray:
+        """Return the largest probabilities after temperature scaling."""
+        return confidences(part.logits, self.temperature)
 
     @cached_property
-    def claimed(self) -> float:
-        """Mean of the largest probabilities of all validation images, as the model gives them."""
-        return float(softmax(self.inputs.validation.logits).max(axis=1).mean())
+    def claimed(self) -> np.ndarray:
+        """The largest probabilities of all validation images, as the model gives them."""
+        return confidences(self.inputs.validation.logits)
+
+    @cached_property
+    def promised_on(self) -> tuple[np.ndarray, np.ndarray]:
+        """The scores that the promise of a risk is made on, and which of the images are right."""
+        unknown = {name: self.samples[name] for name in self.inputs.ood}
+        settings = self.settings
+        return draw_mixture(
+            self.samples["validation"], self.correct, unknown, settings["unknown_share"],
+            seed=settings["seed"],
+        )  # fmt: skip
+
+    @cached_property
+    def suspected_labels(self) -> np.ndarray:
+        """Places of the validation images whose labels are probably wrong, the surest first."""
+        return likely_label_errors(self.inputs.validation, self.temperature)
 
     @property
     def requirements(self) -> list[gates.Judged]:
@@ -150,8 +185,8 @@ class Audit:
 
     def predict(self, unlabelled: Outputs) -> Prediction:
         """Return what is predicted of other unlabelled images than those of production."""
-        chosen = self.inputs.validation.subset(self.choosing)
-        scores = self.score.score_samples(unlabelled)
+        half = self.inputs.validation.subset(self.choosing)
+        chosen, scores = (self.score.score_samples(one) for one in (half, unlabelled))
         return _predict(
             self.inputs, self.score, chosen, self.samples, scores, self.settings["seed"]
         )
@@ -164,7 +199,7 @@ class Audit:
         from helpers.audit import summary  # which is about audits
 
         inputs, names = self.inputs, self.inputs.class_names
-        sure, predictions = self.confidence(), inputs.validation.predictions
+        sure, predictions = self.sure, inputs.validation.predictions
         prediction = None
         if self.prediction is not None:
             kept = asdict(self.prediction)
@@ -173,6 +208,7 @@ class Audit:
             {
                 "version": __version__,
                 "model": inputs.source,
+                "doubts": [asdict(one) for one in self.doubts],
                 "summary": summary.summary(self),
                 "requirements": [one._asdict() for one in self.requirements],
                 "settings": self.settings,
@@ -181,6 +217,7 @@ class Audit:
                     "validation": len(inputs.validation),
                     "choosing": len(self.choosing),
                     "measuring": len(self.measuring),
+                    "grouped": inputs.grouped,
                     "train": 0 if inputs.train is None else len(inputs.train),
                     "production": 0 if inputs.production is None else len(inputs.production),
                     "ood": {name: len(one) for name, one in inputs.ood.items()},
@@ -200,6 +237,7 @@ class Audit:
                 "deployed": self.deployed,
                 "picture": [asdict(one) for one in summary.bars(self)],
                 "prediction": prediction,
+                "unlabelled": None if self.unlabelled is None else asdict(self.unlabelled),
                 "most_wrongly_sure": [
                     {
                         "image": inputs.files[place] if inputs.files else int(place),
@@ -208,6 +246,10 @@ class Audit:
                         "confidence": float(sure[place]),
                     }
                     for place in self.wrong[:100]
+                ],
+                "suspected_labels": [
+                    inputs.files[place] if inputs.files else int(place)
+                    for place in self.suspected_labels
                 ],
                 "findings": [asdict(one) for one in summary.findings(self)],
                 "notes": self.notes,
@@ -250,6 +292,7 @@ def audit(
     risk: float = 0.05,
     coverage: float = 0.9,
     confidence: float = 0.95,
+    unknown_share: float = 0.0,
     replicates: int = 200,
     seed: int = 0,
     require: Sequence[str] = (),
@@ -271,6 +314,9 @@ def audit(
         Share of ID images accepted, at least; in (0, 1).
     confidence : float
         With which `risk` is promised, in (0, 1).
+    unknown_share : float
+        Up to which share of unknown images, like those of the OOD sets, the promise of a risk is
+        to hold, in [0, 1); with 0 it is about ID images alone.
     replicates : int
         Of the bootstrap.
     seed : int
@@ -292,47 +338,75 @@ def audit(
     known_name("wish", wish, WISHES)
     for name, value in (("risk", risk), ("coverage", coverage), ("confidence", confidence)):
         open_share(name, value)
+    if unknown_share:  # refused before anything is computed
+        draw_mixture(
+            np.zeros(2), np.ones(2, bool), dict.fromkeys(inputs.ood, np.zeros(2)), unknown_share
+        )
+    inputs = inputs.one_of_each_group(seed)
+    doubts = find_doubts(inputs)
     generator = np.random.default_rng(seed)
     halves = {name: _halves(len(one), generator) for name, one in inputs.ood.items()}
     choosing, measuring = _halves(len(inputs.validation), generator)
-    first, second = (inputs.validation.subset(part) for part in (choosing, measuring))
-    ood = [
-        {name: one.subset(halves[name][part]) for name, one in inputs.ood.items()}
-        for part in (0, 1)
-    ]
+    validation, correct = inputs.validation, inputs.validation.correct
+    first, second = (
+        {ranking.ID: ranking.Half(validation, part)}
+        | {name: ranking.Half(one, halves[name][i]) for name, one in inputs.ood.items()}
+        for i, part in enumerate((choosing, measuring))
+    )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", RuntimeWarning)
-        temperature = fit_temperature(first.logits, first.labels)
+        temperature = fit_temperature(validation.logits[choosing], validation.labels[choosing])
     tell("fits the scores")
     usable, left_out = ranking.fitted(inputs)
     tell(f"compares {len(usable)} scores")
-    table, best = ranking.ranked(usable, ranking.Groups(first, ood[0], replicates, seed))
+    chosen = ranking.score_halves(usable, first)
+    counts = [{name: len(one[name].places) for name in inputs.ood} for one in (first, second)]
+    groups = ranking.Groups(correct[choosing], counts[0], replicates, seed)
+    table, best = ranking.ranked(usable, chosen, groups)
     score = usable[best[0]]
     tell(f"measures the chosen one, {score.info.title}")
-    confirmed, _ = ranking.Groups(second, ood[1], replicates, seed).measured(score)
-    samples = {"validation": score.score_samples(second)}
-    samples |= {name: score.score_samples(one) for name, one in ood[1].items()}
-    prediction = None
+    samples = ranking.score_halves({best[0]: score}, second)[best[0]]
+    groups = ranking.Groups(correct[measuring], counts[1], replicates, seed)
+    confirmed, _ = groups.measured(samples)
+    samples = {"validation": samples.pop(ranking.ID)} | samples
+    prediction = unlabelled = None
     if inputs.production is not None:
         samples["production"] = score.score_samples(inputs.production)
-        prediction = _predict(inputs, score, first, samples, samples["production"], seed)
+        own = chosen[best[0]][ranking.ID], samples, samples["production"]
+        prediction = _predict(inputs, score, *own, seed)
+        answers = [
+            softmax(one, temperature)
+            for one in (validation.logits[measuring], inputs.production.logits)
+        ]
+        unlabelled = look_at_unlabelled(
+            samples["validation"], samples["production"], *answers, correct[measuring]
+        )
+        doubts += doubt_share(unlabelled.least, unknown_share)
     unknown = {name: samples[name] for name in inputs.ood}
     thresholds = {
-        "risk": promise_risk(samples["validation"], second.correct, unknown, risk, confidence),
-        "coverage": promise_coverage(samples["validation"], second.correct, unknown, coverage),
+        "risk": promise_risk(
+            samples["validation"],
+            correct[measuring],
+            unknown,
+            risk,
+            confidence,
+            unknown=unknown_share,
+            seed=seed,
+        ),
+        "coverage": promise_coverage(samples["validation"], correct[measuring], unknown, coverage),
     }
     wished = (wish, *WISHES) if fallback else (wish,)
     possible = [one for one in wished if not thresholds[one].problem]
-    correct = inputs.validation.correct
-    sure = softmax(inputs.validation.logits, temperature).max(axis=1)
+    sure = confidences(validation.logits, temperature)
     wrong = np.flatnonzero(~correct)
     return Audit(
         inputs=inputs,
+        doubts=doubts,
         choosing=choosing,
         measuring=measuring,
         accuracy=share(correct),
         temperature=temperature,
-        calibration=_calibration(second, temperature),
+        calibration=_calibration(validation.subset(measuring), temperature, replicates, seed),
         ranking=table,
         best=tuple(best),
         score=score,
@@ -342,12 +416,14 @@ def audit(
         thresholds=thresholds,
         deployed=possible[0] if possible else "",
         prediction=prediction,
+        unlabelled=unlabelled,
+        sure=sure,
         wrong=wrong[np.argsort(-sure[wrong], kind="stable")],
         notes=tuple(str(one.message) for one in caught),
         settings={
             "wish": wish, "fallback": fallback, "risk": risk, "coverage": coverage,
-            "confidence": confidence, "replicates": replicates, "seed": seed,
-            "require": list(require),
+            "confidence": confidence, "unknown_share": unknown_share,
+            "replicates": replicates, "seed": seed, "require": list(require),
         },
     )  # fmt: skip
 
@@ -355,7 +431,7 @@ def audit(
 def _predict(
     inputs: Inputs,
     score: Score,
-    chosen: Outputs,
+    chosen: np.ndarray,
     samples: Mapping[str, np.ndarray],
     production: np.ndarray,
     seed: int,
@@ -364,7 +440,7 @@ def _predict(
     families = {name: score.score_samples(one) for name, one in inputs.families.items()}
     try:
         return predict(
-            score.score_samples(chosen),
+            chosen,
             samples["validation"],
             {name: samples[name] for name in inputs.ood} | families,
             production,
@@ -383,13 +459,19 @@ def _halves(count: int, generator: np.random.Generator) -> tuple[np.ndarray, np.
     return order[:middle] if middle else order, order[middle:]
 
 
-def _calibration(part: Outputs, temperature: float) -> pd.DataFrame:
+def _calibration(part: Outputs, temperature: float, replicates: int, seed: int) -> pd.DataFrame:
+    weights = metrics.resample_weights(len(part), replicates=replicates, seed=seed)
     rows = {}
     for when, value in (("before", 1.0), ("after", temperature)):
         probabilities = softmax(part.logits, value)
+        sure = probabilities.max(axis=1)
+        drawn = weighted_calibration_error(sure, part.correct, weights)
+        low, high = np.quantile(drawn, [0.025, 0.975])
         rows[when] = {
             "ece": metrics.ece(probabilities, part.labels),
-            "floor": metrics.calibration_error_floor(probabilities.max(axis=1)),
+            "low": low,
+            "high": high,
+            "floor": metrics.calibration_error_floor(sure),
             "nll": metrics.nll(probabilities, part.labels),
             "brier": metrics.brier(probabilities, part.labels),
         }

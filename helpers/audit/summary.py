@@ -73,7 +73,7 @@ class Finding:
 
 def measure_sureness(audit: Audit) -> Sureness:
     """Return how sure the audited model is, and how often it is right."""
-    return Sureness(audit.claimed, *audit.accuracy)
+    return Sureness(float(audit.claimed.mean()), *audit.accuracy)
 
 
 def bars(audit: Audit) -> list[Bar]:
@@ -82,7 +82,7 @@ def bars(audit: Audit) -> list[Bar]:
     The validation images are those of the measuring half.
     """
     deployed = audit.thresholds.get(audit.deployed)
-    name, correct = "images like yours", audit.measured.correct
+    name, correct = "images like yours", audit.correct
     if deployed is None:
         return [Bar(name, right=float(correct.mean()), wrong=float((~correct).mean()))]
     accepted = audit.samples["validation"] >= deployed.value
@@ -102,7 +102,12 @@ def summary(audit: Audit) -> list[str]:
     value, low, high = (100 * one for one in audit.accuracy)
     right = (
         f"The model is right on {value:.1f} % of {len(audit.inputs.validation)} images that it "
-        f"has not learnt from (95 % interval: {low:.1f} to {high:.1f} %)."
+        f"has not learnt from (95 % interval: {low:.1f} to {high:.1f} %)"
+        + (
+            f", one of each group, drawn by chance from {audit.inputs.grouped} images."
+            if audit.inputs.grouped
+            else "."
+        )
     )
     return [right, how_sure(audit), what_to_accept(audit), promise(audit), next_step(audit)]
 
@@ -148,6 +153,13 @@ def promise(audit: Audit) -> str:
         if found.wish == "risk"
         else f"At least {100 * found.wished:g} % of images like these are accepted in the long run"
     )
+    if found.unknown:
+        return (
+            f"Of the answers so accepted at most {100 * found.wished:g} % are wrong or about an "
+            "image of no known class in the long run, promised with "
+            f"{100 * confidence:g} % confidence, as long as at most {100 * found.unknown:g} % of "
+            "the images are of such classes and like those of the sets."
+        )
     if not found.ood_accepted:
         return f"{said}; no promise covers images of unknown classes, and none were given to try."
     worst = max(found.ood_accepted, key=found.ood_accepted.__getitem__)
@@ -189,6 +201,8 @@ def _without_threshold(audit: Audit) -> str:
     wish = audit.settings["wish"]
     if wish == "risk":
         needed = guarantees.images_needed(audit.settings["risk"], audit.settings["confidence"])
+        if len(audit.promised_on[0]) < needed and audit.settings["unknown_share"]:
+            return "Bring more validation images and more unknown ones, and audit again."
         if len(audit.measuring) < needed:
             return f"Bring more validation images, {2 * needed} at the least, and audit again."
         return "Wish for a larger risk and audit new images with it, or train a better model."
@@ -215,7 +229,7 @@ def _stricter(audit: Audit, worst: str) -> str:
 
 def _smaller_risk(audit: Audit) -> list[str]:
     """Return the largest risk with which some are rejected, of a few below that of all answers."""
-    scores, correct = audit.samples["validation"], audit.measured.correct
+    scores, correct = audit.promised_on
     wrong, confidence = float((~correct).mean()), audit.settings["confidence"]
     options = [float(f"{part * wrong:.1g}") for part in (0.8, 0.5, 0.3)]
     for risk in options:
@@ -237,13 +251,24 @@ def _best(audit: Audit) -> str:
     return f"Of {scores} scores, {title} is the one to take."
 
 
+def _labels(audit: Audit) -> tuple[str, ...]:
+    """Return how many labels are probably wrong."""
+    if not (count := len(audit.suspected_labels)):
+        return ("No label is suspected of being wrong.",)
+    return (
+        f"{count} of {len(audit.inputs.validation)} labels are suspected of being wrong: of another"
+        " class the model is as sure there as it is on average of images that have its label. They"
+        " are in audit.json; some will be errors of the model instead.",
+    )
+
+
 def findings(audit: Audit) -> list[Finding]:
     """Return the parts of the report, in the order in which they are read."""
     right, sure, accept, promised, now = summary(audit)
     before, after = (audit.calibration.loc[one] for one in ("before", "after"))
     found = [
         Finding(
-            "right", "How right it is", right, (),
+            "right", "How right it is", right, _labels(audit),
             "Look at the surest errors: a wrong label is mended in the data, and two classes that "
             "no one can tell apart are perhaps one."
             if len(audit.wrong)
@@ -272,8 +297,14 @@ def findings(audit: Audit) -> list[Finding]:
     if audit.inputs.production is not None:
         said = words.prediction(audit)
         advice = (
-            "Look at the unlabelled images with the lowest scores first."
-            if audit.prediction.unknown > 0
+            "Look at the unlabelled images with the lowest scores first"
+            + (
+                ", and state how many may be unknown (`--share`), for a promise that reckons with "
+                "them."
+                if audit.inputs.ood and not audit.settings["unknown_share"]
+                else "."
+            )
+            if audit.unlabelled.least > 0
             else "Label some of them, those with the lowest scores first, and audit again."
         )
         heading = "What the unlabelled images say"  # at the end, what they are

@@ -33,6 +33,9 @@ class Threshold:
         of an exact 95 % interval, which takes the threshold for given.
     ood_accepted : dict of str to float
         Share of the images of each OOD set that it accepts.
+    unknown : float
+        Share of unknown images, like those of the OOD sets, that the promise of a risk and the
+        `risk` above reckon with; they are wrong where they are accepted.
     """
 
     wish: str
@@ -43,6 +46,7 @@ class Threshold:
     coverage: tuple[float, float, float] = (np.nan,) * 3
     risk: tuple[float, float, float] = (np.nan,) * 3
     ood_accepted: dict[str, float] = field(default_factory=dict)
+    unknown: float = 0.0
 
 
 def share(happened: np.ndarray) -> tuple[float, float, float]:
@@ -67,7 +71,68 @@ def _kept(
     }
 
 
-def promise_risk(scores, correct, ood, risk: float, confidence: float) -> Threshold:
+def draw_mixture(
+    scores, correct, ood: Mapping[str, np.ndarray], unknown: float, *, seed: int = 0
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return independent draws from a mixture of ID images and of unknown ones.
+
+    Each is unknown with this probability, and then of any of the sets with the same one.  How many
+    are of each kind is drawn first, and so many images are taken of each: as many in all as leave
+    four standard deviations of room, so that one draw in ten thousand, at the most, has to be cut.
+
+    Parameters
+    ----------
+    scores, correct : ndarray, shape [N]
+        Of the ID images.
+    ood : mapping of str to ndarray
+        Scores of each set.
+    unknown : float
+        In [0, 1); with 0 the ID images are returned as they are.
+
+    Returns
+    -------
+    scores, correct : ndarray, shape [M]
+        An unknown image is never correct.
+
+    Raises
+    ------
+    ValueError
+        No set, though some images are to be unknown; a share outside [0, 1).
+
+    Examples
+    --------
+    >>> known, pets = np.ones(900), {"pets": np.zeros(90)}
+    >>> scores, correct = draw_mixture(known, known > 0, pets, 0.1)
+    >>> len(scores), bool(np.array_equal(correct, scores == 1))
+    (604, True)
+    """
+    if not 0 <= unknown < 1:
+        raise ValueError(f"share: at least 0 and below 1 expected, got {unknown}")
+    if not unknown:
+        return scores, correct
+    if not ood:
+        raise ValueError(
+            "share: images of unknown classes expected, to see how many are accepted; bring "
+            "ood_NAME_logits, or leave the share out"
+        )
+    groups = [scores, *ood.values()]
+    shares = np.array([1 - unknown, *[unknown / len(ood)] * len(ood)])
+    noise = 4 * np.sqrt(shares * (1 - shares))
+    sizes = np.array([len(one) for one in groups])
+    # the largest m with m p + 4 sqrt(m p (1 - p)) <= size, for each group
+    roots = (np.sqrt(noise**2 + 4 * shares * sizes) - noise) / (2 * shares)
+    generator = np.random.default_rng(seed)
+    counts = np.minimum(generator.multinomial(int(roots.min() ** 2), shares), sizes)
+    places = [generator.permutation(len(one))[:n] for one, n in zip(groups, counts, strict=True)]
+    drawn = np.concatenate([one[place] for one, place in zip(groups, places, strict=True)])
+    right = np.zeros(len(drawn), bool)
+    right[: counts[0]] = correct[places[0]]
+    return drawn, right
+
+
+def promise_risk(
+    scores, correct, ood, risk: float, confidence: float, *, unknown: float = 0.0, seed: int = 0
+) -> Threshold:
     """Return the threshold that promises a risk, or why there is none.
 
     Parameters
@@ -78,17 +143,32 @@ def promise_risk(scores, correct, ood, risk: float, confidence: float) -> Thresh
         Scores of each OOD set.
     risk, confidence : float
         As for `helpers.metrics.guarantees.risk_threshold`.
+    unknown, seed
+        As for `draw_mixture`.  The risk grows with the share of unknown images, so that what is
+        promised at this share holds at any smaller one.
     """
+    drawn, right = draw_mixture(scores, correct, ood, unknown, seed=seed)
     try:
-        found = guarantees.risk_threshold(scores, correct, risk=risk, confidence=confidence)
+        found = guarantees.risk_threshold(drawn, right, risk=risk, confidence=confidence)
     except ValueError as error:
-        return Threshold("risk", risk, problem=str(error).partition(": ")[2])
+        return Threshold("risk", risk, problem=str(error).partition(": ")[2], unknown=unknown)
+    images, wrong = "accepted images like the validation images", "classified wrongly"
+    if unknown:
+        images = (
+            f"images that are accepted, where up to {100 * unknown:g} % of all are unknown ones "
+            "like those of the sets and the others like the validation images"
+        )
+        wrong = "classified wrongly or of no known class"
     promise = (
-        f"Of accepted images like the validation images, at most {100 * risk:g} % are classified "
-        f"wrongly, in the long run. This is false for at most {100 * (1 - confidence):g} % of all "
-        "draws of validation images."
+        f"Of {images}, at most {100 * risk:g} % are {wrong}, in the long run. This is false for at "
+        f"most {100 * (1 - confidence):g} % of all draws of these images."
+        if unknown
+        else f"Of {images}, at most {100 * risk:g} % are {wrong}, in the long run. This is false "
+        f"for at most {100 * (1 - confidence):g} % of all draws of validation images."
     )
-    return Threshold("risk", risk, promise, **_kept(found.threshold, scores, correct, ood))
+    kept = _kept(found.threshold, scores, correct, ood)
+    kept["risk"] = share(~right[drawn >= found.threshold])
+    return Threshold("risk", risk, promise, unknown=unknown, **kept)
 
 
 def promise_coverage(scores, correct, ood, coverage: float) -> Threshold:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from helpers.audit.inputs import LEAST
 from helpers.audit.ranking import UNION, demands
 from helpers.audit.report import Audit
+from helpers.audit.thresholds import Threshold
 from helpers.metrics import guarantees
 from helpers.scores import create
 
@@ -102,10 +103,22 @@ def limits(audit: Audit) -> list[str]:
         "Everything is said of images like the validation images: drawn from the same source, in "
         "the same mixture. Where the images change, neither the calibration nor a promise holds.",
     ]
+    if audit.inputs.grouped:
+        said.append(
+            f"Of {audit.inputs.grouped} validation images one of each group is looked at, drawn by "
+            "chance: groups count as one, whatever their size, and a promise is about an image of "
+            "a new group."
+        )
     if audit.inputs.ood:
         said.append(
             "How well unknown images are told depends on which they are; the sets here stand for "
-            "no others. No promise covers unknown images."
+            "no others. "
+            + (
+                "The promise of a risk reckons with images like these, each set as often as any "
+                "other, and no more of them than was stated."
+                if audit.settings["unknown_share"]
+                else "No promise covers unknown images."
+            )
         )
         if few := [name for name, one in audit.inputs.ood.items() if len(one) < 2 * LEAST]:
             said.append(
@@ -137,24 +150,37 @@ def threshold(audit: Audit) -> list[str]:
         if found.problem:
             said.append(f"A {wished} cannot be promised: {found.problem}.")
             needed = guarantees.images_needed(found.wished, audit.settings["confidence"])
-            if wish == "risk" and len(audit.measuring) < needed:
+            drawn = len(audit.promised_on[0])
+            if wish == "risk" and found.unknown and drawn < needed:
+                said.append(
+                    f"It takes {needed} images in a mixture with {100 * found.unknown:g} % of "
+                    f"unknown ones, and the measuring halves are enough for {drawn}: bring more "
+                    "of the kind of which there are too few."
+                )
+            elif wish == "risk" and drawn < needed:
                 said.append(
                     f"It takes {needed} images in the measuring half at the least, {2 * needed} in "
-                    f"all, and there are {len(audit.measuring)} in that half."
+                    f"all, and there are {drawn} in that half."
                 )
             continue
         coverage, risk = found.coverage, found.risk
         said.append(
             f"For a {wished}: accept where the score is at least {found.value:.6g}. "
             f"{found.promise} On the measuring half it accepts {100 * coverage[0]:.1f} % of the "
-            f"images, of which {100 * risk[0]:.1f} % are wrong ({100 * risk[1]:.1f} to "
-            f"{100 * risk[2]:.1f} %, taking the threshold for given)."
+            f"images; of those it accepts{_with_unknown(found)}, {100 * risk[0]:.1f} % are wrong "
+            f"({100 * risk[1]:.1f} to {100 * risk[2]:.1f} %, taking the threshold for given)."
             + (
                 " That is nearly all of them: wish for a smaller risk."
                 * (wish == "risk" and coverage[0] > 0.98)
             )
         )
     return [*said, rejector(audit)]
+
+
+def _with_unknown(found: Threshold) -> str:
+    return f", unknown ones among them at the stated {100 * found.unknown:g} %" * (
+        found.unknown > 0
+    )
 
 
 def rejector(audit: Audit) -> str:
@@ -167,7 +193,7 @@ def rejector(audit: Audit) -> str:
             f"In place of the wished {wish} the rejector has the threshold for the "
             f"{audit.deployed}, which promises nothing about the {wish}."
         )
-    scores, correct = audit.samples["validation"], audit.measured.correct
+    scores = audit.samples["validation"]
     if wish == "coverage":
         most = (
             math.floor(1e4 * len(scores) / (len(scores) + 1)) / 100
@@ -175,7 +201,7 @@ def rejector(audit: Audit) -> str:
         possible = f"the largest that can is {most:g} %"
     else:
         settings = {name: audit.settings[name] for name in ("risk", "confidence")}
-        shown = guarantees.larger_risk(scores, correct, **settings)
+        shown = guarantees.larger_risk(*audit.promised_on, **settings)
         possible = "nor can a larger one"
         if shown:
             possible = f"the smallest that can is about {100 * shown:.3g} %"
@@ -212,18 +238,45 @@ def prediction(audit: Audit) -> list[str]:
                 f"Known and unknown images among the {found.images} unlabelled ones, if there are "
                 f"both, are told apart with an {name} of about {value:.1f} %{ends}."
             )
-    share = []
-    if found.unknown > 0:
-        share.append(
-            f"At least {100 * found.unknown:.1f} % of the {found.images} unlabelled images are of "
-            "no known class, if those of known classes are like the validation images; this is "
-            "false for at most 5 % of all draws."
+    return [*said, *found.limits, *_unlabelled(audit)]
+
+
+def _unlabelled(audit: Audit) -> list[str]:
+    """Return what the library's estimators say, the share of unknown images last."""
+    found, images = audit.unlabelled, audit.prediction.images
+    said = []
+    if found.accuracy:
+        value, low, high = (100 * one for one in found.accuracy["difference"])
+        said.append(
+            f"On the unlabelled images the model is right on about {value:.1f} % ({low:.1f} to "
+            f"{high:.1f} %, from the drawing of images alone), by how sure it is of them and how "
+            "far that misleads on the validation images. Do not use this where the images have "
+            "changed, or some are of no known class: it is then too high."
         )
-    elif found.unknown == 0:
-        share.append(
-            f"Nothing shows that any of the {found.images} unlabelled images is of no known class."
+        said += found.against or ["No such change is seen here, which is no proof."]
+    if found.listed:
+        said.append(
+            f"{len(found.listed)} unlabelled images are listed in audit.json as suspected to be of "
+            "no known class; at most a tenth of such a list is expected to be known. Do not use it "
+            "where known images have changed, too: they would fill it."
         )
-    return [*said, *found.limits, *share]
+    elif found.fewest > images:
+        said.append("There are too few validation images to list any of them as suspected.")
+    else:
+        said.append(
+            "None of them is listed as suspected: with a tenth of false entries no list can be had."
+        )
+    if not found.least > 0:
+        return [
+            *said,
+            f"Nothing shows that any of the {images} unlabelled images is of no known class.",
+        ]
+    return [
+        *said,
+        f"At least {100 * found.least:.1f} % of the {images} unlabelled images are of no known "
+        "class, if those of known classes are like the validation images (this is false for at "
+        f"most 5 % of all draws); the estimate is {100 * found.share:.1f} %.",
+    ]
 
 
 def promises(checked: pd.DataFrame | None) -> str:

@@ -74,12 +74,9 @@ def clopper_pearson(successes: int, total: int, *, confidence: float = 0.95) -> 
         raise ValueError(f"total: at least 1 expected, got {total}")
     if not 0 <= successes <= total:
         raise ValueError(f"successes: 0 to {total} (the total) expected, got {successes}")
-    from scipy.stats import binomtest  # here, since it takes long to import
-
-    found = binomtest(successes, total).proportion_ci(
-        _check_share("confidence", confidence), "exact"
-    )
-    return Interval(float(found.low), float(found.high))
+    tail = (1 - _check_share("confidence", confidence)) / 2
+    low = betaincinv(successes, total - successes + 1, tail) if successes else 0.0
+    return Interval(float(low), float(_upper_bound(successes, total, tail)))
 
 
 def images_needed(risk: float, confidence: float) -> int:

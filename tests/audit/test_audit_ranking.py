@@ -4,11 +4,29 @@ import numpy as np
 import pytest
 
 from helpers import scores
-from helpers.audit import read_outputs
-from helpers.audit.ranking import Groups, _even, fitted, ranked
+from helpers.audit import ranking, read_outputs
+from helpers.audit.ranking import Groups, Half, _even, fitted, ranked, score_halves
 from helpers.metrics import aurc
 from helpers.scores import base
 from helpers.scores.energy import log_sum_exp
+
+
+def groups_of(inputs, replicates):
+    """Return all images as groups, and as halves that leave none out."""
+    sets = {ranking.ID: inputs.validation, **inputs.ood}
+    halves = {name: Half(one, np.arange(len(one))) for name, one in sets.items()}
+    counts = {name: len(one) for name, one in inputs.ood.items()}
+    return Groups(inputs.validation.correct, counts, replicates, 0), halves
+
+
+def test_in_blocks_a_score_says_the_same(inputs, monkeypatch):
+    usable, _ = fitted(inputs)
+    places = np.random.default_rng(0).permutation(len(inputs.validation))[:150]
+    monkeypatch.setattr(ranking, "BLOCK", 64)
+    found = score_halves(usable, {"some": Half(inputs.validation, places)})
+    for name, score in usable.items():
+        whole = score.score_samples(inputs.validation.subset(places))
+        assert np.array_equal(found[name]["some"], whole), name
 
 
 def test_every_score_is_ranked_or_left_out_for_what_is_not_given(inputs, arrays, write):
@@ -55,10 +73,11 @@ def test_errors_and_unknown_images_count_alike():
 
 
 def test_the_union_has_as_many_unknown_images_as_errors(inputs):
-    groups = Groups(inputs.validation, inputs.ood, 20, 0)
+    groups, halves = groups_of(inputs, 20)
     errors = (~inputs.validation.correct).sum()
     assert groups.shares == [max(errors, 20)]
-    rows, drawn = groups.measured(scores.create("msp"))
+    samples = score_halves({"msp": scores.create("msp")}, halves)["msp"]
+    rows, drawn = groups.measured(samples)
     unknown = scores.create("msp").score_samples(inputs.ood["pets_and_toys"])[: groups.shares[0]]
     known = scores.create("msp").score_samples(inputs.validation)
     right = np.concatenate([inputs.validation.correct, np.zeros(len(unknown), bool)])
@@ -78,7 +97,8 @@ def test_of_scores_that_may_be_as_good_the_most_modest_comes_first(inputs):
             return scores.create("msp").score_samples(outputs)
 
     usable = {"copy": Copy(), "msp": scores.create("msp")}
-    _, best = ranked(usable, Groups(inputs.validation, inputs.ood, 50, 0))
+    groups, halves = groups_of(inputs, 50)
+    _, best = ranked(usable, score_halves(usable, halves), groups)
     assert best == ["msp", "copy"]
 
 
@@ -90,5 +110,6 @@ def test_a_score_that_is_worse_beyond_noise_is_not_among_the_best(inputs):
             return -scores.create("msp").score_samples(outputs)
 
     usable = {"msp": scores.create("msp"), "reversed": Reversed()}
-    table, best = ranked(usable, Groups(inputs.validation, {}, 50, 0))
+    groups, halves = groups_of(replace(inputs, ood={}), 50)
+    table, best = ranked(usable, score_halves(usable, halves), groups)
     assert best == ["msp"] and table["score"].tolist() == ["msp", "reversed"]

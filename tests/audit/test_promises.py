@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from helpers.audit import audit, check_promises, promises_table, unknown_share
+from helpers.audit import audit, check_promises, promises_table
 from helpers.audit.promises import BROKEN, KEPT, OPEN, verdict
 from helpers.outputs import Outputs
 
@@ -83,14 +83,3 @@ def test_the_verdict_takes_the_interval_of_what_was_found():
     assert verdict((0.9, 1), (0.89, 0.8, 0.95)) == OPEN
     assert verdict((0.9, 1), (0.7, 0.6, 0.89)) == BROKEN
     assert verdict((np.nan, np.nan), (0.7, 0.6, 0.89)) == ""
-
-
-def test_the_share_of_unknown_images_is_hardly_ever_overstated():
-    """Of 200 draws, with a true share of 30 % whose scores overlap with those of known ones."""
-    generator = np.random.default_rng(0)
-    bounds = []
-    for _ in range(200):
-        chosen, known, new = generator.normal(size=(3, 300))
-        bounds.append(unknown_share(chosen, known, [*new[:210], *generator.normal(-3, 1, 90)]))
-    assert np.mean(np.array(bounds) > 0.3) <= 0.05
-    assert np.median(bounds) > 0.1

@@ -5,7 +5,8 @@ import pytest
 import torch
 from scipy.optimize import brentq
 
-from helpers.scores.calibration import fit_temperature, softmax
+from helpers.scores import calibration
+from helpers.scores.calibration import confidences, fit_temperature, softmax
 
 
 def example(n=400, classes=6, temperature=1.0, seed=0):
@@ -113,6 +114,17 @@ def test_softmax_is_torchs(temperature):
     logits, _ = example()
     expected = torch.softmax(torch.from_numpy(logits) / temperature, dim=1).numpy()
     assert softmax(logits, temperature) == pytest.approx(expected, rel=1e-12)
+
+
+def test_in_blocks_the_bits_are_the_same(monkeypatch):
+    logits = np.random.default_rng(0).normal(size=(50, 7))
+    labels = np.arange(50) % 7
+    whole = softmax(logits, 0.7), fit_temperature(logits + 2 * np.eye(7)[labels], labels)
+    assert np.array_equal(confidences(logits, 0.7), whole[0].max(axis=1))
+    monkeypatch.setattr(calibration, "_CELLS", 20)  # two rows
+    assert np.array_equal(softmax(logits, 0.7), whole[0])
+    assert np.array_equal(confidences(logits, 0.7), whole[0].max(axis=1))
+    assert fit_temperature(logits + 2 * np.eye(7)[labels], labels) == whole[1]
 
 
 def test_softmax_neither_overflows_nor_saturates():

@@ -20,6 +20,7 @@ def test_the_page_of_the_audit_is_plain():
     assert texts["accuracy"] and f"{texts['accuracy']} %" in html
     assert not re.search(r"\{(glue|cite|doc|term|admonition)", html)
     assert "counted from 1" not in html and "Exercises" not in html
+    assert "What this notebook reproduces" not in html
     assert "Out[" not in re.sub(r"<script.*?</script>|<style.*?</style>", "", html, flags=re.S)
     assert any("**overrides" in cell.source for cell in notebook.cells)  # which is code
     assert "**overrides" not in html and "image/png;base64" in html

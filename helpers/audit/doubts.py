@@ -1,0 +1,163 @@
+"""What speaks against the validation images themselves, found without being asked.
+
+An audit believes its labels, and takes its images for independent draws from what the model will
+meet.  Where the arrays say otherwise it is the first thing to be read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from helpers.audit.inputs import Inputs
+from helpers.audit.thresholds import share
+from helpers.outputs import Outputs
+
+NAMED = 5
+"""Classes and images that are named, of those that a doubt is about."""
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """One thing that is probably wrong: what, what it does to the report, and what to do."""
+
+    name: str
+    sentence: str
+    advice: str
+
+
+def find_doubts(inputs: Inputs) -> tuple[Doubt, ...]:
+    """Return what speaks against the validation images, the worst first.
+
+    Examples
+    --------
+    >>> labels = np.arange(100) % 2
+    >>> logits = np.eye(2)[labels] + np.arange(100)[:, None] / 1000
+    >>> good = Outputs(logits, np.empty((100, 0)), labels)
+    >>> find_doubts(Inputs("a toy", good, ("ant", "bee")))
+    ()
+    >>> bad = Outputs(logits, np.empty((100, 0)), 1 - labels)
+    >>> [one.name for one in find_doubts(Inputs("a toy", bad, ("ant", "bee")))]
+    ['shifted', 'chance']
+    """
+    return (*_of_labels(inputs.validation), *_of_copies(inputs), *_of_classes(inputs))
+
+
+def doubt_share(least: float, stated: float) -> tuple[Doubt, ...]:
+    """Return what speaks against a stated share of unknown images; nothing without one.
+
+    Examples
+    --------
+    >>> doubt_share(0.1, 0.2), len(doubt_share(0.1, 0.05)), doubt_share(0.1, 0)
+    ((), 1, ())
+    """
+    if not 0 < stated < least:
+        return ()
+    return (
+        Doubt(
+            "share",
+            f"At least {100 * least:.1f} % of the unlabelled images are unlike the validation "
+            f"images, and the promise reckons with {100 * stated:g} % of unknown ones.",
+            "State a larger share, and audit again.",
+        ),
+    )
+
+
+def _of_labels(part: Outputs) -> Iterator[Doubt]:
+    """Yield what the model's errors say about how its answers were written down."""
+    right, low, high = share(part.correct)
+    answers, labels = part.predictions, part.labels
+    # the first and the last row have no neighbour on one side
+    others = {
+        "before": answers[1:] == labels[:-1],
+        "after": answers[:-1] == labels[1:],
+        "negated": part.logits.argmin(axis=1) == labels,
+    }
+    way = max(others, key=lambda name: others[name].mean())
+    fits = 100 * others[way].mean()
+    if share(others[way])[1] > high and way == "negated":
+        yield Doubt(
+            "negated",
+            "The logits probably have the wrong sign: the smallest one is that of the label in "
+            f"{fits:.1f} % of the images, the largest in {100 * right:.1f} %.",
+            "Give the logits with the sign that the softmax takes, and audit again.",
+        )
+    elif share(others[way])[1] > high:
+        yield Doubt(
+            "shifted",
+            f"The labels are probably shifted by a row: {fits:.1f} % of the answers fit the label "
+            f"of the row {way} their own, and {100 * right:.1f} % that of their own.",
+            "Write logits and labels in one loop, and audit again: nothing below is true.",
+        )
+    counts = np.bincount(part.labels, minlength=part.num_classes)
+    most = counts.max() / len(part)
+    if low <= most:
+        yield Doubt(
+            "chance",
+            f"The model is hardly better than always naming the most frequent class, which is right"
+            f" on {100 * most:.1f} % of these images; it is right on {100 * right:.1f} %.",
+            "See whether the labels count the classes in the order of the logits; if they do, do "
+            "not deploy this model.",
+        )
+
+
+def _of_copies(inputs: Inputs) -> Iterator[Doubt]:
+    """Yield which images are not drawn independently, or have been learnt from."""
+    seen: dict[bytes, int] = {}
+    own = digests(inputs.validation)
+    copies = [place for place, one in enumerate(own) if seen.setdefault(one, place) != place]
+    what = "features and logits" if inputs.validation.features.shape[1] else "logits"
+    if copies:
+        yield Doubt(
+            "copies",
+            f"{len(copies)} of {len(own)} validation images are copies of others: their {what} are"
+            f" equal to the last bit ({_named(inputs, copies)}). The promises below take every "
+            "image for a draw of its own, and are too bold.",
+            "Leave copies out, or give all images of one scene, patient or video the same number "
+            "in `groups`: a group is then counted once.",
+        )
+    if inputs.train is not None:
+        learnt = set(digests(inputs.train))
+        common = [place for place, one in enumerate(own) if one in learnt]
+        if common:
+            yield Doubt(
+                "learnt",
+                f"{len(common)} of {len(own)} validation images are among the training images: "
+                f"their {what} are equal to the last bit ({_named(inputs, common)}). What the model"
+                " has learnt from makes it look better than it is, and no promise holds.",
+                "Leave them out of the validation images, and audit again.",
+            )
+
+
+def _of_classes(inputs: Inputs) -> Iterator[Doubt]:
+    counts = np.bincount(inputs.validation.labels, minlength=inputs.validation.num_classes)
+    absent = np.flatnonzero(counts == 0)
+    if len(absent):
+        names = ", ".join(inputs.class_names[one] for one in absent[:NAMED])
+        yield Doubt(
+            "absent",
+            f"{len(absent)} of {len(counts)} classes have no validation image: {names}"
+            + (", …" if len(absent) > NAMED else "")
+            + ". Nothing is said of them, and an answer that names one is never right here.",
+            "Bring images of every class that the model will meet, in the shares in which it will.",
+        )
+
+
+def digests(outputs: Outputs) -> list[bytes]:
+    """Return for each image a digest of its logits and features, which copies have in common."""
+    return [
+        hashlib.blake2b(logits.tobytes() + features.tobytes(), digest_size=16).digest()
+        for logits, features in zip(outputs.logits, outputs.features, strict=True)
+    ]
+
+
+def _named(inputs: Inputs, places: list[int]) -> str:
+    names = [inputs.files[place] if inputs.files else str(place) for place in places[:NAMED]]
+    return (
+        ("rows " if not inputs.files else "")
+        + ", ".join(names)
+        + (", …" if len(places) > NAMED else "")
+    )

@@ -1,0 +1,124 @@
+"""What is wrong with the images themselves is found, and only then; groups count as one."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from helpers.audit import audit, read_outputs
+from helpers.audit.doubts import find_doubts
+from helpers.audit.inputs import Inputs
+from helpers.audit.page import page
+from helpers.audit.thresholds import promise_risk
+from helpers.outputs import Outputs
+
+
+def with_validation(inputs, **changes):
+    part = inputs.validation
+    arrays = {"logits": part.logits, "features": part.features, "labels": part.labels} | changes
+    return replace(inputs, validation=Outputs(**arrays), files=())
+
+
+def names(inputs):
+    return [one.name for one in find_doubts(inputs)]
+
+
+def test_of_good_images_there_is_no_doubt(inputs):
+    assert names(inputs) == []
+
+
+def test_labels_shifted_by_a_row_either_way(inputs):
+    labels = np.random.default_rng(0).permutation(4)[np.arange(300) * 7 % 11 % 4]
+    generator = np.random.default_rng(1)
+    logits = 3 * np.eye(4)[labels] + generator.normal(size=(300, 4))
+    assert "shifted" not in names(with_validation(inputs, logits=logits, labels=labels))
+    for step, way in ((1, "before"), (-1, "after")):
+        wrong = with_validation(inputs, logits=logits, labels=np.roll(labels, -step))
+        (doubt,) = [one for one in find_doubts(wrong) if one.name == "shifted"]
+        assert f"row {way}" in doubt.sentence
+
+
+def test_a_wrong_sign_and_answers_by_chance(inputs):
+    assert "negated" in names(with_validation(inputs, logits=-inputs.validation.logits))
+    shuffled = np.random.default_rng(0).permutation(inputs.validation.labels)
+    assert names(with_validation(inputs, labels=shuffled)) == ["chance"]
+
+
+def test_classes_without_an_image_are_named(inputs):
+    kept = np.flatnonzero(inputs.validation.labels != 2)
+    (doubt,) = find_doubts(replace(inputs, validation=inputs.validation.subset(kept), files=()))
+    assert doubt.name == "absent" and "1 of 4 classes have no validation image: cow." in (
+        doubt.sentence
+    )
+
+
+def test_copies_are_found_within_and_from_training(inputs):
+    part = inputs.validation
+    twice = part.subset(np.append(np.arange(300), [5, 7]))
+    (doubt,) = find_doubts(replace(inputs, validation=twice, files=()))
+    assert doubt.name == "copies" and "2 of 302" in doubt.sentence
+    assert "(rows 300, 301)" in doubt.sentence
+    (doubt,) = find_doubts(replace(inputs, train=part.subset([5, 6, 7])))
+    assert doubt.name == "learnt" and "3 of 300" in doubt.sentence and "5.png" in doubt.sentence
+
+
+def test_they_are_the_first_thing_on_the_page(inputs):
+    found = audit(with_validation(inputs, logits=-inputs.validation.logits), replicates=5)
+    said = found.as_dict()
+    html = page(found, said)
+    assert [one["name"] for one in said["doubts"]] == ["negated", "chance"]
+    assert html.index("wrong sign") < html.index("class=summary")
+    clean = audit(inputs, replicates=5)
+    assert "class=doubts>" not in page(clean, clean.as_dict())
+
+
+def test_groups_count_as_one(inputs, arrays, write):
+    """Whatever their names are; and a file may name them."""
+    ten = {name: np.repeat(arrays[name], 10, axis=0) for name in ("logits", "labels")}
+    groups = np.repeat([f"video {i}" for i in range(300)], 10)
+    found = audit(read_outputs(write({**ten, "groups": groups})), replicates=5)
+    part = found.inputs.validation
+    assert len(part) == 300 and found.inputs.grouped == 3000 and not found.doubts
+    assert {tuple(row) for row in part.logits} == {
+        tuple(row) for row in arrays["logits"].astype(np.float32)
+    }
+    assert "one of each group, drawn by chance from 3000 images" in found.as_dict()["summary"][0]
+    assert audit(read_outputs(write(ten)), replicates=5).doubts[0].name == "copies"
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        (np.zeros(300, int), "groups: at least 20 expected, got 1"),
+        (np.zeros(30, int), "groups: 300 whole numbers or texts expected"),
+        (np.zeros(300), "groups: 300 whole numbers or texts expected, got float64"),
+    ],
+)
+def test_groups_that_cannot_be_are_refused(arrays, write, groups, message):
+    few = {"logits": arrays["logits"], "labels": arrays["labels"], "groups": groups}
+    with pytest.raises(ValueError, match=message):
+        audit(read_outputs(write(few)), replicates=5)
+
+
+def test_of_groups_the_promise_holds_and_of_their_images_it_does_not():
+    """With every image ten times, and errors that make the worst case for a promise of 10 %.
+
+    Both ways: as draws of their own the copies break it far too often; a group that counts as
+    one breaks it no more often than allowed, and is hardly less often granted than without copies.
+    """
+    generator, draws, level, risk = np.random.default_rng(0), 300, 0.1, 0.1
+    # the risk of whoever accepts down to s is just too large everywhere
+    broken = {"images": 0, "groups": 0}
+    for _ in range(draws):
+        scores, correct = generator.random(200), generator.random(200) >= risk + 0.002
+        groups = np.repeat(np.arange(200), 10)
+        logits = np.where(correct[groups, None], [1.0, 0], [0, 1.0])
+        part = Outputs(logits, scores[groups, None], np.zeros(2000, int))
+        every = Inputs("a toy", part, ("ant", "bee"), groups=groups)
+        for name, inputs in (("images", every), ("groups", every.one_of_each_group(3))):
+            part = inputs.validation
+            found = promise_risk(part.features[:, 0], part.correct, {}, risk, 1 - level)
+            broken[name] += not found.problem
+    allowed = level * draws + 3 * np.sqrt(level * (1 - level) * draws)
+    assert broken["images"] > 3 * allowed
+    assert 0.2 * level * draws < broken["groups"] <= allowed
