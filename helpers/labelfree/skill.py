@@ -62,7 +62,46 @@ def skill(predicted, truths, learnt, *, level: float = 0.95) -> Estimate:
             "truths: the same for all test sets as the mean of the meta sets; there is nothing to "
             "be better at than guessing"
         )
-    weights = resample_weights(len(truths), replicates=_REPLICATES, seed=0).astype(float)
+    return skill_of_errors(errors, guessed, level=level)
+
+
+def skill_of_errors(errors, guessed, *, level: float = 0.95) -> Estimate:
+    """Return the skill of predictions from their squared errors, a number for each test set.
+
+    Where a set is predicted several times, in several divisions of the sets or by several networks,
+    its errors are added up first: what is resampled is sets.
+
+    Parameters
+    ----------
+    errors, guessed : array_like, shape [M]
+        Squared errors of the predictions, and of the constant.
+    level : float
+        In (0, 1).
+
+    Returns
+    -------
+    Estimate
+        As `skill`.
+
+    Raises
+    ------
+    ValueError
+        Empty, NaN, infinite, the wrong shape or length; fewer than 3 sets; a level outside (0, 1);
+        a constant without any error.
+
+    Examples
+    --------
+    >>> round(skill_of_errors([0.0, 0.0, 0.01], [0.01, 0.0, 0.01]).value, 6)
+    0.5
+    """
+    open_share("level", level)
+    errors = float_array("errors", errors)
+    guessed = float_array("guessed", guessed, length=len(errors))
+    if len(errors) < 3:
+        raise ValueError(f"errors: those of at least 3 sets expected, got {len(errors)}")
+    if not guessed.any():
+        raise ValueError("guessed: the constant has no error; there is nothing to be better at")
+    weights = resample_weights(len(errors), replicates=_REPLICATES, seed=0).astype(float)
     with np.errstate(divide="ignore", invalid="ignore"):
         replicates = 1 - (weights @ errors) / (weights @ guessed)
     # where a replicate draws only sets that the constant hits, nothing can be said against it
