@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from helpers.checks import float_array, open_share
@@ -101,7 +103,7 @@ def skill_of_errors(errors, guessed, *, level: float = 0.95) -> Estimate:
         raise ValueError(f"errors: those of at least 3 sets expected, got {len(errors)}")
     if not guessed.any():
         raise ValueError("guessed: the constant has no error; there is nothing to be better at")
-    weights = resample_weights(len(errors), replicates=_REPLICATES, seed=0).astype(float)
+    weights = _weights(len(errors))
     with np.errstate(divide="ignore", invalid="ignore"):
         replicates = 1 - (weights @ errors) / (weights @ guessed)
     # where a replicate draws only sets that the constant hits, nothing can be said against it
@@ -109,6 +111,11 @@ def skill_of_errors(errors, guessed, *, level: float = 0.95) -> Estimate:
     tail = (1 - level) / 2
     low, high = np.quantile(replicates, [tail, 1 - tail], method="inverted_cdf")
     return Estimate(float(1 - errors.sum() / guessed.sum()), float(low), float(high))
+
+
+@lru_cache(maxsize=4)  # tables ask of the same sets again and again
+def _weights(sets: int) -> np.ndarray:
+    return resample_weights(sets, replicates=_REPLICATES, seed=0).astype(float)
 
 
 def describe_skill(found: Estimate) -> str:
