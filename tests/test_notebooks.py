@@ -29,6 +29,7 @@ def test_there_are_notebooks():
     papers = {path.parent.name for path in NOTEBOOKS}
     others = {
         "audit": {"audit"},
+        "gscore": {"dataset", "training", "evaluation", "figures", "estimators", "questions"},
         "synthesis": {"training", "evaluation", "figures", *PAPERS["synthesis"].about_all},
     }
     assert papers == {*PAPERS, *others}

@@ -24,6 +24,12 @@ from pictures import FAMILIES
 
 CHAPTER = ("dataset", "training", "evaluation", "figures")
 """The notebooks of a chapter, in order; others stand on their own, or are about all chapters."""
+_BEFORE = {
+    "evaluation": "training",
+    "figures": "evaluation",
+    "estimators": "evaluation",
+    "questions": "training",
+}  # what leaves in the cache what a notebook takes from it
 ABOUT_ALL = tuple(kind for paper in PAPERS.values() for kind in paper.about_all)
 """Notebooks that read the results of all papers."""
 NETWORKS_OF = {paper.name: paper.networks_of for paper in PAPERS.values() if paper.networks_of}
@@ -97,7 +103,7 @@ def steps_of(tier: str, paper: str) -> list[Step]:
     for kind in [*(kind for kind in CHAPTER if kind in found), *sorted(found - set(CHAPTER))]:
         notebook, trains = f"notebooks/{paper}/{kind}.ipynb", kind == "training"
         knobs = parameters.trainings() if trains else {"": {}}
-        before = {"evaluation": "training", "figures": "evaluation"}.get(kind, "")
+        before = _BEFORE.get(kind, "")
         steps[kind] = [
             Step(
                 name="/".join([paper, kind, *([point] if place else [])]),

@@ -53,5 +53,5 @@ from helpers.labelfree.selection import (
     suspected_unknown,
 )
 from helpers.labelfree.share import dkw_share_bound, estimate_share, share_bound
-from helpers.labelfree.skill import describe_skill, skill
+from helpers.labelfree.skill import describe_skill, skill, skill_of_errors
 from helpers.labelfree.truths import METRICS, true_metrics

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from helpers.checks import float_array, open_share
@@ -62,7 +64,46 @@ def skill(predicted, truths, learnt, *, level: float = 0.95) -> Estimate:
             "truths: the same for all test sets as the mean of the meta sets; there is nothing to "
             "be better at than guessing"
         )
-    weights = resample_weights(len(truths), replicates=_REPLICATES, seed=0).astype(float)
+    return skill_of_errors(errors, guessed, level=level)
+
+
+def skill_of_errors(errors, guessed, *, level: float = 0.95) -> Estimate:
+    """Return the skill of predictions from their squared errors, a number for each test set.
+
+    Where a set is predicted several times, in several divisions of the sets or by several networks,
+    its errors are added up first: what is resampled is sets.
+
+    Parameters
+    ----------
+    errors, guessed : array_like, shape [M]
+        Squared errors of the predictions, and of the constant.
+    level : float
+        In (0, 1).
+
+    Returns
+    -------
+    Estimate
+        As `skill`.
+
+    Raises
+    ------
+    ValueError
+        Empty, NaN, infinite, the wrong shape or length; fewer than 3 sets; a level outside (0, 1);
+        a constant without any error.
+
+    Examples
+    --------
+    >>> round(skill_of_errors([0.0, 0.0, 0.01], [0.01, 0.0, 0.01]).value, 6)
+    0.5
+    """
+    open_share("level", level)
+    errors = float_array("errors", errors)
+    guessed = float_array("guessed", guessed, length=len(errors))
+    if len(errors) < 3:
+        raise ValueError(f"errors: those of at least 3 sets expected, got {len(errors)}")
+    if not guessed.any():
+        raise ValueError("guessed: the constant has no error; there is nothing to be better at")
+    weights = _weights(len(errors))
     with np.errstate(divide="ignore", invalid="ignore"):
         replicates = 1 - (weights @ errors) / (weights @ guessed)
     # where a replicate draws only sets that the constant hits, nothing can be said against it
@@ -70,6 +111,11 @@ def skill(predicted, truths, learnt, *, level: float = 0.95) -> Estimate:
     tail = (1 - level) / 2
     low, high = np.quantile(replicates, [tail, 1 - tail], method="inverted_cdf")
     return Estimate(float(1 - errors.sum() / guessed.sum()), float(low), float(high))
+
+
+@lru_cache(maxsize=4)  # tables ask of the same sets again and again
+def _weights(sets: int) -> np.ndarray:
+    return resample_weights(sets, replicates=_REPLICATES, seed=0).astype(float)
 
 
 def describe_skill(found: Estimate) -> str:

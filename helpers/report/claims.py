@@ -16,6 +16,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+OURS = "this project, not the paper"
+"""The source of a claim of our own."""
 ALL = "all"
 """What `data_set` and `backbone` say where an effect is the mean over all of them."""
 
@@ -97,7 +99,7 @@ class Claim:
     text : str
         What the paper claims, in one sentence.
     source : str
-        Where in the paper.
+        Where in the paper; of a claim of our own `OURS`.
     check : str
         What is computed, in one line.
     effects : tuple of Effect

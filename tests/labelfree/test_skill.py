@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from helpers.labelfree import Estimate, describe_skill, skill
+from helpers.labelfree import Estimate, describe_skill, skill, skill_of_errors
 
 
 def test_skill_is_its_definition():
@@ -43,3 +43,16 @@ def test_it_is_said_in_words(found, words):
 def test_bad_input_is_refused(predicted, truths, learnt, level, named):
     with pytest.raises(ValueError, match=named):
         skill(predicted, truths, learnt, level=level)
+
+
+def test_errors_added_up_by_set_have_the_skill_of_the_predictions():
+    """And what cannot be judged is refused."""
+    truths = np.linspace(0.2, 0.9, 12)
+    predicted, guess = truths + 0.1 * np.cos(np.arange(12)), 0.4
+    whole = skill(predicted, truths, [guess])
+    assert skill_of_errors((predicted - truths) ** 2, (guess - truths) ** 2) == whole
+    assert skill_of_errors((guess - truths) ** 2, (guess - truths) ** 2)[:2] == (0, 0)
+    with pytest.raises(ValueError, match="errors: those of at least 3 sets expected, got 2"):
+        skill_of_errors([0.1, 0.2], [0.1, 0.2])
+    with pytest.raises(ValueError, match="guessed: the constant has no error"):
+        skill_of_errors([0.1, 0.2, 0.3], [0, 0, 0])

@@ -22,9 +22,12 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pandas as pd
 
+from helpers.papers.gscore.own_claims import OWN
 from helpers.papers.gscore.parameters import DETECTORS
 from helpers.report.claims import Claim, Effect, Term
 from helpers.report.paper_claims import Claims, refuse_duplicates
+
+__all__ = ["CLAIMS", "OWN", "derive"]
 
 ALL_NETWORKS = "all networks"
 """What `backbone` says in the rows of `derive` that are over several networks."""

@@ -15,6 +15,7 @@ import numpy as np
 from helpers.labelfree import METRICS, TAUS, fit_regression
 from helpers.metrics.correlation import pearson, spearman
 from helpers.networks.model import Model, Network
+from helpers.papers.gscore.estimators import evaluate_estimators, rows_of_estimators
 from helpers.papers.gscore.mixtures import (
     PARTS,
     DetectorScores,
@@ -265,6 +266,7 @@ def rows(parameters: Parameters, part: Part, outputs: SuiteOutputs, draw: Draw) 
       Variants other than ``primary`` have these of the FPR95 alone.
     * msp/ude_wasserstein, for each run and each set that tests it: ``predicted_``, ``lower_`` and
       ``upper_METRIC`` of AUROC and FPR95.
+    * ``DETECTOR/ESTIMATOR`` of the first detector: see `rows_of_estimators`.
     """
     accuracy = outputs.correct.mean()
     yield results.row("test", "accuracy", accuracy, len(outputs.correct), method="network")
@@ -301,6 +303,10 @@ def rows(parameters: Parameters, part: Part, outputs: SuiteOutputs, draw: Draw) 
                 first, mixtures, taus, division, parameters, metrics=["fpr95"]
             ):
                 yield {"run": run, "variant": variant.name} | row
+    said = evaluate_estimators(
+        outputs.detectors[first], outputs.confidence[first], divisions, parameters
+    )
+    yield from rows_of_estimators(first, said, every[first]["test"].truths, divisions, names)
 
 
 def _evaluate_variant(

@@ -13,8 +13,18 @@ from helpers.labelfree import EVALUATORS
 from helpers.networks.published import records
 from helpers.papers.gscore import PAPER
 from helpers.papers.gscore.parameters import DETECTORS
+from helpers.papers.gscore.skills import (
+    CONSTANT,
+    DRAWN,
+    ESTIMATOR_TITLES,
+    KNOWN,
+    set_errors,
+    skill_in_words,
+    skills,
+    with_constant,
+)
 from helpers.report import published, results
-from helpers.report.table import DOWN, UP, Table, categories, mark_best, numbers
+from helpers.report.table import DOWN, UP, Table, categories, mark_best, number, numbers
 from helpers.report.tables import comparisons
 
 METRIC_TITLES = {
@@ -42,14 +52,15 @@ _NETWORKS = {
     "accuracy": f"ACC {UP} (%)",
     "fpr95": f"FPR95 {DOWN}, true (%)",
     "predicted_fpr95": "FPR95, predicted (%)",
+    "skill": "skill of the prediction",
 }
 
 
-def rmse(part: pd.DataFrame) -> Table:
-    """Return the root-mean-square errors of all evaluators.
+def rmse(part: pd.DataFrame, skill: pd.DataFrame | None = None) -> Table:
+    """Return the root-mean-square errors of all evaluators, the constant before them.
 
-    Each evaluator has a row of ours (mean ± standard deviation over runs) and below it the paper's;
-    one of the two is left out where it has no number.  Columns are detectors, for FPR95 and then
+    Each evaluator has a row of ours (mean ± standard deviation over runs), below it its skill, and
+    the paper's; what has no number is left out.  Columns are detectors, for FPR95 and then
     for AUROC.  The lowest of a column is bold, among ours and among the paper's.
 
     Parameters
@@ -57,6 +68,8 @@ def rmse(part: pd.DataFrame) -> Table:
     part : DataFrame
         The first of a `compare`, or of `printed_alone`; other
         metrics are left out.
+    skill : DataFrame, optional
+        From `skills_of`, of networks of which that of `part` is one.
 
     Raises
     ------
@@ -65,33 +78,40 @@ def rmse(part: pd.DataFrame) -> Table:
     """
     part = _of(part, _RMSE)
     own = comparisons.stack_sources(part)
-    cells = own.assign(
+    own = own.assign(
         text=numbers(own, 100, ".2f"),
         bold=mark_best(-own["mean"], own["source"], own["metric"], own["detector"]),
-        evaluator=categories(own["evaluator"], EVALUATOR_TITLES),
+    )
+    own = pd.concat([own, _skill_cells(own, skill, "rmse_")], ignore_index=True)
+    cells = own.assign(
+        source=categories(own["source"], {"ours": "ours", "skill": "skill", "paper": "paper"}),
+        evaluator=categories(own["evaluator"], {CONSTANT: CONSTANT, **EVALUATOR_TITLES}),
         detector=categories(own["detector"], DETECTORS),
         metric=categories(own["metric"].str.removeprefix("rmse_"), METRIC_TITLES),
     )
     caption = (
         f"{comparisons.caption_of(part)} Root-mean-square error over the test sets of"
         f" predicted FPR95 and AUROC {DOWN}, in points. Bold: lowest of the column."
-    )
+    ) + _skill_caption(skill)
     lines, columns = ["evaluator", "source"], ["metric", "detector"]
     name = f"gscore-{comparisons.name_of(part, 'rmse')}"
     return Table(cells, lines, columns, name=name, caption=caption, data=part)
 
 
-def correlations(part: pd.DataFrame) -> Table:
+def correlations(part: pd.DataFrame, skill: pd.DataFrame | None = None) -> Table:
     """Return the correlations of the proposed Gscores with the six metrics.
 
     Rows are Pearson's and Spearman's correlation over the meta-training sets for each detector,
-    ours (mean ± standard deviation over runs) and below it the paper's; columns are metrics.
+    ours (mean ± standard deviation over runs) and below it the paper's, and the skill of the line's
+    predictions; columns are metrics.
 
     Parameters
     ----------
     part : DataFrame
         The first of a `compare`, or of `printed_alone`; other
         metrics and evaluators are left out.
+    skill : DataFrame, optional
+        From `skills_of`, of all six metrics.
 
     Raises
     ------
@@ -103,24 +123,26 @@ def correlations(part: pd.DataFrame) -> Table:
     if part.empty:
         raise ValueError(f"part: no correlation of {_PROPOSED}")
     own = comparisons.stack_sources(part)
+    own = own.assign(text=numbers(own))
+    own = pd.concat([own, _skill_cells(own, skill, "skill_")], ignore_index=True)
     kinds = own["metric"].str.partition("_")
     cells = own.assign(
-        text=numbers(own),
+        source=own["source"].replace("skill", "ours"),
         detector=categories(own["detector"], DETECTORS),
-        kind=categories(kinds[0], _CORRELATIONS),
+        kind=categories(kinds[0], _CORRELATIONS | {"skill": "skill"}),
         metric=categories(kinds[2], METRIC_TITLES),
     )
     caption = (
         f"{comparisons.caption_of(part)} Correlation of the Gscore by"
         f" {EVALUATOR_TITLES[_PROPOSED]} with each metric, over the meta-training sets."
-    )
+    ) + _skill_caption(skill)
     name = f"gscore-{comparisons.name_of(part, 'correlations', _PROPOSED)}"
     lines = ["detector", "kind", "source"]
     return Table(cells, lines, ["metric"], name=name, caption=caption, data=part)
 
 
-def networks(part: pd.DataFrame) -> Table:
-    """Return accuracy and true and predicted FPR95 of networks.
+def networks(part: pd.DataFrame, skill: pd.DataFrame | None = None) -> Table:
+    """Return accuracy and true and predicted FPR95 of networks, and the predictions' skill.
 
     Each data set and backbone has a row of ours (mean ± standard deviation over runs) and below
     it the paper's, if it has one to set beside it.
@@ -130,6 +152,8 @@ def networks(part: pd.DataFrame) -> Table:
     part : DataFrame
         The second of a `compare`, of `printed_alone`, or both; metrics and methods
         but for MSP with UDE + Wasserstein are left out.
+    skill : DataFrame, optional
+        From `skills_of`.
 
     Raises
     ------
@@ -146,8 +170,15 @@ def networks(part: pd.DataFrame) -> Table:
     theirs = own["paper_data_set"] + ", " + own["paper_backbone"]
     alone = theirs == own["data_set"] + ", " + own["backbone"]
     source = own["source"].where(alone | (own["source"] == "ours"), "paper, " + theirs)
-    metric = categories(own["metric"], _NETWORKS)
-    cells = own.assign(text=numbers(own, 100, ".2f"), source=source, metric=metric)
+    own = own.assign(text=numbers(own, 100, ".2f"), source=source)
+    if skill is not None:
+        rows = own[(own["metric"] == "predicted_fpr95") & (own["rows"] != "")]
+        asked = skill[(skill["detector"] == "msp") & (skill["evaluator"] == _PROPOSED)]
+        asked = asked[(asked["metric"] == "fpr95") & (asked["variant"] == "primary")]
+        asked = asked[["data_set", "backbone", "text"]]
+        beside = rows.drop(columns="text").merge(asked, on=["data_set", "backbone"])
+        own = pd.concat([own, beside.assign(metric="skill")], ignore_index=True)
+    cells = own.assign(metric=categories(own["metric"], _NETWORKS))
     ours = part[part["runs"] > 0]
     over = f"Ours: {comparisons.runs_in_words(ours)} and over test sets. " if len(ours) else ""
     return Table(
@@ -156,8 +187,107 @@ def networks(part: pd.DataFrame) -> Table:
         ["metric"],
         name="-".join(filter(None, ["gscore", *sorted(part["tier"].unique()), "networks"])),
         caption=f"{over}Paper: {comparisons.tables_in_words(part)}. FPR95 of MSP, true and"
-        f" as predicted by {EVALUATOR_TITLES[_PROPOSED]}.",
+        f" as predicted by {EVALUATOR_TITLES[_PROPOSED]}.{_skill_caption(skill)}",
         data=part,
+    )
+
+
+def estimators(table: pd.DataFrame, skill: pd.DataFrame) -> Table:
+    """Return errors and skills of the library's estimators, at a known share and at a drawn one.
+
+    Parameters
+    ----------
+    table : DataFrame
+        A results table of one tier.
+    skill : DataFrame
+        From `skills_of` of it.
+
+    Raises
+    ------
+    ValueError
+        The table is from before the estimators, and has none.
+    """
+    own = table[table["variant"].isin([KNOWN, DRAWN]) & table["metric"].isin(_RMSE)]
+    if own.empty:
+        raise ValueError(f"table: no {' or '.join(_RMSE)} of the variants {KNOWN} and {DRAWN}")
+    place = ["data_set", "backbone", "variant", "method", "metric"]
+    means = own.groupby(place, sort=False, as_index=False).agg(
+        mean=("value", "mean"), rows=("row", " ".join)
+    )
+    names = means["method"].str.partition("/")
+    means = means.assign(
+        detector=names[0], evaluator=names[2], metric=means["metric"].str.removeprefix("rmse_")
+    )
+    keys = ["data_set", "backbone", "variant", "detector", "evaluator", "metric"]
+    means = means.merge(skill[[*keys, "text"]], how="left", on=keys)
+    errors = (number(100 * value, ".1f") for value in means["mean"])
+    said = means["text"].where(means["text"].notna() & (means["evaluator"] != CONSTANT), "")
+    text = [
+        f"{one}; skill {other}" if other else one for one, other in zip(errors, said, strict=True)
+    ]
+    means = means.assign(text=text)
+    cells = means.assign(
+        estimator=categories(means["evaluator"], ESTIMATOR_TITLES),
+        metric=categories(means["metric"], METRIC_TITLES),
+        variant=categories(means["variant"], {KNOWN: KNOWN, DRAWN: DRAWN}),
+    )
+    lines = ["backbone", "variant", "estimator"]
+    if means["data_set"].nunique() > 1:
+        lines = ["data_set", *lines]
+    caption = (
+        f"Error (RMSE, points {DOWN}) of estimated FPR95 and AUROC of the detector"
+        f" {means['detector'].iloc[0]}, mean over divisions of the sets; and skill. {KNOWN}:"
+        f" mixtures of one to one, as in the paper; {DRAWN}: every set in a share of its own, which"
+        " nobody is told but where it says so." + _skill_caption(skill)
+    )
+    name = f"gscore-{table['tier'].iloc[0]}-estimators"
+    return Table(cells, lines, ["metric"], name=name, caption=caption, data=means)
+
+
+def skills_of(table: pd.DataFrame, metrics: Iterable[str] = tuple(METRIC_TITLES)) -> pd.DataFrame:
+    """Return the skills behind a results table, as `rmse` and the other tables show them.
+
+    Parameters
+    ----------
+    table : DataFrame
+        A results table of one tier.
+    metrics : iterable of str
+        Those that are asked for.
+
+    Returns
+    -------
+    DataFrame
+        As `helpers.papers.gscore.skills.skills`, and ``text``.
+    """
+    found = skills(set_errors(table, tuple(metrics)))
+    return found.assign(text=[skill_in_words(one) for one in found.itertuples()])
+
+
+def _skill_cells(own: pd.DataFrame, skill: pd.DataFrame | None, prefix: str) -> pd.DataFrame:
+    """Return the skills of the evaluators of a table as cells of it, metrics with a prefix."""
+    if skill is None:
+        return own.iloc[:0]
+    place = own.iloc[0]
+    asked = skill[(skill["data_set"] == place["data_set"]) & (skill["variant"] == "primary")]
+    asked = asked[asked["backbone"] == place["backbone"]]
+    pairs = own[["detector", "evaluator"]].drop_duplicates()
+    asked = asked.merge(pairs, on=["detector", "evaluator"])
+    metrics = prefix + asked["metric"]
+    if prefix == "rmse_":
+        asked, metrics = asked[metrics.isin(_RMSE)], metrics[metrics.isin(_RMSE)]
+    return asked.assign(metric=metrics, source="skill", rows="", bold=False)[
+        ["detector", "evaluator", "metric", "source", "text", "rows", "bold"]
+    ]
+
+
+def _skill_caption(skill: pd.DataFrame | None) -> str:
+    """Return what a caption says of skills, if there are any."""
+    if skill is None:
+        return ""
+    return (
+        " Skill: 1 less the mean squared error over that of the constant, the metric's mean over"
+        " the sets that teach, with a 95 % interval over resampled sets; of predictions that the"
+        " results do not hold, by the line at the threshold of the first division."
     )
 
 
@@ -290,6 +420,7 @@ def compare(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     ValueError
         As for `over_test_sets` and `comparison`.
     """
+    table = with_constant(table, set_errors(table))
     own, *means = [
         comparisons.comparison(
             rows, published.load("gscore"), published_as=PAPER.published_as, families=networks

@@ -12,6 +12,7 @@ from helpers.labelfree import EVALUATORS, METRICS, TAUS, fit_regression, gscores
 from helpers.networks.model import Model
 from helpers.papers import load, run
 from helpers.papers.gscore import experiment
+from helpers.papers.gscore.estimators import evaluate_estimators, rows_of_estimators
 from helpers.papers.gscore.experiment import best_tau, divide, predict
 from helpers.papers.gscore.mixtures import (
     PRIMARY,
@@ -23,6 +24,7 @@ from helpers.papers.gscore.mixtures import (
 )
 from helpers.papers.gscore.parameters import DETECTORS
 from helpers.papers.gscore.roles import Suite
+from helpers.papers.gscore.skills import DRAWN, ESTIMATED, ESTIMATOR_TITLES, KNOWN
 
 PARAMETERS = load(
     "gscore", "mini", networks={"tiny": {"width": 4, "stem_stride": 2, "objective": "erm"}},
@@ -100,10 +102,11 @@ def test_every_number_has_its_row(rows_of):
     other = table[~table["variant"].isin(["primary", "meta", "test"])]
     names = {"ratio 1:2", "size 20", "validation 10", "mixed", "shift fog/3"}
     names |= {"learnt", "one-sided"}
-    assert set(other["variant"]) == {one.name for one in variants(PARAMETERS)} == names
+    assert {one.name for one in variants(PARAMETERS)} == names
+    assert names <= set(other["variant"]) <= names | {KNOWN, DRAWN}
     for variant in ("validation 10", "learnt", "one-sided"):
         assert set(other[other["variant"] == variant]["method"]) == {"msp/ude_wasserstein"}
-    predicted = table[table["metric"] == "predicted_auroc"]
+    predicted = table.query("metric == 'predicted_auroc' and variant == 'primary'")
     for number in range(2):
         tested = {f"set {k}" for k in divide(SETS, number, PARAMETERS)[1]}
         assert set(predicted[predicted["run"] == number]["test_set"]) == tested
@@ -305,3 +308,59 @@ def test_variants_of_the_validation(network, suite):
     sure = replace(scores, validation=np.array([0.0, 1e-3]))  # all images are surer
     one = evaluate_mixtures(sure, "test", chosen, [UDE], variant=kinds["one-sided"])
     assert (one.gscores[UDE] == 0).all()
+
+
+def each(detector, change):
+    """Return the scores of all roles, changed."""
+    known, sets = (
+        {name: change(one) for name, one in role.items()}
+        for role in (detector.known, detector.sets)
+    )
+    return DetectorScores(known, change(detector.validation), sets)
+
+
+@pytest.fixture(scope="module")
+def gaussians():
+    """A detector of 12 sets, from one that it tells apart to one that it does not."""
+    draw = np.random.default_rng(0).normal
+    sets = {f"set {k}": draw(-k / 4, 1, 150) for k in range(12)}
+    known = {part: draw(0, 1, 400) for part in ("meta", "test")}
+    return DetectorScores(known, draw(0, 1, 300), sets)
+
+
+def test_every_estimator_answers_for_the_sets_that_test(gaussians):
+    """At both protocols; what is told the share is nearer than what guesses it; rows by hand."""
+    confidence = each(gaussians, lambda scores: 1 / (1 + np.exp(-scores)))
+    own, names = PARAMETERS.replace(least_images=50), list(gaussians.sets)
+    divisions = [divide(12, number, own) for number in range(2)]
+    said = evaluate_estimators(gaussians, confidence, divisions, own)
+    assert {key[2] for key in said} == {*ESTIMATOR_TITLES} and len(said) == 2 * 2 * 6
+    truths = [metrics.auroc(gaussians.known["test"], one) for one in gaussians.sets.values()]
+    truths = {"auroc": np.array(truths), "fpr95": np.full(12, 0.5)}
+    rows = pd.DataFrame(rows_of_estimators("msp", said, truths, divisions, names))
+    errors = rows[rows["metric"] == "rmse_auroc"].groupby(["variant", "method"])["value"].mean()
+    assert errors[KNOWN, "msp/prior_corrected"] < 0.5 * errors[KNOWN, "msp/constant"]
+    assert errors[DRAWN, "msp/prior_corrected"] < errors[DRAWN, f"msp/{ESTIMATED}"]
+    one = rows.query("variant == @KNOWN and method == 'msp/gscore' and run == 1")
+    values = one[one["metric"] == "predicted_auroc"].set_index("test_set")["value"]
+    assert values.index.tolist() == [names[number] for number in divisions[1][1]]
+    off = values.to_numpy() - truths["auroc"][divisions[1][1]]
+    rmse = one.loc[one["metric"] == "rmse_auroc", "value"].item()
+    assert rmse == pytest.approx(np.sqrt(np.mean(off**2)))
+    assert not rows.query("method == 'msp/confidence' and metric == 'width_auroc'").size
+
+
+def test_an_estimator_that_fails_does_so_alone(gaussians):
+    """Constant scores have no line; a mixture of fewer than 50 images has no estimate at all."""
+    flat = each(gaussians, np.zeros_like)
+    divisions = [divide(12, 0, PARAMETERS)]
+    said = evaluate_estimators(flat, flat, divisions, PARAMETERS)
+    failed = {key[2] for key, one in said.items() if isinstance(one, str)}
+    assert "gscore" in failed and "constant" not in failed
+    rows = [*rows_of_estimators("msp", said, dict.fromkeys(("auroc", "fpr95"), np.ones(12)),
+                                divisions, [*flat.sets])]  # fmt: skip
+    assert {row["method"] for row in rows if row["metric"] == "failed"} == {
+        f"msp/{name}" for name in failed
+    }
+    few = each(gaussians, lambda scores: np.tanh(scores[:20]))
+    assert evaluate_estimators(few, each(few, np.abs), divisions, PARAMETERS) == {}

@@ -183,3 +183,22 @@ def test_bad_input(scores, varied, suites):
     ):
         with pytest.raises(ValueError, match=message):
             draw(*given, **options)
+
+
+def test_estimators_are_ranked_by_how_far_off_they_are():
+    """The nearest on every set is first; a case is a set, whatever the runs."""
+    errors = pd.DataFrame(
+        [
+            {"test_set": f"set {k}", "run": run, "evaluator": name, "error": sign * miss,
+             "variant": "share known", "metric": "auroc"}
+            for k in range(30)
+            for run, sign in enumerate((1, -1))
+            for name, miss in (("constant", 0.3), ("prior_corrected", 0.1), ("gscore", 0.2))
+        ]
+    )  # fmt: skip
+    ax = figures.estimator_ranks(errors, variant="share known", metric="auroc")
+    said = [text.get_text() for text in ax.texts]
+    assert "prior-corrected, share told  1.00" in said and "3.00  constant" in said
+    assert ax.get_title("left") == "AUROC, share known"
+    with pytest.raises(ValueError, match="errors: none of fpr95 in the variant share known"):
+        figures.estimator_ranks(errors, variant="share known", metric="fpr95")

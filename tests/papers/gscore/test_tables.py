@@ -50,7 +50,8 @@ def test_errors_of_evaluators_stand_above_the_papers(part):
     frame = styled.frame()
     both = [(name, source) for name in ("confidence", "k-means + ℓ2", "UDE + Wasserstein")
             for source in ("ours", "paper")]  # fmt: skip
-    assert frame.index.tolist() == [*both[:4], ("UDE + ℓ2", "ours"), *both[4:]]
+    lines = [("constant", "ours"), *both[:4], ("UDE + ℓ2", "ours"), *both[4:]]
+    assert frame.index.tolist() == lines and "kill" not in styled.caption
     assert frame.columns.tolist() == [*product(("FPR95", "AUROC"), ("MSP", "gen"))]
     assert frame["FPR95", "MSP"][both[4:]].tolist() == ["3.50 ± 0.71", "3.46 ± 0.63"]
     assert frame["FPR95", "gen"]["UDE + Wasserstein", "paper"] == "–"
@@ -164,3 +165,51 @@ def test_bad_input(part, table):
     ):
         with pytest.raises(ValueError, match=message):
             call(own)
+
+
+def test_skill_stands_below_errors_and_correlations_and_beside_predictions(table, part):
+    """Truths 0.9, 0.6 and 0.3 are missed by 0.04 each, and the constant is 0."""
+    skill = tables.skills_of(table)
+    styled = tables.rmse(part, skill)
+    cell = styled.frame()["FPR95", "MSP"]["UDE + Wasserstein", "skill"]
+    value = 1 - 4 * 0.04**2 / (0.9**2 + 0.6**2 + 2 * 0.3**2)
+    assert cell.startswith(f"{value:.2f} [") and "guessing" not in cell
+    assert "Skill: 1 less" in styled.caption
+    frame = tables.correlations(part[part["method"].str.startswith("msp/")], skill).frame()
+    assert frame.loc[("MSP", "skill", "ours"), "FPR95"] == cell
+    assert (
+        tables.networks(tables.compare(table)[1], skill)
+        .frame()
+        .map(str)
+        .isin([cell])
+        .any(axis=None)
+    )
+
+
+def test_estimators_stand_with_their_skill_at_both_protocols(table_of):
+    """What is no better than guessing is called so; a table from before them has none."""
+    records, sets = [], SETS | {"cups": 0.5}
+    for run, (name, truth) in product(range(2), sets.items()):
+        if not run:
+            for variant in ("meta", "test"):
+                cell = {"test_set": name, "variant": variant}
+                records.append(record("msp", "auroc", truth, **cell))
+        if name != "maps":
+            own = {"test_set": name, "run": run}
+            records.append(record("msp/ude_wasserstein", "predicted_auroc", truth, **own))
+    misses = {"gscore": 0.01, "curve_regression": 0.9}
+    for variant, (method, off) in product(("share known", "share drawn"), misses.items()):
+        for run, name in product(range(2), sorted({*sets} - {"maps"})):
+            own = {"test_set": name, "run": run, "variant": variant}
+            records.append(record(f"msp/{method}", "predicted_auroc", sets[name] + off, **own))
+        own = {"variant": variant}
+        records.append(record(f"msp/{method}", "rmse_auroc", off, **own))
+    table = table_of(records, paper="gscore")
+    frame = tables.estimators(table, tables.skills_of(table, ["auroc"])).frame()["AUROC"]
+    good = [one for key, one in frame.items() if "Gscore line" in key]
+    bad = [one for key, one in frame.items() if "regression on the P–P curve" in key]
+    assert len(good) == len(bad) == 2
+    assert all("guessing" not in one and one.startswith("1.0; skill") for one in good)
+    assert all("worse than guessing" in one for one in bad)
+    with pytest.raises(ValueError, match="no rmse_fpr95"):
+        tables.estimators(table[table["variant"] == "primary"], pd.DataFrame())

@@ -1,0 +1,178 @@
+"""By how much predictions of the chapter are better than a constant, from a results table alone.
+
+The constant is the mean of the metric over the sets that teach.  Both these and the sets that test
+have their true metrics in every results table, so that older ones have a skill too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from helpers.labelfree import describe_skill, fit_regression, skill_of_errors
+from helpers.labelfree.estimates import PREDICTED
+from helpers.report.table import MINUS
+
+KNOWN, DRAWN = "share known", "share drawn"
+"""The two protocols, as variants of the results table."""
+ESTIMATED = "prior_corrected_estimated"
+ESTIMATOR_TITLES = {
+    "constant": "constant",
+    "confidence": "confidence",
+    ESTIMATED: "prior-corrected, share estimated",
+    "prior_corrected": "prior-corrected, share told",
+    "gscore": "Gscore line",
+    "curve_regression": "regression on the P–P curve",
+}
+"""The estimators, those without meta sets after the constant, and how they are called."""
+WITHOUT_META_SETS = ("confidence", ESTIMATED)
+"""Those that are told nothing but scores: neither meta sets nor the share."""
+
+_PLACE = ["data_set", "backbone", "variant", "detector", "evaluator", "metric"]
+_KEY = ["data_set", "backbone", "run", "test_set", "detector", "metric"]
+_SAID = ["test_set", "variant", "evaluator", "value"]
+_COLUMNS = [*dict.fromkeys([*_KEY, *_PLACE]), "error", "guessed", "row"]
+CONSTANT = "constant"
+"""What the rows of the constant are called: ``DETECTOR/constant``."""
+
+
+def set_errors(table: pd.DataFrame, metrics: Sequence[str] = PREDICTED) -> pd.DataFrame:
+    """Return how far every prediction is off, and the constant beside it, set by set.
+
+    Parameters
+    ----------
+    table : DataFrame
+        A results table of one tier.
+    metrics : sequence of str
+        Of `helpers.labelfree.METRICS`.
+
+    Returns
+    -------
+    DataFrame
+        ``data_set``, ``backbone``, ``run``, ``test_set``, ``detector``, ``evaluator``, ``variant``
+        ("primary", `KNOWN` or `DRAWN`), ``metric``; ``error`` and ``guessed``, predicted less true,
+        and the constant less true; and the ``row`` of the truth.  Predictions are those that the
+        table holds; of evaluators whose predictions it does not hold, those of the line at the
+        threshold of the first division, whose Gscores it has.  Empty where no set was predicted.
+    """
+    names = table["method"].str.partition("/")
+    table = table.assign(detector=names[0], evaluator=names[2])
+    found = [pd.DataFrame(columns=_COLUMNS)]
+    for (data_set, backbone), own in table.groupby(["data_set", "backbone"], sort=False):
+        said = own[own["metric"].str.startswith("predicted_")]
+        tested = said[said["variant"] == "primary"].groupby("run")["test_set"].agg(set)
+        of_sets = own[own["variant"].isin(["meta", "test"])]
+        for detector, rows in of_sets.groupby("detector", sort=False):
+            keys = ["evaluator", "metric", "variant"]
+            wide = rows.pivot(index="test_set", columns=keys, values="value")
+            ids = rows[(rows["variant"] == "test") & (rows["evaluator"] == "")]
+            ids = ids.pivot(index="test_set", columns="metric", values="row")
+            stored = said[said["detector"] == detector]
+            lines = [one for one, metric, part in wide if (metric, part) == ("gscore", "meta")]
+            for metric in (one for one in metrics if ("", one, "test") in wide):
+                truth = {part: wide["", metric, part] for part in ("meta", "test")}
+                ready = stored[stored["metric"] == f"predicted_{metric}"]
+                there = set(ready.loc[ready["variant"] == "primary", "evaluator"])
+                for run, sets in tested.items():
+                    learnt = ~wide.index.isin(sets)
+                    parts = [ready[ready["run"] == run]]
+                    for one in (one for one in lines if one not in there):
+                        gscores = (wide[one, "gscore", part] for part in ("meta", "test"))
+                        parts.append(_by_a_line(one, *gscores, truth["meta"], learnt))
+                    both = pd.concat([one[_SAID] for one in parts if len(one)])
+                    right = both["test_set"].map(truth["test"])
+                    found.append(both.assign(
+                        data_set=data_set, backbone=backbone, run=run, detector=detector,
+                        metric=metric, error=both["value"] - right,
+                        guessed=truth["meta"][learnt].mean() - right,
+                        row=both["test_set"].map(ids[metric]),
+                    )[_COLUMNS])  # fmt: skip
+    return pd.concat(found[1:] or found, ignore_index=True)
+
+
+def _by_a_line(evaluator: str, meta, test, truths, learnt: np.ndarray) -> pd.DataFrame:
+    """Return what the line of one division says of the sets that it does not learn from."""
+    try:
+        line = fit_regression(meta[learnt].to_frame(), truths[learnt], [0.0])
+    except ValueError:  # the same Gscore for all sets: the table says so of its own regressions
+        return pd.DataFrame(columns=_SAID)
+    said = {"test_set": test.index[~learnt], "value": line.predict(test[~learnt])}
+    return pd.DataFrame(said).assign(variant="primary", evaluator=evaluator)
+
+
+def skills(errors: pd.DataFrame, *, level: float = 0.95) -> pd.DataFrame:
+    """Return the skill of every evaluator, for each network.
+
+    Parameters
+    ----------
+    errors : DataFrame
+        From `set_errors`.
+    level : float
+        Of the intervals, which are over resampled sets: of a set that is tested in several
+        divisions the squared errors are added up first.
+
+    Returns
+    -------
+    DataFrame
+        ``data_set``, ``backbone``, ``variant``, ``detector``, ``evaluator``, ``metric``;
+        ``value``, ``low``, ``high``.  Left out where fewer than 3 sets
+        were predicted, or the constant has no error.
+    """
+    squares = errors.assign(error=errors["error"] ** 2, guessed=errors["guessed"] ** 2)
+    rows = []
+    for place, own in squares.groupby(_PLACE, sort=False):
+        sums = own.groupby("test_set")[["error", "guessed"]].sum()
+        if len(sums) >= 3 and sums["guessed"].any():
+            rows.append((*place, *skill_of_errors(sums["error"], sums["guessed"], level=level)))
+    return pd.DataFrame(rows, columns=[*_PLACE, "value", "low", "high"])
+
+
+def skill_in_words(row) -> str:
+    """Return a skill as a cell of a table has it.
+
+    Parameters
+    ----------
+    row
+        With ``value``, ``low`` and ``high``.
+
+    Examples
+    --------
+    >>> from helpers.labelfree import Estimate
+    >>> skill_in_words(Estimate(0.5, 0.25, 0.75)), skill_in_words(Estimate(0.5, -0.25, 0.75))
+    ('0.50 [0.25, 0.75]', '0.50 [−0.25, 0.75], no better than guessing')
+    """
+    numbers = f"{row.value:.2f} [{row.low:.2f}, {row.high:.2f}]".replace("-", MINUS)
+    words = describe_skill(row)
+    return numbers if row.low > 0 else f"{numbers}, {words}"
+
+
+def with_constant(table: pd.DataFrame, errors: pd.DataFrame) -> pd.DataFrame:
+    """Return a results table with the errors of the constant as those of one more evaluator.
+
+    Parameters
+    ----------
+    table : DataFrame
+        A results table of one tier.
+    errors : DataFrame
+        From `set_errors`.
+
+    Returns
+    -------
+    DataFrame
+        And rows ``rmse_METRIC`` of ``DETECTOR/constant``, a run a division; ``row`` has the names
+        of the truths that they are computed from.
+    """
+    first = errors[errors["variant"] == "primary"].drop_duplicates(_KEY)
+    if first.empty:
+        return table
+    own = first.assign(value=first["guessed"] ** 2).groupby(
+        ["data_set", "backbone", "run", "detector", "metric"], sort=False, as_index=False
+    ).agg(value=("value", "mean"), row=("row", " ".join))  # fmt: skip
+    own = own.assign(
+        value=np.sqrt(own["value"]), metric="rmse_" + own["metric"], variant="primary",
+        method=own["detector"] + f"/{CONSTANT}", test_set="all", calibration="",
+        tier=table["tier"].iloc[0], paper=table["paper"].iloc[0],
+    )  # fmt: skip
+    return pd.concat([table, own.drop(columns="detector")], ignore_index=True)
