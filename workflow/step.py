@@ -47,6 +47,8 @@ class Step:
         All parameters of its paper: it runs again when one of them changes.
     data_sets : tuple of str
         Names of the data sets that it may read.
+    spared : tuple of str
+        Of these, the ones without which it can do.
     """
 
     name: str
@@ -59,6 +61,7 @@ class Step:
     priority: int = 0
     settings: dict = field(default_factory=dict)
     data_sets: tuple[str, ...] = ()
+    spared: tuple[str, ...] = ()
 
     @property
     def trains(self) -> bool:
@@ -85,9 +88,8 @@ def read(runs: Path) -> dict[str, Step]:
         raise FileNotFoundError(f"{path}: no plan; `make run` writes it and executes what is in it")
     steps = {}
     for step in json.loads(path.read_text(encoding="utf-8")):
-        tuples = {
-            field: tuple(step.get(field, ())) for field in ("needs", "makes", "reads", "data_sets")
-        }
+        fields = ("needs", "makes", "reads", "data_sets", "spared")
+        tuples = {field: tuple(step.get(field, ())) for field in fields}
         steps[step["name"]] = Step(**step | tuples)
     return steps
 

@@ -32,8 +32,8 @@ from PIL import Image
 
 from helpers import cache
 from helpers.data.images import Labelled, renumber
-from helpers.data.pixels import channels_last, random_crop, rgb
 from helpers.data.listing import Listing
+from helpers.data.pixels import channels_last, random_crop, rgb
 from helpers.files import atomic_path
 
 if TYPE_CHECKING:
@@ -51,8 +51,8 @@ log = logging.getLogger(__name__)
 class ImageStream(Labelled):
     """One split of an image folder, one subfolder a class; the images stay on the disk.
 
-    Made by `scan`, `open` or `join`.  It has what `helpers.data.Images` has, as far as that needs no
-    pixels.
+    Made by `scan`, `open` or `join`.  It has what `helpers.data.Images` has, as far as that needs
+    no pixels.
 
     Attributes
     ----------
