@@ -21,7 +21,7 @@ from tqdm import tqdm
 
 from helpers.checks import known_name
 from helpers.data.cards import find
-from helpers.data.sources import is_image
+from helpers.data.directories import is_image
 from helpers.files import data_root
 
 

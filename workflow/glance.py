@@ -70,16 +70,17 @@ def _printed(paper: str, claim: str, effect: str) -> float:
 def effect(line) -> str:
     """Return what decided a claim: the effect, ours with its interval, what is claimed, theirs.
 
-    And which data sets and networks, by themselves, are on the other side of the margin; or why
-    the mean describes nothing.
+    And the effect in the paper's second variant; which data sets and networks, by themselves, are
+    on the other side of the margin; or why the mean describes nothing.
 
     >>> from types import SimpleNamespace
     >>> effect(SimpleNamespace(decided_by="gain of AUROC", effect=0.25, low=0.125, high=0.375,
-    ...                        relation=">", margin=0.0, printed=-0.5, note=""))
+    ...                        relation=">", margin=0.0, printed=-0.5, note="", second=""))
     "Gain of AUROC: +0.250 [+0.125, +0.375], claimed > 0; the paper's −0.500"
     >>> effect(SimpleNamespace(decided_by="r", effect=0.25, low=0.125, high=0.375, relation=">",
-    ...                        margin=0.0, printed=float("nan"), note="doubted: it turns"))
-    'R: +0.250 [+0.125, +0.375], claimed > 0; it turns'
+    ...                        margin=0.0, printed=float("nan"), note="doubted: it turns",
+    ...                        second="by others +0.125 [+0.000, +0.250]"))
+    'R: +0.250 [+0.125, +0.375], by others +0.125 [+0.000, +0.250], claimed > 0; it turns'
     """
     ours, low, high, theirs = (
         number(value, "+.3f") for value in (line.effect, line.low, line.high, line.printed)
@@ -91,7 +92,8 @@ def effect(line) -> str:
     other = f"; on the other side, each by itself: {others}" if others else ""
     _, _, doubt = line.note.partition("doubted: ")
     doubted = f"; {doubt}" if doubt else ""
-    return f"{what}: {ours} [{low}, {high}], claimed {claimed}{beside}{other}{doubted}"
+    second = f", {line.second}" if line.second else ""
+    return f"{what}: {ours} [{low}, {high}]{second}, claimed {claimed}{beside}{other}{doubted}"
 
 
 def counts(found: pd.DataFrame) -> str:

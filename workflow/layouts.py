@@ -14,7 +14,7 @@ from pathlib import Path
 
 from helpers.data import class_lists, corruptions
 from helpers.data.cards import find
-from helpers.data.sources import is_image
+from helpers.data.directories import is_image
 
 # a split, or nothing; a class, or nothing; one of its images, or the folder of all of them
 Arranged = Iterator[tuple[str, str, Path]]

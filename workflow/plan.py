@@ -79,16 +79,34 @@ def packs_of(step: Step) -> list[str]:
     Raises
     ------
     FileNotFoundError
-        One is missing; the message says where it was looked for and which command makes it.
+        One that it cannot do without is missing; the message says where it was looked for and
+        which command makes it.
     """
-    download = step.settings.get("download", False)
-    found = [data.locate(name, download=download) for name in step.data_sets]
+    download, missing = step.settings.get("download", False), missing_of(step)
+    found = [data.locate(name, download=download) for name in step.data_sets if name not in missing]
     drawn = {FAMILIES[name].draw.__module__ for name in step.data_sets if name in FAMILIES}
     modules = sorted(drawn | {"pictures.base"}) if drawn else []
     return [
         *(str(pack) for pack in found if pack is not None),
         *(f"{module.replace('.', '/')}.py" for module in modules),
     ]
+
+
+def missing_of(step: Step) -> dict[str, str]:
+    """Return the data sets that are not at hand, of those that a step can do without, and why.
+
+    Raises
+    ------
+    ValueError
+        There is no data set of that name.
+    """
+    download, found = step.settings.get("download", False), {}
+    for name in step.spared:
+        try:
+            data.locate(name, download=download)
+        except FileNotFoundError as error:
+            found[name] = str(error)
+    return found
 
 
 def steps_of(tier: str, paper: str) -> list[Step]:
@@ -113,7 +131,8 @@ def steps_of(tier: str, paper: str) -> list[Step]:
                 makes=(f"{paper}/results.parquet",) if kind == "evaluation" else (),
                 threads=parameters.training.get("threads", 1) if trains else 1,
                 settings=parameters.model_dump(),
-                data_sets=tuple(parameters.data_sets_used()),
+                data_sets=(used := tuple(parameters.data_sets_used())),
+                spared=tuple(one for one in used if one not in parameters.data_sets_needed()),
             )
             for place, (point, own) in enumerate(knobs.items())
         ]
@@ -165,6 +184,9 @@ def for_snakemake(steps: Mapping[str, Step]) -> dict[str, Step]:
         name: replace(
             step,
             reads=(*code_of(step.notebook), *packs_of(step), *tables_of(step)),
+            # a folder is none of the files that it reads: it runs again when one comes or goes
+            settings=step.settings
+            | ({"missing": [*missing]} if (missing := missing_of(step)) else {}),
             priority=priority[name],
             resources=resources_of(step),
         )

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pandas as pd
 import yaml
-from plan import for_snakemake, papers, plan
+from plan import for_snakemake, missing_of, papers, plan
 from progress import keep_seconds, known_seconds
 from snakemake.cli import main as snakemake
 from step import ROOT, Step, write
@@ -46,6 +46,16 @@ def planned(tier: str) -> dict[str, Step]:
         return for_snakemake(plan(tier))
     except (ValueError, FileNotFoundError) as error:
         sys.exit(f"refused before anything ran: {error}")
+
+
+def tell_missing(steps: Mapping[str, Step]) -> None:
+    """Say in a line each which data sets are not at hand, of those that steps can do without."""
+    found = {}
+    for name, step in steps.items():
+        for one, why in missing_of(step).items():
+            found.setdefault((name.partition("/")[0], one), why)
+    for (paper, _), why in found.items():
+        print(f"{paper} goes on without, as a row of its results says: {why}", flush=True)
 
 
 def chosen(steps: Mapping[str, Step], tier: str, paper: str | None, step: str | None) -> list[str]:
@@ -128,6 +138,7 @@ def main() -> None:
     os.chdir(ROOT)
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     print(f"tier {arguments.tier}: {len(wanted)} of {len(steps)} notebooks are wanted", flush=True)
+    tell_missing({name: steps[name] for name in wanted})
     some = len(wanted) < len(steps)
     targets = [f"runs/{arguments.tier}/{name}.ipynb" for name in wanted]
     keep_seconds(runs, measured_elsewhere(arguments.tier) | known_seconds(runs))

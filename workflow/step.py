@@ -52,6 +52,8 @@ class Step:
         Names of the data sets that it may read.
     resources : dict
         What it asks a cluster for, by Snakemake's names.
+    spared : tuple of str
+        Of these, the ones without which it can do.
     """
 
     name: str
@@ -64,6 +66,7 @@ class Step:
     priority: int = 0
     settings: dict = field(default_factory=dict)
     data_sets: tuple[str, ...] = ()
+    spared: tuple[str, ...] = ()
     resources: dict = field(default_factory=dict)
 
     @property
@@ -118,9 +121,8 @@ def read(runs: Path) -> dict[str, Step]:
         raise FileNotFoundError(f"{path}: no plan; `make run` writes it and executes what is in it")
     steps = {}
     for step in json.loads(path.read_text(encoding="utf-8")):
-        tuples = {
-            field: tuple(step.get(field, ())) for field in ("needs", "makes", "reads", "data_sets")
-        }
+        fields = ("needs", "makes", "reads", "data_sets", "spared")
+        tuples = {field: tuple(step.get(field, ())) for field in fields}
         steps[step["name"]] = Step(**step | tuples)
     return steps
 

@@ -15,6 +15,7 @@ from helpers.data import sources
 from helpers.data.cards import Card, cards, find, remedy
 from helpers.data.draws import hold_out, subsample
 from helpers.data.images import Images, concatenate
+from helpers.data.listing import Listing
 from helpers.data.packs import pack_splits, read_pack, write_pack
 from helpers.data.pixels import resize, smoothness
 from helpers.data.stream import ImageStream
@@ -100,14 +101,32 @@ def load(
     return sources.torchvision_set(find(name), split, folder, download=download, **resizing)
 
 
-def open_stream(
+def open_stream(name: str, split: str, **chosen) -> ImageStream:
+    """Open a data set that lies as a folder of images among the packs, without reading it whole.
+
+    Parameters
+    ----------
+    name, split, **chosen
+        As in `list_stream`.
+
+    Raises
+    ------
+    FileNotFoundError, ValueError
+        As in `list_stream`; or none of the images can be read.
+    """
+    return ImageStream.open(list_stream(name, split, **chosen))
+
+
+def list_stream(
     name: str,
     split: str,
     *,
     corruptions: Sequence[str] | None = None,
     severities: Sequence[int] | None = None,
-) -> ImageStream:
-    """Open a data set that lies as a folder of images among the packs, without reading it whole.
+) -> Listing:
+    """List a data set that lies as a folder of images among the packs; no file is opened.
+
+    Who wants some of the images chooses them here, before `ImageStream.open` looks at them.
 
     Parameters
     ----------
@@ -116,7 +135,7 @@ def open_stream(
     split : str
         As in `ImageStream.scan`: ``test`` where the folder has none.
     corruptions, severities : sequence, optional
-        Of ``imagenet_c`` those that are opened, by default all fifteen at all five; the folders of
+        Of ``imagenet_c`` those that are listed, by default all fifteen at all five; the folders of
         others need not be there.  Other data sets have none.
 
     Raises
@@ -124,7 +143,7 @@ def open_stream(
     FileNotFoundError
         The folder is not there: says where it was looked for.
     ValueError
-        No such data set, corruption or severity, or none of its images can be read.
+        No such data set, corruption or severity, or no images.
     """
     known_name("streamed data set", name, [card.name for card in cards() if card.streamed])
     locate(name)
@@ -139,9 +158,8 @@ def open_stream(
         for level in levels:
             known_name("severity", str(level), list(map(str, SEVERITIES)))
         parts = [f"{kind}/{level}" for kind in kinds for level in levels]
-        scanned = [ImageStream.scan(folder / part, split=split) for part in parts]
-        return ImageStream.join(scanned, name)
-    return ImageStream.scan(folder, split=split)
+        return Listing.join([Listing.scan(folder / part, split=split) for part in parts], name)
+    return Listing.scan(folder, split=split)
 
 
 def splits(name: str) -> list[str]:

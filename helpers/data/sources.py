@@ -15,13 +15,13 @@ import pictures
 from helpers import cache
 from helpers.checks import known_name
 from helpers.data.cards import Card, find, remedy
+from helpers.data.directories import is_image, list_images
 from helpers.data.images import Images
 from helpers.data.pixels import resize, stack
 from helpers.syntax import Package
 
 PICTURES = Package(Path(pictures.__file__).parent)
 FOLDER_SPLITS = ("train", "val", "test")
-SUFFIXES = {".bmp", ".gif", ".jpeg", ".jpg", ".png", ".ppm", ".tif", ".tiff", ".webp"}
 
 
 def digits(split: str, *, size: int | None = None, antialias: bool = True) -> Images:
@@ -250,24 +250,21 @@ def _validation_classes(path: Path) -> dict[str, str]:
     return classes
 
 
-def is_image(file: Path) -> bool:
-    """Tell by its name whether a file is an image that `listing` lists."""
-    return file.suffix.lower() in SUFFIXES and not file.name.startswith(".")
-
-
-def listing(path: str | os.PathLike, split: str) -> tuple[Path, list[Path], dict]:
+def listing(path: str | os.PathLike, split: str) -> tuple[Path, list[str], dict]:
     """List the images of one split of an image folder, one subfolder a class.
 
     Classes are numbered by name, over all splits together; images are sorted by class and path.
     A folder without subfolders is one class, called like the folder.  Tiny ImageNet is read as it
     is distributed: training images in ``train/WNID/images``, the classes of those in
-    ``val/images`` in ``val/val_annotations.txt``.
+    ``val/images`` in ``val/val_annotations.txt``.  No file is looked at, and a folder that has
+    not changed since it was listed is not listed again (see `helpers.data.directories`).
 
     Returns
     -------
     place : Path
         The split's folder.
-    files : list of Path
+    files : list of str
+        Paths within `place`, with slashes.
     description : dict
         The ``labels``, ``class_names``, ``name``, ``split`` and ``origin`` of `Images`.
 
@@ -294,28 +291,26 @@ def listing(path: str | os.PathLike, split: str) -> tuple[Path, list[Path], dict
         | set(annotated.values())
     )
     name = Path(path).expanduser().resolve().name
-    folders = [splits[split] / one for one in names] or [splits[split]]
-    names = names or [name]
-    files = [
-        (file, label)
-        for label, folder in enumerate(folders)
-        for file in sorted(folder.rglob("*"))
-        if is_image(file)
-    ]
     if annotated and split == "val":
         labels = {one: label for label, one in enumerate(names)}
-        places = ((splits["val"] / "images" / file, labels[annotated[file]]) for file in annotated)
-        files = sorted(places, key=lambda pair: (pair[1], pair[0]))
-    if not files:
+        pairs = sorted((labels[name], f"images/{file}") for file, name in annotated.items())
+    elif names:
+        labels = {one: label for label, one in enumerate(names)}
+        places = ((file.partition("/")[0], file) for file in list_images(splits[split]))
+        pairs = [(labels[name], file) for name, file in places if name in labels]
+    else:
+        pairs = [(0, file) for file in list_images(splits[split])]
+    if not pairs:
         raise ValueError(f"image folder {splits[split]}: no images in subfolders, one a class")
+    name = Path(path).expanduser().resolve().name
     description = {
-        "labels": np.array([label for _, label in files], np.int64),
-        "class_names": tuple(names),
+        "labels": np.array([label for label, _ in pairs], np.int64),
+        "class_names": tuple(names) or (name,),
         "name": name,
         "split": split,
         "origin": {"title": f"image folder {Path(path).name}", "source": "a folder of images"},
     }
-    return splits[split], [file for file, _ in files], description
+    return splits[split], [file for _, file in pairs], description
 
 
 def folder(
@@ -345,7 +340,12 @@ def folder(
         without `size`.
     """
     place, files, description = listing(path, split)
-    images = stack(_open_each(files), size, f"image folder {place}", antialias=antialias)
+    images = stack(
+        _open_each([place / file for file in files]),
+        size,
+        f"image folder {place}",
+        antialias=antialias,
+    )
     return Images(images, **description)
 
 

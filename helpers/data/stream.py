@@ -32,8 +32,8 @@ from PIL import Image
 
 from helpers import cache
 from helpers.data.images import Labelled, renumber
+from helpers.data.listing import Listing
 from helpers.data.pixels import channels_last, random_crop, rgb
-from helpers.data.sources import listing
 from helpers.files import atomic_path
 
 if TYPE_CHECKING:
@@ -51,8 +51,8 @@ log = logging.getLogger(__name__)
 class ImageStream(Labelled):
     """One split of an image folder, one subfolder a class; the images stay on the disk.
 
-    Made by `scan` or `join`.  It has what `helpers.data.Images` has, as far as that needs no
-    pixels.
+    Made by `scan`, `open` or `join`.  It has what `helpers.data.Images` has, as far as that needs
+    no pixels.
 
     Attributes
     ----------
@@ -90,7 +90,8 @@ class ImageStream(Labelled):
     ) -> ImageStream:
         """List the images of a folder, and find out which of them are broken.
 
-        Classes are numbered as `helpers.data.sources.listing` says.
+        Classes are numbered as `helpers.data.sources.listing` says.  Where only some are wanted,
+        they are chosen from a `Listing`, and these opened.
 
         Parameters
         ----------
@@ -115,16 +116,27 @@ class ImageStream(Labelled):
         OSError
             A file may not be read, or the disk fails: that is no property of the image.
         """
-        root, paths, description = listing(path, split)
-        files = tuple(file.relative_to(root).as_posix() for file in paths)
-        status = [file.stat() for file in paths]
+        return cls.open(Listing.scan(path, split=split), verify=verify)
+
+    @classmethod
+    def open(cls, listed: Listing, *, verify: bool = True) -> ImageStream:
+        """Look at the files of a listing, and find out which of them are broken, as `scan`.
+
+        Raises
+        ------
+        ValueError
+            None of them can be read.
+        OSError
+            A file is gone or may not be read, or the disk fails.
+        """
+        status = [os.stat(os.path.join(listed.root, file)) for file in listed.files]
         sizes = np.array([one.st_size for one in status], np.int64)
         times = np.array([one.st_mtime_ns for one in status], np.int64).astype(np.uint64)
-        stream = cls(root, files, sizes, times, **description)
+        stream = cls(sizes=sizes, contents=times, **vars(listed))
         if not verify:
             return stream
         digest = hashlib.sha256()
-        for file, one in zip(files, status, strict=True):
+        for file, one in zip(listed.files, status, strict=True):
             digest.update(f"{file}\n{one.st_size} {one.st_mtime_ns}\n".encode())
         key = cache.key(files=digest.hexdigest(), code=DECODES)
         contents, broken = cache.load_or_make(
@@ -136,11 +148,13 @@ class ImageStream(Labelled):
             first, reason = next(iter(broken.items()))
             log.warning(
                 "%s: %d of %d images cannot be read and are skipped; the first is %s: %s",
-                root, len(broken), len(files), first, reason,
+                listed.root, len(broken), len(stream), first, reason,
             )  # fmt: skip
-        if len(broken) == len(files):
-            raise ValueError(f"image folder {root}: none of its {len(files)} images can be read")
-        sound = np.array([file not in broken for file in files])
+        if broken and len(broken) == len(stream):
+            raise ValueError(
+                f"image folder {listed.root}: none of its {len(stream)} images can be read"
+            )
+        sound = np.array([file not in broken for file in listed.files], bool)
         return replace(stream, contents=contents, skipped=tuple(broken)).subset(sound)
 
     @classmethod

@@ -165,6 +165,13 @@ class Parameters(BaseModel):
         found = [name for one in fields for name in _data_sets(kinds[one], getattr(self, one))]
         return list(dict.fromkeys(filter(None, found)))
 
+    def data_sets_needed(self) -> list[str]:
+        """Return those of `data_sets_used` without which nothing runs; each other may be missing.
+
+        One that is missing is then a row of the results table that says so.
+        """
+        return self.data_sets_used()
+
 
 def home(paper: str) -> str:
     """Return the package that a paper's parameters are in; an audit is about none.

@@ -13,6 +13,8 @@ The module ``experiment`` of each paper has the same stages, one calling nothing
   plain values, arrays, or things with a ``sha256`` (`Images`, `Fitted`, ...): their content is the
   key under which the rows are kept.  They only load and train.  What a network was trained on,
   and how long, is asked of the leaves of `models` that have ``seconds`` and ``device_name``.
+  Roles may have ``missing``: data sets that are not at hand, by name, and why.  Each is a row
+  ``failed`` of its own, and the others go on.
 * `outputs` and `rows` are called only where the rows are not kept yet.  `outputs` holds whatever
   `rows` needs: the models too, where a score goes back to the images.
 * `rows` yields what `results.row` returns, and in it the columns that the part's ``identity``
@@ -77,7 +79,7 @@ def rows(
     parameters : Parameters
         Of a paper, from `helpers.papers.load`.
     only : str or sequence of str, optional
-        Names of parts; by default all.
+        Names of parts, or of networks for all parts of theirs; by default all.
     progress : bool
         Show a progress bar over the parts.
 
@@ -105,10 +107,15 @@ def rows(
 
 
 def parts(parameters: Parameters, only: str | Sequence[str] | None = None) -> list[Part]:
-    """Return the parts of an experiment, or those that are named."""
+    """Return the parts of an experiment, or those that are named: each alone, or by its network."""
     found = {part.name: part for part in PAPERS[parameters.paper].experiment.parts(parameters)}
-    names = [only] if isinstance(only, str) else only
-    return [found[known_name("part", name, found)] for name in (found if names is None else names)]
+    if only is None:
+        return list(found.values())
+    chosen: dict[str, Part] = {}
+    for name in [only] if isinstance(only, str) else only:
+        own = {one: part for one, part in found.items() if part.identity.get("backbone") == name}
+        chosen |= own or {name: found[known_name("part", name, found)]}
+    return list(chosen.values())
 
 
 def rows_of_part(parameters: Parameters, part: Part) -> pd.DataFrame:
@@ -154,12 +161,22 @@ def _rows_of_part(parameters: Parameters, part: Part, roles) -> tuple[pd.DataFra
         code = cache.code(experiment.__name__, f"{__name__}.draws")
         key = cache.key(code=code, **content)
         path = cache.path_of("rows", key, ".parquet")
-        return cache.load_or_make(path, results.read, make), roles
+        found = cache.load_or_make(path, results.read, make)
+        if missing := getattr(roles, "missing", {}):
+            lacking = [_failed(name, why) for name, why in missing.items()]
+            columns = {"method": "network"} | identity
+            lacking = _table(lacking, columns, content, models, parameters.seed)
+            found = pd.concat([found, lacking], ignore_index=True)
+        return found, roles
     except Exception as error:  # of other people's models and files, anything
         log.exception("%s, part %s failed; the others go on", parameters.paper, part.name)
-        failed = results.row("test", "failed", 1.0, 1, notes=f"{type(error).__name__}: {error}")
+        failed = _failed("test", f"{type(error).__name__}: {error}")
         columns = {"method": "network"} | identity
         return _table([failed], columns, content, None, parameters.seed), roles
+
+
+def _failed(test_set: str, why: str) -> dict:
+    return results.row(test_set, "failed", 1.0, 1, notes=why)
 
 
 def _table(rows: Sequence[Mapping], identity, content, models, seed: int) -> pd.DataFrame:

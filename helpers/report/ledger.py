@@ -18,6 +18,7 @@ from helpers.checks import known_name
 from helpers.files import project_root
 from helpers.report import results
 from helpers.report.claims import ALL, Claim, Verdict
+from helpers.report.table import number
 
 if TYPE_CHECKING:
     from helpers.papers import Paper
@@ -33,7 +34,8 @@ PUBLISHED = "published"
 
 COLUMNS = (
     "paper", "claim", "text", "source", "check", "tier", "verdict", "decided_by", "effect", "low",
-    "high", "relation", "margin", "clearance", "effects", "runs", "note", "notebook", "anchor",
+    "high", "relation", "margin", "clearance", "effects", "runs", "note", "second", "notebook",
+    "anchor",
 )  # fmt: skip
 """The columns of a ledger; `ledger` says what each of them holds."""
 
@@ -120,7 +122,8 @@ def ledger(
         claimed side, in units of that half of its interval that faces the margin (above 1 the
         interval is wholly on the claimed side, below -1 wholly on the other; NaN without an
         interval, and then effects are compared as they are); ``effects``, how many decide the
-        claim; ``notebook`` and ``anchor``, where in the book it is shown.  Printed numbers have no
+        claim; ``second``, the same effect in the variant without whose agreement nothing is
+        decided (`Claims.second`), in words, "" where there is none; ``notebook`` and ``anchor``, where in the book it is shown.  Printed numbers have no
         interval and 0 ``runs``. A claim without numbers has the verdict "no data", NaN and a
         ``note`` that says what is missing.
 
@@ -149,9 +152,12 @@ def ledger(
             continue
         claims = paper.claims.OWN if own else paper.claims.CLAIMS
         for place, tier in enumerate([*tiers, *([] if own else [PUBLISHED])]):
-            checks, lack = None, "no results of this tier"
+            checks, other, lack = None, None, "no results of this tier"
             if (tier, name) in tables:
-                checks = claims.check(tables[tier, name])
+                table = tables[tier, name]
+                checks = claims.check(table)
+                if (table["variant"] == claims.second).any():
+                    other = claims.check(table, variant=claims.second)
             elif tier == PUBLISHED:
                 lack = "the paper's own numbers are not at hand"
                 checks = claims.check_published()
@@ -166,7 +172,8 @@ def ledger(
                     decisive = _absent(lack)
                 else:
                     decisive = _decisive(claim, summed.loc[claim.id, "verdict"], checks)
-                rows.append(vars(claim) | {"claim": claim.id} | decisive | where)
+                second = _second(claims.second, claim, decisive["decided_by"], other)
+                rows.append(vars(claim) | {"claim": claim.id, "second": second} | decisive | where)
     found = pd.DataFrame(rows)[list(COLUMNS)]
     return found.assign(runs=found["runs"].mask(found["tier"] == PUBLISHED, 0))
 
@@ -221,8 +228,18 @@ def _decisive(claim: Claim, verdict: Verdict, checks: pd.DataFrame) -> dict:
         clearance = (ahead / facing).mask((ahead == 0) & (facing == 0), 0.0)
     own = own.assign(clearance=clearance, ahead=ahead, effects=count, decided_by=own["check"])
     one = own.sort_values(["clearance", "ahead"], kind="stable").iloc[0]
-    taken = set(COLUMNS) - {"claim", "check"}
+    taken = set(COLUMNS) - {"claim", "check", "second"}
     return {name: value for name, value in one.to_dict().items() if name in taken}
+
+
+def _second(variant: str, claim: Claim, effect: str, checks: pd.DataFrame | None) -> str:
+    """Return an effect in the second variant, in words; "" where it is not there."""
+    if checks is None:
+        return ""
+    own = checks[(checks["claim"] == claim.id) & (checks["check"] == effect)]
+    own = own[(own["data_set"] == ALL) & own["effect"].notna()]
+    found = [number(own[name].iloc[0], "+.3f") for name in ("effect", "low", "high") if len(own)]
+    return "by the {} {} [{}, {}]".format(variant, *found) if found else ""
 
 
 def _absent(note: str) -> dict:

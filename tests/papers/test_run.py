@@ -122,6 +122,41 @@ def test_a_part_that_does_not_exist_is_refused(experiment):
         run.rows(given("digits"), only="digit/0")
 
 
+def test_a_part_is_named_alone_or_by_its_network(experiment):
+    """The network stands for all parts of it, and none comes twice."""
+    names = [part.name for part in run.parts(given("digits", "plaid"), "small")]
+    assert names == ["digits/0", "digits/1", "plaid/0", "plaid/1"]
+    both = run.parts(given("digits", "plaid"), ["plaid/1", "small"])
+    assert [part.name for part in both] == ["plaid/1", "digits/0", "digits/1", "plaid/0"]
+    with pytest.raises(ValueError, match="unknown part 'smal'"):
+        run.parts(given("digits"), "smal")
+
+
+def test_a_missing_set_is_a_row_beside_the_others(experiment):
+    """With the reason; it is no part of what is kept, and gone when the set has come."""
+    whole, plain = run.rows(given("digits"), progress=False), experiment.roles
+
+    @dataclass(frozen=True)
+    class Roles:
+        test: np.ndarray
+        of: str
+        missing: dict
+        __getitem__ = getattr
+
+    experiment.roles = lambda *a: Roles(**{n: v for n, v in plain(*a).items()},
+                                        missing={"places": "no folder"})  # fmt: skip
+    table = run.rows(given("digits"), progress=False)
+    failed = table[table["metric"] == "failed"]
+    assert failed[["test_set", "method", "notes"]].to_numpy().tolist() == (
+        [["places", "network", "no folder"]] * 2
+    )
+    assert failed["run"].tolist() == [0, 1] and set(failed["data_set"]) == {"digits"}
+    others = table[table["metric"] != "failed"]
+    assert others["value"].tolist() == whole["value"].tolist()
+    experiment.roles = plain
+    assert "failed" not in set(run.rows(given("digits"), progress=False)["metric"])
+
+
 def test_what_has_no_content_is_refused():
     assert run.digests({"a": np.arange(2)}) != run.digests({"a": np.arange(3)})
     assert run.digests([Network("a"), None]) == [(".0", "a"), (".1", None)]

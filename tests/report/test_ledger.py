@@ -134,6 +134,22 @@ def test_printed_numbers_have_no_interval_and_the_verdicts_of_their_paper(found)
     assert own.to_dict() == theirs.to_dict()
 
 
+def test_the_effect_by_the_second_variant_stands_beside_the_first(made_up):
+    """Whatever it says; "" where a paper or a table has no such variant."""
+    held = made_up("human_centric", {}, {"resnet8+adversarial_1": (0.50, 0.6, 1e5)}, spread=0)
+    plain = made_up("human_centric", spread=0)
+    both = pd.concat([plain, held.assign(variant="held-out threshold")])
+    for table, expected in (
+        (both, "by the held-out threshold +0.100 [+0.100, +0.100]"),
+        (plain, ""),
+    ):
+        rows = ledger(PAPERS, {("mini", "human_centric"): table}, ["mini"])
+        own = rows.set_index(["claim", "tier"]).loc[("adversarial", "mini")]
+        assert own["second"].iloc[0] == expected
+        assert own["effect"].iloc[0] == pytest.approx(0.15)
+    assert set(rows["second"]) == {""}
+
+
 def test_the_tally_counts_each_claim_once(found):
     counts = tally(found[Verdict.CONTRADICTED])
     assert counts.groupby("paper").sum().sum(axis=1).div(3).to_dict() == {

@@ -115,6 +115,31 @@ def test_a_step_that_takes_all_packs_depends_on_each(tmp_path, monkeypatch):
     assert plan.packs_of(replace(step, data_sets=("digits",))) == []
 
 
+def test_a_set_that_can_be_missing_is_told_and_any_other_refused(tmp_path, monkeypatch):
+    """Of human-centric evaluation the ID set alone is needed; a name that is none never passes."""
+    monkeypatch.setenv("DATA_ROOT", str(tmp_path))
+    for name in ("imagenet", "sun"):
+        (tmp_path / name).mkdir()
+    (step, *_) = plan.steps_of("paper", "human_centric")
+    lacking = {"imagenet_c", "imagenet_v2", "imagenet_r", "textures", "inaturalist", "places"}
+    assert set(plan.missing_of(step)) == lacking and set(step.spared) == {*lacking, "sun"}
+    assert "arrange.py places" in plan.missing_of(step)["places"]
+    assert plan.packs_of(step) == []
+    told = plan.for_snakemake({step.name: step})[step.name]
+    assert set(told.settings["missing"]) == lacking  # so that it runs again when one has come
+    for name in lacking:
+        (tmp_path / name).mkdir()
+    assert plan.missing_of(step) == {}
+    assert "missing" not in plan.for_snakemake({step.name: step})[step.name].settings
+    (tmp_path / "imagenet").rmdir()
+    with pytest.raises(FileNotFoundError, match="data set 'imagenet': no folder"):
+        plan.packs_of(step)
+    with pytest.raises(ValueError, match="unknown data set 'plcaes'; did you mean 'places'"):
+        plan.missing_of(replace(step, spared=("plcaes",)))
+    (other, *_) = plan.steps_of("paper", "unknown_detection")
+    assert other.spared == ()
+
+
 def test_what_is_about_all_papers_waits_for_the_results_of_each():
     """And depends on what is committed of each."""
     steps = plan.plan("mini")

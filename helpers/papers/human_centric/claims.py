@@ -7,7 +7,8 @@ run by run and replicate by replicate; its rows then stand for "all models".
 The least, the largest and the best of numbers with noise lie further out than those of the numbers
 without it.  In the replicates this goes with the rest of their mean, since `helpers.report.claims`
 centres them; in the value itself it stays, and favours the claims that something varies
-("consistent", "architecture", "capacity").  Hence their margins.
+("consistent", "architecture", "capacity", "strategy", "inconsistent-distillation").  Hence their
+margins.
 
 What is said of "all models" is said of few.  Each number comes with how many networks,
 architectures and families it is computed from; on a single family, the claims about many decide
@@ -16,20 +17,21 @@ nothing, and nothing is decided that the held-out threshold does not say too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from functools import partial
-from itertools import chain, pairwise
-from typing import NamedTuple
-
 import numpy as np
 import pandas as pd
 
 from helpers.checks import known_name
-from helpers.metrics.correlation import spearman
-from helpers.metrics.ranks import critical_difference
-from helpers.papers.human_centric.parameters import METHODS, PAPER_METHODS, ModelName
+from helpers.papers.human_centric.parameters import METHODS
+from helpers.papers.human_centric.quantities import (
+    FEWEST,
+    SCORES,
+    WAYS,
+    WEAK,
+    quantities,
+    read_numbers,
+)
 from helpers.report.claims import Claim, Effect, Term
-from helpers.report.paper_claims import Claims, index_numbers
+from helpers.report.paper_claims import Claims
 from helpers.report.published import with_averages
 
 ALL_MODELS = "all models"
@@ -37,22 +39,43 @@ ALL_MODELS = "all models"
 
 _TABLES = "Tables 1 and 2"
 _POINT = 0.01  # one point of the paper's tables, which are in per cent
-_FAMILIES = 2  # of one alone, siblings, nothing follows about others
-_FEWEST = 5  # models for a correlation; of four, one order in 24 is perfect by chance
-_SCORES = list(PAPER_METHODS)  # MSP is the first
-_NUMBERS = [*((name, "der99", "average") for name in _SCORES), ("network", "accuracy", "test")]
-_MSP, _ACCURACY = 0, -1  # places in `_NUMBERS`
+_LITTLE = 0.02  # where the paper says "little", or "almost"
 
 
 def _effect(name: str, method: str, metric: str, relation: str, margin: float) -> tuple[Effect]:
     return (Effect(name, (Term(1, method, metric, test_set="average"),), relation, margin),)
 
 
+_TWO_RESNETS = "two ResNets that are trained normally, with FPR over the label-shifted sets"
 _AHEAD = (  # what is said of each score, the metric of `derive`, and below what it must be
     ("least average DER99 gained over MSP", "least_gain", 0.0),
     ("mean rank ahead of MSP in critical differences", "rank_gain", 1.0),
 )
 _CLAIMS = (
+    Claim(
+        id="conventional",
+        text="Judged as usual, with all ID images as known, MSP is behind GradNorm on a ResNet.",
+        source="Figure 2: by 27.54 points on ResNet-50",
+        check="FPR at 95 % TPR over the label-shifted sets is higher for MSP, in the mean over"
+        " ResNets that are trained normally",
+        effects=_effect(
+            "FPR at 95 % TPR of MSP minus GradNorm, all ID images known",
+            "msp", "fpr_at_tpr_behind", ">", 0.0,
+        ),
+        needs=_TWO_RESNETS,
+    ),
+    Claim(
+        id="correct-ones",
+        text="With only the ID images as known that are answered correctly, MSP is ahead of"
+        " GradNorm on a ResNet.",
+        source="Figure 2: by 16.55 points on ResNet-50",
+        check="the same, over the images that are answered correctly, is lower for MSP",
+        effects=_effect(
+            "FPR at 95 % TPR of MSP minus GradNorm, correct ID images known",
+            "msp", "fpr_at_tpr_correct_behind", "<", 0.0,
+        ),
+        needs=_TWO_RESNETS,
+    ),
     Claim(
         id="consistent",
         text="No score is consistently better than MSP.",
@@ -62,7 +85,7 @@ _CLAIMS = (
         effects=tuple(
             effect
             for said, metric, margin in _AHEAD
-            for name in _SCORES[1:]
+            for name in SCORES[1:]
             for effect in _effect(f"{said}, {METHODS[name]}", name, metric, "<", margin)
         ),
         needs="two models with all of the paper's scores",
@@ -88,7 +111,7 @@ _CLAIMS = (
             "Spearman's correlation of accuracy and average DER99 of MSP",
             "msp", "accuracy_correlation", "<", -0.5,
         ),
-        needs=f"{_FEWEST} models with accuracy and all of the paper's scores",
+        needs=f"{FEWEST} models with accuracy and all of the paper's scores",
     ),
     Claim(
         id="capacity",
@@ -100,6 +123,22 @@ _CLAIMS = (
             "network", "capacity_rise", ">", _POINT,
         ),
         needs="two models of one family that differ in their number of parameters",
+    ),
+    Claim(
+        id="depth",
+        text="ViM gets better with the depth of a ResNet, and then worse again.",
+        source="Figure 4: by 6.67 points from ResNet-50 to 101, and by 1.92 back at 152",
+        check="of the three largest of the family of ResNets with the most models, average DER99 of"
+        " ViM is lowest on the middle one, by > 0.01 each",
+        effects=tuple(
+            effect
+            for which in ("smaller", "larger")
+            for effect in _effect(
+                f"average DER99 of ViM, {which} ResNet minus the middle one",
+                "vim", f"middle_gain_from_{which}", ">", _POINT,
+            )
+        ),
+        needs="three ResNets of one family, trained normally, with all of the paper's scores",
     ),
     Claim(
         id="adversarial",
@@ -114,6 +153,63 @@ _CLAIMS = (
         needs="a model trained adversarially, and one of its architecture that is not",
     ),
     Claim(
+        id="weak-adversarial",
+        text="Weak adversarial training changes detection error rates little.",
+        source="Figure 5",
+        check=f"average DER99 of MSP at the largest strength up to {WEAK} differs by < 0.02 from"
+        " that without",
+        effects=tuple(
+            effect
+            for said, relation, sign in (("at most", "<", 1), ("at least", ">", -1))
+            for effect in _effect(
+                f"average DER99 of MSP, weakly adversarial minus normal, {said}",
+                "msp", "weak_change", relation, sign * _LITTLE,
+            )
+        ),
+        needs=f"a model trained adversarially with a strength up to {WEAK}, and one of its"
+        " architecture that is not",
+    ),
+    Claim(
+        id="robust",
+        text="On models that are trained adversarially, MSP is almost the best score.",
+        source="Figure 5",
+        check="average DER99 of MSP is above that of the best score by < 0.02, in the mean over"
+        " models that are trained adversarially",
+        effects=_effect(
+            "average DER99 of MSP minus the best score, adversarial",
+            "msp", "robust_lag", "<", _LITTLE,
+        ),
+        needs="two models trained adversarially, with all of the paper's scores",
+    ),
+    Claim(
+        id="strategy",
+        text="Which way of training is best depends on the score.",
+        source="Figure 6",
+        check="for some score, the way of training that is best on average over the scores is worse"
+        " than another by > 0.01 of average DER99",
+        effects=_effect(
+            "average DER99 that a score loses by keeping to one way of training",
+            "network", "strategy_regret", ">", _POINT,
+        ),
+        needs=f"{WAYS} ways to train one architecture, adversarial images apart",
+    ),
+    Claim(
+        id="teacher",
+        text="Of all ways of training, distillation is best for MSP and KNN.",
+        source="Figure 6",
+        check="average DER99 of MSP, and that of KNN, is lower on the distilled model than on any"
+        " other of its architecture",
+        effects=tuple(
+            effect
+            for name in ("msp", "knn")
+            for effect in _effect(
+                f"average DER99 of {METHODS[name]}, distilled minus the best other way",
+                name, "distilled_lag", "<", 0.0,
+            )
+        ),
+        needs=f"{WAYS} ways to train one architecture, distillation among them",
+    ),
+    Claim(
         id="distillation",
         text="Distillation lowers the detection error rate of MSP.",
         source="Figure 7",
@@ -125,8 +221,20 @@ _CLAIMS = (
         ),
         needs="a distilled model, and one of its architecture that is not",
     ),
+    Claim(
+        id="inconsistent-distillation",
+        text="What distillation does to other scores depends on the architecture.",
+        source="Figure 7: KNN gains 26.95 points with ResNet-50, and loses 8.96 with DeiT-B",
+        check="average DER99 of some other score falls by > 0.01 on one architecture, and rises by"
+        " > 0.01 on another",
+        effects=_effect(
+            "average DER99, lesser of a score's largest gain and largest loss by distillation",
+            "network", "distillation_both", ">", _POINT,
+        ),
+        needs="distilled models of two architectures, and the same ones that are not",
+    ),
 )  # fmt: skip
-"""The margins are this project's: the paper gives no number.
+"""The margins are this project's: the paper gives none.  Effects that it prints are in `source`.
 
 A correlation of 0.5 is what Cohen (1988) calls large.  The scores are the paper's nine.
 """
@@ -176,10 +284,12 @@ def cases(table: pd.DataFrame, *, metric: str = "der99") -> pd.DataFrame:
 def derive(table: pd.DataFrame) -> pd.DataFrame:
     """Compute from the numbers of single models what the claims say of them together.
 
-    Each number is computed within one data set and run, from average DER99 (but for the
-    accuracy), and so is each of its replicates; a run that lacks one of the models that a number
+    Each number is computed within one data set and run, from average DER99 where nothing else is
+    said, and so is each of its replicates; a run that lacks one of the models that a number
     is over has no such number.  Models that failed or lack one of the paper's scores are left out.
 
+    * ``fpr_at_tpr_behind``, ``fpr_at_tpr_correct_behind``: MSP minus GradNorm, of FPR at 95 % TPR
+      over the label-shifted sets, mean over ResNets trained normally.
     * ``least_gain`` of a score: the least, over models, of MSP minus the score.
     * ``rank_gain`` of a score: mean rank over models of MSP minus that of the score, as a
       multiple of the critical difference at 0.05.  Models of one architecture count as one each.
@@ -188,8 +298,18 @@ def derive(table: pd.DataFrame) -> pd.DataFrame:
     * ``accuracy_correlation``: Spearman's correlation over models of accuracy and MSP.
     * ``capacity_rise``: the next larger model of a family minus the smaller one, both trained
       normally; the largest over families and scores.
-    * ``adversarial_harm``: MSP with the largest strength minus without, mean over architectures.
+    * ``middle_gain_from_smaller``, ``middle_gain_from_larger``: ViM on the smaller, or the larger,
+      of three ResNets minus that on the middle one.
+    * ``adversarial_harm``: MSP with the largest strength minus without, mean over architectures;
+      ``weak_change``: the same with the largest strength up to `quantities.WEAK`.
+    * ``robust_lag``: MSP minus the best score, mean over models trained adversarially.
+    * ``strategy_regret``: over the scores, the way of training that is best on average minus the
+      best of each; the largest of that.
+    * ``distilled_lag``: of a score, the distilled model minus the best other one of its
+      architecture.
     * ``distillation_gain``: MSP without minus with distillation, mean over architectures.
+    * ``distillation_both``: the lesser of a score's largest gain and largest loss by distillation
+      over architectures; the largest over scores, without MSP.
 
     Without is the network of the same architecture that was fine-tuned and nothing else, where
     there is one (strategy "finetuned"), else the one trained normally.
@@ -213,11 +333,11 @@ def derive(table: pd.DataFrame) -> pd.DataFrame:
     """
     rows = []
     for data_set, own in table.groupby("data_set", sort=False):
-        numbers, counted = _numbers(own), own[own["metric"] == "parameters"]
+        numbers, counted = read_numbers(own), own[own["metric"] == "parameters"]
         parameters = dict(zip(counted["backbone"], counted["value"], strict=True))
         complete = {model for _, model in numbers}
         models = [model for model in own["backbone"].unique() if model in complete]
-        for over in _quantities(models, parameters):
+        for over in quantities(models, parameters):
             for run in sorted({run for run, _ in numbers}):
                 if not all((run, model) in numbers for model in over.models):
                     continue
@@ -231,147 +351,6 @@ def derive(table: pd.DataFrame) -> pd.DataFrame:
     columns = ["data_set", "backbone", "run", "method", "metric", "evidence", "limit", "value",
                "bootstrap"]  # fmt: skip
     return pd.DataFrame(rows, columns=columns).assign(calibration="", test_set="average")
-
-
-class _Quantity(NamedTuple):
-    """A number over models; `compute` takes their numbers, [models, numbers, 1 + replicates]."""
-
-    method: str
-    metric: str
-    models: list[str]
-    compute: Callable[[np.ndarray], np.ndarray]
-    families: int = 1
-    """Of how many it must be, at least, for a verdict."""
-
-    @property
-    def evidence(self) -> str:
-        models = {name: ModelName.parse(name) for name in self.models}
-        counts = {
-            "network": len(models),
-            "architecture": len({one.architecture for one in models.values()}),
-            "family": self._families,
-        }
-        plural = {"family": "families"}
-        said = [
-            f"{count} {what if count == 1 else plural.get(what, f'{what}s')}"
-            for what, count in counts.items()
-        ]
-        return ", ".join(said)
-
-    @property
-    def limit(self) -> str:
-        few = self._families < self.families
-        return f"the networks are of fewer than {self.families} families" if few else ""
-
-    @property
-    def _families(self) -> int:
-        return len({ModelName.parse(name).family for name in self.models})
-
-
-def _quantities(models: list[str], parameters: dict[str, float]) -> Iterator[_Quantity]:
-    """Yield every number for which there are models enough."""
-    parsed = {name: ModelName.parse(name) for name in models}
-    normal = [name for name in models if parsed[name].strategy == "normal"]
-    if len(models) > 1:
-        for place, score in enumerate(_SCORES[1:], start=1):
-            least, rank = (partial(one, score=place) for one in (_least_gain, _rank_gain))
-            yield _Quantity(score, "least_gain", models, least, _FAMILIES)
-            yield _Quantity(score, "rank_gain", models, rank, _FAMILIES)
-    if len(normal) > 1:
-        yield _Quantity("network", "regret", normal, _regret, _FAMILIES)
-    if len(models) >= _FEWEST:
-        yield _Quantity("msp", "accuracy_correlation", models, _correlation, _FAMILIES)
-
-    steps = []
-    for family in dict.fromkeys(parsed[name].family for name in normal):
-        own = [name for name in normal if parsed[name].family == family and name in parameters]
-        by_size = pairwise(sorted(own, key=parameters.get))
-        steps += [pair for pair in by_size if parameters[pair[0]] < parameters[pair[1]]]
-    if steps:
-        yield _Quantity("network", "capacity_rise", _flat(steps), _largest_rise)
-    if pairs := control_pairs(models, "adversarial"):
-        yield _Quantity("msp", "adversarial_harm", _flat(pairs), _mean_rise)
-    if pairs := control_pairs(models, "distilled"):
-        backwards = [pair[::-1] for pair in pairs]
-        yield _Quantity("msp", "distillation_gain", _flat(backwards), _mean_rise)
-
-
-def control_pairs(models: Iterable[str], strategy: str) -> list[tuple[str, str]]:
-    """Return of each architecture the control, and the strongest model of a strategy.
-
-    The control is the network that was only fine-tuned, where there is one: what the others have
-    from being trained on is no merit of their strategy.
-
-    Examples
-    --------
-    >>> control_pairs(["a8", "a8+finetuned", "a8+distilled", "b8", "b8+distilled"], "distilled")
-    [('a8+finetuned', 'a8+distilled'), ('b8', 'b8+distilled')]
-    """
-    parsed, pairs = {name: ModelName.parse(name) for name in models}, []
-    for architecture in dict.fromkeys(model.architecture for model in parsed.values()):
-        own = [
-            name
-            for name, model in parsed.items()
-            if model.architecture == architecture and model.strategy == strategy
-        ]
-        controls = [one for one in (f"{architecture}+finetuned", architecture) if one in parsed]
-        if own and controls:
-            pairs.append((controls[0], max(own, key=lambda name: parsed[name].strength)))
-    return pairs
-
-
-def _flat(pairs: list[tuple[str, str]]) -> list[str]:
-    return list(chain.from_iterable(pairs))
-
-
-def _least_gain(x: np.ndarray, score: int) -> np.ndarray:
-    return (x[:, _MSP] - x[:, score]).min(axis=0)
-
-
-def _rank_gain(x: np.ndarray, score: int) -> np.ndarray:
-    from scipy.stats import rankdata  # here, since SciPy takes long to import
-
-    ranks = rankdata(x[:, :_ACCURACY], axis=1).mean(axis=0)
-    return (ranks[_MSP] - ranks[score]) / critical_difference(len(_SCORES), len(x))
-
-
-def _regret(x: np.ndarray) -> np.ndarray:
-    errors = x[:, :_ACCURACY]
-    best = errors.mean(axis=0).argmin(axis=0)  # one score for each replicate
-    kept = np.take_along_axis(errors, best[None, None], axis=1)[:, 0]
-    return (kept - errors.min(axis=1)).max(axis=0)
-
-
-def _correlation(x: np.ndarray) -> np.ndarray:
-    """Return Spearman's correlation; 0 where all models are the same in one of the two."""
-    return spearman(x[:, _ACCURACY], x[:, _MSP], constant=0.0)
-
-
-def _largest_rise(x: np.ndarray) -> np.ndarray:
-    """Return the largest of second minus first of models that come in pairs, over all scores."""
-    return (x[1::2] - x[::2])[:, :_ACCURACY].max(axis=(0, 1))
-
-
-def _mean_rise(x: np.ndarray) -> np.ndarray:
-    return (x[1::2] - x[::2])[:, _MSP].mean(axis=0)
-
-
-def _numbers(own: pd.DataFrame) -> dict[tuple[int, str], np.ndarray]:
-    """Return {(run, model): array [numbers, 1 + replicates]} of models that have all scores.
-
-    A missing accuracy, which the paper does not print, is NaN.
-    """
-    levels = ["method", "metric", "test_set"]
-    every = pd.MultiIndex.from_tuples(_NUMBERS, names=levels)
-    own = own[pd.MultiIndex.from_frame(own[levels]).isin(every)]
-    found = {}
-    for run, part in own.groupby("run"):
-        numbers = index_numbers(part, ["backbone", *levels])
-        for model, its in numbers.groupby(level="backbone", sort=False):
-            its = its.droplevel("backbone").reindex(every)
-            if its[0].iloc[:_ACCURACY].notna().all():
-                found[run, model] = its.to_numpy()
-    return found
 
 
 CLAIMS = Claims(

@@ -12,8 +12,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
-from helpers.papers.human_centric.claims import cases, control_pairs
+from helpers.papers.human_centric.claims import cases
 from helpers.papers.human_centric.parameters import ModelName
+from helpers.papers.human_centric.quantities import control_pairs
 from helpers.report.claims import ALL, Claim, Effect, Term, evaluate
 from helpers.report.figures.heatmaps import heatmap
 from helpers.report.figures.images import check_pictures, show_picture
@@ -273,7 +274,7 @@ def distillation_heatmap(values: pd.DataFrame) -> np.ndarray:
     ----------
     values : DataFrame of numbers, shape [models, scores]
         As for `error_heatmap`, but under the models' own names, by which the pairs are found
-        (`claims.control_pairs`); models without a partner are left out.
+        (`quantities.control_pairs`); models without a partner are left out.
 
     Returns
     -------

@@ -233,6 +233,10 @@ class Parameters(parameters.Parameters):
         """Return the names of all data sets, the packs at hand among them if they count."""
         return [*super().data_sets_used(), *self.other_packs()]
 
+    def data_sets_needed(self) -> list[str]:
+        """Return the ID set; a shifted one that is missing costs no other (`roles`)."""
+        return [self.data_set]
+
     def trains(self, name: str) -> bool:
         """Tell whether a model is trained here, from scratch or from a pretrained one."""
         _, plus, strategy = name.partition("+")

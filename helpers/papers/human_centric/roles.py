@@ -7,6 +7,7 @@ their thresholds see training images alone; eight test sets judge them.
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -15,11 +16,12 @@ from tqdm import tqdm
 
 from helpers import cache
 from helpers.checks import known_name
-from helpers.data import Images, ImageStream, load, open_stream, overlaps, splits
+from helpers.data import Images, ImageStream, list_stream, load, overlaps, splits
 from helpers.data.cards import find
 from helpers.data.class_lists import shared_classes
 from helpers.data.corruptions import corrupt
 from helpers.data.draws import choose_of_each
+from helpers.data.listing import Listing
 
 if TYPE_CHECKING:
     from helpers.papers.human_centric.parameters import Parameters
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 
 # what stands for the code in the key of corrupted images
 CORRUPTS = cache.code("helpers.data.corruptions.corrupt")
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,8 @@ class ShiftRoles:
         variant alone.
     own_classes : tuple of str
         The input-shifted sets that are answered with one of their own classes.
+    missing : dict of str to str
+        Shifted sets that are not at hand, and why; means over sets are without them.
     """
 
     train: Images | ImageStream
@@ -61,6 +67,7 @@ class ShiftRoles:
     near: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
     own_classes: tuple[str, ...] = ()
+    missing: dict[str, str] = field(default_factory=dict)
 
     @property
     def class_names(self) -> tuple[str, ...]:
@@ -76,24 +83,32 @@ class ShiftRoles:
 def roles(parameters: Parameters, part: Part | None = None) -> ShiftRoles:
     """Load the data sets and give each its role, the same one in all parts of an ID set.
 
-    Without a part, those of the main ID set.
+    Without a part, those of the main ID set.  A shifted set that is not there is told and left
+    out, and the others are judged.  Of folders the images are chosen before any is opened.
 
     Raises
     ------
+    FileNotFoundError
+        The ID set is not there.
     ValueError
         A class to leave out is none of the set's; which classes a near set shares with the ID set
         cannot be told; or there are no training images.
     """
     data_set = part.identity["data_set"] if part else parameters.data_set
     seed, download = parameters.seed, parameters.download
-    train = _open(data_set, "train", parameters)
-    test = _open(data_set, _test_split(data_set), parameters)
+    train = _list(data_set, "train", parameters)
+    test = _open(_list(data_set, _test_split(data_set), parameters))
     if parameters.train_per_class:
         train = train.subset(choose_of_each(train.labels, parameters.train_per_class, seed))
-    plain = {}
+    train, plain, missing = _open(train), {}, {}
     for name in parameters.input_shifted if data_set == parameters.data_set else []:
-        images = _open(name, _test_split(name), parameters)
-        plain[name] = images.subset(_choose(len(images), parameters.input_shifted_images, seed))
+        try:
+            images = _list(name, _test_split(name), parameters)
+        except FileNotFoundError as error:
+            missing[name] = str(error)
+            continue
+        chosen = _choose(len(images), parameters.input_shifted_images, seed)
+        plain[name] = _open(images.subset(chosen))
     shifted, unknown, drawn_from = {}, {}, {}
     for name, base in ({data_set: test} | plain).items():
         if name in plain:
@@ -109,11 +124,17 @@ def roles(parameters: Parameters, part: Part | None = None) -> ShiftRoles:
         if name == data_set or (name in shared and not near and name not in plain):
             continue
         left_out = parameters.excluded.get(name, [])
-        if near and name not in plain:
-            images = load(name, _test_split(name), size=test.images.shape[1], download=download)
-            left_out = [*left_out, *overlaps.find_related(images, data_set)]
-        else:
-            images = plain[name] if name in plain else _open(name, _test_split(name), parameters)
+        try:
+            if near and name not in plain:
+                images = load(name, _test_split(name), size=test.images.shape[1], download=download)
+                left_out = [*left_out, *overlaps.find_related(images, data_set)]
+            elif name in plain:
+                images = plain[name]
+            else:
+                images = _list(name, _test_split(name), parameters)
+        except FileNotFoundError as error:
+            missing[name] = str(error)
+            continue
         for one in left_out:
             known_name(f"class of {name}", one, images.class_names)
         kept = ~np.isin(images.labels, [images.class_names.index(one) for one in left_out])
@@ -122,12 +143,14 @@ def roles(parameters: Parameters, part: Part | None = None) -> ShiftRoles:
             drawn_from[f"{name} others"] = name, np.flatnonzero(kept)
         else:
             kept &= _choose(len(images), parameters.label_shifted_images, seed)
-            unknown[name] = images.subset(kept)
+            unknown[name] = _open(images.subset(kept))
+    for name, why in missing.items():
+        log.warning("%s is not at hand, and left out of all means: %s", name, why)
     near, beside = (
         tuple(name for name in names if name in unknown) for names in (parameters.near, others)
     )
     own_classes = tuple(name for name in parameters.own_classes if name in shifted)
-    return ShiftRoles(train, test, shifted, unknown, drawn_from, near, beside, own_classes)
+    return ShiftRoles(train, test, shifted, unknown, drawn_from, near, beside, own_classes, missing)
 
 
 def corrupt_images(
@@ -181,13 +204,17 @@ def _test_split(name: str) -> str:
     return next(split for split in ("test", "val", *there) if split in there)
 
 
-def _open(name: str, split: str, parameters: Parameters) -> Images | ImageStream:
+def _list(name: str, split: str, parameters: Parameters) -> Images | Listing:
+    """Return a data set of which some images may be chosen before `_open` opens them."""
     card = find(name)
     if card is not None and card.streamed:
-        return open_stream(
-            name, split, corruptions=parameters.corruptions, severities=parameters.severities
-        )
+        kinds = {"corruptions": parameters.corruptions, "severities": parameters.severities}
+        return list_stream(name, split, **kinds)
     return load(name, split, download=parameters.download)
+
+
+def _open(images: Images | Listing) -> Images | ImageStream:
+    return images if isinstance(images, Images) else ImageStream.open(images)
 
 
 def _choose(count: int, most: int, seed: int) -> np.ndarray:

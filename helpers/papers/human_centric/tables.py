@@ -99,6 +99,7 @@ def zoo(table: pd.DataFrame, *, methods: Mapping[str, str] = METHODS) -> Table:
         raise ValueError("table: no average der99 of these scores")
     titles = {"network": f"accuracy {UP}", **methods}
     failed = table[(table["metric"] == "failed") & (table["method"] == "network")]
+    failed = failed[failed["test_set"] == "test"]  # others say of a set that it is not at hand
     cells = pd.concat([means[means["method"].isin(list(titles))], failed], ignore_index=True)
     of_scores = cells["mean"].where(cells["method"] != "network")
     tiers = sorted(table["tier"].unique())
@@ -270,12 +271,16 @@ def _accept_everything(part: pd.DataFrame, table: pd.DataFrame, sets: list[str])
 
 
 def _failures(table: pd.DataFrame) -> str:
-    """Return which models and scores of a results table failed, and why, as a caption says it."""
+    """Return which models, sets and scores of a results table failed, and why, for a caption."""
     failed = table[table["metric"] == "failed"]
     of_models = failed["method"] == "network"
-    models = failed[of_models].drop_duplicates(["data_set", "backbone"])
+    sets = failed[of_models & (failed["test_set"] != "test")].drop_duplicates("test_set")
+    missing = [f"{row.test_set} ({row.notes})" for row in sets.itertuples()]
+    models = failed[of_models & (failed["test_set"] == "test")]
+    models = models.drop_duplicates(["data_set", "backbone"])
     lost = [f"{row.backbone} ({row.notes})" for row in models.itertuples()]
     groups = failed[~of_models].groupby(["method", "notes"], sort=False)["backbone"]
     scores = [f"{method} of {', '.join(own.unique())} ({why})" for (method, why), own in groups]
-    found = {"Not evaluated": lost, "Could not be had": scores}
+    found = {"Not evaluated": lost, "Not at hand, and in no mean": missing}
+    found |= {"Could not be had": scores}
     return "".join(f" {what}: {'; '.join(which)}." for what, which in found.items() if which)

@@ -87,7 +87,8 @@ def _line(row, root: str) -> str:
     if pd.notna(row.effect):
         expected = f"claimed {row.relation} {row.margin:g}".replace("-", MINUS)
         of = "" if row.effects == 1 else f", one of {row.effects} effects"
-        text += f". {escape(row.decided_by)}: {_effect(row)}, {escape(expected)}{of}"
+        second = f", {escape(row.second)}" if row.second else ""
+        text += f". {escape(row.decided_by)}: {_effect(row)}{second}, {escape(expected)}{of}"
     if row.runs:
         text += f"; {row.runs} run{'s' if row.runs > 1 else ''}"
     if row.note:

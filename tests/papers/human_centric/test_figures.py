@@ -1,10 +1,12 @@
 import itertools
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 
 from helpers.papers.human_centric import figures
+from helpers.papers.human_centric.training_figures import by_training
 
 MODELS = {  # accuracy, parameters
     "resnet14": (0.68, 2e5), "resnet8": (0.62, 1e5), "vit4": (0.50, 4e5),
@@ -184,3 +186,30 @@ def test_fine_tuned_networks_are_drawn_beside_the_plainly_fine_tuned_one(table):
     axes = figures.error_against_strength(tuned, methods=METHODS)
     starts = [line.get_ydata()[0] for line in axes[0].lines]
     assert starts == pytest.approx([100 * rate("resnet14", name) for name in METHODS])
+
+
+def test_figures_5_to_7_as_far_as_there_are_models(table):
+    """What lacks its models is said, and the others are drawn; figure 6 is of resnet8."""
+    assert by_training(table, methods=METHODS) == []
+    assert len(plt.get_fignums()) == 3
+    heatmap = plt.figure(plt.get_fignums()[1]).axes[0]
+    shown = [text.get_text() for text in heatmap.get_xticklabels()]
+    assert shown == ["normal", "adversarial_1", "adversarial_0.5", "distilled"]
+    plt.close("all")
+    names = table["backbone"]
+    without = {
+        "adversarial": ["No figure 5: one architecture trained adversarially expected, got none."],
+        "distilled": ["No figure 7: it takes a model that is there both distilled and not."],
+        "resnet8+": [
+            "No figure 5: one architecture trained adversarially expected, got none.",
+            "No figure 6: 3 models, and no architecture trained in several ways.",
+            "No figure 7: it takes a model that is there both distilled and not.",
+        ],
+    }
+    for what, expected in without.items():
+        left = table[~names.str.contains(what, regex=False)]
+        assert by_training(left, methods=METHODS) == expected
+        assert len(plt.get_fignums()) == 3 - len(expected)
+        plt.close("all")
+    with pytest.raises(ValueError, match="no der99"):
+        by_training(table[table["metric"] == "parameters"], methods=METHODS)

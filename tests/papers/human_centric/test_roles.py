@@ -78,11 +78,44 @@ def test_sets_that_are_answered_with_their_own_classes(pets):
 def test_corruptions_and_severities_of_a_folder_are_those_of_the_parameters(monkeypatch):
     asked = []
     monkeypatch.setattr(
-        human_centric, "open_stream", lambda *a, **o: asked.append((*a, o)) or pictures()
+        human_centric, "list_stream", lambda *a, **o: asked.append((*a, o)) or pictures()
     )
     given = {"corruptions": ["fog", "snow"], "severities": [2]}
     roles(SMALL.replace(input_shifted=["imagenet_c"], **given))
     assert asked == [("imagenet_c", "test", given)]
+
+
+def test_a_set_that_is_not_there_is_told_and_the_others_go_on(tmp_path, monkeypatch, caplog):
+    """Of either kind of shift, with the command that makes it; without the ID set, nothing goes."""
+    monkeypatch.setenv("DATA_ROOT", str(tmp_path))
+    given = {"input_shifted": ["imagenet_r"], "label_shifted": ["places", "digits", "cifar100"]}
+    near = SMALL.replace(near=["cifar100"], **given)
+    for parameters in (SMALL.replace(**given), near):
+        caplog.clear()
+        made = roles(parameters)
+        assert list(made.sets) == ["test", "digits"]
+        assert list(made.missing) == ["imagenet_r", "places", "cifar100"]
+        assert made.missing["places"].startswith(f"data set 'places': no folder {tmp_path}/places")
+        assert "arrange.py places" in made.missing["places"]
+        assert [one.message.partition(" is ")[0] for one in caplog.records] == [*made.missing]
+    assert roles(SMALL.replace(label_shifted=["digits"])).missing == {}
+    with pytest.raises(FileNotFoundError, match="data set 'cifar10'"):
+        roles(SMALL.replace(data_set="cifar10"))
+
+
+def test_images_of_folders_are_chosen_before_any_is_opened(photographs, monkeypatch):
+    """Of the training images so many a class, and so many of a shifted set."""
+    photographs("imagenet_r", ["n01443537"], 5)
+    photographs("sun", ["a"], 7)
+    opened, plain = [], human_centric.ImageStream.open
+    monkeypatch.setattr(
+        human_centric.ImageStream, "open", lambda one: (opened.append(len(one)), plain(one))[1]
+    )
+    sets = {"input_shifted": ["imagenet_r"], "label_shifted": ["sun"], "corrupted": []}
+    few = {"train_per_class": 1, "input_shifted_images": 3, "label_shifted_images": 4}
+    made = roles(SMALL.replace(data_set="imagenet", **sets, **few))
+    assert opened == [1000, 2000, 3, 4]  # of 4000, 2000, 5 and 7
+    assert [len(one) for one in (made.train, *made.sets.values())] == [1000, 2000, 3, 4]
 
 
 def test_a_set_may_be_shifted_in_its_input_and_in_its_label(pets):

@@ -128,6 +128,11 @@ def test_the_zoo(table, table_of):
     assert frame.loc["vit4"].str.startswith("<b>").tolist() == [False] * 4 + [True]
     assert frame.loc["vgg_8"].tolist() == ["–"] * 5
     assert shown.caption.endswith("Not evaluated: vgg_8 (no <head> found).")
+    lacking = {"model": "vit4", "notes": "no folder"}
+    lacking = table_of([record("network", "failed", "sun", 1.0, **lacking)], paper="human_centric")
+    both = tables.zoo(pd.concat([table, lacking]), methods=METHODS)
+    assert both.frame("html").equals(frame)  # a set that is not there is no model that failed
+    assert "Not at hand, and in no mean: sun (no folder)." in both.caption
     evaluated = table[table["metric"] != "failed"]
     assert "Not evaluated" not in tables.zoo(evaluated, methods=METHODS).caption
     lost = {"notes": "no image of class 2"}
