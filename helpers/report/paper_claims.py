@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from helpers.checks import known_name
-from helpers.report import published
+from helpers.report import preconditions, published
 from helpers.report.claims import Claim, Verdict, evaluate, verdicts
 
 
@@ -60,9 +60,10 @@ class Claims:
         Returns
         -------
         DataFrame
-            See `helpers.report.claims.evaluate`; `verdicts` sums it up.  Where there are too few
-            models, or the second variant has another verdict, effects have none, and ``note`` says
-            so; ``evidence`` says how many models there are.
+            See `helpers.report.claims.evaluate`; `verdicts` sums it up.  Networks that do not
+            know their classes are not testable (`helpers.report.preconditions`).  Where there are
+            too few models, or the second variant has another verdict, effects have none, and
+            ``note`` says so; ``evidence`` says how many models there are.
 
         Raises
         ------
@@ -77,9 +78,11 @@ class Claims:
             there = own["variant"].unique()
             known = set(there) & {"primary"} if self.every_variant else there
             known_name("variant", variant, known)
-        checks = self._evaluate(own if self.every_variant else own[own["variant"] == variant])
+        barred = preconditions.unlearnt(own)
+        one = own if self.every_variant else own[own["variant"] == variant]
+        checks = self._evaluate(one, barred)
         if variant == "primary" and (own["variant"] == self.second).any():
-            other = self.verdicts(self._evaluate(own[own["variant"] == self.second]))
+            other = self.verdicts(self._evaluate(own[own["variant"] == self.second], barred))
             other = other.set_index("claim")["verdict"]
             mine = self.verdicts(checks).set_index("claim")["verdict"]
             reasons = {
@@ -100,7 +103,7 @@ class Claims:
             return None
         numbers = published.load(self.paper)
         numbers = numbers.assign(run=0, bootstrap=[()] * len(numbers))
-        return self._evaluate(self.printed(numbers), intervals=False)
+        return self._evaluate(self.printed(numbers), {}, intervals=False)
 
     def verdicts(self, checks: pd.DataFrame) -> pd.DataFrame:
         """Sum up what was checked, one row a claim; see `helpers.report.claims.verdicts`.
@@ -114,8 +117,11 @@ class Claims:
         words = evidence.map(lambda said: f" From {said}." if said else "")
         return summed.assign(sentence=summed["sentence"] + words, evidence=evidence)
 
-    def _evaluate(self, table: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:
-        rows, checks = self.derive(table) if self.derive else table, []
+    def _evaluate(
+        self, table: pd.DataFrame, barred: Mapping[tuple[str, str], str], *, intervals: bool = True
+    ) -> pd.DataFrame:
+        rows = preconditions.mark(self.derive(table) if self.derive else table, barred)
+        checks = []
         for claim in self.claims:
             own = rows.query(claim.scope) if claim.scope else rows
             if self.derive:  # or what it is not about would be counted as lacking numbers
