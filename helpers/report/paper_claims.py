@@ -32,6 +32,11 @@ class Claims:
         True where `derive` takes the rows of all variants together.
     second : str
         A variant without whose agreement no claim is supported or contradicted in "primary".
+    judges : str
+        The variant that judges where a table has it; "primary" where not.
+    partial : bool
+        True where a variant has rows of the methods alone that it is about; the others are taken
+        from "primary".
     resampled : str
         What the replicates resample.
     printed : callable, optional
@@ -44,10 +49,12 @@ class Claims:
     derive: Callable[[pd.DataFrame], pd.DataFrame] | None = None
     every_variant: bool = False
     second: str = ""
+    judges: str = "primary"
+    partial: bool = False
     resampled: str = "images"
     printed: Callable[[pd.DataFrame], pd.DataFrame] | None = None
 
-    def check(self, table: pd.DataFrame, *, variant: str = "primary") -> pd.DataFrame:
+    def check(self, table: pd.DataFrame, *, variant: str = "") -> pd.DataFrame:
         """Check the claims on a results table.
 
         Parameters
@@ -55,7 +62,8 @@ class Claims:
         table : DataFrame
             A results table of one tier; rows of other papers are left out.
         variant : str
-            The variant of the protocol to check; "primary" where `every_variant` is read.
+            The variant of the protocol to check; "" is the one that `judges`.  It is "primary"
+            where `every_variant` is read.
 
         Returns
         -------
@@ -74,12 +82,19 @@ class Claims:
         if own["tier"].nunique() > 1:
             tiers = ", ".join(sorted(own["tier"].unique()))
             raise ValueError(f"table: several tiers ({tiers}); choose one")
+        there = own["variant"].unique()
+        if not variant:
+            variant = self.judges if self.judges in there else "primary"
         if len(own):
-            there = own["variant"].unique()
             known = set(there) & {"primary"} if self.every_variant else there
             known_name("variant", variant, known)
         barred = preconditions.unlearnt(own)
         one = own if self.every_variant else own[own["variant"] == variant]
+        if self.partial and variant != "primary":
+            names = [*_NETWORK, "method"]
+            rest = own[own["variant"] == "primary"]
+            known = pd.MultiIndex.from_frame(one[names])
+            one = pd.concat([rest[~pd.MultiIndex.from_frame(rest[names]).isin(known)], one])
         checks = self._evaluate(one, barred)
         if variant == "primary" and (own["variant"] == self.second).any():
             other = self.verdicts(self._evaluate(own[own["variant"] == self.second], barred))
@@ -141,6 +156,7 @@ class Claims:
         return pd.concat(checks, ignore_index=True)
 
 
+_NETWORK = ["data_set", "backbone", "run"]
 _DOUBTED = "doubted: "
 _DECIDED = (Verdict.SUPPORTED, Verdict.CONTRADICTED)
 
