@@ -10,7 +10,7 @@ import pandas as pd
 
 from helpers.checks import known_name
 from helpers.report import preconditions, published
-from helpers.report.claims import Claim, Verdict, evaluate, verdicts
+from helpers.report.claims import ALL, Claim, Verdict, evaluate, verdicts
 
 
 @dataclass(frozen=True)
@@ -112,13 +112,22 @@ class Claims:
         """Do the same arithmetic on the paper's own printed numbers; None if not at hand.
 
         They come without runs and images, hence without intervals: the verdict compares the effect
-        itself with its margin.
+        itself with its margin.  Effects that the paper prints in its text
+        (`helpers.report.published.in_text`) stand as they are printed there.
         """
         if self.printed is None:
             return None
         numbers = published.load(self.paper)
         numbers = numbers.assign(run=0, bootstrap=[()] * len(numbers))
-        return self._evaluate(self.printed(numbers), {}, intervals=False)
+        checks = self._evaluate(self.printed(numbers), {}, intervals=False)
+        effects = {(one.id, effect.name): effect for one in self.claims for effect in one.effects}
+        for claim, name, value, place in published.in_text(self.paper).itertuples(index=False):
+            verdict = effects[claim, name].verdict(value, value)
+            row = (checks["claim"] == claim) & (checks["check"] == name)
+            row &= checks["data_set"] == ALL
+            columns = ["effect", "verdict", "doubt", "note", "runs"]
+            checks.loc[row, columns] = value, verdict, "", f"printed in the {place}", 1
+        return checks
 
     def verdicts(self, checks: pd.DataFrame) -> pd.DataFrame:
         """Sum up what was checked, one row a claim; see `helpers.report.claims.verdicts`.

@@ -70,7 +70,6 @@ _CLAIMS = (
                 0.1,
             ),
         ),
-        needs="the ECE before and after scaling, closed-set and open-set",
     ),
     Claim(
         id="openmax",

@@ -49,23 +49,33 @@ def test_numbers_that_agree_support_every_claim():
     assert set(verdicts(made_up()).values()) == {"supported"}
 
 
+# more is removed of a closed-set ECE that was larger, and less of an open-set one that was smaller
+HELPED = {("closed-set", "before", "ece"): 0.2}
+PERFECT, NO_GAP = ({("open-set", "before", "ece"): one} for one in (0.085, 0.06))
+
+
 @pytest.mark.parametrize(
     ("claim", "changes", "verdict"),
     [
-        ("closed-set", {("closed-set", "after", "ece"): 0.05}, "contradicted"),
+        ("closed-set", {("closed-set", "after", "ece"): 0.05} | HELPED, "contradicted"),
         (
             "open-set",  # scaling harms
             {("open-set", "after", "ece"): 0.36, ("open-set + OpenMax", "after", "ece"): 0.40},
             "contradicted",
         ),
-        ("open-set", {("open-set", "after", "ece"): 0.03}, "contradicted"),  # no gap is left
+        # no gap is left, and one as large as the margin
+        (
+            "open-set",
+            {("open-set", "after", "ece"): 0.03, ("open-set", "before", "ece"): 0.06},
+            "contradicted",
+        ),
         ("less-effective", {("open-set", "after", "ece"): 0.10}, "contradicted"),
         ("less-effective", {("open-set", "after", "ece"): 0.11}, "undecided"),
         ("openmax", {("open-set + OpenMax", "after", "accuracy"): 0.55}, "contradicted"),
         ("openmax", {("open-set + OpenMax", "after", "brier"): 0.60}, "contradicted"),
         ("openmax", {("open-set + OpenMax", "after", "ece"): 0.20}, "contradicted"),
         ("closed-set", {("closed-set", "after", "ece"): 0.03}, "undecided"),
-        ("open-set", {("open-set", "after", "ece"): 0.06}, "undecided"),
+        ("open-set", {("open-set", "after", "ece"): 0.06} | PERFECT, "undecided"),
         ("openmax", {("open-set + OpenMax", "after", "accuracy"): 0.60}, "undecided"),
     ],
 )

@@ -134,7 +134,7 @@ OTHER_SIDE = [  # a claim, what contradicts it, and the other claims that this c
     ("entropy", [(0.03, {"measure": ("msp",), "metric": ("auroc",)})], []),
     (
         "measures",
-        [(0.08, {"measure": ("jacobian",), "metric": ("auroc",)})],
+        [(0.09, {"measure": ("jacobian",), "metric": ("auroc",)})],
         ["entropy"],
     ),
     ("gmm-rbf", [(0.2, {"algorithm": ("rbf",), "metric": ("accuracy",)})], []),
