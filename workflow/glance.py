@@ -52,6 +52,8 @@ def findings(found: pd.DataFrame) -> pd.DataFrame:
         own = found[(found["paper"] == paper) & (found["claim"] == PAPERS[paper].main_claim)]
         own = own[own["tier"] != PUBLISHED]
         judged = own[own["verdict"] != Verdict.NO_DATA]
+        tested = judged[judged["verdict"] != Verdict.NOT_TESTABLE]
+        judged = tested if len(tested) else judged
         rows.append(judged.iloc[-1] if len(judged) else own.iloc[0])
     lines = pd.DataFrame(rows).reset_index(drop=True)
     printed = [_printed(line.paper, line.claim, line.decided_by) for line in lines.itertuples()]
@@ -71,7 +73,7 @@ def effect(line) -> str:
     """Return what decided a claim: the effect, ours with its interval, what is claimed, theirs.
 
     And the effect in the paper's second variant; which data sets and networks, by themselves, are
-    on the other side of the margin; or why the mean describes nothing.
+    on the other side of the margin; or why the mean describes nothing, or nothing can be tested.
 
     >>> from types import SimpleNamespace
     >>> effect(SimpleNamespace(decided_by="gain of AUROC", effect=0.25, low=0.125, high=0.375,
@@ -91,7 +93,8 @@ def effect(line) -> str:
     _, _, others = line.note.partition("against: ")
     other = f"; on the other side, each by itself: {others}" if others else ""
     _, _, doubt = line.note.partition("doubted: ")
-    doubted = f"; {doubt}" if doubt else ""
+    _, _, reason = line.note.partition("not testable: ")
+    doubted = "".join(f"; {why}" for why in (doubt, reason) if why)
     second = f", {line.second}" if line.second else ""
     return f"{what}: {ours} [{low}, {high}]{second}, claimed {claimed}{beside}{other}{doubted}"
 
@@ -201,4 +204,5 @@ def _sentence(line) -> str:
     said = f"{{doc}}`{TITLES[line.paper]} <{line.paper}>`: “{line.text}”"
     if line.verdict == Verdict.NO_DATA:
         return f"{said} No tier has results yet."
-    return f"{said} **{line.verdict}** at `{line.tier}`. {effect(line)}."
+    caveat = f" ({line.caveat})" if line.caveat else ""
+    return f"{said} **{line.verdict}** at `{line.tier}`{caveat}. {effect(line)}."

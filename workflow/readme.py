@@ -38,11 +38,11 @@ def block() -> str:
     tables = glance.committed()
     tiers = [one for one in glance.TIERS if one in {tier for tier, _ in tables}]
     found = ledger(PAPERS, tables, tiers)
-    verdicts = found.set_index(["paper", "claim", "tier"])["verdict"]
+    verdicts = found.set_index(["paper", "claim", "tier"])[["verdict", "caveat"]]
     rows = []
     for line in glance.findings(found).itertuples():
-        given = [verdicts[line.paper, line.claim, tier] for tier in tiers]
-        shown = [ABSENT if one == Verdict.NO_DATA else str(one) for one in given]
+        given = [tuple(verdicts.loc[(line.paper, line.claim, tier)]) for tier in tiers]
+        shown = [_verdict(*one) if one[0] != Verdict.NO_DATA else ABSENT for one in given]
         chapter = f"[{glance.TITLES[line.paper]}](notebooks/{line.paper})"
         decided = ABSENT if line.verdict == Verdict.NO_DATA else glance.effect(line)
         rows.append([chapter, line.text, *shown, decided])
@@ -54,6 +54,11 @@ def block() -> str:
             glance.counts(found),
         ]
     )
+
+
+def _verdict(verdict: Verdict, caveat: str) -> str:
+    """Return a verdict with what to bear in mind, as in "supported (one run)"."""
+    return f"{verdict} ({caveat})" if caveat else str(verdict)
 
 
 def details() -> str:
@@ -84,14 +89,16 @@ def parameters(paper: str, tier: str) -> SimpleNamespace:
 
 def verdicts(paper: str, table: pd.DataFrame) -> str:
     """Return the verdicts on a paper's claims; of several data sets, by the first and by all."""
-    claims = PAPERS[paper].claims.CLAIMS
     first, *others = table["data_set"].unique()
     columns = {"verdict at this tier": table}
     if others:
         own = table[table["data_set"] == first]
         columns = {f"on {first}": own, f"with {', '.join(others)}": table}
-    found = [claims.verdicts(claims.check(one)) for one in columns.values()]
-    rows = zip(found[0]["text"], *(one["verdict"] for one in found), strict=True)
+    record, tier = {paper: PAPERS[paper]}, table["tier"].iloc[0]
+    found = [ledger(record, {(tier, paper): one}, [tier]) for one in columns.values()]
+    found = [one[one["tier"] == tier] for one in found]
+    shown = [map(_verdict, one["verdict"], one["caveat"]) for one in found]
+    rows = zip(found[0]["text"], *shown, strict=True)
     return markdown_table(["the paper's sentence", *columns], rows)
 
 

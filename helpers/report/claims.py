@@ -31,6 +31,7 @@ class Verdict(StrEnum):
     SUPPORTED = "supported"
     CONTRADICTED = "contradicted"
     UNDECIDED = "undecided"
+    NOT_TESTABLE = "not testable"
     NO_DATA = "no data"
 
 
@@ -143,6 +144,9 @@ def evaluate(
       of them is about these, not about others.
     * A number that has a ``doubt``, a reason why its mean over runs describes nothing, decides
       nothing, nor does any mean over networks that it is in.
+    * A number that is ``untestable`` says nothing to the claim, since what the claim presupposes
+      does not hold (see `helpers.report.preconditions`).  Its verdict is "not testable", and the
+      mean is over the others, if there are any.
     * A mean that hides a disagreement decides nothing: where a data set and backbone alone has
       the opposite verdict, the one over all is undecided, and ``note`` says whose.
 
@@ -152,7 +156,7 @@ def evaluate(
         What to check.
     table : DataFrame
         A results table of one paper, tier and variant; derived numbers may have a column
-        ``doubt``.
+        ``doubt``, any numbers a column ``untestable``, both a reason in words or "".
     seed : int
         Seed of the bootstrap; the same seed gives the same table.
     intervals : bool
@@ -165,8 +169,8 @@ def evaluate(
         One row per claim, effect, data set and backbone, and one whose data set and backbone are
         "all" for the mean over them: ``claim``, ``check`` (the effect's name), ``data_set``,
         ``backbone``, ``effect``, ``low``, ``high``, ``relation``, ``margin``, ``decides``,
-        ``runs``, ``verdict``, ``doubt``, ``note``.  Where numbers are missing, the verdict is
-        "no data", ``effect`` is NaN and ``note`` says what is missing.
+        ``runs``, ``verdict``, ``doubt``, ``untestable``, ``note``.  Where numbers are missing, the
+        verdict is "no data", ``effect`` is NaN and ``note`` says what is missing.
 
     Raises
     ------
@@ -194,7 +198,7 @@ def verdicts(claims: Sequence[Claim], checks: pd.DataFrame) -> pd.DataFrame:
     """Return one verdict for each claim, from its effects over all data sets and backbones.
 
     A claim is supported when every deciding effect is, contradicted when any is, has no data when
-    any lacks numbers, and is undecided otherwise.
+    any lacks numbers, is not testable when any is, and is undecided otherwise.
 
     Parameters
     ----------
@@ -250,26 +254,28 @@ class _Measured:
     runs: int
     note: str
     doubt: str = ""
+    untestable: str = ""
 
 
 def _cells(table: pd.DataFrame) -> dict:
     """Return {(data set, backbone): {run: {columns of `_NUMBER`: number}}}.
 
-    A number is its value, its replicates and its doubt.
+    A number is its value, its replicates, its doubt and why it is untestable.
 
     Plain dictionaries keep the bootstrap free of data frame look-ups.
     """
     cells: dict = {}
-    table = table if "doubt" in table else table.assign(doubt="")
-    columns = [*_CELL, "run", *_NUMBER, "value", "bootstrap", "doubt"]
-    for data_set, backbone, run, *key, value, replicates, doubt in zip(
+    table = table.assign(**{name: "" for name in ("doubt", "untestable") if name not in table})
+    columns = [*_CELL, "run", *_NUMBER, "value", "bootstrap", "doubt", "untestable"]
+    for data_set, backbone, run, *key, value, replicates, doubt, untestable in zip(
         *(table[name] for name in columns), strict=True
     ):
         numbers = cells.setdefault((data_set, backbone), {}).setdefault(run, {})
         if tuple(key) in numbers:
             what = f"{_number_words(tuple(key))} of {data_set}, {backbone}, run {run}"
             raise ValueError(f"table: {what} is there twice")
-        numbers[tuple(key)] = (value, np.asarray(replicates, dtype=np.float64), doubt)
+        replicates = np.asarray(replicates, dtype=np.float64)
+        numbers[tuple(key)] = (value, replicates, doubt, untestable)
     return cells
 
 
@@ -286,10 +292,11 @@ def _measure(effect: Effect, data_set: str, backbone: str, runs: dict, seed: int
     if len(complete) < len(runs):
         left = sorted(set(runs) - set(complete))
         notes.append(f"incomplete, left out: run {', '.join(map(str, left))}")
-    points, deviations, fixed, doubted = [], [], set(), set()
+    points, deviations, fixed, doubted, barred = [], [], set(), set(), set()
     for run in complete:
-        values, replicates, doubts = zip(*(runs[run][key] for key in keys), strict=True)
+        values, replicates, doubts, reasons = zip(*(runs[run][key] for key in keys), strict=True)
         doubted |= {*doubts} - {""}
+        barred |= {*reasons} - {""}
         points.append(sum(sign * value for sign, value in zip(signs, values, strict=True)))
         fixed |= {
             term.metric for term, one in zip(effect.terms, replicates, strict=True) if not len(one)
@@ -314,8 +321,8 @@ def _measure(effect: Effect, data_set: str, backbone: str, runs: dict, seed: int
     if len(complete) > 1 or shortest:
         draws = _draw(np.array(points), images, seed)
     note = "; ".join(notes)
-    mean, doubt = float(np.mean(points)), "; ".join(sorted(doubted))
-    return _Measured(data_set, backbone, mean, draws, len(complete), note, doubt)
+    mean, *why = float(np.mean(points)), *("; ".join(sorted(one)) for one in (doubted, barred))
+    return _Measured(data_set, backbone, mean, draws, len(complete), note, *why)
 
 
 def _draw(points: np.ndarray, images: np.ndarray, seed: int) -> np.ndarray:
@@ -338,8 +345,12 @@ def _draw(points: np.ndarray, images: np.ndarray, seed: int) -> np.ndarray:
 
 
 def _pool(measured: list[_Measured]) -> _Measured:
-    """Return the mean effect over cells; without an interval if one of them has none."""
-    there = [one for one in measured if one.effect is not None]
+    """Return the mean effect over the cells that are testable, or over all if none is.
+
+    It is without an interval if one of them has none.
+    """
+    numbers = [one for one in measured if one.effect is not None]
+    there = [one for one in numbers if not one.untestable] or numbers
     if not there:
         reasons = sorted({one.note for one in measured}) or ["the table has no rows"]
         return _Measured(ALL, ALL, None, None, 0, "; ".join(reasons))
@@ -347,12 +358,18 @@ def _pool(measured: list[_Measured]) -> _Measured:
     if all(one.draws is not None for one in there):
         draws = np.mean([one.draws for one in there], axis=0)
     notes = sorted({one.note for one in there} - {""})
-    if len(there) < len(measured):
-        missing = [f"{one.data_set}, {one.backbone}" for one in measured if one.effect is None]
-        notes.append(f"no data for {'; '.join(missing)}")
+    for what, left in (
+        ("no data for", [one for one in measured if one.effect is None]),
+        ("left out since not testable,", [one for one in numbers if one not in there]),
+    ):
+        if left:
+            names = "; ".join(f"{one.data_set}, {one.backbone}" for one in left)
+            notes.append(f"{what} {names}")
     effect, runs = float(np.mean([one.effect for one in there])), min(one.runs for one in there)
     doubts = [f"{one.doubt} of {one.data_set}, {one.backbone}" for one in there if one.doubt]
-    return _Measured(ALL, ALL, effect, draws, runs, "; ".join(notes), "; ".join(doubts))
+    reasons = dict.fromkeys(one.untestable for one in there if one.untestable)
+    words = ("; ".join(one) for one in (notes, doubts, reasons))
+    return _Measured(ALL, ALL, effect, draws, runs, *words)
 
 
 def _row(claim: Claim, effect: Effect, measured: _Measured, intervals: bool) -> dict:
@@ -360,14 +377,19 @@ def _row(claim: Claim, effect: Effect, measured: _Measured, intervals: bool) -> 
     note = measured.note if intervals or measured.effect is None else ""
     if measured.doubt:
         note = "; ".join(filter(None, [note, f"doubted: {measured.doubt}"]))
+    if measured.untestable:
+        note = "; ".join(filter(None, [note, f"not testable: {measured.untestable}"]))
+    if intervals and measured.draws is not None:
+        low, high = map(float, np.quantile(measured.draws, [0.025, 0.975]))
     if measured.effect is None:
         verdict = Verdict.NO_DATA
+    elif measured.untestable:
+        verdict = Verdict.NOT_TESTABLE
     elif not intervals:
         verdict = effect.verdict(measured.effect, measured.effect)
     elif measured.draws is None:
         verdict = Verdict.UNDECIDED  # without an interval nothing is decided
     else:
-        low, high = map(float, np.quantile(measured.draws, [0.025, 0.975]))
         verdict = Verdict.UNDECIDED if measured.doubt else effect.verdict(low, high)
     return {
         "claim": claim.id,
@@ -383,6 +405,7 @@ def _row(claim: Claim, effect: Effect, measured: _Measured, intervals: bool) -> 
         "runs": measured.runs,
         "verdict": verdict,
         "doubt": measured.doubt,
+        "untestable": measured.untestable,
         "note": note,
     }
 
@@ -391,7 +414,7 @@ def _combine(found) -> Verdict:
     found = set(found)
     if found == {Verdict.SUPPORTED}:
         return Verdict.SUPPORTED
-    for verdict in (Verdict.CONTRADICTED, Verdict.NO_DATA):
+    for verdict in (Verdict.CONTRADICTED, Verdict.NO_DATA, Verdict.NOT_TESTABLE):
         if verdict in found:
             return verdict
     return Verdict.UNDECIDED if found else Verdict.NO_DATA
@@ -408,5 +431,6 @@ def _words(row: dict) -> str:
         return f"{row['check']}: no data ({row['note']})"
     interval = "" if np.isnan(row["low"]) else f" [{row['low']:+.3f}, {row['high']:+.3f}]"
     expected = f"expected {row['relation']} {row['margin']:g}"
-    doubt = f" ({row['doubt']})" if row["doubt"] else ""
-    return f"{row['check']}: {row['effect']:+.3f}{interval}, {expected}, {row['verdict']}{doubt}"
+    why = "; ".join(filter(None, [row["doubt"], row["untestable"]]))
+    why = f" ({why})" if why else ""
+    return f"{row['check']}: {row['effect']:+.3f}{interval}, {expected}, {row['verdict']}{why}"

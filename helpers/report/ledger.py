@@ -18,6 +18,7 @@ from helpers.checks import known_name
 from helpers.files import project_root
 from helpers.report import results
 from helpers.report.claims import ALL, Claim, Verdict
+from helpers.report.preconditions import families
 from helpers.report.table import number
 
 if TYPE_CHECKING:
@@ -34,7 +35,8 @@ PUBLISHED = "published"
 
 COLUMNS = (
     "paper", "claim", "text", "source", "check", "tier", "verdict", "decided_by", "effect", "low",
-    "high", "relation", "margin", "clearance", "effects", "runs", "note", "second", "notebook",
+    "high", "relation", "margin", "clearance", "effects", "runs", "caveat", "note", "second",
+    "notebook",
     "anchor",
 )  # fmt: skip
 """The columns of a ledger; `ledger` says what each of them holds."""
@@ -122,8 +124,10 @@ def ledger(
         claimed side, in units of that half of its interval that faces the margin (above 1 the
         interval is wholly on the claimed side, below -1 wholly on the other; NaN without an
         interval, and then effects are compared as they are); ``effects``, how many decide the
-        claim; ``second``, the same effect in the variant without whose agreement nothing is
-        decided (`Claims.second`), in words, "" where there is none; ``notebook`` and ``anchor``, where in the book it is shown.  Printed numbers have no
+        claim; ``caveat``, why little follows from a verdict although it is decided (`caveat`);
+        ``second``, the same effect in the variant without whose agreement nothing is decided
+        (`Claims.second`), in words, "" where there is none; ``notebook`` and ``anchor``, where in
+        the book it is shown.  Printed numbers have no
         interval and 0 ``runs``. A claim without numbers has the verdict "no data", NaN and a
         ``note`` that says what is missing.
 
@@ -166,6 +170,7 @@ def ledger(
             page = paper.own_claims if own else "figures"
             where = {"notebook": f"notebooks/{name}/{page}", "anchor": anchor(heading)}
             where |= {"paper": name, "tier": tier}
+            measured = checks is not None and tier != PUBLISHED
             summed = None if checks is None else claims.verdicts(checks).set_index("claim")
             for claim in claims.claims:
                 if checks is None:
@@ -173,9 +178,44 @@ def ledger(
                 else:
                     decisive = _decisive(claim, summed.loc[claim.id, "verdict"], checks)
                 second = _second(claims.second, claim, decisive["decided_by"], other)
-                rows.append(vars(claim) | {"claim": claim.id, "second": second} | decisive | where)
+                said = (
+                    caveat(decisive, summed.loc[claim.id], tables[tier, name]) if measured else ""
+                )
+                found = {"claim": claim.id, "caveat": said, "second": second}
+                rows.append(vars(claim) | found | decisive | where)
     found = pd.DataFrame(rows)[list(COLUMNS)]
     return found.assign(runs=found["runs"].mask(found["tier"] == PUBLISHED, 0))
+
+
+def caveat(decisive: Mapping, summed: Mapping, table: pd.DataFrame) -> str:
+    """Return in words why little follows from a verdict that is decided, "" if nothing speaks so.
+
+    Parameters
+    ----------
+    decisive : mapping
+        The effect that decides the claim; ``verdict`` and ``runs`` of it are read.
+    summed : mapping
+        The claim's row of `helpers.report.paper_claims.Claims.verdicts`.
+    table : DataFrame
+        The results table that it was judged by.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"backbone": ["resnet8", "resnet20"]})
+    >>> caveat({"verdict": Verdict.SUPPORTED, "runs": 1}, {}, table)
+    'one run; one family of networks'
+    >>> caveat({"verdict": Verdict.UNDECIDED, "runs": 1}, {}, table)
+    ''
+    """
+    if decisive["verdict"] not in (Verdict.SUPPORTED, Verdict.CONTRADICTED):
+        return ""
+    said = ["one run"] if decisive["runs"] == 1 else []
+    evidence, networks = summed.get("evidence", ""), table["backbone"].unique()
+    if "1 network," in evidence or len(networks) == 1:
+        said.append("one architecture")
+    elif "1 family" in evidence or (not evidence and len(families(networks)) == 1):
+        said.append("one family of networks")
+    return "; ".join(said)
 
 
 def tally(found: pd.DataFrame) -> pd.DataFrame:
@@ -195,7 +235,7 @@ def tally(found: pd.DataFrame) -> pd.DataFrame:
     --------
     >>> found = pd.DataFrame({"paper": "uimnet", "tier": "mini", "verdict": ["no data"] * 8})
     >>> tally(found).loc[("uimnet", "mini")].to_dict()
-    {'supported': 0, 'contradicted': 0, 'undecided': 0, 'no data': 8}
+    {'supported': 0, 'contradicted': 0, 'undecided': 0, 'not testable': 0, 'no data': 8}
     """
     counts = pd.crosstab([found["paper"], found["tier"]], found["verdict"].map(str))
     order = pd.MultiIndex.from_frame(found[["paper", "tier"]].drop_duplicates())

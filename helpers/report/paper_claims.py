@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from helpers.checks import known_name
-from helpers.report import published
-from helpers.report.claims import Claim, Verdict, evaluate, verdicts
+from helpers.report import preconditions, published
+from helpers.report.claims import ALL, Claim, Verdict, evaluate, verdicts
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,11 @@ class Claims:
         True where `derive` takes the rows of all variants together.
     second : str
         A variant without whose agreement no claim is supported or contradicted in "primary".
+    judges : str
+        The variant that judges where a table has it; "primary" where not.
+    partial : bool
+        True where a variant has rows of the methods alone that it is about; the others are taken
+        from "primary".
     resampled : str
         What the replicates resample.
     printed : callable, optional
@@ -44,10 +49,12 @@ class Claims:
     derive: Callable[[pd.DataFrame], pd.DataFrame] | None = None
     every_variant: bool = False
     second: str = ""
+    judges: str = "primary"
+    partial: bool = False
     resampled: str = "images"
     printed: Callable[[pd.DataFrame], pd.DataFrame] | None = None
 
-    def check(self, table: pd.DataFrame, *, variant: str = "primary") -> pd.DataFrame:
+    def check(self, table: pd.DataFrame, *, variant: str = "") -> pd.DataFrame:
         """Check the claims on a results table.
 
         Parameters
@@ -55,14 +62,16 @@ class Claims:
         table : DataFrame
             A results table of one tier; rows of other papers are left out.
         variant : str
-            The variant of the protocol to check; "primary" where `every_variant` is read.
+            The variant of the protocol to check; "" is the one that `judges`.  It is "primary"
+            where `every_variant` is read.
 
         Returns
         -------
         DataFrame
-            See `helpers.report.claims.evaluate`; `verdicts` sums it up.  Where there are too few
-            models, or the second variant has another verdict, effects have none, and ``note`` says
-            so; ``evidence`` says how many models there are.
+            See `helpers.report.claims.evaluate`; `verdicts` sums it up.  Networks that do not
+            know their classes are not testable (`helpers.report.preconditions`).  Where there are
+            too few models, or the second variant has another verdict, effects have none, and
+            ``note`` says so; ``evidence`` says how many models there are.
 
         Raises
         ------
@@ -73,13 +82,22 @@ class Claims:
         if own["tier"].nunique() > 1:
             tiers = ", ".join(sorted(own["tier"].unique()))
             raise ValueError(f"table: several tiers ({tiers}); choose one")
+        there = own["variant"].unique()
+        if not variant:
+            variant = self.judges if self.judges in there else "primary"
         if len(own):
-            there = own["variant"].unique()
             known = set(there) & {"primary"} if self.every_variant else there
             known_name("variant", variant, known)
-        checks = self._evaluate(own if self.every_variant else own[own["variant"] == variant])
+        barred = preconditions.unlearnt(own)
+        one = own if self.every_variant else own[own["variant"] == variant]
+        if self.partial and variant != "primary":
+            names = [*_NETWORK, "method"]
+            rest = own[own["variant"] == "primary"]
+            known = pd.MultiIndex.from_frame(one[names])
+            one = pd.concat([rest[~pd.MultiIndex.from_frame(rest[names]).isin(known)], one])
+        checks = self._evaluate(one, barred)
         if variant == "primary" and (own["variant"] == self.second).any():
-            other = self.verdicts(self._evaluate(own[own["variant"] == self.second]))
+            other = self.verdicts(self._evaluate(own[own["variant"] == self.second], barred))
             other = other.set_index("claim")["verdict"]
             mine = self.verdicts(checks).set_index("claim")["verdict"]
             reasons = {
@@ -94,13 +112,22 @@ class Claims:
         """Do the same arithmetic on the paper's own printed numbers; None if not at hand.
 
         They come without runs and images, hence without intervals: the verdict compares the effect
-        itself with its margin.
+        itself with its margin.  Effects that the paper prints in its text
+        (`helpers.report.published.in_text`) stand as they are printed there.
         """
         if self.printed is None:
             return None
         numbers = published.load(self.paper)
         numbers = numbers.assign(run=0, bootstrap=[()] * len(numbers))
-        return self._evaluate(self.printed(numbers), intervals=False)
+        checks = self._evaluate(self.printed(numbers), {}, intervals=False)
+        effects = {(one.id, effect.name): effect for one in self.claims for effect in one.effects}
+        for claim, name, value, place in published.in_text(self.paper).itertuples(index=False):
+            verdict = effects[claim, name].verdict(value, value)
+            row = (checks["claim"] == claim) & (checks["check"] == name)
+            row &= checks["data_set"] == ALL
+            columns = ["effect", "verdict", "doubt", "note", "runs"]
+            checks.loc[row, columns] = value, verdict, "", f"printed in the {place}", 1
+        return checks
 
     def verdicts(self, checks: pd.DataFrame) -> pd.DataFrame:
         """Sum up what was checked, one row a claim; see `helpers.report.claims.verdicts`.
@@ -114,8 +141,11 @@ class Claims:
         words = evidence.map(lambda said: f" From {said}." if said else "")
         return summed.assign(sentence=summed["sentence"] + words, evidence=evidence)
 
-    def _evaluate(self, table: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:
-        rows, checks = self.derive(table) if self.derive else table, []
+    def _evaluate(
+        self, table: pd.DataFrame, barred: Mapping[tuple[str, str], str], *, intervals: bool = True
+    ) -> pd.DataFrame:
+        rows = preconditions.mark(self.derive(table) if self.derive else table, barred)
+        checks = []
         for claim in self.claims:
             own = rows.query(claim.scope) if claim.scope else rows
             if self.derive:  # or what it is not about would be counted as lacking numbers
@@ -135,6 +165,7 @@ class Claims:
         return pd.concat(checks, ignore_index=True)
 
 
+_NETWORK = ["data_set", "backbone", "run"]
 _DOUBTED = "doubted: "
 _DECIDED = (Verdict.SUPPORTED, Verdict.CONTRADICTED)
 

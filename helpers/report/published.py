@@ -65,6 +65,31 @@ def load(paper: str) -> pd.DataFrame:
     return numbers.assign(source="Table " + numbers["table"] + f", {place}")[list(COLUMNS)]
 
 
+def in_text(paper: str) -> pd.DataFrame:
+    """Return what a paper prints in its text, or beside a figure, of the effects of its claims.
+
+    Parameters
+    ----------
+    paper : str
+        Its ``in_text.csv`` holds them; one without it has none.
+
+    Returns
+    -------
+    DataFrame
+        ``claim`` and ``check``, the name of the effect; ``value``, the effect over all data sets
+        and networks; ``place`` in the paper.
+
+    Examples
+    --------
+    >>> in_text("human_centric").query("claim == 'adversarial'")["value"].item()
+    0.1532
+    """
+    path = _FOLDER / paper / "in_text.csv"
+    if not path.exists():
+        return pd.DataFrame(columns=["claim", "check", "value", "place"])
+    return pd.read_csv(path, comment="#")
+
+
 def with_averages(numbers: pd.DataFrame) -> pd.DataFrame:
     """Return printed numbers with each average taken anew over its test sets.
 

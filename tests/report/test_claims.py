@@ -166,3 +166,30 @@ def test_one_effect_on_the_wrong_side_contradicts_the_claim():
     assert "a - b: +0.100 [+0.100, +0.100], expected > 0, supported" in (
         verdicts([CLAIM], evaluate([CLAIM], table))["sentence"].item()
     )
+
+
+def test_what_is_not_testable_is_left_out_of_the_mean_and_judged_where_nothing_else_is_there():
+    """Though its own interval lies on the other side; its number is there all the same."""
+    good = numbers([0.5, 0.52], [0.4, 0.4]).assign(untestable="")
+    bad = numbers([0.1, 0.12], [0.4, 0.4], data_set="e").assign(untestable="has not learnt")
+    both = evaluate([CLAIM], pd.concat([good, bad]))
+    assert [str(one) for one in both["verdict"]] == ["supported", "not testable", "supported"]
+    assert both["effect"].tolist() == pytest.approx([0.11, -0.29, 0.11])
+    assert both["note"].iloc[-1].endswith("left out since not testable, e, m")
+    alone = evaluate([CLAIM], bad)
+    assert set(alone["verdict"]) == {Verdict.NOT_TESTABLE}
+    assert alone["note"].iloc[-1].endswith("not testable: has not learnt")
+    summed = verdicts([CLAIM], alone).iloc[0]
+    assert summed["verdict"] == Verdict.NOT_TESTABLE and "(has not learnt)" in summed["sentence"]
+
+
+def test_an_effect_that_contradicts_outweighs_one_that_cannot_be_tested():
+    """And one that supports does not: the claim is about both."""
+    effect = Effect("a", (Term(1, "a", "ece"),), ">", 0.45)
+    both = Claim("both", "", "", "", (DIFFERENCE, effect))
+    table = numbers([0.5, 0.52], [0.4, 0.4])
+    for level, verdict in ((0.5, Verdict.NOT_TESTABLE), (-0.5, Verdict.CONTRADICTED)):
+        own = table.assign(value=table["value"].where(table["method"] == "b", level))
+        own = own.assign(untestable=["no" if name == "b" else "" for name in own["method"]])
+        found = verdicts([both], evaluate([both], own))
+        assert found["verdict"].item() == verdict

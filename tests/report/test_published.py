@@ -1,5 +1,6 @@
 import pytest
 
+from helpers.papers import PAPERS
 from helpers.report import published
 
 KEY = ["data_set", "test_set", "backbone", "method", "calibration", "metric"]
@@ -147,3 +148,34 @@ def test_only_errors_of_evaluators_have_deviations_and_only_correlations_are_neg
     assert numbers["std"].notna().equals(numbers["metric"].str.startswith("rmse"))
     assert numbers.loc[numbers["value"] < 0, "table"].unique().tolist() == ["4"]
     assert set(numbers["test_set"]) == {"all", "test"}
+
+
+@pytest.mark.parametrize("paper", TABLES)
+def test_effects_that_are_printed_in_the_text_stand_as_printed(paper):
+    """Each is an effect of a claim, whose verdict by the paper's own numbers goes by it."""
+    own, claims = published.in_text(paper), PAPERS[paper].claims.CLAIMS
+    checks = claims.check_published()
+    assert len(checks) == len(claims.check_published().drop_duplicates(["claim", "check", *CELL]))
+    for row in own.itertuples():
+        found = checks.query("claim == @row.claim and check == @row.check and data_set == 'all'")
+        assert found["effect"].item() == row.value
+        relation, margin = found[["relation", "margin"]].iloc[0]
+        holds = row.value < margin if relation == "<" else row.value > margin
+        assert found["verdict"].item() == ("supported" if holds else "contradicted")
+        assert found["note"].item() == f"printed in the {row.place}"
+
+
+CELL = ["data_set", "backbone"]
+
+
+def test_an_effect_in_the_text_that_goes_the_other_way_contradicts_its_claim(monkeypatch):
+    """A check that could not fail would say nothing; and a name that no effect has is refused."""
+    claims, own = PAPERS["human_centric"].claims.CLAIMS, published.in_text("human_centric")
+    place = "helpers.report.paper_claims.published.in_text"
+    for value, verdict in ((0.1532, "supported"), (-0.1532, "contradicted")):
+        monkeypatch.setattr(place, lambda _, value=value: own.tail(1).assign(value=value))
+        found = claims.verdicts(claims.check_published()).set_index("claim")["verdict"]
+        assert found["adversarial"] == verdict
+    monkeypatch.setattr(place, lambda _: own.assign(check="another"))
+    with pytest.raises(KeyError, match="another"):
+        claims.check_published()

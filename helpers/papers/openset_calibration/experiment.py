@@ -39,6 +39,7 @@ VARIANTS = {
     "shared temperature": METHODS[2:],
     "long tail": METHODS[2:],
     "cosine": METHODS[2:],
+    "matched tail": METHODS[2:],
 }
 """Ways to read what the paper leaves open, and the methods on which each makes a difference.
 
@@ -47,7 +48,9 @@ decision`` applies the same threshold again to the scaled probabilities; ``known
 takes a rejected image's largest known probability for its confidence; ``normalised`` divides the
 K + 1 values by their sum; ``shared temperature`` scales OpenMax by the temperature of the plain
 softmax; ``long tail`` fits its Weibulls to a fifth of the correct training images of a class
-(their mean number), ``cosine`` takes its other distance.
+(their mean number), ``cosine`` takes its other distance; ``matched tail`` takes the tail at
+which OpenMax refuses about as many of the held-out images as the threshold does, so that the two
+are compared on an equal footing.
 """
 
 
@@ -213,6 +216,26 @@ def correct_per_class(network: SplitOutputs) -> float:
     return network.train.correct.sum() / network.train.num_classes
 
 
+def matched_tail(network: SplitOutputs, parameters: Parameters) -> int:
+    """Return the tail at which OpenMax refuses about the share that the threshold refuses.
+
+    That share, 1 - `keep`, is of the held-out images, all of known classes: no unknown image is
+    looked at.  Of a dozen tails from 2 to all correct training images of a class (their mean
+    number) it is the one that comes nearest, the shortest of several.
+    """
+    largest = max(2, round(correct_per_class(network)))
+    tails = np.unique(np.geomspace(2, largest, 12).round().astype(int))
+    return int(min(tails, key=lambda one: abs(_refused(network, parameters, one))))
+
+
+def _refused(network: SplitOutputs, parameters: Parameters, tail: int) -> float:
+    """Return the share of held-out images that OpenMax refuses beyond the threshold's."""
+    model = openset.OpenMax(int(tail), parameters.alpha or None, parameters.distance)
+    model.fit(network.train.logits, network.train.labels)
+    answers = openset.openmax_answer(model.probabilities(network.calibration.logits, 1.0))
+    return (answers < 0).mean() - (1 - parameters.keep)
+
+
 def open_set_openmax(
     network: SplitOutputs, parameters: Parameters, *, shared_temperature: bool = False
 ) -> dict[str, Answers]:
@@ -261,6 +284,8 @@ def panels(
     closed, opened = outputs["closed-set"], outputs["open-set"]
     if variant == "long tail":
         parameters = parameters.replace(tail=max(2, round(0.2 * correct_per_class(opened))))
+    if variant == "matched tail":
+        parameters = parameters.replace(tail=matched_tail(opened, parameters))
     if variant == "cosine":
         parameters = parameters.replace(distance="euclidean_cosine")
     moving, shared = variant == "moving decision", variant == "shared temperature"

@@ -49,6 +49,34 @@ def calibration_errors(part: pd.DataFrame) -> Table:
     return Table(cells, lines, columns, name=comparisons.name_of(part), caption=caption, data=part)
 
 
+def verdicts_by_variant(table: pd.DataFrame) -> pd.DataFrame:
+    """Return what the claims come to by each variant of what the paper leaves open.
+
+    Parameters
+    ----------
+    table : DataFrame
+        A results table of one tier, with all its variants.
+
+    Returns
+    -------
+    DataFrame of str
+        Variants by claims; beside them the shares of the test images that OpenMax and the
+        threshold refuse, in per cent, means over data sets, networks and runs.
+    """
+    from helpers.papers.openset_calibration.claims import CLAIMS, OPEN, OPENMAX
+
+    refused = table[(table["metric"] == "rejected") & (table["calibration"] == "after")]
+    refused = 100 * refused.groupby(["variant", "method"])["value"].mean().unstack("method")
+    refused = refused.fillna(refused.loc["primary"])
+    rows = {}
+    for variant in table["variant"].unique():
+        found = CLAIMS.verdicts(CLAIMS.check(table, variant=variant)).set_index("claim")
+        shares = refused.loc[variant if variant in refused.index else "primary"]
+        shown = {f"{name} refuses, %": f"{shares[name]:.1f}" for name in (OPEN, OPENMAX)}
+        rows[variant] = found["verdict"].map(str).to_dict() | shown
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
 def main_table(table: pd.DataFrame, parameters) -> Table:
     """Return the calibration errors of one network with those of the paper's Table I in brackets.
 

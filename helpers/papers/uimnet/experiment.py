@@ -165,6 +165,9 @@ def rows(parameters: Parameters, part: Part, outputs: Choice, draw: Draw) -> Ite
                 notes = _hyper_parameters(algorithm, trial)
             columns = {"run": seed, "variant": f"trial {trial.number}", "notes": notes}
             yield columns | results.row("validation", metric, value, outputs.held[seed])
+        if found := outputs.variants.get((seed, "primary")):
+            asked = found.sets["test"]  # log K is what guessing costs: see `claims.derive`
+            yield {"run": seed} | results.row("test", "classes", asked.num_classes, len(asked))
         for variant in ("primary", "ensemble"):
             if found := outputs.variants.get((seed, variant)):
                 for row in measure(parameters, algorithm, found, draw):

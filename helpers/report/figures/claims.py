@@ -12,12 +12,13 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from helpers.report.claims import ALL, Verdict
-from helpers.report.figures.style import BLUE, GREEN, GREY, RED, axes_grid, check_columns
+from helpers.report.figures.style import BLUE, GREEN, GREY, LIGHT, RED, axes_grid, check_columns
 
 VERDICTS = {
     Verdict.SUPPORTED: ("o", BLUE),
     Verdict.CONTRADICTED: ("X", RED),
     Verdict.UNDECIDED: ("s", GREY),
+    Verdict.NOT_TESTABLE: ("d", LIGHT),
 }
 """Marker and colour of each verdict that has numbers."""
 

@@ -17,6 +17,7 @@ from helpers.report.figures.style import (
     BLUE,
     GREEN,
     GREY,
+    LIGHT,
     LINES,
     MARKERS,
     RED,
@@ -28,7 +29,8 @@ from helpers.report.figures.style import (
 _BARS = {
     Verdict.SUPPORTED: (BLUE, ""),
     Verdict.CONTRADICTED: (RED, "////"),
-    Verdict.UNDECIDED: ("#bbbbbb", ".."),
+    Verdict.UNDECIDED: (GREY, ".."),
+    Verdict.NOT_TESTABLE: (LIGHT, ""),
     Verdict.NO_DATA: ("none", ""),
 }
 _BOX = {"boxstyle": "round,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.85}
@@ -69,7 +71,7 @@ def tally_bars(counts: pd.DataFrame, *, titles: Mapping[str, str]) -> Axes:
         Patch(facecolor=colour, hatch=hatch, edgecolor="white" if hatch else GREY, label=verdict)
         for verdict, (colour, hatch) in _BARS.items()
     ]
-    ax.legend(handles=handles, loc="lower center", bbox_to_anchor=(0.4, 1), ncols=4,
+    ax.legend(handles=handles, loc="lower center", bbox_to_anchor=(0.4, 1), ncols=3,
               columnspacing=1, handletextpad=0.4)  # fmt: skip
     return ax
 

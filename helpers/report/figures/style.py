@@ -19,6 +19,7 @@ PALETTE = (
 )  # fmt: skip
 BLUE, ORANGE, GREEN, RED, PURPLE = PALETTE[:5]
 GREY = "#666666"
+LIGHT = "#bbbbbb"
 MARKERS = "oXs^Dv<P>*"
 LINES = ("-", "--", ":", "-.")
 # the palette in an order that brings its pale colours last

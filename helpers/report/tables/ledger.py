@@ -14,6 +14,7 @@ _MARKS = {
     Verdict.SUPPORTED: ("\N{CHECK MARK}", "#0173b2"),
     Verdict.CONTRADICTED: ("\N{MULTIPLICATION X}", "#d55e00"),
     Verdict.UNDECIDED: ("?", "#888888"),
+    Verdict.NOT_TESTABLE: ("\N{EMPTY SET}", "#88888844"),
     Verdict.NO_DATA: ("\N{EN DASH}", "#88888844"),
 }
 # Colours of lines only: text keeps the colour that the page's light or dark theme gives it.
@@ -91,6 +92,8 @@ def _line(row, root: str) -> str:
         text += f". {escape(row.decided_by)}: {_effect(row)}{second}, {escape(expected)}{of}"
     if row.runs:
         text += f"; {row.runs} run{'s' if row.runs > 1 else ''}"
+    if row.caveat:
+        text += f"; <i>{escape(row.caveat)}</i>"
     if row.note:
         text += f" ({escape(row.note)})"
     if pd.isna(row.effect):

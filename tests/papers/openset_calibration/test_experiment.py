@@ -140,3 +140,18 @@ def test_a_part_goes_through_all_stages_and_is_kept(monkeypatch, tmp_path):
     assert run.rows_of_part(tiny, part).equals(table)
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.*")} == files
     assert len(list((tmp_path / "networks").glob("*"))) == 2
+
+
+def test_the_matched_tail_refuses_about_as_many_held_out_images_as_the_threshold(pair):
+    """Nearer to it than the shortest and the longest tail; the threshold itself is as close."""
+    network, beyond = pair["open-set"], {}
+    largest = round(experiment.correct_per_class(network))
+    chosen = experiment.matched_tail(network, PARAMETERS)
+    for tail in (2, chosen, largest):
+        beyond[tail] = abs(experiment._refused(network, PARAMETERS, tail))
+    assert beyond[chosen] == min(beyond.values()) < max(beyond.values())
+    panels = experiment.panels(pair, PARAMETERS, "matched tail")
+    expected = experiment.panels(pair, PARAMETERS.replace(tail=chosen))
+    key = (experiment.METHODS[2], "after")
+    assert np.array_equal(panels[key].answers, expected[key].answers)
+    assert set(panels) == {(experiment.METHODS[2], when) for when in CALIBRATIONS}

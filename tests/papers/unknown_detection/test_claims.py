@@ -198,3 +198,10 @@ def test_the_papers_own_tables():
     assert own[name] == pytest.approx(far)
     near = checks[(checks["claim"] == "near") & (checks["data_set"] != claims.ALL)]
     assert near["effect"].max() == pytest.approx(0.0338)  # well below the margin of 0.05
+
+
+@pytest.mark.parametrize("claim", ["outlier-exposure-sets"])
+def test_one_far_set_on_the_other_side_contradicts_the_claim_on_each(made_up, claim):
+    assert verdicts(made_up({("outlier_exposure", "auroc", "digits"): 0.85}))[claim] == (
+        "contradicted"
+    )

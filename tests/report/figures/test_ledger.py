@@ -12,7 +12,7 @@ VERDICTS = [*map(str, Verdict)]
 def test_bars_are_as_long_as_there_are_claims(texts):
     """One bar of each paper and tier, whose parts are the counts of its verdicts, in order."""
     index = pd.MultiIndex.from_tuples([("uimnet", "mini"), ("uimnet", "small"), ("gscore", "mini")])
-    counts = pd.DataFrame([[1, 2, 0, 5], [8, 0, 0, 0], [0, 0, 3, 1]], index, VERDICTS)
+    counts = pd.DataFrame([[1, 2, 0, 0, 5], [8, 0, 0, 0, 0], [0, 0, 3, 2, 1]], index, VERDICTS)
     ax = tally_bars(counts, titles=TITLES)
     assert texts(ax.get_yticklabels()) == ["mini", "small", "mini"]
     widths = np.array([[bar.get_width() for bar in bars] for bars in ax.containers]).T
@@ -31,12 +31,13 @@ def test_clearances_stand_where_they_are_up_to_the_end_of_the_scale(texts):
         ("uimnet", "erm", "small", Verdict.CONTRADICTED, -np.inf),
         ("gscore", "rmse", "mini", Verdict.UNDECIDED, np.nan),
         ("gscore", "rmse", "small", Verdict.NO_DATA, np.nan),
+        ("gscore", "ratios", "small", Verdict.NOT_TESTABLE, 3.0),
     ]
     columns = ["paper", "claim", "tier", "verdict", "clearance"]
     ax = clearances(pd.DataFrame(rows, columns=columns), titles=TITLES)
-    assert texts(ax.get_yticklabels()) == ["erm", "rmse"]
+    assert texts(ax.get_yticklabels()) == ["erm", "rmse", "ratios"]
     places = [line.get_xdata()[0] for line in ax.lines if len(line.get_xdata()) == 1]
-    assert places == [2.0, -30.0]
+    assert places == [2.0, -30.0, 3.0]
     (text,) = [one for one in ax.texts if one.get_text() == "no interval"]
     assert text.get_position()[1] == ax.get_yticks()[1]
     with pytest.raises(ValueError, match="found: empty"):

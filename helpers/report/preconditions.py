@@ -1,0 +1,84 @@
+"""What must hold of networks before any claim is judged by them, and what to bear in mind after.
+
+Every paper speaks of networks that have learnt their task.  One that is right on one image in
+seven knows little that it could be uncertain about: whatever a claim says of it is then noise, and
+no verdict but "not testable".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+PLAIN = ("network", "baseline", "erm", "closed-set")
+"""What the papers' tables call the network of ordinary training, whose accuracy is looked at."""
+
+LEAST_RIGHT = 0.5
+"""Share of the test images of known classes on which a network must be right."""
+
+MOST_LOSS = 0.9
+"""Largest NLL of a network, as a share of that of guessing, log K."""
+
+LEAST_AUROC = 0.55
+"""What plain training must reach, or its score does not tell unknown images at all."""
+
+_JOINT = "all "  # how a network's name begins that stands for several
+
+
+def unlearnt(table: pd.DataFrame) -> dict[tuple[str, str], str]:
+    """Return the networks that do not know their classes, with the reason.
+
+    Parameters
+    ----------
+    table : DataFrame
+        A results table of one paper and tier.
+
+    Returns
+    -------
+    dict of (data set, backbone) to str
+        Networks of ordinary training that are right on less than `LEAST_RIGHT` of the test images,
+        mean over runs.  A data set is there as (data set, "") where the median of its networks is
+        not right on as many.  Networks without an accuracy are not there.
+
+    Examples
+    --------
+    >>> cell = {"data_set": "digits", "method": "erm", "metric": "accuracy", "test_set": "test"}
+    >>> cell |= {"variant": "primary", "calibration": "", "backbone": ["a8", "b8"]}
+    >>> unlearnt(pd.DataFrame(cell | {"value": [0.14, 0.92]}))
+    {('digits', 'a8'): 'right on less than 50 % of the test images'}
+    """
+    chosen = table["metric"].eq("accuracy") & table["test_set"].eq("test")
+    chosen &= table["method"].isin(PLAIN) & table["variant"].eq("primary")
+    chosen &= table["calibration"].isin(["", "before"])
+    chosen &= ~table["backbone"].str.contains("+", regex=False)  # trained in another way
+    right = table[chosen].groupby(["data_set", "backbone"])["value"].mean()
+    medians = right.groupby(level="data_set").median()
+    right = {**right.to_dict(), **{(name, ""): one for name, one in medians.items()}}
+    reason = f"right on less than {100 * LEAST_RIGHT:.0f} % of the test images"
+    return {place: reason for place, share in right.items() if share < LEAST_RIGHT}
+
+
+def mark(rows: pd.DataFrame, reasons: Mapping[tuple[str, str], str]) -> pd.DataFrame:
+    """Return numbers with `reasons` of `unlearnt` in their column ``untestable``.
+
+    Numbers over several networks ("all models") have that of their data set.
+    """
+    there = rows["untestable"] if "untestable" in rows else [""] * len(rows)
+    names = rows["backbone"].where(~rows["backbone"].str.startswith(_JOINT), "")
+    found = (reasons.get(place, "") for place in zip(rows["data_set"], names, strict=True))
+    marked = ["; ".join(filter(None, pair)) for pair in zip(there, found, strict=True)]
+    return rows.assign(untestable=np.array(marked, dtype=object))
+
+
+def families(backbones) -> set[str]:
+    """Return the families of networks, by the letters that their names begin with.
+
+    Examples
+    --------
+    >>> sorted(families(["resnet8", "resnet20+distilled", "tf_efficientnet_lite0"]))
+    ['efficientnet', 'resnet']
+    """
+    return {re.match(r"(?:tf_)?([a-z]*)", name)[1] for name in backbones}
