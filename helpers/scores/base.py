@@ -324,12 +324,31 @@ def class_means(
     return sums / np.maximum(counts, 1)[:, None], counts
 
 
-def check_classes(counts: np.ndarray, kind: str) -> None:
-    """Refuse training outputs that lack what is needed of each class.
+def norms_of(features: np.ndarray) -> np.ndarray:
+    """Return the Euclidean norm of each row, float64 [N], and 1 for a row of zeros.
+
+    Divided by it, a row of zeros stays one.
 
     Examples
     --------
-    >>> check_classes(np.array([3, 0]), "image")
+    >>> norms_of(np.array([[3.0, 4.0], [0.0, 0.0]]))
+    array([5., 1.])
+    """
+    norms = np.linalg.norm(features.astype(np.float64), axis=1)
+    return np.where(norms > 0, norms, 1.0)
+
+
+def unit_rows(features: np.ndarray) -> np.ndarray:
+    """Return the rows divided by their Euclidean norms, float64 [N, D]; one of zeros stays so."""
+    return features / norms_of(features)[:, None]
+
+
+def check_classes(counts: np.ndarray) -> None:
+    """Refuse training outputs without an image of some class.
+
+    Examples
+    --------
+    >>> check_classes(np.array([3, 0]))
     Traceback (most recent call last):
         ...
     ValueError: train_outputs: at least one image of each class expected, got none of class 1; \
@@ -339,7 +358,7 @@ add some, or restrict outputs and head to the other classes
     if len(missing):
         names = ", ".join(map(str, missing[:5])) + (", …" if len(missing) > 5 else "")
         raise ValueError(
-            f"train_outputs: at least one {kind} of each class expected, got none of class "
+            "train_outputs: at least one image of each class expected, got none of class "
             f"{names}; add some, or restrict outputs and head to the other classes"
         )
 

@@ -52,7 +52,7 @@ class GaussianMixture(BlockwiseScore):
 
     def _learn(self, train_outputs, head):
         counts = np.bincount(train_outputs.labels, minlength=train_outputs.num_classes)
-        check_classes(counts, "image")
+        check_classes(counts)
         width = train_outputs.features.shape[1]
         ranks = np.minimum(counts, width)
         self.starts = np.cumsum(ranks) - ranks

@@ -90,3 +90,9 @@ HENDRYCKS = {
     "year": 2022,
     "key": "hendrycks2022",
 }
+MUELLER = {
+    "paper": "Mahalanobis++: Improving OOD Detection via Feature Normalization",
+    "authors": "Maximilian Müller, Matthias Hein",
+    "year": 2025,
+    "key": "mueller2025",
+}

@@ -5,22 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from helpers.scores.bank import Bank, draw
-from helpers.scores.base import BlockwiseScore, parts, register, whole_number
+from helpers.scores.base import (
+    BlockwiseScore,
+    norms_of,
+    parts,
+    register,
+    unit_rows,
+    whole_number,
+)
 from helpers.scores.info import Info
-
-
-def norms_of(features: np.ndarray) -> np.ndarray:
-    """Return the Euclidean norm of each row, float64 [N], and 1 for a row of zeros.
-
-    Divided by it, a row of zeros stays one.
-
-    Examples
-    --------
-    >>> norms_of(np.array([[3.0, 4.0], [0.0, 0.0]]))
-    array([5., 1.])
-    """
-    norms = np.linalg.norm(features.astype(np.float64), axis=1)
-    return np.where(norms > 0, norms, 1.0)
 
 
 @register
@@ -79,6 +72,6 @@ class NearestNeighbours(BlockwiseScore):
         self.compared = Bank(chosen.features, factors, np.float32(-0.5) * filled, 1.0)
 
     def _scores(self, part):
-        rows = part.features / norms_of(part.features)[:, None]
-        squares = part.features.any(axis=1) - 2 * self.compared.kth_largest(rows, self.k)
+        nearest = self.compared.kth_largest(unit_rows(part.features), self.k)
+        squares = part.features.any(axis=1) - 2 * nearest
         return -np.sqrt(np.maximum(squares, 0))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from helpers.scores.base import class_means, parts
+from helpers.scores.base import class_means, parts, unit_rows
 
 if TYPE_CHECKING:
     from helpers.outputs import Outputs
@@ -45,11 +45,11 @@ class Moments:
         return self.within + (self.counts[:, None] * between).T @ between
 
 
-def moments(outputs: Outputs) -> Moments:
+def moments(outputs: Outputs, *, normalised: bool = False) -> Moments:
     """Return the moments of the features, kept with the outputs once they are taken.
 
     The features are read twice, since a scatter about means that are known loses no digits, and
-    are not copied.
+    are not copied.  Where `normalised`, each image's are divided by their Euclidean norm first.
 
     Examples
     --------
@@ -59,14 +59,19 @@ def moments(outputs: Outputs) -> Moments:
     >>> found.means.ravel(), found.within.item(), found.about(np.zeros(1)).item()
     (array([1., 5.]), 2.0, 29.0)
     """
-    if "moments" not in outputs.derived:
+
+    def rows(part):
+        return unit_rows(part.features) if normalised else part.features
+
+    name = "moments, normalised" if normalised else "moments"
+    if name not in outputs.derived:
         classes = outputs.num_classes
         means, counts = class_means(
-            outputs, lambda part: (part.features, part.labels % (classes + 1)), classes + 1
+            outputs, lambda part: (rows(part), part.labels % (classes + 1)), classes + 1
         )
         within = 0.0
         for part in parts(outputs):
-            centred = part.features - means[part.labels]
+            centred = rows(part) - means[part.labels]
             within = within + centred.T @ centred
-        outputs.derived["moments"] = Moments(means, counts, within)
-    return outputs.derived["moments"]
+        outputs.derived[name] = Moments(means, counts, within)
+    return outputs.derived[name]

@@ -73,22 +73,30 @@ def percentile_of_features(outputs, percentile: float) -> np.float32:
     [-3.0, 1.0, 2.0, 5.0]
     """
     rank = max(int(np.ceil(percentile * outputs.features.size / 100)), 1)
-    counts = sum(_counts(_ordered_bits(part.features) >> 16) for part in parts(outputs))
+    counts = sum(_counts(ordered_bits(part.features) >> 16) for part in parts(outputs))
     upper = np.searchsorted(np.cumsum(counts), rank)
     rank -= counts[:upper].sum()
     counts = 0
     for part in parts(outputs):
-        bits = _ordered_bits(part.features)
+        bits = ordered_bits(part.features)
         counts = counts + _counts(bits[bits >> 16 == upper] & 0xFFFF)
-    bits = np.uint32(upper << 16 | np.searchsorted(np.cumsum(counts), rank))
-    return (bits ^ np.uint32(1 << 31) if bits >> 31 else ~bits).view(np.float32)
+    return from_ordered_bits(np.uint32(upper << 16 | np.searchsorted(np.cumsum(counts), rank)))[()]
 
 
-def _ordered_bits(features: np.ndarray) -> np.ndarray:
-    """Return whole numbers that are ordered as the features are."""
+def ordered_bits(features: np.ndarray) -> np.ndarray:
+    """Return whole numbers, uint32 in one dimension, that are ordered as the features are."""
     bits = features.view(np.uint32).ravel()
     # larger negative numbers have larger bits; positive ones come after all of them
     return np.where(bits >> 31, ~bits, bits | np.uint32(1 << 31))
+
+
+def from_ordered_bits(bits: np.ndarray) -> np.ndarray:
+    """Return the features, float32, whose `ordered_bits` these are.
+
+    >>> from_ordered_bits(ordered_bits(np.array([-1.5, 0.0, 2.0], np.float32)))
+    array([-1.5,  0. ,  2. ], dtype=float32)
+    """
+    return np.where(bits >> 31, bits ^ np.uint32(1 << 31), ~bits).view(np.float32)
 
 
 def _counts(halves: np.ndarray) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from helpers.scores.base import BlockwiseScore, register
+from helpers.scores.base import BlockwiseScore, register, unit_rows
 from helpers.scores.info import Info
 from helpers.scores.mahalanobis import Gaussians, class_gaussians
 from helpers.scores.moments import moments
@@ -33,12 +33,16 @@ class RelativeMahalanobis(BlockwiseScore):
         sign="The difference is negated: high for known images.",
     )
 
+    #: Whether each image's features are divided by their norm first.
+    normalised = False
+
     def _learn(self, train_outputs, head):
-        self.classes = class_gaussians(train_outputs)
-        found = moments(train_outputs)
+        self.classes = class_gaussians(train_outputs, normalised=self.normalised)
+        found = moments(train_outputs, normalised=self.normalised)
         covariance = found.about(found.mean) / len(train_outputs)
         self.background = Gaussians(found.mean[None], covariance)
 
     def _scores(self, part):
-        nearest = self.classes.squared_distances(part.features).min(axis=1)
-        return self.background.squared_distances(part.features)[:, 0] - nearest
+        rows = unit_rows(part.features) if self.normalised else part.features
+        nearest = self.classes.squared_distances(rows).min(axis=1)
+        return self.background.squared_distances(rows)[:, 0] - nearest

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from helpers.scores.base import BlockwiseScore, check_classes, class_means, register
+from helpers.scores.base import BlockwiseScore, class_means, register
 from helpers.scores.info import Info
 
 
@@ -13,11 +13,15 @@ class SimplifiedHopfieldEnergy(BlockwiseScore):
     """The inner product of the features with the pattern of the predicted class.
 
     A pattern is the mean of the features over the correctly classified training images of a class.
+    A class of which there is none has no pattern and is left out, as if the model did not have it:
+    an image that is predicted as such a class is compared with the pattern of the most probable
+    class that has one.
 
     Notes
     -----
     Zhang et al. 2023, their simplified energy with the inner product, on the features before the
-    head and without a step of the image.
+    head and without a step of the image.  OpenOOD takes the mean of no image for the pattern of a
+    class without any, which is not a number.
     """
 
     info = Info(
@@ -37,10 +41,15 @@ class SimplifiedHopfieldEnergy(BlockwiseScore):
     )
 
     def _learn(self, train_outputs, head):
-        self.patterns, counts = class_means(
+        means, counts = class_means(
             train_outputs, lambda part: (part.features[part.correct], part.labels[part.correct])
         )
-        check_classes(counts, "correctly classified image")
+        self.kept = np.flatnonzero(counts)
+        if not len(self.kept):
+            raise ValueError("train_outputs: a correctly classified image expected, got none")
+        self.patterns = means[self.kept]
 
     def _scores(self, part):
-        return np.einsum("nd,nd->n", part.features, self.patterns[part.predictions])
+        likely = part.logits if part.members is None else part.probabilities
+        patterns = self.patterns[likely[:, self.kept].argmax(axis=1)]
+        return np.einsum("nd,nd->n", part.features, patterns)

@@ -39,9 +39,11 @@ class VirtualLogitMatching(BlockwiseScore):
 
     Notes
     -----
-    Wang et al. 2022.  Their code takes 512 dimensions wherever D is below 2,048, which leaves few
-    or none below 768; half of D is this book's choice there.  It finds the eigenvectors by a
-    routine for matrices that need not be symmetric, which may return complex ones.
+    Wang et al. 2022.  The default is the rule of their code, 1,000 from 2,048 on, 512 from 768 on
+    and half of D below that.  Their paper's text has 1,000 for more than 1,500 features: between
+    1,500 and 2,048 the two differ, and the code's 512 is taken here.  Their code finds the
+    eigenvectors by a routine for matrices that need not be symmetric, which may return complex
+    ones.  OpenOOD tries 256 and 1,000 on validation images.
     """
 
     info = Info(
@@ -58,7 +60,11 @@ class VirtualLogitMatching(BlockwiseScore):
         summary="The energy, less the more the features lie outside the subspace in which those "
         "of the training images vary most.",
         sign="The logarithm of the odds against the virtual class: high for known images.",
-        hyper_parameters={"dim": "dimensions of the principal subspace"},
+        hyper_parameters={
+            "dim": "dimensions of the principal subspace; by default, as in the authors' code, "
+            "1,000 from 2,048 features on, 512 from 768 on (between 1,500 and 2,048, too, where "
+            "the paper's text has 1,000), and half of them below"
+        },
     )
 
     def __init__(self, dim: int | None = None):
