@@ -77,7 +77,7 @@ def arguments_of(images: int) -> dict[str, dict]:
     Banks of 1 % of the training images, and OpenMax with 10 logits, as their authors have them.
     """
     bank = {"k": 10, "bank": images // 100}
-    chosen = {"knn": bank, "nnguide": bank, "openmax": {"alpha": 10}}
+    chosen = {"knn": bank, "nnguide": bank, "relation": bank, "openmax": {"alpha": 10}}
     found = {}
     for name in helpers.scores.names():
         needs = helpers.scores.create(name).info.needs

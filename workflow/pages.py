@@ -64,9 +64,14 @@ def definitions(pairs: Iterable[tuple]) -> str:
     return "\n".join(f"{term}\n: {meaning}\n" for term, meaning in pairs)
 
 
-def values(chosen: Mapping[str, float]) -> str:
-    """Return hyper-parameters with their values in one line."""
-    return ", ".join(f"`{name}` {value:,g}" for name, value in chosen.items())
+def values(chosen: Mapping[str, float | str]) -> str:
+    """Return hyper-parameters with their values in one line.
+
+    >>> values({"tail": 20, "distance": "euclidean"})
+    '`tail` 20, `distance` euclidean'
+    """
+    shown = {name: one if isinstance(one, str) else f"{one:,g}" for name, one in chosen.items()}
+    return ", ".join(f"`{name}` {value}" for name, value in shown.items())
 
 
 def information(info: Info) -> str:

@@ -21,7 +21,7 @@ from helpers.metrics import (
 from helpers.outputs import Outputs
 from helpers.scores import Score
 
-ARGUMENTS = {"knn": {"bank": 12_800}}
+ARGUMENTS = {"knn": {"bank": 12_800}, "relation": {"bank": 12_800}}
 """What a score is created with: a rejector carries the bank, so it holds no more than NNGuide's."""
 
 WITHHELD = {

@@ -20,6 +20,10 @@ class DICE(BlockwiseScore):
     ----------
     percentile : float
         In [0, 100): about that share of the weights becomes 0.
+
+    Notes
+    -----
+    Sun and Li 2022, with the percentiles of their scripts: 90 on CIFAR, 70 on ImageNet.
     """
 
     info = Info(

@@ -23,8 +23,9 @@ class GeneralisedEntropy(BlockwiseScore):
 
     Notes
     -----
-    Liu et al. 2023.  Of the largest probability the complement is taken as the sum of the others,
-    since :math:`1 - p` loses its digits as p nears 1.
+    Liu et al. 2023, with the defaults of their code, which is for ImageNet.  Of the largest
+    probability the complement is taken as the sum of the others, since :math:`1 - p` loses its
+    digits as p nears 1.
     """
 
     info = Info(

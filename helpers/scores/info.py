@@ -42,7 +42,8 @@ class Info:
     hyper_parameters : mapping of str to str
         Each argument of the constructor, and its meaning in a phrase.
     published : mapping of str to mapping
-        What its authors chose for these on data of some scale, by the name of a data set.
+        What its authors chose for these on data of some scale, by the name of a data set, as their
+        paper or code says.
 
     Raises
     ------
@@ -61,7 +62,7 @@ class Info:
     summary: str
     sign: str = "High for known images, as in the paper."
     hyper_parameters: Mapping[str, str] = field(default_factory=dict)
-    published: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    published: Mapping[str, Mapping[str, float | str]] = field(default_factory=dict)
 
     def __post_init__(self):
         for name in self.needs:

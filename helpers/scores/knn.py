@@ -33,8 +33,9 @@ class NearestNeighbours(BlockwiseScore):
 
     Notes
     -----
-    Sun et al. 2022; for ImageNet k is 10 with a bank of 1 % of it.  Their code returns the squared
-    distance: the same ranking.  Without `bank` the training features are not copied.
+    Sun et al. 2022.  On ImageNet their 1,000 neighbours are of all its training images, as in their
+    code; with a bank of 1 % of these k is 10.  Their code returns the squared distance: the same
+    ranking.  Without `bank` the training features are not copied.
     """
 
     info = Info(

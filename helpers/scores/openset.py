@@ -266,6 +266,7 @@ class OpenMax:
             "alpha": "number of largest logits that are revised; all by default",
             "distance": "euclidean, or euclidean_cosine (0.005 × Euclidean + cosine)",
         },
+        published={"ImageNet": {"tail": 20, "alpha": 10, "distance": "euclidean_cosine"}},
     )
 
     def __init__(self, tail: int = 20, alpha: int | None = None, distance: str = "euclidean"):

@@ -53,7 +53,7 @@ class Relation(BlockwiseScore):
         "Data",
         authors="Jang-Hyun Kim, Sangdoo Yun, Hyun Oh Song",
         year=2023,
-        key="kim2023",
+        key="kimyun2023",
         equation=r"s = \sum_i \bigl( r_i\, [r_i > 0.03] \bigr)^t, \quad"
         r" r_i = \max\bigl(0, \hat h^\top \hat h_i\bigr)\, p^\top p_i, \quad"
         r" \hat h = h / \lVert h \rVert_2",

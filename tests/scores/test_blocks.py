@@ -64,12 +64,17 @@ def test_a_head_that_does_not_fit_is_refused(name, problem):
 
 @pytest.mark.parametrize("name", needing("labels"))
 def test_training_images_without_label_or_class_are_refused(name, problem):
-    """The class is named."""
+    """The class is named; SHE leaves it out."""
     train, head = problem(300)
     score = helpers.scores.create(name)
     unknown = Outputs(train.logits, train.features, np.where(train.labels == 7, -1, train.labels))
     with pytest.raises(ValueError, match="train_outputs: a label for each image expected"):
         score.fit(unknown, head)
+    if name == "she":
+        assert np.isfinite(
+            score.fit(train.subset(train.labels != 7), head).score_samples(train)
+        ).all()
+        return
     with pytest.raises(ValueError, match=r"train_outputs: at least one .* none of class 7; add"):
         score.fit(train.subset(train.labels != 7), head)
 
@@ -88,6 +93,10 @@ def test_training_images_without_label_or_class_are_refused(name, problem):
         ("nnguide", "k", 0),
         ("nnguide", "bank", 0),
         ("vim", "dim", 0),
+        ("nci", "alpha", -0.1),
+        ("nci", "alpha", float("nan")),
+        ("relation", "power", 0),
+        ("relation", "bank", 0),
         ("gmm", "ridge", 0),
         ("tta", "copies", 0),
     ],
@@ -96,3 +105,9 @@ def test_arguments_out_of_range_are_refused(name, argument, value):
     """With the argument and what was got."""
     with pytest.raises(ValueError, match=f"{argument}: .* expected, got {value}"):
         helpers.scores.create(name, **{argument: value})
+
+
+@pytest.mark.parametrize(("low", "high"), [(-1, 90), (90, 90), (95, 60), (60, 101)])
+def test_percentiles_out_of_order_are_refused(low, high):
+    with pytest.raises(ValueError, match=f"low < high .* got {low} and {high}"):
+        helpers.scores.create("vra", low=low, high=high)

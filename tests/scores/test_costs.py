@@ -13,12 +13,16 @@ from helpers.scores.moments import moments
 
 # How often each fit reads its training outputs; OpenMax and the mixture have ways of their own.
 PASSES = {
-    "dice": 1, "fdbd": 1, "kl_matching": 1, "knn": 2, "mahalanobis": 2, "nnguide": 2, "react": 2,
-    "rmds": 2, "she": 1, "vim": 3,
+    "dice": 1, "fdbd": 1, "kl_matching": 1, "knn": 2, "mahalanobis": 2, "mahalanobis_pp": 2,
+    "nci": 1, "nnguide": 2, "react": 2, "relation": 1, "rmds": 2, "rmds_pp": 2, "she": 1, "vim": 3,
+    "vra": 4,
 }  # fmt: skip
 FACTORISATIONS = ("cholesky", "eig", "eigh", "inv", "lstsq", "pinv", "solve", "svd")
 # Products with the features for each block of images.
-PRODUCTS = {"ash": 1, "dice": 1, "gmm": 2, "mahalanobis": 2, "react": 1, "rmds": 4, "vim": 1}
+PRODUCTS = {
+    "ash": 1, "dice": 1, "gmm": 2, "mahalanobis": 2, "mahalanobis_pp": 2, "react": 1,
+    "relation": 2, "rmds": 4, "rmds_pp": 4, "vim": 1, "vra": 1,
+}  # fmt: skip
 
 
 @pytest.fixture
@@ -82,9 +86,15 @@ def test_the_moments_are_taken_once_for_all_scores(rows_read, factorised, proble
     assert not rows_read and factorised == {"eigh": 2}
     helpers.scores.create("vim").fit(train, head)
     assert rows_read["rows"] == len(train)
+    # normalised features have moments of their own, for both scores of them
+    rows_read.clear()
+    for name in ("mahalanobis_pp", "rmds_pp"):
+        helpers.scores.create(name).fit(train, head)
+    assert rows_read["rows"] == 2 * len(train)
+    factorised.clear()
     # other outputs are others, though their arrays are the same
     helpers.scores.create("mahalanobis").fit(train.subset(slice(None)), head)
-    assert factorised == {"eigh": 4, "lstsq": 1}
+    assert factorised == {"eigh": 1}
 
 
 @pytest.mark.parametrize("classes", [3, 12])
@@ -124,7 +134,7 @@ def test_products_are_as_many_whatever_the_classes(name, classes, monkeypatch, f
         counts["products"] += 1
         return product(rows, matrix)
 
-    for module in ("ash", "dice", "gmm", "mahalanobis", "react", "vim"):
+    for module in ("ash", "dice", "gmm", "mahalanobis", "react", "relation", "vim", "vra"):
         monkeypatch.setattr(f"helpers.scores.{module}.rowwise_product", counted)
     factorised.clear()
     score.score_samples(problem(n=3 * score.block, classes=classes)[0])

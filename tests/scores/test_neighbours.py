@@ -1,10 +1,11 @@
-"""Scores of nearest training images: knn, nnguide."""
+"""Scores that compare with training images: knn, nnguide, relation."""
 
 import numpy as np
 import pytest
 
 import helpers.scores
 import helpers.scores.bank
+import helpers.scores.relation
 from helpers.outputs import Outputs
 from helpers.scores.bank import Bank, draw
 
@@ -96,6 +97,47 @@ def test_what_is_found_does_not_depend_on_what_else_is_looked_for():
         whole = find(queries, 9)
         for size in range(1, 40, 7):
             assert (find(queries[:size], 9) == whole[:size]).all()
+
+
+HALF = np.log([0.5, 0.5])
+
+
+@pytest.mark.parametrize(("power", "expected"), [(1, 0.3 + 0.8 * 0.5), (2, 0.09 + 0.16)])
+def test_relation_by_hand(power, expected):
+    """Cosines 0.6, 0.8, −0.6 and 0.05 at agreements of 1/2: the last relation, 0.025, is none."""
+    along, across = np.array([0.6, 0.8]), np.array([0.8, -0.6])
+    faint = 0.05 * along + np.sqrt(1 - 0.05**2) * across
+    train = outputs([[2, 0], [0, 5], [-1, 0], faint], np.tile(HALF, (4, 1)))
+    score = helpers.scores.create("relation", power=power).fit(train, None)
+    assert score.score_samples(outputs([[3, 4]], HALF[None])) == pytest.approx([expected])
+
+
+def test_relation_counts_images_of_the_same_prediction():
+    """Of two images with the same features, one is surely of the other class."""
+    train = outputs([[1, 0], [1, 0]], np.array([[50.0, 0.0], [0.0, 50.0]]))
+    score = helpers.scores.create("relation").fit(train, None)
+    test = outputs([[1, 0], [0, 0]], np.array([[50.0, 0.0], [50.0, 0.0]]))
+    assert score.score_samples(test) == pytest.approx([1, 0])
+
+
+def test_relation_against_the_formula_whatever_the_blocks(monkeypatch):
+    """Against all relations at once; the training images in blocks of 50, the last one short."""
+    monkeypatch.setattr(helpers.scores.relation, "_ROWS", 50)
+    train, test = random_outputs(123, 0), random_outputs(20, 1)
+    relations = np.maximum(unit(test.features) @ unit(train.features).T, 0)
+    relations *= test.probabilities @ train.probabilities.T
+    assert (relations > 0.03).any() and ((0 < relations) & (relations < 0.03)).any()
+    for power in (1, 4):
+        found = helpers.scores.create("relation", power=power).fit(train, None)
+        expected = np.where(relations > 0.03, relations, 0) ** power
+        assert found.score_samples(test) == pytest.approx(expected.sum(axis=1))
+
+
+def test_relation_with_a_bank_is_relation_to_the_drawn_images():
+    train, test = random_outputs(60, 0), random_outputs(20, 1)
+    found = helpers.scores.create("relation", bank=25).fit(train, None).score_samples(test)
+    alone = helpers.scores.create("relation").fit(draw(train, 25), None)
+    assert (found == alone.score_samples(test)).all()
 
 
 def test_knn_with_a_bank_is_knn_of_the_drawn_images():

@@ -1,7 +1,8 @@
-"""Scores of the covariance of the features: mahalanobis, rmds, vim."""
+"""Scores of the covariance of the features: mahalanobis, rmds, both of normalised ones, vim."""
 
 import numpy as np
 import pytest
+import scipy.linalg
 
 import helpers.scores
 from helpers.outputs import Head, Outputs
@@ -44,6 +45,73 @@ def test_directions_without_variance_do_not_count():
     assert found("mahalanobis", train, outputs([[0, 99]])) == pytest.approx([0], abs=1e-9)
     with pytest.raises(ValueError, match="features that vary within a class"):
         found("mahalanobis", outputs([[0, 1], [0, 1]], [0, 0]), train)
+
+
+@pytest.mark.parametrize("name", ["mahalanobis", "rmds"])
+def test_directions_of_little_variance_count_as_all_others(name):
+    """Whose spread is a hundred thousandth of the largest, far from 0; but not rounding errors.
+
+    The features along the third axis are those along the first, so that the difference of the two
+    varies by nothing but rounding, and says nothing, however large it is.
+    """
+    generator = np.random.default_rng(0)
+    labels = np.arange(2000) % 2
+    values = generator.normal(size=(2000, 2)) * [1000, 0.01] + [0, 7] + np.outer(labels, [5000, 0])
+    pair = outputs(values[:, [0, 1, 0]], labels), outputs([[0, 7, 0], [0, 7.1, 0], [0, 7, 30]])
+    usual, small, none = found(name, *pair)
+    if name == "mahalanobis":
+        assert usual - small == pytest.approx(10**2, rel=0.1)
+        assert none == pytest.approx(usual, abs=0.1)
+    else:  # the classes are alike along it, so that both distances contain it
+        assert abs(usual - small) < 10
+
+
+def test_what_varies_in_small_directions_tells_classes_apart():
+    """By a millionth of the largest spread, which a cut at 1.6 % of it would leave out."""
+    generator = np.random.default_rng(0)
+    labels = np.arange(3000) % 3
+    features = generator.normal(size=(3000, 2)) * [100, 1e-4] + np.outer(labels, [0, 1e-2])
+    known, between = [[50, 1e-2]], [[50, 1.5e-2]]
+    train = outputs(features, labels, classes=3)
+    for name in ("mahalanobis", "rmds"):
+        scores = found(name, train, outputs(known + between, classes=3))
+        assert scores[0] > scores[1] + 1000
+
+
+def test_normalised_features_by_hand():
+    """On the circle both classes have variances of 0.01, about (0.7, 0.7) and (0.7, −0.7).
+
+    Seen from all, about (0.7, 0), it is 0.5 along y.
+    """
+    lengths = np.array([[5], [10], [1], [20]])
+    features = lengths * [[0.6, 0.8], [0.8, 0.6], [0.6, -0.8], [0.8, -0.6]]
+    train = outputs(features, [0, 0, 1, 1])
+    test = outputs([[3, 4], [60, 80], [10, 0], [0, 0]])
+    scores = found("mahalanobis_pp", train, test)
+    assert scores == pytest.approx([-2, -2, -58, -98], rel=1e-4)
+    scores = found("rmds_pp", train, test)
+    assert scores == pytest.approx([2.28 - 2, 2.28 - 2, 9 - 58, 49 - 98], rel=1e-4)
+    # not normalised, the length counts
+    near, far = found("mahalanobis", train, test)[:2]
+    assert abs(near - far) > 1
+
+
+def test_normalised_features_against_the_formula():
+    """With a pseudo-inverse, as the authors have it, for classes of different sizes."""
+    train, test = clouds(500), clouds(50, seed=2)
+    rows, others = (
+        one.features.astype(float) / np.linalg.norm(one.features.astype(float), axis=1)[:, None]
+        for one in (train, test)
+    )
+    means = np.array([rows[train.labels == k].mean(axis=0) for k in range(3)])
+    precision = scipy.linalg.pinvh(np.cov((rows - means[train.labels]).T, bias=True))
+    whole = scipy.linalg.pinvh(np.cov(rows.T, bias=True))
+    gaps = others[:, None] - means
+    nearest = np.einsum("nkd,de,nke->nk", gaps, precision, gaps).min(axis=1)
+    gap = others - rows.mean(axis=0)
+    background = np.einsum("nd,de,ne->n", gap, whole, gap)
+    assert found("mahalanobis_pp", train, test) == pytest.approx(-nearest, rel=1e-6)
+    assert found("rmds_pp", train, test) == pytest.approx(background - nearest, rel=1e-6, abs=1e-6)
 
 
 def test_both_distances_against_explicit_inverses_over_several_blocks():

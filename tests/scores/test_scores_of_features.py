@@ -1,4 +1,4 @@
-"""Scores of features and head: react, dice, ash, scale, gradnorm, she, fdbd."""
+"""Scores of features and head: react, vra, dice, ash, scale, gradnorm, she, fdbd, nci."""
 
 import numpy as np
 import pytest
@@ -6,6 +6,7 @@ import pytest
 import helpers.scores
 from helpers.outputs import Head, Outputs
 from helpers.scores.react import percentile_of_features
+from helpers.scores.vra import percentiles_by_feature
 
 
 def outputs(features, head, labels=None):
@@ -78,12 +79,71 @@ def test_she_by_hand():
     assert score.score_samples(test) == pytest.approx([5 * 2 + 1 * 1, 5 * 4])
 
 
-def test_a_class_without_correct_images_has_no_pattern():
-    """Both images are predicted as class 0."""
-    head = Head(np.eye(2), np.zeros(2))
-    train = outputs([[1.0, 0.0], [9.0, 0.0]], head, [0, 1])
-    with pytest.raises(ValueError, match=r"correctly classified image of each .* class 1"):
-        helpers.scores.create("she").fit(train, head)
+def test_a_class_without_correct_images_is_left_out_of_she():
+    """Class 2 has an image, but a wrong one; images predicted as it have the next one's pattern."""
+    head = Head(np.eye(3), np.zeros(3))
+    features = [[1.0, 0.0, 0.0], [0.0, 2.0, 0.0], [9.0, 0.0, 0.0]]
+    score = helpers.scores.create("she").fit(outputs(features, head, [0, 1, 2]), head)
+    test = outputs([[1.0, 3.0, 5.0], [4.0, 3.0, 5.0], [4.0, 3.0, 0.0]], head)
+    assert score.score_samples(test) == pytest.approx([3 * 2, 4 * 1, 4 * 1])
+    with pytest.raises(ValueError, match="a correctly classified image expected, got none"):
+        helpers.scores.create("she").fit(outputs(features, head, [1, 2, 2]), head)
+
+
+def test_nci_by_hand():
+    """Mean (1, 1); (4, 5) is class 1's, 5 from it, with weights (0, 2): 8/5, and 9 times alpha."""
+    head = Head(np.array([[1.0, 0.0], [0.0, 2.0]]), np.zeros(2))
+    score = helpers.scores.create("nci", alpha=0.1)
+    score.fit(outputs([[0.0, 0.0], [2.0, 2.0]], head), head)
+    test = outputs([[4.0, 5.0], [1.0, 1.0], [-3.0, 1.0]], head)
+    # at the mean there is no direction; (−4, 0) is at right angles to (0, 2), and |−3| + |1| = 4
+    assert score.score_samples(test) == pytest.approx([8 / 5 + 0.9, 0.2, 0.4])
+
+
+def test_nci_against_the_formula(problem):
+    (train, head), (test, _) = problem(300), problem(40, seed=3)
+    centre = train.features.astype(float).mean(axis=0)
+    for row, value in zip(
+        test.features,
+        helpers.scores.create("nci").fit(train, head).score_samples(test),
+        strict=True,
+    ):
+        weights = head.weight[np.argmax(head.weight @ row + head.bias)]
+        gap = row - centre
+        expected = weights @ gap / np.sqrt(gap @ gap) + 1e-4 * sum(abs(row))
+        assert value == pytest.approx(expected, rel=1e-6)
+
+
+def test_vra_by_hand():
+    """Thresholds 1 and 2 of the first feature, 4 and 6 of the second."""
+    train = outputs([[0.0, 8.0], [1.0, 2.0], [3.0, 4.0], [2.0, 6.0]], SQUARE)
+    score = helpers.scores.create("vra", low=50, high=75).fit(train, SQUARE)
+    assert score.thresholds.tolist() == [[1, 4], [2, 6]]
+    found = score.score_samples(outputs([[0.5, 7.0], [1.0, 3.0], [5.0, 5.0]], SQUARE))
+    same = [[0.0, 6.0], [1.0, 0.0], [2.0, 5.0]]
+    assert found == pytest.approx(energy(outputs(same, SQUARE).logits))
+
+
+def test_vra_against_the_formula(problem):
+    """With thresholds that are sorted from a copy, and features of both signs."""
+    (train, head), (test, _) = problem(300), problem(40, seed=3)
+    low, high = np.quantile(train.features, [0.6, 0.9], axis=0, method="inverted_cdf")
+    rectified = np.where(test.features < low, 0, test.features)
+    rectified = np.where(rectified > high, high, rectified)
+    expected = energy(rectified @ head.weight.T.astype(float) + head.bias)
+    score = helpers.scores.create("vra", low=60, high=90).fit(train, head)
+    assert score.score_samples(test) == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("images", [1, 7, 5000])
+def test_percentiles_by_feature_are_exact_over_several_blocks(images):
+    """Of both signs, with many zeros, small and large ones; numpy sorts a copy of them all."""
+    features = np.random.default_rng(1).normal(size=(images, 7)) ** 9
+    features[::3] = np.maximum(features[::3], 0)
+    test = Outputs(np.zeros((images, 2)), features, np.zeros(images, int))
+    shares = [0, 0.001, 33.3, 50, 95, 100]
+    expected = np.percentile(test.features, shares, axis=0, method="inverted_cdf")
+    assert (percentiles_by_feature(test, shares) == expected).all()
 
 
 def test_fdbd_by_hand():

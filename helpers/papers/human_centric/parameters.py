@@ -22,7 +22,8 @@ PAPER_METHODS = {
 
 METHODS = PAPER_METHODS | {
     "max_logit": "MaxLogit", "ash": "ASH", "scale": "SCALE", "gen": "GEN", "rmds": "RMDS",
-    "she": "SHE", "fdbd": "fDBD", "nnguide": "NNGuide",
+    "she": "SHE", "fdbd": "fDBD", "nnguide": "NNGuide", "mahalanobis_pp": "Mahalanobis++",
+    "rmds_pp": "RMDS++", "nci": "NCI", "relation": "Relation", "vra": "VRA",
 }  # fmt: skip
 """Those, and the ones that a user of today expects beside them."""
 

@@ -31,6 +31,7 @@ _METHODS = (
     "msp vim kl_matching energy react gradnorm knn dice mahalanobis max_logit",
     "jsd gap entropy jacobian gmm tta native rmds scale gen",
     "closed_set open_set she fdbd nnguide distillation ash - open_set_openmax -",
+    "nci relation - mahalanobis_pp - vra rmds_pp - - -",
 )
 _PLACES = {name.replace("_", ""): place for place, name in enumerate(" ".join(_METHODS).split())}
 _TITLES = {  # where a title is not the name with other spaces, or ends with it in brackets
@@ -136,7 +137,7 @@ def method_styles(names: Iterable[str], points: int = 1) -> dict[str, dict]:
     Raises
     ------
     ValueError
-        More than fifty names that are not in the table: too many to tell apart.
+        More than forty names that are not in the table: too many to tell apart.
 
     Examples
     --------
@@ -147,7 +148,7 @@ def method_styles(names: Iterable[str], points: int = 1) -> dict[str, dict]:
     width, names = len(_CURVES), list(dict.fromkeys(names))
     places = {}
     for name in names:
-        short = re.sub(r"[\W_]", "", name.rpartition("(")[2].lower())
+        short = re.sub(r"[\W_]", "", name.rpartition("(")[2].lower().replace("++", "pp"))
         if (known := _TITLES.get(short, short)) in _PLACES:
             places[name] = _PLACES[known]
     below = range(width * len(_METHODS), width**2)

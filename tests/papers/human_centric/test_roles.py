@@ -37,7 +37,7 @@ def test_what_the_name_of_a_model_says():
     assert families == ["resnet", "swin", "vit"]
     with pytest.raises(ValueError, match="unknown strategy 'augmx'; did you mean 'augmix'"):
         ModelName.parse("resnet8+augmx")
-    assert list(METHODS)[:9] == list(PAPER_METHODS) and len(METHODS) == 17
+    assert list(METHODS)[:9] == list(PAPER_METHODS) and len(METHODS) == 22
 
 
 def test_every_kind_of_corruption_gets_other_images_as_far_as_there_are():

@@ -22,7 +22,8 @@ OURS = {
     "MSP": "msp", "MLS": "max_logit", "EBO": "energy", "ODIN": "odin", "OpenMax": "openmax",
     "GEN": "gen", "KLM": "kl_matching", "ReAct": "react", "ASH": "ash", "SCALE": "scale",
     "DICE": "dice", "MDS": "mahalanobis", "RMDS": "rmds", "KNN": "knn", "NNGuide": "nnguide",
-    "VIM": "vim", "fDBD": "fdbd", "GradNorm": "gradnorm", "SHE": "she",
+    "VIM": "vim", "fDBD": "fdbd", "GradNorm": "gradnorm", "SHE": "she", "NCI": "nci",
+    "Relation": "relation", "MDS++": "mahalanobis_pp", "RMDS++": "rmds_pp",
 }  # fmt: skip
 """Scores of `helpers.scores` by their names on the leaderboard.
 
