@@ -31,6 +31,10 @@ class TestEach:
         info = helpers.scores.create(name).info
         assert info.name == name and info.key.endswith(str(info.year))
 
+    def test_what_its_authors_chose_can_be_had(self, name):
+        for chosen in helpers.scores.create(name).info.published.values():
+            assert chosen and helpers.scores.create(name, **chosen)
+
     def test_unknown_arguments_are_refused(self, name):
         with pytest.raises(ValueError, match=f"score '{name}'"):
             helpers.scores.create(name, wrong=1)
