@@ -115,7 +115,8 @@ def ledger(
         interval is wholly on the claimed side, below -1 wholly on the other; NaN without an
         interval, and then effects are compared as they are); ``effects``, how many decide the
         claim; ``second``, the same effect in the variant without whose agreement nothing is
-        decided (`Claims.second`), in words, "" where there is none; ``notebook`` and ``anchor``, where in the book it is shown.  Printed numbers have no
+        decided (`Claims.second`), in words, "" where there is none; ``notebook`` and
+        ``anchor``, where in the book it is shown.  Printed numbers have no
         interval and 0 ``runs``. A claim without numbers has the verdict "no data", NaN and a
         ``note`` that says what is missing.
 
