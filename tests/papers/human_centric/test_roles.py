@@ -115,7 +115,7 @@ def test_images_of_folders_are_chosen_before_any_is_opened(photographs, monkeypa
     sets = {"input_shifted": ["imagenet_r"], "label_shifted": ["sun"], "corrupted": []}
     few = {"train_per_class": 1, "input_shifted_images": 3, "label_shifted_images": 4}
     made = roles(SMALL.replace(data_set="imagenet", **sets, **few))
-    assert opened == [1000, 2000, 3, 4]  # of 4000, 2000, 5 and 7
+    assert opened == [2000, 1000, 3, 4]  # test images, and of 4000, 5 and 7
     assert [len(one) for one in (made.train, *made.sets.values())] == [1000, 2000, 3, 4]
 
 
