@@ -123,12 +123,26 @@ def rows_of_part(parameters: Parameters, part: Part) -> pd.DataFrame:
     return _rows_of_part(parameters, part, None)[0]
 
 
+def ask(parameters: Parameters, part: Part, made: Mapping[str, Any] | None = None) -> tuple:
+    """Return a part's models, and what they say of its images.
+
+    Parameters
+    ----------
+    parameters : Parameters
+    part : Part
+    made : mapping of str to roles, optional
+        Roles that are made already, by the name by which parts share them (`Part.roles`).
+    """
+    experiment = PAPERS[parameters.paper].experiment
+    roles = (made or {}).get(part.roles)
+    roles = experiment.roles(parameters, part) if roles is None else roles
+    models = experiment.models(parameters, part, roles)
+    return models, experiment.outputs(parameters, part, roles, models)
+
+
 def outputs(parameters: Parameters, part: Part):
     """Return what a part's models say of its images."""
-    experiment = PAPERS[parameters.paper].experiment
-    roles = experiment.roles(parameters, part)
-    models = experiment.models(parameters, part, roles)
-    return experiment.outputs(parameters, part, roles, models)
+    return ask(parameters, part)[1]
 
 
 def draws(parameters: Parameters) -> Draw:

@@ -141,7 +141,9 @@ def test_a_missing_set_is_a_row_beside_the_others(experiment):
         test: np.ndarray
         of: str
         missing: dict
-        __getitem__ = getattr
+
+        def __getitem__(self, name):
+            return getattr(self, name)
 
     experiment.roles = lambda *a: Roles(**{n: v for n, v in plain(*a).items()},
                                         missing={"places": "no folder"})  # fmt: skip

@@ -90,11 +90,12 @@ def test_a_set_that_is_not_there_is_told_and_the_others_go_on(tmp_path, monkeypa
     monkeypatch.setenv("DATA_ROOT", str(tmp_path))
     given = {"input_shifted": ["imagenet_r"], "label_shifted": ["places", "digits", "cifar100"]}
     near = SMALL.replace(near=["cifar100"], **given)
-    for parameters in (SMALL.replace(**given), near):
+    plain = SMALL.replace(**given | {"label_shifted": ["places", "digits"]})
+    for parameters, others in ((plain, []), (near, ["cifar100"])):
         caplog.clear()
         made = roles(parameters)
         assert list(made.sets) == ["test", "digits"]
-        assert list(made.missing) == ["imagenet_r", "places", "cifar100"]
+        assert list(made.missing) == ["imagenet_r", "places", *others]
         assert made.missing["places"].startswith(f"data set 'places': no folder {tmp_path}/places")
         assert "arrange.py places" in made.missing["places"]
         assert [one.message.partition(" is ")[0] for one in caplog.records] == [*made.missing]
@@ -114,7 +115,7 @@ def test_images_of_folders_are_chosen_before_any_is_opened(photographs, monkeypa
     sets = {"input_shifted": ["imagenet_r"], "label_shifted": ["sun"], "corrupted": []}
     few = {"train_per_class": 1, "input_shifted_images": 3, "label_shifted_images": 4}
     made = roles(SMALL.replace(data_set="imagenet", **sets, **few))
-    assert opened == [1000, 2000, 3, 4]  # of 4000, 2000, 5 and 7
+    assert opened == [2000, 1000, 3, 4]  # test images, and of 4000, 5 and 7
     assert [len(one) for one in (made.train, *made.sets.values())] == [1000, 2000, 3, 4]
 
 
