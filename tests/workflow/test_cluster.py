@@ -91,3 +91,11 @@ def test_the_trial_says_what_it_lacks(monkeypatch, tmp_path):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(SystemExit, match=r"pip install -e \"\.\[slurm\]\""):
         test_slurm.check_tools()
+
+
+def test_the_trial_keeps_every_epoch_of_one_small_network(tmp_path):
+    copy = test_slurm.Trial(tmp_path / "copy").copy
+    assert test_slurm.ALWAYS in (copy / "helpers/training/loop.py").read_text()
+    parameters = yaml.safe_load((copy / "params/mini/openset_calibration.yaml").read_text())
+    (size,) = parameters["networks"].values()
+    assert size["epochs"] == test_slurm.EPOCHS and parameters["runs"] == 1
