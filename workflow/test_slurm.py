@@ -138,6 +138,15 @@ def cluster(folder: Path) -> Iterator[None]:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 daemon.wait(20)
             daemon.kill()
+        end_what_is_left(f"SLURM_CONF={configuration}".encode())
+
+
+def end_what_is_left(variable: bytes) -> None:
+    """Kill the processes that were started with a variable: of jobs that their node lost."""
+    for file in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):  # it has ended, or is somebody else's
+            if variable in file.read_bytes().split(b"\0"):
+                os.kill(int(file.parent.name), signal.SIGKILL)
 
 
 def told(*command: str) -> str:

@@ -1,7 +1,9 @@
 """What a cluster is asked for, by which names, and from where; no cluster is needed."""
 
 import os
+import subprocess
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import plan
@@ -99,3 +101,17 @@ def test_the_trial_keeps_every_epoch_of_one_small_network(tmp_path):
     parameters = yaml.safe_load((copy / "params/mini/openset_calibration.yaml").read_text())
     (size,) = parameters["networks"].values()
     assert size["epochs"] == test_slurm.EPOCHS and parameters["runs"] == 1
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="no /proc, and so no Slurm")
+def test_what_a_lost_node_leaves_is_ended_and_nothing_else():
+    of_trial, other = (
+        subprocess.Popen(["sleep", "60"], env=os.environ | {"SLURM_CONF": name})
+        for name in ("/trial/slurm.conf", "/trial/slurm.conf.other")
+    )
+    try:
+        test_slurm.end_what_is_left(b"SLURM_CONF=/trial/slurm.conf")
+        assert of_trial.wait(10) == -9 and other.poll() is None
+    finally:
+        of_trial.kill()
+        other.kill()
