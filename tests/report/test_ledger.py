@@ -145,8 +145,8 @@ def test_the_effect_by_the_second_variant_stands_beside_the_first(made_up):
     ):
         rows = ledger(PAPERS, {("mini", "human_centric"): table}, ["mini"])
         own = rows.set_index(["claim", "tier"]).loc[("adversarial", "mini")]
-        assert own["second"].iloc[0] == expected
-        assert own["effect"].iloc[0] == pytest.approx(0.15)
+        assert own["second"] == expected
+        assert own["effect"] == pytest.approx(0.15)
     assert set(rows["second"]) == {""}
 
 
