@@ -57,10 +57,12 @@ def __getattr__(name: str):
         from helpers.audit.sources import gather
     else:
         import helpers.audit.words as words  # no "from", which would ask here again
+        from helpers.audit.auditing import audit
         from helpers.audit.inputs import LEAST, TREATED, Inputs, read_outputs
         from helpers.audit.prediction import Prediction, predict
         from helpers.audit.rejector import Rejector
-        from helpers.audit.report import WISHES, Audit, Threshold, audit
+        from helpers.audit.report import Audit
+        from helpers.audit.thresholds import WISHES, Threshold
 
     found = {one: value for one, value in locals().items() if one in __all__}
     globals().update(found)  # for the next time

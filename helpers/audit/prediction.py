@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,6 +24,10 @@ from helpers.labelfree import (
 )
 from helpers.labelfree.estimates import FEWEST
 from helpers.metrics.correlation import pearson
+
+if TYPE_CHECKING:
+    from helpers.audit.inputs import Inputs
+    from helpers.scores import Score
 
 EVALUATOR = "ude_wasserstein"
 PREDICTED = ("auroc", "fpr95")
@@ -242,3 +247,27 @@ def look_at_unlabelled(
         accuracy,
         against,
     )
+
+
+def predict_by_score(
+    inputs: Inputs,
+    score: Score,
+    chosen: np.ndarray,
+    samples: Mapping[str, np.ndarray],
+    production: np.ndarray,
+    seed: int,
+) -> Prediction:
+    """Predict from the scores of unlabelled images, or say why that cannot be done."""
+    families = {name: score.score_samples(one) for name, one in inputs.families.items()}
+    try:
+        return predict(
+            chosen,
+            samples["validation"],
+            {name: samples[name] for name in inputs.ood} | families,
+            production,
+            generated=len(families),
+            seed=seed,
+        )
+    except ValueError as error:  # one image, or scores that are all the same
+        problem = f"No prediction can be made from the unlabelled images: {error}."
+        return Prediction(len(production), 0, np.nan, limits=(problem,))

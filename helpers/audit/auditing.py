@@ -1,0 +1,197 @@
+"""The audit of one model: from its outputs to what may be said of them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pandas as pd
+
+from helpers import metrics
+from helpers.audit import gates, ranking
+from helpers.audit.doubts import doubt_share, find_doubts
+from helpers.audit.inputs import Inputs
+from helpers.audit.prediction import look_at_unlabelled, predict_by_score
+from helpers.audit.report import Audit
+from helpers.audit.thresholds import (
+    WISHES,
+    draw_mixture,
+    promise_coverage,
+    promise_risk,
+    share,
+)
+from helpers.checks import known_name, open_share
+from helpers.metrics.bootstrap import weighted_calibration_error
+from helpers.outputs import Outputs
+from helpers.scores.calibration import confidences, fit_temperature, softmax
+
+
+def audit(
+    inputs: Inputs,
+    *,
+    wish: str = "risk",
+    fallback: bool = False,
+    risk: float = 0.05,
+    coverage: float = 0.9,
+    confidence: float = 0.95,
+    unknown_share: float = 0.0,
+    replicates: int = 200,
+    seed: int = 0,
+    require: Sequence[str] = (),
+    tell: Callable[[str], object] = lambda line: None,
+) -> Audit:
+    """Audit a model.
+
+    Parameters
+    ----------
+    inputs : Inputs
+    wish : {"risk", "coverage"}
+        Which threshold the rejector is to have.
+    fallback : bool
+        If that one cannot be had, take the other, which promises something else; without, there
+        is no rejector then.
+    risk : float
+        Share of wrong answers among accepted images, at most; in (0, 1).
+    coverage : float
+        Share of ID images accepted, at least; in (0, 1).
+    confidence : float
+        With which `risk` is promised, in (0, 1).
+    unknown_share : float
+        Up to which share of unknown images, like those of the OOD sets, the promise of a risk is
+        to hold, in [0, 1); with 0 it is about ID images alone.
+    replicates : int
+        Of the bootstrap.
+    seed : int
+        Of the halves, the bootstrap and the mixtures.
+    require : sequence of str
+        What has to hold of the numbers found, as in ``accuracy>=0.9``; see
+        `helpers.audit.gates`, and `Audit.requirements` for what became of them.
+    tell : callable
+        Told what is done now, in a few words.
+
+    Raises
+    ------
+    ValueError
+        An unknown wish, a share outside (0, 1), no score that can be computed, a requirement of
+        something that there is not.
+    """
+    for one in require:
+        gates.read_requirement(one, inputs.ood)
+    known_name("wish", wish, WISHES)
+    for name, value in (("risk", risk), ("coverage", coverage), ("confidence", confidence)):
+        open_share(name, value)
+    if unknown_share:  # refused before anything is computed
+        draw_mixture(
+            np.zeros(2), np.ones(2, bool), dict.fromkeys(inputs.ood, np.zeros(2)), unknown_share
+        )
+    inputs = inputs.one_of_each_group(seed)
+    doubts = find_doubts(inputs)
+    generator = np.random.default_rng(seed)
+    halves = {name: _halves(len(one), generator) for name, one in inputs.ood.items()}
+    choosing, measuring = _halves(len(inputs.validation), generator)
+    validation, correct = inputs.validation, inputs.validation.correct
+    first, second = (
+        {ranking.ID: ranking.Half(validation, part)}
+        | {name: ranking.Half(one, halves[name][i]) for name, one in inputs.ood.items()}
+        for i, part in enumerate((choosing, measuring))
+    )
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", RuntimeWarning)
+        temperature = fit_temperature(validation.logits[choosing], validation.labels[choosing])
+    tell("fits the scores")
+    usable, left_out = ranking.fitted(inputs)
+    tell(f"compares {len(usable)} scores")
+    chosen = ranking.score_halves(usable, first)
+    counts = [{name: len(one[name].places) for name in inputs.ood} for one in (first, second)]
+    groups = ranking.Groups(correct[choosing], counts[0], replicates, seed)
+    table, best = ranking.ranked(usable, chosen, groups)
+    score = usable[best[0]]
+    tell(f"measures the chosen one, {score.info.title}")
+    samples = ranking.score_halves({best[0]: score}, second)[best[0]]
+    groups = ranking.Groups(correct[measuring], counts[1], replicates, seed)
+    confirmed, _ = groups.measured(samples)
+    samples = {"validation": samples.pop(ranking.ID)} | samples
+    prediction = unlabelled = None
+    if inputs.production is not None:
+        samples["production"] = score.score_samples(inputs.production)
+        own = chosen[best[0]][ranking.ID], samples, samples["production"]
+        prediction = predict_by_score(inputs, score, *own, seed)
+        answers = [
+            softmax(one, temperature)
+            for one in (validation.logits[measuring], inputs.production.logits)
+        ]
+        unlabelled = look_at_unlabelled(
+            samples["validation"], samples["production"], *answers, correct[measuring]
+        )
+        doubts += doubt_share(unlabelled.least, unknown_share)
+    unknown = {name: samples[name] for name in inputs.ood}
+    thresholds = {
+        "risk": promise_risk(
+            samples["validation"],
+            correct[measuring],
+            unknown,
+            risk,
+            confidence,
+            unknown=unknown_share,
+            seed=seed,
+        ),
+        "coverage": promise_coverage(samples["validation"], correct[measuring], unknown, coverage),
+    }
+    wished = (wish, *WISHES) if fallback else (wish,)
+    possible = [one for one in wished if not thresholds[one].problem]
+    sure = confidences(validation.logits, temperature)
+    wrong = np.flatnonzero(~correct)
+    return Audit(
+        inputs=inputs,
+        doubts=doubts,
+        choosing=choosing,
+        measuring=measuring,
+        accuracy=share(correct),
+        temperature=temperature,
+        calibration=_calibration(validation.subset(measuring), temperature, replicates, seed),
+        ranking=table,
+        best=tuple(best),
+        score=score,
+        confirmed=confirmed,
+        left_out=left_out,
+        samples=samples,
+        thresholds=thresholds,
+        deployed=possible[0] if possible else "",
+        prediction=prediction,
+        unlabelled=unlabelled,
+        sure=sure,
+        wrong=wrong[np.argsort(-sure[wrong], kind="stable")],
+        notes=tuple(str(one.message) for one in caught),
+        settings={
+            "wish": wish, "fallback": fallback, "risk": risk, "coverage": coverage,
+            "confidence": confidence, "unknown_share": unknown_share,
+            "replicates": replicates, "seed": seed, "require": list(require),
+        },
+    )  # fmt: skip
+
+
+def _halves(count: int, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Divide images by chance, in random order; of a single one, both halves are that."""
+    order = generator.permutation(count)
+    middle = count // 2
+    return order[:middle] if middle else order, order[middle:]
+
+
+def _calibration(part: Outputs, temperature: float, replicates: int, seed: int) -> pd.DataFrame:
+    weights = metrics.resample_weights(len(part), replicates=replicates, seed=seed)
+    rows = {}
+    for when, value in (("before", 1.0), ("after", temperature)):
+        probabilities = softmax(part.logits, value)
+        sure = probabilities.max(axis=1)
+        drawn = weighted_calibration_error(sure, part.correct, weights)
+        low, high = np.quantile(drawn, [0.025, 0.975])
+        rows[when] = {
+            "ece": metrics.ece(probabilities, part.labels),
+            "low": low,
+            "high": high,
+            "floor": metrics.calibration_error_floor(sure),
+            "nll": metrics.nll(probabilities, part.labels),
+            "brier": metrics.brier(probabilities, part.labels),
+        }
+    return pd.DataFrame.from_dict(rows, orient="index")
