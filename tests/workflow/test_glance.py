@@ -65,7 +65,7 @@ def test_the_page_without_any_results(tmp_path, monkeypatch):
     assert page.count("No tier has results yet.") == len(glance.TITLES)
     claims = len(ledger(PAPERS, {}, []))
     for tier in glance.TIERS:
-        assert f"| `{tier}` | 0 | 0 | 0 | {claims} |" in page
+        assert f"| `{tier}` | 0 | 0 | 0 | 0 | {claims} |" in page
     assert "<svg" in (tmp_path / "glance.svg").read_text(encoding="utf-8")
 
 
