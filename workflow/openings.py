@@ -183,12 +183,14 @@ def figure(claims: pd.DataFrame, folder: Path) -> str:
     Parameters
     ----------
     claims : DataFrame
-        Its rows of `glance.largest`.
+        Its rows of `glance.largest`; the main claim is drawn first.
     folder : Path
         Where ``<paper>_found.svg`` goes.
     """
     paper = claims["paper"].iloc[0]
     drawn = claims[claims["effect"].notna()]
+    first = drawn["claim"] == PAPERS[paper].main_claim
+    drawn = pd.concat([drawn[first], drawn[~first]])
     rest = len(claims) - len(drawn)
     if drawn.empty:
         return f"No tier has numbers yet for any of the {len(claims)} claims that are checked."

@@ -109,7 +109,7 @@ def decisive_effects(lines: pd.DataFrame) -> Axes:
     Parameters
     ----------
     lines : DataFrame
-        Rows of `helpers.report.ledger.ledger`, one for each claim, with ``effect``; and
+        Rows of `helpers.report.ledger.ledger`, one for each claim, the most important first; and
         ``printed``, the effect by the paper's own numbers, NaN where there is none.  A row has a
         scale of its own, turned so that the claimed side of the margin is on the right; the tier
         and the numbers stand beside it.
@@ -129,15 +129,16 @@ def decisive_effects(lines: pd.DataFrame) -> Axes:
     at = 0.0
     for row, name, height in zip(lines.itertuples(), names, heights, strict=True):
         _decisive(row, at + height / 2, ax)
-        words = {"x": -1.72, "va": "top", "fontsize": 10, "clip_on": False}
-        ax.text(y=at + 0.06, s=name, weight="bold" if row.Index == lines.index[0] else None, **words)
+        words = {"x": -1.67, "va": "top", "transform": ax.get_yaxis_transform()}
+        weight = "normal" if at else "bold"
+        ax.text(y=at + 0.06, s=name, weight=weight, fontsize=10, **words)
         said = name.count("\n") + 1
         bounds = f" [{number(row.low, '+.3f')}, {number(row.high, '+.3f')}]"
         theirs = "" if pd.isna(row.printed) else f", paper {number(row.printed, '+.3f')}"
         found = number(row.effect, "+.3f") + ("" if pd.isna(row.low) else bounds)
         claimed = f"claimed {row.relation} {number(row.margin, 'g')}"
         numbers = f"{row.tier}: {found}\n{claimed}{theirs}"
-        ax.text(y=at + 0.07 + 0.165 * said, s=numbers, color=GREY, **words | {"fontsize": 9})
+        ax.text(y=at + 0.07 + 0.165 * said, s=numbers, color=GREY, fontsize=9, **words)
         at += height
     ax.axvline(0, linestyle=":", color=GREY, linewidth=1)
     ax.axvspan(0, 1.15, color=GREEN, alpha=0.12, linewidth=0, zorder=0)
