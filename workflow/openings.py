@@ -13,12 +13,13 @@ from pathlib import Path
 import glance
 import matplotlib.pyplot as plt
 import pandas as pd
+from matplotlib.axes import Axes
 
 from helpers import data
 from helpers.papers import PAPERS, TIERS
 from helpers.report import figures
 from helpers.report.claims import Verdict
-from helpers.report.ledger import PUBLISHED
+from helpers.report.ledger import PUBLISHED, tally
 from helpers.report.table import number
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -46,7 +47,7 @@ def write(
     Returns
     -------
     dict of str to str
-        Markdown, by paper.
+        Markdown, by paper; and of the chapter about all of them, ``synthesis``.
     """
     claims = glance.largest(found)
     texts = {}
@@ -59,7 +60,35 @@ def write(
         said = [says(line), was_found(line, others, scale), would_settle(line)]
         picture = figure(claims[claims["paper"] == line.paper], folder)
         texts[line.paper] = "\n\n".join([*said, picture])
-    return texts
+    return texts | {"synthesis": together(claims, folder)}
+
+
+def together(claims: pd.DataFrame, folder: Path) -> str:
+    """Return how all claims fare, each at the largest tier that judges it, and draw it.
+
+    The arguments are those of `figure`, of all papers.
+    """
+    counts = claims["verdict"].value_counts()
+    each = ", ".join(f"{counts.get(one, 0)} {one}" for one in Verdict)
+    tiers = claims.loc[claims["verdict"] != Verdict.NO_DATA, "tier"]
+    shown = " and ".join(f"`{tier}`" for tier in TIERS if tier in set(tiers)) or "none yet"
+    figures.use_style()
+    # one bar a paper: which tier judges differs from claim to claim
+    ax = figures.tally_bars(tally(claims.assign(tier="all claims")), titles=glance.TITLES)
+    _save(ax, folder, "synthesis")
+    return f"""**What the papers say.** {len(claims)} sentences of the five papers are checked here.
+
+**What was found here.** Each by the largest tier that can judge it (of {shown}), they are: {each}.
+
+**What would settle it.** One by one, with what decided it:
+{{doc}}`the ledger <../notebooks/synthesis/ledger>`.
+
+```{{figure}} reference/synthesis_found.svg
+:alt: Of the claims of each paper, how many have which verdict.
+
+The claims of each paper by their verdicts, each at the largest tier that judges it.
+```
+"""
 
 
 def says(line) -> str:
@@ -196,10 +225,7 @@ def figure(claims: pd.DataFrame, folder: Path) -> str:
         return f"No tier has numbers yet for any of the {len(claims)} claims that are checked."
     figures.use_style()
     ax = figures.decisive_effects(drawn)
-    # the same numbers give the same file, and text that is text makes it a fifth as large
-    with plt.rc_context({"svg.hashsalt": paper, "svg.fonttype": "none"}):
-        ax.figure.savefig(folder / f"{paper}_found.svg", metadata={"Date": None})
-    plt.close(ax.figure)
+    _save(ax, folder, paper)
     absent = f"  Without numbers, and not shown: {rest}." if rest else ""
     return f"""```{{figure}} reference/{paper}_found.svg
 :alt: {_listing(drawn["text"], drawn["verdict"])}
@@ -209,6 +235,13 @@ that decides, its 95 % interval, and what the paper's own numbers give.  A row h
 own; right of the line is what is claimed.{absent}
 ```
 """
+
+
+def _save(ax: Axes, folder: Path, name: str) -> None:
+    # the same numbers give the same file, and text that is text makes it a fifth as large
+    with plt.rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):
+        ax.figure.savefig(folder / f"{name}_found.svg", metadata={"Date": None})
+    plt.close(ax.figure)
 
 
 def _listing(texts: Iterable[str], verdicts: Iterable[Verdict]) -> str:

@@ -114,6 +114,11 @@ def judged():
 def test_every_paper_has_an_opening_and_those_with_numbers_a_figure(judged, tmp_path):
     table = pd.DataFrame({"data_set": ["digits"], "backbone": "resnet8", "run": 0})
     texts = openings.write(judged, {("small_cpu", "openset_calibration"): table}, tmp_path)
+    all_claims = texts.pop("synthesis")
+    absent = len(glance.largest(judged)) - 1
+    counts = f"1 supported, 0 contradicted, 0 undecided, 0 not testable, {absent} no data"
+    assert f"they are: {counts}." in all_claims
+    assert "(of `small_cpu`)" in all_claims and (tmp_path / "synthesis_found.svg").exists()
     assert list(texts) == list(glance.TITLES)
     for paper, text in texts.items():
         for lead in ("What the paper says", "What was found here", "What would settle it"):
@@ -131,7 +136,7 @@ def test_every_paper_has_an_opening_and_those_with_numbers_a_figure(judged, tmp_
     assert picture.read_text(encoding="utf-8") == shown
 
 
-@pytest.mark.parametrize("paper", glance.TITLES)
+@pytest.mark.parametrize("paper", [*glance.TITLES, "synthesis"])
 def test_a_chapters_overview_opens_with_it(paper):
     """Below the title and the question; nothing is shown before it."""
     page = (openings.ROOT / "book" / f"{paper}.md").read_text(encoding="utf-8")
