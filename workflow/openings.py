@@ -188,13 +188,13 @@ def missing(line) -> list[str]:
     if pd.isna(line.low):
         parts.append("several runs, since there is no interval")
     elif line.low <= line.margin <= line.high:
-        count = " than one" if line.runs == 1 else ""
-        parts.append(f"more runs{count} or images, since the interval reaches over the margin")
+        runs = "more than one run" if line.runs == 1 else "more runs"
+        parts.append(f"{runs} or more images, since the interval reaches over the margin")
     if others:
         parts.append(f"agreement, since by themselves others are on the other side ({others})")
     if doubt:
         parts.append(f"numbers of which this is no longer true: {doubt}")
-    if line.runs == 1 and not any("than one" in part for part in parts):
+    if line.runs == 1 and not any("than one run" in part for part in parts):
         parts.append(_MORE["one run"])
     return parts
 

@@ -121,15 +121,15 @@ def decisive_effects(lines: pd.DataFrame) -> Axes:
     """
     columns = ["text", "tier", "verdict", "effect", "low", "high", "relation", "margin", "printed"]
     check_columns("lines", lines, columns)
-    names = [fill(text, 38) for text in lines["text"]]
+    names = [fill(text, 33) for text in lines["text"]]
     heights = [0.165 * (name.count("\n") + 3) + 0.16 for name in names]
-    fig = plt.figure(figsize=(5, sum(heights) + 0.75), layout="none")
+    fig = plt.figure(figsize=(4.5, sum(heights) + 0.75), layout="none")
     top = fig.get_figheight()
-    ax = fig.add_axes((0.62, 0.02 / top, 0.36, sum(heights) / top))
+    ax = fig.add_axes((0.65, 0.02 / top, 0.34, sum(heights) / top))
     at = 0.0
     for row, name, height in zip(lines.itertuples(), names, heights, strict=True):
         _decisive(row, at + height / 2, ax)
-        words = {"x": -1.67, "va": "top", "transform": ax.get_yaxis_transform()}
+        words = {"x": -1.88, "va": "top", "transform": ax.get_yaxis_transform()}
         weight = "normal" if at else "bold"
         ax.text(y=at + 0.06, s=name, weight=weight, fontsize=10, **words)
         said = name.count("\n") + 1
