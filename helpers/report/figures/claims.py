@@ -151,8 +151,8 @@ def decisive_effects(lines: pd.DataFrame) -> Axes:
         for one in shown
     ]
     if lines["printed"].notna().any():
-        handles.append(Line2D([], [], **_PRINTED, **plain, label="the paper, on other data"))
-    handles.append(Patch(color=GREEN, alpha=0.12, label="claimed side"))
+        handles.append(Line2D([], [], **_PRINTED, **plain, label="paper, other data"))
+    handles.append(Patch(color=GREEN, alpha=0.12, label="claimed"))
     fig.legend(handles=handles, loc="upper left", ncols=3, columnspacing=1, handletextpad=0.3)
     return ax
 

@@ -75,6 +75,6 @@ def test_decisive_effects_turn_what_is_claimed_to_the_right(texts):
     assert shown[1] == "small: +0.250 [+0.000, +0.500]\nclaimed > 0, paper +1.000"
     assert shown[3] == "small: −0.250 [−0.500, −0.125]\nclaimed < 0"
     legend = texts(ax.figure.legends[0].get_texts())
-    assert legend == ["supported", "undecided", "the paper, on other data", "claimed side"]
+    assert legend == ["supported", "undecided", "paper, other data", "claimed"]
     with pytest.raises(ValueError, match="no column printed"):
         figures.decisive_effects(lines.drop(columns="printed"))
