@@ -202,7 +202,7 @@ def _audit(given: argparse.Namespace) -> int:
     with atomic_folder(out, replaces=replaces) as folder:
         written = found.save(folder)
     tell("is done")
-    doubts = [f"First of all: {one.sentence} {one.advice}" for one in found.doubts]
+    doubts = [f"First of all: {one}" for one in found.doubts]
     print("", *doubts, *summary(found), "", *(out / one.name for one in written), sep="\n")
     for one in found.requirements:
         how = "holds" if one.holds else "DOES NOT HOLD"

@@ -28,6 +28,9 @@ class Doubt:
     sentence: str
     advice: str
 
+    def __str__(self) -> str:
+        return f"{self.sentence} {self.advice}"
+
 
 def find_doubts(inputs: Inputs) -> tuple[Doubt, ...]:
     """Return what speaks against the validation images, the worst first.

@@ -126,7 +126,7 @@ def test_the_driver_gives_a_table_that_can_be_judged(pair, monkeypatch, tmp_path
     assert set(table["variant"]) == set(experiment.VARIANTS) and set(table["run"]) == {0, 1}
     assert table.loc[table["method"] == "closed-set", "variant"].unique().tolist() == ["primary"]
     verdicts = CLAIMS.verdicts(CLAIMS.check(table))
-    assert len(verdicts) == 3 and "no data" not in set(verdicts["verdict"])
+    assert len(verdicts) == 4 and "no data" not in set(verdicts["verdict"])
 
 
 def test_a_part_goes_through_all_stages_and_is_kept(monkeypatch, tmp_path):

@@ -223,7 +223,7 @@ def evaluate(board: pd.DataFrame) -> pd.DataFrame:
             columns = {"claim": claim.id, "check": one.name, "data_set": ALL, "backbone": ALL}
             columns |= {"effect": one.effect, "low": low, "high": high, "margin": rule.margin}
             columns |= {"relation": rule.relation, "decides": True, "verdict": verdict}
-            rows.append(columns | {"doubt": one.doubt, "note": ""})
+            rows.append(columns | {"doubt": one.doubt, "untestable": "", "note": ""})
     return pd.DataFrame(rows)
 
 
