@@ -8,6 +8,7 @@ from pathlib import Path
 
 import glance
 import nbformat
+import openings
 import pages
 import pandas as pd
 import pytest
@@ -184,7 +185,10 @@ def small_book(tmp_path, monkeypatch):
     (root / "book" / "_static").mkdir(parents=True)
     for name in ("_config.yml", "book/references.bib", "book/_static/book.css"):
         (root / name).write_bytes((ROOT / name).read_bytes())
-    (root / "book" / "intro.md").write_text("# Intro\n\nTo the {doc}`next <extra>`.\n")
+    opening = "```{include} reference/toy_found.txt\n```\n"
+    (root / "book" / "intro.md").write_text(
+        f"# Intro\n\n{opening}\nTo the {{doc}}`next <extra>`.\n"
+    )
     (root / "book" / "extra.md").write_text("# Extra\n\n```{bibliography}\n:all:\n```\n")
     toc = {
         "format": "jb-book",
@@ -198,6 +202,8 @@ def small_book(tmp_path, monkeypatch):
     (root / book.TOC).write_text(yaml.safe_dump(toc))
     monkeypatch.setattr(book, "ROOT", root)
     monkeypatch.setattr(pages, "reference", lambda *arguments, **keywords: {})
+    monkeypatch.setattr(glance, "judge", lambda runs, tier: (None, {}))
+    monkeypatch.setattr(openings, "write", lambda *arguments: {"toy": "What was found of toys."})
     for part in ("example", "page"):
         monkeypatch.setattr(glance, part, lambda *arguments: "")
     monkeypatch.setattr(speed, "page", lambda folder: "# Speed\n")
@@ -211,6 +217,7 @@ def test_build(small_book, runs, tmp_path, capsys):
     index = Path(capsys.readouterr().out.splitlines()[-1])
     assert "book/intro.html" in index.read_text()
     html = index.parent
+    assert "What was found of toys." in (html / "book" / "intro.html").read_text()
     assert html == out / "_build" / "html"
 
     page = html / "notebooks" / "openset_calibration" / "dataset.html"

@@ -64,6 +64,35 @@ def test_the_result_comes_first_then_a_tier_a_few_knobs_and_overrides(path):
     assert "parameters = " in loaded["source"] and "**overrides" in loaded["source"]
 
 
+def first_output_of_mini(path: Path, headline: str) -> bool:
+    """Return whether a notebook shows something else before the main table of the largest tier."""
+    shown = [
+        "".join(out.get("data", {}).get("text/html", ""))
+        for cell in cells(path, "code")
+        for out in cell["outputs"]
+    ]
+    return not shown or f"#T_{headline} " not in shown[0]
+
+
+@pytest.mark.parametrize("paper", [paper for paper in PAPERS if PAPERS[paper].main_claim])
+def test_no_page_begins_with_mini_where_a_larger_tier_has_the_same_table(paper, tmp_path):
+    """Nor with a table that results of a larger tier, committed since, have left behind.
+
+    What the chapter's overview opens with is of the largest tier, by `test_glance`, and comes
+    first, by `test_openings`.
+    """
+    folder, headline = ROOT / "notebooks" / paper, PAPERS[paper].headline()
+    tiers = {file.parent.name for file in (ROOT / "results").glob(f"*/{paper}.parquet")}
+    assert tiers and "mini" not in tiers
+    pages = sorted(folder.glob("*.ipynb"))
+    assert [page.stem for page in pages if first_output_of_mini(page, headline.name)] == []
+    notebook = json.loads(pages[0].read_text(encoding="utf-8"))
+    notebook["cells"] = [cell for cell in notebook["cells"] if "headline()" not in str(cell)]
+    other = tmp_path / "other.ipynb"
+    other.write_text(json.dumps(notebook), encoding="utf-8")
+    assert first_output_of_mini(other, headline.name)
+
+
 @pytest.mark.parametrize("paper", [paper for paper in PAPERS if PAPERS[paper].main_claim])
 def test_a_chapter_shows_its_methods_own_lines(paper):
     """Below an equation, where networks are trained and where they are evaluated."""

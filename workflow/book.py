@@ -8,8 +8,8 @@ and say so on the first one: a book before anything is executed.
 
 The sources are the prose of ``book/``, the executed notebooks of ``--runs``, the reference pages
 that :mod:`pages` writes from the package's own records and :mod:`speed` from the benchmarks, and
-what :mod:`glance` says of the results at hand.  They are laid out like the repository, so that the
-launch, download and repository links of a page name its own file.
+what :mod:`glance` and :mod:`openings` say of the results at hand.  They are laid out like the
+repository, so that the launch, download and repository links of a page name its own file.
 
 Every build starts from an empty tree, and takes the place of the book that was there before only
 once it has succeeded.  Of that one it takes what was made of pages whose sources are the same, so
@@ -34,6 +34,7 @@ from pathlib import Path
 import glance
 import links
 import nbformat
+import openings
 import pages
 import pybtex.plugin
 import speed
@@ -135,10 +136,13 @@ def assemble(tree: Path, runs: Path, tier: str) -> None:
     for name, text in pages.reference(runs, tier, downloads=reference).items():
         (reference / f"{name}.md").write_text(text, encoding="utf-8")
     (reference / "speed.md").write_text(speed.page(reference), encoding="utf-8")
-    # no pages, but parts of the introduction
-    state = glance.page(runs, tier, reference)
-    (reference / "glance.txt").write_text(state, encoding="utf-8")
-    (reference / "example.txt").write_text(glance.example(reference), encoding="utf-8")
+    # no pages, but parts of the introduction, and what each overview page opens with
+    found, tables = glance.judge(runs, tier)
+    parts = {"glance": glance.page(found, reference), "example": glance.example(reference)}
+    opened = openings.write(found, tables, reference)
+    parts |= {f"{paper}_found": text for paper, text in opened.items()}
+    for name, text in parts.items():
+        (reference / f"{name}.txt").write_text(text, encoding="utf-8")
 
 
 def keep_parsed(tree: Path, before: Path) -> None:

@@ -5,6 +5,7 @@ The book's introduction and the README show the same findings, made from results
 
 from __future__ import annotations
 
+import functools
 import sys
 from pathlib import Path
 
@@ -47,21 +48,36 @@ def findings(found: pd.DataFrame) -> pd.DataFrame:
         The columns of `found`, those of the first tier where no tier has data; and ``printed``,
         the effect by the paper's own numbers, NaN where these are not at hand.
     """
-    rows = []
-    for paper in TITLES:
-        own = found[(found["paper"] == paper) & (found["claim"] == PAPERS[paper].main_claim)]
-        own = own[own["tier"] != PUBLISHED]
-        judged = own[own["verdict"] != Verdict.NO_DATA]
-        tested = judged[judged["verdict"] != Verdict.NOT_TESTABLE]
-        judged = tested if len(tested) else judged
-        rows.append(judged.iloc[-1] if len(judged) else own.iloc[0])
-    lines = pd.DataFrame(rows).reset_index(drop=True)
+    lines = largest(found).set_index(["paper", "claim"], drop=False)
+    rows = [lines.loc[(paper, PAPERS[paper].main_claim)] for paper in TITLES]
+    return pd.DataFrame(rows).reset_index(drop=True)
+
+
+def largest(found: pd.DataFrame) -> pd.DataFrame:
+    """Return every claim as the largest tier judges it that can, in the order of the ledger.
+
+    The arguments and columns are those of `findings`: a tier that can test a claim goes before a
+    larger one that has numbers and cannot, and these before one without any.
+    """
+    own = found[found["tier"] != PUBLISHED]
+    said = own["verdict"].map({Verdict.NO_DATA: 0, Verdict.NOT_TESTABLE: 1}).fillna(2)
+    claims = own.groupby(["paper", "claim"], sort=False)
+    size = claims.cumcount()
+    own = own.assign(said=said, size=size.where(said > 0, -size), order=claims.ngroup())
+    own = own.sort_values(["order", "said", "size"]).drop_duplicates("order", keep="last")
+    lines = own.drop(columns=["said", "size", "order"]).reset_index(drop=True)
     printed = [_printed(line.paper, line.claim, line.decided_by) for line in lines.itertuples()]
     return lines.assign(printed=printed)
 
 
+@functools.cache
+def published_checks(paper: str) -> pd.DataFrame | None:
+    """Return a paper's claims checked on its own printed numbers; None if these are not at hand."""
+    return PAPERS[paper].claims.CLAIMS.check_published()
+
+
 def _printed(paper: str, claim: str, effect: str) -> float:
-    checks = PAPERS[paper].claims.CLAIMS.check_published()
+    checks = published_checks(paper)
     if checks is None:
         return float("nan")
     own = checks[(checks["claim"] == claim) & (checks["check"] == effect)]
@@ -150,8 +166,8 @@ More of this network, and of larger ones: {{doc}}`human-centric evaluation <huma
 """
 
 
-def page(runs: Path, tier: str, folder: Path) -> str:
-    """Return the part of the introduction about the state, and draw its figure.
+def judge(runs: Path, tier: str) -> tuple[pd.DataFrame, dict[tuple, pd.DataFrame]]:
+    """Return the ledger of all papers, and the results tables that it was made of.
 
     Parameters
     ----------
@@ -159,6 +175,19 @@ def page(runs: Path, tier: str, folder: Path) -> str:
         Folder of the runs of one tier, called like it.
     tier : str
         The tier that the book is built for; the results of all others are the committed ones.
+    """
+    tiers = [tier] * (tier not in TIERS) + [*TIERS]
+    tables = read(TITLES, runs, tiers)
+    return ledger(PAPERS, tables, tiers), tables
+
+
+def page(found: pd.DataFrame, folder: Path) -> str:
+    """Return the part of the introduction about the state, and draw its figure.
+
+    Parameters
+    ----------
+    found : DataFrame
+        The ledger, from `judge`.
     folder : Path
         Where the figure goes, as ``glance.svg``: the folder ``reference`` beside the introduction.
 
@@ -167,8 +196,6 @@ def page(runs: Path, tier: str, folder: Path) -> str:
     str
         Markdown.
     """
-    tiers = [tier] * (tier not in TIERS) + [*TIERS]
-    found = ledger(PAPERS, read(TITLES, runs, tiers), tiers)
     figures.use_style()
     ax = figures.clearances(found, titles=TITLES)
     with plt.rc_context({"svg.hashsalt": "glance"}):  # the same numbers give the same file

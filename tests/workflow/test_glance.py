@@ -58,10 +58,24 @@ def test_a_finding_is_of_the_largest_tier_with_data(judged):
     assert (others["verdict"] == Verdict.NO_DATA).all() and others["printed"].isna().all()
 
 
+def test_the_largest_tier_that_can_test_a_claim_judges_it(judged):
+    """Not a larger one that has numbers and cannot; one that cannot, before one without numbers."""
+    for claim, tier in (("open-set", "small"), ("openmax", "mini")):
+        row = (judged["claim"] == claim) & (judged["tier"] == tier)
+        judged.loc[row, "verdict"] = Verdict.NOT_TESTABLE
+    lines = glance.largest(judged)
+    claims = judged[["paper", "claim"]].drop_duplicates()
+    assert lines[["paper", "claim"]].to_numpy().tolist() == claims.to_numpy().tolist()
+    tiers = lines.set_index(["paper", "claim"])["tier"].loc["openset_calibration"]
+    assert tiers["open-set"] == "small_cpu" and tiers["openmax"] == tiers["closed-set"] == "mini"
+
+
 def test_the_page_without_any_results(tmp_path, monkeypatch):
     """It says so of every paper and tier, counts all claims, and has its figure."""
     monkeypatch.setattr(glance, "read", lambda papers, runs, tiers: {})
-    page = glance.page(tmp_path / "mini", "mini", tmp_path)
+    found, tables = glance.judge(tmp_path / "mini", "mini")
+    page = glance.page(found, tmp_path)
+    assert tables == {}
     assert page.count("No tier has results yet.") == len(glance.TITLES)
     claims = len(ledger(PAPERS, {}, []))
     for tier in glance.TIERS:
@@ -69,16 +83,14 @@ def test_the_page_without_any_results(tmp_path, monkeypatch):
     assert "<svg" in (tmp_path / "glance.svg").read_text(encoding="utf-8")
 
 
-def test_the_page_with_results(judged, tmp_path, monkeypatch):
+def test_the_page_with_results(judged, tmp_path):
     """A verdict, its tier and its numbers; every printed number that it needs; the same twice."""
-    monkeypatch.setattr(glance, "read", lambda papers, runs, tiers: {})
-    monkeypatch.setattr(glance, "ledger", lambda papers, tables, tiers: judged)
-    page = glance.page(tmp_path / "mini", "mini", tmp_path)
+    page = glance.page(judged, tmp_path)
     (line,) = re.findall(r"^- .*`Open-set calibration .*$", page, re.M)
     assert "**contradicted** at `small_cpu`." in line
     assert "−0.500 [−1.500, +0.500], claimed > 0; the paper's +0.063." in line
     picture = (tmp_path / "glance.svg").read_bytes()
-    assert glance.page(tmp_path / "mini", "mini", tmp_path) == page
+    assert glance.page(judged, tmp_path) == page
     assert (tmp_path / "glance.svg").read_bytes() == picture
 
 

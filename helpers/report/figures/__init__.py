@@ -5,7 +5,7 @@ in its folder: `helpers.papers.gscore.figures`, say.
 """
 
 from helpers.report.figures.calibration import reliability_diagram, reliability_grid
-from helpers.report.figures.claims import claim_effects, claim_intervals
+from helpers.report.figures.claims import claim_effects, claim_intervals, decisive_effects
 from helpers.report.figures.images import contact_sheet, resize_pairs
 from helpers.report.figures.labelfree import gscore_scatter
 from helpers.report.figures.ledger import clearances, counterpart_scatters, tally_bars

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from textwrap import fill
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -12,7 +13,17 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from helpers.report.claims import ALL, Verdict
-from helpers.report.figures.style import BLUE, GREEN, GREY, LIGHT, RED, axes_grid, check_columns
+from helpers.report.figures.style import (
+    BLUE,
+    GREEN,
+    GREY,
+    LIGHT,
+    ORANGE,
+    RED,
+    axes_grid,
+    check_columns,
+)
+from helpers.report.table import number
 
 VERDICTS = {
     Verdict.SUPPORTED: ("o", BLUE),
@@ -90,6 +101,77 @@ def claim_effects(checks: pd.DataFrame) -> np.ndarray:
         _intervals(block, names, title, ax)
         ax.locator_params(axis="x", nbins=5)  # long names leave it little width
     return axes
+
+
+def decisive_effects(lines: pd.DataFrame) -> Axes:
+    """Draw the effect that decides each claim, claims of one paper below one another.
+
+    Parameters
+    ----------
+    lines : DataFrame
+        Rows of `helpers.report.ledger.ledger`, one for each claim, the most important first; and
+        ``printed``, the effect by the paper's own numbers, NaN where there is none.  A row has a
+        scale of its own, turned so that the claimed side of the margin is on the right; the tier
+        and the numbers stand beside it.
+
+    Raises
+    ------
+    ValueError
+        The table is empty or lacks a column.
+    """
+    columns = ["text", "tier", "verdict", "effect", "low", "high", "relation", "margin", "printed"]
+    check_columns("lines", lines, columns)
+    names = [fill(text, 33) for text in lines["text"]]
+    heights = [0.165 * (name.count("\n") + 3) + 0.16 for name in names]
+    fig = plt.figure(figsize=(4.5, sum(heights) + 0.75), layout="none")
+    top = fig.get_figheight()
+    ax = fig.add_axes((0.65, 0.02 / top, 0.34, sum(heights) / top))
+    at = 0.0
+    for row, name, height in zip(lines.itertuples(), names, heights, strict=True):
+        _decisive(row, at + height / 2, ax)
+        words = {"x": -1.88, "va": "top", "transform": ax.get_yaxis_transform()}
+        weight = "normal" if at else "bold"
+        ax.text(y=at + 0.06, s=name, weight=weight, fontsize=10, **words)
+        said = name.count("\n") + 1
+        bounds = f" [{number(row.low, '+.3f')}, {number(row.high, '+.3f')}]"
+        theirs = "" if pd.isna(row.printed) else f", paper {number(row.printed, '+.3f')}"
+        found = number(row.effect, "+.3f") + ("" if pd.isna(row.low) else bounds)
+        claimed = f"claimed {row.relation} {number(row.margin, 'g')}"
+        numbers = f"{row.tier}: {found}\n{claimed}{theirs}"
+        ax.text(y=at + 0.07 + 0.165 * said, s=numbers, color=GREY, fontsize=9, **words)
+        at += height
+    ax.axvline(0, linestyle=":", color=GREY, linewidth=1)
+    ax.axvspan(0, 1.15, color=GREEN, alpha=0.12, linewidth=0, zorder=0)
+    ax.set(xlim=(-1.15, 1.15), ylim=(at, 0))
+    ax.set_axis_off()
+    shown = [one for one in VERDICTS if one in set(lines["verdict"])]
+    plain = {"linestyle": "none", "markersize": 8}
+    handles = [
+        Line2D([], [], marker=VERDICTS[one][0], color=VERDICTS[one][1], label=str(one), **plain)
+        for one in shown
+    ]
+    if lines["printed"].notna().any():
+        handles.append(Line2D([], [], **_PRINTED, **plain, label="paper, other data"))
+    handles.append(Patch(color=GREEN, alpha=0.12, label="claimed"))
+    fig.legend(handles=handles, loc="upper left", ncols=3, columnspacing=1, handletextpad=0.3)
+    return ax
+
+
+_PRINTED = {"marker": "D", "color": ORANGE, "markerfacecolor": "none"}
+
+
+def _decisive(row, y: float, ax: Axes) -> None:
+    """Draw one effect from its margin, in units of the largest distance in its row."""
+    side = -1 if row.relation == "<" else 1
+    values = {name: side * (getattr(row, name) - row.margin)
+              for name in ("effect", "low", "high", "printed")}  # fmt: skip
+    unit = max((abs(one) for one in values.values() if not pd.isna(one)), default=0.0) or 1.0
+    effect, low, high, printed = (one / unit for one in values.values())
+    marker, colour = VERDICTS[row.verdict]
+    ax.plot([low, high], [y, y], color=colour, linewidth=2.5)
+    ax.plot(effect, y, marker, color=colour, markersize=8)
+    if not pd.isna(printed):
+        ax.plot(printed, y, **_PRINTED, linestyle="none", markersize=8)
 
 
 def _names(block: pd.DataFrame) -> tuple[list[str], str]:

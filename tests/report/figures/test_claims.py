@@ -57,3 +57,24 @@ def test_claim_effects_names_what_effects_share_in_the_title(texts):
     assert ax.get_title(loc="left") == "best: AURC"
     shown = texts(ax.get_yticklabels())
     assert shown == ["a minus b", "c minus b (reported only)"]
+
+
+def test_decisive_effects_turn_what_is_claimed_to_the_right(texts):
+    """From the margin, in units of the largest distance of the row; the printed number beside."""
+    row = {"text": "A helps.", "tier": "small", "effect": 0.25, "low": 0.0, "high": 0.5,
+           "relation": ">", "margin": 0.0, "printed": 1.0,
+           "verdict": Verdict.UNDECIDED}  # fmt: skip
+    below = {"relation": "<", "printed": np.nan, "verdict": Verdict.SUPPORTED, "effect": -0.25,
+             "low": -0.5, "high": -0.125}  # fmt: skip
+    lines = pd.DataFrame([row, row | below, row | below | {"effect": 0.25, "high": 0.25}])
+    ax = figures.decisive_effects(lines)
+    drawn = [np.atleast_1d(one.get_xdata()).tolist() for one in ax.lines]
+    first, second, third = [[0.0, 0.5], [0.25], [1.0]], [[1.0, 0.25], [0.5]], [[1.0, -0.5], [-0.5]]
+    assert drawn == [*first, *second, *third, [0, 0]]  # the last is the margin
+    shown = texts(ax.texts)
+    assert shown[1] == "small: +0.250 [+0.000, +0.500]\nclaimed > 0, paper +1.000"
+    assert shown[3] == "small: −0.250 [−0.500, −0.125]\nclaimed < 0"
+    legend = texts(ax.figure.legends[0].get_texts())
+    assert legend == ["supported", "undecided", "paper, other data", "claimed"]
+    with pytest.raises(ValueError, match="no column printed"):
+        figures.decisive_effects(lines.drop(columns="printed"))

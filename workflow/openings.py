@@ -1,0 +1,251 @@
+"""What each paper's overview page opens with, written anew at every build.
+
+Three sentences (what the paper says, what was found here and at what scale, what would settle it)
+and a figure of all its claims, each at the largest tier that judges it.  All of it is made from the
+ledger: a number or a verdict that changes there changes here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import glance
+import matplotlib.pyplot as plt
+import pandas as pd
+from matplotlib.axes import Axes
+
+from helpers import data
+from helpers.papers import PAPERS, TIERS
+from helpers.report import figures
+from helpers.report.claims import Verdict
+from helpers.report.ledger import PUBLISHED, tally
+from helpers.report.table import number
+
+ROOT = Path(__file__).resolve().parent.parent
+_MORE = {
+    "one run": "further runs, since there is one",
+    "one architecture": "other architectures, since there is one",
+    "one family of networks": "networks of other families, since there is one",
+}  # the caveats of `helpers.report.ledger.caveat`
+
+
+def write(
+    found: pd.DataFrame, tables: Mapping[tuple[str, str], pd.DataFrame], folder: Path
+) -> dict[str, str]:
+    """Return what each paper's overview page opens with, and draw the figures.
+
+    Parameters
+    ----------
+    found : DataFrame
+        The ledger, from `glance.judge`.
+    tables : mapping of (tier, paper) to DataFrame
+        The results tables that it was made of.
+    folder : Path
+        Where the figures go, as ``<paper>_found.svg``: the folder ``reference``.
+
+    Returns
+    -------
+    dict of str to str
+        Markdown, by paper; and of the chapter about all of them, ``synthesis``.
+    """
+    claims = glance.largest(found)
+    texts = {}
+    for line in glance.findings(found).itertuples():
+        own = found[(found["paper"] == line.paper) & (found["claim"] == line.claim)]
+        others = own[~own["tier"].isin([line.tier, PUBLISHED])]
+        others = others[others["verdict"] != Verdict.NO_DATA]
+        table = tables.get((line.tier, line.paper))
+        scale = "" if table is None else networks(table)
+        said = [says(line), was_found(line, others, scale), would_settle(line)]
+        picture = figure(claims[claims["paper"] == line.paper], folder)
+        texts[line.paper] = "\n\n".join([*said, picture])
+    return texts | {"synthesis": together(claims, folder)}
+
+
+def together(claims: pd.DataFrame, folder: Path) -> str:
+    """Return how all claims fare, each at the largest tier that judges it, and draw it.
+
+    The arguments are those of `figure`, of all papers.
+    """
+    counts = claims["verdict"].value_counts()
+    each = ", ".join(f"{counts.get(one, 0)} {one}" for one in Verdict)
+    tiers = claims.loc[claims["verdict"] != Verdict.NO_DATA, "tier"]
+    shown = " and ".join(f"`{tier}`" for tier in TIERS if tier in set(tiers)) or "none yet"
+    figures.use_style()
+    # one bar a paper: which tier judges differs from claim to claim
+    ax = figures.tally_bars(tally(claims.assign(tier="all claims")), titles=glance.TITLES)
+    _save(ax, folder, "synthesis")
+    return f"""**What the papers say.** {len(claims)} sentences of the five papers are checked here.
+
+**What was found here.** Each by the largest tier that can judge it (of {shown}), they are: {each}.
+
+**What would settle it.** One by one, with what decided it:
+{{doc}}`the ledger <../notebooks/synthesis/ledger>`.
+
+```{{figure}} reference/synthesis_found.svg
+:alt: Of the claims of each paper, how many have which verdict.
+
+The claims of each paper by their verdicts, each at the largest tier that judges it.
+```
+"""
+
+
+def says(line) -> str:
+    """Return the paper's main claim, and where it stands."""
+    key = PAPERS[line.paper].key
+    by = f"{{cite:t}}`{key}`, " if key else ""
+    return f"**What the paper says.** “{line.text}” ({by}{line.source})"
+
+
+def was_found(line, others: pd.DataFrame, scale: str) -> str:
+    """Return the verdict, the tier and its networks, the numbers, and what other tiers say.
+
+    Parameters
+    ----------
+    line : a row of `glance.findings`
+    others : DataFrame
+        Rows of the ledger: the same claim at the other tiers that have numbers.
+    scale : str
+        From `networks`.
+    """
+    lead = "**What was found here.**"
+    if line.verdict == Verdict.NO_DATA:
+        return f"{lead} Nothing yet: there are no numbers that say anything to it ({line.note})."
+    bounds = f"[{number(line.low, '+.3f')}, {number(line.high, '+.3f')}]"
+    bounds = "(without an interval)" if pd.isna(line.low) else bounds
+    second = f", {line.second}" if line.second else ""
+    claimed = f"{line.relation} {number(line.margin, 'g')}"
+    which = f" (of {line.effects} effects the one that decides)" if line.effects > 1 else ""
+    rest = [f"{one.verdict} at `{one.tier}`" for one in others.itertuples()]
+    beyond = f"; elsewhere it is {', '.join(rest)}" if rest else ""
+    return (
+        f"{lead} At the {{term}}`tier` `{line.tier}` ({scale}) it is **{line.verdict}**: "
+        f"{line.decided_by}{which} is {number(line.effect, '+.3f')} {bounds}{second}, "
+        f"claimed {claimed}; {_theirs(line)}{beyond}."
+    )
+
+
+def _theirs(line) -> str:
+    """Return what the paper's own printed numbers say to the effect."""
+    if glance.published_checks(line.paper) is None:
+        return "the paper's own numbers are not at hand"
+    if pd.isna(line.printed):
+        return "the paper prints no numbers for this effect"
+    whose = "" if line.tier == "paper" else ", of other networks and images,"
+    return f"the paper's own numbers{whose} give {number(line.printed, '+.3f')}"
+
+
+def networks(table: pd.DataFrame) -> str:
+    """Return in words what a results table is of: the data sets, the networks and the runs.
+
+    Examples
+    --------
+    >>> rows = {"data_set": "cifar10", "backbone": ["resnet20", "vit", "vit"], "run": [0, 0, 1]}
+    >>> networks(pd.DataFrame(rows))
+    'CIFAR-10; 2 kinds of network, 2 runs'
+    """
+    cards = {name: data.find(name) for name in table["data_set"].unique()}
+    titles = [card.title if card else f"`{name}`" for name, card in cards.items()]
+    kinds, runs = table["backbone"].unique(), table["run"].nunique()
+    shown = f"`{kinds[0]}`" if len(kinds) == 1 else f"{len(kinds)} kinds of network"
+    return f"{' and '.join(titles)}; {shown}, {runs} run{'s' * (runs > 1)}"
+
+
+def would_settle(line) -> str:
+    """Return what is missing for a verdict that holds of the paper's own networks and images.
+
+    Parameters
+    ----------
+    line : a row of `glance.findings`
+    """
+    lead, last = "**What would settle it.**", largest_planned(line.paper)
+    parts = missing(line)
+    if line.tier != last or line.verdict == Verdict.NO_DATA:
+        what = "the paper's own scale" if last == "paper" else "the chapter's largest tier"
+        command = f"`make run TIER={last} PAPER={line.paper}`"
+        parts.append(f"{what}, {command} ({{doc}}`how to <how_to_run>`)")
+    elif not parts:
+        what = "the paper's own scale" if last == "paper" else "the chapter's largest tier"
+        return f"{lead} This is {what}, and nothing speaks against the verdict."
+    text = "; ".join(parts)
+    return f"{lead} {text[0].upper()}{text[1:]}."
+
+
+def missing(line) -> list[str]:
+    """Return what would have to be there for a clear verdict at the line's own tier, in words."""
+    _, _, others = line.note.partition("against: ")
+    _, _, doubt = line.note.partition("doubted: ")
+    _, _, reason = line.note.partition("not testable: ")
+    if line.verdict == Verdict.NO_DATA:
+        return []
+    if line.verdict == Verdict.NOT_TESTABLE:
+        return [f"networks of which this is no longer true: {reason}"]
+    if line.verdict != Verdict.UNDECIDED:
+        caveats = filter(None, line.caveat.split("; "))
+        return [_MORE.get(one, f"more than {one}") for one in caveats]
+    parts = []
+    if pd.isna(line.low):
+        parts.append("several runs, since there is no interval")
+    elif line.low <= line.margin <= line.high:
+        runs = "more than one run" if line.runs == 1 else "more runs"
+        parts.append(f"{runs} or more images, since the interval reaches over the margin")
+    if others:
+        parts.append(f"agreement, since by themselves others are on the other side ({others})")
+    if doubt:
+        parts.append(f"numbers of which this is no longer true: {doubt}")
+    if line.runs == 1 and not any("than one run" in part for part in parts):
+        parts.append(_MORE["one run"])
+    return parts
+
+
+def largest_planned(paper: str) -> str:
+    """Return the largest tier of which there are parameters for a paper."""
+    return next(
+        tier for tier in reversed(TIERS) if (ROOT / "params" / tier / f"{paper}.yaml").exists()
+    )
+
+
+def figure(claims: pd.DataFrame, folder: Path) -> str:
+    """Draw a paper's claims into `folder`, and return the figure's Markdown.
+
+    Parameters
+    ----------
+    claims : DataFrame
+        Its rows of `glance.largest`; the main claim is drawn first.
+    folder : Path
+        Where ``<paper>_found.svg`` goes.
+    """
+    paper = claims["paper"].iloc[0]
+    drawn = claims[claims["effect"].notna()]
+    first = drawn["claim"] == PAPERS[paper].main_claim
+    drawn = pd.concat([drawn[first], drawn[~first]])
+    rest = len(claims) - len(drawn)
+    if drawn.empty:
+        return f"No tier has numbers yet for any of the {len(claims)} claims that are checked."
+    figures.use_style()
+    ax = figures.decisive_effects(drawn)
+    _save(ax, folder, paper)
+    absent = f"  Without numbers, and not shown: {rest}." if rest else ""
+    return f"""```{{figure}} reference/{paper}_found.svg
+:alt: {_listing(drawn["text"], drawn["verdict"])}
+
+The claims of the paper that are checked here, each at the largest tier that judges it: the effect
+that decides, its 95 % interval, and what the paper's own numbers give.  A row has a scale of its
+own; right of the line is what is claimed.{absent}
+```
+"""
+
+
+def _save(ax: Axes, folder: Path, name: str) -> None:
+    # the same numbers give the same file, and text that is text makes it a fifth as large
+    with plt.rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):
+        ax.figure.savefig(folder / f"{name}_found.svg", metadata={"Date": None})
+    plt.close(ax.figure)
+
+
+def _listing(texts: Iterable[str], verdicts: Iterable[Verdict]) -> str:
+    """Return the figure in words, for who cannot see it."""
+    return " ".join(
+        f"{text.rstrip('.')} ({verdict})." for text, verdict in zip(texts, verdicts, strict=True)
+    )
