@@ -99,7 +99,7 @@ def test_images_of_one_class_are_no_copies(width, classes, few):
     assert not len(find_near_copies(features, labels)[0])
     train, theirs = features[200:], labels[200:]
     assert not len(find_near_copies(features[:200], labels[:200], train, theirs)[0])
-    if classes != 10:  # of two images, each is the other's farthest; in three dimensions all is near
+    if classes != 10:  # two images are each other's farthest; in three dimensions all is near
         return
     twice = features[:200] + 1e-5 * generator.normal(size=(200, width))
     twice, classes = np.concatenate([features[:200], twice]), np.tile(labels[:200], 2)
