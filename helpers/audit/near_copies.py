@@ -1,4 +1,8 @@
-"""Images that are nearly the same in feature space, such as frames of one scene or crops of one."""
+"""Images that are nearly the same in feature space, as one that was stored once more is.
+
+Noise that is hardly seen is found, and compression that is; flips, crops and frames of one scene
+mostly are not: in the features they are as far from each other as neighbours of one class.
+"""
 
 from __future__ import annotations
 
