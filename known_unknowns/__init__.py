@@ -25,6 +25,7 @@ from helpers import __version__
 _PLACES = {
     "Audit": "audit",
     "Inputs": "audit",
+    "RejectingClassifier": "audit.estimator",
     "Rejector": "audit",
     "audit": "audit",
     "compare": "audit.comparison",
@@ -37,7 +38,8 @@ _PLACES = {
 }
 _ROOMS = ("metrics", "scores")
 
-__all__ = ["__version__", *sorted({*_PLACES, *_ROOMS})]
+__all__ = ["__version__", *sorted({*_PLACES, *_ROOMS} - {"RejectingClassifier"})]
+"""All that a bare installation has; `RejectingClassifier` takes scikit-learn."""
 
 
 def __getattr__(name: str):

@@ -7,12 +7,13 @@ meet.  Where the arrays say otherwise it is the first thing to be read.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from helpers.audit.inputs import Inputs
+from helpers.audit.near_copies import find_near_copies
 from helpers.audit.thresholds import share
 from helpers.outputs import Outputs
 
@@ -111,6 +112,7 @@ def _of_copies(inputs: Inputs) -> Iterator[Doubt]:
     """Yield which images are not drawn independently, or have been learnt from."""
     seen: dict[bytes, int] = {}
     own = digests(inputs.validation)
+    learnt = set() if inputs.train is None else set(digests(inputs.train))
     copies = [place for place, one in enumerate(own) if seen.setdefault(one, place) != place]
     what = "features and logits" if inputs.validation.features.shape[1] else "logits"
     if copies:
@@ -122,17 +124,47 @@ def _of_copies(inputs: Inputs) -> Iterator[Doubt]:
             "Leave copies out, or give all images of one scene, patient or video the same number "
             "in `groups`: a group is then counted once.",
         )
-    if inputs.train is not None:
-        learnt = set(digests(inputs.train))
-        common = [place for place, one in enumerate(own) if one in learnt]
-        if common:
-            yield Doubt(
-                "learnt",
-                f"{len(common)} of {len(own)} validation images are among the training images: "
-                f"their {what} are equal to the last bit ({_named(inputs, common)}). What the model"
-                " has learnt from makes it look better than it is, and no promise holds.",
-                "Leave them out of the validation images, and audit again.",
-            )
+    common = [place for place, one in enumerate(own) if one in learnt]
+    if common:
+        yield Doubt(
+            "learnt",
+            f"{len(common)} of {len(own)} validation images are among the training images: "
+            f"their {what} are equal to the last bit ({_named(inputs, common)}). What the model"
+            " has learnt from makes it look better than it is, and no promise holds.",
+            "Leave them out of the validation images, and audit again.",
+        )
+    # of those that are equal to the last bit, which has been said, the first alone
+    single = np.array(sorted({*range(len(own))} - {*copies} - {*common}), int)
+    yield from _of_near_copies(inputs, single)
+
+
+def _of_near_copies(inputs: Inputs, places: np.ndarray) -> Iterator[Doubt]:
+    """Yield which of these images are nearly others of them, or training images."""
+    part, train = inputs.validation, inputs.train
+    features, labels = part.features[places], part.labels[places]
+    ordinary = "far nearer to each other in the features than images of one class are"
+    near = places[find_near_copies(features, labels)[0]]
+    if len(near):
+        yield Doubt(
+            "near_copies",
+            f"{len(near)} of {len(part)} validation images are nearly copies of others: {ordinary} "
+            f"({_named(inputs, near)}). The promises below take every image for a draw of its own, "
+            "and are too bold.",
+            "Look at them. If they show one scene, patient or video, give them the same number in "
+            "`groups`: a group is then counted once.",
+        )
+    if train is None:
+        return
+    near = places[find_near_copies(features, labels, train.features, train.labels)[0]]
+    if len(near):
+        yield Doubt(
+            "near_learnt",
+            f"{len(near)} of {len(part)} validation images are nearly copies of training images: "
+            f"{ordinary} ({_named(inputs, near)}). What the model has nearly learnt from makes it "
+            "look better than it is, and no promise holds.",
+            "Look at them. If they show what training images show, leave them out of the "
+            "validation images, and audit again.",
+        )
 
 
 def _of_classes(inputs: Inputs) -> Iterator[Doubt]:
@@ -157,7 +189,7 @@ def digests(outputs: Outputs) -> list[bytes]:
     ]
 
 
-def _named(inputs: Inputs, places: list[int]) -> str:
+def _named(inputs: Inputs, places: Sequence[int]) -> str:
     names = [inputs.files[place] if inputs.files else str(place) for place in places[:NAMED]]
     return (
         ("rows " if not inputs.files else "")

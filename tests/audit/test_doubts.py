@@ -8,6 +8,7 @@ import pytest
 from helpers.audit import audit, read_outputs
 from helpers.audit.doubts import find_doubts
 from helpers.audit.inputs import Inputs
+from helpers.audit.near_copies import find_near_copies
 from helpers.audit.page import page
 from helpers.audit.thresholds import promise_risk
 from helpers.outputs import Outputs
@@ -60,6 +61,57 @@ def test_copies_are_found_within_and_from_training(inputs):
     assert "(rows 300, 301)" in doubt.sentence
     (doubt,) = find_doubts(replace(inputs, train=part.subset([5, 6, 7])))
     assert doubt.name == "learnt" and "3 of 300" in doubt.sentence and "5.png" in doubt.sentence
+
+
+def blurred(part, places, seed=0):
+    """Return images with features that differ in the third digit."""
+    noise = np.random.default_rng(seed).normal(size=(len(places), part.features.shape[1])) / 300
+    features = part.features[places] + noise.astype(np.float32)
+    return Outputs(part.logits[places] + noise[:, :4], features, part.labels[places])
+
+
+def test_near_copies_are_found_within_and_from_training(inputs):
+    part = inputs.validation
+    near = blurred(part, np.array([5, 7]))
+    both = [np.concatenate(pair) for pair in zip(parts(part), parts(near), strict=True)]
+    (doubt,) = find_doubts(replace(inputs, validation=Outputs(*both), files=()))
+    assert doubt.name == "near_copies" and "4 of 302" in doubt.sentence
+    assert "(rows 5, 7, 300, 301)" in doubt.sentence
+    near = blurred(part, np.arange(40))
+    (doubt,) = find_doubts(replace(inputs, train=near))
+    assert doubt.name == "near_learnt" and "40 of 300" in doubt.sentence
+    assert "(0.png, 1.png, 2.png, 3.png, 4.png, …)" in doubt.sentence
+
+
+def parts(outputs):
+    return outputs.logits, outputs.features, outputs.labels
+
+
+@pytest.mark.parametrize("few", [0.02, 1])
+@pytest.mark.parametrize(("width", "classes"), [(3, 2), (16, 10), (64, 100), (200, 100)])
+def test_images_of_one_class_are_no_copies(width, classes, few):
+    """However dense a class is, and of however few images; but copies within it are found."""
+    generator = np.random.default_rng(0)
+    labels = np.arange(400) % classes
+    spread = np.where(labels % 2, few, 1)[:, None] / 2
+    features = 2 * generator.normal(size=(classes, width))[labels]
+    features += spread * generator.normal(size=features.shape)
+    assert not len(find_near_copies(features, labels)[0])
+    train, theirs = features[200:], labels[200:]
+    assert not len(find_near_copies(features[:200], labels[:200], train, theirs)[0])
+    if classes != 10:  # two images are each other's farthest; in three dimensions all is near
+        return
+    twice = features[:200] + 1e-5 * generator.normal(size=(200, width))
+    twice, classes = np.concatenate([features[:200], twice]), np.tile(labels[:200], 2)
+    places, nearest = find_near_copies(twice, classes)
+    assert np.array_equal(places % 200, nearest % 200)
+    assert len(places) == 400
+
+
+def test_where_nothing_is_near_nothing_is_found():
+    """Few images, no features, features that are all zero or all the same."""
+    for features in (np.eye(8), np.zeros((50, 0)), np.zeros((50, 3)), np.ones((50, 3))):
+        assert not len(find_near_copies(features, np.zeros(len(features), int))[0])
 
 
 def test_they_are_the_first_thing_on_the_page(inputs):
