@@ -226,6 +226,8 @@ def api() -> str:
     found = pkgutil.walk_packages(helpers.__path__, prefix="helpers.")
     names = [module.name for module in found if "._" not in module.name]
     options = "   :members:\n   :ignore-module-all:\n"  # or packages would repeat their modules
+    # which scikit-learn writes into its estimators, with references to its own pages
+    options += "   :exclude-members: set_score_request, set_fit_request\n"
     sections = [
         f"## {name}\n\n```{{eval-rst}}\n.. automodule:: {name}\n{options}```\n" for name in names
     ]

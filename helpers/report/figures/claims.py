@@ -23,7 +23,6 @@ from helpers.report.figures.style import (
     axes_grid,
     check_columns,
 )
-from helpers.report.table import number
 
 VERDICTS = {
     Verdict.SUPPORTED: ("o", BLUE),
@@ -119,6 +118,8 @@ def decisive_effects(lines: pd.DataFrame) -> Axes:
     ValueError
         The table is empty or lacks a column.
     """
+    from helpers.report.table import number  # which wants Jinja2; other figures do without
+
     columns = ["text", "tier", "verdict", "effect", "low", "high", "relation", "margin", "printed"]
     check_columns("lines", lines, columns)
     names = [fill(text, 33) for text in lines["text"]]
