@@ -92,10 +92,10 @@ The claims of each paper by their verdicts, each at the largest tier that judges
 
 
 def says(line) -> str:
-    """Return the paper's main claim, and where it stands."""
+    """Return the paper's main claim in our words, and where it stands."""
     key = PAPERS[line.paper].key
     by = f"{{cite:t}}`{key}`, " if key else ""
-    return f"**What the paper says.** “{line.text}” ({by}{line.source})"
+    return f"**What the paper says.** {line.text} ({by}{line.source})"
 
 
 def was_found(line, others: pd.DataFrame, scale: str) -> str:

@@ -32,7 +32,7 @@ def test_examples():
 
 
 def test_what_the_paper_says():
-    assert openings.says(line()).endswith("“Scaling helps.” ({cite:t}`lyu2022`, Table 1)")
+    assert openings.says(line()).endswith("Scaling helps. ({cite:t}`lyu2022`, Table 1)")
 
 
 def test_what_was_found():
