@@ -85,6 +85,15 @@ def _printed(paper: str, claim: str, effect: str) -> float:
     return own.iloc[0] if len(own) else float("nan")
 
 
+def reasons(note: str) -> tuple[str, str, str]:
+    """Return what a ledger's note says: who is on the other side, the doubt, why not testable.
+
+    >>> reasons("against: vit"), reasons("doubted: it turns")
+    (('vit', '', ''), ('', 'it turns', ''))
+    """
+    return tuple(note.partition(one)[2] for one in ("against: ", "doubted: ", "not testable: "))
+
+
 def effect(line) -> str:
     """Return what decided a claim: the effect, ours with its interval, what is claimed, theirs.
 
@@ -106,10 +115,8 @@ def effect(line) -> str:
     claimed = f"{line.relation} {line.margin:g}".replace("-", MINUS)
     beside = "" if pd.isna(line.printed) else f"; the paper's {theirs}"
     what = line.decided_by[0].upper() + line.decided_by[1:]
-    _, _, others = line.note.partition("against: ")
+    others, doubt, reason = reasons(line.note)
     other = f"; on the other side, each by itself: {others}" if others else ""
-    _, _, doubt = line.note.partition("doubted: ")
-    _, _, reason = line.note.partition("not testable: ")
     doubted = "".join(f"; {why}" for why in (doubt, reason) if why)
     second = f", {line.second}" if line.second else ""
     return f"{what}: {ours} [{low}, {high}]{second}, claimed {claimed}{beside}{other}{doubted}"

@@ -160,13 +160,13 @@ def would_settle(line) -> str:
     line : a row of `glance.findings`
     """
     lead, last = "**What would settle it.**", largest_planned(line.paper)
-    parts = missing(line)
+    parts, what = missing(line), "the chapter's largest tier"
+    if last == "paper":
+        what = "the paper's own scale"
     if line.tier != last or line.verdict == Verdict.NO_DATA:
-        what = "the paper's own scale" if last == "paper" else "the chapter's largest tier"
         command = f"`make run TIER={last} PAPER={line.paper}`"
         parts.append(f"{what}, {command} ({{doc}}`how to <how_to_run>`)")
     elif not parts:
-        what = "the paper's own scale" if last == "paper" else "the chapter's largest tier"
         return f"{lead} This is {what}, and nothing speaks against the verdict."
     text = "; ".join(parts)
     return f"{lead} {text[0].upper()}{text[1:]}."
@@ -174,9 +174,7 @@ def would_settle(line) -> str:
 
 def missing(line) -> list[str]:
     """Return what would have to be there for a clear verdict at the line's own tier, in words."""
-    _, _, others = line.note.partition("against: ")
-    _, _, doubt = line.note.partition("doubted: ")
-    _, _, reason = line.note.partition("not testable: ")
+    others, doubt, reason = glance.reasons(line.note)
     if line.verdict == Verdict.NO_DATA:
         return []
     if line.verdict == Verdict.NOT_TESTABLE:

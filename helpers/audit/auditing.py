@@ -16,7 +16,7 @@ from helpers.audit.prediction import look_at_unlabelled, predict_by_score
 from helpers.audit.report import Audit
 from helpers.audit.thresholds import (
     WISHES,
-    draw_mixture,
+    check_share,
     promise_coverage,
     promise_risk,
     share,
@@ -81,10 +81,7 @@ def audit(
     known_name("wish", wish, WISHES)
     for name, value in (("risk", risk), ("coverage", coverage), ("confidence", confidence)):
         open_share(name, value)
-    if unknown_share:  # refused before anything is computed
-        draw_mixture(
-            np.zeros(2), np.ones(2, bool), dict.fromkeys(inputs.ood, np.zeros(2)), unknown_share
-        )
+    check_share(unknown_share, inputs.ood)
     inputs = inputs.one_of_each_group(seed)
     doubts = find_doubts(inputs)
     generator = np.random.default_rng(seed)

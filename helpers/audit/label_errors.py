@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from helpers.outputs import Outputs
-from helpers.scores.calibration import softmax
-
-_CELLS = 2**20  # probabilities held at a time
+from helpers.scores.calibration import row_blocks, softmax
 
 
 def likely_label_errors(outputs: Outputs, temperature: float = 1.0) -> np.ndarray:
@@ -46,8 +44,7 @@ def likely_label_errors(outputs: Outputs, temperature: float = 1.0) -> np.ndarra
     array([7])
     """
     labels, classes = outputs.labels, outputs.num_classes
-    step = max(1, _CELLS // classes)
-    blocks = [slice(start, start + step) for start in range(0, len(outputs), step)]
+    blocks = row_blocks(outputs.logits.shape)
     own = np.concatenate(
         [
             np.take_along_axis(

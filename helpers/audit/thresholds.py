@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -71,6 +71,23 @@ def _kept(
     }
 
 
+def check_share(unknown: float, ood: Collection[str]) -> None:
+    """Refuse a share of unknown images outside [0, 1), or one above 0 without any set of them.
+
+    Raises
+    ------
+    ValueError
+        As it says.
+    """
+    if not 0 <= unknown < 1:
+        raise ValueError(f"share: at least 0 and below 1 expected, got {unknown}")
+    if unknown and not ood:
+        raise ValueError(
+            "share: images of unknown classes expected, to see how many are accepted; bring "
+            "ood_NAME_logits, or leave the share out"
+        )
+
+
 def draw_mixture(
     scores, correct, ood: Mapping[str, np.ndarray], unknown: float, *, seed: int = 0
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -106,15 +123,9 @@ def draw_mixture(
     >>> len(scores), bool(np.array_equal(correct, scores == 1))
     (604, True)
     """
-    if not 0 <= unknown < 1:
-        raise ValueError(f"share: at least 0 and below 1 expected, got {unknown}")
+    check_share(unknown, ood)
     if not unknown:
         return scores, correct
-    if not ood:
-        raise ValueError(
-            "share: images of unknown classes expected, to see how many are accepted; bring "
-            "ood_NAME_logits, or leave the share out"
-        )
     groups = [scores, *ood.values()]
     shares = np.array([1 - unknown, *[unknown / len(ood)] * len(ood)])
     noise = 4 * np.sqrt(shares * (1 - shares))

@@ -72,7 +72,7 @@ def softmax(logits, temperature: float = 1.0) -> np.ndarray:
     if not (0 < temperature < np.inf):
         raise ValueError(f"temperature: a positive number expected, got {temperature}")
     found = np.empty(logits.shape)
-    for rows in _blocks(logits.shape):
+    for rows in row_blocks(logits.shape):
         found[rows] = scipy.special.softmax(logits[rows] / temperature, axis=1)
     return found
 
@@ -88,11 +88,11 @@ def confidences(logits, temperature: float = 1.0) -> np.ndarray:
     array([0.5 , 0.75])
     """
     logits = np.asarray(logits)
-    blocks = [softmax(logits[rows], temperature).max(axis=1) for rows in _blocks(logits.shape)]
+    blocks = [softmax(logits[rows], temperature).max(axis=1) for rows in row_blocks(logits.shape)]
     return np.concatenate(blocks)
 
 
-def _blocks(shape: tuple[int, ...]) -> list[slice]:
+def row_blocks(shape: tuple[int, ...]) -> list[slice]:
     """Return rows to work on at a time; all of an array that is no matrix, or empty."""
     if len(shape) != 2 or not shape[0]:
         return [slice(None)]
@@ -222,7 +222,7 @@ def fit_temperature(logits, labels) -> float:
 
     def loss(log_temperature: np.ndarray) -> tuple[float, np.ndarray]:
         log_total, expected = np.empty(len(gaps)), np.empty(len(gaps))
-        for rows in _blocks(gaps.shape):
+        for rows in row_blocks(gaps.shape):
             scaled = gaps[rows] * np.exp(-log_temperature[0])
             log_total[rows] = total = logsumexp(scaled, axis=1)
             expected[rows] = (np.exp(scaled - total[:, None]) * scaled).sum(axis=1)
