@@ -25,6 +25,7 @@ from helpers.papers.gscore.mixtures import (
     evaluate_mixtures,
     feature_distances,
     metrics_by_confidence,
+    redraw_mixtures,
     score_suite,
     variants,
 )
@@ -42,6 +43,8 @@ CONFIDENCE, AUTOMATIC = "confidence", "auto_evaluation"
 """The baselines: labels by confidence, and distances of features."""
 VARIED = ("kmeans_l2", "gmm_wasserstein", "ude_wasserstein")
 """Evaluators that go through the variants, with the first detector."""
+REDRAWN = "redrawn"
+"""What the mixtures with other ID images are called, see `redraw_mixtures`."""
 BY_SETS = "msp/ude_wasserstein"
 """The method whose predictions are written down set by set."""
 
@@ -227,7 +230,8 @@ def predict(
     Parameters
     ----------
     mixtures : mapping of str to Mixtures
-        Of the same sets, with the ID images of each of `PARTS`.
+        Of the same sets, with the ID images of each of `PARTS`, and `REDRAWN`.  An evaluator that
+        has none of the latter, as auto-evaluation, has intervals for the same ID images alone.
     evaluator, metric : str
     tau : int
         Which of the thresholds, from `best_tau`.
@@ -244,13 +248,16 @@ def predict(
     (learnt, tested), (meta, test) = division, (mixtures[part] for part in PARTS)
     own, truths = meta.gscores[evaluator][learnt, tau], meta.truths[metric][learnt]
     line = fit_regression(own[:, None], truths, TAUS[[tau]])
-    unseen = test.gscores[evaluator][tested, tau]
+    unseen, again = test.gscores[evaluator][tested, tau], None
+    if evaluator in mixtures[REDRAWN].gscores:
+        other = mixtures[REDRAWN]
+        again = other.gscores[evaluator][learnt, tau], other.truths[metric][learnt]
     return Predictions(
         float(pearson(own, truths)),
         float(spearman(own, truths)),
         test.truths[metric][tested],
         line.predict(unseen),
-        *line.interval(unseen, level),
+        *line.interval(unseen, level, redrawn=again),
     )
 
 
@@ -279,7 +286,7 @@ def rows(parameters: Parameters, part: Part, outputs: SuiteOutputs, draw: Draw) 
                 own, one, chosen, parameters.evaluators, also={AUTOMATIC: outputs.distances[one]}
             )
             for one, chosen in places.items()
-        }
+        } | {REDRAWN: redraw_mixtures(own, places["meta"], parameters.evaluators, parameters.seed)}
         sure = outputs.confidence[name]
         guesses[name] = metrics_by_confidence(own, sure, "test", places["test"])
     names, evaluators = list(places["test"]), [*parameters.evaluators, AUTOMATIC]
@@ -323,21 +330,23 @@ def _evaluate_variant(
     places = choose_images(detector, parameters, variant)
     if variant.shift:  # what the regression learns from is as it was
         shifted = evaluate_mixtures(detector, variant.shift, places["test"], own)
-        return {"meta": primary["meta"], "test": shifted}
-    return {
+        return dict(primary) | {"test": shifted}
+    found = {
         part: evaluate_mixtures(
-            detector, part, chosen, own,
-            truths=primary[part].truths, variant=variant,
+            detector, part, chosen, own, truths=primary[part].truths, variant=variant
         )
         for part, chosen in places.items()
-    }  # fmt: skip
+    }
+    return found | {
+        REDRAWN: redraw_mixtures(detector, places["meta"], own, parameters.seed, variant)
+    }
 
 
 def _rows_of_sets(
     detector: str, mixtures: Mapping[str, Mixtures], names: Sequence[str], taus: Mapping[str, int]
 ) -> Iterator[dict]:
     """Yield true metrics and Gscores of every set."""
-    for part, found in mixtures.items():
+    for part, found in ((part, mixtures[part]) for part in PARTS):
         columns = {(detector, metric): values for metric, values in found.truths.items()}
         for evaluator, tau in taus.items():
             columns[f"{detector}/{evaluator}", "gscore"] = found.gscores[evaluator][:, tau]

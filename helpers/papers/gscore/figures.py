@@ -10,11 +10,11 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import NullLocator
 
 from helpers.checks import float_array
-from helpers.labelfree import Parts, fit_regression
+from helpers.labelfree import Parts, fit_regression, skill
 from helpers.metrics.ranks import critical_difference as least_difference
 from helpers.metrics.ranks import mean_ranks
 from helpers.papers.gscore.parameters import DETECTORS
-from helpers.papers.gscore.skills import ESTIMATOR_TITLES
+from helpers.papers.gscore.skills import ESTIMATOR_TITLES, set_errors, skill_in_words
 from helpers.papers.gscore.tables import EVALUATOR_TITLES
 from helpers.report.figures.images import contact_sheet
 from helpers.report.figures.labelfree import gscore_scatter, metric_title
@@ -96,14 +96,15 @@ def gscore_scatters(table: pd.DataFrame, *, level: float = 0.9) -> np.ndarray:
 
     Gscores are those of the paper's evaluator, UDE with the Wasserstein distance.  The sets of the
     first run's division, at its threshold: dots are mixed with the ID images ``meta``, and crosses
-    with ``test``.
+    with ``test``.  Above a panel are the correlations of the dots, and the skill of what the line
+    says of the crosses.
 
     Parameters
     ----------
     table : DataFrame
         Of one tier.
     level : float
-        Of the intervals.
+        Of the intervals, which are for the ID images of the dots.
 
     Returns
     -------
@@ -141,6 +142,9 @@ def gscore_scatters(table: pd.DataFrame, *, level: float = 0.9) -> np.ndarray:
             line = fit_regression(learnt[["gscore"]], learnt[metric], [0.0])
             crosses = None if unseen is None else (unseen["gscore"], unseen[metric])
             gscore_scatter(line, metric=metric, level=level, unseen=crosses, ax=ax)
+            if crosses is not None:
+                said = _skill_words(line.predict(crosses[0]), crosses[1], learnt[metric])
+                ax.set_title(f"{ax.get_title('left')}{said}", loc="left", pad=4)
             ax.get_legend().remove()
         above = ", ".join(DETECTORS.get(names[n], names[n]) for n in told)
         if above:
@@ -150,7 +154,7 @@ def gscore_scatters(table: pd.DataFrame, *, level: float = 0.9) -> np.ndarray:
 
 
 def predicted_against_true(
-    truths, predictions, intervals: tuple[np.ndarray, np.ndarray], *, metric: str, ax: Axes
+    truths, predictions, intervals: tuple[np.ndarray, np.ndarray], *, learnt, metric: str, ax: Axes
 ) -> None:
     """Draw predictions for sets that a line was not fitted to; agreement is the diagonal.
 
@@ -161,6 +165,8 @@ def predicted_against_true(
     intervals : (array_like, array_like), shape [S] each
         Ends of the prediction intervals, drawn as bars.  A set whose truth lies outside is a red
         cross, any other a blue dot; the legend counts both.
+    learnt : array_like, shape [T]
+        The metric on the sets that teach, whose mean is what a skill of 0 says.
     metric : str
         One of `helpers.labelfree.METRICS`.
     ax : Axes
@@ -190,6 +196,8 @@ def predicted_against_true(
     ends = (everything.min() - 3, everything.max() + 3)
     ax.set(xlim=ends, ylim=ends, aspect="equal")
     ax.set(xlabel=f"{title}, true (%)", ylabel=f"{title}, predicted (%)")
+    if said := _skill_words(predictions, truths, learnt):
+        ax.text(0.02, 0.98, said.strip(), transform=ax.transAxes, va="top")
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2)
 
 
@@ -278,44 +286,99 @@ def correlation_panels(table: pd.DataFrame) -> np.ndarray:
         Several data sets, or no such number of any network.
     """
     check_columns("table", table, [*_ONE, "method", "variant", "metric", "value"])
-    refuse_several("table", table, "data_set")
     own = table[(table["metric"] == _CORRELATION) & table["method"].str.startswith("msp/")]
+    own = own.assign(value=own["value"].abs())
+    axes = _panels(table, own, _CORRELATION, "|r| with FPR95")
+    for ax in axes.flat:
+        ax.set_ylim(0, 1.02)
+    return axes
+
+
+def skill_panels(table: pd.DataFrame) -> np.ndarray:
+    """Draw the skill of predicted FPR95 of MSP as the mixtures change, as `correlation_panels` do.
+
+    A mark is the skill over the sets that test, mean over runs, with bars of its standard
+    deviation; what is below the line at 0 is no better than guessing.  Axes end at −1.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As for `correlation_panels`.
+
+    Returns
+    -------
+    ndarray of Axes, shape [networks, 3]
+
+    Raises
+    ------
+    ValueError
+        As `correlation_panels`.
+    """
+    check_columns("table", table, [*_ONE, "run", "method", "variant", "metric", "value"])
+    own = table[(table["metric"] == "rmse_fpr95") & table["method"].str.startswith("msp/")]
+    place = [*_ONE, "run"]
+    errors = set_errors(table[table["method"].str.startswith("msp")], ["fpr95"])
+    guessed = errors[errors["variant"] == "primary"].drop_duplicates([*place, "test_set"])
+    guessed = guessed.assign(guessed=guessed["guessed"] ** 2).groupby(place)["guessed"].mean()
+    own = own.merge(guessed.reset_index(), on=place)
+    own = own.assign(value=1 - own["value"] ** 2 / own["guessed"])
+    axes = _panels(table, own, "rmse_fpr95", "skill, FPR95")
+    for ax in axes.flat:
+        if ax.axison:
+            ax.set_ylim(-1.05, 1.05)
+            ax.axhline(0, color=GREY, linewidth=1)
+            ax.text(0.02, -0.04, "no better than guessing", transform=ax.get_yaxis_transform(),
+                    va="top", color=GREY)  # fmt: skip
+    return axes
+
+
+def _panels(table: pd.DataFrame, own: pd.DataFrame, metric: str, label: str) -> np.ndarray:
+    """Draw what evaluators have in the variants, a row for each network; see its two callers."""
+    refuse_several("table", table, "data_set")
     variants = own["variant"].replace("primary", "ratio 1:1").str.partition(" ")
     own = own.assign(
         evaluator=own["method"].str.removeprefix("msp/"), over=variants[0], step=variants[2]
     )
     if not (own["over"].isin([*_AXES]) & (own["variant"] != "primary")).any():
-        raise ValueError(f"table: no {_CORRELATION} of msp in any variant")
+        raise ValueError(f"table: no {metric} of msp in any variant")
     networks = table["backbone"].unique()
     axes = axes_grid(len(networks), 3, 2.6 * len(networks) + 0.6, 9.5, sharey=True)
     styles = method_styles(EVALUATOR_TITLES)
     handles = {}
     for (row, column), ax in np.ndenumerate(axes):
-        over, label = [*_AXES.items()][column]
+        over, title = [*_AXES.items()][column]
         part = own[(own["backbone"] == networks[row]) & (own["over"] == over)]
         # an evaluator that stands at the ratio 1:1 alone has no curve
         part = part[part["method"].isin(part.loc[part["variant"] != "primary", "method"])]
         if part.empty:
             ax.set_axis_off()
             continue
-        part = part.assign(place=part["step"].map(_place), size=part["value"].abs())
+        part = part.assign(place=part["step"].map(_place))
         for name, numbers in part.groupby("evaluator", sort=False):
-            points = numbers.groupby("place")["size"].agg(["mean", "std"]).fillna({"std": 0})
+            points = numbers.groupby("place")["value"].agg(["mean", "std"]).fillna({"std": 0})
             style = {key: styles[name][key] for key in ("color", "linestyle", "marker")}
             handles[EVALUATOR_TITLES[name]] = ax.errorbar(
                 points.index, points["mean"], points["std"], **style, markersize=5, elinewidth=0.8
             )
-        ax.set(xscale="log", xlabel=label, ylim=(0, 1.02))
+        ax.set(xscale="log", xlabel=title)
         ticks = part.drop_duplicates("step").sort_values("place")
         ax.set_xticks(ticks["place"].tolist(), ticks["step"])
         ax.xaxis.set_minor_locator(NullLocator())
         ax.tick_params(axis="x", rotation=90 if len(ticks) > 8 else 0)
     for row, name in zip(axes, networks, strict=True):
         row[0].set_title(name, loc="left")
-        row[0].set_ylabel("|r| with FPR95")
+        row[0].set_ylabel(label)
     key = {"loc": "outside upper center", "ncols": len(handles)}
     axes[0, 0].figure.legend(handles.values(), handles, **key)
     return axes
+
+
+def _skill_words(predictions, truths, learnt) -> str:
+    """Return a line that says the skill of predictions, or nothing where there is none."""
+    try:
+        return f"\nskill {skill_in_words(skill(predictions, truths, learnt))}"
+    except ValueError:  # fewer than three sets, or truths that are the constant
+        return ""
 
 
 def easiest_to_hardest(

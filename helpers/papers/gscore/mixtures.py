@@ -268,6 +268,52 @@ def evaluate_mixtures(
     )
 
 
+def redraw_mixtures(
+    detector: DetectorScores,
+    places: Places,
+    evaluators: Sequence[str],
+    seed: int,
+    variant: Variant = PRIMARY,
+) -> Mixtures:
+    """Evaluate the mixtures that the regression learns from once more, with other ID images.
+
+    Those of each set are drawn with replacement from `meta`, so many that they vary about these as
+    the ID images of a test do: of n and m images that are drawn apart, the means differ as one of
+    1 / (1 / n + 1 / m) images differs from its own.  What the regression misses of these mixtures
+    is what it would miss of new sets among new ID images.
+
+    Parameters
+    ----------
+    detector, evaluators, variant
+        As for `evaluate_mixtures`.
+    places : mapping
+        From `choose_images`, of the part ``meta``.
+    seed : int
+        Of the ID images.
+
+    Returns
+    -------
+    Mixtures
+        Their truths are those of the images that were drawn.
+    """
+    known = detector.known["meta"]
+    images = max(1, round(1 / (1 / len(known) + 1 / len(detector.known["test"]))))
+    found = []
+    for name, (ours, theirs) in places.items():
+        generator = np.random.default_rng([seed, zlib.crc32(f"redrawn {name}".encode())])
+        drawn = known[generator.integers(len(known), size=images)]
+        one = DetectorScores(
+            {"meta": drawn}, detector.validation, {name: detector.sets[name]}, detector.learnt
+        )
+        own = {name: (generator.integers(images, size=len(ours)), theirs)}
+        found.append(evaluate_mixtures(one, "meta", own, evaluators, variant=variant))
+    return Mixtures(
+        np.concatenate([one.images for one in found]),
+        {metric: np.concatenate([one.truths[metric] for one in found]) for metric in METRICS},
+        {name: np.concatenate([one.gscores[name] for one in found]) for name in evaluators},
+    )
+
+
 def feature_distances(model: Model, suite: Suite, part: str, places: Places) -> np.ndarray:
     """Return how far the features of each mixture lie from those of the training images, [S].
 

@@ -30,6 +30,16 @@ ESTIMATOR_TITLES = {
 WITHOUT_META_SETS = ("confidence", ESTIMATED)
 """Those that are told nothing but scores: neither meta sets nor the share."""
 
+METRIC_TITLES = {
+    "detection_error": "detection error",
+    "fpr95": "FPR95",
+    "fpr80": "FPR80",
+    "fpr60": "FPR60",
+    "auroc": "AUROC",
+    "aupr": "AUPR",
+}
+"""The metrics that are predicted, in the order of the paper's Table 4, and how they are called."""
+
 _PLACE = ["data_set", "backbone", "variant", "detector", "evaluator", "metric"]
 _KEY = ["data_set", "backbone", "run", "test_set", "detector", "metric"]
 _SAID = ["test_set", "variant", "evaluator", "value"]
@@ -129,6 +139,22 @@ def skills(errors: pd.DataFrame, *, level: float = 0.95) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[*_PLACE, "value", "low", "high"])
 
 
+def pooled_skill(errors: pd.DataFrame) -> str:
+    """Return the skill over all that is in some errors, in words; "" where there is none.
+
+    Parameters
+    ----------
+    errors : DataFrame
+        From `set_errors`, of one metric; what is resampled is sets, whose errors by all detectors
+        and networks, in all divisions, are added up first.
+    """
+    squares = errors.assign(error=errors["error"] ** 2, guessed=errors["guessed"] ** 2)
+    sums = squares.groupby("test_set")[["error", "guessed"]].sum()
+    if len(sums) < 3 or not sums["guessed"].any():
+        return ""
+    return skill_in_words(skill_of_errors(sums["error"], sums["guessed"]))
+
+
 def skill_in_words(row) -> str:
     """Return a skill as a cell of a table has it.
 
@@ -176,3 +202,39 @@ def with_constant(table: pd.DataFrame, errors: pd.DataFrame) -> pd.DataFrame:
         tier=table["tier"].iloc[0], paper=table["paper"].iloc[0],
     )  # fmt: skip
     return pd.concat([table, own.drop(columns="detector")], ignore_index=True)
+
+
+def skills_of(table: pd.DataFrame, metrics: Sequence[str] = tuple(METRIC_TITLES)) -> pd.DataFrame:
+    """Return the skills behind a results table, as tables show them.
+
+    Parameters
+    ----------
+    table : DataFrame
+        A results table of one tier.
+    metrics : iterable of str
+        Those that are asked for.
+
+    Returns
+    -------
+    DataFrame
+        As `skills`, and ``text``.
+    """
+    found = skills(set_errors(table, tuple(metrics)))
+    return found.assign(text=[skill_in_words(one) for one in found.itertuples()])
+
+
+def skill_caption(skill: pd.DataFrame | None) -> str:
+    """Return what a caption says of skills, if there are any.
+
+    Parameters
+    ----------
+    skill : DataFrame, optional
+        From `skills_of`.
+    """
+    if skill is None:
+        return ""
+    return (
+        " Skill: 1 less the mean squared error over that of the constant, the metric's mean over"
+        " the sets that teach, with a 95 % interval over resampled sets; of predictions that the"
+        " results do not hold, by the line at the threshold of the first division."
+    )

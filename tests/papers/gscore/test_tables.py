@@ -4,7 +4,8 @@ import pandas as pd
 import pytest
 
 from helpers.papers import load
-from helpers.papers.gscore import tables
+from helpers.papers.gscore import answer_tables, tables
+from helpers.papers.gscore.skills import skills_of
 from helpers.report import published
 from helpers.report.tables.comparisons import printed_alone
 
@@ -169,7 +170,7 @@ def test_bad_input(part, table):
 
 def test_skill_stands_below_errors_and_correlations_and_beside_predictions(table, part):
     """Truths 0.9, 0.6 and 0.3 are missed by 0.04 each, and the constant is 0."""
-    skill = tables.skills_of(table)
+    skill = skills_of(table)
     styled = tables.rmse(part, skill)
     cell = styled.frame()["FPR95", "MSP"]["UDE + Wasserstein", "skill"]
     value = 1 - 4 * 0.04**2 / (0.9**2 + 0.6**2 + 2 * 0.3**2)
@@ -205,11 +206,11 @@ def test_estimators_stand_with_their_skill_at_both_protocols(table_of):
         own = {"variant": variant}
         records.append(record(f"msp/{method}", "rmse_auroc", off, **own))
     table = table_of(records, paper="gscore")
-    frame = tables.estimators(table, tables.skills_of(table, ["auroc"])).frame()["AUROC"]
+    frame = answer_tables.estimators(table, skills_of(table, ["auroc"])).frame()["AUROC"]
     good = [one for key, one in frame.items() if "Gscore line" in key]
     bad = [one for key, one in frame.items() if "regression on the P–P curve" in key]
     assert len(good) == len(bad) == 2
     assert all("guessing" not in one and one.startswith("1.0; skill") for one in good)
     assert all("worse than guessing" in one for one in bad)
     with pytest.raises(ValueError, match="no rmse_fpr95"):
-        tables.estimators(table[table["variant"] == "primary"], pd.DataFrame())
+        answer_tables.estimators(table[table["variant"] == "primary"], pd.DataFrame())
