@@ -15,7 +15,8 @@ import numpy as np
 from helpers.labelfree import METRICS, TAUS, fit_regression
 from helpers.metrics.correlation import pearson, spearman
 from helpers.networks.model import Model, Network
-from helpers.papers.gscore.estimators import evaluate_estimators, rows_of_estimators
+from helpers.papers.gscore.answers import Classified, rows_of_answers
+from helpers.papers.gscore.estimators import all_rows_of_estimators
 from helpers.papers.gscore.mixtures import (
     PARTS,
     DetectorScores,
@@ -94,8 +95,8 @@ class SuiteOutputs:
 
     Attributes
     ----------
-    correct : ndarray of bool
-        Whether the class of each ID test image is right.
+    answers : dict of str to Classified
+        Of the ID images ``validation`` and ``test``, and of each set by its name.
     detectors : dict of str to DetectorScores
         The detectors, and MSP.
     confidence : dict of str to DetectorScores
@@ -105,7 +106,7 @@ class SuiteOutputs:
         is shown fewer images has smaller mixtures, and the distances of the others.
     """
 
-    correct: np.ndarray
+    answers: dict[str, Classified]
     detectors: dict[str, DetectorScores]
     confidence: dict[str, DetectorScores]
     distances: dict[str, np.ndarray]
@@ -127,7 +128,9 @@ def outputs(parameters: Parameters, part: Part, roles: Suite, models: Network) -
         one: feature_distances(model, roles, one, places)
         for one, places in choose_images(msp, parameters).items()
     }
-    return SuiteOutputs(model.outputs(roles.test).correct, detectors, confidence, distances)
+    images = {"validation": roles.validation, "test": roles.test, **roles.sets}
+    answers = {name: Classified.of(model.outputs(one)) for name, one in images.items()}
+    return SuiteOutputs(answers, detectors, confidence, distances)
 
 
 def _shown(scores: DetectorScores) -> list[int]:
@@ -273,10 +276,11 @@ def rows(parameters: Parameters, part: Part, outputs: SuiteOutputs, draw: Draw) 
       Variants other than ``primary`` have these of the FPR95 alone.
     * msp/ude_wasserstein, for each run and each set that tests it: ``predicted_``, ``lower_`` and
       ``upper_METRIC`` of AUROC and FPR95.
-    * ``DETECTOR/ESTIMATOR`` of the first detector: see `rows_of_estimators`.
+    * ``DETECTOR/ESTIMATOR``: see `all_rows_of_estimators`.
+    * What else the library says of mixtures, see `rows_of_answers`.
     """
-    accuracy = outputs.correct.mean()
-    yield results.row("test", "accuracy", accuracy, len(outputs.correct), method="network")
+    right = outputs.answers["test"].correct
+    yield results.row("test", "accuracy", right.mean(), len(right), method="network")
     (first, *_), every, guesses = parameters.detectors, {}, {}
     for name in parameters.detectors:
         own = outputs.detectors[name]
@@ -310,10 +314,10 @@ def rows(parameters: Parameters, part: Part, outputs: SuiteOutputs, draw: Draw) 
                 first, mixtures, taus, division, parameters, metrics=["fpr95"]
             ):
                 yield {"run": run, "variant": variant.name} | row
-    said = evaluate_estimators(
-        outputs.detectors[first], outputs.confidence[first], divisions, parameters
-    )
-    yield from rows_of_estimators(first, said, every[first]["test"].truths, divisions, names)
+    given = outputs.detectors, outputs.confidence, divisions, names
+    yield from all_rows_of_estimators(*given, parameters)
+    if len(outputs.detectors[first].known["test"]) == len(right):  # and none was left out
+        yield from rows_of_answers(first, outputs.detectors[first], outputs.answers, parameters)
 
 
 def _evaluate_variant(

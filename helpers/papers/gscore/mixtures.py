@@ -169,6 +169,9 @@ def choose_images(
         if variant.drawn:
             generator = np.random.default_rng([seed, number, zlib.crc32(name.encode())])
             counts = draw_counts(known, unknown, parameters.least_images, generator)
+            if variant.size and sum(counts) > variant.size:  # in the same share
+                first = max(1, round(variant.size * counts[0] / sum(counts)))
+                counts = min(first, variant.size - 1), max(variant.size - first, 1)
         else:
             counts = counts_in_ratio(known, unknown, variant.ratio, variant.size)
         found[part][name] = (

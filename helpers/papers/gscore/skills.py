@@ -16,7 +16,9 @@ from helpers.labelfree.estimates import PREDICTED
 from helpers.report.table import MINUS
 
 KNOWN, DRAWN = "share known", "share drawn"
-"""The two protocols, as variants of the results table."""
+"""The two protocols of every detector, as variants of the results table."""
+OTHER_KIND = f"{DRAWN}, other kinds"
+"""The protocol in which drawn sets teach and all others test."""
 ESTIMATED = "prior_corrected_estimated"
 ESTIMATOR_TITLES = {
     "constant": "constant",
@@ -62,7 +64,7 @@ def set_errors(table: pd.DataFrame, metrics: Sequence[str] = PREDICTED) -> pd.Da
     -------
     DataFrame
         ``data_set``, ``backbone``, ``run``, ``test_set``, ``detector``, ``evaluator``, ``variant``
-        ("primary", `KNOWN` or `DRAWN`), ``metric``; ``error`` and ``guessed``, predicted less true,
+        ("primary", or a protocol), ``metric``; ``error`` and ``guessed``, predicted less true,
         and the constant less true; and the ``row`` of the truth.  Predictions are those that the
         table holds; of evaluators whose predictions it does not hold, those of the line at the
         threshold of the first division, whose Gscores it has.  Empty where no set was predicted.
@@ -72,6 +74,7 @@ def set_errors(table: pd.DataFrame, metrics: Sequence[str] = PREDICTED) -> pd.Da
     found = [pd.DataFrame(columns=_COLUMNS)]
     for (data_set, backbone), own in table.groupby(["data_set", "backbone"], sort=False):
         said = own[own["metric"].str.startswith("predicted_")]
+        said = said[said["variant"].isin(["primary", KNOWN, DRAWN])]
         tested = said[said["variant"] == "primary"].groupby("run")["test_set"].agg(set)
         of_sets = own[own["variant"].isin(["meta", "test"])]
         for detector, rows in of_sets.groupby("detector", sort=False):
@@ -99,7 +102,37 @@ def set_errors(table: pd.DataFrame, metrics: Sequence[str] = PREDICTED) -> pd.Da
                         guessed=truth["meta"][learnt].mean() - right,
                         row=both["test_set"].map(ids[metric]),
                     )[_COLUMNS])  # fmt: skip
-    return pd.concat(found[1:] or found, ignore_index=True)
+    found.append(_of_other_protocols(table, metrics))
+    found = [one for one in found if len(one)] or found[:1]
+    return pd.concat(found, ignore_index=True)
+
+
+def _of_other_protocols(table: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
+    """Return the errors where sets, or ID images, are others: each table of them has its constant.
+
+    Truths too are in the table where the ID images are not those of ``test``.
+    """
+    kinds = table["metric"].str.partition("_")
+    table = table.assign(what=kinds[0], of=kinds[2])
+    other = table["variant"].str.startswith(f"{DRAWN}, ") & table["of"].isin(list(metrics))
+    said = table[other & (table["what"] == "predicted")].assign(metric=lambda one: one["of"])
+    if said.empty:
+        return pd.DataFrame(columns=_COLUMNS)
+    place = [*_KEY, "variant"]
+    constant = said[said["evaluator"] == CONSTANT].set_index(place)["value"]
+    own = table[other & (table["what"] == "true")].assign(metric=lambda one: one["of"])
+    own = own.set_index(place)["value"]
+    usual = table[(table["variant"] == "test") & (table["evaluator"] == "")]
+    keys = [name for name in _KEY if name != "run"]
+    usual = usual.set_index(keys)[["value", "row"]].rename(columns={"value": "right"})
+    said = said.drop(columns="row").merge(usual, how="left", left_on=keys, right_index=True)
+    places = pd.MultiIndex.from_frame(said[place])
+    right = own.reindex(places).to_numpy()
+    right = np.where(np.isnan(right), said["right"], right)
+    said = said.assign(
+        error=said["value"] - right, guessed=constant.reindex(places).to_numpy() - right
+    )
+    return said.dropna(subset=["error", "guessed"])[_COLUMNS]
 
 
 def _by_a_line(evaluator: str, meta, test, truths, learnt: np.ndarray) -> pd.DataFrame:

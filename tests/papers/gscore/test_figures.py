@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from helpers.labelfree import Parts
-from helpers.papers.gscore import figures
+from helpers.papers.gscore import figures, panels
 
 
 def parts(deviations=(1.0, 2.0), counts=(300, 100)):
@@ -87,7 +87,7 @@ def varied():
 
 def test_correlations_stand_at_their_ratios(varied, texts):
     """Absolute values, means over runs, in the order of the ratios whatever that of the rows."""
-    ((ratio, size, _),) = figures.correlation_panels(varied)
+    ((ratio, size, _),) = panels.correlation_panels(varied)
     assert texts(ratio.get_xticklabels()) == ["1:10", "1:1", "10:1"]
     first, second = (container.lines[0] for container in ratio.containers)
     assert first.get_xdata() == pytest.approx([0.1, 1, 10])
@@ -96,13 +96,13 @@ def test_correlations_stand_at_their_ratios(varied, texts):
     assert size.containers[0].lines[0].get_xdata() == pytest.approx([50])
     assert size.get_xlabel() == "images in the mixture"
     # an evaluator looks alike in all figures, whichever others are there
-    alone = figures.correlation_panels(varied[varied["method"] == "msp/ude_wasserstein"])[0, 0]
+    alone = panels.correlation_panels(varied[varied["method"] == "msp/ude_wasserstein"])[0, 0]
     assert alone.containers[0].lines[0].get_color() == second.get_color() != first.get_color()
 
 
 def test_correlations_of_networks_stand_in_rows_below_one_legend(varied, texts):
     """A row for each network, and none wider for it; blank where there is no such variant."""
-    axes = figures.correlation_panels(pd.concat([varied, varied.assign(backbone="vit")]))
+    axes = panels.correlation_panels(pd.concat([varied, varied.assign(backbone="vit")]))
     assert axes.shape == (2, 3)
     assert [row[0].get_title(loc="left") for row in axes] == ["resnet8", "vit"]
     assert [ax.axison for ax in axes[1]] == [True, True, False]  # by validation there is nothing
@@ -127,12 +127,12 @@ def test_skills_stand_where_correlations_do():
             cell |= {"method": "msp/ude_wasserstein", "metric": "predicted_fpr95"}
             rows += [cell | {"run": run, "variant": "primary"} for run in range(2)]
     table = pd.DataFrame(rows).assign(data_set="cifar10_mini", backbone="resnet8")
-    ((ratio, size, _),) = figures.skill_panels(table)
+    ((ratio, size, _),) = panels.skill_panels(table)
     assert ratio.containers[0].lines[0].get_ydata() == pytest.approx([1 - 0.01, 1 - 0.25])
     assert size.containers[0].lines[0].get_ydata() == pytest.approx([1 - 4])
     assert [text.get_text() for text in ratio.texts] == ["no better than guessing"]
     with pytest.raises(ValueError, match="no rmse_fpr95 of msp in any variant"):
-        figures.skill_panels(table[table["variant"] != "size 50"].replace("ratio 1:10", "mixed"))
+        panels.skill_panels(table[table["variant"] != "size 50"].replace("ratio 1:10", "mixed"))
 
 
 @pytest.mark.parametrize("values", [[0.61, 0.99], [0.2, 0.3, 0.7], [0.0, 1.0], [1.0], [0.0]])
@@ -212,8 +212,8 @@ def test_bad_input(scores, varied, suites):
         (figures.metric_histogram, ({},), own, "groups: 1 to 4 expected, got 0"),
         (figures.difficulty_histogram, (vit,), {}, "table: no AUROC of odin by sets"),
         (figures.difficulty_histogram, (suites,), {}, r"several of backbone \(resnet8, vit\)"),
-        (figures.correlation_panels, (primary,), {}, "table: no pearson_fpr95 of msp in any var"),
-        (figures.correlation_panels, (two,), {}, r"of data_set \(cifar10_mini, cifar100\)"),
+        (panels.correlation_panels, (primary,), {}, "table: no pearson_fpr95 of msp in any var"),
+        (panels.correlation_panels, (two,), {}, r"of data_set \(cifar10_mini, cifar100\)"),
         (figures.gscore_scatters, (primary.assign(test_set="all"),), {}, "no Gscores by ude_wass"),
         (figures.gscore_scatters, (pd.concat([suites, suites]),), {}, "duplicate"),
         (figures.easiest_to_hardest, (dice, {}), {}, "areas: no AUROC of dice"),
@@ -240,3 +240,13 @@ def test_estimators_are_ranked_by_how_far_off_they_are():
     assert ax.get_title("left") == "AUROC, share known"
     with pytest.raises(ValueError, match="errors: none of fpr95 in the variant share known"):
         figures.estimator_ranks(errors, variant="share known", metric="fpr95")
+
+
+def test_signs_are_curves_over_the_threshold(texts):
+    """A gap where there is no correlation."""
+    made = pd.DataFrame({0.0: [-0.9, -0.8, np.nan], 0.6: [0.4, -0.5, -0.9]}, index=[0, 0.5, 1])
+    ax = panels.sign_curves(made)
+    assert texts(ax.get_legend()) == ["0 %", "60 %"]
+    assert ax.lines[1].get_ydata().tolist() == [0.4, -0.5, -0.9]
+    with pytest.raises(ValueError, match="correlations: no number"):
+        panels.sign_curves(made * np.nan)
