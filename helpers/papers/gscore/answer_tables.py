@@ -183,11 +183,12 @@ def shares_and_lists(table: pd.DataFrame) -> Table:
 def _means(table: pd.DataFrame, metrics, kinds: list[str], *also: str) -> pd.DataFrame:
     """Return means over networks of what is said of the drawn mixtures, with the rows behind it."""
     own = table[(table["variant"] == DRAWN) & (table["test_set"] == "all")]
-    names = own["method"].str.partition("/")
-    own = own.assign(kind=names[0], what=names[2])
-    own = own[own["metric"].isin(list(metrics)) & own["kind"].isin(kinds)]
+    own = own[own["metric"].isin(list(metrics))]
     if own.empty:
         raise ValueError(f"table: no {' or '.join(metrics)} of the variant {DRAWN}")
+    names = own["method"].str.partition("/")
+    own = own.assign(kind=names[0], what=names[2])
+    own = own[own["kind"].isin(kinds)]
     return own.groupby([*also, "kind", "what", "metric"], sort=False, as_index=False).agg(
         value=("value", "mean"), rows=("row", " ".join)
     )

@@ -473,13 +473,16 @@ def test_answers_about_mixtures_are_held_against_labels(gaussians):
 def test_unsure_known_images_turn_the_sign_of_the_line():
     """With sure ones every threshold has the sign of the paper; else it hangs on the threshold."""
     draw = np.random.default_rng(2)
-    sure = lambda count: 1 - draw.beta(1, 30, count)  # noqa: E731
+
+    def sure(count):
+        return 1 - draw.beta(1, 8, count)
+
     known = {part: sure(600) for part in ("meta", "test")}
-    sets = {f"set {k}": draw.beta(8 + k, 8, 200) for k in range(30)}
+    sets = {f"set {k}": draw.beta(8 + 3 * k, 20, 200) for k in range(20)}
     detector = DetectorScores(known, sure(300), sets)
-    found = correlations_by_tau(detector, PARAMETERS, (0.0, 0.5)).loc[0.05:0.95]
-    assert (found[0.0].dropna() < -0.5).all() and found[0.0].notna().any()
-    assert found[0.5].max() > 0.3 and found[0.5].min() < -0.3
+    found = correlations_by_tau(detector, PARAMETERS, (0.0, 0.3)).loc[0.05:0.95]
+    assert (found[0.0].dropna() < 0.2).all() and found[0.0].median() < -0.5
+    assert found[0.3].max() > 0.3 and found[0.3].min() < -0.5
     same, other = (make_unsure(detector, share) for share in (0, 1))
     assert np.array_equal(same.validation, detector.validation)
     assert other.sets is detector.sets and other.validation.std() > 0.2

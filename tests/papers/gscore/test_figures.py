@@ -167,7 +167,7 @@ def test_every_network_has_a_row_of_scatters(suites):
     three = {"test_set": "set 1", "variant": "primary", "method": "msp/ude_wasserstein"}
     three |= {"backbone": "vit", "metric": "predicted_fpr95", "value": 0.5}
     three |= {"data_set": "mini", "run": 0}
-    more = [pd.DataFrame([three | {"test_set": f"set {n}"} for n in (1, 5, 9)]), suites]
+    more = [pd.DataFrame([three | {"test_set": "set 1"}]), suites]
     told = figures.gscore_scatters(pd.concat(more, ignore_index=True))
     assert "\nskill " in told[1, 0].get_title(loc="left")
     assert [ax.get_ylabel() for ax in axes[1]] == ["FPR95 (%)", "AUROC (%)"]

@@ -221,7 +221,8 @@ def test_protocols_have_a_constant_and_truths_of_their_own(table_of):
     records = []
     for number, truth in enumerate((0.7, 0.6, 0.8)):
         own = {"test_set": f"set {number}"}
-        records.append(record("msp", "auroc", truth, variant="test", **own))
+        for part in ("meta", "test"):
+            records.append(record("msp", "auroc", truth, variant=part, **own))
         for variant, off in (("share drawn, size 50", 0.0), ("share drawn, shift fog/3", -0.2)):
             if off:
                 records.append(
