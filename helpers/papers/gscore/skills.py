@@ -84,6 +84,7 @@ def set_errors(table: pd.DataFrame, metrics: Sequence[str] = PREDICTED) -> pd.Da
             ids = ids.pivot(index="test_set", columns="metric", values="row")
             stored = said[said["detector"] == detector]
             lines = [one for one, metric, part in wide if (metric, part) == ("gscore", "meta")]
+            lines = [one for one in lines if (one, "gscore", "test") in wide]
             for metric in (one for one in metrics if ("", one, "test") in wide):
                 truth = {part: wide["", metric, part] for part in ("meta", "test")}
                 ready = stored[stored["metric"] == f"predicted_{metric}"]
