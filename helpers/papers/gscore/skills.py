@@ -95,7 +95,10 @@ def set_errors(table: pd.DataFrame, metrics: Sequence[str] = PREDICTED) -> pd.Da
                     for one in (one for one in lines if one not in there):
                         gscores = (wide[one, "gscore", part] for part in ("meta", "test"))
                         parts.append(_by_a_line(one, *gscores, truth["meta"], learnt))
-                    both = pd.concat([one[_SAID] for one in parts if len(one)])
+                    parts = [one[_SAID] for one in parts if len(one)]
+                    if not parts:
+                        continue
+                    both = pd.concat(parts)
                     right = both["test_set"].map(truth["test"])
                     found.append(both.assign(
                         data_set=data_set, backbone=backbone, run=run, detector=detector,
