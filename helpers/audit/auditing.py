@@ -119,7 +119,11 @@ def audit(
             for one in (validation.logits[measuring], inputs.production.logits)
         ]
         unlabelled = look_at_unlabelled(
-            samples["validation"], samples["production"], *answers, correct[measuring]
+            samples["validation"],
+            samples["production"],
+            *answers,
+            correct[measuring],
+            chosen[best[0]][ranking.ID],
         )
         doubts += doubt_share(unlabelled.least, unknown_share)
     unknown = {name: samples[name] for name in inputs.ood}

@@ -9,16 +9,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from helpers.labelfree import (
+    ESTIMATORS,
     TAUS,
     Answers,
+    MetaSets,
     Regression,
     SortedScores,
+    accuracy_of_accepted,
     assumptions,
+    describe_skill,
     estimate_accuracy,
     estimate_share,
     fit_regression,
     gscores,
     share_bound,
+    skill_of_errors,
     suspected_unknown,
     true_metrics,
 )
@@ -36,6 +41,12 @@ LEVEL = 0.9  # of the intervals
 RATE = 0.1
 """Share of known images among those that are listed as unknown, on average at the most."""
 FEW = 20  # images, at least, of each kind in a mixture that the line learns from
+ESTIMATED_BY = {
+    "curve_regression": "a regression on the P–P curve",
+    "prior_corrected": "the prior-corrected ROC at an estimated share",
+}
+"""Estimators that answer, the first that can, and how the report calls them."""
+KEPT = 0.95  # of the known images, by the threshold that accuracy is estimated above
 
 
 @dataclass(frozen=True)
@@ -54,6 +65,9 @@ class Prediction:
     values : dict of str to (float, float, float)
         By metric: predicted value, and the ends of its 90 % interval (NaN with fewer than nine
         sets); empty without a line.
+    estimates : dict of str to dict
+        By estimator of `ESTIMATED_BY`, and by metric: value and interval; empty for fewer than 50
+        images.  The regression on the curve takes nine sets for an interval.
     regressions : dict of str to Regression
         By metric.
     correlations : dict of str to float
@@ -67,9 +81,18 @@ class Prediction:
     gscore: float
     unknown: float = np.nan
     values: dict[str, tuple[float, float, float]] = field(default_factory=dict)
+    estimates: dict[str, dict[str, tuple[float, float, float]]] = field(default_factory=dict)
     regressions: dict[str, Regression] = field(default_factory=dict)
     correlations: dict[str, float] = field(default_factory=dict)
     limits: tuple[str, ...] = ()
+
+    @property
+    def told(self) -> dict[str, tuple[str, float, float, float]]:
+        """By metric: who answers, in words, and the answer; the Gscore's line if nobody else."""
+        for name, title in ESTIMATED_BY.items():
+            if name in self.estimates:
+                return {metric: (title, *one) for metric, one in self.estimates[name].items()}
+        return {metric: ("the Gscore's line", *one) for metric, one in self.values.items()}
 
 
 def predict(
@@ -108,18 +131,30 @@ def predict(
         Fewer than two unlabelled images, or scores that are all the same.
     """
     mixture = SortedScores.of(production)
-    share = share_bound(known, production)
+    share, estimates = share_bound(known, production), {}
+    if len(production) >= FEWEST:
+        fitted = {"prior_corrected": ESTIMATORS["prior_corrected"](known)}
+        if len(unknown) >= 9:
+            meta = MetaSets(known, unknown)
+            fitted["curve_regression"] = ESTIMATORS["curve_regression"](validation, meta)
+        estimates = {
+            name: {
+                metric: tuple(one)
+                for metric, one in estimator.estimate(production, level=LEVEL).items()
+            }
+            for name, estimator in fitted.items()
+        }
     if len(unknown) < 3:
         alone, own = (
             float(gscores(one, ["kmeans_l2"], taus=[0.5])["kmeans_l2"][0])
             for one in (mixture, known)
         )
         return Prediction(
-            len(production), len(unknown), alone, share,
+            len(production), len(unknown), alone, share, estimates=estimates,
             limits=(
-                "No prediction: a line takes at least three sets of unknown images, and there are "
-                f"{len(unknown)}. The Gscore itself (2-means, ℓ2) is {alone:.3g}, and that of "
-                f"validation images {own:.3g}: a number without a scale of its own.",
+                "No prediction by a Gscore: a line takes at least three sets of unknown images, "
+                f"and there are {len(unknown)}. The Gscore itself (2-means, ℓ2) is {alone:.3g}, "
+                f"and that of validation images {own:.3g}: a number without a scale of its own.",
             ),
         )  # fmt: skip
     generator = np.random.default_rng(seed)
@@ -138,7 +173,7 @@ def predict(
         for metric in PREDICTED:
             truths[metric].append(told[metric])
     own = gscores(mixture, [EVALUATOR], validation=validation)[EVALUATOR]
-    values, lines, correlations = {}, {}, {}
+    values, lines, correlations, guesses = {}, {}, {}, []
     for metric in PREDICTED:
         line = fit_regression(learnt, truths[metric], TAUS)
         there = own[[int(np.argmin(np.abs(line.tau - TAUS)))]]
@@ -151,6 +186,8 @@ def predict(
         correlations[metric] = (
             float(pearson(line.gscores, np.asarray(truths[metric]))) if varied else np.nan
         )
+        if varied and _left_out_skill(line, np.asarray(truths[metric])) != "better than guessing":
+            guesses.append(metric.upper())
     gscore = {
         metric: float(own[int(np.argmin(np.abs(line.tau - TAUS)))])
         for metric, line in lines.items()
@@ -165,6 +202,11 @@ def predict(
             "continued beyond what it has seen"
             + (", and its interval is too narrow." if len(unknown) >= 9 else ".")
         )
+    if guesses:
+        limits.append(
+            f"Left out in turn, the sets are foretold by the line no better than by guessing their "
+            f"mean: {' and '.join(guesses)}."
+        )
     for metric, r in correlations.items():
         if np.isnan(r):
             limits.append(
@@ -178,9 +220,18 @@ def predict(
     if len(unknown) < 9:
         limits.append("An interval of 90 % takes at least nine sets, so there is none.")
     return Prediction(
-        len(production), len(unknown), gscore["auroc"], share, values, lines, correlations,
-        tuple(limits),
+        len(production), len(unknown), gscore["auroc"], share, values, estimates, lines,
+        correlations, tuple(limits),
     )  # fmt: skip
+
+
+def _left_out_skill(line: Regression, truths: np.ndarray) -> str:
+    """Return in words what skill the line has for sets that it was not learnt from."""
+    sets, centred = len(truths), line.gscores - line.gscores.mean()
+    leverages = 1 / sets + centred**2 / (centred @ centred)
+    missed = line.residuals / np.maximum(1 - leverages, 1e-9)
+    guessed = (truths - truths.mean()) * sets / (sets - 1)
+    return describe_skill(skill_of_errors(missed**2, guessed**2))
 
 
 @dataclass(frozen=True)
@@ -204,6 +255,10 @@ class Unlabelled:
         (`helpers.labelfree.estimate_accuracy`); empty for too few images.
     against : tuple of str
         What speaks against these estimates (`helpers.labelfree.assumptions`).
+    accepted : dict of str to (float, float, float)
+        The accuracy on those that score at least as high as 95 % of known images do, times the
+        estimated share of known ones among them (`helpers.labelfree.accuracy_of_accepted`); empty
+        for too few images.
     """
 
     least: float
@@ -212,6 +267,7 @@ class Unlabelled:
     fewest: int
     accuracy: dict[str, tuple[float, float, float]] = field(default_factory=dict)
     against: tuple[str, ...] = ()
+    accepted: dict[str, tuple[float, float, float]] = field(default_factory=dict)
 
 
 def look_at_unlabelled(
@@ -220,6 +276,7 @@ def look_at_unlabelled(
     probabilities: np.ndarray,
     theirs: np.ndarray,
     correct: np.ndarray,
+    chosen: np.ndarray,
 ) -> Unlabelled:
     """Return how many unlabelled images are unknown, which, and how often the model is right.
 
@@ -230,22 +287,32 @@ def look_at_unlabelled(
     probabilities, theirs : ndarray, shape [N, K] and [M, K]
         Calibrated, of the same images.
     correct : ndarray of bool, shape [N]
+    chosen : ndarray, shape [C]
+        Scores of other ID images, from which the threshold is that accuracy is estimated above.
     """
     found = suspected_unknown(known, production, rate=RATE)
     order = np.argsort(production, kind="stable")
-    accuracy, against = {}, ()
+    accuracy, against, accepted = {}, (), {}
+    least, share = share_bound(known, production), estimate_share(known, production)
     if len(production) >= FEWEST:
         pair = Answers(probabilities), correct, Answers(theirs)
         estimates = estimate_accuracy(*pair, level=LEVEL)
         accuracy = {name: (one.value, one.low, one.high) for name, one in estimates.items()}
         against = assumptions(*pair)
+        threshold = np.quantile(chosen, 1 - KEPT)
+        keep = known >= threshold, production >= threshold
+        if keep[0].any() and keep[1].sum() >= FEWEST:
+            shares = {"share": max(least, share), "least": least}
+            told = accuracy_of_accepted(*pair, keep, **shares, level=LEVEL)
+            accepted = {name: (one.value, one.low, one.high) for name, one in told.items()}
     return Unlabelled(
-        share_bound(known, production),
-        estimate_share(known, production),
+        least,
+        share,
         tuple(int(place) for place in order if found.chosen[place]),
         found.fewest,
         accuracy,
         against,
+        accepted,
     )
 
 

@@ -154,7 +154,7 @@ def _of_mixtures(audit: Audit) -> Iterator[tuple]:
         true = {"auroc": auroc(known, unknown), "fpr95": fpr_at_tpr(known, unknown)}
         count = len(known) + len(unknown)
         yield images, "unknown", prediction.unknown, 1.0, *3 * [len(unknown) / count], count
-        for metric, (_, least, most) in prediction.values.items():
+        for metric, (_, _, least, most) in prediction.told.items():
             yield images, metric, least, most, *3 * [true[metric]], count
 
 

@@ -231,12 +231,13 @@ def prediction(audit: Audit) -> list[str]:
         return ["No unlabelled images were given."]
     said = []
     for metric, name in (("auroc", "AUROC"), ("fpr95", "FPR95")):
-        if metric in found.values:
-            value, low, high = (100 * one for one in found.values[metric])
+        if metric in found.told:
+            by, *numbers = found.told[metric]
+            value, low, high = (100 * one for one in numbers)
             ends = "" if low != low else f" (90 % interval {low:.1f} to {high:.1f})"
             said.append(
                 f"Known and unknown images among the {found.images} unlabelled ones, if there are "
-                f"both, are told apart with an {name} of about {value:.1f} %{ends}."
+                f"both, are told apart with an {name} of about {value:.1f} %{ends}, by {by}."
             )
     return [*said, *found.limits, *_unlabelled(audit)]
 
@@ -254,6 +255,13 @@ def _unlabelled(audit: Audit) -> list[str]:
             "changed, or some are of no known class: it is then too high."
         )
         said += found.against or ["No such change is seen here, which is no proof."]
+    if found.accepted:
+        value, low, high = (100 * one for one in found.accepted["difference"])
+        said.append(
+            f"Of those that score as high as 95 % of known images do, it is right on about "
+            f"{value:.1f} % ({low:.1f} to {high:.1f} %), the estimated share of unknown images "
+            "among them counted as wrong."
+        )
     if found.listed:
         said.append(
             f"{len(found.listed)} unlabelled images are listed in audit.json as suspected to be of "

@@ -6,7 +6,8 @@ more, the better the detector, so that a line through mixtures whose metrics are
 those of a mixture that nobody has labelled.
 
 `ESTIMATORS` predict AUROC and FPR95 of a mixture with intervals, the Gscore and its line among
-them; `share_bound` says how many of its images are unlike the validation images.
+them; `share_bound` says how many of its images are unlike the validation images, and
+`label_shift_share_bound` the same where classes have become more or less frequent.
 
 Scores are higher for images that are more likely known.  Empty input, NaN, infinite or constant
 scores and a mixture of one image are a `ValueError` that names the argument; a mixture that is all
@@ -28,6 +29,11 @@ from helpers.labelfree.estimators import ESTIMATORS
 from helpers.labelfree.evaluators import EVALUATORS, TAUS, gscores
 from helpers.labelfree.gaussians import Mixture, fit_mixture, mixture_parts
 from helpers.labelfree.gscore_line import fit_gscore_line
+from helpers.labelfree.label_shift import (
+    ClassShares,
+    estimate_class_shares,
+    label_shift_share_bound,
+)
 from helpers.labelfree.labelling import (
     LabelledEstimate,
     LabelPlan,

@@ -58,7 +58,9 @@ class Regression:
         """
         return self.intercept + self.slope * float_array("gscores", gscores)
 
-    def interval(self, gscores, level: float = 0.9) -> tuple[np.ndarray, np.ndarray]:
+    def interval(
+        self, gscores, level: float = 0.9, *, redrawn: tuple | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         r"""Return intervals that the metric of new mixtures lies in, by the jackknife+.
 
         Each meta-training set i is left out in turn: the line without it misses its metric by
@@ -72,23 +74,30 @@ class Regression:
             As for `predict`.
         level : float
             In (0, 1); the share of mixtures whose metric the interval is to hold.
+        redrawn : (array_like, array_like), shape [S] each, optional
+            Gscore and metric of each meta-training set in another mixture, with other ID images.
+            :math:`r_i` is then what the line misses of that one.
 
         Returns
         -------
         low, high : ndarray of float64, shape [M]
-            Clipped to [0, 1], where the metrics lie.
+            Clipped to [0, 1], where the metrics lie.  Without `redrawn` they are for new sets that
+            are mixed with the same ID images: these are a second source of variance, which sets
+            alone do not show, and it is the larger one where the detector is good.
 
         Raises
         ------
         ValueError
             Empty, NaN, infinite Gscores, or the wrong shape; a level outside (0, 1); fewer sets
-            than it needs, γ / (1 − γ), which is 9 for 0.9; all sets but one have one Gscore.
+            than it needs, γ / (1 − γ), which is 9 for 0.9; all sets but one have one Gscore; as
+            many of `redrawn` as there are sets are expected.
 
         Notes
         -----
         Barber et al. 2021: where the new set and the meta-training sets are exchangeable, it
         holds at least the share 2 γ − 1 and in general about γ.  That τ was chosen on the same
-        sets is not accounted for.
+        sets is not accounted for.  The ID images of `redrawn` are to differ from those that the
+        line was learnt with as those of the new mixtures do.
 
         Examples
         --------
@@ -119,6 +128,10 @@ class Regression:
         # what leaving a set out takes from the line at each new Gscore, [M, S]
         shifts = left_out * (1 / sets + np.outer(gscores - self.gscores.mean(), centred) / spread)
         predictions = self.predict(gscores)[:, None] - shifts
+        if redrawn is not None:
+            there, truths = (float_array("redrawn", one, length=sets) for one in redrawn)
+            own = 1 / sets + (there - self.gscores.mean()) * centred / spread
+            left_out = truths - (self.predict(there) - left_out * own)
         low = np.sort(predictions - np.abs(left_out), axis=1)[:, sets - rank]
         high = np.sort(predictions + np.abs(left_out), axis=1)[:, rank - 1]
         return np.clip(low, 0, 1), np.clip(high, 0, 1)

@@ -58,8 +58,9 @@ def share_bound(validation, mixture, *, level: float = 0.95) -> float:
     band of one width (`dkw_share_bound`) it is narrow where few known images are, at low scores,
     and that is where unknown ones lie: of 10 % of them it sees some 3 %, where the band sees none.
 
-    *Not to be used* where the known images have changed too (another camera, other shares of the
-    classes): it counts all that is unlike the validation images, whether known or not.
+    *Not to be used* where the known images have changed too: it counts all that is unlike the
+    validation images, whether known or not.  Other shares of the classes are no such change for
+    `helpers.labelfree.label_shift_share_bound`; another camera is one for both.
 
     Examples
     --------

@@ -204,6 +204,9 @@ def caveat(decisive: Mapping, summed: Mapping, table: pd.DataFrame) -> str:
     >>> table = pd.DataFrame({"backbone": ["resnet8", "resnet20"]})
     >>> caveat({"verdict": Verdict.SUPPORTED, "runs": 1}, {}, table)
     'one run; one family of networks'
+    >>> said = {"evidence": "predictions whose skill is 0.5"}  # which counts no networks
+    >>> caveat({"verdict": Verdict.SUPPORTED, "runs": 5}, said, table)
+    'one family of networks'
     >>> caveat({"verdict": Verdict.UNDECIDED, "runs": 1}, {}, table)
     ''
     """
@@ -213,7 +216,7 @@ def caveat(decisive: Mapping, summed: Mapping, table: pd.DataFrame) -> str:
     evidence, networks = summed.get("evidence", ""), table["backbone"].unique()
     if "1 network," in evidence or len(networks) == 1:
         said.append("one architecture")
-    elif "1 family" in evidence or (not evidence and len(families(networks)) == 1):
+    elif "1 family" in evidence or ("famil" not in evidence and len(families(networks)) == 1):
         said.append("one family of networks")
     return "; ".join(said)
 

@@ -23,6 +23,11 @@ def test_the_prediction_is_near_the_truth(groups):
     assert abs(value - auroc(*pair)) < 0.1 and low <= value <= high
     assert found.correlations["auroc"] > 0.7 > -0.7 > found.correlations["fpr95"]
     assert found.sets == 12 and found.images == 600
+    by, *curve = found.told["auroc"]
+    assert by == "a regression on the P–P curve" and curve[1] <= auroc(*pair) <= curve[2]
+    least, most = found.estimates["prior_corrected"]["auroc"][1:]
+    assert least <= auroc(*pair) <= most
+    assert not any("guessing" in one for one in found.limits)
 
 
 def test_few_sets_give_no_interval_and_fewer_no_line(groups):
@@ -33,6 +38,18 @@ def test_few_sets_give_no_interval_and_fewer_no_line(groups):
     fewer = {name: sets[name] for name in list(sets)[:2]}
     found = predict(validation, known, fewer, known - 1)
     assert found.values == {} and "No prediction" in found.limits[0] and found.gscore > 0
+    assert found.told["fpr95"][0] == "the prior-corrected ROC at an estimated share"
+    short = predict(validation, known, few, known[:30] - 1)
+    assert short.told["fpr95"][0] == "the Gscore's line" and short.estimates == {}
+
+
+def test_a_line_that_is_no_better_than_guessing_is_called_so(groups):
+    """Sets that differ by chance alone."""
+    validation, known, _ = groups
+    generator = np.random.default_rng(3)
+    same = {f"set {i}": generator.normal(-1, 1, 40) for i in range(12)}
+    limits = predict(validation, known, same, np.concatenate([known, known - 1])).limits
+    assert any("no better than by guessing" in one and "AUROC" in one for one in limits)
 
 
 def test_a_gscore_beyond_the_sets_is_said(groups):

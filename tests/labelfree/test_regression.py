@@ -76,6 +76,32 @@ def test_intervals_cover_as_often_as_they_say(level):
     assert np.mean(covered) == pytest.approx(level, abs=0.02)
 
 
+def test_other_id_images_are_a_second_source_of_variance():
+    """All new mixtures are off by what theirs are; told of it, intervals hold as often as said."""
+    generator, covered = np.random.default_rng(10), []
+    for _ in range(300):
+        x = generator.normal(size=60)
+        y = 0.5 + 0.05 * x + generator.normal(size=60) * 0.02
+        line = gscore.fit_regression(x[:40, None], y[:40], [0.5])
+        new = np.clip(y[40:] + 0.06 * generator.normal(), 0, 1)  # one shift for all of a test
+        redrawn = x[:40], np.clip(y[:40] + 0.06 * generator.normal(size=40), 0, 1)
+        for again in (None, redrawn):
+            low, high = line.interval(x[40:], 0.9, redrawn=again)
+            covered.append(((low <= new) & (new <= high)).mean())
+    alone, both = np.reshape(covered, (-1, 2)).mean(axis=0)
+    assert alone < 0.6 and both == pytest.approx(0.9, abs=0.03)
+
+
+def test_mixtures_that_are_the_same_again_change_no_interval():
+    generator = np.random.default_rng(11)
+    x, y = generator.normal(size=12), generator.uniform(0.4, 0.6, 12)
+    line = gscore.fit_regression(x[:, None], y, [0.5])
+    for one, other in zip(line.interval(x), line.interval(x, redrawn=(x, y)), strict=True):
+        assert one == pytest.approx(other)
+    with pytest.raises(ValueError, match="redrawn: length 12 expected, got 3"):
+        line.interval(x, redrawn=(x[:3], y[:3]))
+
+
 def test_intervals_stay_in_the_range_of_metrics_and_predictions_need_not():
     gscores, truths = noisy(np.array([0.05]))
     line = gscore.fit_regression(gscores, truths, [0.5])

@@ -13,6 +13,9 @@ Runs are splits of one suite of OOD sets by one network, and share most of their
 sets; how far a correlation would move with other sets is what its replicates say, which are taken
 over resampled sets at the tau of run 0.  RMSEs have none: their intervals are over splits alone, as
 are those of the variants, and know nothing of other suites.
+
+A correlation is no forecast, so that the sentence of every claim about Gscores ends with the skill
+of the predictions behind it, which decides nothing.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ import pandas as pd
 
 from helpers.papers.gscore.own_claims import OWN
 from helpers.papers.gscore.parameters import DETECTORS
+from helpers.papers.gscore.skills import METRIC_TITLES, pooled_skill, set_errors
 from helpers.report.claims import Claim, Effect, Term
 from helpers.report.paper_claims import Claims, refuse_duplicates
 
@@ -194,7 +198,8 @@ def derive(table: pd.DataFrame) -> pd.DataFrame:
     DataFrame
         Rows as `helpers.report.claims.evaluate` takes them, ``test_set`` being "all" and
         ``backbone`` a network or "all networks"; a ``doubt`` where the sign of a correlation turns
-        from run to run.  What is not there to compute has no row.
+        from run to run.  What is not there to compute has no row.  ``evidence`` says, but for
+        ``accuracy_correlation``, what skill the predictions have.
 
     Raises
     ------
@@ -214,7 +219,22 @@ def derive(table: pd.DataFrame) -> pd.DataFrame:
                 doubt = _TURNS if place[1] in turning else ""
                 rows.append((*place, method, metric, values[0], values[1:], doubt))
     columns = [*_PLACE, "method", "metric", "value", "bootstrap", "doubt"]
-    return pd.DataFrame(rows, columns=columns).assign(calibration="", test_set="all")
+    found = pd.DataFrame(rows, columns=columns).assign(calibration="", test_set="all", limit="")
+    about = found["metric"] != "accuracy_correlation"
+    return found.assign(evidence=about.map({True: _skill_in_words(table), False: ""}))
+
+
+def _skill_in_words(table: pd.DataFrame) -> str:
+    """Return the skill of UDE + Wasserstein over all detectors, networks and divisions, if any."""
+    said = table["metric"].str.startswith("predicted_").any()
+    if not (said and table["variant"].eq("meta").any()):  # the printed numbers have no single sets
+        return ""
+    own = table[table["evaluator"].isin(["", _PROPOSED])]
+    errors = set_errors(own, tuple(_TITLES))
+    errors = errors[(errors["variant"] == "primary") & (errors["evaluator"] == _PROPOSED)]
+    found = {metric: pooled_skill(one) for metric, one in errors.groupby("metric", sort=False)}
+    words = [f"{found[one]} for {METRIC_TITLES[one]}" for one in _TITLES if found.get(one)]
+    return f"predictions whose skill is {' and '.join(words)}" if words else ""
 
 
 _PLACE = ["data_set", "backbone", "run"]

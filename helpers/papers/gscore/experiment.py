@@ -15,7 +15,8 @@ import numpy as np
 from helpers.labelfree import METRICS, TAUS, fit_regression
 from helpers.metrics.correlation import pearson, spearman
 from helpers.networks.model import Model, Network
-from helpers.papers.gscore.estimators import evaluate_estimators, rows_of_estimators
+from helpers.papers.gscore.answers import Classified, rows_of_answers
+from helpers.papers.gscore.estimators import all_rows_of_estimators
 from helpers.papers.gscore.mixtures import (
     PARTS,
     DetectorScores,
@@ -25,6 +26,7 @@ from helpers.papers.gscore.mixtures import (
     evaluate_mixtures,
     feature_distances,
     metrics_by_confidence,
+    redraw_mixtures,
     score_suite,
     variants,
 )
@@ -42,6 +44,8 @@ CONFIDENCE, AUTOMATIC = "confidence", "auto_evaluation"
 """The baselines: labels by confidence, and distances of features."""
 VARIED = ("kmeans_l2", "gmm_wasserstein", "ude_wasserstein")
 """Evaluators that go through the variants, with the first detector."""
+REDRAWN = "redrawn"
+"""What the mixtures with other ID images are called, see `redraw_mixtures`."""
 BY_SETS = "msp/ude_wasserstein"
 """The method whose predictions are written down set by set."""
 
@@ -91,8 +95,8 @@ class SuiteOutputs:
 
     Attributes
     ----------
-    correct : ndarray of bool
-        Whether the class of each ID test image is right.
+    answers : dict of str to Classified
+        Of the ID images ``validation`` and ``test``, and of each set by its name.
     detectors : dict of str to DetectorScores
         The detectors, and MSP.
     confidence : dict of str to DetectorScores
@@ -102,7 +106,7 @@ class SuiteOutputs:
         is shown fewer images has smaller mixtures, and the distances of the others.
     """
 
-    correct: np.ndarray
+    answers: dict[str, Classified]
     detectors: dict[str, DetectorScores]
     confidence: dict[str, DetectorScores]
     distances: dict[str, np.ndarray]
@@ -124,7 +128,9 @@ def outputs(parameters: Parameters, part: Part, roles: Suite, models: Network) -
         one: feature_distances(model, roles, one, places)
         for one, places in choose_images(msp, parameters).items()
     }
-    return SuiteOutputs(model.outputs(roles.test).correct, detectors, confidence, distances)
+    images = {"validation": roles.validation, "test": roles.test, **roles.sets}
+    answers = {name: Classified.of(model.outputs(one)) for name, one in images.items()}
+    return SuiteOutputs(answers, detectors, confidence, distances)
 
 
 def _shown(scores: DetectorScores) -> list[int]:
@@ -227,7 +233,8 @@ def predict(
     Parameters
     ----------
     mixtures : mapping of str to Mixtures
-        Of the same sets, with the ID images of each of `PARTS`.
+        Of the same sets, with the ID images of each of `PARTS`, and `REDRAWN`.  An evaluator that
+        has none of the latter, as auto-evaluation, has intervals for the same ID images alone.
     evaluator, metric : str
     tau : int
         Which of the thresholds, from `best_tau`.
@@ -244,13 +251,16 @@ def predict(
     (learnt, tested), (meta, test) = division, (mixtures[part] for part in PARTS)
     own, truths = meta.gscores[evaluator][learnt, tau], meta.truths[metric][learnt]
     line = fit_regression(own[:, None], truths, TAUS[[tau]])
-    unseen = test.gscores[evaluator][tested, tau]
+    unseen, again = test.gscores[evaluator][tested, tau], None
+    if evaluator in mixtures[REDRAWN].gscores:
+        other = mixtures[REDRAWN]
+        again = other.gscores[evaluator][learnt, tau], other.truths[metric][learnt]
     return Predictions(
         float(pearson(own, truths)),
         float(spearman(own, truths)),
         test.truths[metric][tested],
         line.predict(unseen),
-        *line.interval(unseen, level),
+        *line.interval(unseen, level, redrawn=again),
     )
 
 
@@ -266,10 +276,11 @@ def rows(parameters: Parameters, part: Part, outputs: SuiteOutputs, draw: Draw) 
       Variants other than ``primary`` have these of the FPR95 alone.
     * msp/ude_wasserstein, for each run and each set that tests it: ``predicted_``, ``lower_`` and
       ``upper_METRIC`` of AUROC and FPR95.
-    * ``DETECTOR/ESTIMATOR`` of the first detector: see `rows_of_estimators`.
+    * ``DETECTOR/ESTIMATOR``: see `all_rows_of_estimators`.
+    * What else the library says of mixtures, see `rows_of_answers`.
     """
-    accuracy = outputs.correct.mean()
-    yield results.row("test", "accuracy", accuracy, len(outputs.correct), method="network")
+    right = outputs.answers["test"].correct
+    yield results.row("test", "accuracy", right.mean(), len(right), method="network")
     (first, *_), every, guesses = parameters.detectors, {}, {}
     for name in parameters.detectors:
         own = outputs.detectors[name]
@@ -279,7 +290,7 @@ def rows(parameters: Parameters, part: Part, outputs: SuiteOutputs, draw: Draw) 
                 own, one, chosen, parameters.evaluators, also={AUTOMATIC: outputs.distances[one]}
             )
             for one, chosen in places.items()
-        }
+        } | {REDRAWN: redraw_mixtures(own, places["meta"], parameters.evaluators, parameters.seed)}
         sure = outputs.confidence[name]
         guesses[name] = metrics_by_confidence(own, sure, "test", places["test"])
     names, evaluators = list(places["test"]), [*parameters.evaluators, AUTOMATIC]
@@ -303,10 +314,10 @@ def rows(parameters: Parameters, part: Part, outputs: SuiteOutputs, draw: Draw) 
                 first, mixtures, taus, division, parameters, metrics=["fpr95"]
             ):
                 yield {"run": run, "variant": variant.name} | row
-    said = evaluate_estimators(
-        outputs.detectors[first], outputs.confidence[first], divisions, parameters
-    )
-    yield from rows_of_estimators(first, said, every[first]["test"].truths, divisions, names)
+    given = outputs.detectors, outputs.confidence, divisions, names
+    yield from all_rows_of_estimators(*given, parameters)
+    if len(outputs.detectors[first].known["test"]) == len(right):  # and none was left out
+        yield from rows_of_answers(first, outputs.detectors[first], outputs.answers, parameters)
 
 
 def _evaluate_variant(
@@ -323,21 +334,23 @@ def _evaluate_variant(
     places = choose_images(detector, parameters, variant)
     if variant.shift:  # what the regression learns from is as it was
         shifted = evaluate_mixtures(detector, variant.shift, places["test"], own)
-        return {"meta": primary["meta"], "test": shifted}
-    return {
+        return dict(primary) | {"test": shifted}
+    found = {
         part: evaluate_mixtures(
-            detector, part, chosen, own,
-            truths=primary[part].truths, variant=variant,
+            detector, part, chosen, own, truths=primary[part].truths, variant=variant
         )
         for part, chosen in places.items()
-    }  # fmt: skip
+    }
+    return found | {
+        REDRAWN: redraw_mixtures(detector, places["meta"], own, parameters.seed, variant)
+    }
 
 
 def _rows_of_sets(
     detector: str, mixtures: Mapping[str, Mixtures], names: Sequence[str], taus: Mapping[str, int]
 ) -> Iterator[dict]:
     """Yield true metrics and Gscores of every set."""
-    for part, found in mixtures.items():
+    for part, found in ((part, mixtures[part]) for part in PARTS):
         columns = {(detector, metric): values for metric, values in found.truths.items()}
         for evaluator, tau in taus.items():
             columns[f"{detector}/{evaluator}", "gscore"] = found.gscores[evaluator][:, tau]

@@ -7,15 +7,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.ticker import NullLocator
 
 from helpers.checks import float_array
-from helpers.labelfree import Parts, fit_regression
+from helpers.labelfree import Parts, fit_regression, skill
 from helpers.metrics.ranks import critical_difference as least_difference
 from helpers.metrics.ranks import mean_ranks
 from helpers.papers.gscore.parameters import DETECTORS
-from helpers.papers.gscore.skills import ESTIMATOR_TITLES
-from helpers.papers.gscore.tables import EVALUATOR_TITLES
+from helpers.papers.gscore.skills import ESTIMATOR_TITLES, skill_in_words
 from helpers.report.figures.images import contact_sheet
 from helpers.report.figures.labelfree import gscore_scatter, metric_title
 from helpers.report.figures.ranks import critical_difference
@@ -29,17 +27,10 @@ from helpers.report.figures.style import (
     axes_or_new,
     check_columns,
     legend_outside,
-    method_styles,
     refuse_several,
 )
 from pictures import FAMILIES
 
-_AXES = {
-    "ratio": "ID images for each OOD image",
-    "size": "images in the mixture",
-    "validation": "ID images for validation",
-}
-_CORRELATION = "pearson_fpr95"
 _ONE = ("data_set", "backbone")
 
 
@@ -96,14 +87,15 @@ def gscore_scatters(table: pd.DataFrame, *, level: float = 0.9) -> np.ndarray:
 
     Gscores are those of the paper's evaluator, UDE with the Wasserstein distance.  The sets of the
     first run's division, at its threshold: dots are mixed with the ID images ``meta``, and crosses
-    with ``test``.
+    with ``test``.  Above a panel are the correlations of the dots, and the skill of what the line
+    says of the crosses.
 
     Parameters
     ----------
     table : DataFrame
         Of one tier.
     level : float
-        Of the intervals.
+        Of the intervals, which are for the ID images of the dots.
 
     Returns
     -------
@@ -141,6 +133,9 @@ def gscore_scatters(table: pd.DataFrame, *, level: float = 0.9) -> np.ndarray:
             line = fit_regression(learnt[["gscore"]], learnt[metric], [0.0])
             crosses = None if unseen is None else (unseen["gscore"], unseen[metric])
             gscore_scatter(line, metric=metric, level=level, unseen=crosses, ax=ax)
+            if crosses is not None:
+                said = _skill_words(line.predict(crosses[0]), crosses[1], learnt[metric])
+                ax.set_title(f"{ax.get_title('left')}{said}", loc="left", pad=4)
             ax.get_legend().remove()
         above = ", ".join(DETECTORS.get(names[n], names[n]) for n in told)
         if above:
@@ -150,7 +145,7 @@ def gscore_scatters(table: pd.DataFrame, *, level: float = 0.9) -> np.ndarray:
 
 
 def predicted_against_true(
-    truths, predictions, intervals: tuple[np.ndarray, np.ndarray], *, metric: str, ax: Axes
+    truths, predictions, intervals: tuple[np.ndarray, np.ndarray], *, learnt, metric: str, ax: Axes
 ) -> None:
     """Draw predictions for sets that a line was not fitted to; agreement is the diagonal.
 
@@ -161,6 +156,8 @@ def predicted_against_true(
     intervals : (array_like, array_like), shape [S] each
         Ends of the prediction intervals, drawn as bars.  A set whose truth lies outside is a red
         cross, any other a blue dot; the legend counts both.
+    learnt : array_like, shape [T]
+        The metric on the sets that teach, whose mean is what a skill of 0 says.
     metric : str
         One of `helpers.labelfree.METRICS`.
     ax : Axes
@@ -190,6 +187,8 @@ def predicted_against_true(
     ends = (everything.min() - 3, everything.max() + 3)
     ax.set(xlim=ends, ylim=ends, aspect="equal")
     ax.set(xlabel=f"{title}, true (%)", ylabel=f"{title}, predicted (%)")
+    if said := _skill_words(predictions, truths, learnt):
+        ax.text(0.02, 0.98, said.strip(), transform=ax.transAxes, va="top")
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2)
 
 
@@ -254,68 +253,12 @@ def difficulty_histogram(table: pd.DataFrame) -> Axes:
     return metric_histogram(own.groupby(kinds)["value"].agg(list).to_dict(), metric="auroc")
 
 
-def correlation_panels(table: pd.DataFrame) -> np.ndarray:
-    """Draw how strongly Gscores correlate with the FPR95 of MSP as the mixtures change.
-
-    The absolute values of Pearson's correlation, mean over runs, with bars of their standard
-    deviation and a curve for each evaluator, which looks alike in all such figures; over ratios,
-    sizes and validation images on logarithmic axes.
-
-    Parameters
-    ----------
-    table : DataFrame
-        Rows of one tier and data set of a results table; its variants "ratio 1:10", "size 50" and
-        so on are the places on the axes, the primary one being the ratio 1:1.
-
-    Returns
-    -------
-    ndarray of Axes, shape [networks, 3]
-        With one legend above them; what a network lacks is left blank.
-
-    Raises
-    ------
-    ValueError
-        Several data sets, or no such number of any network.
-    """
-    check_columns("table", table, [*_ONE, "method", "variant", "metric", "value"])
-    refuse_several("table", table, "data_set")
-    own = table[(table["metric"] == _CORRELATION) & table["method"].str.startswith("msp/")]
-    variants = own["variant"].replace("primary", "ratio 1:1").str.partition(" ")
-    own = own.assign(
-        evaluator=own["method"].str.removeprefix("msp/"), over=variants[0], step=variants[2]
-    )
-    if not (own["over"].isin([*_AXES]) & (own["variant"] != "primary")).any():
-        raise ValueError(f"table: no {_CORRELATION} of msp in any variant")
-    networks = table["backbone"].unique()
-    axes = axes_grid(len(networks), 3, 2.6 * len(networks) + 0.6, 9.5, sharey=True)
-    styles = method_styles(EVALUATOR_TITLES)
-    handles = {}
-    for (row, column), ax in np.ndenumerate(axes):
-        over, label = [*_AXES.items()][column]
-        part = own[(own["backbone"] == networks[row]) & (own["over"] == over)]
-        # an evaluator that stands at the ratio 1:1 alone has no curve
-        part = part[part["method"].isin(part.loc[part["variant"] != "primary", "method"])]
-        if part.empty:
-            ax.set_axis_off()
-            continue
-        part = part.assign(place=part["step"].map(_place), size=part["value"].abs())
-        for name, numbers in part.groupby("evaluator", sort=False):
-            points = numbers.groupby("place")["size"].agg(["mean", "std"]).fillna({"std": 0})
-            style = {key: styles[name][key] for key in ("color", "linestyle", "marker")}
-            handles[EVALUATOR_TITLES[name]] = ax.errorbar(
-                points.index, points["mean"], points["std"], **style, markersize=5, elinewidth=0.8
-            )
-        ax.set(xscale="log", xlabel=label, ylim=(0, 1.02))
-        ticks = part.drop_duplicates("step").sort_values("place")
-        ax.set_xticks(ticks["place"].tolist(), ticks["step"])
-        ax.xaxis.set_minor_locator(NullLocator())
-        ax.tick_params(axis="x", rotation=90 if len(ticks) > 8 else 0)
-    for row, name in zip(axes, networks, strict=True):
-        row[0].set_title(name, loc="left")
-        row[0].set_ylabel("|r| with FPR95")
-    key = {"loc": "outside upper center", "ncols": len(handles)}
-    axes[0, 0].figure.legend(handles.values(), handles, **key)
-    return axes
+def _skill_words(predictions, truths, learnt) -> str:
+    """Return a line that says the skill of predictions, or nothing where there is none."""
+    try:
+        return f"\nskill {skill_in_words(skill(predictions, truths, learnt))}"
+    except ValueError:  # fewer than three sets, or truths that are the constant
+        return ""
 
 
 def easiest_to_hardest(
@@ -375,9 +318,3 @@ def estimator_ranks(errors: pd.DataFrame, *, variant: str, metric: str) -> Axes:
     ax = critical_difference(found, least_difference(cases.shape[1], len(cases)))
     ax.set_title(f"{metric_title(metric)}, {variant}", loc="left")
     return ax
-
-
-def _place(step: str) -> float:
-    """Return where a variant is on the axis: "1:10" is at 0.1, "50" at 50."""
-    first, _, second = step.partition(":")
-    return float(first) / float(second or 1)

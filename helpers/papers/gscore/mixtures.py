@@ -169,6 +169,9 @@ def choose_images(
         if variant.drawn:
             generator = np.random.default_rng([seed, number, zlib.crc32(name.encode())])
             counts = draw_counts(known, unknown, parameters.least_images, generator)
+            if variant.size and sum(counts) > variant.size:  # in the same share
+                first = max(1, round(variant.size * counts[0] / sum(counts)))
+                counts = min(first, variant.size - 1), max(variant.size - first, 1)
         else:
             counts = counts_in_ratio(known, unknown, variant.ratio, variant.size)
         found[part][name] = (
@@ -265,6 +268,52 @@ def evaluate_mixtures(
         dict(truths or metrics_by_labels(detector, part, places)),
         {name: np.array([one[name] for one in found]) for name in evaluators}
         | {name: values[:, None] for name, values in (also or {}).items()},
+    )
+
+
+def redraw_mixtures(
+    detector: DetectorScores,
+    places: Places,
+    evaluators: Sequence[str],
+    seed: int,
+    variant: Variant = PRIMARY,
+) -> Mixtures:
+    """Evaluate the mixtures that the regression learns from once more, with other ID images.
+
+    Those of each set are drawn with replacement from `meta`, so many that they vary about these as
+    the ID images of a test do: of n and m images that are drawn apart, the means differ as one of
+    1 / (1 / n + 1 / m) images differs from its own.  What the regression misses of these mixtures
+    is what it would miss of new sets among new ID images.
+
+    Parameters
+    ----------
+    detector, evaluators, variant
+        As for `evaluate_mixtures`.
+    places : mapping
+        From `choose_images`, of the part ``meta``.
+    seed : int
+        Of the ID images.
+
+    Returns
+    -------
+    Mixtures
+        Their truths are those of the images that were drawn.
+    """
+    known = detector.known["meta"]
+    images = max(1, round(1 / (1 / len(known) + 1 / len(detector.known["test"]))))
+    found = []
+    for name, (ours, theirs) in places.items():
+        generator = np.random.default_rng([seed, zlib.crc32(f"redrawn {name}".encode())])
+        drawn = known[generator.integers(len(known), size=images)]
+        one = DetectorScores(
+            {"meta": drawn}, detector.validation, {name: detector.sets[name]}, detector.learnt
+        )
+        own = {name: (generator.integers(images, size=len(ours)), theirs)}
+        found.append(evaluate_mixtures(one, "meta", own, evaluators, variant=variant))
+    return Mixtures(
+        np.concatenate([one.images for one in found]),
+        {metric: np.concatenate([one.truths[metric] for one in found]) for metric in METRICS},
+        {name: np.concatenate([one.gscores[name] for one in found]) for name in evaluators},
     )
 
 

@@ -16,7 +16,9 @@ from helpers.labelfree.estimates import PREDICTED
 from helpers.report.table import MINUS
 
 KNOWN, DRAWN = "share known", "share drawn"
-"""The two protocols, as variants of the results table."""
+"""The two protocols of every detector, as variants of the results table."""
+OTHER_KIND = f"{DRAWN}, other kinds"
+"""The protocol in which drawn sets teach and all others test."""
 ESTIMATED = "prior_corrected_estimated"
 ESTIMATOR_TITLES = {
     "constant": "constant",
@@ -29,6 +31,16 @@ ESTIMATOR_TITLES = {
 """The estimators, those without meta sets after the constant, and how they are called."""
 WITHOUT_META_SETS = ("confidence", ESTIMATED)
 """Those that are told nothing but scores: neither meta sets nor the share."""
+
+METRIC_TITLES = {
+    "detection_error": "detection error",
+    "fpr95": "FPR95",
+    "fpr80": "FPR80",
+    "fpr60": "FPR60",
+    "auroc": "AUROC",
+    "aupr": "AUPR",
+}
+"""The metrics that are predicted, in the order of the paper's Table 4, and how they are called."""
 
 _PLACE = ["data_set", "backbone", "variant", "detector", "evaluator", "metric"]
 _KEY = ["data_set", "backbone", "run", "test_set", "detector", "metric"]
@@ -52,7 +64,7 @@ def set_errors(table: pd.DataFrame, metrics: Sequence[str] = PREDICTED) -> pd.Da
     -------
     DataFrame
         ``data_set``, ``backbone``, ``run``, ``test_set``, ``detector``, ``evaluator``, ``variant``
-        ("primary", `KNOWN` or `DRAWN`), ``metric``; ``error`` and ``guessed``, predicted less true,
+        ("primary", or a protocol), ``metric``; ``error`` and ``guessed``, predicted less true,
         and the constant less true; and the ``row`` of the truth.  Predictions are those that the
         table holds; of evaluators whose predictions it does not hold, those of the line at the
         threshold of the first division, whose Gscores it has.  Empty where no set was predicted.
@@ -62,6 +74,7 @@ def set_errors(table: pd.DataFrame, metrics: Sequence[str] = PREDICTED) -> pd.Da
     found = [pd.DataFrame(columns=_COLUMNS)]
     for (data_set, backbone), own in table.groupby(["data_set", "backbone"], sort=False):
         said = own[own["metric"].str.startswith("predicted_")]
+        said = said[said["variant"].isin(["primary", KNOWN, DRAWN])]
         tested = said[said["variant"] == "primary"].groupby("run")["test_set"].agg(set)
         of_sets = own[own["variant"].isin(["meta", "test"])]
         for detector, rows in of_sets.groupby("detector", sort=False):
@@ -71,6 +84,7 @@ def set_errors(table: pd.DataFrame, metrics: Sequence[str] = PREDICTED) -> pd.Da
             ids = ids.pivot(index="test_set", columns="metric", values="row")
             stored = said[said["detector"] == detector]
             lines = [one for one, metric, part in wide if (metric, part) == ("gscore", "meta")]
+            lines = [one for one in lines if (one, "gscore", "test") in wide]
             for metric in (one for one in metrics if ("", one, "test") in wide):
                 truth = {part: wide["", metric, part] for part in ("meta", "test")}
                 ready = stored[stored["metric"] == f"predicted_{metric}"]
@@ -81,7 +95,10 @@ def set_errors(table: pd.DataFrame, metrics: Sequence[str] = PREDICTED) -> pd.Da
                     for one in (one for one in lines if one not in there):
                         gscores = (wide[one, "gscore", part] for part in ("meta", "test"))
                         parts.append(_by_a_line(one, *gscores, truth["meta"], learnt))
-                    both = pd.concat([one[_SAID] for one in parts if len(one)])
+                    parts = [one[_SAID] for one in parts if len(one)]
+                    if not parts:
+                        continue
+                    both = pd.concat(parts)
                     right = both["test_set"].map(truth["test"])
                     found.append(both.assign(
                         data_set=data_set, backbone=backbone, run=run, detector=detector,
@@ -89,7 +106,37 @@ def set_errors(table: pd.DataFrame, metrics: Sequence[str] = PREDICTED) -> pd.Da
                         guessed=truth["meta"][learnt].mean() - right,
                         row=both["test_set"].map(ids[metric]),
                     )[_COLUMNS])  # fmt: skip
-    return pd.concat(found[1:] or found, ignore_index=True)
+    found.append(_of_other_protocols(table, metrics))
+    found = [one for one in found if len(one)] or found[:1]
+    return pd.concat(found, ignore_index=True)
+
+
+def _of_other_protocols(table: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
+    """Return the errors where sets, or ID images, are others: each table of them has its constant.
+
+    Truths too are in the table where the ID images are not those of ``test``.
+    """
+    kinds = table["metric"].str.partition("_")
+    table = table.assign(what=kinds[0], of=kinds[2])
+    other = table["variant"].str.startswith(f"{DRAWN}, ") & table["of"].isin(list(metrics))
+    said = table[other & (table["what"] == "predicted")].assign(metric=lambda one: one["of"])
+    if said.empty:
+        return pd.DataFrame(columns=_COLUMNS)
+    place = [*_KEY, "variant"]
+    constant = said[said["evaluator"] == CONSTANT].set_index(place)["value"]
+    own = table[other & (table["what"] == "true")].assign(metric=lambda one: one["of"])
+    own = own.set_index(place)["value"]
+    usual = table[(table["variant"] == "test") & (table["evaluator"] == "")]
+    keys = [name for name in _KEY if name != "run"]
+    usual = usual.set_index(keys)[["value", "row"]].rename(columns={"value": "right"})
+    said = said.drop(columns="row").merge(usual, how="left", left_on=keys, right_index=True)
+    places = pd.MultiIndex.from_frame(said[place])
+    right = own.reindex(places).to_numpy()
+    right = np.where(np.isnan(right), said["right"], right)
+    said = said.assign(
+        error=said["value"] - right, guessed=constant.reindex(places).to_numpy() - right
+    )
+    return said.dropna(subset=["error", "guessed"])[_COLUMNS]
 
 
 def _by_a_line(evaluator: str, meta, test, truths, learnt: np.ndarray) -> pd.DataFrame:
@@ -127,6 +174,22 @@ def skills(errors: pd.DataFrame, *, level: float = 0.95) -> pd.DataFrame:
         if len(sums) >= 3 and sums["guessed"].any():
             rows.append((*place, *skill_of_errors(sums["error"], sums["guessed"], level=level)))
     return pd.DataFrame(rows, columns=[*_PLACE, "value", "low", "high"])
+
+
+def pooled_skill(errors: pd.DataFrame) -> str:
+    """Return the skill over all that is in some errors, in words; "" where there is none.
+
+    Parameters
+    ----------
+    errors : DataFrame
+        From `set_errors`, of one metric; what is resampled is sets, whose errors by all detectors
+        and networks, in all divisions, are added up first.
+    """
+    squares = errors.assign(error=errors["error"] ** 2, guessed=errors["guessed"] ** 2)
+    sums = squares.groupby("test_set")[["error", "guessed"]].sum()
+    if len(sums) < 3 or not sums["guessed"].any():
+        return ""
+    return skill_in_words(skill_of_errors(sums["error"], sums["guessed"]))
 
 
 def skill_in_words(row) -> str:
@@ -176,3 +239,39 @@ def with_constant(table: pd.DataFrame, errors: pd.DataFrame) -> pd.DataFrame:
         tier=table["tier"].iloc[0], paper=table["paper"].iloc[0],
     )  # fmt: skip
     return pd.concat([table, own.drop(columns="detector")], ignore_index=True)
+
+
+def skills_of(table: pd.DataFrame, metrics: Sequence[str] = tuple(METRIC_TITLES)) -> pd.DataFrame:
+    """Return the skills behind a results table, as tables show them.
+
+    Parameters
+    ----------
+    table : DataFrame
+        A results table of one tier.
+    metrics : iterable of str
+        Those that are asked for.
+
+    Returns
+    -------
+    DataFrame
+        As `skills`, and ``text``.
+    """
+    found = skills(set_errors(table, tuple(metrics)))
+    return found.assign(text=[skill_in_words(one) for one in found.itertuples()])
+
+
+def skill_caption(skill: pd.DataFrame | None) -> str:
+    """Return what a caption says of skills, if there are any.
+
+    Parameters
+    ----------
+    skill : DataFrame, optional
+        From `skills_of`.
+    """
+    if skill is None:
+        return ""
+    return (
+        " Skill: 1 less the mean squared error over that of the constant, the metric's mean over"
+        " the sets that teach, with a 95 % interval over resampled sets; of predictions that the"
+        " results do not hold, by the line at the threshold of the first division."
+    )

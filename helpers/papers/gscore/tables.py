@@ -15,27 +15,14 @@ from helpers.papers.gscore import PAPER
 from helpers.papers.gscore.parameters import DETECTORS
 from helpers.papers.gscore.skills import (
     CONSTANT,
-    DRAWN,
-    ESTIMATOR_TITLES,
-    KNOWN,
+    METRIC_TITLES,
     set_errors,
-    skill_in_words,
-    skills,
+    skill_caption,
     with_constant,
 )
 from helpers.report import published, results
-from helpers.report.table import DOWN, UP, Table, categories, mark_best, number, numbers
+from helpers.report.table import DOWN, UP, Table, categories, mark_best, numbers
 from helpers.report.tables import comparisons
-
-METRIC_TITLES = {
-    "detection_error": "detection error",
-    "fpr95": "FPR95",
-    "fpr80": "FPR80",
-    "fpr60": "FPR60",
-    "auroc": "AUROC",
-    "aupr": "AUPR",
-}
-"""The metrics that are predicted, in the order of the paper's Table 4, and how they are called."""
 
 EVALUATOR_TITLES = {
     "confidence": "confidence",
@@ -69,7 +56,7 @@ def rmse(part: pd.DataFrame, skill: pd.DataFrame | None = None) -> Table:
         The first of a `compare`, or of `printed_alone`; other
         metrics are left out.
     skill : DataFrame, optional
-        From `skills_of`, of networks of which that of `part` is one.
+        From `helpers.papers.gscore.skills.skills_of`, of networks of which that of `part` is one.
 
     Raises
     ------
@@ -92,7 +79,7 @@ def rmse(part: pd.DataFrame, skill: pd.DataFrame | None = None) -> Table:
     caption = (
         f"{comparisons.caption_of(part)} Root-mean-square error over the test sets of"
         f" predicted FPR95 and AUROC {DOWN}, in points. Bold: lowest of the column."
-    ) + _skill_caption(skill)
+    ) + skill_caption(skill)
     lines, columns = ["evaluator", "source"], ["metric", "detector"]
     name = f"gscore-{comparisons.name_of(part, 'rmse')}"
     return Table(cells, lines, columns, name=name, caption=caption, data=part)
@@ -135,7 +122,7 @@ def correlations(part: pd.DataFrame, skill: pd.DataFrame | None = None) -> Table
     caption = (
         f"{comparisons.caption_of(part)} Correlation of the Gscore by"
         f" {EVALUATOR_TITLES[_PROPOSED]} with each metric, over the meta-training sets."
-    ) + _skill_caption(skill)
+    ) + skill_caption(skill)
     name = f"gscore-{comparisons.name_of(part, 'correlations', _PROPOSED)}"
     lines = ["detector", "kind", "source"]
     return Table(cells, lines, ["metric"], name=name, caption=caption, data=part)
@@ -187,80 +174,9 @@ def networks(part: pd.DataFrame, skill: pd.DataFrame | None = None) -> Table:
         ["metric"],
         name="-".join(filter(None, ["gscore", *sorted(part["tier"].unique()), "networks"])),
         caption=f"{over}Paper: {comparisons.tables_in_words(part)}. FPR95 of MSP, true and"
-        f" as predicted by {EVALUATOR_TITLES[_PROPOSED]}.{_skill_caption(skill)}",
+        f" as predicted by {EVALUATOR_TITLES[_PROPOSED]}.{skill_caption(skill)}",
         data=part,
     )
-
-
-def estimators(table: pd.DataFrame, skill: pd.DataFrame) -> Table:
-    """Return errors and skills of the library's estimators, at a known share and at a drawn one.
-
-    Parameters
-    ----------
-    table : DataFrame
-        A results table of one tier.
-    skill : DataFrame
-        From `skills_of` of it.
-
-    Raises
-    ------
-    ValueError
-        The table is from before the estimators, and has none.
-    """
-    own = table[table["variant"].isin([KNOWN, DRAWN]) & table["metric"].isin(_RMSE)]
-    if own.empty:
-        raise ValueError(f"table: no {' or '.join(_RMSE)} of the variants {KNOWN} and {DRAWN}")
-    place = ["data_set", "backbone", "variant", "method", "metric"]
-    means = own.groupby(place, sort=False, as_index=False).agg(
-        mean=("value", "mean"), rows=("row", " ".join)
-    )
-    names = means["method"].str.partition("/")
-    means = means.assign(
-        detector=names[0], evaluator=names[2], metric=means["metric"].str.removeprefix("rmse_")
-    )
-    keys = ["data_set", "backbone", "variant", "detector", "evaluator", "metric"]
-    means = means.merge(skill[[*keys, "text"]], how="left", on=keys)
-    errors = (number(100 * value, ".1f") for value in means["mean"])
-    said = means["text"].where(means["text"].notna() & (means["evaluator"] != CONSTANT), "")
-    text = [
-        f"{one}; skill {other}" if other else one for one, other in zip(errors, said, strict=True)
-    ]
-    means = means.assign(text=text)
-    cells = means.assign(
-        estimator=categories(means["evaluator"], ESTIMATOR_TITLES),
-        metric=categories(means["metric"], METRIC_TITLES),
-        variant=categories(means["variant"], {KNOWN: KNOWN, DRAWN: DRAWN}),
-    )
-    lines = ["backbone", "variant", "estimator"]
-    if means["data_set"].nunique() > 1:
-        lines = ["data_set", *lines]
-    caption = (
-        f"Error (RMSE, points {DOWN}) of estimated FPR95 and AUROC of the detector"
-        f" {means['detector'].iloc[0]}, mean over divisions of the sets; and skill. {KNOWN}:"
-        f" mixtures of one to one, as in the paper; {DRAWN}: every set in a share of its own, which"
-        " nobody is told but where it says so." + _skill_caption(skill)
-    )
-    name = f"gscore-{table['tier'].iloc[0]}-estimators"
-    return Table(cells, lines, ["metric"], name=name, caption=caption, data=means)
-
-
-def skills_of(table: pd.DataFrame, metrics: Iterable[str] = tuple(METRIC_TITLES)) -> pd.DataFrame:
-    """Return the skills behind a results table, as `rmse` and the other tables show them.
-
-    Parameters
-    ----------
-    table : DataFrame
-        A results table of one tier.
-    metrics : iterable of str
-        Those that are asked for.
-
-    Returns
-    -------
-    DataFrame
-        As `helpers.papers.gscore.skills.skills`, and ``text``.
-    """
-    found = skills(set_errors(table, tuple(metrics)))
-    return found.assign(text=[skill_in_words(one) for one in found.itertuples()])
 
 
 def _skill_cells(own: pd.DataFrame, skill: pd.DataFrame | None, prefix: str) -> pd.DataFrame:
@@ -278,17 +194,6 @@ def _skill_cells(own: pd.DataFrame, skill: pd.DataFrame | None, prefix: str) -> 
     return asked.assign(metric=metrics, source="skill", rows="", bold=False)[
         ["detector", "evaluator", "metric", "source", "text", "rows", "bold"]
     ]
-
-
-def _skill_caption(skill: pd.DataFrame | None) -> str:
-    """Return what a caption says of skills, if there are any."""
-    if skill is None:
-        return ""
-    return (
-        " Skill: 1 less the mean squared error over that of the constant, the metric's mean over"
-        " the sets that teach, with a 95 % interval over resampled sets; of predictions that the"
-        " results do not hold, by the line at the threshold of the first division."
-    )
 
 
 def main_table(table: pd.DataFrame, parameters) -> Table:

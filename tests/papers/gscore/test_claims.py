@@ -114,6 +114,29 @@ def test_numbers_about_the_margin_decide_nothing(made_up):
     assert verdicts(made_up({"kmeans_l2": -0.01}, spread=0.05, runs=5))["rmse"] == "undecided"
 
 
+@pytest.mark.parametrize("miss", [0.01, 0.5])
+def test_sentences_say_the_skill_of_the_predictions(miss, table):
+    """A strong correlation may go with none; the verdict hangs on the correlation alone."""
+    sets = table[(table["variant"] == "test") & (table["backbone"] == "vit")]
+    sets = sets[sets["test_set"].str.contains("set .[05]$") & (sets["method"] == "msp")]
+    signs = np.where(np.arange(len(sets)) % 4 < 2, miss, -miss)
+    predicted = sets.assign(
+        metric="predicted_" + sets["metric"], method=f"msp/{UDE}", variant="primary",
+        value=sets["value"] + signs, row=sets["row"] + " predicted",
+    )  # fmt: skip
+    checks = CLAIMS.check(pd.concat([table, predicted], ignore_index=True))
+    summed = CLAIMS.verdicts(checks).set_index("claim")
+    assert set(summed["verdict"].map(str)) == {"supported"}
+    words = summed["sentence"].str.partition("From predictions whose skill is ")[2]
+    assert words["accuracy"] == "" and set(words.drop("accuracy")) == {words["rmse"]}
+    assert words["rmse"].count("guessing") == (0 if miss < 0.1 else 2)
+    assert "for FPR95 and" in words["rmse"] and "for AUROC" in words["rmse"]
+
+
+def test_without_predictions_no_skill_is_spoken_of(table):
+    assert not CLAIMS.verdicts(CLAIMS.check(table))["sentence"].str.contains("skill").any()
+
+
 TURNING = {
     "msp/ude.* pearson_fpr95 primary": (
         {"correlation", "fpr95", "detectors", "backbones", "ratios"},

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from helpers.labelfree import Parts
-from helpers.papers.gscore import figures
+from helpers.papers.gscore import figures, panels
 
 
 def parts(deviations=(1.0, 2.0), counts=(300, 100)):
@@ -39,7 +39,13 @@ def test_sets_outside_their_interval_are_crosses(texts):
     truths, predictions = np.array([0.5, 0.7, 0.9]), np.array([0.55, 0.6, 0.9])
     ends = (predictions - 0.08, predictions + 0.08)
     ax = plt.subplots()[1]
-    figures.predicted_against_true(truths, predictions, ends, metric="auroc", ax=ax)
+    figures.predicted_against_true(truths, predictions, ends, learnt=[0.6], metric="auroc", ax=ax)
+    (said,) = ax.texts
+    assert said.get_text().startswith("skill 0.89 [")  # 1 - 0.0125 / 0.11
+    figures.predicted_against_true(
+        truths, truths[::-1], ends, learnt=[0.6], metric="auroc", ax=(bad := plt.subplots()[1])
+    )
+    assert bad.texts[0].get_text().endswith("guessing")
     assert texts(ax.get_legend()) == ["truth inside, 2", "truth outside, 1"]
     cross = next(line for line in ax.lines if line.get_marker() == "x")
     assert cross.get_xdata() == pytest.approx([70]) and cross.get_ydata() == pytest.approx([60])
@@ -81,7 +87,7 @@ def varied():
 
 def test_correlations_stand_at_their_ratios(varied, texts):
     """Absolute values, means over runs, in the order of the ratios whatever that of the rows."""
-    ((ratio, size, _),) = figures.correlation_panels(varied)
+    ((ratio, size, _),) = panels.correlation_panels(varied)
     assert texts(ratio.get_xticklabels()) == ["1:10", "1:1", "10:1"]
     first, second = (container.lines[0] for container in ratio.containers)
     assert first.get_xdata() == pytest.approx([0.1, 1, 10])
@@ -90,19 +96,43 @@ def test_correlations_stand_at_their_ratios(varied, texts):
     assert size.containers[0].lines[0].get_xdata() == pytest.approx([50])
     assert size.get_xlabel() == "images in the mixture"
     # an evaluator looks alike in all figures, whichever others are there
-    alone = figures.correlation_panels(varied[varied["method"] == "msp/ude_wasserstein"])[0, 0]
+    alone = panels.correlation_panels(varied[varied["method"] == "msp/ude_wasserstein"])[0, 0]
     assert alone.containers[0].lines[0].get_color() == second.get_color() != first.get_color()
 
 
 def test_correlations_of_networks_stand_in_rows_below_one_legend(varied, texts):
     """A row for each network, and none wider for it; blank where there is no such variant."""
-    axes = figures.correlation_panels(pd.concat([varied, varied.assign(backbone="vit")]))
+    axes = panels.correlation_panels(pd.concat([varied, varied.assign(backbone="vit")]))
     assert axes.shape == (2, 3)
     assert [row[0].get_title(loc="left") for row in axes] == ["resnet8", "vit"]
     assert [ax.axison for ax in axes[1]] == [True, True, False]  # by validation there is nothing
     assert texts(axes[0, 0].figure.legends[0]) == ["k-means + ℓ2", "UDE + Wasserstein"]
     assert all(ax.get_legend() is None for ax in axes.flat)
     assert axes[1, 0].containers[0].lines[0].get_ydata() == pytest.approx([0.81, 0.71, 0.91])
+
+
+def test_skills_stand_where_correlations_do():
+    """By hand: the constant misses by 0.2, the line by 0.1 of it all at 1:10, and twice at 50."""
+    errors = {"primary": 0.1, "ratio 1:10": 0.02, "size 50": 0.4}
+    rows = [
+        {"run": run, "method": "msp/ude_wasserstein", "variant": variant, "metric": "rmse_fpr95",
+         "value": value, "test_set": "all"}
+        for (variant, value), run in product(errors.items(), range(2))
+    ]  # fmt: skip
+    for name, truth in {"a": 0.5, "b": 0.5, "c": 0.7, "d": 0.3}.items():
+        cell = {"test_set": name, "metric": "fpr95", "value": truth, "method": "msp", "run": 0}
+        rows += [cell | {"variant": variant, "row": f"{name} {variant}"}
+                 for variant in ("meta", "test")]  # fmt: skip
+        if name in "cd":
+            cell |= {"method": "msp/ude_wasserstein", "metric": "predicted_fpr95"}
+            rows += [cell | {"run": run, "variant": "primary"} for run in range(2)]
+    table = pd.DataFrame(rows).assign(data_set="cifar10_mini", backbone="resnet8")
+    ((ratio, size, _),) = panels.skill_panels(table)
+    assert ratio.containers[0].lines[0].get_ydata() == pytest.approx([1 - 0.01, 1 - 0.25])
+    assert size.containers[0].lines[0].get_ydata() == pytest.approx([1 - 4])
+    assert [text.get_text() for text in ratio.texts] == ["no better than guessing"]
+    with pytest.raises(ValueError, match="no rmse_fpr95 of msp in any variant"):
+        panels.skill_panels(table[table["variant"] != "size 50"].replace("ratio 1:10", "mixed"))
 
 
 @pytest.mark.parametrize("values", [[0.61, 0.99], [0.2, 0.3, 0.7], [0.0, 1.0], [1.0], [0.0]])
@@ -133,6 +163,13 @@ def test_every_network_has_a_row_of_scatters(suites):
     axes = figures.gscore_scatters(suites)
     assert axes.shape == (2, 2)
     assert axes[1, 0].get_title(loc="left").startswith("vit\nr = ")
+    assert "skill" not in axes[1, 0].get_title(loc="left")  # of two sets nothing is said
+    three = {"test_set": "set 1", "variant": "primary", "method": "msp/ude_wasserstein"}
+    three |= {"backbone": "vit", "metric": "predicted_fpr95", "value": 0.5}
+    three |= {"data_set": "mini", "run": 0}
+    more = [pd.DataFrame([three | {"test_set": "set 1"}]), suites]
+    told = figures.gscore_scatters(pd.concat(more, ignore_index=True))
+    assert "\nskill " in told[1, 0].get_title(loc="left")
     assert [ax.get_ylabel() for ax in axes[1]] == ["FPR95 (%)", "AUROC (%)"]
     many = pd.concat([suites, suites.assign(data_set="cifar100")], ignore_index=True)
     grown = figures.gscore_scatters(many)
@@ -165,17 +202,18 @@ def test_bad_input(scores, varied, suites):
     two = pd.concat([varied, varied.assign(data_set="cifar100")])
     dice = {"dice": np.zeros((1, 8, 8, 3), np.uint8)}
     style, own = {"score": "s", "ax": ax}, {"metric": "auroc", "ax": ax}
+    true = own | {"learnt": [0.5]}
     short = [0.5, 0.6], [0.5], ([0], [1])
     primary, vit = varied[varied["variant"] == "primary"], suites[suites["backbone"] == "vit"]
     for draw, given, options, message in (
         (figures.score_parts, (*scores, several), style, "parts: those of one threshold"),
         (figures.score_parts, (scores[0], [np.nan], parts()), style, "unknown: contains NaN"),
-        (figures.predicted_against_true, short, own, "predictions: length 2 expected, got 1"),
+        (figures.predicted_against_true, short, true, "predictions: length 2 expected, got 1"),
         (figures.metric_histogram, ({},), own, "groups: 1 to 4 expected, got 0"),
         (figures.difficulty_histogram, (vit,), {}, "table: no AUROC of odin by sets"),
         (figures.difficulty_histogram, (suites,), {}, r"several of backbone \(resnet8, vit\)"),
-        (figures.correlation_panels, (primary,), {}, "table: no pearson_fpr95 of msp in any var"),
-        (figures.correlation_panels, (two,), {}, r"of data_set \(cifar10_mini, cifar100\)"),
+        (panels.correlation_panels, (primary,), {}, "table: no pearson_fpr95 of msp in any var"),
+        (panels.correlation_panels, (two,), {}, r"of data_set \(cifar10_mini, cifar100\)"),
         (figures.gscore_scatters, (primary.assign(test_set="all"),), {}, "no Gscores by ude_wass"),
         (figures.gscore_scatters, (pd.concat([suites, suites]),), {}, "duplicate"),
         (figures.easiest_to_hardest, (dice, {}), {}, "areas: no AUROC of dice"),
@@ -202,3 +240,13 @@ def test_estimators_are_ranked_by_how_far_off_they_are():
     assert ax.get_title("left") == "AUROC, share known"
     with pytest.raises(ValueError, match="errors: none of fpr95 in the variant share known"):
         figures.estimator_ranks(errors, variant="share known", metric="fpr95")
+
+
+def test_signs_are_curves_over_the_threshold(texts):
+    """A gap where there is no correlation."""
+    made = pd.DataFrame({0.0: [-0.9, -0.8, np.nan], 0.6: [0.4, -0.5, -0.9]}, index=[0, 0.5, 1])
+    ax = panels.sign_curves(made)
+    assert texts(ax.get_legend()) == ["0 %", "60 %"]
+    assert ax.lines[1].get_ydata().tolist() == [0.4, -0.5, -0.9]
+    with pytest.raises(ValueError, match="correlations: no number"):
+        panels.sign_curves(made * np.nan)

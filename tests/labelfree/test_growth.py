@@ -1,0 +1,37 @@
+"""How long all that is said without labels takes, and how it grows with the number of images."""
+
+import numpy as np
+import pytest
+
+from benchmarks.labelfree import cpu_seconds, exponent, tasks
+
+SIZES = (40_000, 160_000)
+MOST = 1.25  # n log n, and what a busy machine adds; the benchmark's goal is 1.1
+
+
+@pytest.fixture(scope="module")
+def grown():
+    """CPU seconds of each task at both sizes, of two calls the faster."""
+    found = {}
+    for images in SIZES:
+        for name, task in tasks(images, sets=12).items():
+            found.setdefault(name, []).append(cpu_seconds(task, times=2))
+    return found
+
+
+def test_nothing_grows_faster_than_the_images(grown):
+    slow = {
+        name: round(exponent(SIZES, one), 2)
+        for name, one in grown.items()
+        if one[1] > 0.01 and exponent(SIZES, one) > MOST
+    }
+    assert not slow
+    assert sum(one[0] for one in grown.values()) < 20  # of four times as many as the goal is for
+
+
+def test_what_compares_all_pairs_is_seen_to():
+    """The measure itself: a comparison of all images with each other grows with their square."""
+    scores = np.random.default_rng(0).normal(size=6000)
+    sizes = (1500, 6000)
+    times = [cpu_seconds(lambda n=n: (scores[:n, None] < scores[:n]).sum()) for n in sizes]
+    assert exponent(sizes, times) > MOST
