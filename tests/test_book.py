@@ -6,6 +6,7 @@ import gzip
 import re
 from pathlib import Path
 
+import explore
 import glance
 import nbformat
 import openings
@@ -146,8 +147,12 @@ def test_pages_are_made_from_every_record():
         assert f"## {card.title}\n" in pages.data_sets()
     for name, record in published.records().items():
         assert f"| `{name}` |" in pages.networks() and f"`{record.files[0]}`" in pages.networks()
+    api = pages.api()
     for module in ("helpers.metrics.ranking", "helpers.data.packs", "helpers.scores.openset"):
-        assert f"automodule:: {module}\n" in pages.api()
+        assert f"automodule:: {module}\n" in api["api"]
+    assert "automodule:: helpers.papers.run\n" in api["api_chapters"]
+    every = re.findall(r"automodule:: (.+)", "".join(api.values()))
+    assert len(every) == len(set(every))
 
 
 def test_every_row_is_on_the_reproducibility_page(runs, tmp_path):
@@ -204,6 +209,7 @@ def small_book(tmp_path, monkeypatch):
     monkeypatch.setattr(pages, "reference", lambda *arguments, **keywords: {})
     monkeypatch.setattr(glance, "judge", lambda runs, tier: (None, {}))
     monkeypatch.setattr(openings, "write", lambda *arguments: {"toy": "What was found of toys."})
+    monkeypatch.setattr(explore, "write", lambda: {})
     for part in ("example", "page"):
         monkeypatch.setattr(glance, part, lambda *arguments: "")
     monkeypatch.setattr(speed, "page", lambda folder: "# Speed\n")

@@ -60,7 +60,11 @@ def test_what_is_broken_is_named(html, added, message):
         links.main([str(html)])
 
 
-def test_a_heavy_page_is_named(html, capsys):
-    (html / "_images" / "one.png").write_text(links.HEAVIEST * "x")
-    links.main([str(html)])
-    assert "heavy: book/intro.html, 2.0 MB" in capsys.readouterr().out
+def test_a_page_that_is_too_heavy_ends_a_build(html):
+    picture = html / "_images" / "one.png"
+    rest = links.check(html).bytes["book/intro.html"] - picture.stat().st_size
+    picture.write_text((links.HEAVIEST - rest) * "x")
+    assert not links.problems(links.check(html))
+    picture.write_text((links.HEAVIEST - rest + 1) * "x")
+    with pytest.raises(SystemExit, match=r"too heavy: book/intro\.html, 2\.0 MB"):
+        links.main([str(html)])

@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,11 @@ import pytest
 from helpers.papers import PAPERS
 
 ROOT = Path(__file__).resolve().parent.parent
-NOTEBOOKS = sorted((ROOT / "notebooks").rglob("*.ipynb"))
+EVERY = sorted((ROOT / "notebooks").rglob("*.ipynb"))
+SOLUTIONS = [path for path in EVERY if path.stem == "solutions"]
+NOTEBOOKS = [path for path in EVERY if path not in SOLUTIONS]
+SOLVED = " {doc}`Solution <solutions>`."
+"""What an exercise ends with that has a solution."""
 each = pytest.mark.parametrize(
     "path", NOTEBOOKS, ids=lambda path: f"{path.parent.name}/{path.stem}"
 )
@@ -32,7 +37,7 @@ def test_there_are_notebooks():
         "gscore": {"dataset", "training", "evaluation", "figures", "estimators", "questions"},
         "synthesis": {"training", "evaluation", "figures", *PAPERS["synthesis"].about_all},
     }
-    assert papers == {*PAPERS, *others}
+    assert papers == {*PAPERS, *others} == {path.parent.name for path in SOLUTIONS}
     for paper in papers:
         stems = {path.stem for path in NOTEBOOKS if path.parent.name == paper}
         assert stems == others.get(paper, {"dataset", "training", "evaluation", "figures"})
@@ -102,6 +107,41 @@ def test_a_chapter_shows_its_methods_own_lines(paper):
         assert any(
             out["output_type"] == "execute_result" for cell in shown for out in cell["outputs"]
         )
+
+
+def exercises(path: Path) -> dict[str, str]:
+    """Return a notebook's exercises by their numbers."""
+    text = cells(path, "markdown")[-1]["source"].partition("## Exercises")[2]
+    return dict(re.findall(r"^(\d+)\. (.+)$", text, re.M))
+
+
+@pytest.mark.parametrize("path", SOLUTIONS, ids=lambda path: path.parent.name)
+def test_solutions_are_those_of_the_exercises_that_promise_them(path):
+    """Each asks in the exercise's words, and is folded: its lines, and what they say."""
+    promised = {
+        f"{own.stem}, {number}": said.removesuffix(SOLVED)
+        for own in NOTEBOOKS
+        if own.parent == path.parent
+        for number, said in exercises(own).items()
+        if said.endswith(SOLVED)
+    }
+    prose = [cell["source"] for cell in cells(path, "markdown")]
+    asked = dict(re.match(r"## (.+)\n\n> (.+)", one).groups() for one in prose[1::2])
+    assert asked == promised and len(asked) >= 2
+    assert all(one.startswith("```{dropdown} ") for one in prose[2::2])
+    _, loaded, *solved = cells(path, "code")
+    assert loaded["tags"] == ["hide-input"] and len(solved) == len(asked)
+    for cell in solved:
+        assert cell["tags"] == ["hide-cell"]
+        assert len(cell["source"].splitlines()) <= 20
+
+
+@pytest.mark.parametrize("path", SOLUTIONS, ids=lambda path: path.parent.name)
+def test_solutions_show_what_comes_out(path):
+    code = cells(path, "code")
+    assert [cell["execution_count"] for cell in code] == list(range(1, len(code) + 1))
+    assert all(cell["outputs"] for cell in code[2:])
+    assert "stderr" not in {out.get("name") for cell in code for out in cell["outputs"]}
 
 
 @each

@@ -8,8 +8,9 @@ and say so on the first one: a book before anything is executed.
 
 The sources are the prose of ``book/``, the executed notebooks of ``--runs``, the reference pages
 that :mod:`pages` writes from the package's own records and :mod:`speed` from the benchmarks, and
-what :mod:`glance` and :mod:`openings` say of the results at hand.  They are laid out like the
-repository, so that the launch, download and repository links of a page name its own file.
+what :mod:`glance`, :mod:`openings` and :mod:`explore` make of the results at hand.  They are laid
+out like the repository, so that the launch, download and repository links of a page name its own
+file.
 
 Every build starts from an empty tree, and takes the place of the book that was there before only
 once it has succeeded.  Of that one it takes what was made of pages whose sources are the same, so
@@ -31,6 +32,7 @@ from importlib import import_module
 from importlib.metadata import distributions
 from pathlib import Path
 
+import explore
 import glance
 import links
 import nbformat
@@ -91,7 +93,8 @@ def contents() -> dict:
 def chapter(paper: str) -> dict:
     """Return the entry of a paper's chapter in the table of contents."""
     there = {file.stem for file in (ROOT / "notebooks" / paper).glob("*.ipynb")}
-    names = [*(name for name in CHAPTER if name in there), *sorted(there - set(CHAPTER))]
+    others = sorted(there - set(CHAPTER), key=lambda name: (name == "solutions", name))
+    names = [*(name for name in CHAPTER if name in there), *others]
     sections = [{"file": f"notebooks/{paper}/{name}"} for name in names]
     return {"file": f"book/{paper}", "sections": sections}
 
@@ -141,6 +144,7 @@ def assemble(tree: Path, runs: Path, tier: str) -> None:
     parts = {"glance": glance.page(found, reference), "example": glance.example(reference)}
     opened = openings.write(found, tables, reference)
     parts |= {f"{paper}_found": text for paper, text in opened.items()}
+    parts |= {f"{paper}_explore": text for paper, text in explore.write().items()}
     for name, text in parts.items():
         (reference / f"{name}.txt").write_text(text, encoding="utf-8")
 

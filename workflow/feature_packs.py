@@ -1,24 +1,30 @@
-"""Make feature packs: what published networks make of images, for `helpers.benchmark`.
+"""Make feature packs: what networks make of images, for `helpers.benchmark`.
 
     DATA_ROOT=... NETWORK_ROOT=... python workflow/feature_packs.py FOLDER [NETWORK ...]
+    DATA_ROOT=... python workflow/feature_packs.py FOLDER --of small_cpu unknown_detection
 
-The images are those of the synthesis at tier `pretrained`, with more of each ID part.  Outputs come
-from the cache where it has them; a pack that is there is not made again.
+The images are those of the synthesis at tier `pretrained`, whose networks others have published,
+with more of each ID part; or those of another tier and paper with near and far sets, and the
+networks that are trained there, each once.  Networks and outputs come from the cache where it has
+them; a pack that is there is not made again.  `manifest.json` then describes all packs of the
+folder, with their hashes.
 """
 
 from __future__ import annotations
 
 import argparse
 import logging
+from collections.abc import Mapping
 from pathlib import Path
 
+import manifests
 import numpy as np
 
 from helpers import metrics, papers, scores
-from helpers.benchmark import FeaturePack, values_on
+from helpers.benchmark import FeaturePack, packs, values_on
 from helpers.data import cards, subsample
 from helpers.networks import published
-from helpers.papers.synthesis import experiment
+from helpers.papers import PAPERS
 
 TRAIN, TEST = 5000, 2000
 """Images of the pack that are fitted to, and ID images that are tested."""
@@ -27,31 +33,73 @@ PROBES = ("msp", "energy", "mahalanobis", "knn", "vim", "ash")
 
 
 def make(parameters, part) -> FeaturePack:
-    """Return the pack of one network, with what half precision costs among its facts."""
+    """Return the pack of one network, with what half precision costs among its facts.
+
+    Raises
+    ------
+    ValueError
+        The part has no head of its own: an ensemble, or passes with dropout.
+    """
+    experiment = PAPERS[parameters.paper].experiment
     roles = experiment.roles(parameters, part)
     model = experiment.models(parameters, part, roles)
-    record = published.records()[part.name]
+    if model.head is None or model.passes:
+        raise ValueError(f"{part.name}: one network with a head expected, and no passes")
+    near = roles.near if isinstance(roles.near, Mapping) else {"near": roles.near}
     sides = {
         side: {name: model.outputs(images.unknown()) for name, images in sets.items()}
-        for side, sets in (("near", roles.near), ("far", roles.far))
+        for side, sets in (("near", near), ("far", roles.far))
     }
     licences = {card.name: card.licence for card in cards()}
-    names = [part.roles, *sides["near"], *sides["far"]]
+    id_set = part.identity["data_set"]
+    names = [id_set, *sides["near"], *sides["far"]]
     pack = FeaturePack(
-        part.name,
-        part.roles,
+        name_of(parameters, part),
+        id_set,
         model.head,
         model.outputs(subsample(roles.train, TRAIN, seed=parameters.seed)),
         model.outputs(roles.test),
         **sides,
         facts={
-            "network": {"source": record.source, "licence": record.licence},
+            "network": network_of(part, model),
             "data_sets": {name: licences.get(name, "see its pack") for name in names},
             "network_sha256": model.networks[0].sha256,
         },
     )
     pack.facts["half_precision"] = cost(pack)
     return pack
+
+
+def name_of(parameters, part) -> str:
+    """Return what a part's pack is called: as the published network is, or by tier and part."""
+    if part.name in published.records():
+        return part.name
+    run, _, how = part.name.partition("/")
+    network, id_set = (part.identity[name] for name in ("backbone", "data_set"))
+    return f"{network}.{parameters.tier}_{id_set}_{how}_{run}"
+
+
+def network_of(part, model) -> dict:
+    """Return where a network comes from: its publisher, or how it was trained."""
+    if part.name in published.records():
+        record = published.records()[part.name]
+        return {"source": record.source, "licence": record.licence}
+    (network,) = model.networks
+    return {"source": "trained here", "licence": "MIT", "recipe": network.recipe.as_dict(),
+            "seconds": network.seconds, "device": network.device_name}  # fmt: skip
+
+
+def describe(folder: Path) -> None:
+    """Write the manifest of a folder's packs."""
+    notes = {
+        f"{pack.name}.safetensors": {
+            "id_set": pack.id_set,
+            **pack.facts,
+            "images": {place: len(one) for place, one in pack.parts.items()},
+        }
+        for pack in packs(folder)
+    }
+    manifests.write(folder, {"what": "feature packs of helpers.benchmark"}, notes)
 
 
 def cost(pack: FeaturePack) -> dict[str, float]:
@@ -67,22 +115,40 @@ def cost(pack: FeaturePack) -> dict[str, float]:
     return found
 
 
-def main() -> None:
+def main(command_line: list[str] | None = None) -> None:
+    """Make the packs that the command line asks for, and their manifest."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("folder", type=Path)
-    parser.add_argument("networks", nargs="*", metavar="NETWORK")
-    arguments = parser.parse_args()
+    parser.add_argument("networks", nargs="*", metavar="NETWORK", help="by default all")
+    parser.add_argument(
+        "--of", nargs=2, metavar=("TIER", "PAPER"), default=("pretrained", "synthesis")
+    )
+    arguments = parser.parse_args(command_line)
     logging.basicConfig(level=logging.INFO, format="%(message)s")
-    parameters = papers.load("synthesis", "pretrained", published_images=TEST)
-    wanted = arguments.networks or [*parameters.published]
-    for part in experiment.parts(parameters):
-        path = arguments.folder / f"{part.name}.safetensors"
-        if part.name in wanted and not path.exists():
+    tier, paper = arguments.of
+    more = {"published_images": TEST} if tier == "pretrained" else {}
+    parameters = papers.load(paper, tier, **more)
+    arguments.folder.mkdir(parents=True, exist_ok=True)
+    there = {FeaturePack.read(one).facts["network_sha256"]
+             for one in arguments.folder.glob("*.safetensors")}  # fmt: skip
+    for part in PAPERS[paper].experiment.parts(parameters):
+        name = name_of(parameters, part)
+        path = arguments.folder / f"{name}.safetensors"
+        if (arguments.networks and name not in arguments.networks) or path.exists():
+            continue
+        try:
             pack = make(parameters, part)
-            pack.write(path)
-            size = path.stat().st_size / 2**20
-            logging.info("%s: %.1f MiB; half precision costs %s", path, size,
-                         pack.facts["half_precision"])  # fmt: skip
+        except ValueError as error:
+            logging.info("%s: no pack (%s)", name, error)
+            continue
+        if pack.facts["network_sha256"] in there:  # several methods ask the same network
+            continue
+        there.add(pack.facts["network_sha256"])
+        pack.write(path)
+        size = path.stat().st_size / 2**20
+        logging.info("%s: %.1f MiB; half precision costs %s", path, size,
+                     pack.facts["half_precision"])  # fmt: skip
+    describe(arguments.folder)
 
 
 if __name__ == "__main__":

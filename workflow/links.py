@@ -102,18 +102,21 @@ def check(html: Path) -> Checked:
 
 def problems(found: Checked) -> list[str]:
     """Return what ends a build."""
-    return [f"leads nowhere: {one}" for one in found.broken] + [
-        f"is fetched from elsewhere: {one}" for one in found.fetched
+    return [
+        *(f"leads nowhere: {one}" for one in found.broken),
+        *(f"is fetched from elsewhere: {one}" for one in found.fetched),
+        *(
+            f"is too heavy: {name}, {size / 1e6:.1f} MB with its pictures"
+            for name, size in sorted(found.bytes.items(), key=lambda one: -one[1])
+            if size > HEAVIEST
+        ),
     ]
 
 
 def main(command_line: list[str] | None = None) -> None:
-    """Check the book in the folder that is named, and say which pages are heavy."""
+    """Check the book in the folder that is named, and say what a page weighs at most."""
     (folder,) = sys.argv[1:] if command_line is None else command_line
     found = check(Path(folder))
-    for name, size in sorted(found.bytes.items(), key=lambda one: -one[1]):
-        if size > HEAVIEST:
-            print(f"heavy: {name}, {size / 1e6:.1f} MB with its pictures")
     print(
         f"{len(found.bytes)} pages; beside its own, one loads {found.shared / 1e6:.1f} MB or less"
     )

@@ -56,7 +56,7 @@ def reference(runs: Path, tier: str, downloads: Path) -> dict[str, str]:
         "data_sets": data_sets(),
         "networks": networks(),
         "reproducibility": reproducibility(runs, tier, downloads),
-        "api": api(),
+        **api(),
         "dependencies": licences.page(),
     }
 
@@ -221,21 +221,37 @@ def known_by(record: Published) -> str:
     return f"Git's SHA-1 `{record.blob[:8]}…`" if record.blob else "nothing: not checked"
 
 
-def api() -> str:
-    """Return the API reference: every public module, in alphabetical order."""
+CHAPTERS = ("networks", "papers", "report", "training")
+"""The rooms of `helpers` whose reference is a page of its own: one page would be too heavy."""
+
+
+def api() -> dict[str, str]:
+    """Return the API reference in two pages: every public module, in alphabetical order."""
     found = pkgutil.walk_packages(helpers.__path__, prefix="helpers.")
     names = [module.name for module in found if "._" not in module.name]
+    apart = [name for name in names if name.split(".")[1] in CHAPTERS]
+    first = (
+        "Each function and class is described in the module that defines it; packages such as "
+        "`helpers.metrics` offer their modules' functions directly. What the chapters are made of "
+        f"({', '.join(f'`helpers.{room}`' for room in CHAPTERS)}) has "
+        "{doc}`a page of its own <api_chapters>`.\n"
+    )
+    second = "What is of use beyond the chapters is on {doc}`the other page <api>`.\n"
+    return {
+        "api": modules("API reference", first, [name for name in names if name not in apart]),
+        "api_chapters": modules("API reference, of the chapters", second, apart),
+    }
+
+
+def modules(title: str, note: str, names: Iterable[str]) -> str:
+    """Return a page with all that some modules document."""
     options = "   :members:\n   :ignore-module-all:\n"  # or packages would repeat their modules
     # which scikit-learn writes into its estimators, with references to its own pages
     options += "   :exclude-members: set_score_request, set_fit_request\n"
     sections = [
         f"## {name}\n\n```{{eval-rst}}\n.. automodule:: {name}\n{options}```\n" for name in names
     ]
-    note = (
-        "Each function and class is described in the module that defines it; packages such as "
-        "`helpers.metrics` offer their modules' functions directly.\n"
-    )
-    return "\n".join(["# API reference\n", GENERATED, note, *sections])
+    return "\n".join([f"# {title}\n", GENERATED, note, *sections])
 
 
 LOOKUP = """<div class="all-rows">

@@ -267,7 +267,7 @@ def _bench(given: argparse.Namespace) -> int:
         found.write(folder)
     tell("is done")
     said = [line for name in entries for line in found.sentences(name)]
-    print("", *said, "", out / "index.html", sep="\n")
+    print("", *said, *found.rank_tests(), "", out / "index.html", sep="\n")
     return HOLDS
 
 

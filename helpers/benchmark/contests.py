@@ -94,10 +94,34 @@ class Contest:
         Demšar 2006.  Cases are taken as independent; those of one network are not, so that the
         difference is rather too small.
         """
-        own = self.numbers[self.numbers["side"] == side]
-        values = own.pivot(index=["network", "test_set"], columns="score", values="auroc")
+        values = self._areas(side)
         found = ranks.mean_ranks(values, lower_is_better=False).sort_values(kind="stable")
         return found, ranks.critical_difference(values.shape[1], len(values))
+
+    def rank_tests(self) -> list[str]:
+        """Say for each side whether ranks tell any scores apart, and what they say of new ones."""
+        said = []
+        for side in self.numbers["side"].unique():
+            values = self._areas(side)
+            found, difference = self.ranking(side)
+            test = "" if len(values) < 2 else (
+                ", Friedman's test that all scores are equally good has p = "
+                f"{ranks.friedman(values, lower_is_better=False).f_p_value:.2g}"
+            )  # fmt: skip
+            told = "".join(
+                f"; from {name}, of mean rank {found[name]:.1f}, "
+                f"{int((abs(found - found[name]) > difference).sum())} are told apart"
+                for name in self.entries
+            )
+            said.append(
+                f"Ranks, {side} images: over {len(values)} pairs of network and set{test}; mean "
+                f"ranks differ beyond chance by more than {difference:.1f} (Nemenyi's test){told}."
+            )
+        return said
+
+    def _areas(self, side: str) -> pd.DataFrame:
+        own = self.numbers[self.numbers["side"] == side]
+        return own.pivot(index=["network", "test_set"], columns="score", values="auroc")
 
     def sentences(self, entry: str) -> list[str]:
         """Say for each side where a score stands and how many others it can be told from."""
@@ -166,8 +190,8 @@ class Contest:
         table = self.table()
         for suffix in _SUFFIXES:
             table.write(folder / f"table.{suffix}")
-        blocks = [f"<p>{html.escape(one)}</p>" for name in self.entries
-                  for one in self.sentences(name)]  # fmt: skip
+        said = [line for name in self.entries for line in self.sentences(name)]
+        blocks = [f"<p>{html.escape(one)}</p>" for one in [*said, *self.rank_tests()]]
         blocks.append(table.html())
         for side in self.numbers["side"].unique():
             drawn = io.StringIO()

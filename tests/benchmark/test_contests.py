@@ -1,5 +1,8 @@
 """Scores against each other, on made-up packs."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -75,6 +78,34 @@ def test_differences_are_of_pairs():
     ]  # fmt: skip
     (row,) = Contest(pd.DataFrame(rows), ("mine",)).differences("mine").to_dict("records")
     assert row["verdict"] == "better" and row["low"] == pytest.approx(0.01)
+
+
+def test_ranks_tell_apart_what_always_comes_first_and_no_copy():
+    """Ten scores in the same order on twenty sets: the first is told from those far below."""
+    names = [f"s{one}" for one in range(10)]
+    rows = [
+        {"score": name, "network": "n", "side": "far", "test_set": f"t{case}",
+         "auroc": 0.9 - 0.01 * place, "fpr_at_tpr": 0.5, "bootstrap": np.zeros(2)}
+        for case in range(20) for place, name in enumerate(names)
+    ]  # fmt: skip
+    (said,) = Contest(pd.DataFrame(rows), ("s0",)).rank_tests()
+    assert "over 20 pairs" in said and "p = 0;" in said
+    difference = float(said.split("more than ")[1].split()[0])
+    assert f"of mean rank 1.0, {9 - int(difference)} are told apart" in said
+    same = pd.DataFrame(rows).assign(auroc=0.9)
+    (said,) = Contest(same, ("s0",)).rank_tests()
+    assert "p = 1;" in said and "of mean rank 5.5, 0 are told apart" in said
+
+
+def test_the_lines_for_a_notebook_run(given, monkeypatch):
+    """Those of the page on how to run it, with few packs and replicates."""
+    page = (Path(__file__).parents[2] / "book" / "how_to_run.md").read_text(encoding="utf-8")
+    (lines,) = (one for one in re.findall(r"^```python\n(.*?)^```$", page, re.M | re.S)
+                if "contest" in one)  # fmt: skip
+    monkeypatch.setattr("helpers.benchmark.contests.packs", lambda: given)
+    names = {"MyScore": Made}
+    exec(lines, names)
+    assert names["found"].entries == ("my_score",)
 
 
 def test_a_score_that_breaks_the_contract_is_refused_with_the_place(given):
