@@ -4,6 +4,7 @@
 # make test   everything that has to hold
 # make run    the notebooks of a tier, without the book: make run TIER=small DATA_ROOT=...
 #             or some of them, and what they need: PAPER=uimnet, STEP=uimnet/figures
+# make rehearsal   tier paper with made-up images and small sizes, every notebook of it
 # make test-slurm   the cluster's profile, on a Slurm of one's own on this machine
 PYTHON ?= python3
 TIER ?= mini
@@ -17,7 +18,7 @@ TRAINS = tests/training tests/networks
 export PYTHONUNBUFFERED = 1
 unexport PYTHONDONTWRITEBYTECODE   # byte code is written on first use; without it every start costs seconds
 
-.PHONY: setup preview book pdf test test-slurm run notebooks bench lab clean
+.PHONY: setup preview book pdf test rehearsal test-slurm run notebooks bench lab clean
 .DEFAULT_GOAL := book
 
 .venv/.installed: requirements.lock pyproject.toml workflow/install.py
@@ -48,6 +49,9 @@ test: .venv/.installed
 	@$(PIPELINE) book
 	$(BIN)/python workflow/bare.py
 	$(BIN)/python -m pytest --nbval notebooks -n $(CORES) --dist loadfile
+
+rehearsal: .venv/.installed
+	@$(BIN)/python workflow/rehearse.py --cores $(CORES)
 
 test-slurm: .venv/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -c .venv/requirements.txt -e ".[slurm]"
