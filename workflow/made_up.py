@@ -23,6 +23,8 @@ from PIL import Image
 from helpers.data import ImageStream, class_lists, write_pack
 from helpers.data.cards import find
 from helpers.data.listing import Listing
+from helpers.files import atomic_path
+from helpers.networks.timm_weights import TORCHVISION
 from helpers.papers.human_centric.parameters import Parameters
 
 TRAINING = range(1, 4)
@@ -39,6 +41,9 @@ SCENES = ("bedroom", "bridge", "church_outdoor", "classroom", "conference_room",
           "kitchen", "living_room", "restaurant", "tower")  # fmt: skip
 PACKS = {"cifar10": (60, 20), "cifar100": (6, 2), "svhn": (6, 12)}
 """Training and test images of a class, of the packs that are written as such."""
+FORMS = ("resnet50+adversarial_1", "resnet50+augmix", "resnet50+adversarial_noise",
+         "resnet50+distilled")  # fmt: skip
+"""Of `checkpoints.SOURCES`, one of each form; a file with a published hash cannot be made up."""
 FITTED = 5
 """Of ImageNet's classes every fifth is one that made-up networks can answer."""
 
@@ -119,35 +124,45 @@ def as_published(network: str, tensors: dict) -> dict:
 
 
 def networks(parameters: Parameters, root: Path, folder: Path) -> None:
-    """Put the weights of a tier's pretrained networks where the chapter looks for them.
-
-    Networks that timm calls alike have the same weights; those that timm has not go through
-    `checkpoints.take_over`.
-    """
-    import checkpoints
+    """Put the weights of a tier's pretrained networks where the chapter looks for them."""
     import torch
-    from safetensors.torch import load_file, save_file
+    from safetensors.torch import save_file
 
-    (folder / "checkpoints").mkdir(parents=True, exist_ok=True)
+    (root / "weights").mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     for name in parameters.names:
-        called = parameters.pretrained.get(name, name)
-        place = root / "weights" / f"{name}.safetensors"
-        if place.exists() or place.with_suffix(".pth").exists():
+        called, place = parameters.pretrained.get(name, name), root / "weights" / name
+        own = [place.with_name(f"{name}{suffix}") for suffix in (".safetensors", ".pth")]
+        if any(one.exists() for one in own):
             continue
-        first = folder / "checkpoints" / f"{called}.safetensors"
-        if not first.exists():
-            save_file(drawn(called, first.with_name(f"drawn.{first.name}"), root), first)
-        if name in checkpoints.SOURCES:
-            file = folder / "checkpoints" / (checkpoints.SOURCES[name].file or f"{name}.pth")
-            torch.save(as_published(name, load_file(first)), file)
-            checkpoints.take_over(name, file)
-        elif called.endswith(".tv_in1k") and called.startswith("mobilenet"):
-            place.parent.mkdir(parents=True, exist_ok=True)
-            torch.save(_as_torchvision(load_file(first)), place.with_suffix(".pth"))
-        else:
-            place.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(first, place)
+        tensors = drawn(called, folder / "drawn.safetensors", root)
+        with atomic_path(own[called in TORCHVISION]) as temporary:
+            if called in TORCHVISION:
+                torch.save(_as_torchvision(tensors), temporary)
+            else:
+                save_file(tensors, temporary)
         print(f"weights of {name}: drawn", flush=True)
+
+
+def checkpoint_forms(root: Path, folder: Path) -> None:
+    """Take over a drawn ResNet-50 in each form in which authors publish theirs, and load it."""
+    import checkpoints
+    import timm
+    import torch
+
+    from helpers.networks import zoo
+
+    there = {file.stem for file in (root / "weights").glob("*.safetensors")}
+    if there >= set(FORMS):
+        return
+    torch.manual_seed(0)
+    tensors = timm.create_model(checkpoints.ARCHITECTURE).state_dict()
+    for name in FORMS:
+        file = folder / (checkpoints.SOURCES[name].file or f"{name}.pth")
+        torch.save(as_published(name, tensors), file)
+        zoo.load(checkpoints.ARCHITECTURE, weights=checkpoints.take_over(name, file), device="cpu")
+        file.unlink()
+        print(f"{name}: taken over from the form of its authors", flush=True)
 
 
 def drawn(called: str, temporary: Path, root: Path) -> dict:
@@ -164,7 +179,7 @@ def drawn(called: str, temporary: Path, root: Path) -> dict:
     torch.manual_seed(0)
     model = timm.create_model(called.partition(".")[0])
     save_file(model.state_dict(), temporary)
-    known = called if not called.startswith("mobilenetv2") else called.partition(".")[0]
+    known = called.partition(".")[0] if called in TORCHVISION else called
     found = zoo.load(known, weights=temporary, device="cpu", progress=False)
     temporary.unlink()
     listed = Listing.scan(root / "imagenet", split="train")

@@ -52,6 +52,7 @@ def make_data(steps: Collection[Step]) -> None:
         made_up.packs(DATA, ARCHIVES)
     if JUDGED in papers and any(step.asks for step in steps):
         made_up.networks(load(JUDGED, REHEARSAL), DATA, ARCHIVES)
+        made_up.checkpoint_forms(DATA, ARCHIVES)
 
 
 def failures(runs: Path) -> list[str]:
