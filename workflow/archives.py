@@ -29,13 +29,23 @@ V2 = "imagenetv2-matched-frequency-format-val"
 WIDE, HIGH = 64, 48
 
 
-def picture(label: str, name: str) -> bytes:
-    """Return a JPEG file: a class's own colours in soft patches, and some that are the image's."""
+def pixels(label: str, name: str, wide: int, high: int) -> Image.Image:
+    """Draw a picture: a colour and soft patches that are its class's, and some that are its own.
+
+    The colour is what a small network learns in a few steps, whatever part of the picture it sees.
+    """
     base, own = (np.random.default_rng(zlib.crc32(word.encode())) for word in (label, name))
-    patches = base.integers(32, 224, (3, 4, 3)) + own.normal(0, 12, (3, 4, 3))
+    patches = (
+        base.integers(32, 224, 3) + base.normal(0, 25, (3, 4, 3)) + own.normal(0, 8, (3, 4, 3))
+    )
     image = Image.fromarray(patches.clip(0, 255).astype(np.uint8))
+    return image.resize((wide, high), Image.Resampling.BICUBIC)
+
+
+def picture(label: str, name: str) -> bytes:
+    """Return a JPEG file of a class and a name, always the same one."""
     buffer = io.BytesIO()
-    image.resize((WIDE, HIGH), Image.Resampling.BICUBIC).save(buffer, "jpeg")
+    pixels(label, name, WIDE, HIGH).save(buffer, "jpeg")
     return buffer.getvalue()
 
 

@@ -9,7 +9,6 @@ weights are drawn, and their heads fitted to a few images, so that some answers 
 from __future__ import annotations
 
 import shutil
-import zlib
 from collections.abc import Callable, Collection, Iterable
 from functools import partial
 from pathlib import Path
@@ -18,7 +17,6 @@ import archives
 import arrange
 import make_packs
 import numpy as np
-from PIL import Image
 
 from helpers.data import ImageStream, class_lists, write_pack
 from helpers.data.cards import find
@@ -60,14 +58,6 @@ def photographs(names: Iterable[str], root: Path, folder: Path) -> None:
         print(arrange.arrange(name, folder / name, root), flush=True)
 
 
-def small(label: str, name: str, size: int = 32) -> np.ndarray:
-    """Return the pixels of an image like those of `archives.picture`, uint8 [size, size, 3]."""
-    base, own = (np.random.default_rng(zlib.crc32(word.encode())) for word in (label, name))
-    patches = base.integers(32, 224, (4, 4, 3)) + own.normal(0, 12, (4, 4, 3))
-    image = Image.fromarray(patches.clip(0, 255).astype(np.uint8))
-    return np.asarray(image.resize((size, size), Image.Resampling.BICUBIC))
-
-
 def pack(name: str, root: Path) -> None:
     """Write the pack of a data set of small images."""
     card, rows = find(name), class_lists.cifar100() if name == "cifar100" else []
@@ -77,7 +67,10 @@ def pack(name: str, root: Path) -> None:
     splits = {}
     for split, count in zip(("train", "test"), PACKS[name], strict=True):
         labels = np.arange(len(names)).repeat(count)
-        drawn = [small(names[k], f"{name} {split} {n}") for n, k in enumerate(labels)]
+        drawn = [
+            np.asarray(archives.pixels(names[k], f"{name} {split} {n}", 32, 32))
+            for n, k in enumerate(labels)
+        ]
         splits[split] = np.stack(drawn), labels
     write_pack(
         root / f"{name}.zip", name=name, class_names=names, splits=splits, origin=card.record
