@@ -4,20 +4,25 @@
 # make test   everything that has to hold
 # make run    the notebooks of a tier, without the book: make run TIER=small DATA_ROOT=...
 #             or some of them, and what they need: PAPER=uimnet, STEP=uimnet/figures
+# make rehearsal   tier paper with made-up images and small sizes, every notebook of it
+# make gpu    what waits for a GPU, the most valuable first: make gpu MINUTES=25
 # make test-slurm   the cluster's profile, on a Slurm of one's own on this machine
 PYTHON ?= python3
 TIER ?= mini
 CORES ?= $(shell $(PYTHON) -c "import os; print(len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else os.cpu_count())")
 PROFILE ?=
+MINUTES ?= 25
 BIN := .venv/bin
 PIPELINE = $(BIN)/python workflow/run.py --tier $(TIER) --cores $(CORES) $(if $(PROFILE),--profile $(PROFILE))
 # what trains is tested as on a processor without AVX-512, too: oneDNN and torch have other code for each
 AS_AVX2 = ONEDNN_MAX_CPU_ISA=AVX2 ATEN_CPU_CAPABILITY=avx2
 TRAINS = tests/training tests/networks
+# of the rehearsal, the notebook that reads the most layouts and trains nothing
+REHEARSED = unknown_detection/dataset
 export PYTHONUNBUFFERED = 1
 unexport PYTHONDONTWRITEBYTECODE   # byte code is written on first use; without it every start costs seconds
 
-.PHONY: setup preview book pdf test test-slurm run notebooks bench lab clean
+.PHONY: setup preview book pdf test rehearsal gpu test-slurm run notebooks bench lab clean
 .DEFAULT_GOAL := book
 
 .venv/.installed: requirements.lock pyproject.toml workflow/install.py
@@ -46,8 +51,15 @@ test: .venv/.installed
 	$(BIN)/python -m pytest -n $(CORES)
 	$(AS_AVX2) $(BIN)/python -m pytest -n $(CORES) $(TRAINS)
 	@$(PIPELINE) book
+	@$(BIN)/python workflow/rehearse.py --cores $(CORES) --step $(REHEARSED)
 	$(BIN)/python workflow/bare.py
 	$(BIN)/python -m pytest --nbval notebooks -n $(CORES) --dist loadfile
+
+rehearsal: .venv/.installed
+	@$(BIN)/python workflow/rehearse.py --cores $(CORES)
+
+gpu: .venv/.installed
+	@$(BIN)/python workflow/gpu.py --minutes $(MINUTES)
 
 test-slurm: .venv/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -c .venv/requirements.txt -e ".[slurm]"

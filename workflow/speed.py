@@ -7,6 +7,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+import yaml
 
 from benchmarks import pipeline
 from benchmarks.comparing import RESULTS
@@ -22,6 +23,7 @@ COMPARED = {
     "gscore": "Evaluation without labels",
     "training": "Training on a processor",
     "training_gpu": "Training on a GPU",
+    "streaming": "Photographs from a disk",
 }
 
 SHORT = 1e-3  # seconds, below which a cost is that of starting
@@ -62,7 +64,7 @@ def page(folder: Path) -> str:
         "```\n"
     )
     return "\n".join([INTRO, tally, *map(_section, found, found.values()), _growth(costs),
-                      _pipeline()])  # fmt: skip
+                      _paper_cost(), _pipeline()])  # fmt: skip
 
 
 def _save(ax, path: Path) -> None:
@@ -146,6 +148,55 @@ def _long(costs: pd.DataFrame) -> pd.DataFrame:
     """Return the costs of scores and steps alone whose growth can be read off."""
     alone = costs[costs["run"] == "alone"]
     return alone[alone.groupby(["score", "step"])["seconds"].transform("min") > SHORT]
+
+
+OPERATIONS = 1e14
+"""A second, of the GPU that hours are told of: a tenth of what an H200 can do in bf16."""
+
+
+def _paper_cost() -> str:
+    """Return what tier `paper` costs in each chapter, as far as it has been counted."""
+    file = RESULTS / "paper_cost.parquet"
+    if not file.exists():
+        return ""
+    found, cpus = pd.read_parquet(file), _processors_of_a_job()
+    rate = _images_a_second()
+    rows = [
+        [
+            row.chapter.replace("_", " "),
+            f"{row.networks:,}",
+            f"{row.read / 1e6:,.0f}",
+            f"{row.read / rate / cpus / 3600:,.0f}" if rate else "not yet measured",
+            f"{row.operations / 1e18:,.1f}",
+            f"{row.operations / OPERATIONS / 3600:,.1f}",
+            f"{row.kept / 1e9:,.0f}",
+        ]
+        for row in found.itertuples(index=False)
+    ]
+    header = ["chapter", "networks", "photographs read, millions", f"hours, {cpus} processes",
+              "operations, 10¹⁸", "hours at 10¹⁴ a second", "outputs kept, GB"]  # fmt: skip
+    return (
+        "(speed-paper)=\n## What tier `paper` costs\n\n"
+        "Counted from the parameters, without what goes back to the images (ODIN's grid, "
+        "Jacobians, augmented copies, passes with dropout). The first hours are those of decoding, "
+        "by as many processes as a job asks for (`workflow/resources.yaml`), each as fast as one "
+        "of the section on photographs above; the second are those of a GPU that does 10¹⁴ "
+        "operations a second, which is an assumption. Both go on at the same time: the longer one "
+        "decides.\n\n" + markdown_table(header, rows) + "\n"
+    )
+
+
+def _processors_of_a_job() -> int:
+    """Return how many processors a job of tier `paper` asks for."""
+    text = (Path(__file__).parent / "resources.yaml").read_text(encoding="utf-8")
+    return yaml.safe_load(text)["paper"]["cpus"]
+
+
+def _images_a_second() -> float | None:
+    """Return how many photographs one process decodes a second; None where it is not measured."""
+    found = pd.read_parquet(RESULTS / "streaming.parquet").dropna(subset="ours")
+    one = found[found["work"].str.endswith(", 1 process")]
+    return None if one.empty else int(one["images"].iloc[0]) / float(one["ours"].iloc[0])
 
 
 BEFORE = """Before it was profiled (commit 063f990, on two cores of another, faster x86_64 machine

@@ -6,8 +6,9 @@ It starts `munged`, `slurmctld` and `slurmd` with a configuration of their own i
 folder, this machine being the one node, and changes nothing outside that folder.  There, in copies
 of the repository, a chapter with one small network is made: on this machine alone, and as jobs.
 Its training is cancelled, then loses its node, then the pipeline itself is interrupted; the same
-command again has to come to the same results table, bit for bit.  What was started is stopped,
-however this ends.
+command again has to come to the same results table, bit for bit.  Two chapters of tier `rehearsal`
+are made in both ways, too, with nothing in their way.  What was started is stopped, however this
+ends.
 """
 
 import contextlib
@@ -41,7 +42,9 @@ HASTE = {
     "seconds-between-status-checks": 2,
 }
 """What this trial adds to the profile."""
-COPIED = ("benchmarks", "helpers", f"notebooks/{PAPER}", "pictures", "workflow")
+COPIED = ("benchmarks", "helpers", "pictures", "workflow")
+REHEARSED = ("gscore", "unknown_detection")
+"""The chapters of the rehearsal that take the least time."""
 PATIENCE = 1800  # seconds that anything may take
 CONFIGURATION = """\
 ClusterName=trial
@@ -174,7 +177,7 @@ def wait_for(
 
 
 class Trial:
-    """The pipeline in a copy of the repository, of which one chapter is left and made small.
+    """The pipeline in a copy of the repository, of which some chapters are left and made small.
 
     Parameters
     ----------
@@ -182,38 +185,50 @@ class Trial:
         A folder that is not there yet.
     """
 
+    papers: tuple[str, ...] = (PAPER,)
+    asked: tuple[str, ...] = ("--step", STEP)
+    runs = "runs/mini"
+
     def __init__(self, copy: Path):
         self.copy, self.screen = copy, copy.with_suffix(".screen")
-        for name in COPIED:
+        for name in (*COPIED, *(f"notebooks/{paper}" for paper in self.papers)):
             shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
         shutil.copy(ROOT / "pyproject.toml", copy)
-        own = [*ROOT.glob(f"params/*/{PAPER}.yaml"), *ROOT.glob(f"results/*/{PAPER}.parquet")]
-        for file in own:  # of all tiers: a page shows what the largest has found
-            (copy / file.relative_to(ROOT)).parent.mkdir(parents=True)
-            shutil.copy(file, copy / file.relative_to(ROOT))
-        file = copy / "params" / "mini" / f"{PAPER}.yaml"
+        for paper in self.papers:
+            own = [*ROOT.glob(f"params/*/{paper}.yaml"), *ROOT.glob(f"results/*/{paper}.parquet")]
+            for file in own:  # of all tiers: a page shows what the largest has found
+                (copy / file.relative_to(ROOT)).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(file, copy / file.relative_to(ROOT))
+        profile = copy / PROFILE / "config.yaml"
+        told = yaml.safe_load(profile.read_text(encoding="utf-8")) | HASTE
+        profile.write_text(yaml.safe_dump(told), encoding="utf-8")
+        self.variables = {
+            "PYTHONPATH": os.pathsep.join([str(copy), *filter(None, sys.path[1:])]),
+            "CACHE_ROOT": "cache",
+        }
+        self.make_small()
+
+    def make_small(self) -> None:
+        """Leave one network, trained for many epochs of which each is kept."""
+        file = self.copy / "params" / "mini" / f"{PAPER}.yaml"
         parameters = yaml.safe_load(file.read_text(encoding="utf-8")) | SMALL
         name, size = next(iter(parameters["networks"].items()))
         parameters["networks"] = {name: size | {"epochs": EPOCHS}}
         file.write_text(yaml.safe_dump(parameters), encoding="utf-8")
-        loop = copy / "helpers" / "training" / "loop.py"
+        loop = self.copy / "helpers" / "training" / "loop.py"
         if SELDOM not in (code := loop.read_text(encoding="utf-8")):
             raise ValueError(f"{loop}: no {SELDOM!r}, which the trial makes 0")
         loop.write_text(code.replace(SELDOM, ALWAYS), encoding="utf-8")
-        profile = copy / PROFILE / "config.yaml"
-        told = yaml.safe_load(profile.read_text(encoding="utf-8")) | HASTE
-        profile.write_text(yaml.safe_dump(told), encoding="utf-8")
 
     @contextlib.contextmanager
     def pipeline(self, *more: str) -> Iterator[subprocess.Popen]:
         """Start the pipeline as `make run` does; end it, and show what was on its screen."""
-        command = [sys.executable, "workflow/run.py", "--step", STEP, *more, "all"]
-        own = {"PYTHONPATH": os.pathsep.join([str(self.copy), *filter(None, sys.path[1:])])}
-        own["CACHE_ROOT"] = "cache"
+        command = [sys.executable, "workflow/run.py", *self.asked, *more, "all"]
         with open(self.screen, "w") as screen:
             begun = subprocess.Popen(
-                command, cwd=self.copy, env=os.environ | own, stdout=screen, stderr=screen
-            )
+                command, cwd=self.copy, env=os.environ | self.variables,
+                stdout=screen, stderr=screen,
+            )  # fmt: skip
         try:
             yield begun
             begun.wait(PATIENCE)
@@ -240,6 +255,27 @@ class Trial:
         wait_for("an epoch of the training", kept, [pipeline])
 
 
+class Rehearsal(Trial):
+    """The same with two chapters of the rehearsal, as they are, and all of their notebooks."""
+
+    papers = REHEARSED
+    asked = ("--tier", "rehearsal")
+    runs = "runs/rehearsal"
+
+    def make_small(self) -> None:
+        """Leave them as they are: they are small."""
+
+    def make_data(self) -> None:
+        """Make what both chapters read, once."""
+        command = [sys.executable, "workflow/rehearse.py", "--data"]
+        subprocess.run(command, cwd=self.copy, env=os.environ | self.variables, check=True)
+        self.read(self)
+
+    def read(self, other: Trial) -> None:
+        """Read the data of this copy, or of another."""
+        self.variables["DATA_ROOT"] = str(other.copy / self.runs / "data")
+
+
 def check(holds: bool, what: str) -> None:
     """Say that something holds, or end."""
     if not holds:
@@ -254,6 +290,13 @@ def trial(folder: Path) -> None:
     with alone.pipeline("--cores", "1") as here:
         pass
     check(here.returncode == 0, "the chapter is made without Slurm")
+    print("two chapters of the rehearsal, on this machine alone", flush=True)
+    small, jobs = Rehearsal(folder / "rehearsed"), Rehearsal(folder / "rehearsed_as_jobs")
+    small.make_data()
+    jobs.read(small)
+    with small.pipeline("--cores", str(os.cpu_count())) as here:
+        pass
+    check(here.returncode == 0, "the rehearsal is made without Slurm")
     with cluster(folder):
         print("jobs that ask for a GPU where there is none", flush=True)
         asked = one.copy / "workflow" / "resources.yaml"
@@ -287,9 +330,14 @@ def trial(folder: Path) -> None:
         with one.pipeline("--profile", PROFILE) as again:
             pass
         check(again.returncode == 0, "it goes on to the end")
-    compared = [sys.executable, "workflow/compare.py", "runs/mini", alone.copy / "runs" / "mini"]
-    same = subprocess.run(compared, cwd=one.copy).returncode == 0
-    check(same, "the results table is that of this machine alone, bit for bit")
+        print("two chapters of the rehearsal, as jobs", flush=True)
+        with jobs.pipeline("--profile", PROFILE) as there:
+            pass
+        check(there.returncode == 0, "the rehearsal is made by Slurm")
+    for apart, together in ((alone, one), (small, jobs)):
+        compared = [sys.executable, "workflow/compare.py", together.runs, apart.copy / apart.runs]
+        same = subprocess.run(compared, cwd=together.copy).returncode == 0
+        check(same, f"tables in {apart.runs} are those of this machine alone, bit for bit")
 
 
 def main() -> None:

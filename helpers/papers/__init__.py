@@ -20,10 +20,13 @@ if TYPE_CHECKING:
 
     from helpers.report.table import Table
 
-__all__ = ["PAPERS", "TIERS", "Paper", "load"]
+__all__ = ["PAPERS", "REHEARSAL", "TIERS", "Paper", "load"]
 
 TIERS = ("mini", "small_cpu", "small", "pretrained", "paper")
 """From the smallest to the largest; ``pretrained`` judges networks that others have trained."""
+
+REHEARSAL = "rehearsal"
+"""The tier that goes every way of ``paper`` with made-up images: it ends well, and says nothing."""
 
 
 def __getattr__(name: str) -> object:

@@ -1,8 +1,9 @@
 """The parameters of a paper at a tier: one flat file, every value typed and checked.
 
 ``params/<tier>/<paper>.yaml`` gives each value once; its keys are the fields of the paper's own
-class `helpers.papers.<paper>.parameters.Parameters`, a subclass of the one here.  Importing this
-module costs nothing, so that parameters are refused before work starts.
+class `helpers.papers.<paper>.parameters.Parameters`, a subclass of the one here.  A file that
+begins with ``extends: TIER`` says only what is otherwise than at that tier.  Importing this module
+costs nothing, so that parameters are refused before work starts.
 """
 
 from __future__ import annotations
@@ -219,7 +220,7 @@ def load(paper: str, tier: str, *, root: Path | None = None, **given) -> Paramet
     kind = import_module(f"{home(paper)}.parameters").Parameters
     file = folder / f"{paper}.yaml"
     try:
-        values = read(file)
+        values = values_of(file)
         if "tier" in values:
             raise ValueError("tier: the name of the folder says it; remove the line")
         parameters = kind(tier=tier, **values)
@@ -227,6 +228,43 @@ def load(paper: str, tier: str, *, root: Path | None = None, **given) -> Paramet
         raise ValueError(f"{file.relative_to(root)}: {error}") from None
     given = {name: value for name, value in given.items() if value is not None}
     return parameters.replace(**given) if given else parameters
+
+
+def values_of(file: Path) -> dict[str, Any]:
+    """Return the names and values of a tier's file, those of the tier that it extends among them.
+
+    Raises
+    ------
+    ValueError
+        As `read`; there is no such tier of this paper, or it extends another one itself.
+    """
+    values = read(file)
+    below = values.pop("extends", None)
+    if below is None:
+        return values
+    others = file.parent.parent.glob(f"*/{file.name}")
+    known_name("tier to extend", below, [one.parent.name for one in others if one != file])
+    base = read(file.parent.parent / below / file.name)
+    if "extends" in base:
+        raise ValueError(f"extends: tier '{below}' extends another one itself")
+    return overlay(base, values)
+
+
+def overlay(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
+    """Return names and values of which some are changed; of names within names, those alone.
+
+    Examples
+    --------
+    >>> overlay({"runs": 5, "networks": {"a": {"depth": 18, "width": 64}, "b": {}}},
+    ...         {"networks": {"a": {"depth": 8}}})
+    {'runs': 5, 'networks': {'a': {'depth': 8, 'width': 64}, 'b': {}}}
+    """
+    return base | {
+        name: overlay(base[name], value)
+        if isinstance(value, dict) and isinstance(base.get(name), dict)
+        else value
+        for name, value in changes.items()
+    }
 
 
 class _Loader(yaml.SafeLoader):

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 import torch
-import yaml
 from torch import nn
 
 from helpers.networks import convolutions, models
 from helpers.networks.heads import SUBNETWORKS
 from helpers.networks.recipe import Recipe
 from helpers.networks.spectral import SpectralNorm
+from helpers.papers.parameters import values_of
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 ARCHITECTURE = ("backbone", "depth", "width", "stem_stride", "image_size")
@@ -37,7 +37,7 @@ def mappings(node: object) -> Iterator[dict]:
 
 def committed() -> list[Recipe]:
     """Return the architectures that the parameters of every tier train, with each first layer."""
-    found = [one for path in ROOT.glob("params/*/*.yaml") for one in mappings(_read(path))]
+    found = [one for path in ROOT.glob("params/*/*.yaml") for one in mappings(values_of(path))]
     sizes = {SUBNETWORKS}  # of MIMO, whose first convolution sees as many images
     for one in (each["subnetworks"] for each in found if "subnetworks" in each):
         sizes.update(one["choice"] if isinstance(one, dict) else [one])
@@ -50,10 +50,6 @@ def committed() -> list[Recipe]:
             )
             recipes[repr(recipe)] = recipe  # files have the same ones many times
     return list(recipes.values())
-
-
-def _read(path: Path) -> object:
-    return yaml.safe_load(path.read_text(encoding="utf-8"))
 
 
 def layers(recipes: list[Recipe]) -> dict[tuple, nn.Module]:

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import pytest
 import yaml
 
-from helpers.papers import parameters
+from helpers.papers import REHEARSAL, parameters
 from helpers.papers.parameters import Count, DataSet, Score, Seed, load, read, tiers
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -76,6 +76,78 @@ def test_a_file_that_is_no_text(tmp_path):
     (tmp_path / "a.yaml").write_bytes(b"a: \xe9")
     with pytest.raises(ValueError, match="no text in YAML"):
         read(tmp_path / "a.yaml")
+
+
+@pytest.fixture
+def stacked(tmp_path):
+    """Return a function that loads a tier whose file extends another one's."""
+
+    def made(text, base=None):
+        for tier, said in (("mini", base or (ROOT / FILE).read_text()), ("tiny", text)):
+            (tmp_path / "params" / tier).mkdir(parents=True, exist_ok=True)
+            (tmp_path / "params" / tier / f"{PAPER}.yaml").write_text(said)
+        return load(PAPER, "tiny", root=tmp_path)
+
+    return made
+
+
+def test_a_file_that_extends_another_tier_says_what_is_otherwise(stacked):
+    """Names within names are changed one by one, all else is taken as a whole."""
+    whole = load(PAPER, "mini")
+    name = next(iter(whole.networks))
+    changed = stacked(
+        f"extends: mini\nruns: 7\ndata_sets: [digits]\nnetworks: {{{name}: {{depth: 14}}}}"
+    )
+    assert changed.tier == "tiny" and changed.runs == 7 and changed.data_sets == ["digits"]
+    assert changed.networks == whole.networks | {name: whole.networks[name] | {"depth": 14}}
+    same = changed.model_dump(exclude={"tier", "runs", "data_sets", "networks"})
+    assert same == whole.model_dump(exclude={"tier", "runs", "data_sets", "networks"})
+
+
+@pytest.mark.parametrize(
+    ("text", "base", "message"),
+    [
+        ("extends: mni", None, "unknown tier to extend 'mni'; did you mean 'mini'"),
+        ("extends: tiny", None, "unknown tier to extend 'tiny'"),
+        ("extends: mini", "extends: tiny", "extends: tier 'mini' extends another one itself"),
+        ("extends: mini\nrnus: 7", None, "unknown parameter 'rnus'; did you mean 'runs'"),
+    ],
+)
+def test_a_mistake_in_what_is_extended_is_refused(stacked, text, base, message):
+    with pytest.raises(ValueError, match=rf"^params/tiny/{PAPER}\.yaml: .*{message}"):
+        stacked(text, base)
+
+
+SIZES = {
+    "epochs", "batch_size", "image_size", "threads", "depth", "width",  # of recipes
+    "tier", "download", "replicates", "runs", "names", "examples", "shown", "members", "passes",
+    "trials",
+    "temperatures", "epsilons", "alphas", "tails", "tta_copies", "jacobian_images", "repeats",
+    "sizes", "validations", "least_images", "validation_images", "set_images", "far_images",
+    "external_validation", "train_per_class", "held_out_per_class", "threshold_per_class",
+    "input_shifted_images", "label_shifted_images",
+}  # fmt: skip
+
+
+def changed(one, other, name=""):
+    """Yield the names whose values differ, within names too."""
+    if isinstance(one, dict) and isinstance(other, dict) and one.keys() <= other.keys():
+        for key in other:
+            yield from changed(one.get(key), other[key], key)
+    elif one != other:
+        yield name
+
+
+def test_the_rehearsal_is_the_papers_tier_but_for_sizes():
+    """No method, data set or network of it is left out, but for those of which others trained."""
+    names = sorted(file.stem for file in (ROOT / "params" / "paper").glob("*.yaml"))
+    assert names == sorted(file.stem for file in (ROOT / "params" / REHEARSAL).glob("*.yaml"))
+    for name in names:
+        whole, small = (load(name, tier).model_dump() for tier in ("paper", REHEARSAL))
+        assert set(changed(whole, small)) <= SIZES
+        assert set(small.get("names", ())) <= set(whole.get("names", ()))
+    assert [*changed({"a": {"b": 1}}, {"a": {"b": 2}})] == ["b"]
+    assert [*changed({"a": ["x", "y"]}, {"a": ["x"]})] == ["a"]
 
 
 def test_a_caller_overlays_the_file_and_is_answered_without_its_name():

@@ -3,19 +3,14 @@
 import io
 import shutil
 
+import archives
 import arrange
-import numpy as np
 import pytest
+from archives import KIT, TRUTH, V2, validation, wnids
 from layouts import LAYOUTS
 from PIL import Image
-from scipy.io import savemat
 
-from helpers.data import cards, class_lists, corruptions, locate, open_stream
-
-WNIDS = tuple(class_lists.wnids_of("imagenet"))
-KIT = "ILSVRC2012_devkit_t12/data"
-V2 = "imagenetv2-matched-frequency-format-val"
-TRUTH = f"{KIT}/ILSVRC2012_validation_ground_truth.txt"
+from helpers.data import cards, class_lists, locate, open_stream
 
 
 @pytest.fixture
@@ -47,134 +42,31 @@ JPEG = jpeg()
 
 def put(archive, files, content=JPEG):
     """Write files, images if nothing else is said."""
-    for file in files:
-        (archive / file).parent.mkdir(parents=True, exist_ok=True)
-        (archive / file).write_bytes(content.encode() if isinstance(content, str) else content)
+    archives.put(archive, files, content)
 
 
-def synsets(archive, wnids):
-    """Write the development kit's table: the classes, numbered from 1, and a node above them."""
-    fields = ("ILSVRC2012_ID", "WNID", "words", "gloss", "num_children", "wordnet_height",
-              "num_train_images")  # fmt: skip
-    rows = [(number, wnid, "a, b", "a thing", 0, 0, 1300) for number, wnid in enumerate(wnids, 1)]
-    rows.append((len(rows) + 1, "n00001740", "entity", "all", len(rows), 9, 0))
-    table = np.array(rows, [(field, object) for field in fields])[:, np.newaxis]
-    (archive / KIT).mkdir(parents=True)
-    savemat(archive / KIT / "meta.mat", {"synsets": table})
+def blank(label, name):
+    return JPEG
 
 
-def validation(number):
-    return f"ILSVRC2012_val_{number:08d}.JPEG"
-
-
-# Each writes an archive and returns what is to be read: by split, the classes of its files.
-
-
-def imagenet_training(archive, above):
-    files = {f"{above}train/{one}/{one}_{k}.JPEG": one for one in WNIDS[:12] for k in (18, 7)}
-    put(archive, files)
-    return files
-
-
-def imagenet(archive):
-    """The numbers of the classes are not in the order of their wnids."""
-    numbered = WNIDS[11::-1]
-    synsets(archive, numbered)
-    numbers = [3, 12, 1, *range(2, 12), 2]
-    put(archive, [TRUTH], "".join(f"{number}\n" for number in numbers))
-    files = {
-        f"val/{validation(place)}": numbered[number - 1] for place, number in enumerate(numbers, 1)
-    }
-    put(archive, files)
-    return {"train": imagenet_training(archive, ""), "val": files}
-
-
-def imagenet_of_kaggle(archive):
+def imagenet_of_kaggle(archive, draw):
     above = "ILSVRC/Data/CLS-LOC/"
-    files = {f"{above}val/{validation(30 - k)}": one for k, one in enumerate(WNIDS[:12])}
-    put(archive, files)
+    files = {f"{above}val/{validation(30 - k)}": one for k, one in enumerate(wnids())}
+    archives.put_images(archive, files, draw)
     rows = [f"{file[len(above) + 4 : -5]},{one} 85 1 499 272 {one} 1 2 3 4 \n"
             for file, one in reversed(files.items())]  # fmt: skip
     put(archive, ["LOC_val_solution.csv"], "ImageId,PredictionString\n" + "".join(rows))
     put(archive, [f"{above}test/ILSVRC2012_test_00000001.JPEG"])
-    return {"train": imagenet_training(archive, above), "val": files}
+    return {"train": archives.imagenet_training(archive, draw, above), "val": files}
 
 
-def imagenet_sorted(archive):
-    files = {f"val/{one}/{validation(k)}": one for k, one in enumerate(WNIDS[:12], 1)}
-    put(archive, files)
-    return {"train": imagenet_training(archive, ""), "val": files}
+def imagenet_sorted(archive, draw):
+    files = {f"val/{one}/{validation(k)}": one for k, one in enumerate(wnids(), 1)}
+    archives.put_images(archive, files, draw)
+    return {"train": archives.imagenet_training(archive, draw), "val": files}
 
 
-def imagenet_c(archive):
-    """One of the tars was unpacked into a folder of its own."""
-    files = {
-        f"{'blur/' * (group == 'blur')}{kind}/{level}/{one}/{validation(1)}": one
-        for kind, group in corruptions.NAMES.items()
-        for level in corruptions.SEVERITIES
-        for one in WNIDS[:12]
-    }
-    put(archive, files)
-    put(archive, [f"speckle_noise/1/{WNIDS[0]}/{validation(1)}"])
-    return {"test": files}
-
-
-def imagenet_v2(archive):
-    files = {f"{V2}/{k}/{k}ab{n}.jpeg": WNIDS[k] for k in range(12) for n in range(2)}
-    put(archive, files)
-    return {"test": files}
-
-
-def imagenet_r(archive):
-    files = {f"imagenet-r/{one}/{kind}_0.jpg": one for one in WNIDS[::5] for kind in ("art", "toy")}
-    put(archive, files)
-    put(archive, ["imagenet-r/README.txt"], "of renditions")
-    return {"test": files}
-
-
-def food101(archive):
-    names = class_lists.names_of("food101")
-    halves = {half: [f"{one}/{k}" for one in names] for half, k in (("train", 70), ("test", 8))}
-    for half, lines in halves.items():
-        put(archive, [f"food-101/meta/{half}.txt"], "\n".join(lines) + "\n")
-        put(archive, [f"food-101/meta/{half}.json"], "{}")
-    put(archive, ["food-101/meta/classes.txt"], "\n".join(names))
-    files = {
-        f"food-101/images/{one}.jpg": one.split("/")[0]
-        for lines in halves.values()
-        for one in lines
-    }
-    put(archive, files)
-    return {"test": files}
-
-
-def caltech256(archive):
-    files = {
-        f"256_ObjectCategories/{one}/{one[:3]}_0001.jpg": one
-        for one in class_lists.names_of("caltech256")
-    }
-    put(archive, files)
-    put(archive, ["256_ObjectCategories/257.clutter/257_0001.jpg"])
-    put(archive, ["256_ObjectCategories/198.spider/RENAME2"], "not an image")
-    (archive / "256_ObjectCategories/056.dog/greg/vision309").mkdir(parents=True)
-    return {"test": files}
-
-
-def places365(archive):
-    """Two images a class, in another order than the classes."""
-    names = class_lists.names_of("places365")
-    rows = [f"/{name[0]}/{name} {number}\n" for number, name in enumerate(names)]
-    put(archive, ["categories_places365.txt"], "".join(rows))
-    numbers = [*reversed(range(365)), *range(365)]
-    listing = [(f"Places365_val_{k:08d}.jpg", number) for k, number in enumerate(numbers, 1)]
-    put(archive, ["places365_val.txt"], "".join(f"{file} {number}\n" for file, number in listing))
-    put(archive, ["places365_test.txt"], "Places365_test_00000001.jpg\n")
-    files = {f"val_256/{file}": names[number].replace("/", "_") for file, number in listing}
-    put(archive, files)
-    return {"test": files}
-
-
-def places365_sorted(archive):
+def places365_sorted(archive, draw):
     names, above = class_lists.names_of("places365"), "places365_standard"
     files = {
         f"{above}/val/{one.replace('/', '-')}/Places365_val_00000435.jpg": one.replace("/", "_")
@@ -185,38 +77,10 @@ def places365_sorted(archive):
     return {"test": files}
 
 
-def textures(archive):
-    files = {f"dtd/images/t{k:02d}ed/t{k:02d}ed_{n}.jpg": f"t{k:02d}ed"
-             for k in range(47) for n in (2, 11)}  # fmt: skip
-    put(archive, files)
-    put(archive, ["dtd/images/t04ed/.directory", "dtd/labels/test1.txt"], "")
-    return {"test": files}
-
-
-def in_one_folder(folder, name):
-    def make(archive):
-        files = {f"{folder}/images/{k}a.jpg": name for k in range(4)}
-        put(archive, files)
-        return {"test": files}
-
-    return make
-
-
-ARCHIVES = {
-    "imagenet": imagenet,
+ARCHIVES = archives.ARCHIVES | {
     "imagenet of Kaggle": imagenet_of_kaggle,
     "imagenet, sorted": imagenet_sorted,
-    "imagenet_c": imagenet_c,
-    "imagenet_v2": imagenet_v2,
-    "food101": food101,
-    "imagenet_r": imagenet_r,
-    "caltech256": caltech256,
-    "places365": places365,
     "places365, sorted": places365_sorted,
-    "textures": textures,
-    "inaturalist": in_one_folder("iNaturalist", "inaturalist"),
-    "places": in_one_folder("Places", "places"),
-    "sun": in_one_folder("SUN", "sun"),
 }
 
 
@@ -253,7 +117,7 @@ def test_an_official_archive_is_read_once_it_is_arranged(kind, places, request, 
     name = name_of(kind)
     if name.startswith("imagenet") and name != "imagenet_r":
         request.getfixturevalue("few")
-    expected = ARCHIVES[kind](archive)
+    expected = ARCHIVES[kind](archive, blank)
     before = state(archive)
     arrange.main([name, str(archive)])
     assert state(archive) == before
@@ -270,7 +134,7 @@ def test_an_official_archive_is_read_once_it_is_arranged(kind, places, request, 
 
 def test_the_folder_may_be_the_one_in_the_archive_and_the_root_another(places, capsys):
     archive, root = places
-    textures(archive)
+    archives.textures(archive)
     arrange.main(["textures", str(archive / "dtd"), "--root", str(root / "more" / "sets")])
     assert len(list((root / "more" / "sets" / "textures").iterdir())) == 47
     assert "textures: test 94 images of 5640; 47 classes" in capsys.readouterr().out
@@ -372,7 +236,7 @@ def test_what_is_none_of_it_is_refused_and_leaves_nothing(kind, mistake, message
     name = name_of(kind)
     if name.startswith("imagenet") and name != "imagenet_r":
         request.getfixturevalue("few")
-    ARCHIVES[kind](archive)
+    ARCHIVES[kind](archive, blank)
     mistake(archive)
     before = state(archive)
     with pytest.raises((ValueError, FileNotFoundError), match=message):
@@ -382,7 +246,7 @@ def test_what_is_none_of_it_is_refused_and_leaves_nothing(kind, mistake, message
 
 def test_what_is_there_stays(places):
     archive, root = places
-    in_one_folder("SUN", "sun")(archive)
+    archives.ARCHIVES["sun"](archive)
     put(root, ["sun/mine.jpg"])
     with pytest.raises(FileExistsError, match="sun is there; move it away"):
         arrange.main(["sun", str(archive)])

@@ -103,6 +103,17 @@ def test_the_trial_keeps_every_epoch_of_one_small_network(tmp_path):
     assert size["epochs"] == test_slurm.EPOCHS and parameters["runs"] == 1
 
 
+def test_the_trial_rehearses_two_chapters_on_the_same_data(tmp_path):
+    alone, jobs = (test_slurm.Rehearsal(tmp_path / name) for name in ("alone", "jobs"))
+    jobs.read(alone)
+    assert jobs.variables["DATA_ROOT"] == str(tmp_path / "alone" / "runs/rehearsal/data")
+    chapters = {file.stem for file in (jobs.copy / "params" / "rehearsal").glob("*.yaml")}
+    assert chapters == {path.name for path in (jobs.copy / "notebooks").iterdir()}
+    assert chapters == set(test_slurm.REHEARSED) and len(chapters) == 2
+    for paper in chapters:  # what a file extends is there
+        assert plan.load(paper, "rehearsal", root=jobs.copy) == plan.load(paper, "rehearsal")
+
+
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="no /proc, and so no Slurm")
 def test_what_a_lost_node_leaves_is_ended_and_nothing_else():
     of_trial, other = (

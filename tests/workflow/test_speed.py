@@ -56,6 +56,20 @@ def test_costs_and_the_pipeline_are_shown(results, tmp_path):
     assert "fitted to 300 training images" in page and "1 steps" in page
 
 
+COST = {"chapter": "uimnet", "networks": 480, "read": 7.2e9, "operations": 3.6e20, "kept": 2e12}
+
+
+@pytest.mark.parametrize(("seconds", "hours"), [(10.0, "2,500"), (np.nan, "not yet measured")])
+def test_hours_of_the_papers_tier_follow_from_what_is_measured(results, tmp_path, seconds, hours):
+    """1,000 photographs in ten seconds are 100 a second, and a job has eight processes."""
+    assert "What tier `paper` costs" not in speed.page(tmp_path)
+    pd.DataFrame([COST]).to_parquet(tmp_path / "paper_cost.parquet")
+    row = ROW | {"work": "photographs, 1 process", "ours": seconds, "images": 1000}
+    pd.DataFrame([row]).to_parquet(tmp_path / "streaming.parquet")
+    page = speed.page(tmp_path)
+    assert f"| uimnet | 480 | 7,200 | {hours} | 360.0 | 1,000.0 | 2,000 |" in page
+
+
 def test_the_page_of_the_committed_results_is_written(tmp_path):
     """Whatever the numbers are, each benchmark has its section."""
     page = speed.page(tmp_path)

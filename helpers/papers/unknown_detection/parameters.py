@@ -80,6 +80,8 @@ class BenchmarkParameters(parameters.Parameters):
         a filter ("fixed"), and by leaving out pixels ("aliased").  Or "".
     far_images : int
         Images of each far-OOD set, at most; chosen at random.
+    train_per_class, held_out_per_class : int, optional
+        Of photographs alone: of a class, as many train, at most, and are held out.
     networks : dict of str to dict
         What each changes in the recipe, under the names that the tables have for them.
     network : str
@@ -92,7 +94,8 @@ class BenchmarkParameters(parameters.Parameters):
         Passes of MC dropout.
     """
 
-    grid: ClassVar = ("networks", "network", "runs")
+    # the last two decide which images there are, and these the rows
+    grid: ClassVar = ("networks", "network", "runs", "train_per_class", "held_out_per_class")
 
     data_set: DataSet
     superclasses: dict[str, list[str]]
@@ -108,6 +111,8 @@ class BenchmarkParameters(parameters.Parameters):
     aside: list[DataSet]
     resized: DataSet | Literal[""]
     far_images: Count
+    train_per_class: Count | None = None
+    held_out_per_class: Count | None = None
     networks: dict[str, Changes]
     network: str
     runs: Count
@@ -118,6 +123,12 @@ class BenchmarkParameters(parameters.Parameters):
     def streamed(self) -> bool:
         """Whether the images are photographs that no memory holds."""
         return self.data_set in ("imagenet", "imagenet-bench")
+
+    @model_validator(mode="after")
+    def _check_photographs(self):
+        if self.data_set == "imagenet" and not (self.train_per_class and self.held_out_per_class):
+            raise ValueError("train_per_class, held_out_per_class: missing, of photographs")
+        return self
 
     def far_set(self, name: str) -> FarSet:
         """Return what is taken of a far-OOD set, or of one that is tested apart."""

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 SIZE = 32
 """Pixels: what the networks of small images are made for; others are brought to it."""
-TRAIN, HELD_OUT = 1250, 50
-"""Photographs of a class that train, and that are held out; fewer train where there are fewer."""
 
 
 @dataclass(frozen=True)
@@ -270,8 +268,8 @@ def photographs(parameters: BenchmarkParameters) -> Benchmark:
         table.loc[table["role"] == role, "wnid"].tolist()
         for role in ("in-distribution", "near", "external")
     )
-    seen, held = _divide(train.select(known), parameters.seed)
-    outside, held_outside = _divide(train.select(others), parameters.seed)
+    seen, held = _divide(train.select(known), parameters)
+    outside, held_outside = _divide(train.select(others), parameters)
     far = {}
     for name in parameters.far:
         classes = class_roles.far(name)
@@ -293,19 +291,25 @@ def photographs(parameters: BenchmarkParameters) -> Benchmark:
     )
 
 
-def _divide(stream: ImageStream, seed: int) -> tuple[ImageStream, ImageStream]:
-    """Return the images of each class that train, and those that are held out."""
-    generator = np.random.default_rng(seed)
+def _divide(
+    stream: ImageStream, parameters: BenchmarkParameters
+) -> tuple[ImageStream, ImageStream]:
+    """Return the images of each class that train, and those that are held out.
+
+    Fewer train where there are fewer.
+    """
+    count, most = parameters.held_out_per_class, parameters.train_per_class
+    generator = np.random.default_rng(parameters.seed)
     role = np.zeros(len(stream), np.int64)
     for label, name in enumerate(stream.class_names):
         members = generator.permutation(np.flatnonzero(stream.labels == label))
-        if len(members) <= HELD_OUT:
+        if len(members) <= count:
             raise ValueError(
-                f"image folder {stream.root}: more than {HELD_OUT} images of class {name} "
+                f"image folder {stream.root}: more than {count} images of class {name} "
                 f"expected, got {len(members)}"
             )
-        role[members[:HELD_OUT]] = 2
-        role[members[HELD_OUT : HELD_OUT + TRAIN]] = 1
+        role[members[:count]] = 2
+        role[members[count : count + most]] = 1
     return stream.subset(role == 1), stream.subset(role == 2)
 
 

@@ -20,7 +20,10 @@ PARAMETERS = load(
 )  # fmt: skip
 BARE = PARAMETERS.replace(aside=[], resized="")
 CIFAR = BARE.replace(data_set="cifar100", superclasses={}, validation_share=0.2)
-PHOTOGRAPHS = BARE.replace(data_set="imagenet", external=["imagenet"], external_validation=2000)
+PHOTOGRAPHS = BARE.replace(
+    data_set="imagenet", external=["imagenet"], external_validation=2000,
+    train_per_class=2, held_out_per_class=1,
+)  # fmt: skip
 
 
 def make(parameters, **given):
@@ -312,10 +315,8 @@ def test_tiny_imagenet_as_it_is_distributed(packs, tmp_path):
 
 
 @pytest.fixture
-def few(photographs, monkeypatch):
-    """The folder of all sets of photographs; of a class two images train, one is held out."""
-    monkeypatch.setattr(roles, "TRAIN", 2)
-    monkeypatch.setattr(roles, "HELD_OUT", 1)
+def few(photographs):
+    """The folder of all sets of photographs."""
     for name in ("food101", "places365"):
         folder = photographs(name, [one.replace("/", "_") for one in class_lists.names_of(name)], 1)
     return folder.parent
@@ -339,6 +340,10 @@ def test_the_benchmark_of_photographs(few):
 
 
 def test_a_missing_folder_and_other_roles_are_refused(few):
+    with pytest.raises(ValueError, match="train_per_class, held_out_per_class: missing"):
+        PHOTOGRAPHS.replace(train_per_class=None)
+    with pytest.raises(ValueError, match="more than 3 images of class n"):
+        make(PHOTOGRAPHS, held_out_per_class=3)
     with pytest.raises(FileNotFoundError, match=r"'caltech256': no folder .*DATA_ROOT"):
         make(PHOTOGRAPHS, far=["caltech256"])
     with pytest.raises(ValueError, match=r"external, aside, resized: \['imagenet'\]"):
