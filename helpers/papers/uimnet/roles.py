@@ -127,13 +127,14 @@ def partition(
 
 
 def roles(parameters: Parameters, part: Part | None = None) -> dict[int, DomainSplit]:
-    """Return the roles of the images by data seed; all parts have the same ones."""
-    found = None
+    """Return the roles of the images by data seed; parts of one network have the same ones."""
+    network, found = part.identity["backbone"] if part else next(iter(parameters.sizes)), None
     if parameters.featuriser:
         images = data.load(parameters.data_set, "train", download=parameters.download)
         means = class_means(parameters, images)
         found = partition(means, images.class_names, parameters.most_classes or None)
-    return {seed: split(parameters, seed, found) for seed in range(parameters.runs)}
+    splits = {seed: split(parameters, seed, found) for seed in range(parameters.runs)}
+    return parameters.seen_by(network, splits)
 
 
 def class_means(parameters: Parameters, images: Images | ImageStream) -> np.ndarray:
@@ -152,16 +153,22 @@ def class_means(parameters: Parameters, images: Images | ImageStream) -> np.ndar
         A class has no images, or timm has no such network.
     """
     name, device = parameters.featuriser, parameters.device
-    if name in parameters.sizes:
+    if name in parameters.features:
+        from helpers.data.features import decode
+
+        seen = parameters.seen_by(name, images)
+        features = decode(seen.images.reshape(len(seen), -1), parameters.features[name].top)
+    elif name in parameters.sizes:
         from helpers.training.fitted import fit
 
         recipe = parameters.recipe(parameters.sizes[name])
-        source = fit(images, recipe, seed=parameters.seed, device=device)
+        features = fit(images, recipe, seed=parameters.seed, device=device).outputs(images).features
     else:
         from helpers.networks import zoo
 
         source = zoo.load(name, download=parameters.download, device=device)
-    features, classes = source.outputs(images).features, range(len(images.class_names))
+        features = source.outputs(images).features
+    classes = range(len(images.class_names))
     counts = np.bincount(images.labels, minlength=len(classes))
     if not counts.all():
         missing = images.class_names[int(counts.argmin())]

@@ -112,7 +112,7 @@ def roles(parameters: BenchmarkParameters, part: Part | None = None) -> Benchmar
     if parameters.data_set in archive.ARCHIVES:
         return Benchmark(**archive.read(parameters))
     make = photographs if parameters.data_set == "imagenet" else small_images
-    return make(parameters)
+    return parameters.seen_by(parameters.network, make(parameters))
 
 
 def draw_known(
