@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -55,9 +56,9 @@ def with_features(tier: str) -> list[str]:
 
 def wanted(
     tier: str, papers: Sequence[str], network: str | None
-) -> Iterator[tuple[features.Backbone, list[Images]]]:
+) -> Iterator[tuple[features.Backbone, Iterator[Images]]]:
     """Yield each frozen network with all images that it is to see, in all papers together."""
-    found: dict[features.Backbone, list[Images]] = {}
+    found: dict[features.Backbone, list[tuple[Parameters, str]]] = {}
     for paper in papers or with_features(tier):
         parameters = load(paper, tier, root=ROOT)
         if not parameters.features:
@@ -65,23 +66,25 @@ def wanted(
         for name, frozen in parameters.features.items():
             if network in (None, name):
                 backbone = features.Backbone(**frozen.model_dump())
-                found.setdefault(backbone, []).extend(images_of(parameters, name))
-    yield from found.items()
+                found.setdefault(backbone, []).append((parameters, name))
+    for backbone, chapters in found.items():
+        yield backbone, chain.from_iterable(images_of(*chapter) for chapter in chapters)
 
 
-def images_of(parameters: Parameters, network: str) -> list[Images]:
-    """Return all images that a network of a chapter is shown, as pixels."""
-    plain = parameters.replace(features={})
-    experiment, found, done = PAPERS[parameters.paper].experiment, [], set()
+def images_of(parameters: Parameters, network: str) -> Iterator[Images]:
+    """Yield all images that a network of a chapter is shown, as pixels."""
+    paper, plain, done = PAPERS[parameters.paper], parameters.replace(features={}), set()
+    if getattr(parameters, "featuriser", "") in parameters.features:
+        yield from paper.roles.halves(plain)  # which classes are whose, the features will say
+        return
     for part in run.parts(plain):
         own = part.identity.get("backbone", network).partition("+")[0]
         if own == network and (part.roles is None or part.roles not in done):
             done.add(part.roles)
-            found += features.leaves(experiment.roles(plain, part))
-    return found
+            yield from features.leaves(paper.experiment.roles(plain, part))
 
 
-def make(backbone: features.Backbone, images: list[Images], arguments) -> None:
+def make(backbone: features.Backbone, images: Iterable[Images], arguments) -> None:
     """Store what is missing of a network's features, with a bar; or say how much it is."""
     lacking = features.missing(backbone, images)
     if arguments.only:

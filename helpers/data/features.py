@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -187,13 +187,12 @@ class Packs:
     def __init__(self, backbone: Backbone):
         self.backbone, self.weights = backbone, backbone.weights
         self.seconds, seen, codes = 0.0, [np.empty(0, np.uint64)], []
-        for path in sorted(backbone.folder.glob("*.safetensors")):
-            if not path.name.startswith("."):
-                facts, arrays = read(path)
-                self._check(path, facts)
-                seen.append(arrays["digests"])
-                codes.append(arrays["codes"])
-                self.seconds += facts["seconds"]
+        for path in _files(backbone):
+            facts, arrays = read(path)
+            self._check(path, facts)
+            seen.append(arrays["digests"])
+            codes.append(arrays["codes"])
+            self.seconds += facts["seconds"]
         seen = np.concatenate(seen)
         order = np.argsort(seen, kind="stable")
         self._seen, self._place = seen[order], order
@@ -253,8 +252,14 @@ class Packs:
 
 def packs(backbone: Backbone) -> Packs:
     """Return all features of a backbone, read once while no pack comes or goes."""
-    files = sorted(backbone.folder.glob("*.safetensors"))
+    files = _files(backbone)
     return _packs(backbone, tuple((str(one), one.stat().st_mtime_ns) for one in files))
+
+
+def _files(backbone: Backbone) -> list[Path]:
+    """Return a backbone's packs; a leading dot marks a file that is still being written."""
+    found = sorted(backbone.folder.glob("*.safetensors"))
+    return [path for path in found if not path.name.startswith(".")]
 
 
 @lru_cache(maxsize=4)
@@ -370,16 +375,19 @@ def _checksum(arrays: Mapping[str, np.ndarray]) -> str:
     return total.hexdigest()
 
 
-def missing(backbone: Backbone, sets: Sequence[Images]) -> dict[str, Images]:
-    """Return by NAME/SPLIT the images of which there are no features yet, each once."""
-    have, done, found = packs(backbone), set(), {}
+def missing(backbone: Backbone, sets: Iterable[Images]) -> dict[str, Images]:
+    """Return by NAME/SPLIT the images of which there are no features yet, each once.
+
+    Sets are looked at one by one: only what is missing stays in memory.
+    """
+    have, done, found = packs(backbone), np.empty(0, np.uint64), {}
     for images in sets:
         seen = digests(images.images)
         first = np.zeros(len(seen), bool)
         first[np.unique(seen, return_index=True)[1]] = True
-        wanted = first & (have.places(seen) < 0) & ~np.isin(seen, list(done))
+        wanted = first & (have.places(seen) < 0) & ~np.isin(seen, done)
         if wanted.any():
-            done |= set(seen[wanted].tolist())
+            done = np.append(done, seen[wanted])
             found.setdefault(f"{images.name}/{images.split}", []).append(images.subset(wanted))
     return {name: _joined(parts) for name, parts in found.items()}
 

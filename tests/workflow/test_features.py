@@ -72,7 +72,7 @@ def test_rows_of_features_need_them_and_are_made_of_them(root, monkeypatch, caps
     parameters = load(NAME, "frozen", root=root)
     with pytest.raises(ValueError, match=r"nothing could be evaluated: .* `python workflow/feat"):
         run.rows(parameters, progress=False)
-    assert "0 images have features, 1797 lack them" in call(monkeypatch, capsys, "--list")
+    assert ": 0 images have features, 1797 lack them" in call(monkeypatch, capsys, "--list")
     assert not opened
     call(monkeypatch, capsys, NAME, "--only", "digits/test", "--most", "100")
     assert "1697 lack them, " in call(monkeypatch, capsys)
@@ -81,9 +81,8 @@ def test_rows_of_features_need_them_and_are_made_of_them(root, monkeypatch, caps
     table = run.rows(parameters, progress=False)
     assert not (table["metric"] == "failed").any()
     right = table.query("metric == 'accuracy' and method == 'closed-set'")["value"]
-    assert right.iloc[0] > 0.5  # of ten classes
-    kept = run.rows(parameters, progress=False)
-    assert np.array_equal(kept["value"], table["value"])
+    assert right.iloc[0] > 0.4  # of ten classes
+    assert np.array_equal(run.rows(parameters, progress=False)["value"], table["value"])
 
 
 def test_a_tier_without_features_and_a_chapter_without_are_refused(root, monkeypatch, capsys):

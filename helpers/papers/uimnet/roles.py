@@ -6,7 +6,7 @@ two branches; a random tenth of the in-domain training images, by data seed, is 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -176,6 +176,17 @@ def class_means(parameters: Parameters, images: Images | ImageStream) -> np.ndar
     return np.array([features[images.labels == k].mean(axis=0, dtype=float) for k in classes])
 
 
+def halves(parameters: Parameters) -> Iterator[Images | ImageStream]:
+    """Yield the images of all classes that training is about, and those that test."""
+    data_set, splits = parameters.data_set, data.splits(parameters.data_set)
+    for half in ("train", "test" if "test" in splits else splits[-1]):
+        if data_set == PUBLISHED:
+            yield data.open_stream(data_set, half)
+        else:
+            options = {"size": parameters.side or None, "download": parameters.download}
+            yield data.load(data_set, half, **options)
+
+
 def split(parameters: Parameters, data_seed: int, found: Partition | None) -> DomainSplit:
     """Load the data set and give each image its role.
 
@@ -188,14 +199,8 @@ def split(parameters: Parameters, data_seed: int, found: Partition | None) -> Do
     found : Partition or None
         The classes' roles; None for the published ones.
     """
-    data_set, most = parameters.data_set, parameters.most_classes or None
-    splits = data.splits(data_set)
-    halves = "train", "test" if "test" in splits else splits[-1]
-    if data_set == PUBLISHED:
-        seen, unseen = (data.open_stream(data_set, half) for half in halves)
-    else:
-        options = {"size": parameters.side or None, "download": parameters.download}
-        seen, unseen = (data.load(data_set, half, **options) for half in halves)
+    most = parameters.most_classes or None
+    seen, unseen = halves(parameters)
     in_domain, out_domain = (wnids[:most] for wnids in class_lists.imagenot())
     if found:
         in_domain, out_domain = found.in_domain, found.out_domain

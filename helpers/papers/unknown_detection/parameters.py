@@ -28,6 +28,9 @@ METHODS = {name: one.title for name, one in methods.FILES.items() if one.place}
 ASIDE = {name: one.title for name, one in methods.FILES.items() if one.aside}
 """Scores beside them: one that the paper tried and left out, and one that asks no network."""
 
+BY_IMAGENET = ("near_in_imagenet", "near_not_in_imagenet")
+"""Of networks that have learnt ImageNet: near-OOD test images of its classes, and of others."""
+
 Method = Annotated[str, AfterValidator(methods.checked)]
 """A file of `methods`, an objective, or either with another score, as in ``baseline+energy``."""
 
@@ -80,6 +83,8 @@ class BenchmarkParameters(parameters.Parameters):
         a filter ("fixed"), and by leaving out pixels ("aliased").  Or "".
     far_images : int
         Images of each far-OOD set, at most; chosen at random.
+    near_by_imagenet : bool
+        Near-OOD images are tested apart, too, by whether ImageNet has their class (`BY_IMAGENET`).
     networks : dict of str to dict
         What each changes in the recipe, under the names that the tables have for them.
     network : str
@@ -108,6 +113,7 @@ class BenchmarkParameters(parameters.Parameters):
     aside: list[DataSet]
     resized: DataSet | Literal[""]
     far_images: Count
+    near_by_imagenet: bool = False
     networks: dict[str, Changes]
     network: str
     runs: Count
