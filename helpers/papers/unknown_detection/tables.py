@@ -251,8 +251,8 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
         f"{', '.join(parameters.far)} far-OOD; tier `{parameters.tier}` ({parameters.network}, "
         f"{stem}{recipe['epochs']} epochs): {comparisons.runs_in_words(cells)}; in brackets "
         "the paper's, at its full schedule and with its own far-OOD sets (its Table 5). An AURC "
-        "grows with the share of unknown images, of which the paper's union has more; E-AURC is what exceeds the least "
-        f"that any ranking could have. {precision(table)}"
+        "grows with the share of unknown images, of which the paper's union has more; E-AURC is "
+        f"what exceeds the least that any ranking could have. {precision(table)}"
     )
     if frozen := comparisons.frozen_in_words(parameters):
         caption += f" {frozen}"
