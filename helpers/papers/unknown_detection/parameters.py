@@ -97,7 +97,8 @@ class BenchmarkParameters(parameters.Parameters):
         Passes of MC dropout.
     """
 
-    grid: ClassVar = ("networks", "network", "runs")
+    # what of `near_by_imagenet` decides rows is in the images
+    grid: ClassVar = ("networks", "network", "runs", "near_by_imagenet")
 
     data_set: DataSet
     superclasses: dict[str, list[str]]
