@@ -57,9 +57,9 @@ def write(
         others = others[others["verdict"] != Verdict.NO_DATA]
         table = tables.get((line.tier, line.paper))
         scale = "" if table is None else networks(table)
-        said = [says(line), was_found(line, others, scale), would_settle(line)]
+        said = [says(line), was_found(line, others, scale), heads(line, others), would_settle(line)]
         picture = figure(claims[claims["paper"] == line.paper], folder)
-        texts[line.paper] = "\n\n".join([*said, picture])
+        texts[line.paper] = "\n\n".join(filter(None, [*said, picture]))
     return texts | {"synthesis": together(claims, folder)}
 
 
@@ -134,6 +134,23 @@ def _theirs(line) -> str:
         return "the paper prints no numbers for this effect"
     whose = "" if line.tier == "paper" else ", of other networks and images,"
     return f"the paper's own numbers{whose} give {number(line.printed, '+.3f')}"
+
+
+def heads(line, others: pd.DataFrame) -> str:
+    """Return what must be said where numbers are of tier `frozen`; "" where none are.
+
+    Parameters
+    ----------
+    line, others
+        As in `was_found`.
+    """
+    if "frozen" not in {line.tier, *others["tier"]} or line.verdict == Verdict.NO_DATA:
+        return ""
+    return (
+        "At the tier `frozen`, heads see the features of networks that have learnt ImageNet's "
+        'classes: to these, "unknown" classes that are among them are not new '
+        "({doc}`how it is measured <unknown_detection>`)."
+    )
 
 
 def networks(table: pd.DataFrame) -> str:

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["PAPERS", "REHEARSAL", "TIERS", "Paper", "load"]
 
-TIERS = ("mini", "small_cpu", "small", "pretrained", "paper")
-"""From the smallest to the largest; ``pretrained`` judges networks that others have trained."""
+TIERS = ("mini", "small_cpu", "frozen", "small", "pretrained", "paper")
+"""From the smallest to the largest; ``frozen`` trains heads on the features of a network of
+ImageNet, and ``pretrained`` judges networks that others have trained."""
 
 REHEARSAL = "rehearsal"
 """The tier that goes every way of ``paper`` with made-up images: it ends well, and says nothing."""

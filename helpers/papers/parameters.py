@@ -18,6 +18,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from helpers.checks import known_name
 from helpers.files import project_root
+from helpers.networks import head_recipe
 from helpers.networks.recipe import Recipe
 from helpers.papers import PAPERS
 
@@ -62,6 +63,17 @@ Changes = dict[str, Any]
 """Fields of a `Recipe` and their values: what somebody changes in it."""
 
 
+class Frozen(BaseModel):
+    """A frozen network whose features a head sees; as `helpers.data.features.Backbone` has it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, protected_namespaces=())
+
+    network: str
+    size: Count
+    top: Annotated[float, Field(gt=0)] = 6.0
+    weights: str = ""
+
+
 class Parameters(BaseModel):
     """What the experiments of all papers have; each paper adds its own fields.
 
@@ -87,6 +99,9 @@ class Parameters(BaseModel):
         Tiers whose committed results are shown as well.
     device : str, optional
         Where networks are trained and asked; by default a GPU if there is one.
+    features : dict of str to dict
+        By network, whose features it sees in the place of images, as `Frozen` has it; a network
+        that is not there sees the images.
 
     Raises
     ------
@@ -106,6 +121,7 @@ class Parameters(BaseModel):
     download: bool = False
     larger_tiers: list[Tier] = []
     device: str | None = None
+    features: dict[str, Frozen] = {}
 
     def __init__(self, **given):
         try:
@@ -128,7 +144,30 @@ class Parameters(BaseModel):
         merged: Changes = {}
         for one in (self.training, *changes, self.training_knobs):
             merged |= one
-        return Recipe.from_parameters(merged)
+        return head_recipe.check(Recipe.from_parameters(merged))
+
+    def seen_by(self, network: str, roles):
+        """Return roles as a network sees their images: as features, where `features` says so.
+
+        Parameters
+        ----------
+        network : str
+            Its name in the tables; what follows a "+" there does not matter.
+        roles
+            Data classes, mappings and sequences of images and others.
+
+        Raises
+        ------
+        ValueError
+            Features are missing or of something else, see `helpers.data.features.Packs`.
+        """
+        frozen = self.features.get(network.partition("+")[0])
+        if frozen is None:
+            return roles
+        from helpers.data import features
+
+        remedy = f"python workflow/features.py {self.tier} {self.paper}"
+        return features.seen_by(roles, features.Backbone(**frozen.model_dump()), remedy)
 
     def replace(self, **given) -> Parameters:
         """Return the same parameters with other values, checked; a `Recipe`'s become knobs.
@@ -150,7 +189,9 @@ class Parameters(BaseModel):
 
     def decisive(self) -> dict[str, Any]:
         """Return the values that a part's rows depend on, beside its images and weights."""
-        return self.model_dump(exclude={*self.grid, "download", "larger_tiers", "device"})
+        # what `features` are of is in the images
+        others = {"download", "larger_tiers", "device", "features"}
+        return self.model_dump(exclude={*self.grid, *others})
 
     def trainings(self) -> dict[str, dict]:
         """Return what each execution of the training notebook is told beside the tier, by its name.

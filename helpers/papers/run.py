@@ -96,8 +96,11 @@ def rows(
     tables, roles, shared = [], None, None
     for part in (bar := tqdm(parts(parameters, only), disable=not progress)):
         bar.set_description(part.name)
-        if part.roles is None or part.roles != shared:
-            roles, shared = None, part.roles
+        # networks on different features do not see the same images
+        network = part.identity.get("backbone", "").partition("+")[0]
+        own = (part.roles, parameters.features.get(network))
+        if part.roles is None or own != shared:
+            roles, shared = None, own
         found, roles = _rows_of_part(parameters, part, roles)
         tables.append(found)
     table = pd.concat(tables, ignore_index=True)

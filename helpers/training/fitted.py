@@ -13,7 +13,7 @@ import pandas as pd
 
 from helpers import cache, checkpoints
 from helpers.data import Images
-from helpers.networks import models
+from helpers.networks import frozen_head, models  # noqa: F401  (the first adds a family)
 from helpers.networks.devices import VERSIONS, default_device, device_name, reproducible
 from helpers.networks.heads import EQUIPPED
 from helpers.networks.recipe import Recipe

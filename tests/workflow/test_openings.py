@@ -100,6 +100,14 @@ def test_a_chapter_without_the_papers_scale_names_its_largest_tier():
     assert "The chapter's largest tier, `make run TIER=small PAPER=openset_calibration`" in said
 
 
+def test_what_heads_of_a_frozen_network_must_say():
+    others = pd.DataFrame({"tier": ["frozen"], "verdict": [Verdict.CONTRADICTED]})
+    for said in (openings.heads(line(tier="frozen"), NONE), openings.heads(line(), others)):
+        assert "learnt ImageNet's classes" in said
+    assert openings.heads(line(), NONE) == ""
+    assert openings.heads(line(tier="frozen", verdict=Verdict.NO_DATA), NONE) == ""
+
+
 @pytest.fixture
 def judged():
     """Return a ledger in which one claim has a verdict, made up; no other has any numbers."""

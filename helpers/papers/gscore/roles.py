@@ -135,6 +135,7 @@ def roles(parameters: Parameters, part: Part) -> Suite:
         },
         outliers=concatenate(outliers, "outliers").unknown() if outliers else None,
     )
+    suite = parameters.seen_by(network, suite)
     if parameters.shown_again is None:
         return suite
     most = dict.fromkeys(("meta", "test"), parameters.validation_images)

@@ -236,6 +236,8 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
         f"means over networks and {parameters.repeats} divisions of the sets; in brackets the "
         "paper's, for one network and 200 sets (its Table 1)."
     )
+    if frozen := comparisons.frozen_in_words(parameters):
+        caption += f" {frozen}"
     name = f"gscore-{parameters.tier}-main"
     return Table(cells, ["evaluator"], ["metric"], name=name, caption=caption, data=part)
 

@@ -18,6 +18,7 @@ PAPER = Paper(
         **dict.fromkeys(["resnet8", "resnet14", "resnet18"], "ResNet"),
         **dict.fromkeys(["densenet16", "densenet100"], "DenseNet"),
         **dict.fromkeys(["efficientnet_eighth", "efficientnet_b0"], "EfficientNet"),
+        **dict.fromkeys([f"efficientnet_lite{size}" for size in range(3)], "EfficientNet"),
     },
     metrics=(
         "accuracy", "nll", "brier", "open_set_brier", "ece", "open_set_ece",

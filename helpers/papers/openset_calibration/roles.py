@@ -78,7 +78,8 @@ def draw_known(classes: int, known: int, *, run: int, seed: int) -> np.ndarray:
 def roles(parameters: Parameters, part: Part) -> dict[str, Split]:
     """Return the roles of the images of one run in each of the settings."""
     data_set, run = part.identity["data_set"], part.identity["run"]
-    return {setting: split(parameters, data_set, setting, run) for setting in SETTINGS}
+    found = {setting: split(parameters, data_set, setting, run) for setting in SETTINGS}
+    return parameters.seen_by(part.identity["backbone"], found)
 
 
 def split(parameters: Parameters, data_set: str, setting: str, run: int) -> Split:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from helpers.papers.openset_calibration import PAPER
 from helpers.report import published
 from helpers.report.table import DELTA, MINUS, Table, categories, numbers
 from helpers.report.tables import comparisons
@@ -83,30 +84,35 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
     Parameters
     ----------
     table : DataFrame
-        A results table of one tier, data set and backbone.
+        A results table of one tier, of whose data sets and networks the first ones are shown.
     parameters
         Those that it was made with.
     """
     primary = table[(table["variant"] == "primary") & (table["metric"] == "ece")]
-    (backbone,), (data_set,) = primary["backbone"].unique(), primary["data_set"].unique()
+    backbone, data_set = (primary[one].iloc[0] for one in ("backbone", "data_set"))
+    primary = primary[(primary["backbone"] == backbone) & (primary["data_set"] == data_set)]
+    family = PAPER.networks.get(backbone, "ResNet")
+    printed = published.load("openset_calibration")
+    printed = printed[(printed["data_set"] == "CIFAR10") & (printed["backbone"] == family)]
     own = comparisons.comparison(
-        primary,
-        published.load("openset_calibration").query("table == 'I'"),
-        published_as={data_set: "CIFAR10"},
-        families={backbone: "ResNet"},
+        primary, printed, published_as={data_set: "CIFAR10"}, families={backbone: family}
     )
     titles = {"before": "before temperature scaling", "after": "after"}
     cells = own.assign(
         text=comparisons.numbers_beside(own, 1, ".3f"),
         calibration=categories(own["calibration"], titles),
     )
-    network, over = parameters.networks[backbone], comparisons.runs_in_words(own)
+    network = getattr(parameters, "training", {}) | parameters.networks[backbone]
+    stem = f"stem stride {network['stem_stride']}, " if "stem_stride" in network else ""
+    article = "an" if family[0] in "AEIOU" else "a"
     caption = (
-        f"Expected calibration error on {data_set}, tier `{parameters.tier}` ({backbone}, stem "
-        f"stride {network['stem_stride']}, {network['epochs']} epochs): {over}; in "
-        "brackets the paper's, for a ResNet whose depth and schedule it does not print (its "
-        "Table I)."
+        f"Expected calibration error on {data_set}, tier `{parameters.tier}` ({backbone}, {stem}"
+        f"{network['epochs']} epochs): {comparisons.runs_in_words(own)}; in brackets the paper's, "
+        f"for {article} {family} whose depth and schedule it does not print (its Table "
+        f"{printed['table'].iloc[0]})."
     )
+    if frozen := comparisons.frozen_in_words(parameters):
+        caption += f" {frozen}"
     return Table(
         cells, ["method"], ["calibration"], name=comparisons.name_of(own), caption=caption, data=own
     )

@@ -16,6 +16,7 @@ import pandas as pd
 from helpers.metrics import ranks
 from helpers.papers import TIERS
 from helpers.papers.synthesis.measures import MEASURES
+from helpers.papers.unknown_detection.parameters import METHODS
 from helpers.report.claims import Verdict
 from helpers.report.table import DOWN, UP
 
@@ -33,11 +34,17 @@ class Chapter:
         By title, metric and test set of the rows.
     prefix : str
         Of the methods that are scores; what follows is the score's name.
+    methods : tuple of str
+        Those that are compared; () for all.
+    data_sets : tuple of str
+        ID sets whose networks are compared.
     """
 
     title: str
     measures: Mapping[str, tuple[str, str]]
     prefix: str = ""
+    methods: tuple[str, ...] = ()
+    data_sets: tuple[str, ...] = ("cifar10", "cifar10_mini")
 
 
 _SHOWN = ("auroc_near", "auroc_far", "fpr_near", "fpr_far", "aurc_test", "der99")
@@ -55,14 +62,35 @@ CHAPTERS = {
         {MEASURES[one].title: (MEASURES[one].metric, MEASURES[one].test_set) for one in _SHOWN},
         prefix="baseline/",
     ),
+    "unknown_detection": Chapter(
+        "Unknown detection",
+        {
+            "AURC, unknown detection": ("aurc", "union"),
+            "AURC, misclassification": ("aurc", "test"),
+            "AUROC, near": ("auroc", "near"),
+            "AUROC, far": ("auroc", "far"),
+            "accuracy": ("accuracy", "test"),
+        },
+        methods=tuple(METHODS),
+        data_sets=("cifar100", "cifar10_mini"),
+    ),
+    "uimnet": Chapter(
+        "Algorithms and measures",
+        {"AUROC": ("auroc", "out"), "OutAsOut": ("out_as_out", "out")},
+        data_sets=("cifar100", "cifar10_mini", "tiny_imagenet_64"),
+    ),
+    "openset_calibration": Chapter(
+        "Open-set calibration",
+        {"ECE": ("ece", "test"), "Brier": ("brier", "test"), "accuracy": ("accuracy", "test")},
+    ),
 }
-"""The chapters that judge the same scores at several tiers."""
+"""The chapters that judge the same scores, or methods, at several tiers."""
 
 TRAINED, GIVEN = "trained here", "published"
 
 
 def numbers_of_scores(tables: Mapping[tuple[str, str], pd.DataFrame]) -> pd.DataFrame:
-    """Return the numbers of all scores at all tiers, of networks of CIFAR-10's classes.
+    """Return the numbers of all scores at all tiers, of networks of a chapter's ID sets.
 
     Parameters
     ----------
@@ -83,7 +111,10 @@ def numbers_of_scores(tables: Mapping[tuple[str, str], pd.DataFrame]) -> pd.Data
             continue
         chapter = CHAPTERS[paper]
         keep = table["method"].str.startswith(chapter.prefix) & (table["variant"] == "primary")
-        keep &= table["data_set"].isin(("cifar10", "cifar10_mini"))
+        keep &= table["data_set"].isin(chapter.data_sets)
+        keep &= table["calibration"].isin(("", "before"))
+        if chapter.methods:
+            keep &= table["method"].isin(chapter.methods)
         keep &= ~table["backbone"].str.contains("+", regex=False)
         own = table[keep]
         kind = own["backbone"].str.contains(".", regex=False).map({True: GIVEN, False: TRAINED})

@@ -6,7 +6,7 @@ two branches; a random tenth of the in-domain training images, by data seed, is 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -127,13 +127,14 @@ def partition(
 
 
 def roles(parameters: Parameters, part: Part | None = None) -> dict[int, DomainSplit]:
-    """Return the roles of the images by data seed; all parts have the same ones."""
-    found = None
+    """Return the roles of the images by data seed; parts of one network have the same ones."""
+    network, found = part.identity["backbone"] if part else next(iter(parameters.sizes)), None
     if parameters.featuriser:
         images = data.load(parameters.data_set, "train", download=parameters.download)
         means = class_means(parameters, images)
         found = partition(means, images.class_names, parameters.most_classes or None)
-    return {seed: split(parameters, seed, found) for seed in range(parameters.runs)}
+    splits = {seed: split(parameters, seed, found) for seed in range(parameters.runs)}
+    return parameters.seen_by(network, splits)
 
 
 def class_means(parameters: Parameters, images: Images | ImageStream) -> np.ndarray:
@@ -152,21 +153,38 @@ def class_means(parameters: Parameters, images: Images | ImageStream) -> np.ndar
         A class has no images, or timm has no such network.
     """
     name, device = parameters.featuriser, parameters.device
-    if name in parameters.sizes:
+    if name in parameters.features:
+        from helpers.data.features import decode
+
+        seen = parameters.seen_by(name, images)
+        features = decode(seen.images.reshape(len(seen), -1), parameters.features[name].top)
+    elif name in parameters.sizes:
         from helpers.training.fitted import fit
 
         recipe = parameters.recipe(parameters.sizes[name])
-        source = fit(images, recipe, seed=parameters.seed, device=device)
+        features = fit(images, recipe, seed=parameters.seed, device=device).outputs(images).features
     else:
         from helpers.networks import zoo
 
         source = zoo.load(name, download=parameters.download, device=device)
-    features, classes = source.outputs(images).features, range(len(images.class_names))
+        features = source.outputs(images).features
+    classes = range(len(images.class_names))
     counts = np.bincount(images.labels, minlength=len(classes))
     if not counts.all():
         missing = images.class_names[int(counts.argmin())]
         raise ValueError(f"images: at least one of each class expected, got none of '{missing}'")
     return np.array([features[images.labels == k].mean(axis=0, dtype=float) for k in classes])
+
+
+def halves(parameters: Parameters) -> Iterator[Images | ImageStream]:
+    """Yield the images of all classes that training is about, and those that test."""
+    data_set, splits = parameters.data_set, data.splits(parameters.data_set)
+    for half in ("train", "test" if "test" in splits else splits[-1]):
+        if data_set == PUBLISHED:
+            yield data.open_stream(data_set, half)
+        else:
+            options = {"size": parameters.side or None, "download": parameters.download}
+            yield data.load(data_set, half, **options)
 
 
 def split(parameters: Parameters, data_seed: int, found: Partition | None) -> DomainSplit:
@@ -181,14 +199,8 @@ def split(parameters: Parameters, data_seed: int, found: Partition | None) -> Do
     found : Partition or None
         The classes' roles; None for the published ones.
     """
-    data_set, most = parameters.data_set, parameters.most_classes or None
-    splits = data.splits(data_set)
-    halves = "train", "test" if "test" in splits else splits[-1]
-    if data_set == PUBLISHED:
-        seen, unseen = (data.open_stream(data_set, half) for half in halves)
-    else:
-        options = {"size": parameters.side or None, "download": parameters.download}
-        seen, unseen = (data.load(data_set, half, **options) for half in halves)
+    most = parameters.most_classes or None
+    seen, unseen = halves(parameters)
     in_domain, out_domain = (wnids[:most] for wnids in class_lists.imagenot())
     if found:
         in_domain, out_domain = found.in_domain, found.out_domain

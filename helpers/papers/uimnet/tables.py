@@ -10,7 +10,7 @@ from helpers.papers.uimnet.columns import choose_trial, spectral_suffix, split_c
 from helpers.papers.uimnet.parameters import ALGORITHMS, MEASURES
 from helpers.report import results
 from helpers.report.table import ABSENT, DOWN, UP, Table, categories, mark_best, numbers, single
-from helpers.report.tables.comparisons import runs_in_words
+from helpers.report.tables.comparisons import frozen_in_words, runs_in_words
 
 HEADINGS = {  # heading, scale, and 1 where more is better, -1 where less is
     "accuracy": (f"ACC@1 {UP} (%)", 100, 1),
@@ -229,17 +229,19 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
         algorithm=categories(means["algorithm"], ALGORITHMS),
         head=categories(pairs, _MAIN),
     )
+    frozen, pixels = frozen_in_words(parameters), parameters.side
     return Table(
         cells,
         ["algorithm"],
         ["head"],
         name=f"uimnet-{parameters.tier}-main",
-        caption=f"{parameters.data_set} at {parameters.side} pixels, its classes in two branches "
-        f"by the features of a pretrained network; tier `{parameters.tier}`, shortened ({network}, "
-        f"{recipe['epochs']} epochs, {parameters.trials} trials): mean ± standard deviation over "
-        f"{parameters.runs} data seeds, of the chosen trial and, after the semicolon, of the "
-        "ensemble of all trials; before calibration, without spectral normalisation. "
-        f"{_NOTHING_PRINTED}",
+        caption=f"{parameters.data_set}{f' at {pixels} pixels' if pixels else ''}, its classes in "
+        f"two branches by the features of a pretrained network; tier `{parameters.tier}`, "
+        f"shortened ({network}, {recipe['epochs']} epochs, {parameters.trials} trials): mean ± "
+        f"standard deviation over {parameters.runs} data seeds, of the chosen trial and, after the "
+        "semicolon, of the ensemble of all trials; before calibration, without spectral "
+        "normalisation. "
+        f"{' '.join(filter(None, [_NOTHING_PRINTED, frozen]))}",
         data=means,
         separator="; ",
     )

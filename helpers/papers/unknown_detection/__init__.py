@@ -26,7 +26,8 @@ PAPER = Paper(
         "places365": "Places-82",
     },
     networks={
-        **dict.fromkeys(["resnet8", "resnet20", "resnet18"], "ResNet18"), "resnet152": "ResNet-152",
+        **dict.fromkeys(["resnet8", "resnet20", "resnet18", "efficientnet_lite0"], "ResNet18"),
+        "resnet152": "ResNet-152",
     },
     metrics=(
         "accuracy", "auroc", "fpr_at_tpr", "risk_coverage_curve", "aurc", "eaurc", "augrc",

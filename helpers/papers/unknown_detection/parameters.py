@@ -28,6 +28,9 @@ METHODS = {name: one.title for name, one in methods.FILES.items() if one.place}
 ASIDE = {name: one.title for name, one in methods.FILES.items() if one.aside}
 """Scores beside them: one that the paper tried and left out, and one that asks no network."""
 
+BY_IMAGENET = ("near_in_imagenet", "near_not_in_imagenet")
+"""Of networks that have learnt ImageNet: near-OOD test images of its classes, and of others."""
+
 Method = Annotated[str, AfterValidator(methods.checked)]
 """A file of `methods`, an objective, or either with another score, as in ``baseline+energy``."""
 
@@ -82,6 +85,8 @@ class BenchmarkParameters(parameters.Parameters):
         Images of each far-OOD set, at most; chosen at random.
     train_per_class, held_out_per_class : int, optional
         Of photographs alone: of a class, as many train, at most, and are held out.
+    near_by_imagenet : bool
+        Near-OOD images are tested apart, too, by whether ImageNet has their class (`BY_IMAGENET`).
     networks : dict of str to dict
         What each changes in the recipe, under the names that the tables have for them.
     network : str
@@ -94,8 +99,10 @@ class BenchmarkParameters(parameters.Parameters):
         Passes of MC dropout.
     """
 
-    # the last two decide which images there are, and these the rows
-    grid: ClassVar = ("networks", "network", "runs", "train_per_class", "held_out_per_class")
+    # what of the others decides which images there are is in the images
+    grid: ClassVar = (
+        "networks", "network", "runs", "train_per_class", "held_out_per_class", "near_by_imagenet",
+    )  # fmt: skip
 
     data_set: DataSet
     superclasses: dict[str, list[str]]
@@ -113,6 +120,7 @@ class BenchmarkParameters(parameters.Parameters):
     far_images: Count
     train_per_class: Count | None = None
     held_out_per_class: Count | None = None
+    near_by_imagenet: bool = False
     networks: dict[str, Changes]
     network: str
     runs: Count

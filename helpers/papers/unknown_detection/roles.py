@@ -8,15 +8,25 @@ outliers and for choosing hyper-parameters.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from helpers import data
-from helpers.data import Images, ImageStream, class_roles, hold_out, overlaps, sources, subsample
+from helpers.data import (
+    Images,
+    ImageStream,
+    class_lists,
+    class_roles,
+    hold_out,
+    overlaps,
+    sources,
+    subsample,
+)
 from helpers.papers.unknown_detection import archive
+from helpers.papers.unknown_detection.parameters import BY_IMAGENET
 
 if TYPE_CHECKING:
     from helpers.papers.run import Part
@@ -110,7 +120,26 @@ def roles(parameters: BenchmarkParameters, part: Part | None = None) -> Benchmar
     if parameters.data_set in archive.ARCHIVES:
         return Benchmark(**archive.read(parameters))
     make = photographs if parameters.data_set == "imagenet" else small_images
-    return make(parameters)
+    made = make(parameters)
+    if parameters.near_by_imagenet:
+        made = replace(made, aside=made.aside | by_imagenet(made.near))
+    return parameters.seen_by(parameters.network, made)
+
+
+def by_imagenet(near: Images) -> dict[str, Images]:
+    """Divide near-OOD images by whether ImageNet has their class, one below it or one above it.
+
+    Test sets of their own, beside the others: a network that has learnt ImageNet has met the first
+    ones' classes.  None where the nouns of the classes are not known.
+    """
+    if not class_lists.wnids_of(near.name):
+        return {}
+    met = set(overlaps.find_related(near, "imagenet"))
+    sides = (
+        [name for name in near.class_names if (name in met) == there] for there in (True, False)
+    )
+    named = zip(BY_IMAGENET, sides, strict=True)
+    return {name: near.select(classes) for name, classes in named if classes}
 
 
 def draw_known(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 import pandas as pd
 
 from helpers.checks import known_name
 from helpers.papers.unknown_detection import PAPER, composition
 from helpers.papers.unknown_detection.authors import AUTHORS
 from helpers.papers.unknown_detection.methods import YOURS, title
-from helpers.papers.unknown_detection.parameters import ASIDE, METHODS
+from helpers.papers.unknown_detection.parameters import ASIDE, BY_IMAGENET, METHODS
 from helpers.report import published, results
 from helpers.report.table import DOWN, TIMES, UP, Table, categories, mark_best, numbers
 from helpers.report.tables import comparisons
@@ -187,6 +188,42 @@ def precision(table: pd.DataFrame) -> str:
     return f"Trained with {', '.join(words) or 'a precision not known'}; the paper with float32."
 
 
+def by_imagenet(table: pd.DataFrame) -> pd.DataFrame:
+    """Return AUROC against near classes that ImageNet has, and against those that it has not.
+
+    What a network of ImageNet gains by having learnt classes that are "unknown" here, as far as the
+    classes of both kinds are as hard otherwise.
+
+    Parameters
+    ----------
+    table : DataFrame
+        A results table, made with ``near_by_imagenet``.
+
+    Returns
+    -------
+    DataFrame
+        By method: means over runs of both in per cent, their ``difference``, and an interval of it,
+        ``low`` to ``high``, at 95 %, over runs and test images.
+    """
+    own = table[(table["variant"] == "primary") & (table["metric"] == "auroc")]
+    rows = {}
+    for method, part in own[own["test_set"].isin(BY_IMAGENET)].groupby("method", sort=False):
+        cells = {name: part[part["test_set"] == name].sort_values("run") for name in BY_IMAGENET}
+        if any(one.empty for one in cells.values()):
+            continue
+        seen, new = (np.stack(cells[name]["bootstrap"].map(np.asarray)) for name in BY_IMAGENET)
+        values = {name: one["value"].to_numpy() for name, one in cells.items()}
+        each = values[BY_IMAGENET[0]] - values[BY_IMAGENET[1]]
+        # runs share the test images, so that the images are drawn alike in all of them
+        images = (seen - new).mean(axis=0)
+        images = images - images.mean()
+        drawn = np.random.default_rng(0).choice(each, (len(images), len(each))).mean(axis=1)
+        low, high = np.quantile(drawn + images, [0.025, 0.975])
+        found = {name: one.mean() for name, one in values.items()}
+        rows[method] = found | {"difference": each.mean(), "low": low, "high": high}
+    return 100 * pd.DataFrame.from_dict(rows, orient="index")
+
+
 def main_table(table: pd.DataFrame, parameters) -> Table:
     """Return accuracy, AURC and near AUROC of the methods, the paper's of Table 5 in brackets.
 
@@ -208,15 +245,17 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
     titles = METHODS | {name: title(name) for name in cells["method"].unique()}
     cells["method"] = categories(cells["method"], titles)
     recipe = parameters.training | parameters.networks[parameters.network]
+    stem = f"stem stride {recipe['stem_stride']}, " if "stem_stride" in recipe else ""
     caption = (
         f"Part of {parameters.data_set} known, the rest of its classes near-OOD, "
         f"{', '.join(parameters.far)} far-OOD; tier `{parameters.tier}` ({parameters.network}, "
-        f"stem stride {recipe['stem_stride']}, {recipe['epochs']} "
-        f"epochs): {comparisons.runs_in_words(cells)}; in brackets the paper's, at its full "
-        "schedule and with its own far-OOD sets (its Table 5). An AURC grows with the share of "
-        "unknown images, of which the paper's union has more; E-AURC is what exceeds the least "
-        f"that any ranking could have. {precision(table)}"
+        f"{stem}{recipe['epochs']} epochs): {comparisons.runs_in_words(cells)}; in brackets "
+        "the paper's, at its full schedule and with its own far-OOD sets (its Table 5). An AURC "
+        "grows with the share of unknown images, of which the paper's union has more; E-AURC is "
+        f"what exceeds the least that any ranking could have. {precision(table)}"
     )
+    if frozen := comparisons.frozen_in_words(parameters):
+        caption += f" {frozen}"
     if yours := [title(name) for name in titles if name.startswith(YOURS)]:
         caption += f" Yours: {', '.join(yours)}."
     return Table(

@@ -180,6 +180,32 @@ def tables_in_words(part: pd.DataFrame) -> str:
     return f"Table{'s' * (len(found) > 1)} {' and '.join(found)}" if found else "no table"
 
 
+def frozen_in_words(parameters) -> str:
+    """Return what must be said of heads on features of a frozen network, "" of other networks.
+
+    Parameters
+    ----------
+    parameters
+        Those that a results table was made with; of old ones ``features`` may be absent.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> frozen_in_words(SimpleNamespace())
+    ''
+    >>> frozen_in_words(SimpleNamespace(features={"lite0": {}}))[:62]
+    'Heads on the stored features of a network that has learnt Imag'
+    """
+    names = list(getattr(parameters, "features", {}))
+    if not names:
+        return ""
+    one = "a network that has" if len(names) == 1 else "networks that have"
+    return (
+        f"Heads on the stored features of {one} learnt ImageNet's classes ({', '.join(names)}): to "
+        "it, unknown classes that are among these are not new."
+    ).replace("to it,", "to it," if len(names) == 1 else "to them,")
+
+
 def runs_in_words(part: pd.DataFrame, *, deviations: bool = True) -> str:
     """Return what a mean of ours is over, as a caption says it."""
     fewest, most = part["runs"].min(), part["runs"].max()

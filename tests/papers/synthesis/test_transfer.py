@@ -183,3 +183,27 @@ def test_the_figure_has_a_panel_for_each_chapter(made_up, texts):
         line.get_xdata()[0] for line in axes[0].lines if line.get_marker() not in ("None", "")
     ]
     assert points == pytest.approx([-0.2])
+
+
+def test_methods_of_other_chapters_are_ranked_too(table_of):
+    """Heads on frozen features and trained networks: of the paper's methods, those of both."""
+    order = {"baseline": 0.5, "crl": 0.6, "edl": 0.7, "odin": 0.4}
+
+    def rows(values, data_set):
+        records = [
+            dict(method=method, metric="auroc", test_set="near", value=value, data_set=data_set)
+            for method, value in values.items()
+        ]  # fmt: skip
+        return table_of(records, paper="unknown_detection")
+
+    extra = {"augmix": 0.9, "mahalanobis": 0.1, "baseline+knn": 0.2}
+    trained = rows(order | extra, "cifar100")
+    others = trained.assign(data_set="cifar10"), trained.assign(calibration="after")
+    tables = {
+        ("small_cpu", "unknown_detection"): pd.concat([trained, *others]),
+        ("frozen", "unknown_detection"): rows(order, "cifar100"),
+    }
+    (found,) = correlations(tables).reset_index().to_dict("records")
+    assert (found["first"], found["second"]) == ("small_cpu, trained here", "frozen, trained here")
+    assert found["measure"] == "AUROC, near" and found["scores"] == 4
+    assert found["correlation"] == pytest.approx(1)

@@ -352,3 +352,19 @@ def test_a_missing_folder_and_other_roles_are_refused(few):
         data.open_stream("food11", "test")
     with pytest.raises(ValueError, match="'food101': too large for memory"):
         data.load("food101", "test")
+
+
+def test_near_classes_are_divided_by_whether_imagenet_has_them(mini):
+    """Of CIFAR-100's, ImageNet has apples and no cloud; the classes of digits are no nouns."""
+    assert not set(mini.aside) & {"near_in_imagenet", "near_not_in_imagenet"}
+    names = ("apple", "bus", "cloud", "tiger")
+    near = replace(
+        mini.near.subset(slice(8)), labels=np.arange(8) % 4, class_names=names, name="cifar100"
+    )
+    found = roles.by_imagenet(near)
+    assert found["near_in_imagenet"].class_names == ("apple", "bus", "tiger")
+    assert found["near_not_in_imagenet"].class_names == ("cloud",)
+    assert [len(one) for one in found.values()] == [6, 2]
+    assert roles.by_imagenet(replace(near, name="digits")) == {}
+    asked = make(PARAMETERS, near_by_imagenet=True).aside
+    assert sum(len(asked[name]) for name in asked if name.startswith("near_")) == len(mini.near)

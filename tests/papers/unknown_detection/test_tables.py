@@ -5,7 +5,7 @@ import pytest
 
 from helpers.papers.parameters import load
 from helpers.papers.unknown_detection.parameters import METHODS
-from helpers.papers.unknown_detection.tables import detection, main_table
+from helpers.papers.unknown_detection.tables import by_imagenet, detection, main_table
 from helpers.report import published
 from helpers.report.tables.comparisons import comparison, printed_alone
 
@@ -152,3 +152,20 @@ def test_bad_input(part):
     ):
         with pytest.raises(ValueError, match=message):
             detection(given, methods=methods, metrics=[metric])
+
+
+def test_near_classes_by_imagenet_by_hand(table_of):
+    """Two runs, 0.9 and 0.8 against classes that ImageNet has, 0.7 and 0.8 against the others."""
+    values = {"near_in_imagenet": (0.9, 0.8), "near_not_in_imagenet": (0.7, 0.8)}
+    records = [
+        dict(test_set=name, run=run, method=method, metric="auroc", value=value + shift,
+             bootstrap=[value + shift, value + shift + 0.02])
+        for method, shift in (("baseline", 0.0), ("crl", 0.05))
+        for name, both in values.items()
+        for run, value in enumerate(both)
+    ]  # fmt: skip
+    records.append(records[0] | {"method": "edl"})  # without the other side
+    found = by_imagenet(table_of(records, paper="unknown_detection"))
+    assert list(found.index) == ["baseline", "crl"]
+    assert found.loc["baseline"].tolist() == pytest.approx([85, 75, 10, 0, 20])
+    assert found.loc["crl", "near_in_imagenet"] == pytest.approx(90)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from helpers.papers.unknown_detection.method import Method
 
 if TYPE_CHECKING:
+    from helpers.data import Images
     from helpers.networks.model import Model
     from helpers.papers.unknown_detection.detectors import Detector
     from helpers.papers.unknown_detection.parameters import Parameters
@@ -18,9 +21,11 @@ def detect(parameters: Parameters, benchmark: Benchmark, model: Model) -> Detect
     from helpers.data.pixels import smoothness
     from helpers.papers.unknown_detection.detectors import Answer, Detector
 
-    return Detector(
-        model, lambda images: Answer(smoothness(images.images), model.outputs(images).correct)
-    )
+    def answer(images: Images) -> Answer:
+        pixels = images.pictures(np.arange(len(images)))  # of the images, whatever a network sees
+        return Answer(smoothness(pixels), model.outputs(images).correct)
+
+    return Detector(model, answer)
 
 
 METHOD = Method(

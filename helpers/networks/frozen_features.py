@@ -1,0 +1,102 @@
+"""Features of images by a frozen network: computed once, and stored a part at a time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from torch import nn
+
+from helpers.data import Images
+from helpers.data.features import Backbone, encode, write
+from helpers.networks import zoo
+from helpers.networks.devices import reproducible
+
+BATCH = 16
+"""Images at once on a CPU: the activations of more fall out of the caches of small networks."""
+BATCH_ON_GPU = 256
+PART = 2000
+"""Images in a pack: what an interruption loses at most."""
+
+
+def open_network(backbone: Backbone, *, threads: int = 1, **options) -> zoo.Pretrained:
+    """Load the frozen network.
+
+    Parameters
+    ----------
+    backbone : Backbone
+    threads : int
+        Of a CPU.
+    **options
+        Of `helpers.networks.zoo.load`.
+
+    Raises
+    ------
+    FileNotFoundError, ValueError
+        As `helpers.networks.zoo.load`; or its weights are others than `backbone` says.
+    """
+    source = zoo.load(backbone.network, threads=threads, **options)
+    if not source.sha256.startswith(backbone.weights):
+        raise ValueError(
+            f"weights: {source.source} has other weights of '{backbone.network}' "
+            f"({source.sha256[:16]}) than asked for ({backbone.weights})"
+        )
+    return source
+
+
+def features_of(source: zoo.Pretrained, images: Images, size: int) -> np.ndarray:
+    """Return what a network makes of images, each brought to `size` pixels as a whole.
+
+    Nothing is cropped: small images fill their frame, and what is cut off would be of the object.
+
+    Returns
+    -------
+    ndarray of float32, shape [N, D]
+    """
+    found, batch_size = [], BATCH if torch.device(source.device).type == "cpu" else BATCH_ON_GPU
+    with reproducible(source.device, source.threads), torch.inference_mode():
+        for batch in images.in_order(batch_size=batch_size):
+            pixels = batch.to(source.device).float()
+            if tuple(pixels.shape[2:]) != (size, size):
+                pixels = nn.functional.interpolate(
+                    pixels, (size, size), mode="bicubic", align_corners=False, antialias=True
+                ).clamp(0, 255)  # fmt: skip
+            pixels = pixels.contiguous(memory_format=torch.channels_last)
+            found.append(source.classifier.features(pixels).float().cpu().numpy())
+    return np.concatenate(found)
+
+
+def store(
+    backbone: Backbone,
+    source: zoo.Pretrained,
+    images: Images,
+    *,
+    done: Callable[[int], object] = lambda count: None,
+    part: int = PART,
+) -> None:
+    """Store the features of images, in packs of at most `part` of them, each whole or not at all.
+
+    Parameters
+    ----------
+    backbone : Backbone
+    source : Pretrained
+        Its network.
+    images : Images
+        Of which there are no features yet, see `helpers.data.features.missing`.
+    done : callable
+        Is told the number of images as they are stored.
+    part : int
+
+    Raises
+    ------
+    ValueError
+        The network's features cannot be stored, see `helpers.data.features.encode`.
+    """
+    for start in range(0, len(images), part):
+        some, begun = images.subset(slice(start, start + part)), time.monotonic()
+        codes = encode(features_of(source, some, backbone.size), backbone.top)
+        seconds = time.monotonic() - begun
+        write(backbone, some, codes, weights=source.sha256, seconds=seconds)
+        done(len(some))

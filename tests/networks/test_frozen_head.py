@@ -1,0 +1,121 @@
+"""Heads on features: which are refused, and that every objective trains them."""
+
+import numpy as np
+import pytest
+
+from helpers import cache
+from helpers.data.features import FeatureImages, as_images
+from helpers.networks import head_recipe, models
+from helpers.networks.recipe import OBJECTIVES, Recipe
+from helpers.training.fitted import fit
+
+LINEAR = Recipe(backbone="head", depth=1, image_size=8, augmentation=(), epochs=3, batch_size=16)
+HIDDEN = {"depth": 2, "width": 12}
+HEADS = [one for one in OBJECTIVES if one not in (*head_recipe.PIXELS, "distillation")]
+
+
+def changed(**given):
+    return head_recipe.check(Recipe.from_parameters(LINEAR.as_dict() | given))
+
+
+def blobs(seed=0, name="blobs"):
+    """Return 90 made-up images of three classes with 8 features, most of which tell the class."""
+    generator = np.random.default_rng(seed)
+    labels = np.arange(90) % 3
+    codes = generator.integers(60, 100, (90, 8))
+    codes[np.arange(90), labels] += 60
+    pixels = generator.integers(0, 256, (90, 4, 4, 3), dtype=np.uint8)
+    return FeatureImages(
+        as_images(codes.astype(np.uint8)), labels, ("a", "b", "c"), name, "train", pixels=pixels
+    )
+
+
+@pytest.fixture(autouse=True)
+def own_cache(monkeypatch, tmp_path):
+    monkeypatch.setenv("CACHE_ROOT", str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"depth": 3}, "depth: a head has 1 layer or 2, got 3"),
+        ({"depth": 2, "width": 2.5}, "width: a whole number of hidden units"),
+        ({"augmentation": ["flip"]}, r"augmentation: \[\] expected of a head"),
+        ({"objective": "augmix"}, "'augmix' changes pixels, .* not at this tier"),
+        ({"objective": "adversarial"}, "'adversarial' changes pixels"),
+        ({"objective": "mimo"}, "depth: 2 expected, since MIMO"),
+        ({"block_dropout": 0.1}, "block_dropout: a ResNet only"),
+    ],
+)
+def test_what_a_head_cannot_be_is_refused(given, message):
+    with pytest.raises(ValueError, match=message):
+        changed(**given)
+
+
+def test_other_families_are_as_they_were():
+    augmented = Recipe(objective="augmix")
+    assert head_recipe.check(augmented) is augmented
+    with pytest.raises(ValueError, match="depth: a ResNet has"):
+        Recipe(depth=7)
+    with pytest.raises(ValueError, match="unknown backbone 'heads'; did you mean 'head'"):
+        Recipe(backbone="heads")
+
+
+@pytest.mark.parametrize("objective", HEADS)
+def test_every_objective_that_needs_no_pixels_trains_a_head(objective):
+    recipe = changed(objective=objective, **HIDDEN)
+    outliers = blobs(1, "outliers").unknown()
+    found = fit(blobs(), recipe, outliers=outliers, device="cpu", progress=False)
+    said = found.outputs(blobs(2))
+    assert said.logits.shape == (90, 3) and said.features.shape == (90, 12)
+    own = objective in ("mixup", "oc", "rnd", "soft_labels")
+    assert (said.native is not None) == own and (said.members is not None) == (objective == "mimo")
+
+
+@pytest.mark.parametrize("given", [{}, HIDDEN], ids=["linear", "hidden"])
+def test_a_head_learns_and_a_shuffled_one_does_not(given):
+    recipe, images = changed(epochs=8, **given), blobs()
+    right = fit(images, recipe, device="cpu", progress=False).outputs(blobs(2)).correct.mean()
+    assert right > 0.9
+    one = np.random.default_rng(0).permutation(90)
+    shuffled = FeatureImages(
+        images.images, images.labels[one], images.class_names, "shuffled", "train",
+        pixels=images.pixels,
+    )  # fmt: skip
+    wrong = fit(shuffled, recipe, device="cpu", progress=False).outputs(blobs(2)).correct.mean()
+    assert wrong < 0.7
+
+
+def test_a_linear_head_multiplies_the_standardised_features():
+    found = fit(blobs(), changed(epochs=20), device="cpu", progress=False)
+    said, head = found.outputs(blobs(2)), found.classifier.head
+    assert said.features.shape == (90, 9)  # eight, in threes
+    assert np.allclose(said.features @ head.weight.T + head.bias, said.logits, atol=1e-5)
+    assert np.abs(found.outputs(blobs()).features.mean(axis=0)).max() < 0.3
+
+
+def test_dropout_of_a_head_makes_members():
+    found = fit(blobs(), changed(dropout=0.5, **HIDDEN), device="cpu", progress=False)
+    members = found.outputs(blobs(2), passes=4).members
+    assert members.shape == (4, 90, 3) and not np.array_equal(members[0], members[1])
+
+
+def test_features_of_another_network_are_refused():
+    with pytest.raises(ValueError, match="image_size: a head on 21 features"):
+        fit(blobs(), changed(image_size=20), device="cpu", progress=False)
+
+
+def test_spectral_norm_holds_the_layers_of_a_head_and_not_its_standardisation():
+    free, held = (models.create(changed(spectral_norm=c, **HIDDEN), 3) for c in (0.0, 1.0))
+    names = {type(one).__name__ for one in held.backbone.hidden}
+    assert names == {"SpectralNorm", "ReLU"}
+    assert type(held.backbone.standard).__name__ == "BatchNorm1d"
+    assert "SpectralNorm" not in {type(one).__name__ for one in free.modules()}
+
+
+def test_who_changes_a_head_gives_it_another_name():
+    """Its file is no part of the key of what is trained; so the name is, and must change."""
+    source = cache.PACKAGE.module("helpers.networks.frozen_head")
+    code = [source.digest(name)[:8] for name in ("FrozenHead", "build")]
+    expected = ["6f0c62e0", "378c41a7"]
+    assert (head_recipe.HEAD, code) == ("head", expected), "rename HEAD, and say the new code"
