@@ -3,6 +3,7 @@
     known-unknowns audit outputs.npz --risk 0.05
     known-unknowns compare old.npz new.npz
     known-unknowns accept outputs_audit/rejector.safetensors new.npz
+    known-unknowns export outputs_audit/rejector.safetensors
     known-unknowns bench my_score.py
 
 Nothing is imported before it is needed, so that the first word comes at once.
@@ -140,6 +141,18 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--out", type=Path, metavar="FILE.csv", help="where to (default: the screen)")
 
     one = commands.add_parser(
+        "export",
+        help="write the rejector of an audit as an ONNX file (extra onnx)",
+        description="Write score, verdict, label and confidence of a rejector as an ONNX model.",
+    )
+    one.set_defaults(action=_export)
+    one.add_argument("rejector", type=Path, metavar="REJECTOR", help="rejector.safetensors")
+    one.add_argument(
+        "--out", type=Path, metavar="FILE.onnx", help="where to (default: beside REJECTOR)"
+    )
+    one.add_argument("--force", action="store_true", help="replace a file that is there")
+
+    one = commands.add_parser(
         "bench",
         help="rank a score of your own among all others, on features of published networks",
         description="Rank the scores that a Python file registers (which is executed) among all "
@@ -164,7 +177,7 @@ def _version(given: argparse.Namespace) -> int:
     from helpers import __version__
 
     if not given.version:
-        raise ValueError("audit, compare, accept or bench expected; --help says more")
+        raise ValueError("audit, compare, accept, export or bench expected; --help says more")
     print(f"known-unknowns {__version__}")
     return HOLDS
 
@@ -245,6 +258,17 @@ def _accept(given: argparse.Namespace) -> int:
     with atomic_path(given.out) as temporary:
         judged.to_csv(temporary, index=False)
     print(f"{given.out}: {int(judged['accepted'].sum())} of {len(judged)} images are accepted")
+    return HOLDS
+
+
+def _export(given: argparse.Namespace) -> int:
+    out = given.out or given.rejector.with_suffix(".onnx")
+    if out.exists() and not given.force:
+        raise FileExistsError(f"{out} is there already; name another file, or replace it (--force)")
+    from helpers.audit.export import export_onnx
+    from helpers.audit.rejector import Rejector
+
+    print(export_onnx(Rejector.load(given.rejector), out))
     return HOLDS
 
 
