@@ -4,6 +4,7 @@
 # make test   everything that has to hold
 # make run    the notebooks of a tier, without the book: make run TIER=small DATA_ROOT=...
 #             or some of them, and what they need: PAPER=uimnet, STEP=uimnet/figures
+# make test-onnx   the audit's ONNX files, with the extra `onnx`
 # make test-slurm   the cluster's profile, on a Slurm of one's own on this machine
 PYTHON ?= python3
 TIER ?= mini
@@ -17,7 +18,7 @@ TRAINS = tests/training tests/networks
 export PYTHONUNBUFFERED = 1
 unexport PYTHONDONTWRITEBYTECODE   # byte code is written on first use; without it every start costs seconds
 
-.PHONY: setup preview book pdf test test-slurm run notebooks bench lab clean
+.PHONY: setup preview book pdf test test-onnx test-slurm run notebooks bench lab clean
 .DEFAULT_GOAL := book
 
 .venv/.installed: requirements.lock pyproject.toml workflow/install.py
@@ -48,6 +49,10 @@ test: .venv/.installed
 	@$(PIPELINE) book
 	$(BIN)/python workflow/bare.py
 	$(BIN)/python -m pytest --nbval notebooks -n $(CORES) --dist loadfile
+
+test-onnx: .venv/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -c .venv/requirements.txt -e ".[onnx]"
+	$(BIN)/python -m pytest tests/audit/test_export.py tests/audit/test_onnx_model.py
 
 test-slurm: .venv/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -c .venv/requirements.txt -e ".[slurm]"

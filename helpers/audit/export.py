@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from helpers import __version__
+from helpers.audit.onnx_graph import Graph, Value, import_onnx
 from helpers.audit.rejector import Rejector
 from helpers.files import atomic_path
 from helpers.scores import relation
@@ -30,21 +31,6 @@ _FORMULAS: dict[str, Callable] = {}
 def names() -> list[str]:
     """Return the names of the scores that can be exported."""
     return sorted(_FORMULAS)
-
-
-def import_onnx():
-    """Return the package onnx.
-
-    Raises
-    ------
-    ValueError
-        It is not installed.
-    """
-    try:
-        import onnx
-    except ImportError as error:
-        raise ValueError(f"onnx: {error}; pip install 'known-unknowns[onnx]'") from error
-    return onnx
 
 
 def export_onnx(rejector: Rejector, path: str | os.PathLike) -> Path:
@@ -84,7 +70,7 @@ def export_onnx(rejector: Rejector, path: str | os.PathLike) -> Path:
             f"which can be exported; audit with fewer arrays, so that one of these is chosen: "
             f"{', '.join(names())}"
         )
-    graph = _Graph(onnx)
+    graph = Graph(onnx)
     see = _Seen(graph, rejector)
     score = _FORMULAS[name](rejector.score, see)
     graph.output("score", score, "DOUBLE")
@@ -114,143 +100,10 @@ def export_onnx(rejector: Rejector, path: str | os.PathLike) -> Path:
     return Path(path)
 
 
-class _Value:
-    """An array that the model computes; operators of Python are operators of ONNX."""
-
-    def __init__(self, graph: _Graph, name: str):
-        self.graph, self.name = graph, name
-
-    def __add__(self, other):
-        return self.graph.node("Add", self, other)
-
-    def __sub__(self, other):
-        return self.graph.node("Sub", self, other)
-
-    def __rsub__(self, other):
-        return self.graph.node("Sub", self.graph.constant(other), self)
-
-    def __mul__(self, other):
-        return self.graph.node("Mul", self, other)
-
-    def __truediv__(self, other):
-        return self.graph.node("Div", self, other)
-
-    def __matmul__(self, other):
-        return self.graph.node("MatMul", self, other)
-
-    def __neg__(self):
-        return self.graph.node("Neg", self)
-
-    def __lt__(self, other):
-        return self.graph.node("Less", self, other)
-
-    def double(self):
-        return self.graph.node("Cast", self, to=self.graph.onnx.TensorProto.DOUBLE)
-
-    def at_least(self, other):
-        return self.graph.node("Max", self, other)
-
-    def at_most(self, other):
-        return self.graph.node("Min", self, other)
-
-    def apply(self, operator: str):
-        return self.graph.node(operator, self)
-
-    def sum(self, *, keep: bool = False):
-        axes = self.graph.constant(np.array([1]))
-        return self.graph.node("ReduceSum", self, axes, keepdims=int(keep))
-
-    def max(self, *, keep: bool = False):
-        return self.graph.node("ReduceMax", self, axes=[1], keepdims=int(keep))
-
-    def min(self):
-        return self.graph.node("ReduceMin", self, axes=[1], keepdims=0)
-
-    def argmax(self):
-        return self.graph.node("ArgMax", self, axis=1, keepdims=0)
-
-    def largest(self, count: int):
-        """Return the largest numbers of each row, falling."""
-        return self.graph.node("TopK", self, self.graph.constant(np.array([count])), outputs=2)[0]
-
-    def columns(self, start: int, end: int):
-        ends = (np.array([one]) for one in (start, end, 1))
-        return self.graph.node("Slice", self, *map(self.graph.constant, ends))
-
-    def column(self, place: int):
-        return self.graph.node("Gather", self, self.graph.constant(np.int64(place)), axis=1)
-
-    def as_column(self):
-        return self.graph.node("Unsqueeze", self, self.graph.constant(np.array([1])))
-
-    def where(self, yes, no):
-        return self.graph.node("Where", self, yes, no)
-
-    def length(self):
-        """Return the Euclidean norm of each row, as a column."""
-        return (self * self).sum(keep=True).apply("Sqrt")
-
-    def unit(self):
-        """Return the rows divided by their norms; one of zeros stays so."""
-        length = self.length()
-        return self / self.graph.node("Greater", length, 0.0).where(length, 1.0)
-
-    def softmax(self):
-        powers = (self - self.max(keep=True)).apply("Exp")
-        return powers / powers.sum(keep=True)
-
-    def log_sum_exp(self):
-        largest = self.max(keep=True)
-        return largest.sum() + (self - largest).apply("Exp").sum().apply("Log")
-
-
-class _Graph:
-    """Nodes, constants, inputs and outputs, as they come to be."""
-
-    def __init__(self, onnx):
-        self.onnx = onnx
-        self.nodes, self.constants, self.inputs, self.outputs = [], [], [], []
-
-    def _new(self) -> str:
-        return f"v{len(self.nodes) + len(self.constants)}"
-
-    def constant(self, value) -> _Value:
-        """Return a constant; numbers of single precision are kept as they are, and widened."""
-        array = np.asarray(value)
-        made = _Value(self, self._new())
-        self.constants.append(
-            self.onnx.numpy_helper.from_array(np.ascontiguousarray(array).reshape(array.shape),
-                                              made.name)
-        )  # fmt: skip
-        return made.double() if array.dtype == np.float32 else made
-
-    def node(self, operator: str, *values, outputs: int = 1, **attributes):
-        """Return what an operator makes of values; numbers and arrays become constants."""
-        known = [one if isinstance(one, _Value) else self.constant(one) for one in values]
-        named = [_Value(self, f"{self._new()}_{i}") for i in range(outputs)]
-        self.nodes.append(
-            self.onnx.helper.make_node(
-                operator, [one.name for one in known], [one.name for one in named], **attributes
-            )
-        )
-        return named[0] if outputs == 1 else named
-
-    def input(self, name: str, width: int) -> _Value:
-        helper, kind = self.onnx.helper, self.onnx.TensorProto.FLOAT
-        self.inputs.append(helper.make_tensor_value_info(name, kind, ["N", width]))
-        return _Value(self, name)
-
-    def output(self, name: str, value: _Value, kind: str) -> None:
-        helper = self.onnx.helper
-        self.nodes.append(helper.make_node("Identity", [value.name], [name]))
-        kind = getattr(self.onnx.TensorProto, kind)
-        self.outputs.append(helper.make_tensor_value_info(name, kind, ["N"]))
-
-
 class _Seen:
     """What a score sees of an image, made when it is first asked for."""
 
-    def __init__(self, graph: _Graph, rejector: Rejector):
+    def __init__(self, graph: Graph, rejector: Rejector):
         self.graph, self.classes, self.width = graph, rejector.classes, rejector.width
         self.needs_features = "features" in rejector.score.info.needs
         self.made = graph.input(rejector.given, rejector.classes)
@@ -261,23 +114,23 @@ class _Seen:
         if rejector.temperature is not None:  # in single precision, as NumPy does
             value = graph.onnx.numpy_helper.from_array(np.float32([rejector.temperature]), "heat")
             graph.constants.append(value)
-            self.single = self.made / _Value(graph, "heat")
+            self.single = self.made / Value(graph, "heat")
         if self.needs_features:
             self.features = graph.input("features", rejector.width).double()
 
     @cached_property
-    def logits(self) -> _Value:
+    def logits(self) -> Value:
         return self.single.double()
 
     @cached_property
-    def probabilities(self) -> _Value:
+    def probabilities(self) -> Value:
         return self.logits.softmax()
 
     @cached_property
-    def predicted(self) -> _Value:
+    def predicted(self) -> Value:
         return self.made.argmax()
 
-    def rows(self, table: np.ndarray, places: _Value) -> _Value:
+    def rows(self, table: np.ndarray, places: Value) -> Value:
         return self.graph.node("Gather", table, places, axis=0)
 
 
@@ -362,7 +215,7 @@ def _scale(score, see):
     _, factor = _shaped(score, see)
     bias = see.graph.onnx.numpy_helper.from_array(np.float32(score.bias), "bias")
     see.graph.constants.append(bias)
-    above = (see.single - _Value(see.graph, "bias")).double()  # in single precision, as NumPy does
+    above = (see.single - Value(see.graph, "bias")).double()  # in single precision, as NumPy does
     return (factor * above + score.bias).log_sum_exp()
 
 

@@ -87,7 +87,9 @@ def test_the_file_says_what_the_rejector_says(name, temperature, tmp_path):
     rejector = made(name, temperature=temperature, provenance={"temperature": 1.3})
     run = runner(export.export_onnx(rejector, tmp_path / "rejector.onnx"))
     new, _ = problem(100, seed=3)
-    arrays = [np.concatenate(pair) for pair in zip((new.logits, new.features), edges(), strict=True)]
+    arrays = [
+        np.concatenate(pair) for pair in zip((new.logits, new.features), edges(), strict=True)
+    ]
     expected = rejector.score_samples(*arrays)
     found = run(*arrays)
     largest = np.maximum(np.abs(expected), np.abs(arrays[0]).max(axis=1))
