@@ -92,6 +92,11 @@ def _parser() -> argparse.ArgumentParser:
         "risk is to hold (default: 0, ID images alone)",
     )  # fmt: skip
     one.add_argument(
+        "--sets", type=float, metavar="SHARE",
+        help="also find answers of several classes, the true one among them with at least this "
+        "probability",
+    )  # fmt: skip
+    one.add_argument(
         "--treat-as", choices=("logits", "probabilities"), default="logits",
         help="what the arrays of logits hold (default: logits)",
     )  # fmt: skip
@@ -291,7 +296,7 @@ def _audit(given: argparse.Namespace) -> int:
     wishes = {name: value for name, value in wishes.items() if value is not None}
     found = audit(
         inputs, wish=next(iter(wishes), "risk"), **wishes, confidence=given.confidence,
-        unknown_share=given.share, require=given.require, tell=tell,
+        unknown_share=given.share, sets=given.sets, require=given.require, tell=tell,
     )  # fmt: skip
     tell("writes the report")
     with atomic_folder(out, replaces=replaces) as folder:
