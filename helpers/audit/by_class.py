@@ -105,7 +105,8 @@ def by_class(
 
 def by_answer(
     scores: np.ndarray,
-    outputs: Outputs,
+    answers: np.ndarray,
+    correct: np.ndarray,
     names: tuple[str, ...],
     risk: float,
     confidence: float,
@@ -120,8 +121,9 @@ def by_answer(
     ----------
     scores : ndarray, shape [M]
         Of the measuring half.
-    outputs : Outputs
-        Of the same images.
+    answers : ndarray of int64, shape [M]
+        The predicted classes of the same images.
+    correct : ndarray of bool, shape [M]
     names : tuple of str, length K
     risk, confidence : float
         As for `helpers.metrics.guarantees.risk_threshold`.
@@ -136,12 +138,12 @@ def by_answer(
     needed = guarantees.images_needed(risk, each)
     rows = []
     for number, name in enumerate(names):
-        own = outputs.predictions == number
+        own = answers == number
         row = OfAnswer(name, int(own.sum()))
         if row.images >= needed:
             try:
                 found = guarantees.risk_threshold(
-                    scores[own], outputs.correct[own], risk=risk, confidence=each
+                    scores[own], correct[own], risk=risk, confidence=each
                 )
                 row = OfAnswer(name, row.images, found.threshold, found.coverage, found.bound)
             except ValueError:  # too many of the surest are wrong

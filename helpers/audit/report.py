@@ -159,8 +159,8 @@ class Audit:
         """What can be promised of each answer by itself, and how many images that takes."""
         settings = self.settings
         return by_answer(
-            self.samples["validation"], self.measured, self.inputs.class_names,
-            settings["risk"], settings["confidence"],
+            self.samples["validation"], self.inputs.validation.predictions[self.measuring],
+            self.correct, self.inputs.class_names, settings["risk"], settings["confidence"],
         )  # fmt: skip
 
     @cached_property

@@ -184,7 +184,8 @@ def answers(audit: Audit) -> list[str]:
     few = sum(one.images < needed for one in rows)
     said = (
         f"Of {len(promised)} of the {len(rows)} answers a risk of {100 * risk:g} % can be promised "
-        "by itself, with a threshold for each, which audit.json has"
+        "by itself, of images like the validation images, with a threshold for each, which "
+        "audit.json has"
     )
     if few:
         said += f"; {few} are given too seldom, to fewer than {needed} images of the measuring half"

@@ -58,26 +58,26 @@ STEEP = np.array([0.15, 0.5, 1.0])
 
 def test_what_is_promised_of_each_answer_holds_for_all_of_them_together():
     """Over 200 draws, on both sides: as often as allowed, and hardly anything is given away."""
-    generator, draws, risk, level = np.random.default_rng(2), 200, 0.1, 0.2
+    generator, draws, risk, level = np.random.default_rng(2), 200, 0.1, 0.4
     broken, kept = 0, []
     for _ in range(draws):
-        answers, scores = generator.integers(3, size=1500), generator.random(1500)
-        right = generator.random(1500) > STEEP[answers] * (1 - scores)
-        needed, rows = by_answer(scores, outputs(answers, right), NAMES, risk, 1 - level)
+        answers, scores = generator.integers(3, size=6000), generator.random(6000)
+        right = generator.random(6000) > STEEP[answers] * (1 - scores)
+        needed, rows = by_answer(scores, answers, right, NAMES, risk, 1 - level)
         assert all(one.images > needed for one in rows)
         true = STEEP * (1 - np.array([one.value for one in rows])) / 2
         broken += bool((true > risk).any())
         kept.append([one.coverage for one in rows])
     assert 0 < broken <= level * draws + 3 * np.sqrt(level * (1 - level) * draws)
     best = np.minimum(2 * risk / STEEP, 1)
-    assert (np.nanmean(kept, axis=0) > 0.6 * best).all()
+    assert (np.nanmean(kept, axis=0) > 0.5 * best).all()
 
 
 def test_of_a_rare_answer_nothing_is_promised():
     generator = np.random.default_rng(3)
     answers = np.r_[np.zeros(900, int), np.ones(20, int)]
-    part = outputs(answers, np.ones(920, bool))
-    needed, rows = by_answer(generator.random(920), part, NAMES, 0.05, 0.95)
+    sure = generator.random(920)
+    needed, rows = by_answer(sure, answers, np.ones(920, bool), NAMES, 0.05, 0.95)
     assert rows[1].images == 20 < needed <= 900
     assert rows[0].coverage > 0.9 and np.isnan([rows[1].value, rows[2].value]).all()
 
