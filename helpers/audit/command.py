@@ -245,19 +245,20 @@ def _gathered(given: argparse.Namespace, tell: Callable[[str], object]):
             ood=given.ood, production=given.production, class_names=names, pixels=given.pixels,
             tell=tell,
         )  # fmt: skip
+    roles = {name: getattr(given, name) for name in ("train", "production")}
     try:
         from helpers.audit.folders import images_of
         from helpers.audit.networks import open_network, show_images
+
+        return show_images(
+            open_network(given.model, download=given.download),
+            images_of(given.validation),
+            ood=list(map(images_of, given.ood)),
+            class_names=names,
+            **{name: images_of(where) for name, where in roles.items() if where},
+        )
     except ImportError as error:
-        raise ValueError(f"{error.name}: {error}; pip install 'known-unknowns[torch]'") from error
-    roles = {name: getattr(given, name) for name in ("train", "production")}
-    return show_images(
-        open_network(given.model, download=given.download),
-        images_of(given.validation),
-        ood=list(map(images_of, given.ood)),
-        class_names=names,
-        **{name: images_of(where) for name, where in roles.items() if where},
-    )
+        raise ValueError(f"{error}; pip install 'known-unknowns[torch]'") from error
 
 
 def _version(given: argparse.Namespace) -> int:
