@@ -29,6 +29,7 @@ _PLACES = {
     "Rejector": "audit",
     "audit": "audit",
     "compare": "audit.comparison",
+    "export_onnx": "audit.export",
     "read_outputs": "audit",
     "Head": "outputs",
     "Outputs": "outputs",

@@ -52,7 +52,8 @@ def __getattr__(name: str):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if name in _SHOWS_IMAGES:
         from helpers.audit.example import example
-        from helpers.audit.networks import images_of, open_network, show_images
+        from helpers.audit.folders import images_of
+        from helpers.audit.networks import open_network, show_images
         from helpers.audit.promises import check_promises, promises_table
         from helpers.audit.sources import gather
     else:

@@ -14,6 +14,7 @@ from helpers.audit.doubts import doubt_share, find_doubts
 from helpers.audit.inputs import Inputs
 from helpers.audit.prediction import look_at_unlabelled, predict_by_score
 from helpers.audit.report import Audit
+from helpers.audit.sets import find_sets
 from helpers.audit.thresholds import (
     WISHES,
     check_share,
@@ -36,6 +37,7 @@ def audit(
     coverage: float = 0.9,
     confidence: float = 0.95,
     unknown_share: float = 0.0,
+    sets: float | None = None,
     replicates: int = 200,
     seed: int = 0,
     require: Sequence[str] = (),
@@ -60,6 +62,9 @@ def audit(
     unknown_share : float
         Up to which share of unknown images, like those of the OOD sets, the promise of a risk is
         to hold, in [0, 1); with 0 it is about ID images alone.
+    sets : float, optional
+        Also find answers of several classes that hold the true one with at least this probability,
+        in (0, 1).
     replicates : int
         Of the bootstrap.
     seed : int
@@ -81,6 +86,8 @@ def audit(
     known_name("wish", wish, WISHES)
     for name, value in (("risk", risk), ("coverage", coverage), ("confidence", confidence)):
         open_share(name, value)
+    if sets is not None:
+        open_share("sets", sets)
     check_share(unknown_share, inputs.ood)
     inputs = inputs.one_of_each_group(seed)
     doubts = find_doubts(inputs)
@@ -137,7 +144,9 @@ def audit(
             unknown=unknown_share,
             seed=seed,
         ),
-        "coverage": promise_coverage(samples["validation"], correct[measuring], unknown, coverage),
+        "coverage": promise_coverage(
+            samples["validation"], correct[measuring], unknown, coverage, confidence
+        ),
     }
     wished = (wish, *WISHES) if fallback else (wish,)
     possible = [one for one in wished if not thresholds[one].problem]
@@ -163,11 +172,14 @@ def audit(
         unlabelled=unlabelled,
         sure=sure,
         wrong=wrong[np.argsort(-sure[wrong], kind="stable")],
+        sets=None
+        if sets is None
+        else find_sets(validation, choosing, measuring, temperature, sets, confidence),
         notes=tuple(str(one.message) for one in caught),
         settings={
             "wish": wish, "fallback": fallback, "risk": risk, "coverage": coverage,
             "confidence": confidence, "unknown_share": unknown_share,
-            "replicates": replicates, "seed": seed, "require": list(require),
+            "sets": sets, "replicates": replicates, "seed": seed, "require": list(require),
         },
     )  # fmt: skip
 

@@ -1,8 +1,10 @@
 """The command ``known-unknowns``: audits a file of outputs, judges new ones, and ranks a score.
 
     known-unknowns audit outputs.npz --risk 0.05
+    known-unknowns audit --model model.onnx --validation photos/val --ood photos/paintings
     known-unknowns compare old.npz new.npz
     known-unknowns accept outputs_audit/rejector.safetensors new.npz
+    known-unknowns export outputs_audit/rejector.safetensors
     known-unknowns bench my_score.py
 
 Nothing is imported before it is needed, so that the first word comes at once.
@@ -67,7 +69,10 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     one.set_defaults(action=_audit)
-    one.add_argument("file", type=Path, metavar="FILE", help="outputs of the classifier, see below")
+    one.add_argument(
+        "file", type=Path, nargs="?", metavar="FILE", help="outputs of the classifier, see below"
+    )
+    _add_model(one)
     wish = one.add_mutually_exclusive_group()
     wish.add_argument(
         "--risk", type=float, metavar="SHARE",
@@ -87,6 +92,11 @@ def _parser() -> argparse.ArgumentParser:
         "risk is to hold (default: 0, ID images alone)",
     )  # fmt: skip
     one.add_argument(
+        "--sets", type=float, metavar="SHARE",
+        help="also find answers of several classes, the true one among them with at least this "
+        "probability",
+    )  # fmt: skip
+    one.add_argument(
         "--treat-as", choices=("logits", "probabilities"), default="logits",
         help="what the arrays of logits hold (default: logits)",
     )  # fmt: skip
@@ -97,7 +107,10 @@ def _parser() -> argparse.ArgumentParser:
         "aurc, auroc, fpr95",
     )  # fmt: skip
     one.add_argument(
-        "--out", type=Path, metavar="FOLDER", help="where to (default: FILE's name and _audit)"
+        "--out",
+        type=Path,
+        metavar="FOLDER",
+        help="where to (default: the name of FILE or model, and _audit)",
     )
     one.add_argument("--force", action="store_true", help="replace the folder of an earlier audit")
 
@@ -140,6 +153,18 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--out", type=Path, metavar="FILE.csv", help="where to (default: the screen)")
 
     one = commands.add_parser(
+        "export",
+        help="write the rejector of an audit as an ONNX file (extra onnx)",
+        description="Write score, verdict, label and confidence of a rejector as an ONNX model.",
+    )
+    one.set_defaults(action=_export)
+    one.add_argument("rejector", type=Path, metavar="REJECTOR", help="rejector.safetensors")
+    one.add_argument(
+        "--out", type=Path, metavar="FILE.onnx", help="where to (default: beside REJECTOR)"
+    )
+    one.add_argument("--force", action="store_true", help="replace a file that is there")
+
+    one = commands.add_parser(
         "bench",
         help="rank a score of your own among all others, on features of published networks",
         description="Rank the scores that a Python file registers (which is executed) among all "
@@ -160,11 +185,87 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _add_model(one: argparse.ArgumentParser) -> None:
+    """Add what takes the place of a file of outputs: a model and folders of images."""
+    group = one.add_argument_group("or a model and folders of images, in place of FILE")
+    group.add_argument(
+        "--model", metavar="MODEL",
+        help="an ONNX file (extra onnx), or the name of a network of timm (extra torch)",
+    )  # fmt: skip
+    group.add_argument(
+        "--validation", metavar="DIR", help="with a folder for each class; not learnt from"
+    )
+    group.add_argument("--train", metavar="DIR", help="likewise, of training images")
+    group.add_argument(
+        "--ood", action="append", default=[], metavar="DIR",
+        help="images of unknown classes; any number of times",
+    )  # fmt: skip
+    group.add_argument("--production", metavar="DIR", help="unlabelled images")
+    group.add_argument(
+        "--classes", type=Path, metavar="FILE.txt",
+        help="names of the classes in the model's order, a line each (default: those of DIR, "
+        "sorted)",
+    )  # fmt: skip
+    group.add_argument(
+        "--pixels", choices=("imagenet", "unit", "symmetric", "bytes"), default="imagenet",
+        help="what an ONNX model takes: ImageNet's mean and spread (default), 0 to 1, -1 to 1, or "
+        "0 to 255",
+    )  # fmt: skip
+    group.add_argument(
+        "--size", type=int, metavar="PIXELS", help="of its images, if the ONNX file leaves it open"
+    )
+    group.add_argument(
+        "--download", action="store_true", help="fetch the weights of a network of timm"
+    )
+
+
+def _gathered(given: argparse.Namespace, tell: Callable[[str], object]):
+    """Return what is audited, from a file or from a model and folders.
+
+    Raises
+    ------
+    ValueError
+        Both, or neither; as what reads them.
+    """
+    if (given.file is None) == (given.model is None):
+        raise ValueError("FILE, or --model and --validation, expected; --help says more")
+    if given.model is None:
+        from helpers.audit.inputs import read_outputs
+
+        return read_outputs(given.file, treat_as=given.treat_as)
+    if not given.validation:
+        raise ValueError("--validation: a folder with a subfolder for each class expected")
+    names = given.classes.read_text(encoding="utf-8").splitlines() if given.classes else ()
+    names = tuple(line.strip() for line in names if line.strip())
+    if Path(given.model).suffix == ".onnx":
+        from helpers.audit.onnx_model import open_model, show_folders
+
+        return show_folders(
+            open_model(given.model, size=given.size), given.validation, train=given.train,
+            ood=given.ood, production=given.production, class_names=names, pixels=given.pixels,
+            tell=tell,
+        )  # fmt: skip
+    roles = {name: getattr(given, name) for name in ("train", "production")}
+    try:
+        from helpers.audit.folders import images_of
+        from helpers.audit.networks import open_network, show_images
+
+        return show_images(
+            open_network(given.model, download=given.download),
+            images_of(given.validation),
+            ood=list(map(images_of, given.ood)),
+            class_names=names,
+            **{name: images_of(where) for name, where in roles.items() if where},
+        )
+    except ImportError as error:
+        raise ValueError(f"{error}; pip install 'known-unknowns[torch]'") from error
+
+
 def _version(given: argparse.Namespace) -> int:
     from helpers import __version__
 
     if not given.version:
-        raise ValueError("audit, compare, accept or bench expected; --help says more")
+        raise ValueError("audit, compare, accept, export or bench expected; --help says more")
     print(f"known-unknowns {__version__}")
     return HOLDS
 
@@ -177,26 +278,26 @@ def _teller() -> Callable[[str], None]:
 
 def _audit(given: argparse.Namespace) -> int:
     tell = _teller()
-    tell(f"reads {given.file}")
+    tell(f"reads {given.file or given.model}")
     from helpers.audit import gates
     from helpers.audit.report import WRITTEN
     from helpers.files import atomic_folder, check_free
 
-    out = given.out or Path(f"{given.file.stem}_audit")
+    out = given.out or Path(f"{Path(given.file or given.model or 'model').stem}_audit")
     replaces = WRITTEN if given.force else None
     check_free(out, replaces)  # nobody is to wait for a refusal
     for one in given.require:
         gates.read_requirement(one)
 
-    from helpers.audit import audit, read_outputs
+    from helpers.audit import audit
     from helpers.audit.summary import summary
 
-    inputs = read_outputs(given.file, treat_as=given.treat_as)
+    inputs = _gathered(given, tell)
     wishes = {name: getattr(given, name) for name in ("risk", "coverage")}
     wishes = {name: value for name, value in wishes.items() if value is not None}
     found = audit(
         inputs, wish=next(iter(wishes), "risk"), **wishes, confidence=given.confidence,
-        unknown_share=given.share, require=given.require, tell=tell,
+        unknown_share=given.share, sets=given.sets, require=given.require, tell=tell,
     )  # fmt: skip
     tell("writes the report")
     with atomic_folder(out, replaces=replaces) as folder:
@@ -245,6 +346,17 @@ def _accept(given: argparse.Namespace) -> int:
     with atomic_path(given.out) as temporary:
         judged.to_csv(temporary, index=False)
     print(f"{given.out}: {int(judged['accepted'].sum())} of {len(judged)} images are accepted")
+    return HOLDS
+
+
+def _export(given: argparse.Namespace) -> int:
+    out = given.out or given.rejector.with_suffix(".onnx")
+    if out.exists() and not given.force:
+        raise FileExistsError(f"{out} is there already; name another file, or replace it (--force)")
+    from helpers.audit.export import export_onnx
+    from helpers.audit.rejector import Rejector
+
+    print(export_onnx(Rejector.load(given.rejector), out))
     return HOLDS
 
 

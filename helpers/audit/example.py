@@ -8,8 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from helpers import data
+from helpers.audit.folders import images_of
 from helpers.audit.inputs import Inputs, unlabelled
-from helpers.audit.networks import images_of, show_images
+from helpers.audit.networks import show_images
 from helpers.networks import zoo
 
 

@@ -12,23 +12,28 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import logsumexp, softmax
 
 from helpers.audit.arrays import read_arrays
-from helpers.checks import known_name, label_array
+from helpers.audit.checked import (
+    TREATED,
+    checked_groups,
+    checked_head,
+    checked_labels,
+    checked_logits,
+    checked_names,
+    checked_texts,
+    matrix,
+    normalised,
+)
+from helpers.checks import known_name
 from helpers.files import sha256_file
 from helpers.outputs import Head, Outputs
-from helpers.scores.calibration import ROUNDING, are_probabilities, log_probabilities
 
 if TYPE_CHECKING:
     from helpers.data import Images, ImageStream
 
-TREATED = ("logits", "probabilities")
-"""What the arrays of logits may hold."""
-
 LEAST = 20  # validation images, of which each half serves another purpose
 _TAKEN = ("", "all", "production", "validation")  # as names of groups, in tables and in samples
-_SINGLE = ("labels", "head_weight", "head_bias", "class_names", "files", "groups")
 
 
 @dataclass(frozen=True)
@@ -211,47 +216,66 @@ def read_outputs(path: str | os.PathLike, *, treat_as: str = "logits") -> Inputs
     >>> read_outputs(path)
     Traceback (most recent call last):
         ...
-    ValueError: logits: no value is negative and every row sums to 1, so these are probabilities; \
-pass logits (before the softmax), or treat_as="probabilities" to have their logarithms taken
+    ValueError: logits (20, 2): no value is negative and every row sums to 1, so these are \
+probabilities; pass logits (before the softmax), or treat_as="probabilities" to have their \
+logarithms taken
     >>> read_outputs(path, treat_as="probabilities").level
     False
     """
     known_name("way to treat_as", treat_as, TREATED)
-    arrays = read_arrays(Path(path))
-    sets = _checked_names(arrays, needed=("logits", "labels"))
+    return make_inputs(
+        read_arrays(Path(path)),
+        treat_as=treat_as,
+        source=f"the model behind {Path(path).name}",
+        sha256={"outputs": sha256_file(path)},
+    )
+
+
+def make_inputs(arrays: Mapping[str, np.ndarray], *, treat_as: str = "logits", **more) -> Inputs:
+    """Return inputs from arrays by the names that `read_outputs` lists, and its errors.
+
+    Parameters
+    ----------
+    arrays : mapping of str to ndarray
+    treat_as : {"logits", "probabilities"}
+        As for `read_outputs`.
+    **more
+        Fields of `Inputs` that are no arrays: ``source`` and what else is known.
+    """
+    sets = checked_names(arrays, needed=("logits", "labels"))
     features = "features" in arrays
-    classes = _matrix(arrays, "logits").shape[1]
+    classes = matrix(arrays, "logits").shape[1]
     if classes < 2:
         raise ValueError(f"logits: at least 2 classes expected, got shape {arrays['logits'].shape}")
-    width = _matrix(arrays, "features").shape[1] if features else 0
+    width = matrix(arrays, "features").shape[1] if features else 0
 
     def outputs(prefix: str, labelled: bool) -> Outputs:
         name = f"{prefix}logits"
-        logits = _logits(name, _matrix(arrays, name, width=classes), treat_as)
+        logits = checked_logits(name, matrix(arrays, name, width=classes), treat_as)
         count = len(logits)
         if features:
-            found = _matrix(arrays, f"{prefix}features", width=width, length=count)
+            found = matrix(arrays, f"{prefix}features", width=width, length=count)
         else:
             found = np.empty((count, 0), np.float32)
         labels = np.full(count, -1)
         if labelled:
-            labels = _labels(arrays, f"{prefix}labels", classes, count)
+            labels = checked_labels(arrays, f"{prefix}labels", classes, count)
         return Outputs(logits, found, labels)
 
     validation = outputs("", True)
-    level = treat_as == "logits" and not _normalised(validation.logits)
+    names = checked_texts(arrays, "class_names", classes)
+    level = treat_as == "logits" and not normalised(validation.logits)
     return Inputs(
-        source=f"the model behind {Path(path).name}",
         validation=validation,
-        class_names=_texts(arrays, "class_names", classes) or tuple(map(str, range(classes))),
+        class_names=names or tuple(map(str, range(classes))),
         train=outputs("train_", True) if "train_logits" in arrays else None,
-        head=_head(arrays, validation, level),
+        head=checked_head(arrays, validation, level),
         ood={name: outputs(f"ood_{name}_", False) for name in sets},
         production=outputs("production_", False) if "production_logits" in arrays else None,
         level=level,
-        groups=_groups(arrays, len(validation)),
-        files=_texts(arrays, "files", len(validation)),
-        sha256={"outputs": sha256_file(path)},
+        groups=checked_groups(arrays, len(validation)),
+        files=checked_texts(arrays, "files", len(validation)),
+        **more,
     )
 
 
@@ -274,158 +298,10 @@ def read_new(
         As `read_outputs`, but that nothing beside the logits is missed.
     """
     arrays = read_arrays(Path(path))
-    _checked_names(arrays, needed=("logits",))
-    logits = _matrix(arrays, "logits")
+    checked_names(arrays, needed=("logits",))
+    logits = matrix(arrays, "logits")
     features = None
     if "features" in arrays:
-        features = _matrix(arrays, "features", length=len(logits))
-    files = _texts(arrays, "files", len(logits))
+        features = matrix(arrays, "features", length=len(logits))
+    files = checked_texts(arrays, "files", len(logits))
     return logits, features, files or tuple(map(str, range(len(logits))))
-
-
-def _checked_names(arrays: Mapping[str, np.ndarray], needed: Sequence[str]) -> list[str]:
-    """Return the names of the OOD sets; refuse arrays of unknown names, and missing ones."""
-    # whatever a set's name is, a misspelt kind of array is seen
-    sets = {name.rpartition("_")[0][4:]: None for name in arrays if name.startswith("ood_")}
-    parts = ["", "train_", "production_", *(f"ood_{name}_" for name in sets)]
-    options = {*_SINGLE, "train_labels"} | {
-        f"{part}{kind}" for part in parts for kind in ("logits", "features")
-    }
-    for name in arrays:
-        if name in ("ood_logits", "ood_features"):
-            raise ValueError(f"{name}: without the set's name; call it ood_NAME_{name[4:]}")
-        known_name("array", name, options)
-    for name in needed:
-        if name not in arrays:
-            raise ValueError(f"{name}: missing; the file holds {', '.join(arrays) or 'nothing'}")
-    for first, second in (
-        ("train_logits", "train_labels"),
-        ("train_labels", "train_logits"),
-        ("train_features", "train_logits"),
-        ("production_features", "production_logits"),
-        ("head_weight", "head_bias"),
-        ("head_bias", "head_weight"),
-        ("head_weight", "features"),
-        *((f"ood_{name}_features", f"ood_{name}_logits") for name in sets),
-    ):
-        if first in arrays and second not in arrays:
-            raise ValueError(f"{second}: missing, though there is {first}")
-    for part in parts:
-        present = f"{part}features" in arrays
-        if f"{part}logits" in arrays and present != ("features" in arrays):
-            raise ValueError(
-                f"{part}features: {'no other' if present else 'missing, though other'} group of "
-                "images has features; give them for all groups, or for none"
-            )
-    return list(sets)
-
-
-def _matrix(
-    arrays: Mapping[str, np.ndarray],
-    name: str,
-    *,
-    width: int | None = None,
-    length: int | None = None,
-) -> np.ndarray:
-    """Return an array as float32 [N, M], or say what is wrong with it."""
-    array = arrays[name]
-    expected = f"[{'N' if length is None else length}, {'M' if width is None else width}]"
-    wrong = array.ndim != 2 or array.dtype.kind not in "iuf"
-    wrong = wrong or (length is not None and len(array) != length)
-    if wrong or (width is not None and array.shape[1] != width):
-        raise ValueError(
-            f"{name}: numbers of shape {expected} expected, got {array.dtype} {array.shape}"
-        )
-    if not len(array):
-        raise ValueError(f"{name}: no image")
-    array = array.astype(np.float32, copy=False)
-    rows = max(1, 2**20 // max(array.shape[1], 1))  # a block at a time, to bound the memory
-    finite = [np.isfinite(array[i : i + rows]).all(axis=1) for i in range(0, len(array), rows)]
-    if bad := int((~np.concatenate(finite)).sum()):
-        raise ValueError(
-            f"{name}: NaN or infinite values in {bad} of {len(array)} rows; find out which images "
-            "they are of, and leave these out of all arrays"
-        )
-    return array
-
-
-def _logits(name: str, values: np.ndarray, treat_as: str) -> np.ndarray:
-    """Return logits, which are the logarithms of probabilities if that is what is given."""
-    probable = are_probabilities(values)
-    if treat_as == "logits" and probable:
-        raise ValueError(
-            f"{name}: no value is negative and every row sums to 1, so these are probabilities; "
-            'pass logits (before the softmax), or treat_as="probabilities" to have their '
-            "logarithms taken"
-        )
-    if treat_as == "probabilities" and not probable:
-        sums = values.sum(axis=1, dtype=np.float64)
-        row = int(np.abs(sums - 1).argmax())
-        raise ValueError(
-            f"{name}: probabilities expected, as treat_as says, but the least value is "
-            f'{values.min():g} and row {row} sums to {sums[row]:g}; pass treat_as="logits"?'
-        )
-    return log_probabilities(values) if probable else values
-
-
-def _normalised(logits: np.ndarray) -> bool:
-    """Tell whether logits are logarithms of probabilities, so that their level says nothing."""
-    rows = max(1, 2**20 // logits.shape[1])
-    return all(
-        np.abs(logsumexp(logits[i : i + rows].astype(np.float64), axis=1)).max() <= ROUNDING
-        for i in range(0, len(logits), rows)
-    )
-
-
-def _labels(arrays: Mapping[str, np.ndarray], name: str, classes: int, length: int) -> np.ndarray:
-    labels = arrays[name]
-    if labels.ndim != 1 or labels.dtype.kind not in "iu":
-        raise ValueError(
-            f"{name}: whole numbers [{length}] expected, got {labels.dtype} {labels.shape}; "
-            "one-hot rows become that by argmax(axis=1), other numbers by astype(int)"
-        )
-    if len(labels) and labels.min() >= 1 and labels.max() == classes:
-        raise ValueError(
-            f"{name}: 0 to {classes - 1} expected, got {labels.min()} to {classes}; the first "
-            "class has the number 0: subtract 1"
-        )
-    return label_array(name, labels, classes=classes, length=length)
-
-
-def _texts(arrays: Mapping[str, np.ndarray], name: str, length: int) -> tuple[str, ...]:
-    if name not in arrays:
-        return ()
-    texts = arrays[name]
-    if texts.shape != (length,) or texts.dtype.kind != "U":
-        raise ValueError(f"{name}: {length} texts expected, got {texts.dtype} {texts.shape}")
-    return tuple(texts.tolist())
-
-
-def _groups(arrays: Mapping[str, np.ndarray], length: int) -> np.ndarray | None:
-    if "groups" not in arrays:
-        return None
-    groups = arrays["groups"]
-    if groups.shape != (length,) or groups.dtype.kind not in "iuU":
-        raise ValueError(
-            f"groups: {length} whole numbers or texts expected, got {groups.dtype} {groups.shape}"
-        )
-    return groups
-
-
-def _head(arrays: Mapping[str, np.ndarray], validation: Outputs, level: bool) -> Head | None:
-    """Return the head, after a look whether it gives the logits of the first images."""
-    if "head_weight" not in arrays:
-        return None
-    classes, width = validation.num_classes, validation.features.shape[1]
-    weight = _matrix(arrays, "head_weight", width=width, length=classes)
-    bias = _matrix({"head_bias": arrays["head_bias"][None]}, "head_bias", width=classes)[0]
-    few = slice(0, 256)
-    expected, found = validation.logits[few], validation.features[few] @ weight.T + bias
-    if not level:  # of probabilities, some may have underflowed
-        expected, found = softmax(expected, axis=1), softmax(found, axis=1)
-    if np.abs(found - expected).max() > 10 * ROUNDING * max(np.abs(expected).max(), 1):
-        raise ValueError(
-            "head_weight, head_bias: features @ head_weight.T + head_bias differs from the logits; "
-            "features are what the last layer multiplies: give these, or leave the head out"
-        )
-    return Head(weight, bias)

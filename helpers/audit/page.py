@@ -76,7 +76,7 @@ def page(audit: Audit, said: Mapping) -> str:
     settings = ", ".join(
         f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}"
         for name, value in said["settings"].items()
-        if name not in ("fallback", "require")
+        if value is not None and name not in ("fallback", "require")
     )
     parts.append(
         f"<footer>Known Unknowns {said['version']}. {escape(settings)}. Every number of this page "
@@ -197,6 +197,26 @@ def _errors(said: Mapping) -> str:
     return "<h3>The surest errors</h3>" + table(names, [list(one.values()) for one in worst])
 
 
+def _classes(said: Mapping) -> str:
+    rows = [one for one in said["classes"] if one["images"]]
+    rows = sorted(rows, key=lambda one: one["right"][0])
+    names = ("class", "images", "right", "from", "to", "accepted", "of these wrong", "from", "to")
+
+    def shown(some: Sequence[Mapping]) -> str:
+        return table(
+            names,
+            [(one["name"], one["images"], *one["right"], one["accepted"], *one["wrong"])
+             for one in some],
+        )  # fmt: skip
+
+    if len(rows) <= ERRORS:
+        return "<h3>By class</h3>" + shown(rows)
+    return (
+        f"<h3>The classes on which it is right least often</h3>{shown(rows[:ERRORS])}"
+        f"<details><summary>all classes</summary>{shown(rows)}</details>"
+    )
+
+
 def _ranking(said: Mapping) -> str:
     rows = pd.DataFrame(said["ranking"])
     rows = rows[rows["metric"] != "fpr95"]
@@ -236,7 +256,7 @@ def _accepted(said: Mapping) -> str:
 
 
 _SHOWN: dict[str, tuple[Callable[[Mapping], str], ...]] = {
-    "right": (_errors,),
+    "right": (_classes, _errors),
     "sure": (_calibration,),
     "score": (_ranking, _confirmed),
     "accept": (_accepted,),

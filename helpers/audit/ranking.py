@@ -112,14 +112,18 @@ class Half(NamedTuple):
 def score_halves(scores: Mapping[str, Score], halves: Mapping[str, Half]) -> dict[str, dict]:
     """Return what each score says of each half, by the score's name and the half's.
 
-    The outputs are copied a block of images at a time, once for all scores.
+    The outputs are copied a block of images at a time, and scores that work in blocks of one size
+    see the same ones, so that probabilities are made once for all of them.
     """
     found = {name: {half: [] for half in halves} for name in scores}
-    for half, (outputs, places) in halves.items():
-        for start in range(0, len(places), BLOCK):
-            part = outputs.subset(places[start : start + BLOCK])
-            for name, score in scores.items():
-                found[name][half].append(score.score_samples(part))
+    sizes = {name: min(getattr(score, "block", BLOCK), BLOCK) for name, score in scores.items()}
+    for size in dict.fromkeys(sizes.values()):
+        some = [name for name in scores if sizes[name] == size]
+        for half, (outputs, places) in halves.items():
+            for start in range(0, len(places), size):
+                part = outputs.subset(places[start : start + size])
+                for name in some:
+                    found[name][half].append(scores[name].score_samples(part))
     return {
         name: {half: np.concatenate(blocks) for half, blocks in own.items()}
         for name, own in found.items()

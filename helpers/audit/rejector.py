@@ -12,7 +12,9 @@ import numpy as np
 
 import helpers.scores
 from helpers import checkpoints
+from helpers.audit.sets import name_sets
 from helpers.checks import known_name
+from helpers.metrics.prediction_sets import SetRule
 from helpers.outputs import Head, Outputs
 from helpers.scores import Score
 from helpers.scores.bank import Bank
@@ -194,7 +196,8 @@ class Rejector:
         DataFrame
             ``accepted``; ``label``, the name of the predicted class, or its number where the
             rejector knows no names; ``confidence``, the largest probability at the temperature
-            that the audit found; ``reason``, how the score lies to the threshold.
+            that the audit found; ``reason``, how the score lies to the threshold; ``set``, if the
+            audit was asked for sets, the classes among which the true one is, as far as promised.
         """
         import pandas as pd  # who asks for scores alone needs none
 
@@ -203,17 +206,22 @@ class Rejector:
         names = self.provenance.get("class_names") or range(self.classes)
         accepted, title = scores >= self.threshold, self.score.info.title
         sides = np.where(accepted, "at least", "below")
-        return pd.DataFrame(
+        temperature = self.provenance.get("temperature", 1.0)
+        judged = pd.DataFrame(
             {
                 "accepted": accepted,
                 "label": np.asarray(names)[logits.argmax(axis=1)],
-                "confidence": softmax(logits, self.provenance.get("temperature", 1.0)).max(axis=1),
+                "confidence": softmax(logits, temperature).max(axis=1),
                 "reason": [
                     f"{title} {score:.6g} is {side} {self.threshold:.6g}"
                     for score, side in zip(scores, sides, strict=True)
                 ],
             }
         )
+        if "sets" in self.provenance:
+            rule = SetRule(**self.provenance["sets"])
+            judged["set"] = name_sets(logits, names, temperature, rule)
+        return judged
 
     def save(self, path: str | os.PathLike) -> None:
         """Write one safetensors file, whole or not at all.

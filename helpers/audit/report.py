@@ -14,11 +14,13 @@ import pandas as pd
 
 from helpers import __version__
 from helpers.audit import gates
+from helpers.audit.by_class import OfAnswer, OfClass, by_answer, by_class
 from helpers.audit.doubts import Doubt
 from helpers.audit.inputs import Inputs
 from helpers.audit.label_errors import likely_label_errors
 from helpers.audit.prediction import Prediction, Unlabelled, predict_by_score
 from helpers.audit.rejector import Rejector
+from helpers.audit.sets import Sets
 from helpers.audit.thresholds import (
     Threshold,
     draw_mixture,
@@ -85,6 +87,8 @@ class Audit:
         What was odd, in sentences.
     settings : dict
         Arguments of `audit`.
+    sets : Sets, optional
+        Answers of several classes, where they were asked for.
     """
 
     inputs: Inputs
@@ -108,6 +112,7 @@ class Audit:
     wrong: np.ndarray
     notes: tuple[str, ...]
     settings: dict
+    sets: Sets | None = None
 
     @property
     def measured(self) -> Outputs:
@@ -136,6 +141,26 @@ class Audit:
         return draw_mixture(
             self.samples["validation"], self.correct, unknown, settings["unknown_share"],
             seed=settings["seed"],
+        )  # fmt: skip
+
+    @cached_property
+    def by_class(self) -> tuple[OfClass, ...]:
+        """What is true of the images of each class; without a rejector nothing is accepted."""
+        deployed = self.thresholds.get(self.deployed)
+        accepted = np.zeros(len(self.measuring), bool)
+        if deployed is not None:
+            accepted = self.samples["validation"] >= deployed.value
+        promised = deployed.wished if self.deployed == "risk" else 1.0
+        validation, names = self.inputs.validation, self.inputs.class_names
+        return by_class(validation, names, self.measuring, accepted, promised)
+
+    @cached_property
+    def by_answer(self) -> tuple[int, tuple[OfAnswer, ...]]:
+        """What can be promised of each answer by itself, and how many images that takes."""
+        settings = self.settings
+        return by_answer(
+            self.samples["validation"], self.inputs.validation.predictions[self.measuring],
+            self.correct, self.inputs.class_names, settings["risk"], settings["confidence"],
         )  # fmt: skip
 
     @cached_property
@@ -173,8 +198,15 @@ class Audit:
                 # for the answers that `Rejector.judge` writes beside its verdicts
                 "temperature": self.temperature,
                 "class_names": list(self.inputs.class_names),
+                **self._set_rule(),
             },
         )
+
+    def _set_rule(self) -> dict:
+        """Return the rule of answers of several classes, where there is one, as JSON holds it."""
+        if self.sets is None or self.sets.problem:
+            return {}
+        return {"sets": {name: getattr(self.sets, name) for name in ("most", "penalty", "free")}}
 
     def predict(self, unlabelled: Outputs) -> Prediction:
         """Return what is predicted of other unlabelled images than those of production."""
@@ -228,6 +260,10 @@ class Audit:
                 "confirmed": self.confirmed.to_dict("records"),
                 "thresholds": {wish: asdict(one) for wish, one in self.thresholds.items()},
                 "deployed": self.deployed,
+                "classes": [asdict(one) for one in self.by_class],
+                "answers": [asdict(one) for one in self.by_answer[1]],
+                "images_needed_by_answer": self.by_answer[0],
+                "sets": None if self.sets is None else asdict(self.sets),
                 "picture": [asdict(one) for one in summary.bars(self)],
                 "prediction": prediction,
                 "unlabelled": None if self.unlabelled is None else asdict(self.unlabelled),

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from helpers.audit.example import example
+from helpers.audit.folders import images_of
 from helpers.audit.inputs import Inputs, read_outputs
-from helpers.audit.networks import images_of, open_network, show_images
+from helpers.audit.networks import open_network, show_images
 
 if TYPE_CHECKING:
     from helpers.audit.parameters import Parameters

@@ -146,6 +146,22 @@ def promise(audit: Audit) -> str:
     """Return what is promised of the answers that are accepted, and what is not."""
     if not audit.deployed:
         return "So nothing is promised of the answers that one accepts."
+    return " ".join([_promise(audit), *_of_classes(audit)])
+
+
+def _of_classes(audit: Audit) -> list[str]:
+    """Return which classes the promise about all images hides, the worst first."""
+    worse = sorted((one for one in audit.by_class if one.beyond), key=lambda one: -one.wrong[0])
+    if not worse:
+        return []
+    first, others = worse[0], len(worse) - 1
+    return [
+        f"But of the accepted images of class {first.name} {100 * first.wrong[0]:.1f} % are wrong"
+        + (f", and in {others} more classes too many are." if others else ".")
+    ]
+
+
+def _promise(audit: Audit) -> str:
     found, confidence = audit.thresholds[audit.deployed], audit.settings["confidence"]
     said = (
         f"Of the answers so accepted at most {100 * found.wished:g} % are wrong in the long run, "
@@ -262,6 +278,41 @@ def _labels(audit: Audit) -> tuple[str, ...]:
     )
 
 
+def _sets(audit: Audit) -> Finding:
+    """Return what answers of several classes come to."""
+    found, confidence = audit.sets, audit.settings["confidence"]
+    heading = "Answers that name several classes"
+    if found.problem:
+        return Finding(
+            "sets", heading, f"No sets of {100 * found.wished:g} % can be had.",
+            (f"The reason: {found.problem}.",),
+            "Bring more validation images, or wish for a smaller share.",
+        )  # fmt: skip
+    sentence = (
+        f"{found.size:.1f} classes on average hold the true one with a probability of "
+        f"{100 * found.wished:g} %; {100 * found.single[0]:.1f} % of the answers name one."
+    )
+    value, low, high = (100 * one for one in found.covered)
+    details = (
+        "The promise is about images like the validation images, on average over draws of these; "
+        f"in {100 * confidence:g} % of the draws it is at least {100 * found.conditional:.1f} %. "
+        f"On the measuring half, which set the rule, the true class is among those named in "
+        f"{value:.1f} % of the images ({low:.1f} to {high:.1f} %).",
+        "An answer names the most probable classes, as long as those before have a probability "
+        f"of at most {found.most:.4g} after temperature scaling"
+        + (
+            f", to which {found.penalty:g} is added for each class beyond the first {found.free}."
+            if found.penalty
+            else "."
+        ),
+    )
+    return Finding(
+        "sets", heading, sentence, details,
+        "Use the sets where a person can choose among a few classes: `known-unknowns accept` writes"
+        " them in the column `set`.",
+    )  # fmt: skip
+
+
 def findings(audit: Audit) -> list[Finding]:
     """Return the parts of the report, in the order in which they are read."""
     right, sure, accept, promised, now = summary(audit)
@@ -292,8 +343,13 @@ def findings(audit: Audit) -> list[Finding]:
             f"Use {words.title(audit.best[0])}"
             + ("; the rejector does." if audit.deployed else ", once there is a threshold."),
         ),
-        Finding("accept", "What to accept", accept, (promised, *words.threshold(audit)), now),
+        Finding(
+            "accept", "What to accept", accept,
+            (promised, *words.threshold(audit), *words.answers(audit)), now,
+        ),
     ]  # fmt: skip
+    if audit.sets is not None:
+        found.append(_sets(audit))
     if audit.inputs.production is not None:
         said = words.prediction(audit)
         advice = (

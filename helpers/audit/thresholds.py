@@ -36,6 +36,9 @@ class Threshold:
     unknown : float
         Share of unknown images, like those of the OOD sets, that the promise of a risk and the
         `risk` above reckon with; they are wrong where they are accepted.
+    conditional : float
+        Of a coverage, which is promised on average over draws of validation images: what this draw
+        has with the wished confidence (`helpers.metrics.guarantees.conditional_coverage`).
     """
 
     wish: str
@@ -47,6 +50,7 @@ class Threshold:
     risk: tuple[float, float, float] = (np.nan,) * 3
     ood_accepted: dict[str, float] = field(default_factory=dict)
     unknown: float = 0.0
+    conditional: float = np.nan
 
 
 def share(happened: np.ndarray) -> tuple[float, float, float]:
@@ -182,18 +186,22 @@ def promise_risk(
     return Threshold("risk", risk, promise, unknown=unknown, **kept)
 
 
-def promise_coverage(scores, correct, ood, coverage: float) -> Threshold:
+def promise_coverage(scores, correct, ood, coverage: float, confidence: float = 0.95) -> Threshold:
     """Return the threshold that promises a coverage, or why there is none.
 
     Parameters are those of `promise_risk`, and `coverage` as for
-    `helpers.metrics.guarantees.coverage_threshold`.
+    `helpers.metrics.guarantees.coverage_threshold`; `confidence` is that of what a single draw of
+    validation images has.
     """
     try:
         value = guarantees.coverage_threshold(scores, coverage=coverage)
     except ValueError as error:
         return Threshold("coverage", coverage, problem=str(error).partition(": ")[2])
+    least = guarantees.conditional_coverage(len(scores), coverage=coverage, confidence=confidence)
     promise = (
         f"A new image like the validation images is accepted with a probability of at least "
-        f"{100 * coverage:g} %, on average over draws of validation images."
+        f"{100 * coverage:g} %, on average over draws of validation images, and of at least "
+        f"{100 * least:.1f} % in {100 * confidence:g} % of these draws."
     )
-    return Threshold("coverage", coverage, promise, **_kept(value, scores, correct, ood))
+    kept = _kept(value, scores, correct, ood)
+    return Threshold("coverage", coverage, promise, conditional=least, **kept)

@@ -177,6 +177,21 @@ def threshold(audit: Audit) -> list[str]:
     return [*said, rejector(audit)]
 
 
+def answers(audit: Audit) -> list[str]:
+    """Return of which answers the wished risk can be promised by itself."""
+    needed, rows = audit.by_answer
+    risk, promised = audit.settings["risk"], [one for one in rows if one.value == one.value]
+    few = sum(one.images < needed for one in rows)
+    said = (
+        f"Of {len(promised)} of the {len(rows)} answers a risk of {100 * risk:g} % can be promised "
+        "by itself, of images like the validation images, with a threshold for each, which "
+        "audit.json has"
+    )
+    if few:
+        said += f"; {few} are given too seldom, to fewer than {needed} images of the measuring half"
+    return [f"{said}."]
+
+
 def _with_unknown(found: Threshold) -> str:
     return f", unknown ones among them at the stated {100 * found.unknown:g} %" * (
         found.unknown > 0

@@ -186,7 +186,9 @@ def in_blocks(
         rows = slice(start, start + size)
         if filled and rows.stop > len(outputs):
             rows = np.minimum(np.arange(start, start + size), len(outputs) - 1)
-        found[start : start + size] = score(outputs.subset(rows))[: len(outputs) - start]
+        # a whole block is shown itself, so that what is derived of it serves the next score, too
+        part = outputs if len(outputs) == size else outputs.subset(rows)
+        found[start : start + size] = score(part)[: len(outputs) - start]
     return found
 
 

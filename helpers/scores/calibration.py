@@ -224,8 +224,10 @@ def fit_temperature(logits, labels) -> float:
         log_total, expected = np.empty(len(gaps)), np.empty(len(gaps))
         for rows in row_blocks(gaps.shape):
             scaled = gaps[rows] * np.exp(-log_temperature[0])
-            log_total[rows] = total = logsumexp(scaled, axis=1)
-            expected[rows] = (np.exp(scaled - total[:, None]) * scaled).sum(axis=1)
+            powers = np.exp(scaled)  # none is above 1, as no gap is above 0
+            total = powers.sum(axis=1)
+            log_total[rows] = np.log(total)
+            expected[rows] = np.einsum("nk,nk->n", powers, scaled) / total
         scaled_true = true * np.exp(-log_temperature[0])
         return (log_total - scaled_true).mean(), np.array([(scaled_true - expected).mean()])
 

@@ -33,7 +33,9 @@ def test_probabilities_are_detected_and_may_be_treated_as_such(arrays, write):
     """Their logarithms give the same probabilities; only the level of the logits is lost."""
     names = [name for name in arrays if name.endswith("logits")]
     changed = arrays | {name: softmax(arrays[name], axis=1) for name in names}
-    with pytest.raises(ValueError, match=r'^logits: .*probabilities.*treat_as="probabilities"'):
+    with pytest.raises(
+        ValueError, match=r'^logits \(300, 4\): .*probabilities.*treat_as="probabilities"'
+    ):
         read_outputs(write(changed))
     inputs = read_outputs(write(changed), treat_as="probabilities")
     assert inputs.validation.probabilities == pytest.approx(changed["logits"], abs=1e-6)
@@ -42,6 +44,30 @@ def test_probabilities_are_detected_and_may_be_treated_as_such(arrays, write):
         read_outputs(write(arrays), treat_as="probabilities")
     with pytest.raises(ValueError, match="unknown way to treat_as 'logit'; did you mean 'logits'"):
         read_outputs(write(arrays), treat_as="logit")
+
+
+@pytest.mark.parametrize(
+    ("kind", "make", "mended"),
+    [
+        ("percentages", lambda p: 100 * p, lambda x: x / x.sum(axis=1, keepdims=True)),
+        ("of few digits", lambda p: p.round(2), lambda x: x / x.sum(axis=1, keepdims=True)),
+        ("sigmoids", lambda p: 0.9 * p + 0.05, None),
+    ],
+)
+def test_what_was_made_of_probabilities_is_named(arrays, write, kind, make, mended):
+    """And the line that is named mends it; logits that are all positive are none of these."""
+    few = {"logits": softmax(arrays["logits"], axis=1), "labels": arrays["labels"]}
+    few["logits"] = make(few["logits"])
+    with pytest.raises(ValueError, match=rf"^logits \(300, 4\): .*{kind}"):
+        read_outputs(write(few))
+    if mended is not None:
+        read_outputs(write(few | {"logits": mended(few["logits"])}), treat_as="probabilities")
+    else:
+        inputs = read_outputs(
+            write(few | {"logits": np.log(few["logits"]) - np.log1p(-few["logits"])})
+        )
+        assert inputs.level
+    assert read_outputs(write(few | {"logits": arrays["logits"] + 20})).level
 
 
 def test_an_answer_of_probability_zero_is_no_infinity(arrays, write):
@@ -76,6 +102,14 @@ WRONG = [
     ({"labels": lambda a: a["labels"][:9]}, "labels: length 300 expected, got 9"),
     ({"logits": lambda a: nan(a["logits"])}, "logits: NaN or infinite values in 1 of 300 rows"),
     ({"features": lambda a: a["features"][:9]}, r"features: numbers of shape \[300, 6\] expected"),
+    ({"features": lambda a: a["features"][:9]}, r"float64 \(9, 6\); write all arrays in one loop"),
+    ({"features": lambda a: a["features"].T}, r"write features.T, a row for each image"),
+    (
+        {"features": lambda a: a["features"][:, :, None]},
+        r"features.reshape\(len\(features\), -1",
+    ),
+    ({"features": lambda a: a["features"].astype(str)}, r"write features.astype\(np.float32\)"),
+    ({"logits": lambda a: a["logits"][:, 0]}, r"float64 \(300,\); write logits.reshape\(-1, 1\)"),
     ({"train_labels": None}, "train_labels: missing, though there is train_logits"),
     ({"train_logits": lambda a: a["train_logits"][:, :3]}, r"train_logits: .*\[N, 4\] expected"),
     ({"production_logits": lambda a: np.zeros((0, 4))}, "production_logits: no image"),

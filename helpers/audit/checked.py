@@ -1,0 +1,238 @@
+"""What may be wrong with the arrays that an audit is given, and the line that mends it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from scipy.special import logsumexp, softmax
+
+from helpers.checks import known_name, label_array
+from helpers.outputs import Head, Outputs
+from helpers.scores.calibration import ROUNDING, are_probabilities, log_probabilities
+
+TREATED = ("logits", "probabilities")
+"""What the arrays of logits may hold."""
+SINGLE = ("labels", "head_weight", "head_bias", "class_names", "files", "groups")
+"""Arrays that belong to no group of images but the validation images, or to none."""
+_MOST_DIGITS = 6  # after the point, of probabilities that were rounded
+
+
+def checked_names(arrays: Mapping[str, np.ndarray], needed: Sequence[str]) -> list[str]:
+    """Return the names of the OOD sets; refuse arrays of unknown names, and missing ones."""
+    # whatever a set's name is, a misspelt kind of array is seen
+    sets = {name.rpartition("_")[0][4:]: None for name in arrays if name.startswith("ood_")}
+    parts = ["", "train_", "production_", *(f"ood_{name}_" for name in sets)]
+    options = {*SINGLE, "train_labels"} | {
+        f"{part}{kind}" for part in parts for kind in ("logits", "features")
+    }
+    for name in arrays:
+        if name in ("ood_logits", "ood_features"):
+            raise ValueError(f"{name}: without the set's name; call it ood_NAME_{name[4:]}")
+        known_name("array", name, options)
+    for name in needed:
+        if name not in arrays:
+            raise ValueError(f"{name}: missing; the file holds {', '.join(arrays) or 'nothing'}")
+    for first, second in (
+        ("train_logits", "train_labels"),
+        ("train_labels", "train_logits"),
+        ("train_features", "train_logits"),
+        ("production_features", "production_logits"),
+        ("head_weight", "head_bias"),
+        ("head_bias", "head_weight"),
+        ("head_weight", "features"),
+        *((f"ood_{name}_features", f"ood_{name}_logits") for name in sets),
+    ):
+        if first in arrays and second not in arrays:
+            raise ValueError(f"{second}: missing, though there is {first}")
+    for part in parts:
+        present = f"{part}features" in arrays
+        if f"{part}logits" in arrays and present != ("features" in arrays):
+            raise ValueError(
+                f"{part}features: {'no other' if present else 'missing, though other'} group of "
+                "images has features; give them for all groups, or for none"
+            )
+    return list(sets)
+
+
+def matrix(
+    arrays: Mapping[str, np.ndarray],
+    name: str,
+    *,
+    width: int | None = None,
+    length: int | None = None,
+) -> np.ndarray:
+    """Return an array as float32 [N, M], or say what is wrong with it."""
+    array = arrays[name]
+    expected = f"[{'N' if length is None else length}, {'M' if width is None else width}]"
+    wrong = array.ndim != 2 or array.dtype.kind not in "iuf"
+    wrong = wrong or (length is not None and len(array) != length)
+    if wrong or (width is not None and array.shape[1] != width):
+        raise ValueError(
+            f"{name}: numbers of shape {expected} expected, got {array.dtype} {array.shape}; "
+            + _remedy(name, array, length, width)
+        )
+    if not len(array):
+        raise ValueError(f"{name}: no image, shape {array.shape}; leave the array out")
+    array = array.astype(np.float32, copy=False)
+    rows = max(1, 2**20 // max(array.shape[1], 1))  # a block at a time, to bound the memory
+    finite = [np.isfinite(array[i : i + rows]).all(axis=1) for i in range(0, len(array), rows)]
+    if bad := int((~np.concatenate(finite)).sum()):
+        raise ValueError(
+            f"{name}: NaN or infinite values in {bad} of {len(array)} rows; find out which images "
+            "they are of, and leave these out of all arrays"
+        )
+    return array
+
+
+def _remedy(name: str, array: np.ndarray, length: int | None, width: int | None) -> str:
+    """Return the line that would mend an array of the wrong kind or shape, as far as it shows."""
+    shape = array.shape
+    if array.dtype.kind not in "iuf":
+        return f"write {name}.astype(np.float32)"
+    if array.ndim > 2:
+        return f"write {name}.reshape(len({name}), -1), or the mean over the axes of places"
+    if array.ndim < 2:
+        return f"write {name}.reshape(-1, {width or 1}), a row for each image"
+    if (length, width) == shape[::-1] or (length == shape[1] and length != shape[0]):
+        return f"write {name}.T, a row for each image or class"
+    if length not in (None, shape[0]):
+        return f"write all arrays in one loop, so that each has {length} rows, in the same order"
+    return f"write what the same model gives for all groups, {width} numbers in a row"
+
+
+def looks_like(values: np.ndarray) -> str:
+    """Return what is in the place of logits: what was made of probabilities, or nothing ("").
+
+    Examples
+    --------
+    >>> sure = np.array([[0.7, 0.2, 0.1], [0.334, 0.333, 0.333]])
+    >>> [looks_like(one) for one in (sure, 100 * sure, sure.round(2), 10 * sure - 5)]
+    ['probabilities', 'percentages', 'rounded probabilities', '']
+    >>> looks_like(np.array([[0.9, 0.8, 0.1], [0.2, 0.1, 0.1]]))
+    'sigmoids'
+    """
+    if are_probabilities(values):
+        return "probabilities"
+    if values.min() < 0 or (most := values.max()) > 101:
+        return ""
+    sums = values.sum(axis=1, dtype=np.float64)
+    if most > 1:
+        near = np.abs(sums - 100).max() <= max(100 * ROUNDING, values.shape[1] / 20)
+        return "percentages" if near else ""
+    for digits in range(1, _MOST_DIGITS + 1):
+        if np.abs(sums - 1).max() > values.shape[1] * 10.0**-digits / 2:
+            break
+        if np.allclose(values, np.round(values.astype(np.float64), digits), rtol=0, atol=1e-7):
+            return "rounded probabilities"
+    return "sigmoids"
+
+
+_INSTEAD = {
+    "probabilities": "no value is negative and every row sums to 1, so these are probabilities; "
+    'pass logits (before the softmax), or treat_as="probabilities" to have their logarithms taken',
+    "percentages": "no value is negative and every row sums to 100, so these are percentages; pass "
+    "logits (before the softmax), or {name} / {name}.sum(axis=1, keepdims=True) with "
+    'treat_as="probabilities"',
+    "rounded probabilities": "no value is negative and the rows sum to 1 but for rounding, so "
+    "these are probabilities of few digits, which tie; pass logits (before the softmax), or {name} "
+    '/ {name}.sum(axis=1, keepdims=True) with treat_as="probabilities"',
+    "sigmoids": "all values lie between 0 and 1 and the rows do not sum to 1, so these are "
+    "probably sigmoids, one for each class; pass what goes into them: np.log({name}) - "
+    "np.log1p(-{name})",
+}
+
+
+def checked_logits(name: str, values: np.ndarray, treat_as: str) -> np.ndarray:
+    """Return logits, which are the logarithms of probabilities if that is what is given."""
+    known_name("way to treat_as", treat_as, TREATED)
+    kind = looks_like(values)
+    # of a set that the model says little about, all logits may lie in this range
+    if treat_as == "logits" and kind and (kind != "sigmoids" or name == "logits"):
+        raise ValueError(f"{name} {values.shape}: {_INSTEAD[kind].format(name=name)}")
+    probable = kind == "probabilities"
+    if treat_as == "probabilities" and not probable:
+        sums = values.sum(axis=1, dtype=np.float64)
+        row = int(np.abs(sums - 1).argmax())
+        raise ValueError(
+            f"{name}: probabilities expected, as treat_as says, but the least value is "
+            f"{values.min():g} and row {row} sums to {sums[row]:g}; "
+            + (
+                'pass treat_as="logits"?'
+                if values.min() < 0
+                else f"pass {name} / {name}.sum(axis=1, keepdims=True)"
+            )
+        )
+    return log_probabilities(values) if probable else values
+
+
+def normalised(logits: np.ndarray) -> bool:
+    """Tell whether logits are logarithms of probabilities, so that their level says nothing."""
+    rows = max(1, 2**20 // logits.shape[1])
+    return all(
+        np.abs(logsumexp(logits[i : i + rows].astype(np.float64), axis=1)).max() <= ROUNDING
+        for i in range(0, len(logits), rows)
+    )
+
+
+def checked_labels(
+    arrays: Mapping[str, np.ndarray], name: str, classes: int, length: int
+) -> np.ndarray:
+    """Return labels as whole numbers from 0 on, or say what is wrong with them."""
+    labels = arrays[name]
+    if labels.ndim != 1 or labels.dtype.kind not in "iu":
+        raise ValueError(
+            f"{name}: whole numbers [{length}] expected, got {labels.dtype} {labels.shape}; "
+            "one-hot rows become that by argmax(axis=1), other numbers by astype(int)"
+        )
+    if len(labels) and labels.min() >= 1 and labels.max() == classes:
+        raise ValueError(
+            f"{name}: 0 to {classes - 1} expected, got {labels.min()} to {classes}; the first "
+            "class has the number 0: subtract 1"
+        )
+    return label_array(name, labels, classes=classes, length=length)
+
+
+def checked_texts(arrays: Mapping[str, np.ndarray], name: str, length: int) -> tuple[str, ...]:
+    """Return texts, none where the file has none, or say what is wrong with them."""
+    if name not in arrays:
+        return ()
+    texts = arrays[name]
+    if texts.shape != (length,) or texts.dtype.kind != "U":
+        raise ValueError(
+            f"{name}: {length} texts expected, got {texts.dtype} {texts.shape}; write "
+            f"np.array(list_of_{length}, dtype=str)"
+        )
+    return tuple(texts.tolist())
+
+
+def checked_groups(arrays: Mapping[str, np.ndarray], length: int) -> np.ndarray | None:
+    """Return which images belong together, or say what is wrong with that."""
+    if "groups" not in arrays:
+        return None
+    groups = arrays["groups"]
+    if groups.shape != (length,) or groups.dtype.kind not in "iuU":
+        raise ValueError(
+            f"groups: {length} whole numbers or texts expected, got {groups.dtype} "
+            f"{groups.shape}; write one for each image, np.asarray(groups).astype(str)"
+        )
+    return groups
+
+
+def checked_head(arrays: Mapping[str, np.ndarray], validation: Outputs, level: bool) -> Head | None:
+    """Return the head, after a look whether it gives the logits of the first images."""
+    if "head_weight" not in arrays:
+        return None
+    classes, width = validation.num_classes, validation.features.shape[1]
+    weight = matrix(arrays, "head_weight", width=width, length=classes)
+    bias = matrix({"head_bias": arrays["head_bias"][None]}, "head_bias", width=classes)[0]
+    few = slice(0, 256)
+    expected, found = validation.logits[few], validation.features[few] @ weight.T + bias
+    if not level:  # of probabilities, some may have underflowed
+        expected, found = softmax(expected, axis=1), softmax(found, axis=1)
+    if np.abs(found - expected).max() > 10 * ROUNDING * max(np.abs(expected).max(), 1):
+        raise ValueError(
+            "head_weight, head_bias: features @ head_weight.T + head_bias differs from the logits; "
+            "features are what the last layer multiplies: give these, or leave the head out"
+        )
+    return Head(weight, bias)
