@@ -4,6 +4,8 @@
 # make test   everything that has to hold
 # make run    the notebooks of a tier, without the book: make run TIER=small DATA_ROOT=...
 #             or some of them, and what they need: PAPER=uimnet, STEP=uimnet/figures
+# make faults   kills, flipped bits, full disks, two runs at once: what becomes of the files
+# make trials   every number of the page How this is tested, anew; hours
 # make test-slurm   the cluster's profile, on a Slurm of one's own on this machine
 PYTHON ?= python3
 TIER ?= mini
@@ -17,7 +19,7 @@ TRAINS = tests/training tests/networks
 export PYTHONUNBUFFERED = 1
 unexport PYTHONDONTWRITEBYTECODE   # byte code is written on first use; without it every start costs seconds
 
-.PHONY: setup preview book pdf test test-slurm run notebooks bench lab clean
+.PHONY: setup preview book pdf test test-slurm run notebooks bench faults trials lab clean
 .DEFAULT_GOAL := book
 
 .venv/.installed: requirements.lock pyproject.toml workflow/install.py
@@ -60,6 +62,16 @@ notebooks: .venv/.installed
 bench: .venv/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -c .venv/requirements.txt -e ".[bench]"
 	$(BIN)/python -m benchmarks
+
+faults: .venv/.installed
+	$(BIN)/python -m trials.faults
+
+trials: faults
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -c .venv/requirements.txt -e ".[trials]"
+	$(BIN)/python -m trials.promises
+	$(BIN)/python -m trials.types
+	$(BIN)/python -m trials.branches
+	$(BIN)/python -m trials.mutants
 
 lab: .venv/.installed
 	$(BIN)/jupyter lab --notebook-dir .

@@ -243,7 +243,7 @@ pass logits (before the softmax), or treat_as="probabilities" to have their loga
     return Inputs(
         source=f"the model behind {Path(path).name}",
         validation=validation,
-        class_names=_texts(arrays, "class_names", classes) or tuple(map(str, range(classes))),
+        class_names=_names(arrays, classes) or tuple(map(str, range(classes))),
         train=outputs("train_", True) if "train_logits" in arrays else None,
         head=_head(arrays, validation, level),
         ood={name: outputs(f"ood_{name}_", False) for name in sets},
@@ -352,6 +352,12 @@ def _matrix(
 def _logits(name: str, values: np.ndarray, treat_as: str) -> np.ndarray:
     """Return logits, which are the logarithms of probabilities if that is what is given."""
     probable = are_probabilities(values)
+    per_cent = not probable and values.min() >= 0 and abs(values.sum(axis=1) - 100).max() < 0.1
+    if treat_as == "logits" and per_cent:
+        raise ValueError(
+            f"{name}: no value is negative and every row sums to 100, so these are probabilities "
+            'in per cent; divide by 100 and pass treat_as="probabilities"'
+        )
     if treat_as == "logits" and probable:
         raise ValueError(
             f"{name}: no value is negative and every row sums to 1, so these are probabilities; "
@@ -399,6 +405,14 @@ def _texts(arrays: Mapping[str, np.ndarray], name: str, length: int) -> tuple[st
     if texts.shape != (length,) or texts.dtype.kind != "U":
         raise ValueError(f"{name}: {length} texts expected, got {texts.dtype} {texts.shape}")
     return tuple(texts.tolist())
+
+
+def _names(arrays: Mapping[str, np.ndarray], length: int) -> tuple[str, ...]:
+    """Return the names of the classes; refuse one that two of them have."""
+    names = _texts(arrays, "class_names", length)
+    if twice := {name for name in names if names.count(name) > 1}:
+        raise ValueError(f"class_names: each once expected, got {', '.join(sorted(twice))} twice")
+    return names
 
 
 def _groups(arrays: Mapping[str, np.ndarray], length: int) -> np.ndarray | None:
