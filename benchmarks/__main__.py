@@ -4,8 +4,8 @@ import subprocess
 import sys
 from importlib.util import find_spec
 
-BENCHMARKS = ("metrics", "gscore", "jacobian", "extraction", "training", "training_gpu", "scores",
-              "growth", "pipeline")  # fmt: skip
+BENCHMARKS = ("checks", "metrics", "gscore", "jacobian", "extraction", "training", "training_gpu",
+              "scores", "growth", "pipeline")  # fmt: skip
 
 if find_spec("torch_uncertainty") is None:
     sys.exit('the peers are missing: pip install -e ".[bench]"')
