@@ -24,16 +24,16 @@ ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "trials" / "results"
 
 
-def write(name: str, rows: Iterable[Mapping], folder: Path = RESULTS) -> pd.DataFrame:
+def write(name: str, rows: Iterable[Mapping], folder: Path | None = None) -> pd.DataFrame:
     """Write the rows of a run as ``NAME.csv``, and with what they were made; return them."""
     made_with = f"Python {platform.python_version()}, {platform.system()} {platform.machine()}"
     table = pd.DataFrame(list(rows)).assign(made_with=made_with)
-    with atomic_path(folder / f"{name}.csv") as temporary:
+    with atomic_path((folder or RESULTS) / f"{name}.csv") as temporary:
         table.to_csv(temporary, index=False, lineterminator="\n")
     return table
 
 
-def read(name: str, folder: Path = RESULTS) -> pd.DataFrame | None:
+def read(name: str) -> pd.DataFrame | None:
     """Return the rows of a run, or None where it has not been run yet."""
-    file = folder / f"{name}.csv"
+    file = RESULTS / f"{name}.csv"
     return pd.read_csv(file, keep_default_na=False) if file.exists() else None
