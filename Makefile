@@ -7,6 +7,8 @@
 # make rehearsal   tier paper with made-up images and small sizes, every notebook of it
 # make gpu    what waits for a GPU, the most valuable first: make gpu MINUTES=25
 # make test-onnx   the audit's ONNX files, with the extra `onnx`
+# make faults   kills, flipped bits, full disks, two runs at once: what becomes of the files
+# make trials   every number of the page How this is tested, anew; hours
 # make test-slurm   the cluster's profile, on a Slurm of one's own on this machine
 PYTHON ?= python3
 TIER ?= mini
@@ -23,7 +25,7 @@ REHEARSED = unknown_detection/dataset
 export PYTHONUNBUFFERED = 1
 unexport PYTHONDONTWRITEBYTECODE   # byte code is written on first use; without it every start costs seconds
 
-.PHONY: setup preview book pdf test rehearsal gpu test-onnx test-slurm run notebooks bench lab clean
+.PHONY: setup preview book pdf test rehearsal gpu test-onnx test-slurm run notebooks bench faults trials lab clean
 .DEFAULT_GOAL := book
 
 .venv/.installed: requirements.lock pyproject.toml workflow/install.py
@@ -77,6 +79,16 @@ notebooks: .venv/.installed
 bench: .venv/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -c .venv/requirements.txt -e ".[bench]"
 	$(BIN)/python -m benchmarks
+
+faults: .venv/.installed
+	$(BIN)/python -m trials.faults
+
+trials: faults
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -c .venv/requirements.txt -e ".[trials]"
+	$(BIN)/python -m trials.promises
+	$(BIN)/python -m trials.types
+	$(BIN)/python -m trials.branches
+	$(BIN)/python -m trials.mutants
 
 lab: .venv/.installed
 	$(BIN)/jupyter lab --notebook-dir .

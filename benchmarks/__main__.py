@@ -4,8 +4,10 @@ import subprocess
 import sys
 from importlib.util import find_spec
 
-BENCHMARKS = ("metrics", "gscore", "labelfree", "jacobian", "extraction", "training",
-              "training_gpu", "scores", "growth", "streaming", "paper_cost", "pipeline")  # fmt: skip
+BENCHMARKS = (
+    "checks", "metrics", "gscore", "labelfree", "jacobian", "extraction", "training",
+    "training_gpu", "scores", "growth", "streaming", "paper_cost", "pipeline",
+)  # fmt: skip
 
 if find_spec("torch_uncertainty") is None:
     sys.exit('the peers are missing: pip install -e ".[bench]"')

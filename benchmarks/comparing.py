@@ -34,6 +34,17 @@ def machine() -> str:
     return f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores"
 
 
+def versions() -> str:
+    """Return which versions of the peers, and of what both sides use, are installed."""
+    found = []
+    for package in _PACKAGES:
+        try:
+            found.append(f"{package} {importlib.metadata.version(package)}")
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return ", ".join(found)
+
+
 class Comparison:
     """The rows of one benchmark.
 
@@ -113,14 +124,8 @@ class Comparison:
 
     def write(self) -> None:
         """Write the rows, and what they were measured with."""
-        versions = []
-        for package in _PACKAGES:
-            try:
-                versions.append(f"{package} {importlib.metadata.version(package)}")
-            except importlib.metadata.PackageNotFoundError:
-                continue
         RESULTS.mkdir(exist_ok=True)
-        table = pd.DataFrame(self.rows).assign(machine=machine(), versions=", ".join(versions))
+        table = pd.DataFrame(self.rows).assign(machine=machine(), versions=versions())
         table.to_parquet(RESULTS / f"{self.name}.parquet", index=False)
 
 

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from helpers.files import atomic_path, cache_root
+from helpers.files import cache_root
 from helpers.syntax import Package
 
 Kept = TypeVar("Kept")
@@ -92,7 +92,9 @@ def path_of(kind: str, key: str, suffix: str) -> Path:
 
 
 def array(kind: str, key: str, make: Callable[[], np.ndarray]) -> np.ndarray:
-    """Return an array that is kept as ``cache_root()/kind/key.npy``; compute it if it is not.
+    """Return an array that is kept as ``cache_root()/kind/key.safetensors``; compute it if not.
+
+    The file has a checksum, so that an altered one is made anew.
 
     Parameters
     ----------
@@ -101,15 +103,12 @@ def array(kind: str, key: str, make: Callable[[], np.ndarray]) -> np.ndarray:
     make : callable
         Computes the array.
     """
+    from helpers import checkpoints  # who keeps no arrays needs none
 
     def load(path: Path) -> np.ndarray:
-        try:
-            return np.load(path, allow_pickle=False)
-        except (EOFError, OSError) as error:
-            raise ValueError(f"{path}: not a whole array ({error})") from error
+        return checkpoints.load(path, framework="np")[0]["array"]
 
     def write(path: Path) -> None:
-        with atomic_path(path) as temporary, open(temporary, "wb") as file:
-            np.save(file, make())
+        checkpoints.save(path, {"array": make()})
 
-    return load_or_make(path_of(kind, key, ".npy"), load, write)
+    return load_or_make(path_of(kind, key, ".safetensors"), load, write)

@@ -7,8 +7,12 @@ import inspect
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
+from numbers import Integral, Real
 
 import numpy as np
+
+LARGEST = 2**53
+"""Up to which float64 holds every whole number."""
 
 
 def known_name(kind: str, name: str, options: Iterable[str]) -> str:
@@ -66,6 +70,30 @@ iterable, key, reverse
         known_name(f"argument of {kind}", argument, parameters)
 
 
+def plain_array(name: str, values) -> np.ndarray:
+    """Return `values` as an array of one type, or say what is wrong with the argument `name`.
+
+    Raises
+    ------
+    ValueError
+        Rows of different lengths; a masked array, whose mask would be forgotten; a tensor that
+        keeps track of gradients, or lies on another device.
+
+    Examples
+    --------
+    >>> plain_array("scores", [[1, 2], [3]])
+    Traceback (most recent call last):
+        ...
+    ValueError: scores: no array (setting an array element with a sequence. ...)
+    """
+    if isinstance(values, np.ma.MaskedArray):
+        raise ValueError(f"{name}: an array without a mask expected; leave out what is masked")
+    try:
+        return np.asarray(values)
+    except (ValueError, TypeError, RuntimeError) as error:  # the last two of tensors
+        raise ValueError(f"{name}: no array ({error})") from error
+
+
 def float_array(
     name: str, values, *, ndim: int = 1, length: int | None = None, finite: bool = True
 ) -> np.ndarray:
@@ -87,11 +115,15 @@ def float_array(
     Raises
     ------
     ValueError
-        Empty, NaN, infinite (with `finite`), of another shape or another length.
+        Empty, NaN, infinite (with `finite`), of another shape or another length; whole numbers
+        beyond 2 ** 53, not all of which float64 holds.
     """
-    array = np.asarray(values)
+    array = plain_array(name, values)
     if array.dtype.kind not in "biuf":
         raise ValueError(f"{name}: numbers expected, got dtype {array.dtype}")
+    if array.dtype.kind in "iu" and array.itemsize == 8 and array.size:
+        if max(-int(array.min()), int(array.max())) > LARGEST:
+            raise ValueError(f"{name}: whole numbers up to 2 ** 53 expected, as float64 holds them")
     array = array.astype(np.float64, copy=False)
     if array.ndim != ndim:
         raise ValueError(f"{name}: {ndim} dimension(s) expected, got shape {array.shape}")
@@ -116,8 +148,38 @@ def open_share(name: str, value: float) -> float:
         ...
     ValueError: level: between 0 and 1 expected, got 1
     """
-    if not 0 < value < 1:
+    if not 0 < number(name, value) < 1:
         raise ValueError(f"{name}: between 0 and 1 expected, got {value}")
+    return value
+
+
+def number(name: str, value: float) -> float:
+    """Return `value` if it is a real number, of Python or of NumPy, and not NaN.
+
+    Examples
+    --------
+    >>> number("risk", "0.05")
+    Traceback (most recent call last):
+        ...
+    ValueError: risk: a number expected, got '0.05'
+    """
+    if not isinstance(value, Real) or value != value:
+        raise ValueError(f"{name}: a number expected, got {value!r}")
+    return value
+
+
+def whole_number(name: str, value: int, *, least: int = 1) -> int:
+    """Return `value` if it is a whole number, and not too small.
+
+    Examples
+    --------
+    >>> whole_number("k", 0)
+    Traceback (most recent call last):
+        ...
+    ValueError: k: a whole number, at least 1, expected, got 0
+    """
+    if not (isinstance(value, Integral) and value >= least):
+        raise ValueError(f"{name}: a whole number, at least {least}, expected, got {value!r}")
     return value
 
 

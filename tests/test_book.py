@@ -123,7 +123,7 @@ def test_no_path_of_a_machine_and_no_registry_address():
     # In pieces, so that this file is not itself a hit.
     forbidden = ["/wo" + "rk/", "/ro" + "ot/", "/ho" + "me/", "../sha" + "red", "/tm" + "p/"]
     forbidden += ["py" + "pi.", "np" + "mjs.", "python" + "hosted"]
-    folders = "book benchmarks helpers notebooks params tests workflow .github .ci".split()
+    folders = "book benchmarks helpers notebooks params tests trials workflow .github .ci".split()
     files = [path for name in folders for path in (ROOT / name).rglob("*") if path.is_file()]
     files += [path for path in ROOT.iterdir() if path.is_file()]
     binary = {".npy", ".parquet", ".png", ".pyc", ".safetensors", ".xz", ".zip"}

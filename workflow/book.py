@@ -7,10 +7,10 @@ With ``--runs notebooks`` the pages show the outputs that are stored in the repo
 and say so on the first one: a book before anything is executed.
 
 The sources are the prose of ``book/``, the executed notebooks of ``--runs``, the reference pages
-that :mod:`pages` writes from the package's own records and :mod:`speed` from the benchmarks, and
-what :mod:`glance`, :mod:`openings` and :mod:`explore` make of the results at hand.  They are laid
-out like the repository, so that the launch, download and repository links of a page name its own
-file.
+that :mod:`pages` writes from the package's own records, :mod:`speed` from the benchmarks and
+:mod:`tested` from the trials, and what :mod:`glance`, :mod:`openings` and :mod:`explore` make of
+the results at hand.  They are laid out like the repository, so that the launch, download and
+repository links of a page name its own file.
 
 Every build starts from an empty tree, and takes the place of the book that was there before only
 once it has succeeded.  Of that one it takes what was made of pages whose sources are the same, so
@@ -40,6 +40,7 @@ import openings
 import pages
 import pybtex.plugin
 import speed
+import tested
 import yaml
 from jupyter_book.sphinx import build_sphinx
 from plan import CHAPTER
@@ -139,6 +140,7 @@ def assemble(tree: Path, runs: Path, tier: str) -> None:
     for name, text in pages.reference(runs, tier, downloads=reference).items():
         (reference / f"{name}.md").write_text(text, encoding="utf-8")
     (reference / "speed.md").write_text(speed.page(reference), encoding="utf-8")
+    tested.write(reference)
     # no pages, but parts of the introduction, and what each overview page opens with
     found, tables = glance.judge(runs, tier)
     parts = {"glance": glance.page(found, reference), "example": glance.example(reference)}

@@ -22,7 +22,7 @@ from helpers.audit.thresholds import (
     promise_risk,
     share,
 )
-from helpers.checks import known_name, open_share
+from helpers.checks import known_name, open_share, whole_number
 from helpers.metrics.bootstrap import weighted_calibration_error
 from helpers.outputs import Outputs
 from helpers.scores.calibration import confidences, fit_temperature, softmax
@@ -89,6 +89,8 @@ def audit(
     if sets is not None:
         open_share("sets", sets)
     check_share(unknown_share, inputs.ood)
+    whole_number("replicates", replicates)
+    whole_number("seed", seed, least=0)
     inputs = inputs.one_of_each_group(seed)
     doubts = find_doubts(inputs)
     generator = np.random.default_rng(seed)

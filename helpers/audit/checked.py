@@ -203,7 +203,10 @@ def checked_texts(arrays: Mapping[str, np.ndarray], name: str, length: int) -> t
             f"{name}: {length} texts expected, got {texts.dtype} {texts.shape}; write "
             f"np.array(list_of_{length}, dtype=str)"
         )
-    return tuple(texts.tolist())
+    names = tuple(texts.tolist())
+    if name == "class_names" and (twice := {one for one in names if names.count(one) > 1}):
+        raise ValueError(f"class_names: each once expected, got {', '.join(sorted(twice))} twice")
+    return names
 
 
 def checked_groups(arrays: Mapping[str, np.ndarray], length: int) -> np.ndarray | None:

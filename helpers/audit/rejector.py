@@ -13,7 +13,7 @@ import numpy as np
 import helpers.scores
 from helpers import checkpoints
 from helpers.audit.sets import name_sets
-from helpers.checks import known_name
+from helpers.checks import known_name, number, plain_array, whole_number
 from helpers.metrics.prediction_sets import SetRule
 from helpers.outputs import Head, Outputs
 from helpers.scores import Score
@@ -97,9 +97,14 @@ class Rejector:
             )
         if "features" in info.needs and self.width is None:
             raise ValueError(f"width: the number of features expected, which '{info.name}' needs")
-        if np.isnan(self.threshold):
-            raise ValueError("threshold: NaN")
-        if self.temperature is not None and not 0 < self.temperature < np.inf:
+        number("threshold", self.threshold)
+        whole_number("classes", self.classes)
+        if self.width is not None:
+            whole_number("width", self.width, least=0)
+        if (
+            self.temperature is not None
+            and not 0 < number("temperature", self.temperature) < np.inf
+        ):
             raise ValueError(f"temperature: a positive number expected, got {self.temperature}")
         try:
             json.dumps(self.provenance)
@@ -135,7 +140,11 @@ class Rejector:
             if features is not None:
                 raise ValueError("features: none expected beside outputs, which have their own")
         else:
-            logits = np.asarray(outputs)
+            logits = plain_array("logits", outputs)
+            if logits.ndim != 2 or logits.dtype.kind not in "biuf":
+                raise ValueError(
+                    f"logits: numbers [N, K] expected, got {logits.dtype} of shape {logits.shape}"
+                )
             if needed and features is None:
                 raise ValueError(f"features: expected, since '{self.score.info.name}' needs them")
             # what the score does not look at may be anything
@@ -229,6 +238,8 @@ class Rejector:
         It holds arrays, and all else as JSON.  A score that keeps training images, as ``knn``
         does, makes it as large as they are; its ``bank`` limits how many.
         """
+        if self.score.info.fits and getattr(self.score, "_shape", ()) is None:
+            raise ValueError(f"score: '{self.score.info.name}' is not fitted yet, call fit first")
         tensors: dict[str, np.ndarray] = {}
         state = _packed(dict(vars(self.score)), self.score.info.name, tensors, {})
         checkpoints.save(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from helpers.checks import number
 from helpers.metrics import guarantees
 
 WISHES = ("risk", "coverage")
@@ -83,7 +84,7 @@ def check_share(unknown: float, ood: Collection[str]) -> None:
     ValueError
         As it says.
     """
-    if not 0 <= unknown < 1:
+    if not 0 <= number("share", unknown) < 1:
         raise ValueError(f"share: at least 0 and below 1 expected, got {unknown}")
     if unknown and not ood:
         raise ValueError(

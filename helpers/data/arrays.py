@@ -39,6 +39,7 @@ def read_npz(path: Path) -> dict[str, np.ndarray]:
     try:
         with np.load(path, allow_pickle=False) as archive:
             members = {one.filename: one for one in archive.zip.infolist()}
+            _check_count(path, archive.zip)
             arrays = {}
             for name in archive.files:
                 found = None
@@ -72,6 +73,20 @@ def _header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype] | None:
     if version == (2, 0):
         return np.lib.format.read_array_header_2_0(file)
     return np.lib.format.read_array_header_1_0(file)
+
+
+def _check_count(path: Path, archive: zipfile.ZipFile) -> None:
+    """Refuse an archive whose list of members is shorter than its end says, which zipfile reads.
+
+    A flipped bit in the length of an entry's comment hides the entries behind it.
+    """
+    size = 22 + len(archive.comment)
+    with open(path, "rb") as file:
+        file.seek(-size, 2)
+        end = file.read(size)
+    count = int.from_bytes(end[10:12], "little")
+    if end[:4] != b"PK\5\6" or count not in (len(archive.infolist()), 0xFFFF):
+        raise zipfile.BadZipFile(f"{len(archive.infolist())} members found, {count} expected")
 
 
 def _check_size(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> None:

@@ -58,7 +58,8 @@ from helpers.files import atomic_path, sha256_file
 
 COLUMNS, PER_SHEET = 20, 1000
 ROW_TO_ORIGIN = {"source": "origin", "licence": "licence"}  # of DATASETS.md, and of Images
-LARGEST_TILE = 256  # WebP ends at 16,383 pixels a side: a sheet of 50 rows of these still fits
+WIDEST = 16_383  # pixels, where WebP ends
+LARGEST_TILE = 256  # of which a sheet of 50 rows still fits
 
 # What zipfile and a search through JSON raise when bytes are missing or flipped: a zip may then
 # claim to be encrypted, or compressed in an unknown way.
@@ -104,6 +105,7 @@ def read_pack(
         with open(path, "rb") as file, zipfile.ZipFile(file) as archive:
             meta = _read_meta(path, archive)
             known_name(f"split of {path.name}", split, meta["splits"])
+            _check_meta(path, meta, split)
             images = _read_images(path, archive, meta, split, size, antialias)
     except UNREADABLE as error:
         raise _damaged(path, f"it cannot be read ({error!r})") from error
@@ -170,7 +172,8 @@ def write_pack(
     ------
     ValueError
         Images that are not square or larger than 256 pixels, bytes that are no JPEG file, labels
-        of another number or out of range, a split without images or with an unfit name.
+        of another number or out of range, a class name twice, no split, or one without images or
+        with an unfit name.
 
     Examples
     --------
@@ -186,6 +189,10 @@ def write_pack(
     """
     from tqdm import tqdm  # only who writes needs it
 
+    if not splits:
+        raise ValueError("splits: at least one expected, got none")
+    if len({*class_names}) != len(class_names):
+        raise ValueError(f"class_names: each name once expected, got {list(class_names)}")
     meta: dict = {
         "name": name,
         "class_names": list(class_names),
@@ -232,6 +239,11 @@ def _describe(name: str, split: str, images, labels: list, meta: dict) -> dict:
         part |= {"kind": "sheets", "size": size}
     else:
         for index, data in enumerate(images):
+            if isinstance(data, np.ndarray):
+                raise ValueError(
+                    f"splits: images of '{split}' are arrays one by one; numpy.stack makes the one "
+                    "array [N, S, S, 3] that is expected"
+                )
             if not isinstance(data, bytes) or not data.startswith(b"\xff\xd8\xff"):
                 raise ValueError(f"splits: image {index} of '{split}' is not a JPEG file's bytes")
         part |= {"kind": "files", "files": [f"{i:06d}.jpg" for i in range(len(images))]}
@@ -293,6 +305,27 @@ def _read_meta(path: Path, archive: zipfile.ZipFile) -> dict:
     return meta
 
 
+def _check_meta(path: Path, meta: dict, split: str) -> None:
+    """Refuse numbers and names that no pack has, before anything is made of them."""
+    part, names = meta["splits"][split], meta["class_names"]
+    sheets = part["kind"] == "sheets"
+    size, columns = part["size"] if sheets else 1, meta.get("cols", COLUMNS)
+    labels = part["labels"] + part.get("coarse_labels", [])
+    wrong = {
+        "n": part["n"] != len(part["labels"]),
+        "labels": any(type(one) is not int for one in labels),
+        "cols, per_sheet": any(
+            type(one) is not int or one < 1 for one in (columns, meta.get("per_sheet", PER_SHEET))
+        ),
+        "size": type(size) is not int or not 1 <= size * columns <= WIDEST,
+        "class_names": len({*names}) != len(names) or any(type(one) is not str for one in names),
+        "origin": not isinstance(meta.get("origin", {}), dict),
+        "name": "origin" not in meta and "name" not in meta,
+    }
+    if broken := [name for name, is_wrong in wrong.items() if is_wrong]:
+        raise _damaged(path, f"meta.json, split '{split}': {broken[0]} cannot be right")
+
+
 def _read_images(
     path: Path, archive: zipfile.ZipFile, meta: dict, split: str, size: int | None, antialias: bool
 ) -> np.ndarray:
@@ -301,11 +334,11 @@ def _read_images(
     count, expected = part["n"], _member_names(split, part, per_sheet)
     of_split = re.compile(rf"{re.escape(split)}(_\d+\.webp|/.+)")
     present = [member for member in archive.namelist() if of_split.fullmatch(member)]
-    if sorted(present) != sorted(expected) or count != len(part["labels"]):
+    if sorted(present) != sorted(expected):
         raise _damaged(
             path,
             f"split '{split}' should be {count} images in {len(expected)} members, "
-            f"but has {len(part['labels'])} labels and {len(present)} members",
+            f"but has {len(present)} members",
         )
     if part["kind"] == "files":
         opened = ((m, _open(path, m, _member(path, archive, m, digests))) for m in expected)
@@ -345,7 +378,7 @@ def _member(
 def _open(path: Path, member: str, data: bytes) -> Image.Image:
     try:
         return Image.open(io.BytesIO(data))
-    except OSError as error:
+    except (OSError, Image.DecompressionBombError) as error:
         raise _damaged(path, f"member {member} is not an image ({error})") from error
 
 
@@ -365,7 +398,8 @@ def _digest(path: Path, size: int, modified: int) -> str:
 def _listed(path: Path) -> dict[str, str]:
     """Return the pack's row in the DATASETS.md beside it, by column; empty if there is none."""
     try:
-        lines = path.with_name("DATASETS.md").read_text(encoding="utf-8").splitlines()
+        text = path.with_name("DATASETS.md").read_text(encoding="utf-8", errors="replace")
+        lines = text.splitlines()
     except OSError:
         return {}
     header: list[str] = []

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from helpers.checks import float_array
+from helpers.checks import float_array, plain_array, whole_number
 from helpers.metrics.calibration import bin_of
 from helpers.metrics.inputs import bin_count, correct_array, share_array
 
@@ -38,7 +38,7 @@ def resample_weights(n: int, *, replicates: int, seed: int) -> np.ndarray:
     Raises
     ------
     ValueError
-        `n` or `replicates` below 1.
+        `n` or `replicates` below 1, `seed` below 0, or no whole number.
 
     Notes
     -----
@@ -50,9 +50,8 @@ def resample_weights(n: int, *, replicates: int, seed: int) -> np.ndarray:
     >>> weights.shape, weights.sum(axis=1)
     ((3, 5), array([5, 5, 5], dtype=uint64))
     """
-    for name, value in (("n", n), ("replicates", replicates)):
-        if value < 1:
-            raise ValueError(f"{name}: at least 1 expected, got {value}")
+    for name, value, least in (("n", n, 1), ("replicates", replicates, 1), ("seed", seed, 0)):
+        whole_number(name, value, least=least)
     generator = np.random.default_rng(seed)
     weights = np.empty((n, replicates), dtype=np.uint16).T
     for start in range(0, replicates, _ROWS):
@@ -64,7 +63,7 @@ def resample_weights(n: int, *, replicates: int, seed: int) -> np.ndarray:
 
 def _weighted_sums(terms: np.ndarray, weights, power: int = 1) -> tuple[np.ndarray, np.ndarray]:
     """Return ``weights**power @ terms`` [B, ...] and the weights' row sums [B], in float64."""
-    weights = np.asarray(weights)
+    weights = plain_array("weights", weights)
     if weights.ndim != 2 or weights.shape[1] != len(terms) or len(weights) == 0:
         raise ValueError(f"weights: shape [B, {len(terms)}] expected, got {weights.shape}")
     block = max(1, 2**21 // len(terms))  # bounds the memory of the conversion to float64
@@ -72,6 +71,8 @@ def _weighted_sums(terms: np.ndarray, weights, power: int = 1) -> tuple[np.ndarr
     totals = np.empty(len(weights))
     for first in range(0, len(weights), block):
         part = float_array("weights", weights[first : first + block], ndim=2)
+        if part.min() < 0:
+            raise ValueError(f"weights: none below 0 expected, got {part.min():g}")
         sums[first : first + block] = part**power @ terms
         totals[first : first + block] = part.sum(axis=1)
     if not totals.all():
@@ -103,7 +104,7 @@ def weighted_mean(values, weights) -> np.ndarray:
     Raises
     ------
     ValueError
-        Empty, NaN, wrong shape or length; a row of weights that sums to 0.
+        Empty, NaN, wrong shape or length; weights below 0, or a row of them that sums to 0.
 
     Examples
     --------

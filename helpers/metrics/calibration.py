@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from helpers.checks import label_array
+from helpers.checks import label_array, plain_array, whole_number
 from helpers.metrics.inputs import bin_count, correct_array, probability_array, share_array
 
 _BLOCK = 2**17  # numbers: a megabyte in double precision
@@ -71,7 +71,7 @@ def accuracy(probabilities, labels, *, top: int = 1) -> float:
     right = []
     for block, own_labels in _blocks(probabilities, labels, unknown=True):
         classes, column = block.shape[1], own_labels[:, None]
-        if not 1 <= top <= classes:
+        if not whole_number("top", top) <= classes:
             raise ValueError(f"top: 1 to {classes} expected, got {top}")
         own = np.take_along_axis(block, column, axis=1)  # of −1 the last, unused
         ahead = (block > own) | ((block == own) & (np.arange(classes) < column))
@@ -311,8 +311,8 @@ def calibration_error_floor(
     """
     confidence = share_array("confidence", confidence)
     bins = bin_count(bins)
-    if replicates < 1:
-        raise ValueError(f"replicates: at least 1 expected, got {replicates}")
+    whole_number("replicates", replicates)
+    whole_number("seed", seed, least=0)
     order = np.argsort(confidence, kind="stable")  # bins become runs, which one reduceat sums
     confidence = confidence[order]
     starts = np.unique(bin_of(confidence, bins), return_index=True)[1]
@@ -381,10 +381,11 @@ def _blocks(probabilities, labels, *, unknown: bool = False) -> Iterator[tuple]:
     A block fits into the processor's cache: a million rows in single precision are read once, and
     never copied as a whole.
     """
-    array = np.asarray(probabilities)
+    array = plain_array("probabilities", probabilities)
     if array.ndim != 2 or not array.size:
         probability_array("probabilities", array)  # says what is wrong
     length, classes = array.shape
+    labels = plain_array("labels", labels)
     labels = label_array("labels", labels, classes=classes, length=length, unknown=unknown)
     rows = max(1, _BLOCK // classes)
     for start in range(0, length, rows):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import bdtr, betaincinv
 
-from helpers.checks import float_array
+from helpers.checks import float_array, open_share, whole_number
 from helpers.metrics.inputs import correct_array
 
 
@@ -70,11 +70,10 @@ def clopper_pearson(successes: int, total: int, *, confidence: float = 0.95) -> 
     >>> low, round(high, 4)  # 1 - 0.025 ** (1 / 10)
     (0.0, 0.3085)
     """
-    if total < 1:
-        raise ValueError(f"total: at least 1 expected, got {total}")
-    if not 0 <= successes <= total:
+    whole_number("total", total)
+    if not whole_number("successes", successes, least=0) <= total:
         raise ValueError(f"successes: 0 to {total} (the total) expected, got {successes}")
-    tail = (1 - _check_share("confidence", confidence)) / 2
+    tail = (1 - open_share("confidence", confidence)) / 2
     low = betaincinv(successes, total - successes + 1, tail) if successes else 0.0
     return Interval(float(low), float(_upper_bound(successes, total, tail)))
 
@@ -308,13 +307,13 @@ def conditional_coverage(images: int, *, coverage: float, confidence: float = 0.
     [0.853, 0.885, 0.895]
     """
     rank = _rank_rejected(images, coverage)
-    tail = 1 - _check_share("confidence", confidence)
+    tail = 1 - open_share("confidence", confidence)
     return float(betaincinv(images + 1 - rank, rank, tail))
 
 
 def _rank_rejected(images: int, coverage: float) -> int:
     """Return which of the scores, from the smallest, is the threshold for a coverage."""
-    rejected = 1 - _check_share("coverage", coverage)
+    rejected = 1 - open_share("coverage", coverage)
     # rounded, so that 0.1 of 10 is 1 although 1 - 0.9 is below 0.1
     rank = int(np.floor(np.round((images + 1) * rejected, 9)))
     if not rank:
@@ -326,12 +325,6 @@ def _rank_rejected(images: int, coverage: float) -> int:
     return rank
 
 
-def _check_share(name: str, value: float) -> float:
-    if not 0 < value < 1:
-        raise ValueError(f"{name}: a number between 0 and 1 expected, got {value}")
-    return value
-
-
 def _upper_bound(successes, total, tail: float):
     """Return the probability at which so few successes, or fewer, are as likely as `tail`."""
     failures = total - successes
@@ -341,9 +334,7 @@ def _upper_bound(successes, total, tail: float):
 
 def _run_length(risk: float, confidence: float) -> int:
     """Return how many images, none of them wrong, show that the risk is at most `risk`."""
-    count = np.log1p(-_check_share("confidence", confidence)) / np.log1p(
-        -_check_share("risk", risk)
-    )
+    count = np.log1p(-open_share("confidence", confidence)) / np.log1p(-open_share("risk", risk))
     return max(1, int(np.ceil(np.round(count, 9))))
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from helpers.checks import float_array
+from helpers.checks import float_array, plain_array
 
 # Probabilities of a float32 network miss 1 by some 1e-6; logits taken for them miss it by far more.
 _TOLERANCE = 1e-3
+_MOST_BINS = 10**6
 
 
 def share_array(name: str, values, *, ndim: int = 1, length: int | None = None) -> np.ndarray:
@@ -70,7 +71,7 @@ def correct_array(correct, *, length: int | None = None) -> np.ndarray:
     >>> correct_array([1, 0])
     array([ True, False])
     """
-    array = np.asarray(correct)
+    array = plain_array("correct", correct)
     if array.dtype == bool and array.ndim == 1 and len(array) and length in (None, len(array)):
         return array  # which holds nothing that is wrong
     array = float_array("correct", correct, length=length)
@@ -80,7 +81,7 @@ def correct_array(correct, *, length: int | None = None) -> np.ndarray:
 
 
 def bin_count(bins) -> int:
-    """Return `bins` if it is a whole number of at least 1.
+    """Return `bins` if it is a whole number, 1 to a million.
 
     Raises
     ------
@@ -89,4 +90,6 @@ def bin_count(bins) -> int:
     """
     if isinstance(bins, bool) or not isinstance(bins, (int, np.integer)) or bins < 1:
         raise ValueError(f"bins: a whole number of at least 1 expected, got {bins!r}")
+    if bins > _MOST_BINS:
+        raise ValueError(f"bins: at most {_MOST_BINS:,} expected, got {bins:,}")
     return int(bins)

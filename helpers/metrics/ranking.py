@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from helpers.checks import float_array, known_name
+from helpers.checks import float_array, known_name, number
 
 
 def cumulative_counts(scores: np.ndarray, positive: np.ndarray):
@@ -57,7 +57,7 @@ def required_count(name: str, share: float, total: int) -> int:
     >>> required_count("tpr", 0.95, 20), required_count("tpr", 0.95, 21)
     (19, 20)
     """
-    if not 0 < share <= 1:
+    if not 0 < number(name, share) <= 1:
         raise ValueError(f"{name}: a share in (0, 1] expected, got {share}")
     return max(1, int(np.ceil(np.round(share * total, 9))))
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from helpers.checks import float_array
+from helpers.checks import float_array, number
 from helpers.metrics.inputs import correct_array
 from helpers.metrics.ranking import required_count
 
@@ -133,6 +133,4 @@ def domain_confusion(id_scores, ood_scores, threshold: float) -> DomainConfusion
 
 
 def _threshold(threshold: float) -> float:
-    if np.isnan(threshold):
-        raise ValueError("threshold: NaN")
-    return float(threshold)
+    return float(number("threshold", threshold))

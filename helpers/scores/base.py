@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from numbers import Integral
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import scipy.sparse
 
-from helpers.checks import known_arguments, known_name
+from helpers.checks import known_arguments, known_name, number
 from helpers.scores.info import Info
 
 if TYPE_CHECKING:
@@ -232,18 +231,22 @@ class BlockwiseScore:
         """
         needs, shape = self.info.needs, None
         if "training outputs" in needs:
+            _check_kind("train_outputs", train_outputs, "logits", "features", "labels")
             shape = train_outputs.num_classes, train_outputs.features.shape[1]
             if "labels" in needs and train_outputs.labels.min() < 0:
                 raise ValueError("train_outputs: a label for each image expected, got −1")
         if "head" in needs:
             if head is None:
                 raise ValueError("head: the last linear layer of the model expected, got None")
+            _check_kind("head", head, "weight", "bias")
             shape = shape or head.weight.shape
             if head.weight.shape != shape or head.bias.shape != shape[:1]:
                 raise ValueError(
                     f"head: weight of shape {shape} (classes, features) and bias of shape "
                     f"{shape[:1]} expected, got {head.weight.shape} and {head.bias.shape}"
                 )
+        if "features" in needs and shape and not shape[1]:
+            raise ValueError(f"train_outputs: features expected, which '{self.info.name}' reads")
         self._learn(train_outputs, head)
         self._shape = shape
         return self
@@ -258,6 +261,9 @@ class BlockwiseScore:
             than at the fit.
         """
         needs = self.info.needs
+        _check_kind("outputs", outputs, "logits", "features", "labels")
+        if "features" in needs and not outputs.features.shape[1]:
+            raise ValueError(f"outputs: features expected, which '{self.info.name}' reads")
         if self.info.fits:
             if self._shape is None:
                 raise ValueError(f"{self.info.name}: not fitted yet, call fit first")
@@ -275,6 +281,16 @@ class BlockwiseScore:
     def _scores(self, part: Outputs) -> np.ndarray:
         """Return the scores of a block of images."""
         raise NotImplementedError
+
+
+def _check_kind(argument: str, given: object, *names: str) -> None:
+    """Refuse what has no arrays of NumPy under these names: an array alone, a layer, a mapping."""
+    if not all(isinstance(getattr(given, name, None), np.ndarray) for name in names):
+        kind = {"head": "Head"}.get(argument, "Outputs")
+        raise ValueError(
+            f"{argument}: known_unknowns.{kind} expected, with arrays {', '.join(names)}, got "
+            f"{type(given).__name__}"
+        )
 
 
 def parts(outputs: Outputs, size: int = 2048) -> Iterator[Outputs]:
@@ -365,21 +381,6 @@ add some, or restrict outputs and head to the other classes
         )
 
 
-def whole_number(name: str, value: int) -> int:
-    """Return `value`, an argument that counts something, if it is 1 or more.
-
-    Examples
-    --------
-    >>> whole_number("k", 0)
-    Traceback (most recent call last):
-        ...
-    ValueError: k: a whole number, at least 1, expected, got 0
-    """
-    if not (isinstance(value, Integral) and value >= 1):
-        raise ValueError(f"{name}: a whole number, at least 1, expected, got {value!r}")
-    return value
-
-
 def valid_percentile(value: float) -> float:
     """Return the argument `percentile` if it lies in [0, 100).
 
@@ -390,6 +391,6 @@ def valid_percentile(value: float) -> float:
         ...
     ValueError: percentile: at least 0 and below 100 expected, got 100
     """
-    if not 0 <= value < 100:
+    if not 0 <= number("percentile", value) < 100:
         raise ValueError(f"percentile: at least 0 and below 100 expected, got {value}")
     return value

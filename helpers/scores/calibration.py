@@ -9,7 +9,7 @@ import scipy.special
 from scipy.optimize import brentq, minimize
 from scipy.special import logsumexp
 
-from helpers.checks import float_array, label_array
+from helpers.checks import float_array, label_array, number
 from helpers.outputs import Outputs
 from helpers.scores.info import Info
 
@@ -69,7 +69,7 @@ def softmax(logits, temperature: float = 1.0) -> np.ndarray:
     array([[0.5, 0.5]])
     """
     logits = float_array("logits", logits, ndim=2)
-    if not (0 < temperature < np.inf):
+    if not 0 < number("temperature", temperature) < np.inf:
         raise ValueError(f"temperature: a positive number expected, got {temperature}")
     found = np.empty(logits.shape)
     for rows in row_blocks(logits.shape):

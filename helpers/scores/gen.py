@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from helpers.scores.base import BlockwiseScore, register, whole_number
+from helpers.checks import whole_number
+from helpers.scores.base import BlockwiseScore, register
 from helpers.scores.info import Info
 
 

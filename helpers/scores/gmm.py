@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import logsumexp
 
+from helpers.checks import number
 from helpers.scores.base import BlockwiseScore, check_classes, register, rowwise_product
 from helpers.scores.info import BELGHAZI, Info
 
@@ -46,7 +47,7 @@ class GaussianMixture(BlockwiseScore):
     )
 
     def __init__(self, ridge: float = 0.1):
-        if not 0 < ridge < np.inf:
+        if not 0 < number("ridge", ridge) < np.inf:
             raise ValueError(f"ridge: a positive number expected, got {ridge}")
         self.ridge = ridge
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from helpers.checks import whole_number
 from helpers.scores.bank import Bank, draw
 from helpers.scores.base import (
     BlockwiseScore,
@@ -11,7 +12,6 @@ from helpers.scores.base import (
     parts,
     register,
     unit_rows,
-    whole_number,
 )
 from helpers.scores.info import Info
 

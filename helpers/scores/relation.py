@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from helpers.checks import whole_number
 from helpers.scores.bank import draw
 from helpers.scores.base import (
     BlockwiseScore,
@@ -12,7 +13,6 @@ from helpers.scores.base import (
     register,
     rowwise_product,
     unit_rows,
-    whole_number,
 )
 from helpers.scores.calibration import softmax
 from helpers.scores.info import Info

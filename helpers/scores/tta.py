@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from helpers.scores.base import register, whole_number
+from helpers.checks import whole_number
+from helpers.scores.base import register
 from helpers.scores.images import ImageScore, as_list, log_probabilities
 from helpers.scores.info import BELGHAZI, Info
 

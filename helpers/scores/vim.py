@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from helpers.scores.base import BlockwiseScore, parts, register, rowwise_product, whole_number
+from helpers.checks import whole_number
+from helpers.scores.base import BlockwiseScore, parts, register, rowwise_product
 from helpers.scores.energy import log_sum_exp
 from helpers.scores.info import Info
 from helpers.scores.moments import moments

@@ -144,7 +144,7 @@ def test_numbers_are_those_of_the_benchmark_of_unknown_detection(table, monkeypa
 
 
 def test_scaled_probabilities_by_hand(table):
-    """The temperature is that of the validation images; of an ensemble, of its mean's logarithms."""
+    """The temperature is the validation images'; an ensemble's is of its mean's logarithms."""
     for algorithm in ("baseline", "ensemble"):
         found = said_by(algorithm, 1)
         held, test, near = (found.outputs[name] for name in ("validation", "test", "near"))

@@ -1,0 +1,138 @@
+"""Metrics against their definitions in fractions, on arrays that nobody thought of."""
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from helpers import metrics
+
+SCORES = st.integers(-3, 3)  # few values, so that there are ties
+GROUP = st.lists(SCORES, min_size=1, max_size=7)
+ANSWERS = st.lists(st.tuples(SCORES, st.booleans()), min_size=1, max_size=6)
+ANYTHING = arrays.arrays(
+    st.sampled_from([np.float64, np.float32, np.int64, np.bool_, "U2", object]),
+    arrays.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4),
+)
+BINARY = {
+    "auroc": ("known", "unknown"), "fpr_at_tpr": ("known", "unknown"),
+    "detection_error": ("known", "unknown"), "aurc": ("confidence", "correct"),
+    "eaurc": ("confidence", "correct"), "augrc": ("confidence", "correct"),
+    "ece": ("probabilities", "labels"), "brier": ("probabilities", "labels"),
+    "nll": ("probabilities", "labels"), "accuracy": ("probabilities", "labels"),
+}  # fmt: skip
+
+
+def risks_of_all_orders(answers):
+    """Return the mean AURC over all orders in which ties may come."""
+    groups = itertools.groupby(sorted(answers, reverse=True), key=lambda one: one[0])
+    orders = itertools.product(*(itertools.permutations(list(group)) for _, group in groups))
+    found = []
+    for order in orders:
+        wrong = [not right for group in order for _, right in group]
+        risks = [Fraction(sum(wrong[:k]), k) for k in range(1, len(wrong) + 1)]
+        found.append(sum(risks) / len(risks))
+    return sum(found) / len(found)
+
+
+@given(ANSWERS)
+@example([(0, True), (0, False)])
+def test_aurc_is_the_mean_over_the_orders_of_ties(answers):
+    scores, correct = zip(*answers, strict=True)
+    expected = risks_of_all_orders(answers)
+    assert metrics.aurc(scores, correct) == pytest.approx(float(expected), abs=1e-12)
+    best = risks_of_all_orders([(right, right) for _, right in answers])
+    assert metrics.eaurc(scores, correct) == pytest.approx(float(expected - best), abs=1e-12)
+    _, risk = metrics.risk_coverage_curve(scores, correct)
+    assert risk.mean() == pytest.approx(float(expected), abs=1e-12)
+    shares = risk * np.arange(1, len(risk) + 1) / len(risk)
+    assert metrics.augrc(scores, correct) == pytest.approx(shares.mean(), abs=1e-12)
+
+
+@given(GROUP, GROUP)
+def test_auroc_is_a_share_of_pairs(known, unknown):
+    pairs = list(itertools.product(known, unknown))
+    wins = sum(2 * (one > other) + (one == other) for one, other in pairs)
+    assert metrics.auroc(known, unknown) == pytest.approx(wins / (2 * len(pairs)), abs=1e-12)
+    turned = metrics.auroc([-one for one in unknown], [-one for one in known])
+    assert turned == pytest.approx(wins / (2 * len(pairs)), abs=1e-12)
+
+
+@given(GROUP, GROUP, st.fractions(Fraction(1, 100), 1))
+@example([0], [0], Fraction(19, 20))
+def test_what_slips_through_is_counted_at_the_largest_threshold_that_keeps_enough(
+    known, unknown, tpr
+):
+    tpr = Fraction(round(tpr * 1000), 1000) or tpr
+    kept = [t for t in known if sum(one >= t for one in known) >= tpr * len(known)]
+    threshold = max(kept)
+    expected = sum(one >= threshold for one in unknown) / len(unknown)
+    assert metrics.fpr_at_tpr(known, unknown, tpr=float(tpr)) == expected
+    assert metrics.rejection_threshold(known, keep=float(tpr)) == threshold
+
+
+@given(GROUP, GROUP)
+def test_the_least_error_is_that_of_some_threshold(known, unknown):
+    errors = [
+        (sum(one < t for one in known) / len(known) + sum(one >= t for one in unknown)
+         / len(unknown)) / 2
+        for t in {*known, *unknown}
+    ]  # fmt: skip
+    assert metrics.detection_error(known, unknown) == pytest.approx(min(*errors, 0.5), abs=1e-12)
+
+
+@given(ANSWERS, st.data())
+def test_weights_are_copies_of_images(answers, data):
+    scores, correct = map(np.array, zip(*answers, strict=True))
+    counts = st.lists(st.integers(0, 3), min_size=len(scores), max_size=len(scores))
+    weights = np.array([data.draw(counts.filter(any)) for _ in range(3)])
+    copies = [np.repeat(np.arange(len(scores)), row) for row in weights]
+    expected = [metrics.aurc(scores[some], correct[some]) for some in copies]
+    assert metrics.weighted_aurc(scores, correct, weights) == pytest.approx(expected, abs=1e-12)
+    means = [correct[some].mean() for some in copies]
+    assert metrics.weighted_mean(correct, weights) == pytest.approx(means, abs=1e-12)
+
+
+@given(GROUP, GROUP, st.data())
+def test_weights_are_copies_of_known_and_unknown_images(known, unknown, data):
+    groups = [np.array(known), np.array(unknown)]
+    weights = [
+        np.array([data.draw(st.lists(st.integers(0, 2), min_size=len(one), max_size=len(one))
+                            .filter(any)) for _ in range(2)])
+        for one in groups
+    ]  # fmt: skip
+    for metric in (metrics.auroc, metrics.fpr_at_tpr):
+        expected = [
+            metric(*(np.repeat(one, rows[i]) for one, rows in zip(groups, weights, strict=True)))
+            for i in range(2)
+        ]
+        found = getattr(metrics, f"weighted_{metric.__name__}")(*groups, *weights)
+        assert found == pytest.approx(expected, abs=1e-12)
+
+
+@given(st.lists(st.tuples(st.integers(0, 64), st.booleans()), min_size=1, max_size=30))
+@example([(64, True), (0, False)])
+def test_the_calibration_error_adds_up_the_gaps_of_right_closed_bins(answers):
+    confidence = [Fraction(one, 64) for one, _ in answers]
+    sums = [Fraction(0)] * 8
+    for one, (_, right) in zip(confidence, answers, strict=True):
+        sums[max(0, -(-8 * one.numerator // one.denominator) - 1)] += right - one
+    expected = sum(map(abs, sums)) / len(answers)
+    found = metrics.calibration_error([*map(float, confidence)], [r for _, r in answers], bins=8)
+    assert found == pytest.approx(float(expected), abs=1e-12)
+
+
+@given(st.sampled_from(sorted(BINARY)), ANYTHING, ANYTHING)
+@example("auroc", np.array([1, np.inf]), np.array([2**53 + 1]))
+@example("aurc", np.array([[1.0]]), np.array([True]))
+def test_whatever_is_given_there_is_a_number_or_a_refusal_by_name(name, first, second):
+    try:
+        found = getattr(metrics, name)(first, second)
+    except ValueError as error:
+        assert str(error).startswith(BINARY[name]), error
+    else:
+        assert isinstance(found, float) and not np.isnan(found)

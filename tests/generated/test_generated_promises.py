@@ -1,0 +1,138 @@
+"""Promises and label-free estimates: what must hold of them for any images."""
+
+import numpy as np
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+from scipy.stats import binom
+
+from helpers import labelfree
+from helpers.metrics.guarantees import (
+    clopper_pearson,
+    coverage_threshold,
+    images_needed,
+    larger_risk,
+    risk_threshold,
+)
+
+SHARE = st.floats(0.01, 0.99)
+SCORES = st.lists(st.integers(-5, 5), min_size=1, max_size=80)
+SEED = st.integers(0, 2**32 - 1)
+
+
+@given(st.integers(1, 2000), st.data(), SHARE)
+def test_each_end_of_the_exact_interval_leaves_its_half(total, data, confidence):
+    successes = data.draw(st.integers(0, total))
+    low, high = clopper_pearson(successes, total, confidence=confidence)
+    assert 0 <= low <= successes / total <= high <= 1
+    half = (1 - confidence) / 2
+    if successes:
+        assert binom.sf(successes - 1, total, low) == pytest.approx(half, rel=1e-6)
+    if successes < total:
+        assert binom.cdf(successes, total, high) == pytest.approx(half, rel=1e-6)
+
+
+@given(st.floats(0.01, 0.9), st.floats(0.05, 0.99))
+@example(0.5, 0.5)
+def test_so_many_images_all_right_are_enough_and_one_less_is_not(risk, confidence):
+    needed = images_needed(risk, confidence)
+    assert risk_threshold(np.zeros(needed), np.ones(needed), risk=risk,
+                          confidence=confidence).coverage == 1  # fmt: skip
+    if needed > 1:
+        with pytest.raises(ValueError, match=f"at least {needed} images"):
+            risk_threshold(np.zeros(needed - 1), np.ones(needed - 1), risk=risk,
+                           confidence=confidence)  # fmt: skip
+
+
+@given(SEED, st.integers(1, 400), st.floats(0.02, 0.6), st.floats(0.5, 0.99), st.integers(0, 3))
+def test_a_threshold_says_the_truth_of_the_images_that_gave_it(
+    seed, images, risk, confidence, digits
+):
+    generator = np.random.default_rng(seed)
+    scores = generator.random(images).round(digits)
+    correct = generator.random(images) < scores
+    try:
+        found = risk_threshold(scores, correct, risk=risk, confidence=confidence)
+    except ValueError as error:
+        assert str(error).startswith(("scores: at least", "risk: no threshold"))
+        larger = larger_risk(scores, correct, risk=risk, confidence=confidence)
+        assert larger is None or risk < larger < 1
+        return
+    accepted = scores >= found.threshold
+    assert found.threshold in scores and found.coverage == accepted.mean()
+    assert found.risk == pytest.approx((~correct[accepted]).mean())
+    assert found.risk <= found.bound <= risk * (1 + 1e-9)
+    shuffled = generator.permutation(images)
+    assert risk_threshold(scores[shuffled], correct[shuffled], risk=risk,
+                          confidence=confidence) == found  # fmt: skip
+    doubled = risk_threshold(2 * scores + 1, correct, risk=risk, confidence=confidence)
+    assert doubled.coverage == found.coverage  # a change of units changes nothing
+
+
+@given(SCORES, SHARE)
+def test_the_threshold_of_a_coverage_accepts_as_many_of_the_images_at_hand(scores, coverage):
+    try:
+        threshold = coverage_threshold(scores, coverage=coverage)
+    except ValueError:
+        assert (len(scores) + 1) * (1 - coverage) < 1
+    else:
+        assert np.mean(np.array(scores) >= threshold) >= coverage
+        assert threshold in scores
+
+
+@given(SCORES, SCORES, SHARE)
+@example([0], [0], 0.5)
+def test_bounds_of_the_share_are_shares_and_grow_with_what_is_unlike(known, mixture, level):
+    bounds = [labelfree.share_bound, labelfree.dkw_share_bound]
+    for bound in bounds:
+        least = bound(known, mixture, level=level)
+        assert 0 <= least <= 1
+        more = bound(known, [*mixture[1:], -99.0], level=level)  # one image more is unlike
+        assert more >= least - 1e-9
+        assert bound(known, mixture, level=level / 2) >= least - 1e-9  # and less is promised
+    assert 0 <= labelfree.estimate_share(known, mixture) <= 1
+
+
+@given(SCORES, SCORES, st.floats(0.01, 0.9), st.booleans())
+def test_a_list_of_suspects_holds_the_lowest_scores(known, mixture, rate, adaptive):
+    found = labelfree.suspected_unknown(known, mixture, rate=rate, adaptive=adaptive)
+    scores = np.array(mixture)
+    if found.chosen.any() and not found.chosen.all():
+        assert scores[found.chosen].max() < scores[~found.chosen].min()
+    assert (found.p_values > 0).all() and (found.p_values <= 1).all()
+    assert not found.chosen.any() or found.chosen.sum() >= found.fewest
+    more = labelfree.suspected_unknown(known, mixture, rate=min(0.95, rate + 0.05),
+                                       adaptive=adaptive)  # fmt: skip
+    assert more.chosen[found.chosen].all()
+
+
+@given(SEED, st.integers(50, 200), st.integers(2, 5))
+def test_accuracies_without_labels_are_shares_within_their_intervals(seed, images, classes):
+    generator = np.random.default_rng(seed)
+    members = generator.dirichlet(np.ones(classes), size=(2, images))
+    own = labelfree.Answers(members.mean(axis=0), members)
+    new = labelfree.Answers(own.probabilities[::-1], members[:, ::-1])
+    correct = generator.random(images) < own.probabilities.max(axis=1)
+    assume(correct.any())
+    found = labelfree.estimate_accuracy(own, correct, new)
+    assert set(found) == set(labelfree.ACCURACY_ESTIMATORS)
+    for one in found.values():
+        assert 0 <= one.low <= one.value <= one.high <= 1
+    # of the very same images, what corrects by the validation images is exact
+    assert found["difference"].value == pytest.approx(correct.mean())
+    assert found["nuclear_norm"].value == pytest.approx(correct.mean())
+
+
+@given(SEED, st.integers(40, 300), st.data())
+def test_labels_of_all_images_leave_nothing_open(seed, images, data):
+    generator = np.random.default_rng(seed)
+    confidence = generator.random(images)
+    correct = generator.random(images) < confidence
+    plan = labelfree.choose_to_label(confidence, images, seed=seed)
+    found = labelfree.labelled_accuracy(plan, confidence, correct[plan.places])
+    assert found.value == found.low == found.high == pytest.approx(correct.mean())
+    budget = data.draw(st.integers(10, images))
+    plan = labelfree.choose_to_label(confidence, budget, seed=seed)
+    assert len(plan.places) == budget == len({*plan.places.tolist()})
+    found = labelfree.labelled_accuracy(plan, confidence, correct[plan.places])
+    assert 0 <= found.low <= found.value <= found.high <= 1

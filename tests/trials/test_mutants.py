@@ -1,0 +1,59 @@
+"""Mutants are what they say, and one that no test notices is told from one that is noticed."""
+
+import ast
+import doctest
+
+from trials import branches, mutants, types
+
+SOURCE = '''
+"""A module."""
+from __future__ import annotations
+
+
+def share(part: int, whole: int = 10) -> float:
+    """Return a share."""
+    if part > whole or not whole:
+        raise ValueError(f"part: at most {whole} expected")
+    return part / whole
+'''
+
+
+def test_their_examples():
+    for module in (mutants, types):
+        assert doctest.testmod(module).failed == 0
+
+
+def test_each_mutant_differs_in_one_place_and_can_be_compiled():
+    found = mutants.mutants(SOURCE)
+    assert {one[1] for one in found} == {
+        "number", "condition", "comparison", "operation", "negation",
+    }  # fmt: skip
+    whole = ast.unparse(ast.parse(SOURCE)).splitlines()
+    for _, _, _, way, new in found:
+        tree = mutants.mutated(SOURCE, way, new)
+        compile(tree, "a.py", "exec")
+        lines = ast.unparse(tree).splitlines()
+        assert sum(a != b for a, b in zip(lines, whole, strict=True)) == 1
+    assert not [one for one in found if "expected" in one[2]]  # messages are left alone
+
+
+def test_a_sample_is_the_same_for_a_seed_and_of_the_module():
+    module = "helpers.metrics.detection"
+    first, again, other = (mutants.sample(module, seed, 5) for seed in (0, 0, 1))
+    assert [one[:3] for one in first] == [one[:3] for one in again] != [one[:3] for one in other]
+    for name, files in mutants.TESTS.items():
+        assert mutants.file_of(name).exists()
+        assert all((mutants.ROOT / file).exists() for file in files)
+
+
+def test_what_coverage_says_becomes_rows(monkeypatch):
+    summary = {"num_statements": 5, "covered_lines": 4, "num_branches": 2, "covered_branches": 1}
+    file = "helpers/metrics/records.py"
+    found = {"files": {file: {"summary": summary, "missing_lines": [1],
+                              "missing_branches": [[3, 5]]}}}  # fmt: skip
+    (row,) = branches.rows(found)
+    assert (row["room"], row["branches_taken"], row["exceptions"]) == ("metrics", 1, 0)
+    assert row["missing"].endswith("| from __future__ import annotations")
+    monkeypatch.setitem(branches.EXCEPTIONS, f"{file}: from __future__ import annotations", "why")
+    (row,) = branches.rows(found)
+    assert "annotations" not in row["missing"] and row["exceptions"] == 1
