@@ -168,7 +168,7 @@ def test_an_archive_that_hides_members_is_refused(tmp_path):
     [
         ("labels", {"labels": [0.5] * 50}),
         ("labels", {"labels": [True] * 50}),
-        ("n ", {"n": 10**12}),
+        ("should be 1000000000000 images", {"n": 10**12}),
         ("size", {"size": 10**6}),
         ("per_sheet", {"per_sheet": 0}),
         ("cols", {"cols": 0}),

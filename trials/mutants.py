@@ -209,7 +209,7 @@ def main(command_line: list[str] | None = None) -> int:
     end = time.monotonic() + 60 * arguments.minutes
     before = trials.read("mutants")
     rows = [] if before is None else before.drop(columns="made_with").to_dict("records")
-    state = {module: f"{zlib.crc32(file_of(module).read_bytes()):08x}" for module in TESTS}
+    state = {module: f"crc {zlib.crc32(file_of(module).read_bytes()):08x}" for module in TESTS}
     rows = [row for row in rows if state.get(row["module"]) == row["state"]]  # of the code as it is
     known = {(row["module"], row["line"], row["change"]) for row in rows}
     for module in TESTS:

@@ -311,19 +311,24 @@ def _check_meta(path: Path, meta: dict, split: str) -> None:
     sheets = part["kind"] == "sheets"
     size, columns = part["size"] if sheets else 1, meta.get("cols", COLUMNS)
     labels = part["labels"] + part.get("coarse_labels", [])
+    count = len(part["labels"])
     wrong = {
-        "n": part["n"] != len(part["labels"]),
-        "labels": any(type(one) is not int for one in labels),
-        "cols, per_sheet": any(
+        f"should be {part['n']} images, but has {count} labels": part["n"] != count,
+        "labels that are no whole numbers": any(type(one) is not int for one in labels),
+        "cols, per_sheet below 1": any(
             type(one) is not int or one < 1 for one in (columns, meta.get("per_sheet", PER_SHEET))
         ),
-        "size": type(size) is not int or not 1 <= size * columns <= WIDEST,
-        "class_names": len({*names}) != len(names) or any(type(one) is not str for one in names),
-        "origin": not isinstance(meta.get("origin", {}), dict),
-        "name": "origin" not in meta and "name" not in meta,
+        f"size {size}, of which no sheet can be": (
+            type(size) is not int or not 1 <= size * columns <= WIDEST
+        ),
+        "class_names that are no text, or the same": (
+            len({*names}) != len(names) or any(type(one) is not str for one in names)
+        ),
+        "origin that is no mapping": not isinstance(meta.get("origin", {}), dict),
+        "neither name nor origin": "origin" not in meta and "name" not in meta,
     }
     if broken := [name for name, is_wrong in wrong.items() if is_wrong]:
-        raise _damaged(path, f"meta.json, split '{split}': {broken[0]} cannot be right")
+        raise _damaged(path, f"meta.json, split '{split}': {broken[0]}")
 
 
 def _read_images(
@@ -338,7 +343,7 @@ def _read_images(
         raise _damaged(
             path,
             f"split '{split}' should be {count} images in {len(expected)} members, "
-            f"but has {len(present)} members",
+            f"but has {count} labels and {len(present)} members",
         )
     if part["kind"] == "files":
         opened = ((m, _open(path, m, _member(path, archive, m, digests))) for m in expected)

@@ -323,6 +323,13 @@ class _Loader(yaml.SafeLoader):
         return node
 
 
+# the last ones come of a tag on a value that it does not fit, such as `!!bool maybe`
+_NO_YAML = (
+    yaml.YAMLError, UnicodeDecodeError, RecursionError, ArithmeticError, AttributeError,
+    LookupError, TypeError, ValueError,
+)  # fmt: skip
+
+
 def read(file: Path) -> dict[str, Any]:
     """Return the names and values of a YAML file.
 
@@ -335,8 +342,8 @@ def read(file: Path) -> dict[str, Any]:
         found = yaml.load(file.read_text(encoding="utf-8"), _Loader)
     except yaml.MarkedYAMLError as error:
         raise ValueError(f"line {error.problem_mark.line + 1}: {error.problem}") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ValueError(f"no text in YAML ({str(error).splitlines()[0]})") from None
+    except _NO_YAML as error:
+        raise ValueError(f"no text in YAML ({str(error).partition(chr(10))[0]})") from None
     if not isinstance(found, dict) or not all(isinstance(name, str) for name in found):
         raise ValueError(f"names with values expected, got {found!r}")
     return found

@@ -148,7 +148,7 @@ def test_logits_are_divided_by_the_temperature():
         ((5, CLASSES), (5, WIDTH + 1), r"^features: width 40 expected, .* got 41"),
         ((5, CLASSES), (4, WIDTH), r"^features: 5 images expected, got 4"),
         ((0, CLASSES), (0, WIDTH), r"^logits: empty"),
-        ((CLASSES,), (5, WIDTH), r"^logits: 2 dimension"),
+        ((CLASSES,), (5, WIDTH), r"^logits: numbers \[N, K\] expected"),
     ],
 )
 def test_outputs_of_another_model_are_refused(logits, features, message):
@@ -181,7 +181,7 @@ def test_what_logits_do_not_have_is_asked_for():
         (("tta", {}), {}, "^score: 'tta' goes back"),
         (("odin", {"epsilon": 0.01}), {}, "^score: 'odin' goes back"),
         (("knn", {}), {"width": None}, "^width: .* 'knn' needs"),
-        (("msp", {}), {"threshold": np.nan}, "^threshold: NaN"),
+        (("msp", {}), {"threshold": np.nan}, "^threshold: a number expected, got nan"),
         (("msp", {}), {"temperature": 0}, "^temperature: a positive number"),
         (("msp", {}), {"provenance": {"images": np.int64(3)}}, "^provenance: plain JSON"),
     ],
@@ -215,7 +215,7 @@ def changed(path, tensors=None, **information):
         ({"tensors": {}}, "'knn.compared.exact.0' is missing"),
         ({"state": {"mapping": {"compared": {"Banc": {}}}}}, "did you mean 'Bank'"),
         ({"score": "knm"}, "unknown score 'knm'; did you mean 'knn'"),
-        ({"threshold": float("nan")}, "threshold: NaN"),
+        ({"threshold": float("nan")}, "threshold: a number expected, got nan"),
     ],
 )
 def test_a_file_that_does_not_fit_is_refused(path, change, message):

@@ -238,7 +238,7 @@ def test_only_the_split_asked_for_is_looked_at(pack):
         ({"n": 8}, "should be 8 images"),
         ({"labels": [0] * 6}, "6 labels"),
         ({"labels": [3] * 7}, "values -1 to 2"),
-        ({"labels": ["a"] * 7}, "split 'test': invalid literal"),
+        ({"labels": ["a"] * 7}, "labels that are no whole numbers"),
         ({"size": 3}, "tiles of 3 pixels need 60x3"),
         ({"n": 1001, "labels": [0] * 1001}, "1001 images in 2 members"),
         ({"kind": "files", "files": ["0.jpg"] * 7}, "7 members"),

@@ -58,6 +58,11 @@ def test_a_value_is_taken_as_it_is_or_refused_by_name(field, value):
 @example(b"a: *b")
 @example(b"? [1, 2]\n: 3")
 @example(b"\xe9")
+@example(b"a: !!bool maybe")
+@example(b"a: !!timestamp x")
+@example(b"a: !!int ''")
+@example(b"a: 2001-13-01")
+@example(b"[" * 2000)
 @settings(max_examples=100)
 def test_a_file_of_anything_is_a_mapping_or_refused(tmp_path, data):
     path = tmp_path / "a.yaml"
