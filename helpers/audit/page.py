@@ -213,7 +213,7 @@ def _classes(said: Mapping) -> str:
         return "<h3>By class</h3>" + shown(rows)
     return (
         f"<h3>The classes on which it is right least often</h3>{shown(rows[:ERRORS])}"
-        f"<details><summary>all classes</summary>{shown(rows)}</details>"
+        f"<details class=long><summary>the other classes</summary>{shown(rows[ERRORS:])}</details>"
     )
 
 

@@ -124,6 +124,22 @@ def how_sure(audit: Audit) -> str:
     return f"It is {way} of itself: {claim}{mended if _helps(audit) else ''}."
 
 
+def _about_confidence(audit: Audit) -> str:
+    """Return what to do about how sure the model is."""
+    if _helps(audit):
+        return (
+            f"Divide the logits by {audit.temperature:.3g} before the softmax wherever the "
+            "confidence is used."
+        )
+    found = measure_sureness(audit)
+    if found.low <= found.claimed <= found.high:
+        return "Nothing: use the confidence as it is."
+    return (
+        "Do not show the confidence as a probability: one temperature for all images does not mend "
+        "it. Use it to tell surer answers from less sure ones."
+    )
+
+
 def _helps(audit: Audit) -> bool:
     """Tell whether temperature scaling brings the ECE of the measuring half down."""
     ece = audit.calibration["ece"]
@@ -156,7 +172,8 @@ def _of_classes(audit: Audit) -> list[str]:
         return []
     first, others = worse[0], len(worse) - 1
     return [
-        f"But of the accepted images of class {first.name} {100 * first.wrong[0]:.1f} % are wrong"
+        f"But of the {first.accepted} accepted images of class “{first.name}”, "
+        f"{100 * first.wrong[0]:.1f} % are wrong"
         + (f", and in {others} more classes too many are." if others else ".")
     ]
 
@@ -332,10 +349,7 @@ def findings(audit: Audit) -> list[Finding]:
                 f"{100 * after['ece']:.1f} when the logits are divided by {audit.temperature:.3g}; "
                 f"{100 * after['floor']:.1f} would be due to chance alone.",
             ),
-            f"Divide the logits by {audit.temperature:.3g} before the softmax wherever the "
-            "confidence is used."
-            if _helps(audit)
-            else "Nothing: use the confidence as it is.",
+            _about_confidence(audit),
         ),
         Finding(
             "score", "Which score tells what it does not know", _best(audit),

@@ -32,7 +32,7 @@ def test_a_small_class_that_a_promise_hides_is_named():
     many, few = found.by_class
     assert few.beyond and not many.beyond and few.wrong[0] > 0.4 > 0.05 > many.wrong[0]
     said = summary(found)[3]
-    assert f"But of the accepted images of class few {100 * few.wrong[0]:.1f} % are wrong." in said
+    assert f"images of class “few”, {100 * few.wrong[0]:.1f} % are wrong." in said
     html = page(found, found.as_dict())
     assert "By class" in html and "few" in html.partition("<h2>In detail")[0]
 
