@@ -145,7 +145,7 @@ def gscore_scatters(table: pd.DataFrame, *, level: float = 0.9) -> np.ndarray:
 
 
 def predicted_against_true(
-    truths, predictions, intervals: tuple[np.ndarray, np.ndarray], *, learnt, metric: str, ax: Axes
+    truths, predictions, intervals: tuple[np.ndarray, np.ndarray], learnt, *, metric: str, ax: Axes
 ) -> None:
     """Draw predictions for sets that a line was not fitted to; agreement is the diagonal.
 
