@@ -342,8 +342,8 @@ def test_the_benchmark_of_photographs(few):
 def test_a_missing_folder_and_other_roles_are_refused(few):
     with pytest.raises(ValueError, match="train_per_class, held_out_per_class: missing"):
         PHOTOGRAPHS.replace(train_per_class=None)
-    with pytest.raises(ValueError, match="more than 3 images of class n"):
-        make(PHOTOGRAPHS, held_out_per_class=3)
+    with pytest.raises(ValueError, match="more than 4 images of class n"):
+        make(PHOTOGRAPHS, held_out_per_class=4)
     with pytest.raises(FileNotFoundError, match=r"'caltech256': no folder .*DATA_ROOT"):
         make(PHOTOGRAPHS, far=["caltech256"])
     with pytest.raises(ValueError, match=r"external, aside, resized: \['imagenet'\]"):
