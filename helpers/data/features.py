@@ -4,9 +4,11 @@ A head that is trained on a frozen network sees features and no pixels.  They ar
 (`workflow/features.py`), lie in packs under ``DATA_ROOT/features``, and are found by the image that
 they are of, so that any subset, in any order and under any labels, finds its own.
 
-A feature is one byte, 255 steps of its square root: a head that learns from bytes is as often right
-as one that learns from the numbers themselves (`cost` measures it), the packs are a quarter as
-large, and features are `Images`, whose bytes every training, output and score takes as it is.
+A feature is one byte, 255 steps of its square root: the packs are a quarter as large as in float32,
+and features are `Images`, whose bytes every training, output and score takes as they are.  What is
+lost does not matter: of EfficientNet-Lite0 a feature is off by half a per cent on average, and a
+ridge regression on 500 of its images of CIFAR-100 is as often right from bytes as from float32 or
+float16, over five divisions, and no less from the roots themselves, which are what a head sees.
 """
 
 from __future__ import annotations
