@@ -91,17 +91,20 @@ class Progress:
         return f"{len(self.took)} of {len(self.names)} done{more}{running}"
 
     def remaining(self) -> float:
-        """Return the seconds still to go; 0 where nothing tells.
+        """Return the seconds still to go; 0 where too little tells.
 
-        A step that was never timed takes as long as the others on average.  What is known may be
-        of another machine: it is scaled by what the finished steps took here.
+        A step that was never timed takes as long as the others on average; where most of what is
+        left was never timed that says nothing, since the first steps, the trainings, are the
+        longest.  What is known may be of another machine: it is scaled by what the finished steps
+        took here.
         """
         told = [name for name in self.took if name in self.known]
         before, here = (sum(one[name] for name in told) for one in (self.known, self.took))
         scale = here / before if before else 1.0
         costs = {name: scale * self.known[name] for name in self.names if name in self.known}
         costs |= self.took
-        if not costs:
+        waiting = [name for name in self.names if name not in self.took]
+        if sum(name in costs for name in waiting) * 2 < len(waiting) or not costs:
             return 0.0
         usual = sum(costs.values()) / len(costs)
         now = self.clock()

@@ -44,7 +44,11 @@ def test_the_longest_step_bounds_what_cores_can_do(clock):
 
 
 def test_without_anything_known_no_time_is_promised(clock):
-    assert Progress("ab", {}, cores=1, clock=clock).status() == "0 of 2 done"
+    progress = Progress("abcd", {}, cores=1, clock=clock)
+    assert progress.status() == "0 of 4 done"
+    progress.begin("a")  # a training, the longest: the others are not like it
+    clock.now = 2000
+    assert progress.end("a") == "a, 33 min; 1 of 4 done"
 
 
 def test_a_failure_is_counted_and_what_waits_for_it(clock):

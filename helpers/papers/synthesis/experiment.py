@@ -17,7 +17,7 @@ from helpers.metrics.thresholds import DETECTION_ERROR_RATES
 from helpers.networks.model import Model
 from helpers.outputs import Outputs
 from helpers.papers.run import Draw, Part
-from helpers.papers.synthesis.model_outputs import ModelOutputs
+from helpers.papers.synthesis.model_outputs import ModelOutputs, logarithms
 from helpers.papers.synthesis.predictions import gscore_line, unknown_probability
 from helpers.papers.synthesis.roles import ComparisonRoles, roles
 from helpers.papers.unknown_detection.detectors import train
@@ -34,8 +34,16 @@ __all__ = ["TEACHER", "VARIANTS", "models", "outputs", "parts", "roles", "rows"]
 VARIANTS = {
     "primary": "The probability of “unknown” is that of the score, by Platt's scaling.",
     "paper": "It is that of the thresholded softmax (msp) or of OpenMax itself (openmax).",
+    "scaled": "The logits are divided by a temperature first, fitted to the validation images.",
 }
-"""Ways to open-set probabilities, and what is different in each."""
+"""Ways to probabilities, and what is different in each.
+
+The last is the axis of Lyu et al. 2022; its rows have the calibration "after".  Scores are none of
+its business: those of the classifier's own probabilities would be others of another temperature.
+"""
+
+SCALED = {"variant": "scaled", "calibration": "after"}
+"""Columns of the rows of that variant."""
 
 TEACHER = 1
 """The member of the run's ensemble that a distilled network learns from; not the baseline, which
@@ -115,16 +123,21 @@ def classifier_rows(parameters: Parameters, found: ModelOutputs) -> Iterator[dic
     """Yield the rows of a model alone, whatever the score."""
     test = found.outputs["test"]
     chances, labels = test.probabilities, test.labels
-    logits = np.log(np.maximum(chances, np.finfo(np.float32).tiny))  # no logarithm of 0
-    for metric, value in (
-        ("accuracy", metrics.accuracy(chances, labels)),
-        ("nll", metrics.nll(Outputs(logits, test.features, labels).probabilities, labels)),
-        ("ece", metrics.ece(chances, labels, bins=parameters.bins)),
-        ("brier", metrics.brier(chances, labels)),
-        ("parameters", found.model.parameters),
-        ("passes", found.model.cost),
+    logits, scaled = logarithms(test), found.scaled(test)
+    own, after = {"method": found.model.name}, SCALED | {"method": found.model.name}
+    for metric, value, columns in (
+        ("accuracy", metrics.accuracy(chances, labels), own),
+        ("nll", metrics.nll(Outputs(logits, test.features, labels).probabilities, labels), own),
+        ("ece", metrics.ece(chances, labels, bins=parameters.bins), own),
+        ("brier", metrics.brier(chances, labels), own),
+        ("parameters", found.model.parameters, own),
+        ("passes", found.model.cost, own),
+        ("temperature", found.temperature, after),
+        ("nll", metrics.nll(scaled, labels), after),
+        ("ece", metrics.ece(scaled, labels, bins=parameters.bins), after),
+        ("brier", metrics.brier(scaled, labels), after),
     ):
-        yield row("test", metric, value, len(test), method=found.model.name)
+        yield row("test", metric, value, len(test), **columns)
 
 
 def score_rows(
@@ -145,6 +158,8 @@ def score_rows(
         *_predicted_area(found, values, parameters.seed),
     ):
         yield {"method": method} | one
+    for one in _open_set(found, lambda: _platt(found, values, found.scaled), parameters.bins):
+        yield {"method": method} | one | SCALED
     if name in AS_PRINTED:
         printed = AS_PRINTED[name]
         for one in _open_set(found, lambda: printed(found, parameters.keep), parameters.bins):
@@ -233,14 +248,17 @@ def _open_set(
     yield row("near", "open_set_ece", error, len(labels))
 
 
-def _platt(found: ModelOutputs, values: Mapping[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+def _platt(
+    found: ModelOutputs,
+    values: Mapping[str, np.ndarray],
+    chances: Callable[[Outputs], np.ndarray] = lambda one: one.probabilities,
+) -> tuple[np.ndarray, np.ndarray]:
     """Return K + 1 probabilities, that of "unknown" by the score, and the answers."""
     held = values["validation"], values["external_validation"]
     unknown = np.concatenate(
         [unknown_probability(values[name], *held) for name in ("test", *found.near)]
     )
-    chances = _join(found, lambda one: one.probabilities) * (1 - unknown)[:, None]
-    whole = np.column_stack([chances, unknown])
+    whole = np.column_stack([_join(found, chances) * (1 - unknown)[:, None], unknown])
     return whole, openset.openmax_answer(whole)
 
 

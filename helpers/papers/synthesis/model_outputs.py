@@ -15,6 +15,7 @@ from helpers.checks import known_name
 from helpers.data import Images, ImageStream
 from helpers.networks.model import Model
 from helpers.outputs import Outputs
+from helpers.scores import calibration
 
 if TYPE_CHECKING:
     from helpers.papers.synthesis.parameters import Parameters
@@ -61,6 +62,16 @@ class ModelOutputs:
         """Which images of each test set are classified correctly, bool."""
         return {name: self.outputs[name].correct for name in ("test", *self.unknown)}
 
+    @cached_property
+    def temperature(self) -> float:
+        """What divides the logits, fitted to the validation images, which are all known."""
+        held = self.outputs["validation"]
+        return calibration.fit_temperature(logarithms(held), held.labels)
+
+    def scaled(self, outputs: Outputs) -> np.ndarray:
+        """Return the probabilities of the classes after division by the `temperature`."""
+        return calibration.softmax(logarithms(outputs), self.temperature)
+
     def applies(self, name: str) -> bool:
         """Tell whether a score can be had from the model, and says something of its own there.
 
@@ -101,6 +112,11 @@ class ModelOutputs:
             name: scores.score(score, self.model, self.images[name], outputs)
             for name, outputs in self.outputs.items()
         }
+
+
+def logarithms(outputs: Outputs) -> np.ndarray:
+    """Return the logarithms of an answer's probabilities: logits, of what has members too."""
+    return np.log(np.maximum(outputs.probabilities, np.finfo(np.float32).tiny))  # none of 0
 
 
 def percentiles(

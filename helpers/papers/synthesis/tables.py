@@ -232,6 +232,44 @@ def prediction_errors(means: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows).T
 
 
+def scaling(table: pd.DataFrame, score: str = "msp") -> pd.DataFrame:
+    """Return what temperature scaling does to the calibration error, without and with unknowns.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As for `cells`, with all its variants.
+    score : str
+        That gives the probability of "unknown".
+
+    Returns
+    -------
+    DataFrame of float64
+        By titles of algorithms, means over runs: ``temperature``, and the errors ``ECE`` and
+        ``open-set ECE``, each also ``scaled``; the latter are NaN without near images, or where
+        the score does not apply.
+
+    Raises
+    ------
+    ValueError
+        The table mixes tiers, data sets or networks.
+    """
+    single("table", table, "tier", "data_set", "backbone")
+    means = table.groupby(["method", "metric", "variant"])["value"].mean()
+    rows = {
+        ALGORITHMS[name]: {
+            "temperature": means[name, "temperature", "scaled"],
+            "ECE": means[name, "ece", "primary"],
+            "ECE, scaled": means[name, "ece", "scaled"],
+            "open-set ECE": means.get((f"{name}/{score}", "open_set_ece", "primary")),
+            "open-set ECE, scaled": means.get((f"{name}/{score}", "open_set_ece", "scaled")),
+        }
+        for name in ALGORITHMS
+        if (name, "temperature", "scaled") in means
+    }
+    return pd.DataFrame.from_dict(rows, orient="index", dtype=np.float64)
+
+
 def leaders(means: pd.DataFrame) -> pd.DataFrame:
     """Return which algorithm and score each measure calls the best, and its places by the others.
 

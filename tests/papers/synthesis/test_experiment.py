@@ -19,6 +19,7 @@ from helpers.papers.synthesis.roles import ComparisonRoles
 from helpers.papers.unknown_detection.composition import PAPER_UNION
 from helpers.papers.unknown_detection.roles import Benchmark
 from helpers.scores import openset
+from helpers.scores.calibration import fit_temperature, softmax
 
 SHARED = {
     "networks": {"tiny": {"width": 4, "stem_stride": 2}}, "network": "tiny", "members": 2,
@@ -140,6 +141,40 @@ def test_numbers_are_those_of_the_benchmark_of_unknown_detection(table, monkeypa
     assert drawn.sum() == 4 * len(methods) * 2
     for own, other in zip(ours["bootstrap"][drawn], theirs["bootstrap"][drawn], strict=True):
         assert np.array_equal(own, other)
+
+
+def test_scaled_probabilities_by_hand(table):
+    """The temperature is that of the validation images; of an ensemble, of its mean's logarithms."""
+    for algorithm in ("baseline", "ensemble"):
+        found = said_by(algorithm, 1)
+        held, test, near = (found.outputs[name] for name in ("validation", "test", "near"))
+        if algorithm == "baseline":
+            assert found.temperature == pytest.approx(fit_temperature(held.logits, held.labels))
+            by_hand = softmax(test.logits, found.temperature)
+        else:
+            by_hand = test.probabilities ** (1 / found.temperature)
+            by_hand /= by_hand.sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(found.scaled(test), by_hand, rtol=1e-5)
+        rows = table[(table["variant"] == "scaled") & (table["run"] == 1)]
+        assert set(rows["calibration"]) == {"after"}
+        alone = rows[rows["method"] == algorithm].set_index("metric")["value"]
+        assert set(alone.index) == {"temperature", "nll", "ece", "brier"}
+        assert alone["nll"] == pytest.approx(metrics.nll(by_hand, test.labels))
+        values = found.score(scores.create("knn", k=5))
+        unknown = np.concatenate(
+            [
+                unknown_probability(
+                    values[one], values["validation"], values["external_validation"]
+                )
+                for one in ("test", "near")
+            ]
+        )
+        known = np.concatenate([by_hand, found.scaled(near)]) * (1 - unknown)[:, None]
+        labels = np.concatenate([test.labels, near.labels])
+        error = rows.query("method == @algorithm + '/knn' and metric == 'open_set_brier'")
+        assert error["value"].item() == pytest.approx(
+            metrics.open_set_brier(known, unknown, labels), rel=1e-5
+        )
 
 
 def test_numbers_of_one_score_by_hand(table):

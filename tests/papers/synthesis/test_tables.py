@@ -81,6 +81,27 @@ def test_other_rows_are_left_out_and_mixed_tables_refused(noisy):
         synthesis.cells(table.head(1).assign(method="baselin/msp"))
 
 
+def test_scaling_sets_errors_before_and_after_side_by_side(table_of_measures):
+    """Means over runs; an error that is not there is no number."""
+    before = table_of_measures(
+        {
+            (0, "baseline", "ece"): 0.2, (1, "baseline", "ece"): 0.4, (0, "mixup", "ece"): 0.1,
+            (0, "baseline/msp", "open_set_ece"): 0.5,
+        }
+    )  # fmt: skip
+    after = before.assign(variant="scaled", calibration="after", value=before["value"] / 2)
+    degrees = before[before["metric"] == "ece"].assign(
+        variant="scaled", metric="temperature", value=3.0
+    )
+    found = synthesis.scaling(pd.concat([before, after, degrees]))
+    assert found.index.tolist() == ["Baseline (ERM)", "Mixup"]
+    assert found.loc["Baseline (ERM)"].tolist() == pytest.approx([3.0, 0.3, 0.15, 0.5, 0.25])
+    assert found.loc["Mixup"].isna().tolist() == [False, False, False, True, True]
+    with pytest.raises(ValueError, match="several of tier"):
+        synthesis.scaling(pd.concat([before, before.assign(tier="small")]))
+    assert synthesis.scaling(before).empty
+
+
 @pytest.mark.parametrize("correlation", ["spearman", "kendall"])
 def test_agreement_is_the_rank_correlation_of_oriented_means(noisy, correlation):
     """As SciPy has it of the means over runs, errors turned round; symmetric, 1 with itself."""
