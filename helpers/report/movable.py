@@ -18,7 +18,7 @@ from helpers.checks import float_array
 from helpers.report.figures.style import BLUE, GREEN, GREY, ORANGE, RED
 
 _WIDTH, _HEIGHT = 600, 380
-_LEFT, _RIGHT, _TOP, _BOTTOM = 62, 588, 12, 326
+_LEFT, _RIGHT, _TOP, _BOTTOM = 78, 588, 12, 326
 _LOOKS = ((BLUE, ""), (RED, "7 4"), (GREEN, "2 3"), (ORANGE, "9 3 2 3"), (GREY, "4 4"))
 _TICKS = 5
 _CIRCLE = "a5 5 0 1 0 10 0a5 5 0 1 0 -10 0"

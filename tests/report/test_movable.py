@@ -35,19 +35,19 @@ def test_the_first_position_is_drawn_and_said_without_a_script():
 
 
 def test_numbers_lie_where_the_axes_say():
-    """Half of the width and a fifth of the height: 62 + 526 / 2, and 326 - 314 / 5."""
+    """Half of the width and a fifth of the height: 78 + 510 / 2, and 326 - 314 / 5."""
     page = figure(position("0", 0.1), position("1", 0.5))
     paths = [one[0] for one in data_of(page)["parts"]]
-    assert paths[0].startswith("M320 263.2a") and paths[1].startswith("M320 12a")
-    assert data_of(page)["at"] == [round(62 / 600, 4), round(588 / 600, 4)]
+    assert paths[0].startswith("M328 263.2a") and paths[1].startswith("M328 12a")
+    assert data_of(page)["at"] == [round(78 / 600, 4), round(588 / 600, 4)]
     spread = figure(*(Position(str(one), "", points={"p": ([0], [0])}) for one in range(3)))
-    assert data_of(spread)["at"][1] == round(325 / 600, 4)
+    assert data_of(spread)["at"][1] == round(333 / 600, 4)
 
 
 def test_bars_stand_on_the_axis_and_lines_keep_their_order():
     one = position("0", 0.1, bars={"bar": ([0], [0.5], [0.5])}, lines={"line": ([0, 1], [0, 0.5])})
     bar, line, _ = data_of(figure(one, one))["parts"][0]
-    assert bar == "M62 326V12H325V326Z" and line == "M62 326L588 12"
+    assert bar == "M78 326V12H333V326Z" and line == "M78 326L588 12"
 
 
 def test_ticks_are_round_numbers():
