@@ -32,6 +32,7 @@ _TASKS = {
         ("test", "misclassification"),
     )
 }
+_DRAWS = 2000  # of runs and images, for an interval
 _FIRST = (*dict.fromkeys(_TASKS.values()), "test", "near")  # as the paper; all others follow
 _MAIN = {  # heading, scale, pattern
     ("accuracy", "test"): ("accuracy, %", 100, ".1f"),
@@ -216,9 +217,10 @@ def by_imagenet(table: pd.DataFrame) -> pd.DataFrame:
         each = values[BY_IMAGENET[0]] - values[BY_IMAGENET[1]]
         # runs share the test images, so that the images are drawn alike in all of them
         images = (seen - new).mean(axis=0)
-        images = images - images.mean()
-        drawn = np.random.default_rng(0).choice(each, (len(images), len(each))).mean(axis=1)
-        low, high = np.quantile(drawn + images, [0.025, 0.975])
+        rng = np.random.default_rng(0)
+        drawn = rng.choice(each, (_DRAWS, len(each))).mean(axis=1)
+        drawn = drawn + rng.choice(images - images.mean(), _DRAWS)
+        low, high = np.quantile(drawn, [0.025, 0.975])
         found = {name: one.mean() for name, one in values.items()}
         rows[method] = found | {"difference": each.mean(), "low": low, "high": high}
     return 100 * pd.DataFrame.from_dict(rows, orient="index")
