@@ -25,8 +25,8 @@ from helpers.files import cache_root, sha256_file
 if TYPE_CHECKING:
     from nltk.corpus.reader.wordnet import Synset, WordNetCorpusReader
 
-UNPACKED = 20_138_022  # bytes of all files in it
 ARCHIVE = Path(__file__).parent / "embedded" / "wordnet-3.0-nouns.tar.xz"
+UNPACKED = 20_138_022  # bytes of all files in it
 
 
 @functools.cache
