@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import helpers.scores
-from helpers import checkpoints, metrics
+from helpers import checkpoints, data, metrics
 from helpers.audit import Inputs, audit, read_outputs
 from helpers.audit.rejector import Rejector
 from helpers.data.packs import read_pack, write_pack
@@ -107,6 +107,10 @@ REFUSED = {
     "a tensor to reject": ("logits", lambda: RULE.accepts(OnADevice())),
     "probabilities to reject": ("logits", lambda: RULE.accepts([[0.5, 0.5], [0.9, 0.1]])),
     "letters as logits": ("logits|could not", lambda: Outputs([["a"]], [[0]], [0])),
+    "a data set without a name": ("name", lambda: data.load(None, "test")),
+    "a size as text": ("size", lambda: data.load("digits", "test", size="32")),
+    "half a pixel": ("size", lambda: data.load("digits", "test", size=7.5)),
+    "a million pixels a side": ("size", lambda: data.load("digits", "test", size=10**6)),
     "a risk of an audit as text": ("risk", lambda: small_audit(risk="0.05")),
     "half a replicate of an audit": ("replicates", lambda: small_audit(replicates=1.5)),
     "a negative seed of an audit": ("seed", lambda: small_audit(seed=-1)),

@@ -209,8 +209,8 @@ def one_more_set(sets: int) -> WORLD:
 
     def world(generator):
         gscores = generator.random(sets + 1)
-        truths = gscores + 0.1 * generator.normal(size=sets + 1)
-        line = labelfree.fit_regression(gscores[:-1], truths[:-1])
+        truths = np.clip(0.25 + gscores / 2 + 0.05 * generator.normal(size=sets + 1), 0, 1)
+        line = labelfree.fit_regression(gscores[:-1, None], truths[:-1], [0.5])
         low, high = line.interval(gscores[-1:], 0.8)
         return not low[0] <= truths[-1] <= high[0]
 

@@ -86,6 +86,9 @@ def load(
         ...
     ValueError: unknown data set 'digist'; did you mean 'digits'? There are: arabic, ...
     """
+    if not isinstance(name, str):
+        raise ValueError(f"name: that of a data set expected, got {name!r}")
+    sources.check_size(size)
     resizing = {"size": size, "antialias": antialias}
     if name.startswith("folder:"):
         return sources.folder(name.removeprefix("folder:"), split, **resizing)

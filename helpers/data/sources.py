@@ -13,7 +13,7 @@ from PIL import Image
 
 import pictures
 from helpers import cache
-from helpers.checks import known_name
+from helpers.checks import known_name, whole_number
 from helpers.data.cards import Card, find, remedy
 from helpers.data.directories import is_image, list_images
 from helpers.data.images import Images
@@ -21,6 +21,7 @@ from helpers.data.pixels import resize, stack
 from helpers.syntax import Package
 
 PICTURES = Package(Path(pictures.__file__).parent)
+LARGEST_SIZE = 16_384  # pixels a side
 FOLDER_SPLITS = ("train", "val", "test")
 
 
@@ -339,6 +340,7 @@ def folder(
         Unknown split; no classes or no images; an unreadable image; images of different sizes
         without `size`.
     """
+    check_size(size)
     place, files, description = listing(path, split)
     images = stack(
         _open_each([place / file for file in files]),
@@ -349,11 +351,17 @@ def folder(
     return Images(images, **description)
 
 
+def check_size(size: int | None) -> None:
+    """Refuse pixels a side that no image has."""
+    if size is not None and whole_number("size", size) > LARGEST_SIZE:
+        raise ValueError(f"size: at most {LARGEST_SIZE:,} pixels expected, got {size:,}")
+
+
 def _open_each(files: list[Path]) -> Iterator[tuple[str, Image.Image]]:
     for file in files:
         try:
             image = Image.open(file)
-        except OSError as error:
+        except (OSError, ValueError, Image.DecompressionBombError) as error:
             raise ValueError(f"image {file} cannot be read: {error}") from error
         with image:
             yield str(file), image

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from nltk.corpus.reader.wordnet import Synset, WordNetCorpusReader
 
 ARCHIVE = Path(__file__).parent / "embedded" / "wordnet-3.0-nouns.tar.xz"
+UNPACKED = 20_138_022  # bytes of all files in it
 
 
 @functools.cache
@@ -161,9 +162,11 @@ def _unpack() -> Path:
     """Return the folder of the unpacked archive, whose name has the archive's checksum in it.
 
     Another process may do the same at the same time: the folder appears whole, by renaming, and
-    who comes second keeps that of the first.
+    who comes second keeps that of the first.  One that somebody has changed is made anew.
     """
     folder = cache_root() / "nltk_data" / f"wordnet-3.0-{sha256_file(ARCHIVE)[:16]}"
+    if folder.is_dir() and sum(file.stat().st_size for file in folder.iterdir()) != UNPACKED:
+        shutil.rmtree(folder, ignore_errors=True)
     if not folder.is_dir():
         folder.parent.mkdir(parents=True, exist_ok=True)
         temporary = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import tarfile
+from pathlib import Path
 
 import pytest
 
@@ -98,6 +99,17 @@ def test_processes_that_unpack_at_once_agree(tmp_path):
     (folder,) = (tmp_path / "nltk_data").iterdir()
     assert printed == {folder.name}
     assert len(list(folder.iterdir())) == 14
+
+
+@pytest.mark.parametrize("change", [Path.unlink, lambda file: file.write_bytes(b"")])
+def test_an_unpacked_archive_that_was_changed_is_made_anew(tmp_path, monkeypatch, change):
+    monkeypatch.setenv("CACHE_ROOT", str(tmp_path))
+    folder = wordnet._unpack()
+    before = {file.name: file.read_bytes() for file in folder.iterdir()}
+    assert sum(map(len, before.values())) == wordnet.UNPACKED
+    change(folder / "data.noun")
+    assert wordnet._unpack() == folder
+    assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
 
 
 def test_an_unpacking_that_fails_leaves_nothing(tmp_path, monkeypatch):
