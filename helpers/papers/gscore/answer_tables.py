@@ -166,7 +166,8 @@ def shares_and_lists(table: pd.DataFrame) -> Table:
     }  # fmt: skip
     titles = {**BOUNDS, "estimate_share": "estimate", **LISTS}
     titles["estimate_class_shares"] = "estimate, under label shift"
-    own = _means(table, columns, list(table["method"].str.partition("/")[0].unique()), "backbone")
+    kinds = {method.partition("/")[0] for method in table["method"]}
+    own = _means(table, columns, sorted(kinds), "backbone")
     cells = own.assign(
         what=categories(own["what"], titles),
         metric=categories(own["metric"], columns),

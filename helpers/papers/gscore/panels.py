@@ -155,10 +155,11 @@ def sign_curves(correlations: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     if not correlations.notna().any(axis=None):
         raise ValueError("correlations: no number")
     ax = axes_or_new(ax, figsize=(6, 3.2))
-    styles = method_styles([*correlations])
+    names = {share: f"{100 * share:g} %" for share in correlations}
+    styles = method_styles([*names.values()])
     for share, one in correlations.items():
-        style = {key: styles[share][key] for key in ("color", "linestyle")}
-        ax.plot(one.index, one, **style, label=f"{100 * share:g} %")
+        style = {key: styles[names[share]][key] for key in ("color", "linestyle")}
+        ax.plot(one.index, one, **style, label=names[share])
     ax.axhline(0, color=GREY, linewidth=1)
     ax.set(xlabel="τ", ylabel="r with FPR95", ylim=(-1.05, 1.05))
     ax.legend(title="known images made unsure", loc="lower center", bbox_to_anchor=(0.5, 1),
