@@ -69,10 +69,8 @@ def of_recipe(recipe: Recipe, classes: int, size: int) -> tuple[float, int]:
     """Return operations of a forward pass, and how many logits and features an image has."""
     with torch.device("meta"):
         network = models.create(replace(recipe, spectral_norm=0.0), classes).eval()
-    channels = 3 * int(recipe.objective_arguments.get("subnetworks", 1))
-    weight = network.backbone.get_classifier().weight if channels == 3 else None
-    values = classes + (weight.shape[1] if weight is not None else 0)
-    return counted(network, (3, size, size)), values
+    features = network.backbone.get_classifier().weight.shape[1]
+    return counted(network, (3, size, size)), classes + features
 
 
 def shown(recipe: Recipe, images: float) -> tuple[float, float]:
