@@ -16,7 +16,7 @@ from helpers.labelfree.estimates import (
     stack,
 )
 from helpers.labelfree.evaluators import TAUS, gscores
-from helpers.labelfree.regression import Regression, fit_regression
+from helpers.labelfree.regression import Regression, fewest_sets, fit_regression
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class GscoreLine:
         found = {}
         for metric, line in self.lines.items():
             gscore, low, high = every[[np.abs(TAUS - line.tau).argmin()]], [0.0], [1.0]
-            if len(line.gscores) >= np.round(level / (1 - level), 9):
+            if len(line.gscores) >= fewest_sets(level):
                 low, high = line.interval(gscore, level)
             value = np.clip(line.predict(gscore)[0], 0, 1)
             found[metric] = Estimate(float(value), float(low[0]), float(high[0]))

@@ -109,8 +109,7 @@ class Regression:
         """
         open_share("level", level)
         rank, sets = int(np.ceil(np.round(level * (len(self.gscores) + 1), 9))), len(self.gscores)
-        if rank > sets:
-            needed = int(np.ceil(np.round(level / (1 - level), 9)))
+        if sets < (needed := fewest_sets(level)):
             raise ValueError(
                 f"level: an interval of {level:g} needs at least {needed} meta-training sets, got "
                 f"{sets}; lower the level or add sets"
@@ -208,6 +207,17 @@ def fit_regression(gscores, truths, taus) -> Regression:
         gscores=gscores[:, best],
         residuals=residuals[:, best],
     )
+
+
+def fewest_sets(level: float) -> int:
+    """Return how many meta-training sets an interval of a level needs: γ / (1 − γ), rounded up.
+
+    Examples
+    --------
+    >>> fewest_sets(0.9), fewest_sets(0.95)
+    (9, 19)
+    """
+    return int(np.ceil(np.round(level / (1 - open_share("level", level)), 9)))
 
 
 def _argmin(losses: np.ndarray) -> int:

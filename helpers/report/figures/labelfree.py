@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 
 from helpers.checks import float_array, known_name
 from helpers.labelfree import METRICS, Regression
+from helpers.labelfree.regression import fewest_sets
 from helpers.metrics.correlation import pearson, spearman
 from helpers.report.figures.style import BLUE, GREY, RED, axes_or_new
 
@@ -35,7 +36,7 @@ def gscore_scatter(
     metric : str
         What the line predicts; one of `helpers.labelfree.METRICS`.
     level : float
-        Of the intervals, whose band is shaded.
+        Of the intervals, whose band is shaded, if there are enough sets for it.
     unseen : (array_like, array_like), shape [M] each, optional
         Gscore and metric of sets that the line was not fitted to, drawn as crosses.
     ax : Axes, optional
@@ -58,11 +59,12 @@ def gscore_scatter(
         ax.plot(own, 100 * theirs, "x", color=RED, label="test sets", **dots)
         ends.append(own)
     grid = np.linspace(min(map(np.min, ends)), max(map(np.max, ends)), 100)
-    low, high = regression.interval(grid, level)
-    ax.fill_between(
-        grid, 100 * low, 100 * high, color=GREY, alpha=0.2, linewidth=0,
-        label=f"{100 * level:g} % interval",
-    )  # fmt: skip
+    if len(scores) >= fewest_sets(level):
+        low, high = regression.interval(grid, level)
+        ax.fill_between(
+            grid, 100 * low, 100 * high, color=GREY, alpha=0.2, linewidth=0,
+            label=f"{100 * level:g} % interval",
+        )  # fmt: skip
     ax.plot(grid, 100 * regression.predict(grid), color=GREY, linewidth=1.5, label="line")
     text = f"r = {pearson(scores, truths):.3f}, ρ = {spearman(scores, truths):.3f}"
     text = text.replace("-", "\N{MINUS SIGN}")

@@ -30,6 +30,15 @@ def test_scatter_has_the_line_its_intervals_and_the_correlations(regression, tex
     assert "90 % interval" in texts(ax.get_legend())
 
 
+def test_few_sets_have_a_line_and_no_band(regression):
+    """Nine are needed for one of 90 %."""
+    for sets, banded in ((8, False), (9, True)):
+        gscores = regression.gscores[:sets]
+        line = fit_regression(gscores[:, None], 0.8 - 0.5 * gscores**2, [0.5])
+        ax = figures.gscore_scatter(line, metric="auroc")
+        assert bool(ax.collections) == banded and len(ax.lines) == 2
+
+
 def test_bad_input(regression):
     with pytest.raises(ValueError, match="did you mean 'fpr95'"):
         figures.gscore_scatter(regression, metric="fpr_95")
