@@ -14,6 +14,7 @@ import pages
 import pandas as pd
 import pytest
 import speed
+import tested
 import yaml
 from sphinx.builders import Builder
 
@@ -212,6 +213,7 @@ def small_book(tmp_path, monkeypatch):
     monkeypatch.setattr(glance, "judge", lambda runs, tier: (None, {}))
     monkeypatch.setattr(openings, "write", lambda *arguments: {"toy": "What was found of toys."})
     monkeypatch.setattr(explore, "write", lambda: {})
+    monkeypatch.setattr(tested, "write", lambda folder: None)
     for part in ("example", "page"):
         monkeypatch.setattr(glance, part, lambda *arguments: "")
     monkeypatch.setattr(speed, "page", lambda folder: "# Speed\n")

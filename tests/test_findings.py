@@ -138,7 +138,7 @@ def test_a_score_that_is_not_fitted_is_not_saved(tmp_path):
 @pytest.mark.parametrize(
     ("named", "changed"),
     [
-        ("per cent", {"logits": 100 * softmax(OUTPUTS.logits)}),
+        ("percentages", {"logits": 100 * softmax(OUTPUTS.logits)}),
         ("class_names", {"class_names": np.array(["a", "a", "c", "d"])}),
     ],
 )

@@ -30,7 +30,8 @@ WITHOUT_TORCH = (
     "testing",
 )  # fmt: skip
 WITHOUT_VISION = (
-    "checkpoints", "networks.cifar", "networks.convolutions", "networks.devices", "networks.heads",
+    "checkpoints", "networks.cifar", "networks.convolutions", "networks.devices",
+    "networks.frozen_features", "networks.frozen_head", "networks.head_recipe", "networks.heads",
     "networks.model", "networks.published", "networks.spectral", "networks.timm_weights", "papers",
     "training",
 )  # fmt: skip

@@ -108,7 +108,7 @@ def test_a_penalty_makes_sets_smaller_and_leaves_the_coverage():
     [
         ({"penalty": -1.0}, "penalty: a number, at least 0"),
         ({"free": 0}, "free: at least 1 class"),
-        ({"coverage": 1.0}, "coverage: a number between 0 and 1"),
+        ({"coverage": 1.0}, "coverage: between 0 and 1"),
         ({"coverage": 0.99}, "at least 99 images expected"),
     ],
 )

@@ -15,7 +15,7 @@ import pytest
 import torch
 from torch import nn
 
-from helpers.networks import convolutions, models
+from helpers.networks import convolutions, frozen_head, models
 from helpers.networks.heads import SUBNETWORKS
 from helpers.networks.recipe import Recipe
 from helpers.networks.spectral import SpectralNorm
@@ -41,6 +41,7 @@ def committed() -> list[Recipe]:
     sizes = {SUBNETWORKS}  # of MIMO, whose first convolution sees as many images
     for one in (each["subnetworks"] for each in found if "subnetworks" in each):
         sizes.update(one["choice"] if isinstance(one, dict) else [one])
+    assert frozen_head.HEAD  # which has registered itself
     recipes = {}
     for one in (each for each in found if "backbone" in each and "depth" in each):
         plain = {name: one[name] for name in ARCHITECTURE if name in one}

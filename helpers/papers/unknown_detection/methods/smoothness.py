@@ -9,7 +9,6 @@ import numpy as np
 from helpers.papers.unknown_detection.method import Method
 
 if TYPE_CHECKING:
-    from helpers.data import Images
     from helpers.networks.model import Model
     from helpers.papers.unknown_detection.detectors import Detector
     from helpers.papers.unknown_detection.parameters import Parameters
@@ -18,10 +17,13 @@ if TYPE_CHECKING:
 
 def detect(parameters: Parameters, benchmark: Benchmark, model: Model) -> Detector:
     """Return the smoothness of images in memory; the answers are the baseline's."""
+    from helpers.data import Images
     from helpers.data.pixels import smoothness
     from helpers.papers.unknown_detection.detectors import Answer, Detector
 
     def answer(images: Images) -> Answer:
+        if not isinstance(images, Images):  # whose pictures are resized, which is what it looks for
+            raise TypeError("smoothness: images as they are stored expected, got photographs")
         pixels = images.pictures(np.arange(len(images)))  # of the images, whatever a network sees
         return Answer(smoothness(pixels), model.outputs(images).correct)
 
