@@ -130,8 +130,9 @@ table = run.rows(papers.load("toy", "mini"), progress=False)
 def copy(tmp_path_factory):
     """Return a copy of the repository, without results, to which the paper's files are added."""
     folder = tmp_path_factory.mktemp("repository")
-    folders = "benchmarks", "book", "helpers", "notebooks", "params", "pictures", "trials", "workflow"
-    for name in folders:
+    for name in (
+        "benchmarks", "book", "helpers", "notebooks", "params", "pictures", "trials", "workflow",
+    ):  # fmt: skip
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / name, folder / name, ignore=ignored)
     shutil.copy(ROOT / "pyproject.toml", folder)
