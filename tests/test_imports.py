@@ -20,8 +20,8 @@ ROOMS = ("shared", "data", "outputs", "networks", "training", "metrics", "scores
 """In the order in which data flows; a room imports from those before it."""
 
 RARE = ("itables", "nltk", "pytest", "seaborn", "sklearn", "timm", "scipy.stats")
-"""What single functions need; `helpers.report.tables.interactive` and `helpers.networks.zoo` are
-about theirs."""
+"""What single functions need; `helpers.report.tables.interactive`, `helpers.networks.zoo` and
+`helpers.networks.frozen_features` are about theirs."""
 VISION = ("torchvision", "torch._dynamo")
 """torchvision imports the other one, a compiler that nothing here uses."""
 
@@ -31,7 +31,7 @@ WITHOUT_TORCH = (
 )  # fmt: skip
 WITHOUT_VISION = (
     "checkpoints", "networks.cifar", "networks.convolutions", "networks.devices",
-    "networks.frozen_features", "networks.frozen_head", "networks.head_recipe", "networks.heads",
+    "networks.frozen_head", "networks.head_recipe", "networks.heads",
     "networks.model", "networks.published", "networks.spectral", "networks.timm_weights", "papers",
     "training",
 )  # fmt: skip
@@ -75,7 +75,10 @@ def test_what_is_not_used_is_not_loaded(names, absent):
 def test_no_module_is_forgotten():
     named = {*modules(WITHOUT_TORCH), *modules(WITHOUT_VISION)}
     small = {f"helpers.{name}" for name in ("cache", "checks", "files", "networks", "syntax")}
-    about_timm = {"helpers.networks.zoo", "helpers.report.tables.interactive"}
+    about_timm = {
+        "helpers.networks.frozen_features", "helpers.networks.zoo",
+        "helpers.report.tables.interactive",
+    }  # fmt: skip
     audit = {name for name in MODULES if name.startswith("helpers.audit")}
     assert set(MODULES) - named == small | about_timm | audit
 

@@ -111,6 +111,8 @@ def do(work: Work, seconds: float) -> str:
     begun = subprocess.Popen(
         [sys.executable, *work.command], cwd=ROOT, text=True,
         stdout=subprocess.PIPE if work.says else None,
+        # a job in the background ignores interrupts, and what it starts would, too
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )  # fmt: skip
     try:
         said, _ = begun.communicate(timeout=seconds)

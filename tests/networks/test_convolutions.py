@@ -15,7 +15,8 @@ import pytest
 import torch
 from torch import nn
 
-from helpers.networks import convolutions, frozen_head, models
+from helpers.networks import convolutions, models
+from helpers.networks.head_recipe import HEAD
 from helpers.networks.heads import SUBNETWORKS
 from helpers.networks.recipe import Recipe
 from helpers.networks.spectral import SpectralNorm
@@ -41,9 +42,9 @@ def committed() -> list[Recipe]:
     sizes = {SUBNETWORKS}  # of MIMO, whose first convolution sees as many images
     for one in (each["subnetworks"] for each in found if "subnetworks" in each):
         sizes.update(one["choice"] if isinstance(one, dict) else [one])
-    assert frozen_head.HEAD  # which has registered itself
     recipes = {}
-    for one in (each for each in found if "backbone" in each and "depth" in each):
+    trained = (each for each in found if "backbone" in each and "depth" in each)
+    for one in (each for each in trained if each["backbone"] != HEAD):  # whose layers see one pixel
         plain = {name: one[name] for name in ARCHITECTURE if name in one}
         for objective in ({}, *({"subnetworks": count} for count in sizes)):
             recipe = Recipe.from_parameters(
