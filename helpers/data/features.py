@@ -14,20 +14,18 @@ float16, over five divisions, and no less from the roots themselves, which are w
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
 
+from helpers import checkpoints
 from helpers.data.images import Images
 from helpers.data.pixels import resize
 from helpers.data.stream import ImageStream
-from helpers.files import atomic_path, data_root
+from helpers.files import data_root
 
 _VERSION = "1"  # of the files
 _LEVELS = 255
@@ -337,13 +335,12 @@ def write(
     arrays = {"codes": np.ascontiguousarray(codes), "digests": digests(images.images)}
     facts = backbone.facts | {
         "weights": weights, "seconds": seconds, "name": images.name, "split": images.split,
-        "pixels": list(images.images.shape[1:3]), "origin": images.origin,
+        "pixels": list(images.images.shape[1:3]),
+        "origin": {name: str(value) for name, value in images.origin.items()},
     }  # fmt: skip
-    total = _checksum(arrays)
-    path = backbone.folder / f"{images.name}-{images.split}-{total[:8]}.safetensors"
-    about = json.dumps(facts, ensure_ascii=False, default=str)
-    with atomic_path(path) as temporary:
-        save_file(arrays, temporary, {"frozen_features": _VERSION, "about": about, "sha256": total})
+    name = f"{images.name}-{images.split}-{checkpoints.digest(arrays)[:8]}"
+    path = backbone.folder / f"{name}.safetensors"
+    checkpoints.save(path, arrays, frozen_features=_VERSION, **facts)
     return path
 
 
@@ -356,25 +353,13 @@ def read(path: Path) -> tuple[dict, dict[str, np.ndarray]]:
         The file holds something else, is truncated or altered, or is of a later version.
     """
     try:
-        with safe_open(path, framework="np") as file:
-            metadata = file.metadata() or {}
-            arrays = {name: file.get_tensor(name) for name in ("codes", "digests")}
-        if metadata.get("frozen_features") != _VERSION:
-            found = metadata.get("frozen_features", "none")
+        arrays, facts = checkpoints.load(path, framework="np")
+        if facts.get("frozen_features") != _VERSION:
+            found = facts.get("frozen_features", "none")
             raise ValueError(f"version {_VERSION} of stored features expected, got {found}")
-        if metadata.get("sha256") != _checksum(arrays):
-            raise ValueError("its contents do not match its checksum")
-        return json.loads(metadata["about"]), arrays
-    except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
+    except ValueError as error:
         raise ValueError(f"{path}: not a whole pack of features ({error})") from error
-
-
-def _checksum(arrays: Mapping[str, np.ndarray]) -> str:
-    total = hashlib.sha256()
-    for name in sorted(arrays):
-        total.update(f"{name} {arrays[name].dtype} {arrays[name].shape}\n".encode())
-        total.update(np.ascontiguousarray(arrays[name]))
-    return total.hexdigest()
+    return facts, arrays
 
 
 def missing(backbone: Backbone, sets: Iterable[Images]) -> dict[str, Images]:
