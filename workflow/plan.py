@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -165,6 +165,15 @@ def plan(tier: str) -> dict[str, Step]:
         name: replace(step, needs=(*step.needs, *_of_others(step, steps.values())))
         for name, step in steps.items()
     }
+
+
+def with_needs(steps: Mapping[str, Step], names: Collection[str]) -> dict[str, Step]:
+    """Return some steps of a plan and all that they need, in the plan's order."""
+    found = {known_name("step", name, steps) for name in names}
+    for name in reversed(steps):
+        if name in found:
+            found.update(steps[name].needs)
+    return {name: step for name, step in steps.items() if name in found}
 
 
 def priorities(steps: Mapping[str, Step]) -> dict[str, int]:

@@ -16,13 +16,12 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from pathlib import Path
 
-from plan import plan
+from plan import plan, with_needs
 from step import ROOT, Step
 
-from helpers.checks import known_name
 from helpers.papers import REHEARSAL, load
 from helpers.report import results
 
@@ -30,15 +29,6 @@ FOLDER = ROOT / "runs" / REHEARSAL
 DATA, ARCHIVES = FOLDER / "data", FOLDER / "archives"
 JUDGED = "human_centric"
 """The chapter whose networks are others'."""
-
-
-def wanted_of(steps: Mapping[str, Step], names: Collection[str]) -> list[str]:
-    """Return the steps that are named, all if none is, and those that they need, in order."""
-    found = {known_name("step", name, steps) for name in names} or set(steps)
-    for name in reversed(steps):
-        if name in found:
-            found.update(steps[name].needs)
-    return [name for name in steps if name in found]
 
 
 def make_data(steps: Collection[Step]) -> None:
@@ -78,10 +68,10 @@ def main() -> None:
     DATA.mkdir(parents=True, exist_ok=True)
     try:
         steps = plan(REHEARSAL)
-        wanted = wanted_of(steps, arguments.step)
+        wanted = with_needs(steps, arguments.step or steps)
     except ValueError as error:
         parser.error(str(error))
-    make_data([steps[name] for name in wanted])
+    make_data(wanted.values())
     print(f"data are there after {time.monotonic() - start:.0f} s: {DATA}", flush=True)
     if arguments.data:
         return

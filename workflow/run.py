@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pandas as pd
 import yaml
-from plan import for_snakemake, missing_of, papers, plan
+from plan import for_snakemake, missing_of, papers, plan, with_needs
 from progress import keep_seconds, known_seconds
 from snakemake.cli import main as snakemake
 from step import ROOT, Step, write
@@ -40,10 +40,14 @@ def preview(book: Path, *, anew: bool) -> None:
         print(f"to read meanwhile: {first}", flush=True)
 
 
-def planned(tier: str) -> dict[str, Step]:
-    """Return the steps of a tier, or end with what is wrong with its parameters."""
+def planned(tier: str, paper: str | None, step: str | None) -> dict[str, Step]:
+    """Return the steps that are asked for and those that they need, or end with what is wrong.
+
+    The data of the others may be missing.
+    """
     try:
-        return for_snakemake(plan(tier))
+        steps = plan(tier)
+        return for_snakemake(with_needs(steps, chosen(steps, tier, paper, step)))
     except (ValueError, FileNotFoundError) as error:
         sys.exit(f"refused before anything ran: {error}")
 
@@ -113,11 +117,8 @@ def main() -> None:
         parser.error("--paper, --step: the book is of all notebooks; `make run` executes some")
     if arguments.target == "preview" and arguments.tier != STORED:
         parser.error(f"preview: the notebooks' stored outputs are of tier {STORED}")
-    steps = planned(arguments.tier)
-    try:
-        wanted = chosen(steps, arguments.tier, arguments.paper, arguments.step)
-    except ValueError as error:
-        parser.error(str(error))
+    asked = (arguments.tier, arguments.paper, arguments.step)
+    steps = planned(*asked)
     runs = ROOT / "runs" / arguments.tier
     runs.mkdir(parents=True, exist_ok=True)
     # The kernel lets go of this lock when the process ends, however it ends, so a killed run
@@ -128,7 +129,7 @@ def main() -> None:
     except BlockingIOError:
         print(f"another run of tier {arguments.tier} is under way; waiting for it", flush=True)
         fcntl.flock(lock, fcntl.LOCK_EX)
-        steps = planned(arguments.tier)  # parameters may have been changed meanwhile
+        steps = planned(*asked)  # parameters may have been changed meanwhile
     if arguments.tier == STORED and arguments.target != "all":
         preview(runs / "book", anew=arguments.target == "preview")
     if arguments.target == "preview":
@@ -137,15 +138,13 @@ def main() -> None:
     where, at_once = here_or_elsewhere(arguments.profile, arguments.cores)
     os.chdir(ROOT)
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    print(f"tier {arguments.tier}: {len(wanted)} of {len(steps)} notebooks are wanted", flush=True)
-    tell_missing({name: steps[name] for name in wanted})
-    some = len(wanted) < len(steps)
-    targets = [f"runs/{arguments.tier}/{name}.ipynb" for name in wanted]
+    print(f"tier {arguments.tier}: notebooks wanted: {len(steps)}", flush=True)
+    tell_missing(steps)
     keep_seconds(runs, measured_elsewhere(arguments.tier) | known_seconds(runs))
     # in this process, since it finds the plugin beside this file
     snakemake(
         [
-            *(targets if some else [arguments.target]),
+            arguments.target,
             "--snakefile", "workflow/Snakefile",
             "--config", f"tier={arguments.tier}", "--nolock", "--rerun-incomplete", "--keep-going",
             "--logger", "notebooks", "--logger-notebooks-folder", str(runs),

@@ -16,27 +16,9 @@ from helpers.data.cards import find
 from helpers.papers import REHEARSAL, load
 from helpers.report import results
 
-STEPS = {
-    name: Step(name, f"notebooks/{name}.ipynb", {}, needs)
-    for name, needs in {
-        "a/training": (),
-        "a/evaluation": ("a/training",),
-        "a/figures": ("a/evaluation",),
-        "b/dataset": (),
-    }.items()
-}
-
 
 def test_examples():
     assert doctest.testmod(made_up).failed == 0
-
-
-def test_steps_bring_those_that_they_need():
-    assert rehearse.wanted_of(STEPS, []) == [*STEPS]
-    assert rehearse.wanted_of(STEPS, ["a/figures"]) == ["a/training", "a/evaluation", "a/figures"]
-    assert rehearse.wanted_of(STEPS, ["b/dataset"]) == ["b/dataset"]
-    with pytest.raises(ValueError, match="unknown step 'a/figure'; did you mean 'a/figures'"):
-        rehearse.wanted_of(STEPS, ["a/figure"])
 
 
 def test_everything_that_the_papers_tier_reads_from_folders_can_be_made():

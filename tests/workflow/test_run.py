@@ -1,5 +1,6 @@
 """What is executed when less than all is asked for."""
 
+import plan
 import pytest
 import run
 
@@ -30,3 +31,26 @@ def test_a_paper_or_a_step_is_chosen_by_name(paper, step, names):
 def test_a_wrong_name_is_refused(paper, step, message):
     with pytest.raises(ValueError, match=message):
         run.chosen(STEPS, "mini", paper, step)
+
+
+def test_what_is_not_asked_for_may_lack_its_data(tmp_path, monkeypatch):
+    """One chapter's archive is enough for that chapter; to ask for all wants all."""
+    monkeypatch.setenv("DATA_ROOT", str(tmp_path))
+    (tmp_path / "imagenet").mkdir()
+    steps = run.planned("paper", "human_centric", None)
+    assert {name.partition("/")[0] for name in steps} == {"human_centric"}
+    assert [*run.planned("paper", None, "human_centric/dataset")] == ["human_centric/dataset"]
+    with pytest.raises(SystemExit, match=r"refused before anything ran: data set .* no folder"):
+        run.planned("paper", "unknown_detection", None)
+    with pytest.raises(SystemExit, match="refused before anything ran"):
+        run.planned("paper", None, None)
+
+
+def test_steps_bring_those_that_they_need():
+    needs = {"a/training": (), "a/evaluation": ("a/training",), "a/figures": ("a/evaluation",)}
+    steps = {name: plan.Step(name, "", {}, of) for name, of in (needs | {"b/dataset": ()}).items()}
+    assert plan.with_needs(steps, steps) == steps
+    assert [*plan.with_needs(steps, ["a/figures"])] == [*needs]
+    assert [*plan.with_needs(steps, ["b/dataset"])] == ["b/dataset"]
+    with pytest.raises(ValueError, match="unknown step 'a/figure'; did you mean 'a/figures'"):
+        plan.with_needs(steps, ["a/figure"])
