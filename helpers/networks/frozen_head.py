@@ -16,6 +16,14 @@ from helpers.networks.head_recipe import HEAD
 from helpers.networks.recipe import Recipe
 
 
+class WholeRow(nn.Conv2d):
+    """A convolution as wide as its input, made as the matrix product that it is: in less time."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return one number a filter, [B, F, 1, 1], of images of a single row, [B, C, 1, W]."""
+        return nn.functional.linear(x.flatten(1), self.weight.flatten(1))[..., None, None]
+
+
 class FrozenHead(nn.Module):
     """A linear layer on features, or on a hidden layer of them, with the methods of a backbone.
 
@@ -39,7 +47,7 @@ class FrozenHead(nn.Module):
         wide = -(-features // 3)
         self.standard = nn.BatchNorm1d(3 * wide, affine=False)
         if hidden:
-            stem = nn.Conv2d(3, hidden, kernel_size=(1, wide), bias=False)
+            stem = WholeRow(3, hidden, kernel_size=(1, wide), bias=False)
             self.hidden = nn.Sequential(stem, nn.BatchNorm2d(hidden), nn.ReLU())
         else:
             self.hidden = nn.Identity()

