@@ -238,7 +238,7 @@ def _checksum(arrays: Mapping[str, np.ndarray]) -> str:
     total = hashlib.sha256()
     for name in sorted(arrays):
         total.update(f"{name} {arrays[name].dtype} {arrays[name].shape}\n".encode())
-        total.update(arrays[name])
+        total.update(arrays[name])  # type: ignore[arg-type]
     return total.hexdigest()
 
 
@@ -341,7 +341,7 @@ def compute(
     from helpers.networks.heads import MultiHead
 
     classifier = classifier.to(device).eval()
-    head = classifier.backbone.get_classifier()
+    head = classifier.backbone.get_classifier()  # type: ignore[operator]
     count, start = len(images), 0
     logits = features = members = native = None
     several = isinstance(head, MultiHead)
@@ -352,13 +352,14 @@ def compute(
     view = {"size": image_size, "transform": transform}
     if batch_size is None:
         batch_size = devices.batch_size(classifier, images, **view)
-    batches = images.in_order(batch_size=batch_size, **view)
+    # for the checks of types below: arrays are None until the first batch has said their widths
+    batches = images.in_order(batch_size=batch_size, **view)  # type: ignore[arg-type]
     with torch.inference_mode(), bar:
         for batch in batches:
             batch = batch.to(device)
             classifier.eval()
             hidden = classifier.features(batch).float()
-            answers = head(hidden)
+            answers = head(hidden)  # type: ignore[operator]
             if logits is None:  # filled in place: a copy at the end would take twice the memory
                 logits = np.empty((count, answers.shape[1]), np.float32)
                 features = np.empty((count, hidden.shape[1]), np.float32)
@@ -366,23 +367,23 @@ def compute(
                 members = np.empty((count_members, *logits.shape), np.float32)
                 native = np.empty(count, np.float32)
             end = start + len(batch)
-            features[start:end], logits[start:end] = hidden.cpu().numpy(), answers.cpu().numpy()
+            features[start:end], logits[start:end] = hidden.cpu().numpy(), answers.cpu().numpy()  # type: ignore[index]
             if several:
                 drawn = head.members(hidden).softmax(dim=2)
-                members[:, start:end] = drawn.transpose(0, 1).cpu().numpy()
+                members[:, start:end] = drawn.transpose(0, 1).cpu().numpy()  # type: ignore[index]
             if classifier.native is not None:
                 own = classifier.native(classifier, batch, hidden, answers)
-                native[start:end] = own.cpu().numpy()
+                native[start:end] = own.cpu().numpy()  # type: ignore[index]
             if passes:
                 classifier.sample_dropout()
                 drawn = [classifier(batch).float().softmax(dim=1) for _ in range(passes)]
-                members[:, start:end] = torch.stack(drawn).cpu().numpy()
+                members[:, start:end] = torch.stack(drawn).cpu().numpy()  # type: ignore[index]
             bar.update(len(batch))
             start = end
     classifier.eval()
     return Outputs(
-        logits,
-        features,
+        logits,  # type: ignore[arg-type]
+        features,  # type: ignore[arg-type]
         images.labels,
         members=members if several or passes else None,
         native=None if classifier.native is None else native,

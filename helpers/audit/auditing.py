@@ -123,14 +123,11 @@ def audit(
         samples["production"] = score.score_samples(inputs.production)
         own = chosen[best[0]][ranking.ID], samples, samples["production"]
         prediction = predict_by_score(inputs, score, *own, seed)
-        answers = [
-            softmax(one, temperature)
-            for one in (validation.logits[measuring], inputs.production.logits)
-        ]
         unlabelled = look_at_unlabelled(
             samples["validation"],
             samples["production"],
-            *answers,
+            softmax(validation.logits[measuring], temperature),
+            softmax(inputs.production.logits, temperature),
             correct[measuring],
             chosen[best[0]][ranking.ID],
         )

@@ -314,7 +314,7 @@ def _packed(value, name: str, tensors: dict, seen: dict):
     raise ValueError(f"score: {name} is a {kind}, which cannot be written to a file")
 
 
-def _unpacked(value, tensors: Mapping[str, np.ndarray]):
+def _unpacked(value, tensors: Mapping):
     """Return what `_packed` was given."""
     if isinstance(value, list):
         return [_unpacked(one, tensors) for one in value]

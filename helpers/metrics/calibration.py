@@ -34,7 +34,7 @@ class ReliabilityCurve(NamedTuple):
     edges: np.ndarray
     confidence: np.ndarray
     accuracy: np.ndarray
-    count: np.ndarray
+    count: np.ndarray  # type: ignore[assignment]  # no need here of the method of that name
 
 
 def accuracy(probabilities, labels, *, top: int = 1) -> float:

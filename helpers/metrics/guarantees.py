@@ -350,8 +350,8 @@ def _rank(scores: np.ndarray, correct: np.ndarray) -> tuple[np.ndarray, np.ndarr
 def _search_larger_risk(
     scores: np.ndarray, errors: np.ndarray, risk: float, confidence: float
 ) -> float | None:
-    larger = np.geomspace(risk, 1, 60)[1:-1]
-    larger = sorted({one for one in (float(f"{one:.2g}") for one in larger) if risk < one < 1})
+    rounded = {float(f"{one:.2g}") for one in np.geomspace(risk, 1, 60)[1:-1]}
+    larger = sorted(one for one in rounded if risk < one < 1)
     return next((one for one in larger if _count_accepted(scores, errors, one, confidence)), None)
 
 

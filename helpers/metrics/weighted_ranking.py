@@ -129,10 +129,9 @@ class _Segments(NamedTuple):
                 yield replicates, slice(first, stop), tuple(accepted)
 
 
-def _cumulate(
-    known, known_weights, unknown, unknown_weights, positives, negatives
-) -> Iterator[tuple]:
+def _cumulate(groups, positives, negatives) -> Iterator[tuple]:
     """Yield what `_Segments.cumulate` does, of checked arguments of two groups."""
+    known, known_weights, unknown, unknown_weights = groups
     is_known = np.arange(len(known) + len(unknown)) < len(known)
     segments = _Segments.of(np.concatenate([known, unknown]), is_known)
     places = np.concatenate([np.arange(len(known)), np.arange(len(unknown))])
@@ -246,7 +245,7 @@ def weighted_auroc(known, unknown, known_weights, unknown_weights) -> np.ndarray
         known, unknown, known_weights, unknown_weights
     )
     doubled = np.zeros(len(positives))
-    for rows, _, (true, false) in _cumulate(*groups, positives, negatives):
+    for rows, _, (true, false) in _cumulate(groups, positives, negatives):
         steps, heights = np.diff(false, axis=0), true[1:] + true[:-1]
         doubled[rows] += np.einsum("ij,ij->j", steps, heights, dtype=np.float64)
     return doubled / (2.0 * negatives * positives)
@@ -297,7 +296,7 @@ def weighted_fpr_at_tpr(
     totals, places = np.unique(positives, return_inverse=True)  # few different ones, as a rule
     kept = np.array([required_count("tpr", tpr, int(total)) for total in totals])[places]
     accepted = negatives.copy()
-    for rows, _, (true, false) in _cumulate(*groups, positives, negatives):
+    for rows, _, (true, false) in _cumulate(groups, positives, negatives):
         reached = np.where(true[1:] >= kept[rows], false[1:], negatives[rows])
         accepted[rows] = np.minimum(accepted[rows], reached.min(axis=0))
     return accepted / negatives
