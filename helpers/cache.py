@@ -86,6 +86,10 @@ def load_or_make(path: Path, load: Callable[[Path], Kept], make: Callable[[Path]
     return load(path)
 
 
+class MissingError(LookupError):
+    """Something is not in the cache, and may not be made here."""
+
+
 def path_of(kind: str, key: str, suffix: str) -> Path:
     """Return where a thing of some kind is kept: ``cache_root()/kind/key.suffix``."""
     return cache_root() / kind / f"{key}{suffix}"

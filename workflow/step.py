@@ -86,6 +86,11 @@ class Step:
         return Path(self.notebook).stem == "training"
 
     @property
+    def finds_networks(self) -> bool:
+        """Whether steps before it have trained all networks that it asks."""
+        return bool(self.needs) and not self.trains
+
+    @property
     def asks(self) -> bool:
         """Whether it trains networks or asks some, which is what a GPU is for."""
         return Path(self.notebook).stem in ASKING

@@ -185,6 +185,8 @@ def _rows_of_part(parameters: Parameters, part: Part, roles) -> tuple[pd.DataFra
             lacking = _table(lacking, columns, content, models, parameters.seed)
             found = pd.concat([found, lacking], ignore_index=True)
         return found, roles
+    except cache.MissingError:  # no fault of the part's
+        raise
     except Exception as error:  # of other people's models and files, anything
         log.exception("%s, part %s failed; the others go on", parameters.paper, part.name)
         failed = _failed("test", f"{type(error).__name__}: {error}")

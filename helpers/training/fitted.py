@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -172,6 +173,8 @@ def fit(
     ------
     ValueError
         `initial` knows other classes; or the objective wants another head than that of `initial`.
+    helpers.cache.MissingError
+        It has not been trained yet, and the environment variable TRAINING is ``refused``.
     """
     device = device or default_device()
     num_classes = len(images.class_names)
@@ -195,6 +198,12 @@ def fit(
     )
 
     def make(path: Path) -> None:
+        if os.environ.get("TRAINING") == "refused":
+            raise cache.MissingError(
+                f"{path}: not there, and TRAINING=refused; the network of {images.name} with "
+                f"{recipe} and seed {seed} is trained by a step before this one, unless data, "
+                "parameters, code or versions differ; TRAINING=allowed trains it here"
+            )
         classifier = _fresh(recipe, num_classes, initial, seed)
         partial = path.with_suffix(".partial")
         history = train(

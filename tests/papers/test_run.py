@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from helpers import metrics
+from helpers import cache, metrics
 from helpers.papers import parameters, run
 from helpers.papers.run import Part
 from helpers.report import results
@@ -115,6 +115,15 @@ def test_a_part_that_fails_is_a_row_and_ends_no_other(experiment):
         run.rows(given("broken"), progress=False)
     part = run.parts(given("broken"))[0]
     assert run.rows_of_part(given("broken"), part)["metric"].tolist() == ["failed"]
+
+
+def test_a_network_that_may_not_be_trained_here_ends_all(experiment):
+    def models(parameters, part, roles):
+        raise cache.MissingError("not there")
+
+    experiment.models = models
+    with pytest.raises(cache.MissingError, match="not there"):
+        run.rows(given("digits"), progress=False)
 
 
 def test_a_part_that_does_not_exist_is_refused(experiment):

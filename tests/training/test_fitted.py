@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import helpers.scores
-from helpers import checkpoints
+from helpers import cache, checkpoints
 from helpers.data import Images
 from helpers.networks import devices, models
 from helpers.networks.recipe import OBJECTIVES, Recipe
@@ -63,6 +63,16 @@ def test_what_dropout_draws_does_not_depend_on_the_batches_that_suit_a_cpu(image
     after = network.outputs(images), network.outputs(images, passes=2)
     np.testing.assert_allclose(after[0].logits, before[0].logits, atol=1e-5)
     assert np.array_equal(after[1].members, before[1].members)
+
+
+def test_where_training_is_refused_a_network_is_found_or_named(images, monkeypatch):
+    monkeypatch.setenv("TRAINING", "refused")
+    with pytest.raises(cache.MissingError, match=r"not there.*of noise with Recipe.*and seed 0"):
+        fitted.fit(images, TINY, progress=False)
+    monkeypatch.setenv("TRAINING", "allowed")
+    made = fitted.fit(images, TINY, progress=False)
+    monkeypatch.setenv("TRAINING", "refused")
+    assert fitted.fit(images, TINY, progress=False).sha256 == made.sha256
 
 
 def test_another_seed_recipe_or_image_is_another_network(images, monkeypatch):

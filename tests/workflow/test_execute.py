@@ -23,11 +23,11 @@ def step(tmp_path, monkeypatch):
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     notebook = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
 
-    def run(divisor, source="12 // divisor"):
+    def run(divisor, source="12 // divisor", needs=()):
         cells[1].source = source
         nbformat.write(notebook, tmp_path / "divide.ipynb")
         parameters = {"divisor": divisor}
-        one = steps.Step("paper/divide", str(tmp_path / "divide.ipynb"), parameters)
+        one = steps.Step("paper/divide", str(tmp_path / "divide.ipynb"), parameters, needs)
         (tmp_path / "runs").mkdir()
         steps.write({one.name: one}, tmp_path / "runs")
         command_line = ["execute.py", "mini", one.name, str(tmp_path / "runs")]
@@ -44,6 +44,23 @@ def test_the_executed_notebook_has_its_parameters_and_nothing_is_left_beside_it(
     executed = nbformat.read(folder / "divide.ipynb", as_version=4)
     assert executed.cells[-2].outputs[0].data["text/plain"] == "3"
     assert executed.metadata.papermill.cpu_seconds > 0.1  # the kernel's among them
+
+
+@pytest.mark.parametrize(
+    ("needs", "told", "seen"),
+    [
+        ((), None, "'None'"),
+        (("paper/training",), None, "'refused'"),
+        (("paper/training",), "allowed", "'allowed'"),
+    ],
+)
+def test_a_step_after_the_training_trains_when_told_to_alone(step, monkeypatch, needs, told, seen):
+    monkeypatch.setenv("TRAINING", told or "")  # and so as it was, afterwards
+    if not told:
+        monkeypatch.delenv("TRAINING")
+    folder = step(4, source="import os\nstr(os.environ.get('TRAINING'))", needs=needs)
+    executed = nbformat.read(folder / "divide.ipynb", as_version=4)
+    assert executed.cells[-2].outputs[0].data["text/plain"] == seen
 
 
 def test_neither_side_builds_a_grammar_that_no_notebook_has(step):
