@@ -26,7 +26,7 @@ CONFIGURATION = """
 branch = true
 source = {source}
 parallel = true
-concurrency = thread
+patch = subprocess
 
 [report]
 exclude_also =

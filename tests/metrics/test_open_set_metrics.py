@@ -97,3 +97,8 @@ def test_one_image(name):
 def test_another_confidence_of_rejected_images_is_refused():
     with pytest.raises(ValueError, match="rejected image 'knwon'; did you mean 'known'"):
         metrics.open_set_ece([[0.5, 0.5]], [0.1], [0], [0], rejected="knwon")
+
+
+def test_a_row_of_nothing_cannot_be_normalised():
+    with pytest.raises(ValueError, match="a row sums to 0 and cannot be normalised"):
+        metrics.open_set_brier([[0.0, 0.0]], [0.0], [0], normalised=True)

@@ -5,6 +5,7 @@ import pytest
 import torch
 from scipy.optimize import brentq
 
+from helpers.outputs import Outputs
 from helpers.scores import calibration
 from helpers.scores.calibration import confidences, fit_temperature, softmax
 
@@ -137,3 +138,18 @@ def test_softmax_neither_overflows_nor_saturates():
 def test_softmax_refuses_an_impossible_temperature(temperature):
     with pytest.raises(ValueError, match=r"^temperature: "):
         softmax([[1.0, 2.0]], temperature)
+
+
+def test_a_mean_of_probabilities_is_scaled_by_its_logarithms():
+    members = np.array([[[0.0, 4.0]], [[2.0, 0.0]]])
+    mean = softmax(members[:, 0]).mean(axis=0)
+    outputs = Outputs(np.zeros((1, 2), "f4"), np.ones((1, 3), "f4"), np.array([1]),
+                      members=softmax(members[:, 0])[:, None].astype("f4"))  # fmt: skip
+    for temperature, power in ((1.0, mean), (0.5, mean**2)):
+        scaled = calibration.scale_outputs(outputs, temperature)
+        assert np.allclose(scaled.probabilities, power / power.sum(), atol=1e-6)
+        assert scaled.members is None and scaled.labels.tolist() == [1]
+
+
+def test_what_is_no_matrix_is_one_block():
+    assert calibration.row_blocks((7,)) == calibration.row_blocks((0, 5)) == [slice(None)]

@@ -154,3 +154,16 @@ def test_moments_against_their_definition():
     np.testing.assert_allclose(found.about(point), (exact - point).T @ (exact - point), rtol=1e-12)
     centred = exact - found.means[labels]
     np.testing.assert_allclose(found.within, centred.T @ centred, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "passes"),
+    [
+        ("odin", {"epsilon": 0.0}, 1),
+        ("odin", {"epsilon": 0.001}, 3),
+        ("jacobian", {}, 5),
+        ("tta", {"copies": 7}, 7),
+    ],
+)
+def test_what_goes_back_to_the_images_tells_its_passes(name, arguments, passes):
+    assert helpers.scores.create(name, **arguments).passes(5) == passes
