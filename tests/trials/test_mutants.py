@@ -2,6 +2,9 @@
 
 import ast
 import doctest
+import json
+import subprocess
+import sys
 
 from trials import branches, mutants, types
 
@@ -35,6 +38,26 @@ def test_each_mutant_differs_in_one_place_and_can_be_compiled():
         lines = ast.unparse(tree).splitlines()
         assert sum(a != b for a, b in zip(lines, whole, strict=True)) == 1
     assert not [one for one in found if "expected" in one[2]]  # messages are left alone
+
+
+def test_a_mutant_is_noticed_and_the_module_as_it_is_passes():
+    """In a process of its own, in which nothing of the package is imported."""
+    program = """
+import ast, json, sys
+from trials import mutants
+module = "helpers.metrics.thresholds"
+source = mutants.file_of(module).read_text()
+way, new = next(one[3:] for one in mutants.mutants(source) if one[2].startswith("1 - outside"))
+for name in mutants.NEEDED:
+    __import__(name)
+mutants._forget_the_package()
+trees = [ast.parse(source), mutants.mutated(source, way, new)]
+json.dump([mutants.tried(module, tree)[0] for tree in trees], sys.stdout)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=mutants.ROOT, capture_output=True, text=True
+    )
+    assert json.loads(done.stdout or "null") == ["survived", "killed"], done.stderr
 
 
 def test_a_sample_is_the_same_for_a_seed_and_of_the_module():
