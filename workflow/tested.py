@@ -76,9 +76,8 @@ def _faults() -> str:
     if table is None:
         return f"{title}\n" + MISSING.format("make faults")
     bad = table[table["outcome"].isin(DEFECTS)]["cases"].sum()
-    counts = table.pivot_table("cases", ["fault", "file"], "outcome", "sum", 0, sort=False)
-    names = [name for name in (*OUTCOMES, *DEFECTS) if name in counts]
-    rows = [[*place, *(f"{counts.at[place, name]:,}" for name in names)] for place in counts.index]
+    found = set(table["outcome"])
+    names = [name for name in (*OUTCOMES, *DEFECTS) if name in found]
     meanings = "\n".join(
         f"* *{name}*: {({**OUTCOMES, **DEFECTS})[name]}." for name in names
     )  # fmt: skip
@@ -87,11 +86,19 @@ def _faults() -> str:
         [
             title,
             f"{table['cases'].sum():,} cases with seed {table['seed'].iloc[0]}. {verdict}\n",
-            markdown_table(["what is done", "to", *names], rows) + "\n",
             meanings + "\n",
+            _counted(table, "fault", "what is done", names),
+            _counted(table, "file", "to what", names),
             _made(table),
         ]
     )
+
+
+def _counted(table: pd.DataFrame, column: str, heading: str, outcomes: list[str]) -> str:
+    """Return a table of how many cases ended how, for each value of a column."""
+    counts = table.pivot_table("cases", column, "outcome", "sum", 0, sort=False)
+    rows = [[one, *(f"{counts.at[one, name]:,}" for name in outcomes)] for one in counts.index]
+    return markdown_table([heading, *outcomes], rows) + "\n"
 
 
 def _promises() -> str:
