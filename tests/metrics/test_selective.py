@@ -83,6 +83,7 @@ def test_the_closed_form_optimum_is_the_limit():
     assert limit == pytest.approx(metrics.aurc(confidence, correct) - closed_form, abs=1e-12)
     assert limit == pytest.approx(metrics.eaurc(confidence, correct), abs=1e-4)
     assert metrics.eaurc([2, 1], [True, False], optimum="limit") > 0.05  # but not for small N
+    assert metrics.eaurc([2, 1], [False, False], optimum="limit") == 0
 
 
 def test_the_order_dependent_variant_depends_on_the_order():

@@ -34,3 +34,18 @@ def test_domain_confusion_by_hand():
     confusion = metrics.domain_confusion([3, 2, 1], [2, 0, 0, 0], 2)
     assert confusion == pytest.approx((2 / 3, 1 / 3, 1 / 4, 3 / 4))
     assert confusion.InAsOut == pytest.approx(1 / 3) and confusion.OutAsOut == 3 / 4
+
+
+def test_what_is_kept_unless_said_otherwise():
+    scores = np.arange(100.0)
+    assert (
+        metrics.rejection_threshold(scores) == metrics.rejection_threshold(scores, keep=0.95) == 5
+    )
+    assert metrics.thresholds.DETECTION_ERROR_RATES == {"der95": 0.95, "der99": 0.99}
+
+
+def test_scores_may_be_infinite():
+    ends = [np.inf, 1.0, -np.inf]
+    assert metrics.rejection_threshold(ends, keep=1.0) == -np.inf
+    assert metrics.detection_error_rate(ends, [True, True, False], 1.0) == 0
+    assert metrics.aurc(ends, [True, True, False]) == pytest.approx(1 / 9)
