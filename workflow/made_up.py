@@ -209,7 +209,8 @@ def nearest_mean(
     centre = features.mean(axis=0)
     away = features - centre
     scale = 20 / (away**2).sum(axis=1).mean()
-    weight = np.random.default_rng(0).normal(0, 1e-3, (classes, features.shape[1])) * scale
+    # not much smaller than the others: where all logits are the same would be far from any image
+    weight = np.random.default_rng(0).normal(0, 0.2, (classes, features.shape[1])) * scale
     bias = np.full(classes, -1.0) - weight @ centre
     weight[labels] = scale * away
     bias[labels] = -scale * ((away**2).sum(axis=1) / 2 + away @ centre)

@@ -119,7 +119,6 @@ def test_a_mistake_in_what_is_extended_is_refused(stacked, text, base, message):
 
 
 SIZES = {
-    "vim",
     "epochs", "batch_size", "image_size", "threads", "depth", "width",  # of recipes
     "tier", "download", "replicates", "runs", "names", "examples", "shown", "members", "passes",
     "trials",
