@@ -66,3 +66,17 @@ def test_floor_is_what_replicates_of_a_calibrated_model_show():
     assert floor == pytest.approx(np.mean(shown), rel=0.1)
     # Resampling adds the scatter once more: the plain floor is too low for replicates.
     assert floor > 1.2 * metrics.calibration_error_floor(CONFIDENCE)
+
+
+def test_without_a_row_of_weights_nothing_is_drawn():
+    with pytest.raises(ValueError, match=r"weights: shape \[B, 3\] expected, got \(0, 3\)"):
+        metrics.weighted_mean([1.0, 2.0, 3.0], np.empty((0, 3)))
+
+
+def test_bins_are_fifteen_unless_said_otherwise():
+    generator = np.random.default_rng(0)
+    confidence, correct = generator.random(40), generator.random(40) < 0.5
+    weights = np.ones((1, 40), int)
+    by_default = metrics.weighted_calibration_error(confidence, correct, weights)
+    assert by_default == metrics.weighted_calibration_error(confidence, correct, weights, bins=15)
+    assert by_default != metrics.weighted_calibration_error(confidence, correct, weights, bins=16)

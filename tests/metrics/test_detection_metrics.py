@@ -75,3 +75,10 @@ def test_the_scores_are_sorted_once(images, monkeypatch):
 def test_bad_input_is_named(correct, known, message):
     with pytest.raises(ValueError, match=message):
         metrics.detection_metrics([0.1, 0.2], correct, known)
+
+
+def test_scores_may_be_infinite_and_the_last_image_known():
+    scores, known = [np.inf, 2.0, 1.0, -np.inf], [True, False, False, True]
+    found = metrics.detection_metrics(scores, [True, False, False, True], known)
+    assert found.auroc == metrics.auroc([np.inf, -np.inf], [2.0, 1.0]) == 0.5
+    assert found.fpr_at_tpr == metrics.fpr_at_tpr([np.inf, -np.inf], [2.0, 1.0]) == 1

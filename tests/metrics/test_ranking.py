@@ -96,3 +96,8 @@ def test_another_positive_class_is_refused():
         metrics.fpr_at_tpr([1], [0], positive="knwon")
     with pytest.raises(ValueError, match="positive class 'ood'"):
         metrics.aupr([1], [0], positive="ood")
+
+
+def test_a_share_of_nothing_is_refused():
+    with pytest.raises(ValueError, match=r"tpr: a share in \(0, 1\] expected, got 0"):
+        metrics.fpr_at_tpr([1.0], [0.0], tpr=0)

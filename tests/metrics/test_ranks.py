@@ -167,3 +167,12 @@ def test_groups_refuse_what_has_no_meaning():
     ):
         with pytest.raises(ValueError, match=message):
             groups(ranks, difference)
+
+
+@pytest.mark.parametrize(
+    ("count", "words"), [(3, "A of 2; leave"), (4, "A of 2 and 1 more; leave")]
+)
+def test_as_many_missing_values_are_named_as_can_be_read(count, words):
+    values = pd.DataFrame({"A": [np.nan] * count + [1.0], "B": 1.0})
+    with pytest.raises(ValueError, match=words):
+        mean_ranks(values, lower_is_better=True)

@@ -49,3 +49,8 @@ def test_scores_may_be_infinite():
     assert metrics.rejection_threshold(ends, keep=1.0) == -np.inf
     assert metrics.detection_error_rate(ends, [True, True, False], 1.0) == 0
     assert metrics.aurc(ends, [True, True, False]) == pytest.approx(1 / 9)
+
+
+def test_scores_of_both_kinds_may_be_infinite():
+    found = metrics.domain_confusion([np.inf, 0.0], [-np.inf, 2.0], 1.0)
+    assert found == (0.5, 0.5, 0.5, 0.5)
