@@ -145,12 +145,3 @@ def test_an_unknown_image_is_refused_where_it_has_no_term(function):
 def test_more_answers_than_classes_are_refused():
     with pytest.raises(ValueError, match="top: "):
         metrics.accuracy([[0.6, 0.4]], [0], top=3)
-
-
-def test_one_bin_is_enough():
-    assert metrics.ece([[0.75, 0.25]], [1], bins=1) == 0.75
-
-
-def test_the_row_that_sums_to_more_is_named():
-    with pytest.raises(ValueError, match=r"row 1 sums to 1\.6"):
-        metrics.nll([[0.5, 0.5], [0.8, 0.8]], [0, 1])

@@ -112,3 +112,12 @@ def test_bad_input_is_named(function, arguments, name):
         for value in values:
             with pytest.raises(ValueError, match=f"^{name}: {re.escape(message)}"):
                 function(**good | {name: value})
+
+
+def test_one_bin_is_enough():
+    assert metrics.ece([[0.75, 0.25]], [1], bins=1) == 0.75
+
+
+def test_the_row_that_sums_to_more_is_named():
+    with pytest.raises(ValueError, match=r"row 1 sums to 1\.6"):
+        metrics.nll([[0.5, 0.5], [0.8, 0.8]], [0, 1])

@@ -176,3 +176,10 @@ def test_as_many_missing_values_are_named_as_can_be_read(count, words):
     values = pd.DataFrame({"A": [np.nan] * count + [1.0], "B": 1.0})
     with pytest.raises(ValueError, match=words):
         mean_ranks(values, lower_is_better=True)
+
+
+def test_two_methods_are_enough():
+    values = pd.DataFrame({"A": [1.0, 3.0], "B": [2.0, 4.0]})
+    assert mean_ranks(values, lower_is_better=True).tolist() == [1, 2]
+    with pytest.raises(ValueError, match="two methods or more expected, got 1"):
+        mean_ranks(values[["A"]], lower_is_better=True)

@@ -126,3 +126,9 @@ def test_unknown_options_are_refused():
         metrics.aurc([1], [1], variant="trapezium")
     with pytest.raises(ValueError, match="unknown optimum"):
         metrics.eaurc([1], [1], optimum="best")
+
+
+def test_scores_may_be_infinite():
+    for variant, expected in {"rectangle": 1 / 9, "order_dependent": 1 / 9}.items():
+        found = metrics.aurc([np.inf, 1.0, -np.inf], [True, True, False], variant=variant)
+        assert found == pytest.approx(expected)
