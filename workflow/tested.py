@@ -110,8 +110,8 @@ def _promises() -> str:
     kept = table["kept"].astype(str) == "True"
     tight = table["wasteful"] != "yes"
     rows = [
-        [row.promise, f"`{row.place}`", row.world, f"{row.draws:,}", f"{row.allowed:.1%}",
-         f"{float(row.broken):.1%}",
+        [row.promise, f"`{row.place.rpartition('.')[2]}`", row.world, f"{row.draws:,}",
+         f"{row.allowed:.1%}", f"{float(row.broken):.1%}",
          ("kept" if ok else "**broken**") + {"yes": ", **wasteful**", "known": ", wasteful"}
          .get(row.wasteful, "")]
         for row, ok in zip(table.itertuples(), kept, strict=True)
