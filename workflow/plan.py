@@ -169,10 +169,11 @@ def plan(tier: str) -> dict[str, Step]:
 
 def with_needs(steps: Mapping[str, Step], names: Collection[str]) -> dict[str, Step]:
     """Return some steps of a plan and all that they need, in the plan's order."""
-    found = {known_name("step", name, steps) for name in names}
-    for name in reversed(steps):
-        if name in found:
-            found.update(steps[name].needs)
+    found, asked = set(), [known_name("step", name, steps) for name in names]
+    while asked:  # a step may stand before those of another paper that it needs
+        if (name := asked.pop()) not in found:
+            found.add(name)
+            asked += steps[name].needs
     return {name: step for name, step in steps.items() if name in found}
 
 

@@ -54,3 +54,12 @@ def test_steps_bring_those_that_they_need():
     assert [*plan.with_needs(steps, ["b/dataset"])] == ["b/dataset"]
     with pytest.raises(ValueError, match="unknown step 'a/figure'; did you mean 'a/figures'"):
         plan.with_needs(steps, ["a/figure"])
+
+
+def test_what_is_about_all_papers_brings_their_trainings():
+    """The ledger stands before the chapters whose results it reads."""
+    steps = plan.plan("mini")
+    for name in steps:
+        found = plan.with_needs(steps, [name])
+        assert {need for one in found.values() for need in one.needs} <= found.keys()
+    assert "unknown_detection/training" in plan.with_needs(steps, ["synthesis/ledger"])
