@@ -14,6 +14,7 @@ from pathlib import Path
 
 import kernels  # isort: skip (the others import faster after it)
 
+import gpus
 import nbformat
 import papermill
 from jupyter_client import AsyncKernelManager
@@ -58,6 +59,8 @@ def execute(step: Step, output: Path, tier: str) -> None:
     started = output.with_suffix(".running.ipynb")
     # numpy's and torch's default; what trains sets its own number, a part of its recipe
     os.environ.update(OMP_NUM_THREADS=str(step.threads), MKL_NUM_THREADS=str(step.threads))
+    if step.asks:
+        gpus.take()
     if step.finds_networks:  # hours on a machine that was asked for minutes, if a key had changed
         os.environ.setdefault("TRAINING", "refused")
     try:

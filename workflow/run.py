@@ -9,12 +9,12 @@ python workflow/run.py --step uimnet/figures all
 import argparse
 import fcntl
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+import gpus
 import pandas as pd
 import yaml
 from plan import for_snakemake, missing_of, papers, plan, with_needs
@@ -92,8 +92,9 @@ def here_or_elsewhere(profile: str, cores: str) -> tuple[list[str], str]:
     limit of a cluster's, and would cut the processors that a job may ask for.
     """
     if not profile:
-        one_on_gpu = ["--resources", "trainings=1"] if shutil.which("nvidia-smi") else []
-        return ["--cores", cores, *one_on_gpu], cores
+        found = len(gpus.visible())
+        one_a_gpu = ["--resources", f"trainings={found}"] if found else []
+        return ["--cores", cores, *one_a_gpu], cores
     file = Path(profile, "config.yaml")  # else of the user's own profiles, which Snakemake finds
     told = yaml.safe_load(file.read_text(encoding="utf-8")) if file.exists() else {}
     return ["--profile", profile], str(told.get("jobs", told.get("cores", cores)))

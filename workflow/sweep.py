@@ -24,13 +24,18 @@ import yaml
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+import gpus  # noqa: E402
+
 
 def main() -> None:
     """Run what the command line asks for, and write the table."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("tier")
     parser.add_argument("paper")
-    parser.add_argument("--processes", type=int, default=1, help="parts that go on side by side")
+    parser.add_argument(
+        "--processes", type=int, default=max(1, len(gpus.visible())),
+        help="parts that go on side by side; by default one on each GPU",
+    )  # fmt: skip
     several = {"nargs": "+", "action": "extend"}  # once with all of them, or once for each
     parser.add_argument("--only", **several, metavar="PART", help="by default all parts")
     parser.add_argument(
@@ -78,7 +83,10 @@ def table_of(jobs: Mapping[str, tuple], processes: int) -> pd.DataFrame:
     """Return the rows of all parts, in their order; say when each is done."""
     start, tables = time.monotonic(), {}
     with ProcessPoolExecutor(
-        processes, mp_context=get_context("spawn"), initializer=end_with_parent
+        processes,
+        mp_context=get_context("spawn"),
+        initializer=begin,
+        initargs=(-(-processes // max(1, len(gpus.visible()))),),
     ) as pool:
         waiting = {pool.submit(*job): part for part, job in jobs.items()}
         for done in as_completed(waiting):
@@ -107,6 +115,12 @@ def check_writable(out: Path, parser: argparse.ArgumentParser) -> None:
         tempfile.TemporaryFile(dir=out.parent).close()
     except OSError as error:
         parser.error(f"--out {out}: nothing can be written there ({error})")
+
+
+def begin(side_by_side: int) -> None:
+    """Begin a process of the sweep: on a GPU of its own, as far as there are enough."""
+    gpus.take(side_by_side)
+    end_with_parent()
 
 
 def end_with_parent() -> None:

@@ -19,7 +19,7 @@ from helpers.networks.devices import VERSIONS, default_device, device_name, repr
 from helpers.networks.heads import EQUIPPED
 from helpers.networks.recipe import Recipe
 from helpers.outputs import Outputs, compute
-from helpers.training import objectives
+from helpers.training import distributed, objectives
 from helpers.training.loop import train
 
 if TYPE_CHECKING:
@@ -147,7 +147,8 @@ def fit(
 
     An interrupted training goes on from its last checkpoint. The key under which the network
     is kept covers the images and labels, the outliers, the teacher's weights, the recipe, the seed,
-    the code and the versions of torch and timm; not the device, which is told with the network.
+    the code and the versions of torch and timm; not the device, nor how many processes trained it
+    together (`helpers.training.distributed`), which are told with the network.
 
     Parameters
     ----------
@@ -217,14 +218,16 @@ def fit(
             checkpoint=partial,
             progress=progress,
         )
-        checkpoints.save(
-            path,
-            classifier.state_dict(),
-            history=history.to_dict("list"),
-            seconds=float(history["seconds"].sum()),  # of all legs, if it was interrupted
-            device_name=device_name(device, recipe.threads),
-        )
-        partial.unlink(missing_ok=True)
+        if distributed.rank() == 0:
+            checkpoints.save(
+                path,
+                classifier.state_dict(),
+                history=history.to_dict("list"),
+                seconds=float(history["seconds"].sum()),  # of all legs, if it was interrupted
+                device_name=device_name(device, recipe.threads) + distributed.words(),
+            )
+            partial.unlink(missing_ok=True)
+        distributed.wait()  # until it is there for all
 
     def load(path: Path) -> Fitted:
         tensors, information = checkpoints.load(path)

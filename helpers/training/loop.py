@@ -19,7 +19,7 @@ from helpers.data import Images
 from helpers.networks.devices import default_device, reproducible
 from helpers.networks.models import Classifier
 from helpers.networks.recipe import PATCHES, Recipe
-from helpers.training import objectives
+from helpers.training import distributed, objectives
 from helpers.training.batches import Batches, batches_of, sample_of, shuffled
 from helpers.training.objectives import Batch
 from helpers.training.step import Step
@@ -65,6 +65,8 @@ def train(
     """Train a classifier in place.
 
     Images in memory stay on the device as uint8; within an epoch nothing waits for the device.
+    Where several processes have joined (`helpers.training.distributed`), all of them call this
+    with the same arguments, and it is one training.
 
     Parameters
     ----------
@@ -101,7 +103,8 @@ def train(
     ------
     ValueError
         A label out of range; no outliers where the objective needs them, or of another size; no
-        teacher where it needs one; images of another size than that of a network of patches.
+        teacher where it needs one; images of another size than that of a network of patches; a
+        batch that several processes cannot share, or an objective that one alone can have.
     FloatingPointError
         The loss is not finite; names the step and its learning rate.
     """
@@ -130,9 +133,14 @@ def train(
         classifier.native.learn(sample, labels)
     classifier = classifier.to(device)
     objective.start(len(images), recipe.epochs, device)
+    if distributed.processes() > 1 and objective.state():
+        raise ValueError(
+            f"objective: '{recipe.objective}' keeps what it has seen of each image, and each of "
+            f"{distributed.processes()} processes sees some; train it in one process"
+        )
     optimiser = _optimiser(classifier, recipe, device)
     epochs = _resume(checkpoint, classifier, optimiser, objective) if checkpoint else []
-    with reproducible(device, recipe.threads):
+    with reproducible(device, recipe.threads), distributed.whole_batches():
         running = _Training(
             recipe,
             seed,
@@ -149,14 +157,14 @@ def train(
             total=recipe.epochs,
             desc="training",
             unit="epoch",
-            disable=not progress,
+            disable=not progress or distributed.rank() > 0,
         )
         for epoch in bar:
             row = _epoch(running, epoch)
             epochs.append(row)
             bar.set_postfix(loss=f"{row['loss']:.3f}", accuracy=f"{row['accuracy']:.3f}")
             due = time.monotonic() - saved >= checkpoint_seconds
-            if checkpoint and due and epoch + 1 < recipe.epochs:
+            if checkpoint and due and epoch + 1 < recipe.epochs and distributed.rank() == 0:
                 _keep(checkpoint, classifier, optimiser, objective, epochs)
                 saved = time.monotonic()
     return pd.DataFrame(epochs)
@@ -204,10 +212,14 @@ def _epoch(training: _Training, epoch: int) -> dict:
     recipe, device, step = training.recipe, training.device, training.step
     step.classifier.train()
     seed = training.seed * 100_003 + epoch
-    torch.manual_seed(seed)  # for dropout; the generator below for the rest
+    # what each process draws for its share alone, and all of them alike
+    own_seed = seed if distributed.processes() == 1 else seed + 25_000 + distributed.rank()
+    torch.manual_seed(own_seed)  # for dropout; the generators below for the rest
     generator = torch.Generator(device).manual_seed(seed)
+    own = generator if own_seed == seed else torch.Generator(device).manual_seed(own_seed)
     count = len(training.labels)
     batch_size = min(recipe.batch_size, count)
+    mine = distributed.share(batch_size)
     # the last, smaller batch is left out: batch statistics of a few images are poor ones,
     # and another epoch's order brings other images there
     steps = count // batch_size
@@ -215,6 +227,7 @@ def _epoch(training: _Training, epoch: int) -> dict:
     batches = training.images.take(order, batch_size, generator)
     if training.outliers is not None:
         wanted = step.objective.ratio * batch_size
+        others_mine = distributed.share(wanted)
         # a generator of its own: how many numbers the images take does not matter to outliers
         other = torch.Generator(device).manual_seed(seed + 50_000)
         more = shuffled(len(training.outliers), steps * wanted, other)
@@ -225,18 +238,20 @@ def _epoch(training: _Training, epoch: int) -> dict:
         done = epoch * steps + number
         rate = learning_rate(recipe, done, recipe.epochs * steps, steps)
         _set_rate(step.optimiser, rate)
-        indices = order[number * batch_size : (number + 1) * batch_size]
-        others = None if training.outliers is None else next(outliers)
+        indices = order[number * batch_size : (number + 1) * batch_size][mine]
+        others = None if training.outliers is None else next(outliers)[others_mine]
         batch = Batch(
-            step.objective.views(images, others, generator),
+            step.objective.views(images[mine], others, own),
             training.labels[indices],
             indices,
             torch.full((), done / steps, device=device),
-            step.objective.draw(batch_size, generator),
+            step.objective.draw(len(indices), own),
         )
         loss, correct = step(batch)
         losses[number] = loss
         right += correct
+    accuracy = right.double() / (steps * len(indices))
+    distributed.average([losses, accuracy])
     finite = torch.isfinite(losses)
     if not finite.all():
         number = int((~finite).float().argmax())
@@ -250,7 +265,7 @@ def _epoch(training: _Training, epoch: int) -> dict:
     return {
         "epoch": epoch + 1,
         "loss": losses.mean().item(),
-        "accuracy": right.item() / (steps * batch_size),
+        "accuracy": accuracy.item(),
         "learning_rate": rate,
         "seconds": time.monotonic() - start,
     }

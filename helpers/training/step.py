@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from helpers.networks.models import Classifier
+from helpers.training import distributed
 from helpers.training.objectives import ERM, Batch
 
 _WARM_UP = 3  # steps before recording: momentum exists, and the fastest kernels are found
@@ -15,7 +16,8 @@ class Step:
 
     A small network's step is some hundreds of short kernels, and launching them one by one takes
     several times longer than running them.  Replayed as one CUDA graph they are launched at
-    once.  All batches must then have the same shapes.
+    once.  All batches must then have the same shapes.  Where several processes train together,
+    nothing is recorded, and the gradients of their shares are averaged.
 
     Parameters
     ----------
@@ -37,7 +39,8 @@ class Step:
     def __call__(self, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the loss, and how many of the images were classified correctly, as scalars."""
         self.steps += 1
-        if self.kind != "cuda" or self.steps <= _WARM_UP:
+        plain = self.kind != "cuda" or distributed.processes() > 1
+        if plain or self.steps <= _WARM_UP:
             return self._step(batch)
         if self.graph is None:
             self._record(batch)
@@ -51,6 +54,7 @@ class Step:
         with torch.autocast(self.kind, torch.bfloat16, enabled=self.kind == "cuda"):
             loss, logits = self.objective(self.classifier, batch)
         loss.backward()
+        distributed.average(one.grad for one in self.classifier.parameters())
         self.optimiser.step()
         return loss.detach(), (logits.detach().argmax(dim=1) == batch.labels).sum()
 
