@@ -111,7 +111,7 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
         f"for {article} {family} whose depth and schedule it does not print (its Table "
         f"{printed['table'].iloc[0]})."
     )
-    if frozen := comparisons.frozen_in_words(parameters):
+    if frozen := comparisons.frozen_in_words(parameters, primary):
         caption += f" {frozen}"
     return Table(
         cells, ["method"], ["calibration"], name=comparisons.name_of(own), caption=caption, data=own

@@ -229,7 +229,7 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
         algorithm=categories(means["algorithm"], ALGORITHMS),
         head=categories(pairs, _MAIN),
     )
-    frozen, pixels = frozen_in_words(parameters), parameters.side
+    frozen, pixels = frozen_in_words(parameters, table), parameters.side
     return Table(
         cells,
         ["algorithm"],

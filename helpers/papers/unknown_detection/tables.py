@@ -256,7 +256,7 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
         "grows with the share of unknown images, of which the paper's union has more; E-AURC is "
         f"what exceeds the least that any ranking could have. {precision(table)}"
     )
-    if frozen := comparisons.frozen_in_words(parameters):
+    if frozen := comparisons.frozen_in_words(parameters, table):
         caption += f" {frozen}"
     if yours := [title(name) for name in titles if name.startswith(YOURS)]:
         caption += f" Yours: {', '.join(yours)}."

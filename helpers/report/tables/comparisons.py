@@ -180,23 +180,26 @@ def tables_in_words(part: pd.DataFrame) -> str:
     return f"Table{'s' * (len(found) > 1)} {' and '.join(found)}" if found else "no table"
 
 
-def frozen_in_words(parameters) -> str:
+def frozen_in_words(parameters, table: pd.DataFrame) -> str:
     """Return what must be said of heads on features of a frozen network, "" of other networks.
 
     Parameters
     ----------
     parameters
         Those that a results table was made with; of old ones ``features`` may be absent.
+    table : DataFrame
+        That table, which may have some of the networks.
 
     Examples
     --------
     >>> from types import SimpleNamespace
-    >>> frozen_in_words(SimpleNamespace())
+    >>> table = pd.DataFrame({"backbone": ["lite0", "lite0"]})
+    >>> frozen_in_words(SimpleNamespace(), table)
     ''
-    >>> frozen_in_words(SimpleNamespace(features={"lite0": {}}))[:62]
+    >>> frozen_in_words(SimpleNamespace(features={"lite0": {}, "lite1": {}}), table)[:62]
     'Heads on the stored features of a network that has learnt Imag'
     """
-    names = list(getattr(parameters, "features", {}))
+    names = [name for name in getattr(parameters, "features", {}) if name in {*table["backbone"]}]
     if not names:
         return ""
     one = "a network that has" if len(names) == 1 else "networks that have"
