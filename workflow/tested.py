@@ -12,6 +12,7 @@ import pandas as pd
 import trials
 from benchmarks.comparing import RESULTS
 from helpers.report.table import markdown_table
+from trials.branches import EXCEPTIONS
 from trials.faults import DEFECTS, OUTCOMES
 
 MISSING = "This has not been run yet: `{}`.\n"
@@ -150,7 +151,7 @@ def _branches() -> str:
     if table is None:
         return MISSING.format("python -m trials.branches")
     parts = table.groupby("room", sort=False)[
-        ["statements", "statements_taken", "branches", "branches_taken", "exceptions"]
+        ["statements", "statements_taken", "branches", "branches_taken"]
     ].sum()
     rows = [
         [f"`helpers.{room}`", f"{one.statements:,}", _share(one.statements_taken, one.statements),
@@ -162,11 +163,17 @@ def _branches() -> str:
         f"* `{row.file}`: " + ", ".join(f"`{one}`" for one in row.missing.split(" | "))
         for row in missing.itertuples()
     )
+    excepted = "\n".join(
+        f"* `{row.file}`, `{line}`: {EXCEPTIONS[f'{row.file}: {line}']}."
+        for row in table[table["exceptions"] != ""].itertuples()
+        for line in row.exceptions.split(" | ")
+    )
     return "\n".join(
         [
             "Which branches of the core its tests take:\n",
             markdown_table(["room", "statements", "taken", "branches", "taken"], rows) + "\n",
-            *(["What no test takes:\n", listed + "\n"] if len(missing) else []),
+            *(["What no test takes:\n", listed + "\n"] if listed else []),
+            *(["What no test can take, and why:\n", excepted + "\n"] if excepted else []),
             _made(table),
         ]
     )

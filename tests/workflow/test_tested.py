@@ -26,7 +26,7 @@ def test_what_has_not_been_run_is_said_to_be_missing(folder):
     assert "has not been run yet" in tested.who_passes()
 
 
-def test_numbers_are_those_of_the_runs(folder):
+def test_numbers_are_those_of_the_runs(folder, monkeypatch):
     faults = [
         {
             "fault": "a bit is flipped",
@@ -42,7 +42,8 @@ def test_numbers_are_those_of_the_runs(folder):
     trials.write("promises", [promise])
     trials.write("branches", [{"room": "metrics", "file": "helpers/metrics/a.py", "statements": 10,
                                "statements_taken": 10, "branches": 40, "branches_taken": 39,
-                               "missing": "if x:", "exceptions": 0}])  # fmt: skip
+                               "missing": "if x:", "exceptions": "raise"}])  # fmt: skip
+    monkeypatch.setitem(tested.EXCEPTIONS, "helpers/metrics/a.py: raise", "it cannot be")
     mutant = {"module": "helpers.metrics.a", "line": 3, "kind": "number", "change": "1 -> 2",
               "outcome": "survived", "seconds": 1.0, "state": ""}  # fmt: skip
     trials.write("mutants", [mutant, *3 * [mutant | {"outcome": "killed"}]])
@@ -51,6 +52,7 @@ def test_numbers_are_those_of_the_runs(folder):
     assert "not been run" not in page and "BROKEN" not in page
     for words in ("1,234 cases with seed 3. None is a defect.", "| 777 | 5.0% | 4.1% | kept |",
                   "97.5 %", "`helpers/metrics/a.py`: `if x:`", "line 3: `1 -> 2`",
+                  "`helpers/metrics/a.py`, `raise`: it cannot be.",
                   "75.0 %"):  # fmt: skip
         assert words in page, words
     trials.write("faults", [faults[0] | {"outcome": "taken"}])
