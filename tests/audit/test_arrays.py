@@ -160,14 +160,19 @@ HUGE = "{'descr': '<f4', 'fortran_order': False, 'shape': (10000000000000,)}"
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
-@pytest.mark.parametrize("header", [HUGE, 9000 * "-", 9000 * "["])
-def test_what_a_header_declares_takes_no_memory(tmp_path, header, method):
+@pytest.mark.parametrize(
+    ("header", "message"),
+    [(HUGE, "has not the size that its shape"), (9000 * "-", ""), (9000 * "[", "")],
+)
+def test_what_a_header_declares_takes_no_memory(tmp_path, header, method, message):
     """An array of 36 TiB in a file of a kilobyte, and headers that Python cannot parse."""
     text = header.encode() + b"\n"
     with zipfile.ZipFile(tmp_path / "a.npz", "w", method) as archive:
         content = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + bytes(99)
         archive.writestr("logits.npy", content)
-    with pytest.raises(ValueError, match=r"a\.npz (is not a whole|holds something else)"):
+    with pytest.raises(
+        ValueError, match=rf"a\.npz (is not a whole|holds something else).*{message}"
+    ):
         read_arrays(tmp_path / "a.npz")
 
 
