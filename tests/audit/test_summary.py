@@ -120,18 +120,20 @@ def test_of_a_mixture_both_kinds_may_be_too_few(inputs):
     assert "It takes 300 images in a mixture with 5 % of unknown ones" in said
 
 
-def test_a_confidence_that_is_right_is_left_alone(inputs):
-    """Where a temperature makes it worse, which depends on the halves."""
-    made = scaled(inputs, 0.98 / audit(scaled(inputs, 1), risk=0.2, replicates=5).temperature)
-    advised = {}
-    for seed in (1, 2):
-        found = audit(made, risk=0.2, replicates=5, seed=seed)
+def test_what_to_do_about_the_confidence_depends_on_whether_a_temperature_helps(inputs):
+    """Which depends on the halves; where it makes things worse, it is not advised."""
+    temperature = audit(scaled(inputs, 1), risk=0.2, replicates=5).temperature
+    for factor, seed, believed, helps, advised in (
+        (0.98, 1, True, False, "Nothing: use the confidence as it is."),
+        (0.98, 2, True, True, "Divide the logits by"),
+        (1.05, 1, False, False, "Do not show the confidence as a probability"),
+    ):
+        found = audit(scaled(inputs, factor / temperature), risk=0.2, replicates=5, seed=seed)
         sure, ece = measure_sureness(found), found.calibration["ece"]
-        assert sure.low <= sure.claimed <= sure.high
+        assert (sure.low <= sure.claimed <= sure.high) == believed
+        assert (ece["after"] < ece["before"]) == helps
         (advice,) = (one.advice for one in findings(found) if one.name == "sure")
-        advised[bool(ece["after"] > ece["before"])] = advice
-    assert advised[True] == "Nothing: use the confidence as it is."
-    assert advised[False].startswith("Divide the logits by")
+        assert advice.startswith(advised)
 
 
 def test_the_bars_are_what_the_rejector_does(found, inputs):
