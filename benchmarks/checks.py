@@ -22,13 +22,12 @@ import scipy.special
 import torch
 
 import helpers.scores
-from benchmarks.comparing import RESULTS, versions
+from benchmarks.comparing import OURS, RESULTS, versions
 from helpers import metrics
 from helpers.testing import METRIC_CHECKS, SCORE_CHECKS
 from helpers.testing.metrics import Subject as Metric
 from helpers.testing.scores import Subject as Score
 
-OURS = "this project"
 PAIR = {"known": "group", "unknown": "group"}
 RANKED = {"confidence": "scores", "correct": "correct"}
 CLASSIFIED = {"probabilities": "probabilities", "labels": "labels"}

@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 
 RESULTS = Path(__file__).resolve().parent / "results"
+OURS = "this project"
 _PACKAGES = ("numpy", "torch", "pytorch-ood", "torch-uncertainty", "torchmetrics", "netcal",
              "scikit-learn")  # fmt: skip
 

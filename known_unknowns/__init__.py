@@ -32,7 +32,7 @@ _PLACES = {
     "export_onnx": "audit.export",
     "read_outputs": "audit",
     "Head": "outputs",
-    "Outputs": "outputs",
+    "Outputs": "audit.given",
     "Score": "scores",
     "create": "scores",
     "names": "scores",

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import helpers.scores
+import known_unknowns
 from helpers import checkpoints, data, metrics
 from helpers.audit import Inputs, audit, read_outputs
 from helpers.audit.rejector import Rejector
@@ -107,6 +108,15 @@ REFUSED = {
     "a tensor to reject": ("logits", lambda: RULE.accepts(OnADevice())),
     "probabilities to reject": ("logits", lambda: RULE.accepts([[0.5, 0.5], [0.9, 0.1]])),
     "letters as logits": ("logits|could not", lambda: Outputs([["a"]], [[0]], [0])),
+    "complex logits": ("logits", lambda: given(logits=OUTPUTS.logits * 1j)),
+    "complex features": ("features", lambda: given(features=OUTPUTS.features * 1j)),
+    "masked logits": ("logits", lambda: given(logits=np.ma.masked_less(OUTPUTS.logits, 0))),
+    "masked labels": ("labels", lambda: given(labels=np.ma.masked_less(OUTPUTS.labels, 1))),
+    "a label that int64 would make −1": (
+        "labels", lambda: given(labels=OUTPUTS.labels.astype(np.uint64) - np.uint64(1))
+    ),
+    "rows of logits of other lengths": ("logits", lambda: given(logits=[[1.0], [1.0, 2.0]])),
+    "a list of logits": ("logits", lambda: given(logits=[1.0] * 60)),
     "a data set without a name": ("name", lambda: data.load(None, "test")),
     "a size as text": ("size", lambda: data.load("digits", "test", size="32")),
     "half a pixel": ("size", lambda: data.load("digits", "test", size=7.5)),
@@ -115,6 +125,12 @@ REFUSED = {
     "half a replicate of an audit": ("replicates", lambda: small_audit(replicates=1.5)),
     "a negative seed of an audit": ("seed", lambda: small_audit(seed=-1)),
 }  # fmt: skip
+
+
+def given(**arrays):
+    """Make outputs as who uses the package does."""
+    whole = {name: getattr(OUTPUTS, name) for name in ("logits", "features", "labels")}
+    return known_unknowns.Outputs(**whole | arrays)
 
 
 def small_audit(**wishes):
@@ -164,6 +180,17 @@ def test_an_archive_that_hides_members_is_refused(tmp_path):
     with zipfile.ZipFile(path) as archive:  # which has noticed nothing
         assert archive.namelist() == ["logits.npy", "labels.npy"]
     with pytest.raises(ValueError, match="2 members found, 3 expected"):
+        read_outputs(path)
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_an_archive_with_two_arrays_of_one_name_is_refused(tmp_path):
+    """Of which only the last would be read."""
+    path = tmp_path / "a.npz"
+    np.savez(path, logits=OUTPUTS.logits, labels=OUTPUTS.labels)
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("logits.npy", archive.read("logits.npy"))
+    with pytest.raises(ValueError, match=r"twice: logits\.npy"):
         read_outputs(path)
 
 
@@ -235,6 +262,20 @@ def test_a_list_of_packs_that_is_no_text_is_not_in_the_way(tmp_path):
 
 
 # Left as it is, and why.
+
+
+def test_what_the_project_itself_computes_is_not_looked_at_twice():
+    """The code of the class within is in the key of all that is stored; the public one checks."""
+    whole = {name: getattr(OUTPUTS, name) for name in ("logits", "features", "labels")}
+    ours, theirs = Outputs(**whole), given()
+    assert type(ours) is Outputs and isinstance(theirs, Outputs)
+    assert np.array_equal(ours.logits, theirs.logits) and theirs.labels.dtype == np.int64
+
+
+def test_arrays_that_no_memory_holds_are_refused_by_the_memory():
+    """How many replicates there are is the caller's, and so is how much memory."""
+    with pytest.raises(MemoryError, match="Unable to allocate"):
+        metrics.resample_weights(10**6, replicates=10**9, seed=0)
 
 
 def test_of_features_only_the_direction_counts_however_long_they_are():

@@ -19,7 +19,8 @@ import trials
 
 ROOMS = ("metrics", "scores", "labelfree", "audit", "testing")
 TESTS = ("tests/metrics", "tests/scores", "tests/labelfree", "tests/audit", "tests/testing",
-         "tests/generated", "tests/test_findings.py", "tests/test_outputs.py",
+         "tests/generated", "tests/benchmark/test_contests.py", "tests/test_findings.py",
+         "tests/test_outputs.py",
          *(f"helpers/{room}" for room in ROOMS))  # fmt: skip
 CONFIGURATION = """
 [run]
@@ -34,7 +35,15 @@ exclude_also =
     raise NotImplementedError
     class .*Protocol
 """
-EXCEPTIONS: dict[str, str] = {}
+_ON_A_GPU = "on a GPU alone, which no machine of the tests is promised"
+EXCEPTIONS = {
+    'helpers/scores/odin.py: if device.type != "cpu":': _ON_A_GPU,
+    "helpers/scores/odin.py: size = -(-size // 4)  # the gradient needs that much more memory":
+        _ON_A_GPU,
+    "helpers/metrics/calibration.py: raise":
+        "the line before it refuses all rows where some are refused; without it, a row that is "
+        "refused within a block alone would be taken",
+}  # fmt: skip
 """Why a line is not taken, by ``FILE: text of the line``."""
 
 
@@ -70,7 +79,7 @@ def rows(found: dict) -> list[dict]:
                 "branches": one["summary"]["num_branches"],
                 "branches_taken": one["summary"]["covered_branches"],
                 "missing": " | ".join(text for text in texts if text not in named),
-                "exceptions": len(named),
+                "exceptions": " | ".join(named),
             }
         )  # fmt: skip
     return made

@@ -10,8 +10,9 @@ from pathlib import Path
 import pandas as pd
 
 import trials
-from benchmarks.comparing import RESULTS
+from benchmarks.comparing import OURS, RESULTS
 from helpers.report.table import markdown_table
+from trials.branches import EXCEPTIONS
 from trials.faults import DEFECTS, OUTCOMES
 
 MISSING = "This has not been run yet: `{}`.\n"
@@ -150,7 +151,7 @@ def _branches() -> str:
     if table is None:
         return MISSING.format("python -m trials.branches")
     parts = table.groupby("room", sort=False)[
-        ["statements", "statements_taken", "branches", "branches_taken", "exceptions"]
+        ["statements", "statements_taken", "branches", "branches_taken"]
     ].sum()
     rows = [
         [f"`helpers.{room}`", f"{one.statements:,}", _share(one.statements_taken, one.statements),
@@ -162,11 +163,17 @@ def _branches() -> str:
         f"* `{row.file}`: " + ", ".join(f"`{one}`" for one in row.missing.split(" | "))
         for row in missing.itertuples()
     )
+    excepted = "\n".join(
+        f"* `{row.file}`, `{line}`: {EXCEPTIONS[f'{row.file}: {line}']}."
+        for row in table[table["exceptions"] != ""].itertuples()
+        for line in row.exceptions.split(" | ")
+    )
     return "\n".join(
         [
             "Which branches of the core its tests take:\n",
             markdown_table(["room", "statements", "taken", "branches", "taken"], rows) + "\n",
-            *(["What no test takes:\n", listed + "\n"] if len(missing) else []),
+            *(["What no test takes:\n", listed + "\n"] if listed else []),
+            *(["What no test can take, and why:\n", excepted + "\n"] if excepted else []),
             _made(table),
         ]
     )
@@ -231,6 +238,18 @@ the words say on what.
 """
 
 
+FOUND = (
+    ("order_does_not_matter", "Functions that depend on the order of the images"),
+    ("batch_is_its_images", "Scores of an image that depend on those beside it, be it by rounding"),
+)
+
+
+def _named(rows: pd.DataFrame) -> str:
+    """Return which functions rows are about, and whose they are."""
+    pairs = rows[["name", "peer"]].drop_duplicates()
+    return ", ".join(f"`{one.name}` of {one.peer}" for one in pairs.itertuples()) or "none"
+
+
 def who_passes() -> str:
     """Return the page *Who passes what*, as Markdown."""
     file = RESULTS / "checks.parquet"
@@ -251,10 +270,14 @@ def who_passes() -> str:
         for one in failed.itertuples():
             words = one.words.replace("`", "")
             sections.append(f"* {peer}, `{name}`, `{one.check}`: `{words}`")
+    broken = asked[(asked["outcome"] == "fails") & (asked["sort"] == "invariant")]
     header = ["kind", "function", "of", "invariants", "what it is given", "invariants that fail"]
     return "\n".join(
         [
             WHO,
+            *(f"{what}: {_named(broken[broken['check'] == check])}.\n" for check, what in FOUND),
+            f"Of this project's own functions these fail an invariant: "
+            f"{_named(broken[broken['peer'] == OURS])}.\n",
             markdown_table(header, sorted(rows)) + "\n",
             "## In words\n",
             "\n".join(sections) + "\n",

@@ -381,7 +381,3 @@ def _bench(given: argparse.Namespace) -> int:
     said = [line for name in entries for line in found.sentences(name)]
     print("", *said, *found.rank_tests(), "", out / "index.html", sep="\n")
     return HOLDS
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -225,9 +225,8 @@ def _ranking(said: Mapping) -> str:
     wide = wide.loc[list(dict.fromkeys(rows["score"])), list(dict.fromkeys(names))]
     titles = [words.title(name) for name in wide.index]
     shown = table(("score", *wide.columns), zip(titles, *wide.to_numpy().T.tolist(), strict=True))
+    # never none: some scores go back to the images
     left = [f"{words.title(name)}: {reason}." for name, reason in said["left_out"].items()]
-    if not left:
-        return shown
     return (
         f"{shown}<details><summary>{len(left)} scores are left out</summary>{_list(left)}</details>"
     )

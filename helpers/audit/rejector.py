@@ -266,7 +266,7 @@ class Rejector:
             There is no such file.
         ValueError
             The file is truncated or altered, no rejector, of another version of the format, lacks
-            a tensor, or names a score that does not exist.
+            a tensor, or names a score that does not exist; or its score cannot answer.
         """
         tensors, saved = checkpoints.load(path, framework="np")
         if "rejector" not in saved:
@@ -281,11 +281,27 @@ class Rejector:
             vars(score).update(_unpacked(saved["state"], tensors))
             names = ("threshold", "classes", "width", "temperature", "provenance")
             given = saved.get("given", "logits")  # files of before did not say
-            return cls(score, given=given, **{name: saved[name] for name in names})
+            made = cls(score, given=given, **{name: saved[name] for name in names})
+            made._try_out()
+            return made
         except KeyError as error:
             raise ValueError(f"{path}: {error} is missing; write the file again") from error
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from error
+        except (AttributeError, IndexError, TypeError) as error:
+            raise ValueError(f"{path}: its score cannot be read ({error})") from error
+
+    def _try_out(self) -> None:
+        """Refuse a score whose arrays do not fit together or hold NaN: it cannot score an image."""
+        if {"members", "native"} & {*self.score.info.needs}:
+            return
+        zeros = Outputs(
+            np.zeros((1, self.classes)), np.zeros((1, self.width or 0)), np.zeros(1, int)
+        )
+        with np.errstate(all="ignore"):
+            found = self.score.score_samples(zeros)
+        if not np.isfinite(found).all():
+            raise ValueError(f"of an image of zeros its score is {found[0]}; write the file again")
 
 
 def _packed(value, name: str, tensors: dict, seen: dict):

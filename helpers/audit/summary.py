@@ -279,8 +279,6 @@ def _smaller_risk(audit: Audit) -> list[str]:
 
 def _best(audit: Audit) -> str:
     scores, title = audit.ranking["score"].nunique(), words.title(audit.best[0])
-    if scores == 1:
-        return f"{title} is the only one that can be computed."
     return f"Of {scores} scores, {title} is the one to take."
 
 

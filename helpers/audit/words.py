@@ -52,9 +52,7 @@ def recommendation(audit: Audit) -> list[str]:
         f"how well it tells {of}, is {aurc[name]:.3g} on {len(audit.choosing)} validation images"
         + (f" and {_sets(audit)}." if audit.inputs.ood else "."),
     ]
-    if not others:
-        said.append("No other score can be computed from what was given.")
-    elif name == first:
+    if name == first:
         rest = len(audit.best) - 1
         said.append(
             f"Of {others + 1} scores it is the best"
@@ -283,9 +281,7 @@ def _unlabelled(audit: Audit) -> list[str]:
             "no known class; at most a tenth of such a list is expected to be known. Do not use it "
             "where known images have changed, too: they would fill it."
         )
-    elif found.fewest > images:
-        said.append("There are too few validation images to list any of them as suspected.")
-    else:
+    else:  # twenty validation images or more are enough for some list
         said.append(
             "None of them is listed as suspected: with a tenth of false entries no list can be had."
         )

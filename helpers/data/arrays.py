@@ -6,6 +6,7 @@ What is wrong with a file is said in words that begin with "outputs", which it h
 from __future__ import annotations
 
 import math
+import tokenize
 import zipfile
 import zlib
 from pathlib import Path
@@ -21,7 +22,7 @@ TABLES = (".csv", ".parquet")
 
 _DAMAGED = (
     AttributeError, EOFError, MemoryError, NotImplementedError, OSError, RuntimeError,
-    zipfile.BadZipFile, zlib.error,
+    tokenize.TokenError, zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
 
 
@@ -76,17 +77,21 @@ def _header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype] | None:
 
 
 def _check_count(path: Path, archive: zipfile.ZipFile) -> None:
-    """Refuse an archive whose list of members is shorter than its end says, which zipfile reads.
+    """Refuse an archive whose list of members is shorter than its end says, or names one twice.
 
-    A flipped bit in the length of an entry's comment hides the entries behind it.
+    A flipped bit in the length of an entry's comment hides the entries behind it, and of two
+    members of one name the last is read.
     """
     size = 22 + len(archive.comment)
     with open(path, "rb") as file:
         file.seek(-size, 2)
         end = file.read(size)
     count = int.from_bytes(end[10:12], "little")
-    if end[:4] != b"PK\5\6" or count not in (len(archive.infolist()), 0xFFFF):
-        raise zipfile.BadZipFile(f"{len(archive.infolist())} members found, {count} expected")
+    names = archive.namelist()
+    if end[:4] != b"PK\5\6" or count not in (len(names), 0xFFFF):
+        raise zipfile.BadZipFile(f"{len(names)} members found, {count} expected")
+    if twice := {name for name in names if names.count(name) > 1}:
+        raise zipfile.BadZipFile(f"twice: {', '.join(sorted(twice))}")
 
 
 def _check_size(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> None:

@@ -38,6 +38,8 @@ def list_images(root: Path) -> list[str]:
     ------
     OSError
         A folder is not there, or may not be read.
+    ValueError
+        A name that is not in UTF-8.
     """
     kept = cache.path_of("listings", cache.key(folder=str(root.resolve())), ".json")
     known, now = _read(kept), time.time_ns()
@@ -72,6 +74,11 @@ def _entries(folder: str, *, follow: bool) -> tuple[list[str], list[str]]:
                 folders.append(entry.name)
             elif is_image(Path(entry.name)):
                 files.append(entry.name)
+    for name in (*files, *folders):
+        try:
+            name.encode()
+        except UnicodeEncodeError as error:
+            raise ValueError(f"{folder}: {name!a} is no name in UTF-8; rename it") from error
     return files, folders
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import logging
 import os
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -19,6 +20,8 @@ from helpers.data.directories import is_image, list_images
 from helpers.data.images import Images
 from helpers.data.pixels import resize, stack
 from helpers.syntax import Package
+
+log = logging.getLogger(__name__)
 
 PICTURES = Package(Path(pictures.__file__).parent)
 LARGEST_SIZE = 16_384  # pixels a side
@@ -296,9 +299,14 @@ def listing(path: str | os.PathLike, split: str) -> tuple[Path, list[str], dict]
         labels = {one: label for label, one in enumerate(names)}
         pairs = sorted((labels[name], f"images/{file}") for file, name in annotated.items())
     elif names:
-        labels = {one: label for label, one in enumerate(names)}
-        places = ((file.partition("/")[0], file) for file in list_images(splits[split]))
+        labels, files = {one: label for label, one in enumerate(names)}, list_images(splits[split])
+        places = ((file.partition("/")[0], file) for file in files)
         pairs = [(labels[name], file) for name, file in places if name in labels]
+        if pairs and (beside := len(files) - len(pairs)):
+            log.warning(
+                "%s: %d of %d images lie beside the subfolders, one a class, and are left out",
+                splits[split], beside, len(files),
+            )  # fmt: skip
     else:
         pairs = [(0, file) for file in list_images(splits[split])]
     if not pairs:

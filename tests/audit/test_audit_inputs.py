@@ -1,9 +1,12 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from PIL import Image
 from scipy.special import log_softmax, softmax
 
 from helpers.audit import read_outputs
+from helpers.audit.checked import looks_like
 
 
 def test_a_whole_file_is_read_as_it_was_written(arrays, inputs):
@@ -70,6 +73,13 @@ def test_what_was_made_of_probabilities_is_named(arrays, write, kind, make, mend
     assert read_outputs(write(few | {"logits": arrays["logits"] + 20})).level
 
 
+def test_many_classes_may_add_up_to_nearly_one():
+    """No rounding explains what is missing, nor are they probabilities."""
+    values = np.random.default_rng(0).dirichlet(np.ones(3000), 4)
+    assert looks_like(values) == "probabilities"
+    assert looks_like(1.0012 * values) == "sigmoids"
+
+
 def test_an_answer_of_probability_zero_is_no_infinity(arrays, write):
     few = {"logits": np.eye(4)[arrays["labels"]], "labels": arrays["labels"]}
     inputs = read_outputs(write(few), treat_as="probabilities")
@@ -130,6 +140,19 @@ def test_what_is_wrong_is_said(arrays, write, change, message):
             arrays[name] = value(arrays)
     with pytest.raises(ValueError, match=message):
         read_outputs(write(arrays))
+
+
+def test_one_class_is_no_question(arrays, write):
+    with pytest.raises(ValueError, match=r"logits: at least 2 classes expected, got .*\(300, 1\)"):
+        read_outputs(write({"logits": arrays["logits"][:, :1], "labels": 0 * arrays["labels"]}))
+
+
+def test_inputs_of_ones_own_are_looked_at_too(inputs):
+    unlabelled = replace(inputs.validation, labels=np.full(300, -1))
+    with pytest.raises(ValueError, match="validation: a label for each image expected"):
+        replace(inputs, validation=unlabelled)
+    with pytest.raises(ValueError, match=r"groups: one for each of 300 images expected, got .*4,"):
+        replace(inputs, groups=np.arange(4))
 
 
 def test_too_few_images_are_refused(arrays, write):

@@ -1,9 +1,17 @@
+import json
+import sys
+
 import numpy as np
 import pytest
+import timm
 from PIL import Image
+from safetensors.torch import save_file
 
-from helpers import checkpoints
-from helpers.audit import images_of, open_network, show_images
+from helpers import checkpoints, papers
+from helpers.audit import gather, images_of, open_network, show_images
+from helpers.audit.command import HOLDS, REFUSED, main
+from helpers.audit.folders import named_as
+from helpers.data import Images
 from helpers.networks import models
 from helpers.networks.recipe import Recipe
 
@@ -75,6 +83,61 @@ def test_folders_that_are_no_classes_of_the_head(network, pets):
 def test_an_ood_set_of_known_classes_is_refused(network, pets):
     with pytest.raises(ValueError, match="ood: pets has classes that the model knows: cat, dog"):
         show_images(network, images_of(str(pets)), ood=[images_of(str(pets))])
+
+
+def test_two_sets_of_one_name_are_refused(network, pets, tmp_path):
+    twice = [images_of(str(drawn(tmp_path / place / "toys", 3))) for place in "ab"]
+    with pytest.raises(ValueError, match="ood: two sets have the same name; rename a folder"):
+        show_images(network, images_of(str(pets)), ood=twice)
+
+
+def test_a_folder_may_have_the_words_of_a_class_but_not_of_two():
+    """WordNet has two cranes."""
+    titles = {"n01": "crane", "n02": "crane", "n03": "house finch"}
+    pixels, labels = np.zeros((2, 4, 4, 3), np.uint8), np.arange(2)
+    birds = Images(pixels, labels, ("house_finch", "n01"), "birds", "test")
+    assert named_as(birds, list(titles), titles).labels.tolist() == [2, 0]
+    birds = Images(pixels, labels, ("house_finch", "crane"), "birds", "test")
+    with pytest.raises(ValueError, match="1 of 2 classes are none of the head's 3: 'crane'"):
+        named_as(birds, list(titles), titles)
+
+
+def test_what_is_audited_is_a_file_or_a_network_and_its_folders(network, pets, tmp_path, write):
+    """As the parameters say; without either it is the example."""
+    logits = np.random.default_rng(0).normal(size=(30, 2))
+    path = write({"logits": logits, "labels": np.arange(30) % 2})
+    inputs = gather(papers.load("audit", "mini", outputs=str(path)))
+    assert inputs.source == "the model behind outputs.npz" and len(inputs.validation) == 30
+    street = drawn(tmp_path / "street", 6)
+    given = {"checkpoint": str(network.path), "training": RECIPE, "generated": 2}
+    folders = {"validation": str(pets), "ood": [str(street)], "production": str(street)}
+    inputs = gather(papers.load("audit", "mini", **given, **folders))
+    assert inputs.train is None and len(inputs.production) == 6 and list(inputs.ood) == ["street"]
+    same = show_images(network, images_of(str(pets)))
+    assert np.array_equal(inputs.validation.logits, same.validation.logits)
+    assert len(inputs.families) == 2
+
+
+def test_the_command_takes_a_network_of_timm(tmp_path, monkeypatch, capsys):
+    """If it has the weights, and torch is installed; else a line says what to do."""
+    monkeypatch.setenv("DATA_ROOT", str(tmp_path / "data"))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+    for seed, wnid in enumerate(("n01440764", "n01443537")):
+        drawn(tmp_path / "fish" / wnid, 10, seed)
+    given = ["audit", "--model", "test_resnet", "--validation", str(tmp_path / "fish")]
+    given += ["--coverage", "0.5", "--out", str(tmp_path / "a")]
+    assert main(given) == REFUSED
+    assert "test_resnet" in capsys.readouterr().err and not (tmp_path / "a").exists()
+    (tmp_path / "data" / "weights").mkdir(parents=True)
+    weights = timm.create_model("test_resnet").state_dict()
+    save_file(weights, tmp_path / "data" / "weights" / "test_resnet.safetensors")
+    assert main(given) == HOLDS
+    said = json.loads((tmp_path / "a" / "audit.json").read_text(encoding="utf-8"))
+    assert said["model"].startswith("test_resnet") and said["images"]["validation"] == 20
+    monkeypatch.setitem(sys.modules, "helpers.audit.networks", None)
+    capsys.readouterr()
+    assert main([*given, "--force"]) == REFUSED
+    assert "pip install 'known-unknowns[torch]'" in capsys.readouterr().err
 
 
 def test_a_checkpoint_of_another_network(tmp_path, network):

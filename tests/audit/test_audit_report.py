@@ -6,6 +6,7 @@ import pytest
 
 from helpers.audit import audit, read_outputs, words
 from helpers.audit.rejector import Rejector
+from helpers.audit.report import _plain
 from helpers.metrics import auroc
 from helpers.outputs import Outputs
 from helpers.scores.calibration import softmax
@@ -61,6 +62,11 @@ def test_the_json_says_what_the_report_says(found, tmp_path):
     assert said["images"]["ood"] == {"pets_and_toys": 120}
     assert len(said["most_wrongly_sure"]) == (~found.inputs.validation.correct).sum()
     assert said["sha256"].keys() == {"outputs"} and said["settings"]["risk"] == 0.2
+
+
+def test_numbers_of_numpy_become_those_of_json():
+    found = _plain({1: [np.int64(2), np.float32(0.5)], "a": (np.nan, np.array([np.inf, 1.0]))})
+    assert json.dumps(found) == '{"1": [2, 0.5], "a": [null, [null, 1.0]]}'
 
 
 def test_the_same_seed_gives_the_same_report(inputs, found):
@@ -171,6 +177,21 @@ def test_without_any_promise_there_is_no_rejector(inputs, tmp_path):
     assert [path.name for path in found.save(tmp_path)] == ["report.html", "audit.json"]
     assert "at least 999 images" in found.thresholds["coverage"].problem
     assert "No rejector is written" in words.threshold(found)[-1]
+
+
+def test_what_probabilities_do_not_say_is_said(arrays, write):
+    few = {"logits": softmax(arrays["logits"]), "labels": arrays["labels"]}
+    inputs = read_outputs(write(few), treat_as="probabilities")
+    lost = "From probabilities the logits are known but for a constant"
+    assert any(one.startswith(lost) for one in words.limits(audit(inputs, replicates=5)))
+    inputs = replace(inputs, level=True)
+    assert not any(one.startswith(lost) for one in words.limits(audit(inputs, replicates=5)))
+
+
+def test_without_labels_no_promise_is_checked():
+    assert words.promises(None) == (
+        "No labels were held back, so that no promise could be checked."
+    )
 
 
 def test_coverage_may_be_wished(inputs):

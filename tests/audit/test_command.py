@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from helpers import __version__
 from helpers.audit import audit, page, read_outputs
 from helpers.audit.command import FAILS, HOLDS, REFUSED, STOPPED, main
 from helpers.audit.rejector import Rejector
@@ -163,6 +164,11 @@ def test_what_is_wrong_is_one_line_and_leaves_nothing(file, given, message, caps
     told = capsys.readouterr().err
     assert status == REFUSED and message in told and told.count("\n") == 1
     assert listed(file.parent) == ["outputs.npz", "text.npz"]
+
+
+def test_it_says_which_version_it_is(capsys):
+    assert main(["--version"]) == HOLDS
+    assert capsys.readouterr().out == f"known-unknowns {__version__}\n"
 
 
 def test_new_outputs_are_judged(file, arrays, tmp_path, capsys):

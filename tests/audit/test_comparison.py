@@ -43,6 +43,7 @@ def test_the_same_model_is_neither(inputs):
     found = compare(inputs, inputs, replicates=20)
     assert set(verdicts(found).values()) == {OPEN} and not found.worse
     assert (found.rows[["difference", "low", "high"]] == 0).all(axis=None)
+    assert found.sentences()[0].endswith("neither better nor worse in any respect.")
 
 
 def test_intervals_of_equal_models_hold_zero_as_often_as_they_say():

@@ -51,6 +51,8 @@ def test_a_missing_network_is_not_replaced_by_another(tmp_path, monkeypatch):
 
 
 def test_an_example_that_meets_nothing_is_refused():
+    with pytest.raises(ValueError, match=r"^met: at least one data set expected"):
+        audit.example("resnet20.akamaster_cifar10", "cifar10_mini", ood=["digits"], met=[])
     with pytest.raises(ValueError, match=r"example_met: at least 1 value\(s\) expected"):
         papers.load("audit", "mini", example_met=[])
     with pytest.raises(ValueError, match=r"unknown published network .resnet21\.akamaster_cifar10"):

@@ -155,6 +155,102 @@ def test_the_classes_may_have_another_order(folders):
     assert said["accuracy"][0] == pytest.approx(1 / 3)
 
 
+def test_training_images_and_unlabelled_ones_are_shown_too(folders):
+    """Another batch than the model's may end with images that cannot be read."""
+    drawn(folders / "new", (40, 200, 40), 40, 5)
+    for number in range(32, 40):  # a batch of broken files
+        (folders / "new" / f"{number}.png").write_bytes(b"no image")
+    model = open_model(write(folders / "m.onnx"))
+    inputs = show_folders(model, "val", train="val", production="new")
+    assert np.array_equal(inputs.train.logits, inputs.validation.logits)
+    assert (inputs.train.labels == inputs.validation.labels).all()
+    assert len(inputs.production) == 32 and len(inputs.unreadable["production"]) == 8
+    assert inputs.production.predictions.tolist() == [1] * 32
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"last": "Add", "more": ["z", "z"]},  # no product with weights
+        {"last": "Gemm", "alpha": 2.0},
+        {"last": "Relu", "more": ["z"]},
+    ],
+)
+def test_a_last_layer_that_is_no_head_leaves_the_logits_alone(folders, changes):
+    """What it says is what is read, and there are no features."""
+    model = open_model(altered(write(folders / "m.onnx", end=None), **changes))
+    inputs = show_folders(model, "val")
+    assert inputs.head is None and inputs.validation.features.shape == (60, 0)
+    plain = show_folders(open_model(folders / "m.onnx"), "val").validation.logits
+    bias = np.array([0, 0.5, 0])
+    expected = {"Add": 2 * plain, "Gemm": 2 * (plain - bias) + bias, "Relu": np.maximum(plain, 0)}
+    assert inputs.validation.logits == pytest.approx(expected[changes["last"]], abs=1e-4)
+
+
+def altered(path, last, more=(), **attributes):
+    """Write a model with another last layer, or one after it, beside a file; return its path."""
+    model, helper = onnx.load(path), onnx.helper
+    if more:
+        model.graph.node.append(helper.make_node(last, list(more), ["end"]))
+        model.graph.output[0].name = "end"
+    for name, value in attributes.items():
+        model.graph.node[-1].attribute.append(helper.make_attribute(name, value))
+    onnx.save(model, path.with_name("altered.onnx"))
+    return path.with_name("altered.onnx")
+
+
+@pytest.mark.parametrize(
+    ("shape", "kind", "message"),
+    [
+        (["N", 3, 16, 24], "FLOAT", "square images expected, got 16 x 24"),
+        (
+            ["N", 3, 16, 16],
+            "DOUBLE",
+            r"pixels of tensor\(float\), .* expected, got tensor\(double\)",
+        ),
+    ],
+)
+def test_images_that_nobody_can_make_are_refused(folders, shape, kind, message):
+    model = onnx.load(write(folders / "m.onnx", kind=kind))
+    for one, size in zip(
+        model.graph.input[0].type.tensor_type.shape.dim[1:], shape[1:], strict=True
+    ):
+        one.dim_value = size
+    onnx.save(model, folders / "m.onnx")
+    with pytest.raises(ValueError, match=message):
+        open_model(folders / "m.onnx")
+
+
+def test_folders_that_cannot_be_told_apart_or_read_are_refused(folders):
+    model = open_model(write(folders / "m.onnx"))
+    for place in "ab":
+        drawn(folders / place / "grey", (120, 120, 120), 3, 7)
+    with pytest.raises(ValueError, match="ood: two sets have the same name; rename a folder"):
+        show_folders(model, "val", ood=["a/grey", "b/grey"])
+    for file in (folders / "a" / "grey").iterdir():
+        file.write_bytes(b"no image")
+    with pytest.raises(ValueError, match="none of its 3 images can be read"):
+        show_folders(model, "val", ood=["a/grey"])
+
+
+def test_an_answer_that_is_no_row_for_each_image_is_refused(folders):
+    helper, types = onnx.helper, onnx.TensorProto
+    nodes = [helper.make_node("Relu", ["x"], ["y"])]
+    made = [helper.make_tensor_value_info(name, types.FLOAT, ["N", 3, 8, 8]) for name in "xy"]
+    graph = helper.make_graph(nodes, "picture", made[:1], made[1:])
+    opsets = [helper.make_opsetid("", 17)]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), "picture.onnx")
+    with pytest.raises(ValueError, match=r"an output \[N, K\] expected, got \(32, 3, 8, 8\)"):
+        show_folders(open_model("picture.onnx"), "val")
+
+
+def test_without_the_extra_a_line_says_what_to_install(folders, monkeypatch):
+    write(folders / "m.onnx")
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    with pytest.raises(ValueError, match=r"onnxruntime: .*pip install 'known-unknowns\[onnx\]'"):
+        open_model(folders / "m.onnx")
+
+
 def no_images(path):
     helper, types = onnx.helper, onnx.TensorProto
     graph = helper.make_graph(

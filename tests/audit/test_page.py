@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from helpers.audit import audit, read_outputs
+from helpers.audit import Inputs, audit, read_outputs
 from helpers.audit.page import page
 from helpers.outputs import Outputs
 
@@ -56,6 +56,22 @@ def test_every_number_of_the_page_is_in_the_json(inputs, audits):
     for token in tokens - told - {"100"}:  # "of 100 images"
         places = len(token.partition(".")[2])
         assert (np.abs(np.round(numbers, places) - float(token)) < 1e-9).any(), token
+
+
+def test_of_many_classes_the_worst_are_shown_and_the_others_folded(audits):
+    """The one that is always taken for another comes first."""
+    labels = np.arange(300) % 20
+    logits = 3 * np.eye(20)[labels] + np.random.default_rng(0).normal(size=(300, 20))
+    logits[labels == 7, 8] += 20
+    inputs = Inputs(
+        "a toy", Outputs(logits, np.empty((300, 0)), labels), tuple("abcdefghijklmnopqrst")
+    )
+    html, _ = audits(audit(inputs, risk=0.3, replicates=5))
+    shown, _, folded = html.partition("right least often</h3>")[2].partition("the other classes")
+    names = [
+        re.findall(r"<tr><td[^>]*>(\w)<", part.partition("</table>")[0]) for part in (shown, folded)
+    ]
+    assert names[0][0] == "h" and [len(one) for one in names] == [12, 8]
 
 
 def test_the_page_says_the_five_sentences_and_each_advice(inputs, audits):

@@ -216,6 +216,9 @@ def changed(path, tensors=None, **information):
         ({"state": {"mapping": {"compared": {"Banc": {}}}}}, "did you mean 'Bank'"),
         ({"score": "knm"}, "unknown score 'knm'; did you mean 'knn'"),
         ({"threshold": float("nan")}, "threshold: a number expected, got nan"),
+        ({"state": 5}, "its score cannot be read"),
+        ({"state": {"mapping": {}}}, "not fitted yet"),
+        ({"width": WIDTH + 1}, "features"),
     ],
 )
 def test_a_file_that_does_not_fit_is_refused(path, change, message):
@@ -225,6 +228,20 @@ def test_a_file_that_does_not_fit_is_refused(path, change, message):
     with pytest.raises(ValueError, match=message) as caught:
         Rejector.load(path)
     assert str(caught.value).startswith(str(path))
+
+
+@pytest.mark.parametrize("name", ["knn", "mahalanobis", "vim"])
+def test_nan_among_what_was_learnt_is_refused(name, path):
+    """It would reject every image, and say nothing."""
+    rejector(name).save(path)
+    tensors, _ = checkpoints.load(path)
+    spoilt = {
+        key: torch.full_like(one, float("nan")) if one.is_floating_point() else one
+        for key, one in tensors.items()
+    }
+    changed(path, tensors=spoilt)
+    with pytest.raises(ValueError, match=r"rejector\.safetensors: of an image of zeros"):
+        Rejector.load(path)
 
 
 def test_other_files_are_refused(path):

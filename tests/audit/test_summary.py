@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from helpers.audit import audit
+from helpers.audit import audit, words
 from helpers.audit.summary import bars, findings, measure_sureness, summary
 from helpers.outputs import Outputs
 
@@ -85,6 +85,55 @@ def test_without_a_threshold_it_says_what_would_help(inputs):
     wrong = Outputs(part.logits, part.features, np.random.default_rng(0).permutation(part.labels))
     said = summary(audit(replace(inputs, validation=wrong, head=None), replicates=5))
     assert said[4].startswith("Wish for a larger risk")
+
+
+def twins(inputs):
+    """Return inputs whose unknown images nothing can tell from known ones."""
+    same = replace(inputs.validation, labels=np.full(len(inputs.validation), -1))
+    return replace(inputs, ood={"twins": same}, production=None)
+
+
+def test_a_coverage_that_lets_too_much_through_is_to_be_smaller(inputs):
+    found = audit(twins(inputs), wish="coverage", coverage=0.9, replicates=5)
+    assert summary(found)[4] == (
+        "Do not rely on it where images like twins turn up, most of which it accepts: wish for a "
+        "smaller coverage."
+    )
+    found = audit(inputs, wish="coverage", coverage=0.999, replicates=5)
+    assert summary(found)[4].startswith("Wish for a smaller coverage, or bring more")
+
+
+def test_where_no_wish_helps_other_arrays_may(inputs):
+    """A model that makes no error rejects nothing at any risk."""
+    part = inputs.validation
+    right = replace(inputs, validation=replace(part, labels=part.predictions))
+    found = audit(twins(right), risk=0.1, coverage=0.999, replicates=5)
+    assert summary(found)[4].endswith("bring features or training images.")
+
+
+def test_of_a_mixture_both_kinds_may_be_too_few(inputs):
+    found = audit(inputs, risk=0.01, unknown_share=0.05, replicates=5)
+    assert (
+        summary(found)[4] == "Bring more validation images and more unknown ones, and audit again."
+    )
+    said = " ".join(words.threshold(found))
+    assert "It takes 300 images in a mixture with 5 % of unknown ones" in said
+
+
+def test_what_to_do_about_the_confidence_depends_on_whether_a_temperature_helps(inputs):
+    """Which depends on the halves; where it makes things worse, it is not advised."""
+    temperature = audit(scaled(inputs, 1), risk=0.2, replicates=5).temperature
+    for factor, seed, believed, helps, advised in (
+        (0.98, 1, True, False, "Nothing: use the confidence as it is."),
+        (0.98, 2, True, True, "Divide the logits by"),
+        (1.05, 1, False, False, "Do not show the confidence as a probability"),
+    ):
+        found = audit(scaled(inputs, factor / temperature), risk=0.2, replicates=5, seed=seed)
+        sure, ece = measure_sureness(found), found.calibration["ece"]
+        assert (sure.low <= sure.claimed <= sure.high) == believed
+        assert (ece["after"] < ece["before"]) == helps
+        (advice,) = (one.advice for one in findings(found) if one.name == "sure")
+        assert advice.startswith(advised)
 
 
 def test_the_bars_are_what_the_rejector_does(found, inputs):

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from helpers import scores
+from helpers.audit.command import HOLDS, main
 from helpers.benchmark import Contest, contest, entries_of, files_of
 from helpers.scores import base
 from helpers.scores.info import Info
@@ -133,18 +134,33 @@ def test_what_is_written_is_what_was_found(given, tmp_path):
     assert len(pd.read_csv(tmp_path / "out/differences_made.csv")) == 2 * len(OTHERS)
 
 
+SCORE = (
+    "from helpers.scores import register\n"
+    "from helpers.scores.base import BlockwiseScore\n"
+    "from helpers.scores.info import Info\n\n\n"
+    "@register\nclass Largest(BlockwiseScore):\n"
+    "    info = Info(name='largest', title='Largest', paper='None', authors='Nobody',\n"
+    "                year=2026, key='none2026', equation='z', summary='The largest.',\n"
+    "                needs=('logits', 'level of the logits'))\n\n"
+    "    def _scores(self, part):\n        return part.logits.max(axis=1).astype(float)\n"
+)
+
+
+def test_the_command_ranks_what_a_file_registers(tmp_path, given, monkeypatch, capsys):
+    """On the packs of a folder; what is on the screen is what is found."""
+    (tmp_path / "largest.py").write_text(SCORE)
+    (tmp_path / "packs").mkdir()
+    given[0].write(tmp_path / "packs" / "one.safetensors")
+    monkeypatch.chdir(tmp_path)
+    assert main(["bench", "largest.py", "--packs", "packs"]) == HOLDS
+    assert {one.name for one in (tmp_path / "largest_bench").iterdir()} == files_of(["largest"])
+    told = capsys.readouterr().out
+    assert "largest" in told and told.endswith("\nlargest_bench/index.html\n")
+
+
 def test_a_file_enters_the_scores_that_it_registers(tmp_path, given):
     file = tmp_path / "my_score.py"
-    file.write_text(
-        "from helpers.scores import register\n"
-        "from helpers.scores.base import BlockwiseScore\n"
-        "from helpers.scores.info import Info\n\n\n"
-        "@register\nclass Largest(BlockwiseScore):\n"
-        "    info = Info(name='largest', title='Largest', paper='None', authors='Nobody',\n"
-        "                year=2026, key='none2026', equation='z', summary='The largest.',\n"
-        "                needs=('logits', 'level of the logits'))\n\n"
-        "    def _scores(self, part):\n        return part.logits.max(axis=1).astype(float)\n"
-    )
+    file.write_text(SCORE)
     entries = entries_of(file)
     assert list(entries) == ["largest"]
     found = contest(entries, given[:1], replicates=20)

@@ -124,6 +124,22 @@ def test_linked_classes_are_followed_and_loops_are_not(folder, tmp_path):
         list_images(tmp_path / "nowhere")
 
 
+def test_a_name_that_is_no_text_is_refused_by_its_place(folder):
+    os.rename(folder / "bee", os.fsencode(folder) + b"/caf\xe9")
+    with pytest.raises(ValueError, match=r"'caf\\udce9' is no name in UTF-8; rename it"):
+        list_images(folder)
+
+
+def test_images_beside_the_classes_are_counted(folder, caplog):
+    """They are left out, and nobody is to look for them in vain."""
+    found = Listing.scan(folder).files
+    assert "top.gif" not in found and len(found) == 5
+    assert "1 of 6 images lie beside the subfolders, one a class, and are left" in caplog.text
+    caplog.clear()
+    (folder / "top.gif").unlink()
+    assert Listing.scan(folder).files == found and not caplog.text
+
+
 def test_chosen_before_opened(folder, monkeypatch):
     """Broken files that are not chosen are not looked at, and the rest is as of the whole."""
     for name in ("ant/0.jpg", "bee/9.png"):

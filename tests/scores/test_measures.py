@@ -1,5 +1,7 @@
 """Measures beside those of logits: jacobian, gmm, tta, jsd, native."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import scipy.special
@@ -41,6 +43,18 @@ def linear(classes=5, seed=1, size=4):
     return Linear(
         generator.normal(size=(classes, 3 * size**2)) / 500, generator.normal(size=classes)
     )
+
+
+def test_a_score_of_outputs_asks_the_model_once_or_not_at_all():
+    """What it has said before is taken, where that is at hand."""
+    logits = np.random.default_rng(0).normal(size=(7, 5))
+    outputs, shown = Outputs(logits, np.empty((7, 0)), np.full(7, -1)), []
+    model = SimpleNamespace(outputs=lambda images: shown.append(len(images)) or outputs)
+    score = helpers.scores.create("msp").fit(None, None)
+    own = helpers.scores.score(score, model, noise(7))
+    assert (own == score.score_samples(outputs)).all() and shown == [7]
+    few = helpers.scores.score(score, model, noise(3), outputs.subset(slice(0, 3)))
+    assert (few == own[:3]).all() and shown == [7]
 
 
 @pytest.mark.parametrize("several", [1, 2])

@@ -79,6 +79,13 @@ def test_weibulls_are_scipys(spread, shift):
         assert stationary == pytest.approx(1, rel=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_the_fit_of_what_has_no_distribution_ends():
+    """Equal values, which `OpenMax` leaves out: no step is the last one, and there is no number."""
+    shape, log_scale = fit_weibull(np.zeros((1, 5)), np.ones((1, 5), bool))
+    assert np.isnan(shape).all() and np.isnan(log_scale).all()
+
+
 @pytest.mark.parametrize("arguments", [{}, {"alpha": 3}, {"distance": "euclidean_cosine"}])
 @pytest.mark.parametrize("classes", [2, 6, 300])
 def test_an_image_does_not_depend_on_its_batch(classes, arguments):

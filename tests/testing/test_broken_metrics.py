@@ -11,6 +11,7 @@ import pytest
 import helpers.scores
 from helpers import metrics
 from helpers.testing import METRIC_CHECKS, MetricCase, check_metric, parametrize_with_checks
+from helpers.testing.running import failure, refused
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 GROUPS = {"known": "group", "unknown": "group"}
@@ -142,6 +143,38 @@ def test_what_does_not_apply_is_said():
     assert list(found) == list(METRIC_CHECKS)
     assert found["nan_is_refused"] == "holds"
     assert found["better_is_better"].startswith("does not apply: neither higher nor lower")
+
+
+def test_an_infinite_threshold_is_a_number():
+    """It is that of an infinite score, and need not be that of a large one."""
+    found = check_metric(lowest, {"known": "group"}, only="infinity_ranks_or_is_refused")
+    assert found == {"infinity_ranks_or_is_refused": "holds"}
+    with pytest.raises(AssertionError, match="it is NaN"):
+        check_metric(spread, {"known": "group"}, only="infinity_ranks_or_is_refused")
+
+
+def lowest(known):
+    return float(np.min(known))
+
+
+def spread(known):
+    return float(np.ptp(known) / np.ptp(known))
+
+
+def raised(error):
+    def fails(*_):
+        raise error
+
+    return fails
+
+
+def test_what_is_no_refusal_is_told_apart():
+    """A check that does not apply is no failure, nor does a singular matrix name an argument."""
+    with pytest.raises(unittest.SkipTest):
+        failure(raised(unittest.SkipTest("no")), None, None)
+    with pytest.raises(np.linalg.LinAlgError):
+        refused(raised(np.linalg.LinAlgError("singular")))
+    assert refused(raised(ValueError("known: empty"))) == "known: empty"
 
 
 def test_what_is_not_known_is_refused():

@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+import sys
 import weakref
 from dataclasses import replace
 from types import SimpleNamespace
@@ -11,6 +12,7 @@ import pytest
 
 import helpers.scores
 from helpers.scores import base
+from helpers.scores.calibration import softmax
 from helpers.testing import SCORE_CHECKS, ScoreCase, check_score
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -246,6 +248,23 @@ def test_the_case_is_the_smallest():
         check_score(BROKEN["batch_is_its_images"][1], only="batch_is_its_images")
 
 
+class OpenMaxOfTheBatch(type(helpers.scores.create("openmax"))):
+    """As pytorch-ood 0.4 has it: what the classes lose is added up over the whole batch."""
+
+    def score_samples(self, outputs):
+        revised = self.openmax.revised_logits(outputs.logits)
+        revised[:, -1] = revised[:, -1].sum()
+        return 1 - softmax(revised)[:, -1]
+
+
+def test_an_openmax_that_depends_on_its_batch_is_found():
+    """The defect of a peer that need not be installed for this; ours has it not."""
+    case = ScoreCase(images=60, classes=12, width=12, train=240)
+    check_score(helpers.scores.create("openmax"), only="batch_is_its_images", case=case)
+    with pytest.raises(AssertionError, match="'batch_is_its_images' of score 'openmax' failed: "):
+        check_score(OpenMaxOfTheBatch, only="batch_is_its_images", case=case)
+
+
 def test_all_that_fail_are_said_at_once():
     broken = after(lambda found, *_: -found.astype(np.float32))
     with pytest.raises(AssertionError, match=r"(?s)'scores_are_float64'.*'higher_is_known'"):
@@ -257,6 +276,13 @@ def test_what_is_no_score_or_no_check_is_refused():
         check_score("msp")
     with pytest.raises(ValueError, match="unknown check 'batch_is_its_image'; did you mean"):
         check_score(Theirs, only="batch_is_its_image")
+
+
+def test_files_are_not_asked_for_where_they_cannot_be_read(monkeypatch):
+    monkeypatch.setitem(sys.modules, "helpers.audit.rejector", None)
+    found = check_score(helpers.scores.create("knn"))
+    assert "which is not installed" in found["saved_score_is_the_same"]
+    assert found["batch_is_its_images"] == "holds"
 
 
 def test_a_score_that_goes_back_to_the_images():

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 
+import trials
 from trials import branches, mutants, types
 
 SOURCE = '''
@@ -75,8 +76,16 @@ def test_what_coverage_says_becomes_rows(monkeypatch):
     found = {"files": {file: {"summary": summary, "missing_lines": [1],
                               "missing_branches": [[3, 5]]}}}  # fmt: skip
     (row,) = branches.rows(found)
-    assert (row["room"], row["branches_taken"], row["exceptions"]) == ("metrics", 1, 0)
+    assert (row["room"], row["branches_taken"], row["exceptions"]) == ("metrics", 1, "")
     assert row["missing"].endswith("| from __future__ import annotations")
-    monkeypatch.setitem(branches.EXCEPTIONS, f"{file}: from __future__ import annotations", "why")
+    line = "from __future__ import annotations"
+    monkeypatch.setitem(branches.EXCEPTIONS, f"{file}: {line}", "why")
     (row,) = branches.rows(found)
-    assert "annotations" not in row["missing"] and row["exceptions"] == 1
+    assert "annotations" not in row["missing"] and row["exceptions"] == line
+
+
+def test_each_exception_is_a_line_that_there_is():
+    for place, why in branches.EXCEPTIONS.items():
+        file, _, line = place.partition(": ")
+        lines = (trials.ROOT / file).read_text(encoding="utf-8").splitlines()
+        assert [one.strip() for one in lines].count(line) == 1 and why
