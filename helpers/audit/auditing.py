@@ -10,7 +10,9 @@ import pandas as pd
 
 from helpers import metrics
 from helpers.audit import gates, ranking
+from helpers.audit.directions import principal_directions
 from helpers.audit.doubts import doubt_share, find_doubts
+from helpers.audit.drift import find_drift
 from helpers.audit.inputs import Inputs
 from helpers.audit.prediction import look_at_unlabelled, predict_by_score
 from helpers.audit.report import Audit
@@ -22,6 +24,8 @@ from helpers.audit.thresholds import (
     promise_risk,
     share,
 )
+from helpers.audit.weak_groups import find_weak_groups
+from helpers.audit.wished import Wish
 from helpers.checks import known_name, open_share, whole_number
 from helpers.metrics.bootstrap import weighted_calibration_error
 from helpers.outputs import Outputs
@@ -110,15 +114,20 @@ def audit(
     tell(f"compares {len(usable)} scores")
     chosen = ranking.score_halves(usable, first)
     counts = [{name: len(one[name].places) for name in inputs.ood} for one in (first, second)]
-    groups = ranking.Groups(correct[choosing], counts[0], replicates, seed)
+    wished = Wish(wish, {"risk": risk, "coverage": coverage}[wish], unknown_share)
+    groups = ranking.Groups(correct[choosing], counts[0], replicates, seed, wished)
     table, best = ranking.ranked(usable, chosen, groups)
     score = usable[best[0]]
     tell(f"measures the chosen one, {score.info.title}")
     samples = ranking.score_halves({best[0]: score}, second)[best[0]]
-    groups = ranking.Groups(correct[measuring], counts[1], replicates, seed)
-    confirmed, _ = groups.measured(samples)
+    groups = ranking.Groups(correct[measuring], counts[1], replicates, seed, wished)
+    confirmed = pd.concat(
+        [pd.DataFrame([groups.wished(samples)[0]]), groups.measured(samples)[0]], ignore_index=True
+    )
     samples = {"validation": samples.pop(ranking.ID)} | samples
-    prediction = unlabelled = None
+    along = _along(inputs, choosing, seed)
+    own_places = along(validation)
+    prediction = unlabelled = drift = None
     if inputs.production is not None:
         samples["production"] = score.score_samples(inputs.production)
         own = chosen[best[0]][ranking.ID], samples, samples["production"]
@@ -131,6 +140,10 @@ def audit(
             correct[measuring],
             chosen[best[0]][ranking.ID],
         )
+        drift = find_drift(
+            samples["validation"], samples["production"],
+            own_places[measuring], along(inputs.production),
+        )  # fmt: skip
         doubts += doubt_share(unlabelled.least, unknown_share)
     unknown = {name: samples[name] for name in inputs.ood}
     thresholds = {
@@ -147,8 +160,8 @@ def audit(
             samples["validation"], correct[measuring], unknown, coverage, confidence
         ),
     }
-    wished = (wish, *WISHES) if fallback else (wish,)
-    possible = [one for one in wished if not thresholds[one].problem]
+    tried = (wish, *WISHES) if fallback else (wish,)
+    possible = [one for one in tried if not thresholds[one].problem]
     sure = confidences(validation.logits, temperature)
     wrong = np.flatnonzero(~correct)
     return Audit(
@@ -169,6 +182,10 @@ def audit(
         deployed=possible[0] if possible else "",
         prediction=prediction,
         unlabelled=unlabelled,
+        drift=drift,
+        weak_groups=find_weak_groups(
+            own_places[choosing], ~correct[choosing], own_places[measuring], ~correct[measuring]
+        ),
         sure=sure,
         wrong=wrong[np.argsort(-sure[wrong], kind="stable")],
         sets=None
@@ -188,6 +205,16 @@ def _halves(count: int, generator: np.random.Generator) -> tuple[np.ndarray, np.
     order = generator.permutation(count)
     middle = count // 2
     return order[:middle] if middle else order, order[middle:]
+
+
+def _along(inputs: Inputs, choosing: np.ndarray, seed: int) -> Callable[[Outputs], np.ndarray]:
+    """Return what says where images lie along the directions in which the choosing half differs.
+
+    Of the features; without any, of the logits.
+    """
+    kind = "features" if inputs.validation.features.shape[1] else "logits"
+    axes = principal_directions(getattr(inputs.validation, kind)[choosing], seed=seed)
+    return lambda outputs: getattr(outputs, kind) @ axes
 
 
 def _calibration(part: Outputs, temperature: float, replicates: int, seed: int) -> pd.DataFrame:

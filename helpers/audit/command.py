@@ -103,8 +103,8 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument(
         "--require", action="append", default=[], metavar='"NAME>=NUMBER"',
         help='what has to hold, as in "accuracy>=0.9" or "auroc:pets>=0.8", of the whole 95 %% '
-        "interval; any number of times; names: accuracy, coverage, risk, ece, ece_scaled, "
-        "aurc, auroc, fpr95",
+        "interval; any number of times; names: accuracy, coverage, coverage_at_risk_0.05, risk, "
+        "ece, ece_scaled, aurc, auroc, fpr95",
     )  # fmt: skip
     one.add_argument(
         "--out",

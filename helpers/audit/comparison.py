@@ -18,6 +18,7 @@ import pandas as pd
 from helpers import __version__, metrics, scores
 from helpers.audit import ranking
 from helpers.audit.inputs import Inputs
+from helpers.audit.wished import coverage_at_risk
 from helpers.checks import known_name, open_share
 from helpers.files import atomic_path
 from helpers.metrics import resample_weights, weighted_aurc, weighted_auroc, weighted_mean
@@ -196,35 +197,6 @@ def compare(
     columns = ["metric", "set", "old", "new", "difference", "low", "high", "verdict"]
     table = pd.DataFrame(rows, columns=columns)
     return Comparison(old.source, new.source, len(old.validation), score, risk, table)
-
-
-def coverage_at_risk(confidence, correct, weights, risk: float) -> np.ndarray:
-    """Return which share of the images can be kept with at most `risk` of these wrong, float64 [B].
-
-    Parameters
-    ----------
-    confidence, correct : ndarray, shape [N]
-    weights : ndarray of int, shape [B, N]
-        How often each image is drawn.
-    risk : float
-
-    Examples
-    --------
-    >>> coverage_at_risk(np.array([4, 3, 2, 1]), np.array([1, 1, 0, 1]) > 0, np.ones((1, 4)), 0.25)
-    array([1.])
-    >>> coverage_at_risk(np.array([4, 3, 2, 1]), np.array([1, 1, 0, 1]) > 0, np.ones((1, 4)), 0.2)
-    array([0.5])
-    """
-    order = np.argsort(-confidence, kind="stable")
-    ranked, wrong = confidence[order], ~correct[order]
-    ends = np.append(ranked[1:] != ranked[:-1], True)  # equal ones are kept together
-    found = np.zeros(len(weights))
-    for place, row in enumerate(weights):
-        drawn = row[order].astype(np.int64)
-        kept, errors = np.cumsum(drawn), np.cumsum(drawn * wrong)
-        possible = kept[ends & (errors <= risk * kept)]
-        found[place] = possible.max(initial=0) / kept[-1]
-    return found
 
 
 def _measure(inputs: Inputs, name: str, risk: float, weights: dict) -> dict:

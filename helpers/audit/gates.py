@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from helpers.audit.thresholds import promise_risk
 from helpers.checks import known_name
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 NUMBERS = {
     "accuracy": "share of the validation images that are classified correctly",
     "coverage": "share of the images that the rejector accepts",
+    "coverage_at_risk": "the same at the wished risk; coverage_at_risk_0.01 at this one",
     "risk": "share of wrong answers among those that it accepts",
     "ece": "how far its confidence is from how often it is right, as the model gives it",
     "ece_scaled": "the same after temperature scaling",
@@ -32,6 +34,7 @@ NUMBERS = {
 OF_SETS = ("auroc", "fpr95")
 """Those of a set of unknown images: ``auroc:pets``, or without a name of each."""
 _SCALING = {"ece": "before", "ece_scaled": "after"}
+_AT_RISK = "coverage_at_risk"
 _FORM = re.compile(r"(?P<name>[^:<>=]+)(:(?P<set>[^<>=]+))?(?P<sense>>=|<=)(?P<limit>[^<>=]+)")
 
 
@@ -51,6 +54,8 @@ class Requirement:
         Whether the limit is the least that the number may be, or the most.
     limit : float
         In [0, 1].
+    risk : float
+        That of ``coverage_at_risk``, where it is not the wished one; else NaN.
     """
 
     text: str
@@ -58,6 +63,7 @@ class Requirement:
     set: str
     least: bool
     limit: float
+    risk: float = np.nan
 
 
 class Judged(NamedTuple):
@@ -93,11 +99,14 @@ def read_requirement(text: str, sets: Iterable[str] | None = None) -> Requiremen
     Traceback (most recent call last):
         ...
     ValueError: unknown number to require 'acuracy'; did you mean 'accuracy'? There are: accuracy, \
-aurc, auroc, coverage, ece, ece_scaled, fpr95, risk
+aurc, auroc, coverage, coverage_at_risk, ece, ece_scaled, fpr95, risk
     """
     if not (found := _FORM.fullmatch(text.strip())):
         raise ValueError(f"require: NAME>=NUMBER or NAME<=NUMBER expected, got '{text}'")
-    name = known_name("number to require", found["name"].strip(), NUMBERS)
+    name, risk = found["name"].strip(), np.nan
+    if name.startswith(f"{_AT_RISK}_"):
+        name, risk = _AT_RISK, _read_risk(name, text)
+    known_name("number to require", name, NUMBERS)
     try:
         limit = float(found["limit"])
     except ValueError:
@@ -115,7 +124,20 @@ aurc, auroc, coverage, ece, ece_scaled, fpr95, risk
             )
         if place:
             known_name("set of unknown images", place, names)
-    return Requirement(text.strip(), name, place, found["sense"] == ">=", limit)
+    return Requirement(text.strip(), name, place, found["sense"] == ">=", limit, risk)
+
+
+def _read_risk(name: str, text: str) -> float:
+    """Return the risk at which a coverage is required, from the end of its name."""
+    try:
+        risk = float(name.removeprefix(f"{_AT_RISK}_"))
+    except ValueError:
+        risk = np.nan
+    if not 0 < risk < 1:
+        raise ValueError(
+            f"require: a risk between 0 and 1 expected, as in coverage_at_risk_0.05, got '{text}'"
+        )
+    return risk
 
 
 def judge(audit: Audit, requirements: Sequence[str]) -> list[Judged]:
@@ -150,7 +172,19 @@ def _numbers(audit: Audit, one: Requirement) -> list[tuple[float, float, float]]
     if one.name in ("risk", "coverage"):
         deployed = audit.thresholds.get(audit.deployed)
         return [(np.nan,) * 3 if deployed is None else getattr(deployed, one.name)]
+    if one.name == _AT_RISK:
+        return [_coverage_at(audit, one.risk if one.risk == one.risk else audit.settings["risk"])]
     rows = audit.confirmed[audit.confirmed["metric"].eq(one.name)]
     if one.name not in OF_SETS or one.set:  # the AURC is that of the ID images, set ""
         rows = rows[rows["set"].eq(one.set)]
     return [tuple(row) for row in rows[["value", "low", "high"]].to_numpy()]
+
+
+def _coverage_at(audit: Audit, risk: float) -> tuple[float, float, float]:
+    """Return the coverage where this risk is promised, as `Threshold.coverage`."""
+    settings, samples = audit.settings, audit.samples
+    unknown = {name: samples[name] for name in audit.inputs.ood}
+    return promise_risk(
+        samples["validation"], audit.correct, unknown, risk, settings["confidence"],
+        unknown=settings["unknown_share"], seed=settings["seed"],
+    ).coverage  # fmt: skip

@@ -1,7 +1,8 @@
-"""The report of an audit: one HTML file that needs nothing beside it and executes nothing.
+"""The report of an audit: one HTML file that needs nothing beside it.
 
-The first screen has five sentences and one picture; each finding below is folded, and ends with
-what to do.  Whatever a name holds, it is text here; a policy forbids scripts and connections.
+The first screen has five sentences and one picture; then comes a threshold to move; each finding
+below is folded, and ends with what to do.  Whatever a name holds, it is text here: a policy forbids
+connections, and every script but the one that moves the threshold.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from helpers import metrics
-from helpers.audit import words
+from helpers.audit import moving, words
 from helpers.files import atomic_path
 
 if TYPE_CHECKING:
@@ -33,7 +34,8 @@ _PARTS = {
     "left": "left to a person",
 }
 _NAMES = {"ece": "ECE", "low": "from", "high": "to", "floor": "ECE by chance", "nll": "NLL",
-          "brier": "Brier score", "aurc": "AURC", "auroc": "AUROC", "fpr95": "FPR95"}  # fmt: skip
+          "brier": "Brier score", "aurc": "AURC", "auroc": "AUROC", "fpr95": "FPR95",
+          "coverage": "kept at the risk", "risk": "wrong at the coverage"}  # fmt: skip
 _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 
 
@@ -61,6 +63,7 @@ def page(audit: Audit, said: Mapping) -> str:
         "</ol>",
         _picture(said),
         _requirements(said["requirements"]),
+        _moved(said),
         "<h2>In detail</h2>",
     ]
     for one in said["findings"]:
@@ -82,15 +85,18 @@ def page(audit: Audit, said: Mapping) -> str:
         f"<footer>Known Unknowns {said['version']}. {escape(settings)}. Every number of this page "
         "is in audit.json.</footer>"
     )
-    return document(f"Audit of {said['model']}", "\n".join(part for part in parts if part))
+    from helpers.report import movable
+
+    body = "\n".join(part for part in parts if part)
+    return document(f"Audit of {said['model']}", body, runs=movable.policy())
 
 
-def document(title: str, body: str) -> str:
-    """Return a page with this body: nothing beside it is loaded, and nothing is executed."""
+def document(title: str, body: str, *, runs: str = "'none'") -> str:
+    """Return a page with this body: nothing beside it is loaded, and no script but `runs` runs."""
     style = (Path(__file__).parent / "report.css").read_text(encoding="utf-8")
     return (
         '<!doctype html>\n<html lang=en><head><meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}; script-src {runs}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(title)}</title>\n<style>\n{style}</style></head>\n"
         f"<body><main>\n{body}\n</main></body></html>\n"
@@ -143,7 +149,7 @@ def _picture(said: Mapping) -> str:
         told = ", ".join(f"{called[name]}: {value:.1f} %" for name, value in parts.items())
         pieces = "".join(
             f'<span class={name} style="width:{value:.3f}%">'
-            + (f"{value:.1f}" if value >= 9 else "")
+            + (f"{value:.1f}" if value >= 12 else "")
             + "</span>"
             for name, value in parts.items()
         )
@@ -159,6 +165,18 @@ def _picture(said: Mapping) -> str:
     return (
         f"<figure class=bars>{''.join(rows)}<figcaption><span>Of 100 images:</span>{legend}{rest}"
         "</figcaption></figure>"
+    )
+
+
+def _moved(said: Mapping) -> str:
+    """Return the figure with a threshold to move."""
+    if not (figure := moving.draw(said)):
+        return ""
+    return (
+        "<h2>Move the threshold</h2><p>Drag in the picture, or move the slider, to see what another"
+        " threshold does on these images. To look, not to choose: a promise holds for the threshold"
+        " that was wished for beforehand. Whoever likes another one here wishes for its risk, and "
+        f"audits new images.</p>{figure}"
     )
 
 

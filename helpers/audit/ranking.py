@@ -10,6 +10,7 @@ import pandas as pd
 
 from helpers import scores
 from helpers.audit.inputs import LEAST, Inputs
+from helpers.audit.wished import DEFAULT, Wish
 from helpers.metrics import (
     aurc,
     auroc,
@@ -146,10 +147,19 @@ class Groups:
     replicates : int
     seed : int
         The same for all scores, whose replicates are therefore paired.
+    wish : Wish
+        What a threshold is to promise.
     """
 
-    def __init__(self, correct: np.ndarray, ood: Mapping[str, int], replicates: int, seed: int):
-        self.correct, self.ood = correct, ood
+    def __init__(
+        self,
+        correct: np.ndarray,
+        ood: Mapping[str, int],
+        replicates: int,
+        seed: int,
+        wish: Wish = DEFAULT,
+    ):
+        self.correct, self.ood, self.wish = correct, ood, wish
         errors = int((~correct).sum())
         self.shares = _even(max(errors, LEAST), list(ood.values()))
         counts = {ID: len(correct)} | dict(ood)
@@ -158,8 +168,18 @@ class Groups:
             for place, (name, count) in enumerate(counts.items())
         }
 
+    def wished(self, samples: Mapping[str, np.ndarray]) -> tuple[dict, np.ndarray]:
+        """Return what a score gives for the wish, as a row of `measured`, and its replicates."""
+        known, names = samples[ID], [ID, *self.ood]
+        unknown = [samples[name] for name in self.ood]
+        once = [np.ones((1, len(samples[name])), np.uint16) for name in names]
+        (value,) = self.wish.measure(known, self.correct, unknown, once)
+        weights = [self.weights[name] for name in names]
+        drawn = self.wish.measure(known, self.correct, unknown, weights)
+        return _row(self.wish.metric, ID, float(value), drawn), drawn
+
     def measured(self, samples: Mapping[str, np.ndarray]) -> tuple[pd.DataFrame, np.ndarray]:
-        """Return what a score is worth, with intervals, and the replicates of its criterion.
+        """Return what a score is worth, with intervals, and the replicates of its area.
 
         Parameters
         ----------
@@ -172,7 +192,7 @@ class Groups:
             ``metric``, ``set``, ``value``, ``low`` and ``high`` (of 95 %): the AURC on the ID
             images (set ""); with sets of unknown images that on `UNION`, and the AUROC and the
             FPR95 on each.
-        criterion : ndarray of float64, shape [replicates]
+        area : ndarray of float64, shape [replicates]
             The AURC on `UNION` where there are sets of unknown images, else on the ID images.
         """
         known, correct, own = samples[ID], self.correct, self.weights[ID]
@@ -212,20 +232,36 @@ def ranked(
     Returns
     -------
     table : DataFrame
-        The rows of `Groups.measured` with a column ``score``, in order of the criterion.
+        A column ``score``, and for each the row of `Groups.wished` and those of `Groups.measured`:
+        first the scores that may be the best for what was wished, in the order of their areas.
     best : list of str
-        The best score, and each whose difference to it in paired replicates includes 0 within
-        95 %; the one that asks for least comes first, of equals the better one.
+        Of the scores that may be the best for what was wished the one of the smallest area, and
+        each of these whose difference to it in paired replicates includes 0 within 95 %; the one
+        that asks for least comes first, of equals the better one.
     """
+    wished = {name: groups.wished(samples[name]) for name in usable}
+    sign = -1 if groups.wish.metric == "coverage" else 1  # more coverage is better, or less risk
+    ahead = {name: (sign * row["value"], sign * drawn) for name, (row, drawn) in wished.items()}
+    order, able = _as_good(ahead)
     found = {name: groups.measured(samples[name]) for name in usable}
-    place = int(bool(groups.ood))  # of the criterion among the rows
-    values = {name: float(rows["value"].iloc[place]) for name, (rows, _) in found.items()}
-    order = sorted(values, key=values.__getitem__)
-    drawn = {name: replicates for name, (_, replicates) in found.items()}
-    equal = [name for name in order if np.quantile(drawn[name] - drawn[order[0]], 0.025) <= 0]
-    table = pd.concat([found[name][0].assign(score=name) for name in order], ignore_index=True)
+    place = int(bool(groups.ood))  # of the area among the rows
+    areas = {name: (rows["value"].iloc[place], drawn) for name, (rows, drawn) in found.items()}
+    ranked_able, equal = _as_good({name: areas[name] for name in able})
+    order = [*ranked_able, *(name for name in order if name not in able)]
+    tables = [
+        pd.concat([pd.DataFrame([wished[name][0]]), found[name][0]]).assign(score=name)
+        for name in order
+    ]
+    table = pd.concat(tables, ignore_index=True)
     table = table[["score", "metric", "set", "value", "low", "high"]]
     return table, sorted(equal, key=lambda name: (demands(usable[name]), order.index(name)))
+
+
+def _as_good(found: Mapping[str, tuple[float, np.ndarray]]) -> tuple[list[str], list[str]]:
+    """Return scores by rising value, and those that may be as good as the first."""
+    order = sorted(found, key=lambda name: found[name][0])
+    best = found[order[0]][1]
+    return order, [name for name in order if np.quantile(found[name][1] - best, 0.025) <= 0]
 
 
 def _even(total: int, sizes: list[int]) -> list[int]:

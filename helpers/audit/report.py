@@ -13,9 +13,10 @@ import numpy as np
 import pandas as pd
 
 from helpers import __version__
-from helpers.audit import gates
+from helpers.audit import gates, moving
 from helpers.audit.by_class import OfAnswer, OfClass, by_answer, by_class
 from helpers.audit.doubts import Doubt
+from helpers.audit.drift import Drift
 from helpers.audit.inputs import Inputs
 from helpers.audit.label_errors import likely_label_errors
 from helpers.audit.prediction import Prediction, Unlabelled, predict_by_score
@@ -25,6 +26,7 @@ from helpers.audit.thresholds import (
     Threshold,
     draw_mixture,
 )
+from helpers.audit.weak_groups import WeakGroup
 from helpers.files import atomic_path
 from helpers.outputs import Outputs
 from helpers.scores import Score
@@ -79,6 +81,10 @@ class Audit:
         Where there are unlabelled images.
     unlabelled : Unlabelled, optional
         Likewise: how many of them are unknown, which, and how often the model is right on them.
+    drift : Drift, optional
+        Likewise: whether they are drawn from what the validation images are.
+    weak_groups : (int, tuple of WeakGroup)
+        How many groups of images were looked at, and on which the model is wrong more often.
     sure : ndarray of float64
         The largest probability of each validation image after temperature scaling.
     wrong : ndarray of int64
@@ -108,6 +114,8 @@ class Audit:
     deployed: str
     prediction: Prediction | None
     unlabelled: Unlabelled | None
+    drift: Drift | None
+    weak_groups: tuple[int, tuple[WeakGroup, ...]]
     sure: np.ndarray
     wrong: np.ndarray
     notes: tuple[str, ...]
@@ -221,7 +229,7 @@ class Audit:
 
         Every number of the report is in it.
         """
-        from helpers.audit import summary  # which is about audits
+        from helpers.audit import sections, summary  # which are about audits
 
         inputs, names = self.inputs, self.inputs.class_names
         sure, predictions = self.sure, inputs.validation.predictions
@@ -264,9 +272,21 @@ class Audit:
                 "answers": [asdict(one) for one in self.by_answer[1]],
                 "images_needed_by_answer": self.by_answer[0],
                 "sets": None if self.sets is None else asdict(self.sets),
+                "curve": [asdict(one) for one in moving.places(self)],
                 "picture": [asdict(one) for one in summary.bars(self)],
                 "prediction": prediction,
                 "unlabelled": None if self.unlabelled is None else asdict(self.unlabelled),
+                "drift": None
+                if self.drift is None
+                else asdict(self.drift)
+                | {
+                    "found": self.drift.found(),
+                    "accepted": sections.accepted_unlabelled(self),
+                },
+                "weak_groups": {
+                    "looked_at": self.weak_groups[0],
+                    "groups": [asdict(one) for one in sections.describe_groups(self)],
+                },
                 "most_wrongly_sure": [
                     {
                         "image": inputs.files[place] if inputs.files else int(place),

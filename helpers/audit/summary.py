@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from helpers.audit import words
+from helpers.audit import sections, words
+from helpers.audit.sections import Finding
 from helpers.audit.thresholds import promise_risk
 from helpers.metrics import guarantees
 
@@ -58,17 +59,6 @@ class Bar:
     wrong: float = 0.0
     unsure: float = 0.0
     left: float = 0.0
-
-
-@dataclass(frozen=True)
-class Finding:
-    """A part of the report: its heading, one sentence, the details, and what to do."""
-
-    name: str
-    heading: str
-    sentence: str
-    details: tuple[str, ...]
-    advice: str
 
 
 def measure_sureness(audit: Audit) -> Sureness:
@@ -162,7 +152,9 @@ def promise(audit: Audit) -> str:
     """Return what is promised of the answers that are accepted, and what is not."""
     if not audit.deployed:
         return "So nothing is promised of the answers that one accepts."
-    return " ".join([_promise(audit), *_of_classes(audit)])
+    moved = audit.drift is not None and audit.drift.found()
+    other = "The unlabelled images are not like these, and the promise is not about them."
+    return " ".join([_promise(audit), *_of_classes(audit), *[other] * bool(moved)])
 
 
 def _of_classes(audit: Audit) -> list[str]:
@@ -293,41 +285,6 @@ def _labels(audit: Audit) -> tuple[str, ...]:
     )
 
 
-def _sets(audit: Audit) -> Finding:
-    """Return what answers of several classes come to."""
-    found, confidence = audit.sets, audit.settings["confidence"]
-    heading = "Answers that name several classes"
-    if found.problem:
-        return Finding(
-            "sets", heading, f"No sets of {100 * found.wished:g} % can be had.",
-            (f"The reason: {found.problem}.",),
-            "Bring more validation images, or wish for a smaller share.",
-        )  # fmt: skip
-    sentence = (
-        f"{found.size:.1f} classes on average hold the true one with a probability of "
-        f"{100 * found.wished:g} %; {100 * found.single[0]:.1f} % of the answers name one."
-    )
-    value, low, high = (100 * one for one in found.covered)
-    details = (
-        "The promise is about images like the validation images, on average over draws of these; "
-        f"in {100 * confidence:g} % of the draws it is at least {100 * found.conditional:.1f} %. "
-        f"On the measuring half, which set the rule, the true class is among those named in "
-        f"{value:.1f} % of the images ({low:.1f} to {high:.1f} %).",
-        "An answer names the most probable classes, as long as those before have a probability "
-        f"of at most {found.most:.4g} after temperature scaling"
-        + (
-            f", to which {found.penalty:g} is added for each class beyond the first {found.free}."
-            if found.penalty
-            else "."
-        ),
-    )
-    return Finding(
-        "sets", heading, sentence, details,
-        "Use the sets where a person can choose among a few classes: `known-unknowns accept` writes"
-        " them in the column `set`.",
-    )  # fmt: skip
-
-
 def findings(audit: Audit) -> list[Finding]:
     """Return the parts of the report, in the order in which they are read."""
     right, sure, accept, promised, now = summary(audit)
@@ -360,8 +317,9 @@ def findings(audit: Audit) -> list[Finding]:
             (promised, *words.threshold(audit), *words.answers(audit)), now,
         ),
     ]  # fmt: skip
+    found.insert(2, sections.weak(audit))
     if audit.sets is not None:
-        found.append(_sets(audit))
+        found.append(sections.answer_sets(audit))
     if audit.inputs.production is not None:
         said = words.prediction(audit)
         advice = (
@@ -377,6 +335,7 @@ def findings(audit: Audit) -> list[Finding]:
         )
         heading = "What the unlabelled images say"  # at the end, what they are
         found.append(Finding("unlabelled", heading, said[-1], tuple(said[:-1]), advice))
+        found.append(sections.drifted(audit))
     said = words.limits(audit)
     advice = "Audit again, with new validation images, when the model or the images change."
     found.append(Finding("limits", "What this cannot say", said[0], tuple(said[1:]), advice))

@@ -39,29 +39,31 @@ def title(name: str) -> str:
 
 def recommendation(audit: Audit) -> list[str]:
     """Return which score to take, why, and how far that goes."""
-    name, others = audit.best[0], len(set(audit.ranking["score"])) - 1
-    first = audit.ranking["score"].iloc[0]
+    name = audit.best[0]
     place = UNION if audit.inputs.ood else ""
     of = "right answers from wrong ones and from unknown images"
     if not audit.inputs.ood:
         of = "right answers from wrong ones"
     areas = audit.ranking[audit.ranking["metric"].eq("aurc") & audit.ranking["set"].eq(place)]
     aurc = areas.set_index("score")["value"]
-    said = [
-        f"Take {title(name)}. It asks for {_ASKS[demands(audit.score)]}, and its AURC, which says "
-        f"how well it tells {of}, is {aurc[name]:.3g} on {len(audit.choosing)} validation images"
-        + (f" and {_sets(audit)}." if audit.inputs.ood else "."),
-    ]
+    said = [f"Take {title(name)}. It asks for {_ASKS[demands(audit.score)]}. {_wished(audit)}"]
+    least = (
+        f"its AURC, which says how well it tells {of}, is {aurc[name]:.3g} on the choosing half"
+        + (f", with {_sets(audit)}" if audit.inputs.ood else "")
+    )
+    first = aurc.index[0]
     if name == first:
         rest = len(audit.best) - 1
         said.append(
-            f"Of {others + 1} scores it is the best"
+            f"Of the scores that may be the best for this wish it is the best altogether: {least}"
             + (f"; {rest} more may be as good, within the noise." if rest else ", beyond noise.")
         )
     else:
         said.append(
-            f"{title(first)} comes first with {aurc[first]:.3g}, but the difference is within the "
-            f"noise; of the {len(audit.best)} scores of which that holds, this one asks for least."
+            f"Of the scores that may be the best for this wish {title(first)} is the best "
+            f"altogether, but the difference is within the noise: {least}, against "
+            f"{aurc[first]:.3g}. Of the {len(audit.best)} of which that holds, this one asks for "
+            "least."
         )
     again = audit.confirmed[audit.confirmed["metric"].eq("aurc")].iloc[-1]
     said.append(
@@ -74,7 +76,7 @@ def recommendation(audit: Audit) -> list[str]:
         said.append(
             f"To tell right answers from wrong ones alone, {title(right)} is best, with an AURC of "
             f"{alone[right]:.3g} on ID images against {alone[name]:.3g}; leave out the sets of "
-            "unknown images if you expect none, and small risks are promised more easily."
+            "unknown images if you expect none."
         )
     areas = audit.confirmed[audit.confirmed["metric"].eq("auroc")]
     if len(areas):
@@ -93,6 +95,31 @@ def recommendation(audit: Audit) -> list[str]:
             )
         )
     return said
+
+
+def _wished(audit: Audit) -> str:
+    """Return what the chosen score gives for what was wished, and what the best one does."""
+    settings, images = audit.settings, len(audit.choosing)
+    metric = "coverage" if settings["wish"] == "risk" else "risk"
+    wished = audit.ranking[audit.ranking["metric"].eq(metric)].set_index("score")["value"]
+    own, best = wished[audit.best[0]], wished.max() if metric == "coverage" else wished.min()
+    if metric == "coverage":
+        unknown = settings["unknown_share"]
+        with_unknown = f", unknown ones among these at the stated {100 * unknown:g} %"
+        said = (
+            f"Of the {images} images of the choosing half it keeps {100 * own:.1f} % at a risk of "
+            f"{100 * settings['risk']:g} %{with_unknown * (unknown > 0)}"
+        )
+        more = "keeps more"
+    else:
+        said = (
+            f"Where it keeps {100 * settings['coverage']:g} % of the {images} images of the "
+            f"choosing half, {100 * own:.1f} % of these are wrong"
+        )
+        more = "has fewer wrong"
+    if own == best:
+        return f"{said}, and no score {more}."
+    return f"{said}, and no score {more} beyond noise: {100 * best:.1f} % is the best of all."
 
 
 def limits(audit: Audit) -> list[str]:
@@ -186,7 +213,10 @@ def answers(audit: Audit) -> list[str]:
         "audit.json has"
     )
     if few:
-        said += f"; {few} are given too seldom, to fewer than {needed} images of the measuring half"
+        are = "is" if few == 1 else "are"
+        said += (
+            f"; {few} {are} given too seldom, to fewer than {needed} images of the measuring half"
+        )
     return [f"{said}."]
 
 

@@ -6,6 +6,8 @@ script runs, and on paper, the first position stands there as a picture with its
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -161,6 +163,15 @@ def movable(
     )
 
 
+def policy() -> str:
+    """Return what a page's policy of scripts has to name so that these figures move.
+
+    It is the digest of the one script that they have, and lets no other run.
+    """
+    digest = hashlib.sha256(_SCRIPT.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
 def _parts(position: Position) -> dict[tuple[str, str], tuple]:
     return {
         (kind, name): data
@@ -232,7 +243,8 @@ def _frame(x: Axis, y: Axis) -> str:
 
 
 _STYLE = """<style>
-.movable > svg { width: 100%; max-width: 40rem; height: auto; touch-action: pan-y; }
+.movable > svg { width: 100%; max-width: 40rem; height: auto; overflow: visible; }
+.movable > svg { touch-action: pan-y; }
 .movable text { font-size: 15px; fill: currentColor; }
 .movable .middle { text-anchor: middle; }
 .movable .end { text-anchor: end; }
@@ -242,6 +254,7 @@ _STYLE = """<style>
 .movable label { display: block; }
 .movable label[hidden] { display: none; }
 .movable input { width: 60%; max-width: 24rem; vertical-align: middle; }
+@media (max-width: 30rem) { .movable text { font-size: 19px; } }
 @media print { .movable label { display: none; } }
 </style>
 """

@@ -112,4 +112,4 @@ def test_a_score_that_is_worse_beyond_noise_is_not_among_the_best(inputs):
     usable = {"msp": scores.create("msp"), "reversed": Reversed()}
     groups, halves = groups_of(replace(inputs, ood={}), 50)
     table, best = ranked(usable, score_halves(usable, halves), groups)
-    assert best == ["msp"] and table["score"].tolist() == ["msp", "reversed"]
+    assert best == ["msp"] and list(dict.fromkeys(table["score"])) == ["msp", "reversed"]

@@ -152,6 +152,6 @@ def test_the_bars_are_what_the_rejector_does(found, inputs):
 def test_every_finding_ends_with_what_to_do(found, inputs):
     assert all(one.advice.endswith(".") and one.sentence for one in findings(found))
     names = [one.name for one in findings(found)]
-    assert names == ["right", "sure", "score", "accept", "unlabelled", "limits"]
+    assert names == ["right", "sure", "weak", "score", "accept", "unlabelled", "drift", "limits"]
     least = audit(scaled(inputs, 1), risk=0.2, replicates=5)
     assert "unlabelled" not in [one.name for one in findings(least)]
