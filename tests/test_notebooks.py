@@ -14,7 +14,7 @@ EVERY = sorted((ROOT / "notebooks").rglob("*.ipynb"))
 SOLUTIONS = [path for path in EVERY if path.stem == "solutions"]
 NOTEBOOKS = [path for path in EVERY if path not in SOLUTIONS]
 SOLVED = " {doc}`Solution <solutions>`."
-"""What an exercise ends with that has a solution."""
+"""What every exercise ends with."""
 each = pytest.mark.parametrize(
     "path", NOTEBOOKS, ids=lambda path: f"{path.parent.name}/{path.stem}"
 )
@@ -115,20 +115,33 @@ def exercises(path: Path) -> dict[str, str]:
     return dict(re.findall(r"^(\d+)\. (.+)$", text, re.M))
 
 
+def unsolved(path: Path) -> list[str]:
+    """Return the exercises of a notebook that name no solution."""
+    return [number for number, said in exercises(path).items() if not said.endswith(SOLVED)]
+
+
+@each
+def test_every_exercise_has_a_solution(path, tmp_path):
+    assert exercises(path) and not unsolved(path)
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    notebook["cells"][-1]["source"] += ["\n99. What is left open?"]
+    (tmp_path / "open.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
+    assert unsolved(tmp_path / "open.ipynb") == ["99"]
+
+
 @pytest.mark.parametrize("path", SOLUTIONS, ids=lambda path: path.parent.name)
-def test_solutions_are_those_of_the_exercises_that_promise_them(path):
+def test_solutions_are_those_of_the_exercises(path):
     """Each asks in the exercise's words, and is folded: its lines, and what they say."""
     promised = {
         f"{own.stem}, {number}": said.removesuffix(SOLVED)
         for own in NOTEBOOKS
         if own.parent == path.parent
         for number, said in exercises(own).items()
-        if said.endswith(SOLVED)
     }
     prose = [cell["source"] for cell in cells(path, "markdown")]
     asked = dict(re.match(r"## (.+)\n\n> (.+)", one).groups() for one in prose[1::2])
     assert asked == promised and len(asked) >= 2
-    assert all(one.startswith("```{dropdown} ") for one in prose[2::2])
+    assert all(re.match(r"```{dropdown} .+\n\w", one) for one in prose[2::2])
     _, loaded, *solved = cells(path, "code")
     assert loaded["tags"] == ["hide-input"] and len(solved) == len(asked)
     for cell in solved:

@@ -57,6 +57,11 @@ def pack(folder: Path, tier: str, names: Sequence[str]) -> Path:
     """Write all that the papers' parts take from the cache, and return the manifest's path.
 
     A part that fails is left out, and the manifest says why.
+
+    Raises
+    ------
+    ValueError
+        Every part failed.
     """
     notes: dict[str, dict] = {}
     left_out: dict[str, str] = {}
@@ -71,7 +76,8 @@ def pack(folder: Path, tier: str, names: Sequence[str]) -> Path:
                     try:
                         run.ask(parameters, part)
                     except Exception as error:  # as in a run: the others go on
-                        left_out[f"{name}/{part.name}"] = f"{type(error).__name__}: {error}"
+                        why = left_out[f"{name}/{part.name}"] = f"{type(error).__name__}: {error}"
+                        log.warning("left out: %s", why)
                         continue
                     run.rows_of_part(parameters, part)
                 for path, loaded in found.items():
@@ -82,6 +88,8 @@ def pack(folder: Path, tier: str, names: Sequence[str]) -> Path:
                     note["parts"].append(f"{name}/{part.name}")
                     if len(note["parts"]) == 1:
                         note |= copy(path, whole / place, loaded)
+        if not notes:
+            raise ValueError(f"nothing to hand out: {next(iter(left_out.values()), 'no part')}")
         for path in (cache_root() / "diverged").glob("*.json"):  # trainings not to be tried again
             notes[f"diverged/{path.name}"] = copy(path, whole / "diverged" / path.name, None)
         about = {

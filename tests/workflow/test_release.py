@@ -54,6 +54,8 @@ def paper(monkeypatch, tmp_path):
 
 def test_who_takes_a_release_over_trains_and_asks_no_network(paper, monkeypatch, tmp_path, caplog):
     release.pack(tmp_path / "out", "mini", ["uimnet"])
+    assert "left out: OSError: no such weights" in caplog.text
+    caplog.clear()
     said = manifests.read(tmp_path / "out")
     assert said["left_out"] == {"uimnet/broken": "OSError: no such weights"}
     assert {name.partition("/")[0] for name in said["files"]} == {"networks", "outputs", "rows"}
@@ -118,6 +120,14 @@ def test_an_altered_a_missing_and_a_strange_file_are_refused(paper, tmp_path, mo
     with pytest.raises(ValueError, match="version 1 of manifests expected, got 2"):
         release.use(tmp_path / "out")
     assert not (tmp_path / "other").exists()
+
+
+def test_a_release_of_nothing_is_refused(paper, tmp_path, monkeypatch):
+    broken = [part for part in run.parts(paper) if part.name == "broken"]
+    monkeypatch.setattr(run, "parts", lambda parameters: broken)
+    with pytest.raises(ValueError, match="nothing to hand out: OSError: no such weights"):
+        release.pack(tmp_path / "out", "mini", ["uimnet"])
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_folder_without_a_manifest_is_refused(tmp_path):
