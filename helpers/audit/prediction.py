@@ -46,6 +46,13 @@ ESTIMATED_BY = {
     "prior_corrected": "the prior-corrected ROC at an estimated share",
 }
 """Estimators that answer, the first that can, and how the report calls them."""
+NOT_FOR = {
+    "curve_regression": "Do not use this where unknown images are of a kind that none of the sets "
+    "is like, nor where known images have changed: the intervals cover neither.",
+    "prior_corrected": "Do not use the value without its interval where unknown images are among "
+    "the surest, of which it sees too few; known images that have changed count as unknown.",
+}
+"""When not to use what each of these answers."""
 KEPT = 0.95  # of the known images, by the threshold that accuracy is estimated above
 
 
@@ -64,7 +71,7 @@ class Prediction:
         (`helpers.labelfree.share_bound`); NaN where they cannot be judged.
     values : dict of str to (float, float, float)
         By metric: predicted value, and the ends of its 90 % interval (NaN with fewer than nine
-        sets); empty without a line.
+        sets or 50 images); empty without a line.
     estimates : dict of str to dict
         By estimator of `ESTIMATED_BY`, and by metric: value and interval; empty for fewer than 50
         images.  The regression on the curve takes nine sets for an interval.
@@ -93,6 +100,11 @@ class Prediction:
             if name in self.estimates:
                 return {metric: (title, *one) for metric, one in self.estimates[name].items()}
         return {metric: ("the Gscore's line", *one) for metric, one in self.values.items()}
+
+    @property
+    def not_for(self) -> str:
+        """When not to use the answer, in a sentence; what the line's limits are, `limits` says."""
+        return next((NOT_FOR[name] for name in ESTIMATED_BY if name in self.estimates), "")
 
 
 def predict(
@@ -174,12 +186,13 @@ def predict(
             truths[metric].append(told[metric])
     own = gscores(mixture, [EVALUATOR], validation=validation)[EVALUATOR]
     values, lines, correlations, guesses = {}, {}, {}, []
+    sure = len(unknown) >= 9 and len(production) >= FEWEST  # enough for an interval
     for metric in PREDICTED:
         line = fit_regression(learnt, truths[metric], TAUS)
         there = own[[int(np.argmin(np.abs(line.tau - TAUS)))]]
         value = float(np.clip(line.predict(there)[0], 0, 1))
         ends = (np.nan, np.nan)
-        if len(unknown) >= 9:
+        if sure:
             ends = tuple(float(end[0]) for end in line.interval(there, LEVEL))
         values[metric], lines[metric] = (value, *ends), line
         varied = np.ptp(truths[metric]) > 0
@@ -200,7 +213,7 @@ def predict(
         limits.append(
             "The Gscore of the unlabelled images lies outside those of the sets: the line is "
             "continued beyond what it has seen"
-            + (", and its interval is too narrow." if len(unknown) >= 9 else ".")
+            + (", and its interval is too narrow." if sure else ".")
         )
     if guesses:
         limits.append(
@@ -219,6 +232,10 @@ def predict(
             )
     if len(unknown) < 9:
         limits.append("An interval of 90 % takes at least nine sets, so there is none.")
+    if len(production) < FEWEST:
+        limits.append(
+            f"{len(production)} images say too little for an interval, which takes {FEWEST}."
+        )
     return Prediction(
         len(production), len(unknown), gscore["auroc"], share, values, estimates, lines,
         correlations, tuple(limits),

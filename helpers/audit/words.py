@@ -282,7 +282,8 @@ def prediction(audit: Audit) -> list[str]:
                 f"Known and unknown images among the {found.images} unlabelled ones, if there are "
                 f"both, are told apart with an {name} of about {value:.1f} %{ends}, by {by}."
             )
-    return [*said, *found.limits, *_unlabelled(audit)]
+    advice = [found.not_for] if found.not_for else []
+    return [*said, *advice, *found.limits, *_unlabelled(audit)]
 
 
 def _unlabelled(audit: Audit) -> list[str]:
@@ -303,7 +304,8 @@ def _unlabelled(audit: Audit) -> list[str]:
         said.append(
             f"Of those that score as high as 95 % of known images do, it is right on about "
             f"{value:.1f} % ({low:.1f} to {high:.1f} %), the estimated share of unknown images "
-            "among them counted as wrong."
+            "among them counted as wrong. Do not use this with a score that ranks unknown images "
+            "among the surest: their share is then estimated too small."
         )
     if found.listed:
         said.append(

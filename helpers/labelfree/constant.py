@@ -7,13 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from helpers.labelfree.estimates import (
+    BySize,
     Estimate,
     MetaSets,
     check_meta,
     check_share,
     jackknife_ends,
     mixture_array,
+    wider,
 )
+
+_TIMES = 8  # mixtures of a set
 
 
 @dataclass(frozen=True)
@@ -24,9 +28,12 @@ class Constant:
     ----------
     truths : dict of str to ndarray, shape [S]
         By metric.
+    own : dict of str to ndarray, shape [R]
+        By metric, on the images of single mixtures; those of a set lie side by side.
     """
 
     truths: dict[str, np.ndarray]
+    own: dict[str, np.ndarray]
 
     def estimate(self, mixture, *, level: float = 0.9) -> dict[str, Estimate]:
         """See `helpers.labelfree.estimates.Estimator.estimate`; of all mixtures it is the same.
@@ -43,24 +50,32 @@ class Constant:
         for metric, truths in self.truths.items():
             sets, mean = len(truths), truths.mean()
             without = (truths.sum() - truths) / (sets - 1)
-            found[metric] = Estimate(
-                float(mean), *jackknife_ends(without, truths - without, sets, level)
+            again = np.repeat(without, len(self.own[metric]) // sets)
+            ends = wider(
+                jackknife_ends(without, truths - without, sets, level),
+                jackknife_ends(again, self.own[metric] - again, sets, level),
             )
+            found[metric] = Estimate(float(mean), *ends)
         return found
 
 
-def fit_constant(validation, meta: MetaSets | None = None, *, share: float | None = None):
+def fit_constant(
+    validation, meta: MetaSets | None = None, *, share: float | None = None, seed: int = 0
+) -> BySize:
     """Return the constant of some meta sets.
 
     Parameters
     ----------
     validation, meta, share
-        See `helpers.labelfree.estimates`; nothing but the meta sets is used.
+        See `helpers.labelfree.estimates`; the validation images are not used, and the share by the
+        interval alone.
+    seed : int
+        Of the mixtures.
 
     Returns
     -------
-    Constant
-        Its interval is that of the metric of one more set like these.
+    BySize
+        Of a `Constant`, whose interval is that of the metric of one more set like these.
 
     Raises
     ------
@@ -71,5 +86,10 @@ def fit_constant(validation, meta: MetaSets | None = None, *, share: float | Non
     -----
     What every other estimator must beat: `helpers.labelfree.skill` says by how much.
     """
-    check_share(share)
-    return Constant(check_meta(meta, 2).truths)
+    meta, share = check_meta(meta, 2), check_share(share)
+
+    def learn(images: int) -> Constant:
+        mixtures = list(meta.mix(share, images=images, times=_TIMES, seed=seed))
+        return Constant(meta.truths, meta.own_truths(mixtures))
+
+    return BySize(learn)

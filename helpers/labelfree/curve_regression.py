@@ -9,14 +9,14 @@ import numpy as np
 from helpers.checks import float_array
 from helpers.labelfree.estimates import (
     PREDICTED,
+    BySize,
     Estimate,
     MetaSets,
     check_meta,
     check_share,
-    group_metrics,
     jackknife_ends,
     mixture_array,
-    stack,
+    wider,
 )
 
 _LEVELS = np.arange(1, 24) / 24
@@ -73,8 +73,9 @@ class CurveRegression:
         The largest squared distance of a curve from the nearest of another set.
     weights : dict of str to ndarray, shape [R, 1 + S]
         By metric: of each mixture, in all and without one set after the other.
-    misses : dict of str to ndarray, shape [R]
-        By metric: the truth of each mixture less what is said of it without its own set.
+    misses : dict of str to (ndarray, ndarray), shape [R] each
+        By metric: what is missed without its own set, of the metric of the set and of the images
+        of each mixture.
     """
 
     validation: np.ndarray
@@ -84,7 +85,7 @@ class CurveRegression:
     sets: int
     reach: float
     weights: dict[str, np.ndarray]
-    misses: dict[str, np.ndarray]
+    misses: dict[str, tuple[np.ndarray, np.ndarray]]
 
     def estimate(self, mixture, *, level: float = 0.9) -> dict[str, Estimate]:
         """See `helpers.labelfree.estimates.Estimator.estimate`.
@@ -103,15 +104,15 @@ class CurveRegression:
         for metric, weights in self.weights.items():
             value, *without = near @ weights
             without = np.repeat(without, len(self.curves) // self.sets)
-            ends = jackknife_ends(without, self.misses[metric], self.sets, level)
-            ends = (0.0, 1.0) if strange else ends
+            both = (jackknife_ends(without, one, self.sets, level) for one in self.misses[metric])
+            ends = (0.0, 1.0) if strange else wider(*both)
             found[metric] = Estimate(float(np.clip(value, 0, 1)), *ends)
         return found
 
 
 def fit_curve_regression(
     validation, meta: MetaSets | None = None, *, share: float | None = None, seed: int = 0
-) -> CurveRegression:
+) -> BySize:
     r"""Return a regression that learns from meta sets, each mixed several times.
 
     Kernel ridge regression with :math:`k(x, z) = 1 + x^\top z / D + \exp(-\|x - z\|^2 / 2 D)` on
@@ -128,7 +129,8 @@ def fit_curve_regression(
 
     Returns
     -------
-    CurveRegression
+    BySize
+        Of a `CurveRegression`.
 
     Raises
     ------
@@ -149,26 +151,34 @@ def fit_curve_regression(
     """
     validation, meta = np.sort(float_array("validation", validation)), check_meta(meta, 3)
     meta = MetaSets(np.concatenate([validation, meta.known]), meta.unknown)
+    check_share(share)
+    return BySize(lambda images: _learn(validation, meta, share, images, seed))
+
+
+def _learn(
+    validation: np.ndarray, meta: MetaSets, share: float | None, images: int, seed: int
+) -> CurveRegression:
+    """Learn from mixtures of so many images at most, whose truths are those of all images."""
     sets = list(meta.unknown.values())
     times = max(1, min(_TIMES, _MIXTURES // len(sets)))
     ours = _placements(validation, meta.known)
-    repeated = [
-        one for scores in sets for one in [(scores, _placements(validation, scores))] * times
-    ]
-    mixtures = meta.mix(check_share(share), times=times, seed=seed)
-    curves, truths = [], []
-    for (scores, theirs), (known, unknown) in zip(repeated, mixtures, strict=True):
-        curves.append(_curve(np.concatenate([ours[known], theirs[unknown]])))
-        truths.append(group_metrics(meta.known[known], scores[unknown]))
-    curves, truths = np.array(curves), stack(truths)
+    theirs = [one for scores in sets for one in [_placements(validation, scores)] * times]
+    mixtures = list(meta.mix(share, images=images, times=times, seed=seed))
+    curves = np.array([
+        _curve(np.concatenate([ours[known], one[unknown]]))
+        for one, (known, unknown) in zip(theirs, mixtures, strict=True)
+    ])  # fmt: skip
     centre, scale = curves.mean(axis=0), np.maximum(curves.std(axis=0), 1e-6)
     curves = (curves - centre) / scale
     values, axes = np.linalg.eigh(_kernel(curves, curves))
-    fits = {metric: _ridge(values, axes, truths[metric], len(sets)) for metric in PREDICTED}
-    weights, misses = ({metric: fit[i] for metric, fit in fits.items()} for i in (0, 1))
+    weights, misses, own = {}, {}, meta.own_truths(mixtures)
+    for metric in PREDICTED:
+        truths = np.repeat(meta.truths[metric], times)
+        weights[metric], missed = _ridge(values, axes, truths, len(sets))
+        misses[metric] = missed, own[metric] - (truths - missed)
     distances = _distances(curves, curves)
-    own = np.arange(len(curves)) // times
-    reach = float(np.where(own[:, None] == own, np.inf, distances).min(axis=1).max())
+    of = np.arange(len(curves)) // times
+    reach = float(np.where(of[:, None] == of, np.inf, distances).min(axis=1).max())
     return CurveRegression(validation, curves, centre, scale, len(sets), reach, weights, misses)
 
 

@@ -11,8 +11,8 @@ the score depends on.  `share` is that of the unknown images in the mixture, Non
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple, Protocol
 
@@ -42,6 +42,8 @@ class Estimator(Protocol):
 
     def estimate(self, mixture, *, level: float = 0.9) -> dict[str, Estimate]:
         """Return what it says of an unlabelled mixture, by the metrics of `PREDICTED`.
+
+        The interval is for the metric of these very images as for that of more images like them.
 
         Parameters
         ----------
@@ -83,7 +85,12 @@ class MetaSets:
         return stack([group_metrics(self.known, one) for one in self.unknown.values()])
 
     def mix(
-        self, share: float | None = None, *, times: int = 1, seed: int = 0
+        self,
+        share: float | None = None,
+        *,
+        images: float = np.inf,
+        times: int = 1,
+        seed: int = 0,
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield mixtures of each set in turn: places of ID images, and of those of the set.
 
@@ -91,6 +98,8 @@ class MetaSets:
         ----------
         share : float, optional
             Of unknown images; drawn for each mixture from 0.05 to 0.95 if not given.
+        images : float
+            Of a mixture, at most.
         times : int
             Mixtures of each set.
         seed : int
@@ -107,12 +116,51 @@ class MetaSets:
         for scores in self.unknown.values():
             for _ in range(times):
                 part = generator.uniform(*_SHARES) if share is None else share
-                total = len(scores) / part
+                total = min(images, len(scores) / part)
                 if part < 1:
                     total = min(total, count / (1 - part))
                 known, unknown = (max(1, round(one * total)) for one in (1 - part, part))
                 others = generator.integers(count, size=count)
                 yield generator.choice(others, known), generator.permutation(len(scores))[:unknown]
+
+    def own_truths(
+        self, mixtures: Sequence[tuple[np.ndarray, np.ndarray]]
+    ) -> dict[str, np.ndarray]:
+        """Return the metrics of `PREDICTED` on the images of each mixture from `mix`, [R] each."""
+        times = len(mixtures) // len(self.unknown)
+        sets = [scores for scores in self.unknown.values() for _ in range(times)]
+        pairs = zip(sets, mixtures, strict=True)
+        found = [group_metrics(self.known[ours], one[theirs]) for one, (ours, theirs) in pairs]
+        return stack(found)
+
+
+@dataclass(frozen=True)
+class BySize:
+    """An estimator that learns from mixtures of about as many images as it is asked about.
+
+    The fewer images, the more varies all that is computed of a mixture, and so does the metric of
+    these very images: what has learnt from large mixtures is too sure of small ones.
+
+    Attributes
+    ----------
+    learn : callable
+        From the number of images of a mixture, at most, to an `Estimator`.
+    """
+
+    learn: Callable[[int], Estimator]
+    _learnt: dict[int, Estimator] = field(default_factory=dict, repr=False)
+
+    def of(self, images: int) -> Estimator:
+        """Return the estimator for so many images: from mixtures of at most √2 times fewer."""
+        size = int(FEWEST * 2 ** (int(2 * np.log2(images / FEWEST)) / 2))
+        if size not in self._learnt:
+            self._learnt[size] = self.learn(size)
+        return self._learnt[size]
+
+    def estimate(self, mixture, *, level: float = 0.9) -> dict[str, Estimate]:
+        """See `Estimator.estimate`."""
+        mixture = mixture_array(mixture, level)
+        return self.of(len(mixture)).estimate(mixture, level=level)
 
 
 def group_metrics(known, unknown) -> dict[str, float]:
@@ -175,6 +223,18 @@ def check_meta(meta: MetaSets | None, needed: int) -> MetaSets:
             "take an estimator that needs none, as 'prior_corrected'"
         )
     return meta
+
+
+def wider(*ends: tuple[float, float]) -> tuple[float, float]:
+    """Return the shortest interval that has all of some in it.
+
+    Examples
+    --------
+    >>> wider((0.1, 0.4), (0.2, 0.5))
+    (0.1, 0.5)
+    """
+    low, high = zip(*ends, strict=True)
+    return min(low), max(high)
 
 
 def jackknife_ends(left_out, misses, sets: int, level: float) -> tuple[float, float]:

@@ -6,14 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from helpers.checks import float_array
 from helpers.labelfree.estimates import (
+    BySize,
     Estimate,
     MetaSets,
     check_meta,
     check_share,
-    group_metrics,
     mixture_array,
-    stack,
+    wider,
 )
 from helpers.labelfree.evaluators import TAUS, gscores
 from helpers.labelfree.regression import Regression, fewest_sets, fit_regression
@@ -30,12 +31,15 @@ class GscoreLine:
     validation : ndarray, shape [V]
         Validation scores.
     lines : dict of str to Regression
-        By metric.
+        By metric, that of each set against all ID images.
+    own : dict of str to ndarray, shape [S]
+        By metric, on the images of the mixture that the Gscore is of.
     """
 
     evaluator: str
     validation: np.ndarray
     lines: dict[str, Regression]
+    own: dict[str, np.ndarray]
 
     def estimate(self, mixture, *, level: float = 0.9) -> dict[str, Estimate]:
         """See `helpers.labelfree.estimates.Estimator.estimate`.
@@ -47,11 +51,12 @@ class GscoreLine:
         every = gscores(mixture, [self.evaluator], validation=self.validation)[self.evaluator]
         found = {}
         for metric, line in self.lines.items():
-            gscore, low, high = every[[np.abs(TAUS - line.tau).argmin()]], [0.0], [1.0]
+            gscore, ends = every[[np.abs(TAUS - line.tau).argmin()]], (0.0, 1.0)
             if len(line.gscores) >= fewest_sets(level):
-                low, high = line.interval(gscore, level)
-            value = np.clip(line.predict(gscore)[0], 0, 1)
-            found[metric] = Estimate(float(value), float(low[0]), float(high[0]))
+                own = line.gscores, self.own[metric]
+                both = (line.interval(gscore, level, redrawn=one) for one in (None, own))
+                ends = wider(*((float(low[0]), float(high[0])) for low, high in both))
+            found[metric] = Estimate(float(np.clip(line.predict(gscore)[0], 0, 1)), *ends)
         return found
 
 
@@ -62,7 +67,7 @@ def fit_gscore_line(
     share: float | None = None,
     evaluator: str = "ude_wasserstein",
     seed: int = 0,
-) -> GscoreLine:
+) -> BySize:
     """Return lines from Gscores to metrics, learnt from one mixture of each meta set.
 
     Parameters
@@ -76,13 +81,14 @@ def fit_gscore_line(
 
     Returns
     -------
-    GscoreLine
-        Each metric has a threshold τ of its own.
+    BySize
+        Of a `GscoreLine`.  Each metric has a threshold τ of its own.
 
     Raises
     ------
     ValueError
-        Fewer than three meta sets; a share outside (0, 1]; as `gscores` and `fit_regression`.
+        Fewer than three meta sets; a share outside (0, 1]; no validation image, NaN, infinite.  As
+        `gscores` and `fit_regression` once it is asked.
 
     Notes
     -----
@@ -93,12 +99,15 @@ def fit_gscore_line(
     *Not to be used* where the share of unknown images is not known: a Gscore changes with it as it
     does with the detector.
     """
-    meta = check_meta(meta, 3)
-    learnt, truths, mixtures = [], [], meta.mix(check_share(share), seed=seed)
-    for scores, (ours, theirs) in zip(meta.unknown.values(), mixtures, strict=True):
-        known, unknown = meta.known[ours], scores[theirs]
-        mixed = np.concatenate([known, unknown])
-        learnt.append(gscores(mixed, [evaluator], validation=validation)[evaluator])
-        truths.append(group_metrics(known, unknown))
-    lines = {name: fit_regression(learnt, one, TAUS) for name, one in stack(truths).items()}
-    return GscoreLine(evaluator, np.asarray(validation), lines)
+    meta, share = check_meta(meta, 3), check_share(share)
+    validation = float_array("validation", validation)
+
+    def learn(images: int) -> GscoreLine:
+        learnt, mixtures = [], list(meta.mix(share, images=images, seed=seed))
+        for scores, (ours, theirs) in zip(meta.unknown.values(), mixtures, strict=True):
+            mixed = np.concatenate([meta.known[ours], scores[theirs]])
+            learnt.append(gscores(mixed, [evaluator], validation=validation)[evaluator])
+        lines = {name: fit_regression(learnt, one, TAUS) for name, one in meta.truths.items()}
+        return GscoreLine(evaluator, validation, lines, meta.own_truths(mixtures))
+
+    return BySize(learn)

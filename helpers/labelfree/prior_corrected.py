@@ -7,7 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from helpers.checks import float_array
-from helpers.labelfree.estimates import Estimate, MetaSets, check_share, mixture_array
+from helpers.labelfree.estimates import (
+    Estimate,
+    MetaSets,
+    check_share,
+    mixture_array,
+    wider,
+)
 from helpers.labelfree.share import estimate_share, share_bound
 from helpers.metrics import resample_weights
 from helpers.metrics.ranking import required_count
@@ -33,11 +39,10 @@ class PriorCorrected:
     def estimate(self, mixture, *, level: float = 0.9) -> dict[str, Estimate]:
         """See `helpers.labelfree.estimates.Estimator.estimate`.
 
-        Intervals are of the metrics of infinitely many images like these; those of a few hundred
-        vary besides, FPR95 above all, whose threshold hangs on the lowest 5 % of the known ones.
-        At a known share they are percentiles of the bootstrap, and as wide as 1 / share.  At an
+        Intervals are percentiles of the bootstrap, at a known share as wide as 1 / share; at an
         estimated one they hold for every share from its lower bound to 1, since none of these can
-        be excluded.
+        be excluded.  The metric of these very images hangs on which known ones are among them,
+        FPR95 above all, whose threshold is set by the lowest 5 %; the interval is for both.
         """
         mixture = mixture_array(mixture, level)
         area, passed, kept = _two_samples(self.validation, mixture)
@@ -47,17 +52,18 @@ class PriorCorrected:
             possible = [share_bound(self.validation, mixture, level=(1 + level) / 2), 1.0]
             # without any image that is unlike them, all unknown ones would look known
             share = estimate_share(self.validation, mixture) or 1.0
+        own = [_errors_on_own_images(self.validation, mixture, one) for one in possible]
         # what the metric is where the score tells nothing, and how far it is from that
         parts = {"auroc": (0.5, area - 0.5), "fpr95": (kept[0], passed - kept)}
         found = {}
         for metric, (nothing, shift) in parts.items():
-            low, high = np.quantile(shift[1:], [tail, 1 - tail])
-            ends = (
-                shift[0] / share,
-                min(_divide(low, one) for one in possible),
-                max(_divide(high, one) for one in possible),
-            )
-            found[metric] = Estimate(*(float(np.clip(nothing + end, 0, 1)) for end in ends))
+            ends = np.quantile(shift[1:], [tail, 1 - tail])
+            every = [tuple(_divide(end, one) for end in ends) for one in possible]
+            for one, errors in zip(possible, own, strict=True):
+                missed = np.quantile(errors[metric], [1 - tail, tail])
+                every.append(tuple(_divide(shift[0], one) - missed))
+            numbers = shift[0] / share, *wider(*every)
+            found[metric] = Estimate(*(float(np.clip(nothing + end, 0, 1)) for end in numbers))
         return found
 
 
@@ -113,6 +119,41 @@ def fit_prior_corrected(
 def _divide(shift: float, share: float) -> float:
     """Return the quotient; by 0 it has no end."""
     return shift / share if share else np.inf * np.sign(shift) if shift else 0.0
+
+
+def _errors_on_own_images(
+    validation: np.ndarray, mixture: np.ndarray, share: float
+) -> dict[str, np.ndarray]:
+    """Return by how much estimates miss the metric of the very images of mixtures, replicates.
+
+    Validation images and the known ones of the mixture are drawn from the former.  The latter move
+    estimate and metric, in opposite directions.  How many unknown images score below each of them
+    follows from mixture and share.
+    """
+    images = round((1 - share) * len(mixture))
+    if not share or not images:  # nothing is excluded, or there are no known images
+        return dict.fromkeys(("auroc", "fpr95"), np.zeros(1))
+    validation, mixture, count = np.sort(validation), np.sort(mixture), len(validation)
+    known, mixed = (
+        np.array([np.searchsorted(one, validation, side=side) for side in ("left", "right")])
+        / len(one)
+        for one in (validation, mixture)
+    )
+    unknown = np.clip((mixed - (1 - share) * known) / share, 0, 1)
+    odds, (below, _) = (1 - share) / share, unknown
+    placed = unknown.mean(axis=0) + odds * known.mean(axis=0)
+    # the threshold's place from below, of either group
+    cuts = [size - required_count("kept", _KEPT, size) for size in (count, images)]
+    generator, auroc, fpr95 = np.random.default_rng(2), [], []
+    for _ in range(_REPLICATES):
+        held, inside = (generator.integers(count, size=size) for size in (count, images))
+        auroc.append(placed[held].mean() - placed[inside].mean())
+        first, second = (
+            np.partition(one, cut)[cut] for one, cut in zip((held, inside), cuts, strict=True)
+        )
+        extra = (validation[inside] >= validation[first]).mean() - (1 - cuts[0] / count)
+        fpr95.append(below[second] - below[first] + odds * extra)
+    return {"auroc": np.array(auroc), "fpr95": np.array(fpr95)}
 
 
 def _two_samples(validation: np.ndarray, mixture: np.ndarray) -> tuple[np.ndarray, ...]:

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from helpers.audit import predict
-from helpers.audit.prediction import _left_out_skill
+from helpers.audit.prediction import ESTIMATED_BY, NOT_FOR, _left_out_skill
 from helpers.labelfree import fit_regression
 from helpers.metrics import auroc
 
@@ -43,6 +43,25 @@ def test_few_sets_give_no_interval_and_fewer_no_line(groups):
     assert found.told["fpr95"][0] == "the prior-corrected ROC at an estimated share"
     short = predict(validation, known, few, known[:30] - 1)
     assert short.told["fpr95"][0] == "the Gscore's line" and short.estimates == {}
+
+
+def test_fewer_than_fifty_images_have_no_interval(groups):
+    """Which the line, whose mixtures are larger, would draw too narrow."""
+    validation, known, sets = groups
+    few, enough = (predict(validation, known, sets, known[:n] - 1) for n in (49, 50))
+    for metric in ("auroc", "fpr95"):
+        assert np.isnan(few.values[metric][1:]).all() and few.told[metric][0] == "the Gscore's line"
+        assert not np.isnan(enough.values[metric]).any()
+    assert "49 images say too little" in few.limits[-1] and "too little" not in enough.limits[-1]
+
+
+def test_each_answer_says_when_not_to_use_it(groups):
+    validation, known, sets = groups
+    assert set(NOT_FOR) == set(ESTIMATED_BY)
+    two = {name: sets[name] for name in list(sets)[:2]}
+    said = [predict(validation, known, some, known - 1).not_for for some in (sets, two)]
+    assert said == [NOT_FOR["curve_regression"], NOT_FOR["prior_corrected"]]
+    assert predict(validation, known, sets, known[:30] - 1).not_for == ""
 
 
 def test_a_line_that_is_no_better_than_guessing_is_called_so():

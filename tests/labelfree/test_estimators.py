@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from helpers.labelfree import ESTIMATORS, METRICS, PREDICTED, Estimate, MetaSets, gscores
-from helpers.labelfree.estimates import jackknife_ends
+from helpers.labelfree.estimates import BySize, jackknife_ends
 from helpers.labelfree.regression import fit_regression
-from helpers.metrics import RankedGroups
+from helpers.metrics import RankedGroups, auroc, fpr_at_tpr
 
 
 @pytest.fixture(scope="module")
@@ -119,6 +119,11 @@ def test_mixtures_have_the_share_and_are_as_large_as_can_be(world):
         drawn = list(meta.mix(share, times=2))
         assert [(len(a), len(b)) for a, b in drawn] == [counts] * 6
         assert all(len(set(unknown)) == len(unknown) for _, unknown in drawn)
+    fewer = list(meta.mix(0.25, images=40))
+    assert [(len(a), len(b)) for a, b in fewer] == [(30, 10)] * 3
+    own = meta.own_truths(fewer)["auroc"]
+    first = meta.known[fewer[0][0]], meta.unknown["0"][fewer[0][1]]
+    assert own[0] == auroc(*first) and len(own) == 3
     for known, _ in meta.mix(0.1):
         assert len(known) == 150 and len(set(known)) < 100
     shares = [len(b) / (len(a) + len(b)) for a, b in meta.mix(times=50)]
@@ -139,11 +144,45 @@ def test_the_jackknife_of_one_mixture_a_set_is_that_of_the_line():
 
 def test_the_gscores_line_is_the_one_of_the_paper(fitted):
     mixture = np.random.default_rng(8).normal(-1, 1, 90)
-    one = fitted["gscore", 0.4]
+    one = fitted["gscore", 0.4].of(len(mixture))
     line = one.lines["fpr95"]
     gscore = gscores(mixture, [one.evaluator], taus=[line.tau], validation=one.validation)
     value = np.clip(line.predict(gscore[one.evaluator]), 0, 1)
     assert one.estimate(mixture)["fpr95"].value == pytest.approx(value[0])
+
+
+@pytest.mark.parametrize("name", ["constant", "gscore", "curve_regression"])
+def test_intervals_cover_mixtures_of_fewer_images_than_the_meta_sets_have(name, world):
+    """Both the metric of these very images and that of more like them."""
+    covered = []
+    for seed in range(3):
+        here = world(40 + seed)
+        fit = ESTIMATORS[name](here.known(400), here.sets(25))
+        for _ in range(40):
+            count = round(50 * here.generator.uniform(0.05, 0.95))
+            known, unknown = here.known(600), here.unknown(150)
+            pair = known[: 50 - count], unknown[:count]
+            low, high = fit.estimate(np.concatenate(pair), level=0.8)["fpr95"][1:]
+            covered.append([low <= fpr_at_tpr(*one) <= high for one in (pair, (known, unknown))])
+    own, of_more = np.mean(covered, axis=0)
+    assert 0.72 <= own <= 0.92 and of_more >= 0.72
+
+
+def test_what_has_learnt_from_large_mixtures_is_too_sure_of_small_ones(world):
+    """Which is why an estimator is learnt anew for another number of images."""
+    here = world(50)
+    fit = ESTIMATORS["curve_regression"](here.known(400), here.sets(25))
+    mixture = np.concatenate([here.known(30), here.unknown(20)])
+    small, large = (fit.of(size).estimate(mixture)["fpr95"] for size in (50, 1600))
+    assert fit.estimate(mixture)["fpr95"] == small
+    assert small.high - small.low > 1.2 * (large.high - large.low) or large[1:] == (0, 1)
+
+
+@pytest.mark.parametrize(("images", "learnt"), [(50, 50), (70, 50), (71, 70), (10_000, 9050)])
+def test_the_size_of_what_is_learnt_from_is_just_below(images, learnt):
+    asked = []
+    BySize(asked.append).of(images)
+    assert asked == [learnt]
 
 
 def test_the_interface_is_one():

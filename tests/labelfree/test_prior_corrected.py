@@ -41,6 +41,21 @@ def test_intervals_at_a_known_share_cover_as_often_as_they_say(share):
     assert (np.abs(np.mean(covered, axis=0) - 0.8) <= 0.12).all()
 
 
+@pytest.mark.parametrize("share", [0.2, 0.7])
+def test_intervals_at_a_known_share_cover_the_metric_of_these_very_images(share):
+    """Which hangs on the known images among them, as the estimate does."""
+    generator, covered = np.random.default_rng(6), []
+    for _ in range(120):
+        known, unknown = generator.normal(size=(2, 200))
+        pair = known[: round(200 * (1 - share))], unknown[: round(200 * share)] - 1.5
+        found = fit_prior_corrected(generator.normal(size=150), share=share).estimate(
+            np.concatenate(pair), level=0.8
+        )
+        truths = {"auroc": auroc(*pair), "fpr95": fpr_at_tpr(*pair)}
+        covered.append([found[name].low <= truths[name] <= found[name].high for name in truths])
+    assert (np.abs(np.mean(covered, axis=0) - 0.85) <= 0.1).all()
+
+
 def test_intervals_at_an_estimated_share_cover_and_still_say_something():
     generator, covered, widths = np.random.default_rng(3), [], []
     for _ in range(25):
