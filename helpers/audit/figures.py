@@ -40,7 +40,9 @@ def score_ranking(ranking: pd.DataFrame, titles: Mapping[str, str], *, chosen: s
     names = list(dict.fromkeys(ranking["score"]))
     known_name("chosen score", chosen, names)
     areas = ranking[ranking["metric"] == "aurc"]
-    ax = plt.subplots(figsize=(6, 1.1 + 0.27 * len(names)), layout="constrained")[1]
+    # long titles take their room beside the axis, not from it
+    width = 3.8 + 0.075 * max(len(titles[name]) for name in names)
+    ax = plt.subplots(figsize=(width, 1.1 + 0.27 * len(names)), layout="constrained")[1]
     kinds = (("", "ID images", BLUE, "o"), ("all", "ID and unknown images", RED, "s"))
     for number, (name, label, colour, marker) in enumerate(kinds):
         rows = areas[areas["set"] == name]
@@ -57,7 +59,7 @@ def score_ranking(ranking: pd.DataFrame, titles: Mapping[str, str], *, chosen: s
     ax.set_yticklabels([titles[name] for name in names])
     ax.get_yticklabels()[names.index(chosen)].set_fontweight("bold")
     ax.grid(axis="x", color="#dddddd", linewidth=0.6)
-    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2)
+    ax.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2)
     return ax
 
 

@@ -149,7 +149,7 @@ def _picture(said: Mapping) -> str:
         told = ", ".join(f"{called[name]}: {value:.1f} %" for name, value in parts.items())
         pieces = "".join(
             f'<span class={name} style="width:{value:.3f}%">'
-            + (f"{value:.1f}" if value >= 9 else "")
+            + (f"{value:.1f}" if value >= 12 else "")
             + "</span>"
             for name, value in parts.items()
         )

@@ -215,7 +215,10 @@ def answers(audit: Audit) -> list[str]:
         "audit.json has"
     )
     if few:
-        said += f"; {few} are given too seldom, to fewer than {needed} images of the measuring half"
+        are = "is" if few == 1 else "are"
+        said += (
+            f"; {few} {are} given too seldom, to fewer than {needed} images of the measuring half"
+        )
     return [f"{said}."]
 
 

@@ -55,9 +55,15 @@ def read_npz(path: Path) -> dict[str, np.ndarray]:
             f"outputs: {path} is of numpy.save; write it with numpy.savez, logits=… and labels=…"
         ) from error
     except ValueError as error:
+        with path.open("rb") as file:
+            archive_or_array = file.read(2) in (b"PK", b"\x93N")
+        # numpy takes all else for pickled, and says how to have it executed
+        why, mended = "it is no archive", "write it with numpy.savez, or call a table .csv"
+        if archive_or_array:
+            why, mended = error, "texts are written as numpy.array(names, dtype=str)"
         raise ValueError(
-            f"outputs: {path} holds something else than arrays of numbers and text ({error}); "
-            "texts are written as numpy.array(names, dtype=str)"
+            f"outputs: {path} holds something else than arrays of numbers and text ({why}); "
+            f"{mended}"
         ) from error
     except _DAMAGED as error:
         raise ValueError(

@@ -254,6 +254,7 @@ _STYLE = """<style>
 .movable label { display: block; }
 .movable label[hidden] { display: none; }
 .movable input { width: 60%; max-width: 24rem; vertical-align: middle; }
+@media (max-width: 30rem) { .movable text { font-size: 19px; } }
 @media print { .movable label { display: none; } }
 </style>
 """
