@@ -167,6 +167,6 @@ def promises() -> dict[str, Promise]:
         "A drift is named where there is none": Promise(
             "audit.drift.find_drift", 0.05,
             {"40 and 60 images": no_drift(40, 60), "300 and 500 images": no_drift(300, 500)},
-            400, "300 and 500 images",
+            1000, "300 and 500 images",
         ),
     }  # fmt: skip

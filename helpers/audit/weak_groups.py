@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import hypergeom
+from scipy.special import gammaln
 
 from helpers.metrics.guarantees import clopper_pearson
 
@@ -89,7 +89,8 @@ def find_weak_groups(
         return 0, ()
     sizes = np.array([len(one) for one in leaves])
     counts = np.array([others_wrong[one].sum() for one in leaves])
-    p_values = _holm(hypergeom.sf(counts - 1, images, errors, sizes))
+    tails = [_as_many(*one, images, errors) for one in zip(counts, sizes, strict=True)]
+    p_values = _holm(np.array(tails))
     found = []
     for place in np.argsort(-counts / sizes, kind="stable"):
         if p_values[place] <= level:
@@ -127,6 +128,21 @@ def _best_cut(values: np.ndarray, wrong: np.ndarray) -> tuple[int, float] | None
     gain[: LEAST - 1] = gain[images - LEAST :] = 0
     place, axis = np.unravel_index(gain.argmax(), gain.shape)
     return (int(axis), float(ranked[place, axis])) if gain[place, axis] >= _CLEAR else None
+
+
+def _as_many(count: int, size: int, images: int, errors: int) -> float:
+    """Return how likely so many of all errors, or more, fall into a group of this size by chance.
+
+    >>> round(_as_many(2, 2, 4, 2), 6)  # one of six ways to draw two of four
+    0.166667
+    """
+
+    def ways(some, out_of):  # the logarithm of how many there are
+        return gammaln(out_of + 1) - gammaln(some + 1) - gammaln(out_of - some + 1)
+
+    more = np.arange(count, min(size, errors) + 1)
+    chances = ways(more, errors) + ways(size - more, images - errors) - ways(size, images)
+    return float(min(1, np.exp(chances).sum()))
 
 
 def _holm(p_values: np.ndarray) -> np.ndarray:

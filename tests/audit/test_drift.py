@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.stats import binom
+from scipy.stats import binom, ks_2samp
 
 from helpers.audit import audit
-from helpers.audit.drift import LEVEL, find_drift
+from helpers.audit.drift import LEVEL, distance, find_drift
 from helpers.outputs import Outputs
 
 
@@ -49,6 +49,19 @@ def test_the_correction_is_for_all_that_was_looked_at():
     assert many.features[0] == single.features[0]
     assert many.features[1] == pytest.approx(6 * single.features[1])
     assert many.directions == 6 and many.score == single.score
+
+
+def test_the_distance_and_its_p_value_are_those_of_scipy():
+    """With ties; the p-value is scipy's where there are many images, and larger where few."""
+    generator = np.random.default_rng(9)
+    for _ in range(20):
+        one, other = generator.normal(size=30).round(1), generator.normal(size=50).round(1)
+        found = find_drift(one, other, one[:, None], other[:, None])
+        assert distance(one, other) == pytest.approx(ks_2samp(one, other).statistic)
+        assert found.score[1] >= min(1, 2 * ks_2samp(one, other, method="exact").pvalue)
+    one, other = generator.normal(size=4000), generator.normal(0.05, 1, 5000)
+    found = find_drift(one, other, one[:, None], other[:, None])
+    assert found.score[1] == pytest.approx(2 * ks_2samp(one, other).pvalue, rel=0.05)
 
 
 def sections_of(found):

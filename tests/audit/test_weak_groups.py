@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from scipy.stats import binom
+from scipy.stats import binom, hypergeom
 
 from helpers.audit import audit
 from helpers.audit.directions import principal_directions
 from helpers.audit.sections import describe_groups
-from helpers.audit.weak_groups import LEAST, LEVEL, _best_cut, find_weak_groups
+from helpers.audit.weak_groups import LEAST, LEVEL, _as_many, _best_cut, find_weak_groups
 
 
 def halves(generator, images, risk):
@@ -57,6 +57,16 @@ def test_without_errors_and_with_few_images_there_is_nothing_to_look_at():
     assert _best_cut(values, wrong) == (0, LEAST - 1.0)
     assert _best_cut(values[1:], wrong[1:]) is None  # too few for two groups
     assert _best_cut(np.ones_like(values), wrong) is None  # all in one place
+
+
+def test_the_tail_is_that_of_the_hypergeometric_law():
+    generator = np.random.default_rng(6)
+    for _ in range(100):
+        images = int(generator.integers(10, 3000))
+        errors, size = (int(one) for one in generator.integers(1, images, size=2))
+        count = int(hypergeom.rvs(images, errors, size, random_state=generator))
+        expected = hypergeom.sf(count - 1, images, errors, size)
+        assert _as_many(count, size, images, errors) == pytest.approx(expected, rel=1e-6)
 
 
 def test_directions_are_those_of_the_variance():
