@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from helpers import scores
+from helpers.audit import audit
+from helpers.audit.gates import judge
 from helpers.audit.ranking import ID, Groups, ranked
 from helpers.audit.wished import Wish, coverage_at_risk, risk_at_coverage
 from helpers.metrics import guarantees
@@ -110,3 +112,15 @@ def test_choosing_on_the_other_half_does_not_break_the_promise():
                 pass
     assert broken["halves"] <= 0.2 * draws + 3 * np.sqrt(draws * 0.16)
     assert broken["one"] > broken["halves"]
+
+
+def test_a_coverage_can_be_required_at_a_risk(inputs):
+    """At any risk, or at the wished one; what cannot be promised does not hold."""
+    found = audit(inputs, risk=0.2, replicates=5)
+    texts = ["coverage_at_risk_0.2>=0.1", "coverage_at_risk>=0.1", "coverage_at_risk_0.001>=0"]
+    at, wished, never = judge(found, texts)
+    assert at[1:4] == wished[1:4] == found.thresholds["risk"].coverage and at.holds
+    assert np.isnan(never.value) and not never.holds
+    for wrong in ("coverage_at_risk_2>=0.5", "coverage_at_risk_low>=0.5"):
+        with pytest.raises(ValueError, match="a risk between 0 and 1 expected"):
+            judge(found, [wrong])
