@@ -20,6 +20,8 @@ PIPELINE = $(BIN)/python workflow/run.py --tier $(TIER) --cores $(CORES) $(if $(
 # what trains is tested as on a processor without AVX-512, too: oneDNN and torch have other code for each
 AS_AVX2 = ONEDNN_MAX_CPU_ISA=AVX2 ATEN_CPU_CAPABILITY=avx2
 TRAINS = tests/training tests/networks
+# of the rehearsal the step that reads most of the archives, since it takes but half a minute
+REHEARSED = unknown_detection/dataset
 export PYTHONUNBUFFERED = 1
 unexport PYTHONDONTWRITEBYTECODE   # byte code is written on first use; without it every start costs seconds
 
@@ -53,6 +55,7 @@ test: .venv/.installed
 	$(AS_AVX2) $(BIN)/python -m pytest -n $(CORES) $(TRAINS)
 	@$(PIPELINE) book
 	$(BIN)/python workflow/bare.py
+	@$(BIN)/python workflow/rehearse.py --cores $(CORES) --step $(REHEARSED)
 	$(BIN)/python -m pytest --nbval notebooks -n $(CORES) --dist loadfile
 
 rehearsal: .venv/.installed
