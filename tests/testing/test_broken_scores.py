@@ -125,7 +125,7 @@ class Forgetful(Theirs):
     """Registered while it is checked; what it learns is kept beside it."""
 
     info = replace(helpers.scores.create("energy").info, name="forgetful", needs=LOGITS)
-    mean = property(lambda self: KEPT.get(self, np.nan), lambda self, x: KEPT.update({self: x}))
+    mean = property(lambda self: KEPT.get(self, 99.0), lambda self, x: KEPT.update({self: x}))
 
 
 BROKEN = {
@@ -160,7 +160,7 @@ BROKEN = {
         "after another one was fitted: image 0 scores",
         score_of(fit=keeps_in_the_class),
     ),
-    "saved_score_is_the_same": ("read from its file: image 0 scores nan, not", Forgetful),
+    "saved_score_is_the_same": ("read from its file: image 0 scores -9", Forgetful),
     "only_needs_are_read": (
         "with other labels of the images that are scored",
         score_of(of=lambda _, outputs: largest(outputs) + outputs.correct),
