@@ -6,6 +6,8 @@ import json
 import subprocess
 import sys
 
+import pandas as pd
+
 import trials
 from trials import branches, mutants, types
 
@@ -89,3 +91,9 @@ def test_each_exception_is_a_line_that_there_is():
         file, _, line = place.partition(": ")
         lines = (trials.ROOT / file).read_text(encoding="utf-8").splitlines()
         assert [one.strip() for one in lines].count(line) == 1 and why
+
+
+def test_no_branch_of_the_committed_rows_is_missing_without_a_reason():
+    rows = pd.read_csv(trials.ROOT / "trials" / "results" / "branches.csv")
+    assert rows["missing"].dropna().empty
+    assert rows["branches"].sum() > 1000
