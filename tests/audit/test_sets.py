@@ -39,7 +39,8 @@ def test_the_report_has_them_where_they_were_asked_for(inputs):
 def test_too_few_images_for_a_wish_are_said_to_be(inputs):
     found = audit(inputs, risk=0.2, sets=0.999, replicates=5)
     assert "at least 999 images expected" in found.sets.problem
-    assert "No sets of 99.9 % can be had" in findings(found)[4].sentence
+    (said,) = [one.sentence for one in findings(found) if one.name == "sets"]
+    assert "No sets of 99.9 % can be had" in said
     assert "sets" not in found.rejector.provenance
     with pytest.raises(ValueError, match="sets: between 0 and 1"):
         audit(inputs, sets=1.0)

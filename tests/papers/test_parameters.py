@@ -120,6 +120,7 @@ def test_a_mistake_in_what_is_extended_is_refused(stacked, text, base, message):
 
 SIZES = {
     "epochs", "batch_size", "image_size", "threads", "depth", "width",  # of recipes
+    "learning_rate",  # that of 200 epochs makes few steps on made-up images sure beyond a float32
     "tier", "download", "replicates", "runs", "names", "examples", "shown", "members", "passes",
     "trials",
     "temperatures", "epsilons", "alphas", "tails", "tta_copies", "jacobian_images", "repeats",

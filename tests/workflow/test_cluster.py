@@ -77,8 +77,10 @@ def test_the_profile_says_where_and_hides_nothing():
 
 
 def test_with_a_profile_this_machine_limits_nothing(monkeypatch):
-    monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
-    assert run.here_or_elsewhere("", "2") == (["--cores", "2", "--resources", "trainings=1"], "2")
+    for gpus, limit in ([], []), (["0"], ["trainings=1"]), (["0", "1"], ["trainings=2"]):
+        monkeypatch.setattr("gpus.visible", lambda found=gpus: found)
+        of_gpus = ["--resources", *limit] if limit else []
+        assert run.here_or_elsewhere("", "2") == (["--cores", "2", *of_gpus], "2")
     folder = str(PROFILE.parent)
     assert run.here_or_elsewhere(folder, "2") == (["--profile", folder], "20")
     assert run.here_or_elsewhere("one_of_mine", "2") == (["--profile", "one_of_mine"], "2")
