@@ -29,18 +29,11 @@ import gpus  # noqa: E402
 
 def main() -> None:
     """Run what the command line asks for, and write the table."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("tier")
-    parser.add_argument("paper")
+    parser = parser_of_parts(__doc__)
     parser.add_argument(
         "--processes", type=int, default=max(1, len(gpus.visible())),
         help="parts that go on side by side; by default one on each GPU",
     )  # fmt: skip
-    several = {"nargs": "+", "action": "extend"}  # once with all of them, or once for each
-    parser.add_argument("--only", **several, metavar="PART", help="by default all parts")
-    parser.add_argument(
-        "--set", **several, metavar="NAME=VALUE", default=[], help="instead of the file's values"
-    )
     parser.add_argument("--device", help="cpu or cuda; by default a GPU if there is one")
     parser.add_argument("--out", type=Path, help="by default results/TIER/PAPER.parquet")
     arguments = parser.parse_args()
@@ -63,16 +56,41 @@ def main() -> None:
         sys.exit(f"nothing could be evaluated: {table['notes'].iloc[0]}")
 
 
-def jobs_of(arguments: argparse.Namespace) -> tuple[dict[str, tuple], int]:
-    """Return by part what is to be called with what, and the number of CPU threads."""
+def parser_of_parts(description: str) -> argparse.ArgumentParser:
+    """Return a parser of what `parts_of` reads: tier, paper, parts, other values of parameters."""
+    parser = argparse.ArgumentParser(description=description.partition("\n")[0])
+    parser.add_argument("tier")
+    parser.add_argument("paper")
+    several = {"nargs": "+", "action": "extend"}  # once with all of them, or once for each
+    parser.add_argument("--only", **several, metavar="PART", help="by default all parts")
+    parser.add_argument(
+        "--set", **several, metavar="NAME=VALUE", default=[], help="instead of the file's values"
+    )
+    return parser
+
+
+def parts_of(arguments: argparse.Namespace, device: str | None) -> tuple:
+    """Return the parameters and the parts that a command line asks for.
+
+    Raises
+    ------
+    ValueError
+        A tier, paper, part or parameter that there is not, or a value that it cannot have.
+    """
     from helpers.papers import run
     from helpers.papers.parameters import load
 
     given = dict(one.partition("=")[::2] for one in arguments.set)
     given = {name: yaml.safe_load(value) for name, value in given.items()}
-    given |= {"device": arguments.device}
-    parameters = load(arguments.paper, arguments.tier, root=ROOT, **given)
-    parts = run.parts(parameters, arguments.only)
+    parameters = load(arguments.paper, arguments.tier, root=ROOT, **given | {"device": device})
+    return parameters, run.parts(parameters, arguments.only)
+
+
+def jobs_of(arguments: argparse.Namespace) -> tuple[dict[str, tuple], int]:
+    """Return by part what is to be called with what, and the number of CPU threads."""
+    from helpers.papers import run
+
+    parameters, parts = parts_of(arguments, arguments.device)
     return (
         {part.name: (run.rows_of_part, parameters, part) for part in parts},
         parameters.training.get("threads", 1),

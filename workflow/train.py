@@ -9,39 +9,21 @@ where notebooks and sweeps find them.  Interrupted, or ended since one of the pr
 goes on from the last checkpoint when started again.
 """
 
-import argparse
-import sys
 import time
-from pathlib import Path
 
-import yaml
+from sweep import parser_of_parts, parts_of
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
-from helpers.papers import PAPERS, run  # noqa: E402
-from helpers.papers.parameters import load  # noqa: E402
-from helpers.training import distributed  # noqa: E402
+from helpers.papers import PAPERS
+from helpers.training import distributed
 
 
 def main() -> None:
     """Train what the command line asks for."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("tier")
-    parser.add_argument("paper")
-    several = {"nargs": "+", "action": "extend"}
-    parser.add_argument("--only", **several, metavar="PART", help="by default all parts")
-    parser.add_argument(
-        "--set", **several, metavar="NAME=VALUE", default=[], help="instead of the file's values"
-    )
+    parser = parser_of_parts(__doc__)
     arguments = parser.parse_args()
-    given = dict(one.partition("=")[::2] for one in arguments.set)
-    given = {name: yaml.safe_load(value) for name, value in given.items()}
     with distributed.joined() as device:
         try:
-            given |= {"device": device} if device else {}
-            parameters = load(arguments.paper, arguments.tier, root=ROOT, **given)
-            parts = run.parts(parameters, arguments.only)
+            parameters, parts = parts_of(arguments, device)
         except ValueError as error:
             parser.error(str(error))
         train(parameters, parts)

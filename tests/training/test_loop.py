@@ -2,30 +2,21 @@ import itertools
 import math
 from dataclasses import replace
 
-import numpy as np
 import pytest
 import torch
 from PIL import Image
 
 from helpers import checkpoints
-from helpers.data import Images, ImageStream
+from helpers.data import ImageStream
 from helpers.networks import models
 from helpers.networks.recipe import Recipe
 from helpers.outputs import compute
 from helpers.training import loop, objectives
 from helpers.training.augmentation import PADDING, crop_and_flip, pad
 from helpers.training.loop import learning_rate, train
+from tests.training.together import problem
 
 TINY = Recipe(width=4, stem_stride=2, epochs=3, batch_size=8, learning_rate=0.05)
-
-
-def problem(n=40, classes=3, size=16):
-    """Images whose class is their brightness, so that a few steps learn something."""
-    generator = np.random.default_rng(0)
-    labels = np.arange(n) % classes
-    pixels = generator.integers(0, 40, (n, size, size, 3)) + labels[:, None, None, None] * 80
-    names = tuple(map(str, range(classes)))
-    return Images(pixels.astype(np.uint8), labels, names, "brightness", "train")
 
 
 def weights(recipe=TINY, seed=0, **options):
