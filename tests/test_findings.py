@@ -115,6 +115,14 @@ REFUSED = {
     "a label that int64 would make −1": (
         "labels", lambda: given(labels=OUTPUTS.labels.astype(np.uint64) - np.uint64(1))
     ),
+    "a class that is left twice": ("classes", lambda: given().restricted([2, 2])),
+    "a class that there is not": ("classes", lambda: given().restricted([0, CLASSES])),
+    "a class counted from the end": ("classes", lambda: given().restricted([-1])),
+    "no class that is left": ("classes", lambda: given().restricted([])),
+    "half a class": ("classes", lambda: given().restricted([0.5])),
+    "a model with two classes of one name": (
+        "class_names", lambda: data.load("digits", "test").renumber(["0", "1", "1"])
+    ),
     "rows of logits of other lengths": ("logits", lambda: given(logits=[[1.0], [1.0, 2.0]])),
     "a list of logits": ("logits", lambda: given(logits=[1.0] * 60)),
     "a data set without a name": ("name", lambda: data.load(None, "test")),
@@ -270,6 +278,17 @@ def test_what_the_project_itself_computes_is_not_looked_at_twice():
     ours, theirs = Outputs(**whole), given()
     assert type(ours) is Outputs and isinstance(theirs, Outputs)
     assert np.array_equal(ours.logits, theirs.logits) and theirs.labels.dtype == np.int64
+
+
+def test_outputs_cannot_be_changed_through_the_object():
+    """What was fitted to them once is kept for the next score.  Who changes the arrays that were
+    given changes them underneath: they are not copied, which is what their size asks for."""
+    mine = OUTPUTS.features.copy()
+    taken = given(features=mine)
+    with pytest.raises(ValueError, match="read-only"):
+        taken.features[0] = 0
+    mine[0] = 0
+    assert np.shares_memory(mine, taken.features) and not taken.features[0].any()
 
 
 def test_arrays_that_no_memory_holds_are_refused_by_the_memory():

@@ -23,7 +23,7 @@ from helpers.outputs import Head, Outputs
 EMBEDDED = Path(__file__).parent / "packs"
 """Where the packs lie that come with this package."""
 SIDES = ("near", "far")
-_VERSION = "1"  # of the files
+_VERSION = "2"  # of the files
 _MOST = float(np.finfo(np.float16).max)
 
 
@@ -97,7 +97,7 @@ class FeaturePack:
         about = {"name": self.name, "id_set": self.id_set, "facts": dict(self.facts)}
         metadata = {"feature_pack": _VERSION, "about": json.dumps(about, ensure_ascii=False)}
         with atomic_path(path) as temporary:
-            save_file(arrays, temporary, metadata | {"sha256": _checksum(arrays)})
+            save_file(arrays, temporary, metadata | {"sha256": _checksum(arrays, metadata)})
 
     @classmethod
     def read(cls, path: str | os.PathLike) -> FeaturePack:
@@ -115,7 +115,7 @@ class FeaturePack:
             if metadata.get("feature_pack") != _VERSION:
                 found = metadata.get("feature_pack", "none")
                 raise ValueError(f"version {_VERSION} of feature packs expected, got {found}")
-            if metadata.get("sha256") != _checksum(arrays):
+            if metadata.pop("sha256", None) != _checksum(arrays, metadata):
                 raise ValueError("its contents do not match its checksum")
             about = json.loads(metadata["about"])
             head = Head(arrays["head/weight"], arrays["head/bias"])
@@ -170,8 +170,8 @@ def _assemble(name, id_set, head, parts: Mapping[str, Outputs], facts) -> Featur
     return FeaturePack(name, id_set, head, parts["train"], parts["test"], **sides, facts=facts)
 
 
-def _checksum(arrays: Mapping[str, np.ndarray]) -> str:
-    total = hashlib.sha256()
+def _checksum(arrays: Mapping[str, np.ndarray], metadata: Mapping[str, str]) -> str:
+    total = hashlib.sha256(json.dumps(metadata, sort_keys=True).encode())
     for name in sorted(arrays):
         total.update(f"{name} {arrays[name].dtype} {arrays[name].shape}\n".encode())
         total.update(np.ascontiguousarray(arrays[name]))

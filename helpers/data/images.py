@@ -269,6 +269,10 @@ def renumber(labels: np.ndarray, class_names: Sequence[str], names: Sequence[str
     array([ 1, -1,  0, -1])
     """
     number = {name: label for label, name in enumerate(names)}
+    if len(number) < len(names):
+        raise ValueError(
+            f"class_names: each name once expected, got {len(names) - len(number)} more than once"
+        )
     # the last entry is what -1 picks
     return np.array([*(number.get(name, -1) for name in class_names), -1], np.int64)[labels]
 

@@ -53,6 +53,8 @@ def _scores() -> list[str]:
 
 Seed = Annotated[int, Field(ge=0)]
 Count = Annotated[int, Field(ge=1)]
+Repeats = Annotated[int, Field(ge=1, le=1000)]
+"""How often something is done anew: more than anyone computes is a slip, and would not end."""
 Share = Annotated[float, Field(gt=0, lt=1)]
 DataSet = Annotated[str, AfterValidator(_data_set)]
 """One of `helpers.data.names`, or ``folder:PATH``; see `Parameters.data_sets_used`."""
@@ -115,7 +117,7 @@ class Parameters(BaseModel):
 
     tier: str
     seed: Seed
-    replicates: Count
+    replicates: Annotated[int, Field(ge=1, le=100_000)]
     training: Changes
     training_knobs: Changes = {}
     download: bool = False

@@ -53,11 +53,14 @@ def test_features_that_half_precision_cannot_hold_are_refused(made_up, tmp_path)
     assert not [*tmp_path.iterdir()]
 
 
-def test_each_altered_byte_of_the_arrays_is_noticed(made_up, tmp_path):
+def test_each_altered_byte_is_noticed(made_up, tmp_path):
+    """Of the header, too: what a pack says of its network is under the checksum."""
     made_up().write(path := tmp_path / "one.safetensors")
     whole = path.read_bytes()
     start = 8 + int.from_bytes(whole[:8], "little")
-    for place in np.random.default_rng(0).integers(start, len(whole), 20):
+    end = len(whole[:start].rstrip())  # blanks behind the header say nothing
+    arrays = np.random.default_rng(0).integers(start, len(whole), 20)
+    for place in (*range(end), *arrays):
         broken = bytearray(whole)
         broken[place] ^= 1
         path.write_bytes(broken)
@@ -77,8 +80,8 @@ def test_other_files_and_later_versions_are_refused(made_up, tmp_path):
     made_up().write(path := tmp_path / "one.safetensors")
     arrays = load_file(path)
     save_file(arrays, path)
-    with pytest.raises(ValueError, match="version 1 of feature packs expected, got none"):
+    with pytest.raises(ValueError, match="version 2 of feature packs expected, got none"):
         FeaturePack.read(path)
-    save_file(arrays, path, metadata={"feature_pack": "2", "about": json.dumps({})})
-    with pytest.raises(ValueError, match="version 1 of feature packs expected, got 2"):
+    save_file(arrays, path, metadata={"feature_pack": "3", "about": json.dumps({})})
+    with pytest.raises(ValueError, match="version 2 of feature packs expected, got 3"):
         FeaturePack.read(path)

@@ -52,6 +52,8 @@ def altered(tmp_path):
         ({"networks": {}}, "networks: at least 1"),
         ({"networks": {"a": {"dept": 8}}}, "unknown training parameter 'dept'; did you mean 'dept"),
         ({"networks": {"a": {"backbone": "resnt"}}}, "unknown backbone 'resnt'; did you mean"),
+        ({"runs": 1_000_000_000}, "runs: at most 1000 expected, got 1000000000"),
+        ({"replicates": 10**7}, "replicates: at most 100000 expected, got 10000000"),
         ({"training": {"batch_size": "3"}}, "batch_size: a whole number expected, got '3'"),
         ({"training": {"milestones": 0.5}}, "milestones: a list expected, got 0.5"),
         ({"training": {"milestones": [2.0]}}, r"milestones: shares up to 1 expected, got \[2.0"),

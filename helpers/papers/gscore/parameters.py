@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from helpers.checks import known_name
 from helpers.networks import published
 from helpers.papers import parameters
-from helpers.papers.parameters import Changes, Count, DataSet, Score, Share, one_of
+from helpers.papers.parameters import Changes, Count, DataSet, Repeats, Score, Share, one_of
 
 DETECTORS = {"msp": "MSP", "odin": "ODIN", "energy": "ENERGY", "max_logit": "MLS"}
 """The paper's four detectors by the names of their scores, and how they are called."""
@@ -101,14 +101,14 @@ class Parameters(parameters.Parameters):
     score_arguments: dict[Score, Changes]
     evaluators: list[Evaluator]
     meta_share: Share
-    repeats: Count
+    repeats: Repeats
     ratios: list[Annotated[list[Count], Field(min_length=2, max_length=2)]]
     sizes: list[Annotated[int, Field(ge=4)]]
     validations: list[Several]
     least_images: Count
     shifts: list[str]
     level: Share
-    replicates: Count = 1
+    replicates: Repeats = 1
 
     @model_validator(mode="after")
     def _check_together(self):

@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 from helpers.checks import known_name
 from helpers.networks.recipe import Recipe
 from helpers.papers import parameters
-from helpers.papers.parameters import Changes, Count, DataSet, one_of
+from helpers.papers.parameters import Changes, Count, DataSet, Repeats, one_of
 
 PAPER_METHODS = {
     "msp": "MSP", "mahalanobis": "Mahalanobis", "kl_matching": "KL-Matching", "energy": "Energy",
@@ -195,7 +195,7 @@ class Parameters(parameters.Parameters):
     strategies: dict[str, Changes]
     teachers: dict[str, str]
     pretrained: dict[str, str]
-    runs: Count
+    runs: Repeats
     methods: Annotated[list[Method], Field(min_length=1)]
     score_arguments: dict[Method, Changes]
     examples: Annotated[list[str], Field(min_length=1)]

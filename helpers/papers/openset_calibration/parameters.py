@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field, model_validator
 
 from helpers.papers import parameters
-from helpers.papers.parameters import Changes, Count, DataSet, Distance, Share
+from helpers.papers.parameters import Changes, Count, DataSet, Distance, Repeats, Share
 
 
 class Parameters(parameters.Parameters):
@@ -39,7 +39,7 @@ class Parameters(parameters.Parameters):
 
     data_sets: Annotated[list[DataSet], Field(min_length=1)]
     networks: Annotated[dict[str, Changes], Field(min_length=1)]
-    runs: Count
+    runs: Repeats
     known: Annotated[int, Field(ge=2)]
     calibration_share: Share
     keep: Share

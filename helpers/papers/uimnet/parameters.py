@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import AfterValidator, Field, model_validator
 
 from helpers.papers import parameters
-from helpers.papers.parameters import Changes, Count, DataSet, Share, one_of
+from helpers.papers.parameters import Changes, Count, DataSet, Repeats, Share, one_of
 
 ALGORITHMS = {
     "erm": "ERM",
@@ -111,8 +111,8 @@ class Parameters(parameters.Parameters):
     defaults: dict[SearchedName, dict[str, Any]]
     search: dict[SearchedName, dict[str, Any]]
     spectral: Annotated[list[Annotated[float, Field(ge=0)]], Field(min_length=1)]
-    trials: Count
-    runs: Count
+    trials: Repeats
+    runs: Repeats
     measures: list[Annotated[str, one_of("measure", MEASURES)]]
     passes: Count
     tta_copies: Count

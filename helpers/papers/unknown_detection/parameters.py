@@ -17,7 +17,7 @@ from pydantic import (
 from helpers.checks import known_name
 from helpers.networks.recipe import Recipe
 from helpers.papers import parameters
-from helpers.papers.parameters import Changes, Count, DataSet, Distance, Share
+from helpers.papers.parameters import Changes, Count, DataSet, Distance, Repeats, Share
 from helpers.papers.unknown_detection import methods
 
 MOST_MEMBERS = 100  # of an ensemble: the seeds of two runs are as far apart
@@ -123,7 +123,7 @@ class BenchmarkParameters(parameters.Parameters):
     near_by_imagenet: bool = False
     networks: dict[str, Changes]
     network: str
-    runs: Count
+    runs: Repeats
     members: Annotated[int, Field(ge=2, le=MOST_MEMBERS)]
     passes: Count
 
