@@ -93,6 +93,7 @@ def cluster(folder: Path) -> Iterator[None]:
             one.bind(("127.0.0.1", 0))
         ports = [one.getsockname()[1] for one in free]
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20
+    folder.chmod(0o711)  # munged has no socket where not everybody can come to it
     for name in ("state", "spool", "munge"):
         (folder / name).mkdir(mode=0o700)
     key = folder / "munge" / "key"
@@ -128,9 +129,9 @@ def cluster(folder: Path) -> Iterator[None]:
         wait_for("an idle node", lambda: "idle" in told("sinfo", "-h", "-o", "%t"), started)
         yield
     except BaseException:
-        for name in daemons:
-            last = (folder / f"{name}.log").read_text().splitlines()[-10:]
-            print(f"the end of {name}'s log:", *last, sep="\n    ")
+        for daemon in started:
+            last = (folder / f"{daemon.args[0]}.log").read_text().splitlines()[-10:]
+            print(f"the end of {daemon.args[0]}'s log:", *last, sep="\n    ")
         raise
     finally:
         told("scancel", "--user", user)
@@ -283,58 +284,71 @@ def check(holds: bool, what: str) -> None:
     print(f"holds: {what}", flush=True)
 
 
-def trial(folder: Path) -> None:
-    """Go through everything that the profile promises."""
+def cancelled_and_resumed(folder: Path) -> tuple[Trial, Trial]:
+    """Make a chapter on this machine alone and as jobs, which nothing is spared."""
     print("the chapter, on this machine alone", flush=True)
     alone, one = Trial(folder / "alone"), Trial(folder / "jobs")
     with alone.pipeline("--cores", "1") as here:
         pass
     check(here.returncode == 0, "the chapter is made without Slurm")
-    print("two chapters of the rehearsal, on this machine alone", flush=True)
+
+    print("jobs that ask for a GPU where there is none", flush=True)
+    asked = one.copy / "workflow" / "resources.yaml"
+    text = asked.read_text()
+    asked.write_text(text.replace("mini: {gpu: 0", "mini: {gpu: 1"))
+    with one.pipeline("--profile", PROFILE) as refused:
+        pass
+    asked.write_text(text)
+    check(refused.returncode != 0, "the pipeline ends with an error when jobs are refused")
+    check("sbatch: error" in one.said(), "the screen says why Slurm refuses them")
+
+    print("a job is cancelled, then loses its node, then the pipeline is ended", flush=True)
+    with one.pipeline("--profile", PROFILE) as ended:
+        one.wait_for_epoch(ended)
+        job = told("squeue", "-h", "-t", "R", "-o", "%A")
+        told("scancel", job)
+        wait_for("word of it", lambda: f"job '{job}' failed" in one.said(), [ended])
+        one.wait_for_epoch(ended)
+        node = ("scontrol", "update", f"NodeName={socket.gethostname().partition('.')[0]}")
+        told(*node, "State=DOWN", "Reason=trial")
+        wait_for("the job's end", lambda: not told("squeue", "-h", "-t", "R,CG"), [ended])
+        told(*node, "State=RESUME")
+        one.wait_for_epoch(ended)
+        ended.send_signal(signal.SIGINT)
+    check(ended.returncode != 0, "an interrupted pipeline says so")
+    wait_for("its jobs' end", lambda: not told("squeue", "-h"), patience=60)
+    last = one.copy / "runs" / "mini" / f"{STEP}.ipynb"
+    check(not last.exists(), "it had not come to the end")
+
+    print("the same command again", flush=True)
+    with one.pipeline("--profile", PROFILE) as again:
+        pass
+    check(again.returncode == 0, "it goes on to the end")
+    return alone, one
+
+
+def rehearsed(folder: Path) -> tuple[Trial, Trial]:
+    """Make two chapters of the rehearsal on this machine alone and as jobs, undisturbed."""
+    print("two chapters of the rehearsal, as jobs", flush=True)
     small, jobs = Rehearsal(folder / "rehearsed"), Rehearsal(folder / "rehearsed_as_jobs")
     small.make_data()
     jobs.read(small)
+    with jobs.pipeline("--profile", PROFILE) as there:
+        pass
+    check(there.returncode == 0, "the rehearsal is made by Slurm")
+    print("two chapters of the rehearsal, on this machine alone", flush=True)
     with small.pipeline("--cores", str(os.cpu_count())) as here:
         pass
     check(here.returncode == 0, "the rehearsal is made without Slurm")
-    with cluster(folder):
-        print("jobs that ask for a GPU where there is none", flush=True)
-        asked = one.copy / "workflow" / "resources.yaml"
-        text = asked.read_text()
-        asked.write_text(text.replace("mini: {gpu: 0", "mini: {gpu: 1"))
-        with one.pipeline("--profile", PROFILE) as refused:
-            pass
-        asked.write_text(text)
-        check(refused.returncode != 0, "the pipeline ends with an error when jobs are refused")
-        check("sbatch: error" in one.said(), "the screen says why Slurm refuses them")
+    return small, jobs
 
-        print("a job is cancelled, then loses its node, then the pipeline is ended", flush=True)
-        with one.pipeline("--profile", PROFILE) as ended:
-            one.wait_for_epoch(ended)
-            job = told("squeue", "-h", "-t", "R", "-o", "%A")
-            told("scancel", job)
-            wait_for("word of it", lambda: f"job '{job}' failed" in one.said(), [ended])
-            one.wait_for_epoch(ended)
-            node = ("scontrol", "update", f"NodeName={socket.gethostname().partition('.')[0]}")
-            told(*node, "State=DOWN", "Reason=trial")
-            wait_for("the job's end", lambda: not told("squeue", "-h", "-t", "R,CG"), [ended])
-            told(*node, "State=RESUME")
-            one.wait_for_epoch(ended)
-            ended.send_signal(signal.SIGINT)
-        check(ended.returncode != 0, "an interrupted pipeline says so")
-        wait_for("its jobs' end", lambda: not told("squeue", "-h"), patience=60)
-        last = one.copy / "runs" / "mini" / f"{STEP}.ipynb"
-        check(not last.exists(), "it had not come to the end")
 
-        print("the same command again", flush=True)
-        with one.pipeline("--profile", PROFILE) as again:
-            pass
-        check(again.returncode == 0, "it goes on to the end")
-        print("two chapters of the rehearsal, as jobs", flush=True)
-        with jobs.pipeline("--profile", PROFILE) as there:
-            pass
-        check(there.returncode == 0, "the rehearsal is made by Slurm")
-    for apart, together in ((alone, one), (small, jobs)):
+def trial(folder: Path) -> None:
+    """Go through everything that the profile promises."""
+    with cluster(folder):  # first of all: where it does not start, nothing else is worth its time
+        chapter = cancelled_and_resumed(folder)
+        rehearsal = rehearsed(folder)
+    for apart, together in (chapter, rehearsal):
         compared = [sys.executable, "workflow/compare.py", together.runs, apart.copy / apart.runs]
         same = subprocess.run(compared, cwd=together.copy).returncode == 0
         check(same, f"tables in {apart.runs} are those of this machine alone, bit for bit")
