@@ -185,6 +185,16 @@ def checked_labels(
             f"{name}: whole numbers [{length}] expected, got {labels.dtype} {labels.shape}; "
             "one-hot rows become that by argmax(axis=1), other numbers by astype(int)"
         )
+    if len(labels) != length:
+        logits = name.replace("labels", "logits")
+        raise ValueError(
+            f"{name}: one for each of the {length} rows of {logits} expected, got {labels.shape}; "
+            + (
+                f"write {logits}.T, a row for each image"
+                if len(labels) == classes
+                else f"write {logits} and {name} in one loop"
+            )
+        )
     if len(labels) and labels.min() >= 1 and labels.max() == classes:
         raise ValueError(
             f"{name}: 0 to {classes - 1} expected, got {labels.min()} to {classes}; the first "
