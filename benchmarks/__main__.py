@@ -6,7 +6,7 @@ from importlib.util import find_spec
 
 BENCHMARKS = (
     "checks", "metrics", "gscore", "labelfree", "jacobian", "extraction", "training",
-    "training_gpu", "scores", "growth", "streaming", "paper_cost", "pipeline",
+    "training_gpu", "scores", "growth", "streaming", "auditing", "paper_cost", "pipeline",
 )  # fmt: skip
 
 if find_spec("torch_uncertainty") is None:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from benchmarks import pipeline
+from benchmarks import auditing, pipeline
 from benchmarks.comparing import RESULTS
 from helpers.report import figures
 from helpers.report.table import markdown_table
@@ -64,7 +64,7 @@ def page(folder: Path) -> str:
         "```\n"
     )
     return "\n".join([INTRO, tally, *map(_section, found, found.values()), _growth(costs),
-                      _paper_cost(), _pipeline()])  # fmt: skip
+                      _auditing(), _paper_cost(), _pipeline()])  # fmt: skip
 
 
 def _save(ax, path: Path) -> None:
@@ -148,6 +148,30 @@ def _long(costs: pd.DataFrame) -> pd.DataFrame:
     """Return the costs of scores and steps alone whose growth can be read off."""
     alone = costs[costs["run"] == "alone"]
     return alone[alone.groupby(["score", "step"])["seconds"].transform("min") > SHORT]
+
+
+def _auditing() -> str:
+    """Return what an audit costs, as far as it has been measured."""
+    file = RESULTS / "auditing.parquet"
+    if not file.exists():
+        return ""
+    found = pd.read_parquet(file)
+    rows = []
+    for row in found.itertuples():
+        wanted = auditing.WANTED.get(row.work)
+        goal = "–" if wanted is None else f"{wanted}" + ", **missed**" * (row.cpu > wanted)
+        size, memory = (f"{mebibytes / 1024:.1f}" for mebibytes in (row.file, row.memory))
+        rows.append([row.work, f"{row.features:,}", str(row.sets), size, f"{row.cpu:.1f}", goal,
+                     memory, f"{row.load:.1f}"])  # fmt: skip
+    header = ["file of outputs", "features", "sets of unknown images", "GiB", "CPU s",
+              "wanted, CPU s", "most memory, the mapped file in it, GiB", "load"]  # fmt: skip
+    return (
+        "(speed-audit)=\n## An audit\n\n"
+        "`known-unknowns audit` on outputs of a thousand classes, one thread, from the command to "
+        "the last file, on "
+        f"{found['machine'].iloc[0]}; a load above 1 says that other work ran beside it, which "
+        "makes CPU seconds more.\n\n" + markdown_table(header, rows) + "\n"
+    )
 
 
 OPERATIONS = 1e14

@@ -9,7 +9,8 @@ for each image, whose columns are
 * ``set``: ``validation``, ``train``, ``production``, or any other name for a set of unknown
   images; without this column all images are validation images;
 * ``file``: the path of the picture;
-* ``group``: which validation images belong together, as frames of one video do.
+* ``group``: which validation images belong together, as frames of one video do;
+* ``stratum``: of which kind a validation image is that is known of new ones, too, as its camera.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from helpers.data.arrays import TABLES, read_npz, read_table
 if TYPE_CHECKING:
     import pandas as pd
 
+_OF_IMAGES = {"group": "groups", "stratum": "strata"}
 _PREFIXES = {"validation": "", "train": "train_", "production": "production_"}
 
 
@@ -51,7 +53,7 @@ def _arranged(table: pd.DataFrame) -> dict[str, np.ndarray]:
         raise ValueError("outputs: the table has no row, and a row for each image is expected")
     kinds = {kind: _numbered(table, kind) for kind in ("logit", "feature")}
     columns = [name for names in kinds.values() for name in names]
-    options = {*columns, "logit_0", "feature_0", "label", "set", "file", "group"}
+    options = {*columns, "logit_0", "feature_0", "label", "set", "file", *_OF_IMAGES}
     for name in table.columns:
         known_name("column", name, options)
     if not kinds["logit"]:
@@ -74,10 +76,13 @@ def _arranged(table: pd.DataFrame) -> dict[str, np.ndarray]:
             arrays[f"{prefix}labels"] = _labels(part["label"], name)
         if "file" in table and name == "validation":
             arrays["files"] = part["file"].astype(str).to_numpy(dtype=str)
-        if "group" in table and name == "validation":
-            if missing := int(part["group"].isna().sum()):
-                raise ValueError(f"group: missing in {missing} of {len(part)} validation rows")
-            arrays["groups"] = part["group"].astype(str).to_numpy(dtype=str)
+        for column, array in _OF_IMAGES.items():
+            if column in table and name == "validation":
+                if missing := int(part[column].isna().sum()):
+                    raise ValueError(
+                        f"{column}: missing in {missing} of {len(part)} validation rows"
+                    )
+                arrays[array] = part[column].astype(str).to_numpy(dtype=str)
     return arrays
 
 

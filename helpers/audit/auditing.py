@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import pandas as pd
 
 from helpers import metrics
-from helpers.audit import gates, ranking
+from helpers.audit import gates, near_copies, ranking
 from helpers.audit.directions import principal_directions
 from helpers.audit.doubts import doubt_share, find_doubts
 from helpers.audit.drift import find_drift
@@ -30,6 +30,10 @@ from helpers.checks import known_name, open_share, whole_number
 from helpers.metrics.bootstrap import weighted_calibration_error
 from helpers.outputs import Outputs
 from helpers.scores.calibration import confidences, fit_temperature, softmax
+
+FITTED = 10_000
+"""Images that temperature, directions and calibration are taken from, at the most: many more would
+not be seen in a number of the report, and in memory."""
 
 
 def audit(
@@ -96,26 +100,29 @@ def audit(
     whole_number("replicates", replicates)
     whole_number("seed", seed, least=0)
     inputs = inputs.one_of_each_group(seed)
+    tell("looks for copies, and for labels that do not fit")
     doubts = find_doubts(inputs)
     generator = np.random.default_rng(seed)
     halves = {name: _halves(len(one), generator) for name, one in inputs.ood.items()}
     choosing, measuring = _halves(len(inputs.validation), generator)
+    most = ranking.COMPARED[inputs.train is not None]
+    few, fit = choosing[:most], choosing[:FITTED]
     validation, correct = inputs.validation, inputs.validation.correct
     first, second = (
         {ranking.ID: ranking.Half(validation, part)}
-        | {name: ranking.Half(one, halves[name][i]) for name, one in inputs.ood.items()}
-        for i, part in enumerate((choosing, measuring))
+        | {name: ranking.Half(one, halves[name][i][:end]) for name, one in inputs.ood.items()}
+        for i, part, end in ((0, few, most), (1, measuring, None))
     )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", RuntimeWarning)
-        temperature = fit_temperature(validation.logits[choosing], validation.labels[choosing])
+        temperature = fit_temperature(validation.logits[fit], validation.labels[fit])
     tell("fits the scores")
     usable, left_out = ranking.fitted(inputs)
     tell(f"compares {len(usable)} scores")
     chosen = ranking.score_halves(usable, first)
     counts = [{name: len(one[name].places) for name in inputs.ood} for one in (first, second)]
     wished = Wish(wish, {"risk": risk, "coverage": coverage}[wish], unknown_share)
-    groups = ranking.Groups(correct[choosing], counts[0], replicates, seed, wished)
+    groups = ranking.Groups(correct[few], counts[0], replicates, seed, wished)
     table, best = ranking.ranked(usable, chosen, groups)
     score = usable[best[0]]
     tell(f"measures the chosen one, {score.info.title}")
@@ -125,7 +132,7 @@ def audit(
         [pd.DataFrame([groups.wished(samples)[0]]), groups.measured(samples)[0]], ignore_index=True
     )
     samples = {"validation": samples.pop(ranking.ID)} | samples
-    along = _along(inputs, choosing, seed)
+    along = _along(inputs, fit, seed)
     own_places = along(validation)
     prediction = unlabelled = drift = None
     if inputs.production is not None:
@@ -171,7 +178,9 @@ def audit(
         measuring=measuring,
         accuracy=share(correct),
         temperature=temperature,
-        calibration=_calibration(validation.subset(measuring), temperature, replicates, seed),
+        calibration=_calibration(
+            validation.subset(measuring[:FITTED]), temperature, replicates, seed
+        ),
         ranking=table,
         best=tuple(best),
         score=score,
@@ -191,13 +200,33 @@ def audit(
         sets=None
         if sets is None
         else find_sets(validation, choosing, measuring, temperature, sets, confidence),
-        notes=tuple(str(one.message) for one in caught),
+        notes=(*(str(one.message) for one in caught), *_left_aside(inputs, most)),
         settings={
             "wish": wish, "fallback": fallback, "risk": risk, "coverage": coverage,
             "confidence": confidence, "unknown_share": unknown_share,
             "sets": sets, "replicates": replicates, "seed": seed, "require": list(require),
         },
     )  # fmt: skip
+
+
+def _left_aside(inputs: Inputs, most: int) -> Iterator[str]:
+    """Yield what was looked at on some of the images alone, drawn by chance."""
+    groups = inputs.validation, *inputs.ood.values()
+    if max(map(len, groups)) // 2 > most:
+        yield (
+            f"Scores are compared on at most {most} images of each group, drawn from the choosing "
+            "half; thresholds and promises are taken from the whole measuring half."
+        )
+    if len(inputs.validation) // 2 > FITTED:
+        yield (
+            f"Temperature, calibration and the directions in which images differ are taken from "
+            f"{FITTED} images of the half that each belongs to."
+        )
+    if max(len(inputs.validation), len(inputs.train or ())) > near_copies.MOST:
+        yield (
+            f"Images that are nearly copies are looked for among {near_copies.MOST} validation and "
+            "as many training images, drawn by chance; exact copies among all."
+        )
 
 
 def _halves(count: int, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

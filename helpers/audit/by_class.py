@@ -47,14 +47,14 @@ class OfClass:
 
 @dataclass(frozen=True)
 class OfAnswer:
-    """The images of the measuring half to which the model gives one answer.
+    """The images of the measuring half to which the model gives one answer, or of one stratum.
 
     Attributes
     ----------
     name : str
     images : int
     value : float
-        The threshold above which the wished risk is promised of this answer; NaN if there is none.
+        The threshold above which the wished risk is promised of these; NaN if there is none.
     coverage, bound : float
         Share of these images that it accepts, and the upper bound of their risk.
     """
@@ -114,8 +114,9 @@ def by_answer(
     """Return what can be promised of each answer by itself, of all of them together.
 
     The answer of a new image is known, and its class is not, so that a threshold for each answer
-    can be used.  Each is promised with a share of what is left to `confidence`, so that with this
-    confidence none of the promises is false.
+    can be used; the same holds of strata, whose numbers may stand in the place of answers.  Each is
+    promised with a share of what is left to `confidence`, so that with this confidence none of the
+    promises is false.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ from helpers.scores.calibration import ROUNDING, are_probabilities, log_probabil
 
 TREATED = ("logits", "probabilities")
 """What the arrays of logits may hold."""
-SINGLE = ("labels", "head_weight", "head_bias", "class_names", "files", "groups")
+SINGLE = ("labels", "head_weight", "head_bias", "class_names", "files", "groups", "strata")
 """Arrays that belong to no group of images but the validation images, or to none."""
 _MOST_DIGITS = 6  # after the point, of probabilities that were rounded
 
@@ -185,6 +185,16 @@ def checked_labels(
             f"{name}: whole numbers [{length}] expected, got {labels.dtype} {labels.shape}; "
             "one-hot rows become that by argmax(axis=1), other numbers by astype(int)"
         )
+    if len(labels) != length:
+        logits = name.replace("labels", "logits")
+        raise ValueError(
+            f"{name}: one for each of the {length} rows of {logits} expected, got {labels.shape}; "
+            + (
+                f"write {logits}.T, a row for each image"
+                if len(labels) == classes
+                else f"write {logits} and {name} in one loop"
+            )
+        )
     if len(labels) and labels.min() >= 1 and labels.max() == classes:
         raise ValueError(
             f"{name}: 0 to {classes - 1} expected, got {labels.min()} to {classes}; the first "
@@ -209,15 +219,15 @@ def checked_texts(arrays: Mapping[str, np.ndarray], name: str, length: int) -> t
     return names
 
 
-def checked_groups(arrays: Mapping[str, np.ndarray], length: int) -> np.ndarray | None:
-    """Return which images belong together, or say what is wrong with that."""
-    if "groups" not in arrays:
+def checked_groups(arrays: Mapping[str, np.ndarray], name: str, length: int) -> np.ndarray | None:
+    """Return which images belong together, or are of one kind; or say what is wrong with that."""
+    if name not in arrays:
         return None
-    groups = arrays["groups"]
+    groups = arrays[name]
     if groups.shape != (length,) or groups.dtype.kind not in "iuU":
         raise ValueError(
-            f"groups: {length} whole numbers or texts expected, got {groups.dtype} "
-            f"{groups.shape}; write one for each image, np.asarray(groups).astype(str)"
+            f"{name}: {length} whole numbers or texts expected, got {groups.dtype} "
+            f"{groups.shape}; write one for each image, np.asarray({name}).astype(str)"
         )
     return groups
 

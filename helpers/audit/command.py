@@ -24,8 +24,9 @@ HOLDS, FAILS, REFUSED, STOPPED = 0, 1, 2, 130
 
 _FILE = """FILE: .npz, as numpy.savez(file, logits=..., labels=...) writes, with what else there is
 of features, head_weight, head_bias, train_logits, train_labels, train_features, ood_NAME_logits,
-ood_NAME_features, production_logits, production_features, class_names, files and groups; or a
-table, .csv or .parquet, with columns logit_0 ..., feature_0 ..., label, set, file and group.
+ood_NAME_features, production_logits, production_features, class_names, files, groups and strata;
+or a table, .csv or .parquet, with columns logit_0 ..., feature_0 ..., label, set, file, group and
+stratum.
 """
 
 

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from helpers.audit import near_copies
 from helpers.audit.inputs import Inputs
-from helpers.audit.near_copies import find_near_copies
 from helpers.audit.thresholds import share
 from helpers.outputs import Outputs
+from helpers.scores.calibration import row_blocks
 
 NAMED = 5
 """Classes and images that are named, of those that a doubt is about."""
@@ -78,7 +79,7 @@ def _of_labels(part: Outputs) -> Iterator[Doubt]:
     others = {
         "before": answers[1:] == labels[:-1],
         "after": answers[:-1] == labels[1:],
-        "negated": part.logits.argmin(axis=1) == labels,
+        "negated": _least(part.logits) == labels,
     }
     way = max(others, key=lambda name: others[name].mean())
     fits = 100 * others[way].mean()
@@ -106,6 +107,11 @@ def _of_labels(part: Outputs) -> Iterator[Doubt]:
             "See whether the labels count the classes in the order of the logits; if they do, do "
             "not deploy this model.",
         )
+
+
+def _least(logits: np.ndarray) -> np.ndarray:
+    """Return the column of the smallest of each row, without a copy of a mapped array."""
+    return np.concatenate([logits[rows].argmin(axis=1) for rows in row_blocks(logits.shape)])
 
 
 def _of_copies(inputs: Inputs) -> Iterator[Doubt]:
@@ -141,13 +147,16 @@ def _of_copies(inputs: Inputs) -> Iterator[Doubt]:
 def _of_near_copies(inputs: Inputs, places: np.ndarray) -> Iterator[Doubt]:
     """Yield which of these images are nearly others of them, or training images."""
     part, train = inputs.validation, inputs.train
+    count = len(part)
+    if len(places) > near_copies.MOST:
+        places, count = _drawn(places), near_copies.MOST
     features, labels = part.features[places], part.labels[places]
     ordinary = "far nearer to each other in the features than images of one class are"
-    near = places[find_near_copies(features, labels)[0]]
+    near = places[near_copies.find_near_copies(features, labels)[0]]
     if len(near):
         yield Doubt(
             "near_copies",
-            f"{len(near)} of {len(part)} validation images are nearly copies of others: {ordinary} "
+            f"{len(near)} of {count} validation images are nearly copies of others: {ordinary} "
             f"({_named(inputs, near)}). The promises below take every image for a draw of its own, "
             "and are too bold.",
             "Look at them. If they show one scene, patient or video, give them the same number in "
@@ -155,16 +164,25 @@ def _of_near_copies(inputs: Inputs, places: np.ndarray) -> Iterator[Doubt]:
         )
     if train is None:
         return
-    near = places[find_near_copies(features, labels, train.features, train.labels)[0]]
+    learnt = slice(None)
+    if len(train) > near_copies.MOST:
+        learnt = _drawn(np.arange(len(train)))
+    others = train.features[learnt], train.labels[learnt]
+    near = places[near_copies.find_near_copies(features, labels, *others)[0]]
     if len(near):
         yield Doubt(
             "near_learnt",
-            f"{len(near)} of {len(part)} validation images are nearly copies of training images: "
+            f"{len(near)} of {count} validation images are nearly copies of training images: "
             f"{ordinary} ({_named(inputs, near)}). What the model has nearly learnt from makes it "
             "look better than it is, and no promise holds.",
             "Look at them. If they show what training images show, leave them out of the "
             "validation images, and audit again.",
         )
+
+
+def _drawn(places: np.ndarray) -> np.ndarray:
+    """Return as many of some places as are compared, drawn by chance and in their order."""
+    return np.sort(np.random.default_rng(0).choice(places, near_copies.MOST, replace=False))
 
 
 def _of_classes(inputs: Inputs) -> Iterator[Doubt]:

@@ -28,6 +28,7 @@ from helpers.audit.checked import (
 from helpers.checks import known_name
 from helpers.files import sha256_file
 from helpers.outputs import Head, Outputs
+from helpers.scores.calibration import row_blocks
 
 if TYPE_CHECKING:
     from helpers.data import Images, ImageStream
@@ -70,6 +71,9 @@ class Inputs:
         Which validation images belong together: numbers or texts, the same for frames of one
         video, images of one patient or copies.  Groups are taken for independent draws, and the
         images of one group are not.
+    strata : ndarray, shape [N], optional
+        Of which kind each validation image is, in numbers or texts: a camera, a hospital, whatever
+        is known of new images, too.  What can be promised of each by itself is said.
     grouped : int
         How many images there were, where of each group one is left; else 0.
     images : Images or ImageStream, optional
@@ -94,6 +98,7 @@ class Inputs:
     level: bool = True
     files: tuple[str, ...] = ()
     groups: np.ndarray | None = None
+    strata: np.ndarray | None = None
     grouped: int = 0
     images: Images | ImageStream | None = None
     unreadable: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -107,11 +112,13 @@ class Inputs:
             )
         if self.validation.labels.min() < 0:
             raise ValueError("validation: a label for each image expected, got −1")
-        if self.groups is not None and np.shape(self.groups) != (len(self.validation),):
-            raise ValueError(
-                f"groups: one for each of {len(self.validation)} images expected, got shape "
-                f"{np.shape(self.groups)}"
-            )
+        for name in ("groups", "strata"):
+            own = getattr(self, name)
+            if own is not None and np.shape(own) != (len(self.validation),):
+                raise ValueError(
+                    f"{name}: one for each of {len(self.validation)} images expected, got shape "
+                    f"{np.shape(own)}"
+                )
         for name in self.ood:
             if name in _TAKEN:
                 raise ValueError(f"ood: a set cannot be called '{name}'; give it another name")
@@ -143,6 +150,7 @@ class Inputs:
             validation=self.validation.subset(places),
             files=tuple(self.files[place] for place in places) if self.files else (),
             groups=None,
+            strata=None if self.strata is None else np.asarray(self.strata)[places],
             grouped=len(self.validation),
             images=None if self.images is None else self.images.subset(places),
         )
@@ -192,6 +200,7 @@ def read_outputs(path: str | os.PathLike, *, treat_as: str = "logits") -> Inputs
         * ``head_weight`` [K, D], ``head_bias`` [K]: the last layer.
         * ``class_names`` [K], ``files`` [N]: text; paths of pictures, to show some of them.
         * ``groups`` [N]: whole numbers or text, which validation images belong together.
+        * ``strata`` [N]: likewise, of which kind each is, as the camera that took it.
     treat_as : {"logits", "probabilities"}
         With ``"probabilities"`` the arrays of logits hold these, and their logarithms are taken.
 
@@ -260,7 +269,11 @@ def make_inputs(arrays: Mapping[str, np.ndarray], *, treat_as: str = "logits", *
         labels = np.full(count, -1)
         if labelled:
             labels = checked_labels(arrays, f"{prefix}labels", classes, count)
-        return Outputs(logits, found, labels)
+        told = Outputs(logits, found, labels)
+        if labelled:  # block by block: of an array mapped from within a file, argmax copies all
+            blocks = [logits[rows].argmax(axis=1) for rows in row_blocks(logits.shape)]
+            told.__dict__["predictions"] = np.concatenate(blocks)
+        return told
 
     validation = outputs("", True)
     names = checked_texts(arrays, "class_names", classes)
@@ -273,7 +286,8 @@ def make_inputs(arrays: Mapping[str, np.ndarray], *, treat_as: str = "logits", *
         ood={name: outputs(f"ood_{name}_", False) for name in sets},
         production=outputs("production_", False) if "production_logits" in arrays else None,
         level=level,
-        groups=checked_groups(arrays, len(validation)),
+        groups=checked_groups(arrays, "groups", len(validation)),
+        strata=checked_groups(arrays, "strata", len(validation)),
         files=checked_texts(arrays, "files", len(validation)),
         **more,
     )

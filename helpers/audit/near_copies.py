@@ -16,7 +16,9 @@ CLOSEST = 0.2
 """At most this share of that distance, however many dimensions the features vary in."""
 CHANCE = 0.01
 """Probability, about, that any of all images is called a near copy without being one."""
-_SAMPLE, _WIDTH, _SLACK, _BLOCK = 256, 64, 1.8, 1024
+MOST = 50_000
+"""Images that are compared with each other; of more so many are drawn by chance, by the caller."""
+_SAMPLE, _WIDTH, _SLACK, _BLOCK, _CELLS = 256, 64, 1.8, 1024, 2**24
 
 
 def find_near_copies(
@@ -141,12 +143,14 @@ def _neighbours(
 
 def _blocks(rows: np.ndarray, columns: np.ndarray, same: bool) -> Iterator[tuple[int, np.ndarray]]:
     """Yield the squared distances of some rows from all columns; infinite from themselves."""
-    lengths = np.einsum("nd,nd->n", columns, columns)
-    for start in range(0, len(rows), _BLOCK):
-        part = rows[start : start + _BLOCK]
-        squares = (-2 * part) @ columns.T
-        squares += lengths
-        squares += np.einsum("nd,nd->n", part, part)[:, None]
+    # the lengths are part of the product, so that the distances are written once
+    theirs = np.column_stack([columns, np.einsum("nd,nd->n", columns, columns)])
+    theirs = np.column_stack([theirs, np.ones(len(columns), np.float32)]).T
+    size = max(1, min(_BLOCK, _CELLS // len(columns)))
+    for start in range(0, len(rows), size):
+        part = rows[start : start + size]
+        own = np.einsum("nd,nd->n", part, part)
+        squares = np.column_stack([-2 * part, np.ones(len(part), np.float32), own]) @ theirs
         if same:
             squares[np.arange(len(part)), np.arange(start, start + len(part))] = np.inf
         yield start, squares

@@ -17,9 +17,8 @@ from helpers.metrics import (
     fpr_at_tpr,
     resample_weights,
     weighted_aurc,
-    weighted_auroc,
-    weighted_fpr_at_tpr,
 )
+from helpers.metrics.weighted_ranking import weighted_detection
 from helpers.outputs import Outputs
 from helpers.scores import Score
 
@@ -41,6 +40,9 @@ ID, UNION = "", "all"
 """What ID images, and these and unknown ones together, are called as a set."""
 BLOCK = 2048
 """Images whose outputs are copied at a time."""
+COMPARED = {False: 5000, True: 1000}
+"""Images of each group on which scores are compared, at the most, without training images and with
+them: some scores hold an image against each of those."""
 
 
 def fitted(inputs: Inputs, only: str | None = None) -> tuple[dict[str, Score], dict[str, str]]:
@@ -209,10 +211,10 @@ class Groups:
             rows.append(_row("aurc", UNION, aurc(values, right), drawn))
             for name, theirs in unknown.items():
                 pair = known, theirs
-                both = own, self.weights[name]
+                areas, accepted = weighted_detection(*pair, own, self.weights[name])
                 rows += [
-                    _row("auroc", name, auroc(*pair), weighted_auroc(*pair, *both)),
-                    _row("fpr95", name, fpr_at_tpr(*pair), weighted_fpr_at_tpr(*pair, *both)),
+                    _row("auroc", name, auroc(*pair), areas),
+                    _row("fpr95", name, fpr_at_tpr(*pair), accepted),
                 ]
         return pd.DataFrame(rows), drawn
 

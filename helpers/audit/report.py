@@ -172,6 +172,18 @@ class Audit:
         )  # fmt: skip
 
     @cached_property
+    def by_stratum(self) -> tuple[int, tuple[OfAnswer, ...]]:
+        """What can be promised of each stratum by itself, and how many images that takes."""
+        if self.inputs.strata is None:
+            return 0, ()
+        names, numbers = np.unique(np.asarray(self.inputs.strata), return_inverse=True)
+        settings = self.settings
+        return by_answer(
+            self.samples["validation"], numbers[self.measuring], self.correct,
+            tuple(map(str, names)), settings["risk"], settings["confidence"],
+        )  # fmt: skip
+
+    @cached_property
     def suspected_labels(self) -> np.ndarray:
         """Places of the validation images whose labels are probably wrong, the surest first."""
         return likely_label_errors(self.inputs.validation, self.temperature)
@@ -271,6 +283,8 @@ class Audit:
                 "classes": [asdict(one) for one in self.by_class],
                 "answers": [asdict(one) for one in self.by_answer[1]],
                 "images_needed_by_answer": self.by_answer[0],
+                "strata": [asdict(one) for one in self.by_stratum[1]],
+                "images_needed_by_stratum": self.by_stratum[0],
                 "sets": None if self.sets is None else asdict(self.sets),
                 "curve": [asdict(one) for one in moving.places(self)],
                 "picture": [asdict(one) for one in summary.bars(self)],

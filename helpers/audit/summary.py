@@ -314,7 +314,7 @@ def findings(audit: Audit) -> list[Finding]:
         ),
         Finding(
             "accept", "What to accept", accept,
-            (promised, *words.threshold(audit), *words.answers(audit)), now,
+            (promised, *words.threshold(audit), *words.answers(audit), *words.strata(audit)), now,
         ),
     ]  # fmt: skip
     found.insert(2, sections.weak(audit))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
+
+_CELLS = 2**18  # counts held at a time: about the size of a CPU's cache
 
 
 class Wish(NamedTuple):
@@ -79,12 +82,14 @@ def coverage_at_risk(confidence, correct, weights, risk: float, known=None) -> n
     array([0.5])
     """
     order, ends = _ranked(confidence)
-    drawn = _sums(weights, order)
-    kept, errors = np.cumsum(drawn, axis=1), np.cumsum(drawn * ~correct[order], axis=1)
-    counted = kept if known is None else np.cumsum(drawn * known[order], axis=1)
-    # a rounding error must not undo an equality
-    possible = ends & (errors <= risk * kept * (1 + 1e-9))
-    return (counted * possible).max(axis=1) / counted[:, -1]
+    wrong, found = ~correct[order], np.empty(len(weights))
+    for rows, drawn in _sums(weights, order):
+        kept, errors = np.cumsum(drawn, axis=1), np.cumsum(drawn * wrong, axis=1)
+        counted = kept if known is None else np.cumsum(drawn * known[order], axis=1)
+        # a rounding error must not undo an equality
+        possible = ends & (errors <= risk * kept * (1 + 1e-9))
+        found[rows] = (counted * possible).max(axis=1) / counted[:, -1]
+    return found
 
 
 def risk_at_coverage(confidence, correct, weights, coverage: float) -> np.ndarray:
@@ -99,10 +104,13 @@ def risk_at_coverage(confidence, correct, weights, coverage: float) -> np.ndarra
     (array([0.]), array([0.33333333]))
     """
     order, ends = _ranked(confidence)
-    drawn = _sums(weights, order)
-    kept, errors = np.cumsum(drawn, axis=1), np.cumsum(drawn * ~correct[order], axis=1)
-    first = (ends & (kept >= coverage * kept[:, -1:] * (1 - 1e-9))).argmax(axis=1)[:, None]
-    return (np.take_along_axis(errors, first, 1) / np.take_along_axis(kept, first, 1))[:, 0]
+    wrong, found = ~correct[order], np.empty(len(weights))
+    for rows, drawn in _sums(weights, order):
+        kept, errors = np.cumsum(drawn, axis=1), np.cumsum(drawn * wrong, axis=1)
+        first = (ends & (kept >= coverage * kept[:, -1:] * (1 - 1e-9))).argmax(axis=1)[:, None]
+        both = np.take_along_axis(errors, first, 1), np.take_along_axis(kept, first, 1)
+        found[rows] = (both[0] / both[1])[:, 0]
+    return found
 
 
 def _ranked(confidence: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -112,6 +120,10 @@ def _ranked(confidence: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return order, np.append(ranked[1:] != ranked[:-1], True)
 
 
-def _sums(weights: np.ndarray, order: np.ndarray) -> np.ndarray:
-    """Return weights in this order, so that their sums need no more than float64 or int64."""
-    return weights[:, order].astype(np.float64 if weights.dtype.kind == "f" else np.int64)
+def _sums(weights: np.ndarray, order: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+    """Yield some rows of weights in this order, so that sums need no more than float64 or int64."""
+    kind = np.float64 if weights.dtype.kind == "f" else np.int64
+    size = max(1, _CELLS // len(order))
+    for start in range(0, len(weights), size):
+        rows = slice(start, start + size)
+        yield rows, weights[rows, order].astype(kind)

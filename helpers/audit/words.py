@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from helpers.audit.doubts import NAMED
 from helpers.audit.inputs import LEAST
-from helpers.audit.ranking import UNION, demands
+from helpers.audit.ranking import COMPARED, UNION, demands
 from helpers.audit.report import Audit
 from helpers.audit.thresholds import Threshold
 from helpers.metrics import guarantees
@@ -99,7 +100,8 @@ def recommendation(audit: Audit) -> list[str]:
 
 def _wished(audit: Audit) -> str:
     """Return what the chosen score gives for what was wished, and what the best one does."""
-    settings, images = audit.settings, len(audit.choosing)
+    settings = audit.settings
+    images = min(len(audit.choosing), COMPARED[audit.inputs.train is not None])
     metric = "coverage" if settings["wish"] == "risk" else "risk"
     wished = audit.ranking[audit.ranking["metric"].eq(metric)].set_index("score")["value"]
     own, best = wished[audit.best[0]], wished.max() if metric == "coverage" else wished.min()
@@ -218,6 +220,35 @@ def answers(audit: Audit) -> list[str]:
             f"; {few} {are} given too seldom, to fewer than {needed} images of the measuring half"
         )
     return [f"{said}."]
+
+
+def strata(audit: Audit) -> list[str]:
+    """Return of which strata the wished risk can be promised by itself, with which threshold."""
+    (needed, rows), risk = audit.by_stratum, audit.settings["risk"]
+    if not rows:
+        return []
+    said = [
+        f"{one.name}, a threshold of {one.value:.6g}, which keeps {100 * one.coverage:.1f} %"
+        for one in rows
+        if one.value == one.value
+    ]
+    few = [f"{one.name} ({one.images})" for one in rows if one.images < needed]
+    found = (
+        f"Of {len(said)} of the {len(rows)} strata a risk of {100 * risk:g} % can be promised by "
+        f"itself, all of them together with a confidence of "
+        f"{100 * audit.settings['confidence']:g} %"
+    )
+    return [
+        found + (": " * bool(said)) + "; ".join(said[:NAMED]) + ("; …" * (len(said) > NAMED)) + ".",
+        *(
+            [
+                f"It takes {needed} images of a stratum in the measuring half at the least, and "
+                f"there are fewer of {', '.join(few[:NAMED])}" + (", …" * (len(few) > NAMED)) + "."
+            ]
+            if few
+            else []
+        ),
+    ]
 
 
 def _with_unknown(found: Threshold) -> str:

@@ -7,6 +7,7 @@ from numbers import Integral
 import numpy as np
 
 from helpers.checks import float_array, known_name, label_array
+from helpers.scores.base import rowwise_product
 from helpers.scores.calibration import softmax
 from helpers.scores.info import Info
 
@@ -380,7 +381,8 @@ class OpenMax:
         alpha = self.alpha or classes
         rank_weight = self.rank_weights(alpha)
         revised = np.empty((len(logits), classes + 1))
-        block = max(1, 2**20 // (alpha * classes))  # bounds the memory of [block, alpha, K]
+        # bounds the memory of [block, alpha, K], or of [block, K] where all classes are revised
+        block = max(1, 2**20 // (classes if alpha == classes else alpha * classes))
         for first in range(0, len(logits), block):
             part = logits[first : first + block]
             top = _leading(part, alpha)
@@ -417,7 +419,10 @@ class OpenMax:
     def _outlier_probability(self, logits: np.ndarray, classes: np.ndarray) -> np.ndarray:
         """Return F of each image's distance to each of the given classes, [n, alpha]."""
         fitted = self.fitted
-        distances = self._distances(logits[:, None, :], fitted["mean"][classes])
+        if classes.shape[1] == len(fitted["mean"]):
+            distances = np.take_along_axis(self._distances_to_all(logits), classes, axis=1)
+        else:
+            distances = self._distances(logits[:, None, :], fitted["mean"][classes])
         moved = np.maximum(distances - fitted["start"][classes], -1.0)
         with np.errstate(divide="ignore", over="ignore"):  # log(0) gives F = 0, overflow F = 1
             exponent = fitted["shape"][classes] * (np.log1p(moved) - fitted["log_scale"][classes])
@@ -435,8 +440,27 @@ class OpenMax:
         if self.distance == "euclidean":
             return euclidean
         norms = np.sqrt(np.vecdot(logits, logits) * np.vecdot(means, means))
-        cosine = np.vecdot(logits, means) / np.where(norms > 0, norms, 1.0)
-        return _EUCLIDEAN_SHARE * euclidean + (1 - cosine)
+        return _combined(euclidean, np.vecdot(logits, means), norms)
+
+    def _distances_to_all(self, logits: np.ndarray) -> np.ndarray:
+        """Return the distances to all classes, [n, K]; no row depends on those beside it.
+
+        By a product, which is many times as fast as K differences of K logits each.
+        """
+        means = self.fitted["mean"]
+        centre = means.mean(axis=0)  # far from the origin, squares would cancel
+        near, theirs = logits - centre, means - centre
+        squares = np.vecdot(near, near)[:, None] + np.vecdot(theirs, theirs)
+        squares -= 2 * rowwise_product(near, theirs.T)
+        euclidean = np.sqrt(np.maximum(squares, 0))
+        if self.distance == "euclidean":
+            return euclidean
+        norms = np.sqrt(np.vecdot(logits, logits)[:, None] * np.vecdot(means, means))
+        return _combined(euclidean, rowwise_product(logits, means.T), norms)
+
+
+def _combined(euclidean: np.ndarray, products: np.ndarray, norms: np.ndarray) -> np.ndarray:
+    return _EUCLIDEAN_SHARE * euclidean + (1 - products / np.where(norms > 0, norms, 1.0))
 
 
 def _leading(values: np.ndarray, count: int) -> np.ndarray:

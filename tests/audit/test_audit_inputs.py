@@ -19,6 +19,11 @@ def test_a_whole_file_is_read_as_it_was_written(arrays, inputs):
     assert inputs.level and inputs.validation.features.shape == (300, 6)
 
 
+def test_logits_that_stand_on_their_side_are_named(arrays, write):
+    with pytest.raises(ValueError, match=r"labels: .* the 4 rows of logits .*write logits\.T"):
+        read_outputs(write({"logits": arrays["logits"].T, "labels": arrays["labels"]}))
+
+
 def test_logits_and_labels_are_enough(arrays, write):
     inputs = read_outputs(write({name: arrays[name] for name in ("logits", "labels")}))
     assert inputs.class_names == ("0", "1", "2", "3") and inputs.files == ()
@@ -109,7 +114,7 @@ WRONG = [
     ({"labels": lambda a: a["labels"] - 1}, "labels: 0 to 3 expected, got -1 to 2"),
     ({"labels": lambda a: a["labels"] / 1}, r"labels: whole numbers .*astype\(int\)"),
     ({"labels": lambda a: np.eye(4, dtype=int)[a["labels"]]}, r"argmax\(axis=1\)"),
-    ({"labels": lambda a: a["labels"][:9]}, "labels: length 300 expected, got 9"),
+    ({"labels": lambda a: a["labels"][:9]}, "labels: one for each of the 300 rows .* one loop"),
     ({"logits": lambda a: nan(a["logits"])}, "logits: NaN or infinite values in 1 of 300 rows"),
     ({"features": lambda a: a["features"][:9]}, r"features: numbers of shape \[300, 6\] expected"),
     ({"features": lambda a: a["features"][:9]}, r"float64 \(9, 6\); write all arrays in one loop"),

@@ -129,3 +129,12 @@ def test_both_groups_need_as_many_rows():
     for function in (metrics.weighted_auroc, metrics.weighted_fpr_at_tpr):
         with pytest.raises(ValueError, match=r"^unknown_weights: as many rows"):
             function([1, 2], [1, 2], good, good * 2)
+
+
+def test_both_numbers_of_a_detection_at_once_are_those_of_each():
+    generator = np.random.default_rng(0)
+    pair = generator.normal(1, 1, 700).round(1), generator.normal(0, 1, 400).round(1)
+    weights = [metrics.resample_weights(len(one), replicates=30, seed=1) for one in pair]
+    areas, accepted = weighted_ranking.weighted_detection(*pair, *weights, tpr=0.9)
+    assert np.array_equal(areas, metrics.weighted_auroc(*pair, *weights))
+    assert np.array_equal(accepted, metrics.weighted_fpr_at_tpr(*pair, *weights, tpr=0.9))

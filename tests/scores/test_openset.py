@@ -276,3 +276,15 @@ def test_the_threshold_accepts_what_is_equal_to_it():
 def test_thresholds_at_the_ends(threshold, rejected):
     probabilities = softmax(example(200, seed=8)[0])
     assert (open_set_answer(probabilities, threshold) < 0).sum() == rejected
+
+
+@pytest.mark.parametrize("kind", ["euclidean", "euclidean_cosine"])
+def test_distances_to_all_classes_are_those_to_each(kind):
+    """By a product, far from the origin too, and to the last bit whatever images are beside."""
+    logits, labels = example()
+    openmax = OpenMax(distance=kind).fit(logits + 1000, labels)
+    images = np.concatenate([logits[:300], far_away()]) + 1000
+    found = openmax._distances_to_all(images)
+    expected = openmax._distances(images[:, None, :], openmax.fitted["mean"])
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+    assert np.array_equal(openmax._distances_to_all(images[40:41])[0], found[40])

@@ -70,6 +70,17 @@ def test_hours_of_the_papers_tier_follow_from_what_is_measured(results, tmp_path
     assert f"| uimnet | 480 | 7,200 | {hours} | 360.0 | 1,000.0 | 2,000 |" in page
 
 
+def test_what_an_audit_costs_is_shown_and_a_miss_is_named(results, tmp_path):
+    assert "## An audit" not in speed.page(tmp_path)
+    row = {"features": 1280, "sets": 3, "file": 512.0, "memory": 2048.0, "load": 1.5,
+           "machine": "some cores"}  # fmt: skip
+    rows = [row | {"work": "10,000 images", "cpu": seconds} for seconds in (4.9, 5.1)]
+    pd.DataFrame(rows).to_parquet(tmp_path / "auditing.parquet")
+    page = speed.page(tmp_path)
+    for told in ("4.9 | 5 |", "5.1 | 5, **missed** |"):
+        assert f"| 10,000 images | 1,280 | 3 | 0.5 | {told} 2.0 | 1.5 |" in page
+
+
 def test_the_page_of_the_committed_results_is_written(tmp_path):
     """Whatever the numbers are, each benchmark has its section."""
     page = speed.page(tmp_path)
