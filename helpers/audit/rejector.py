@@ -61,6 +61,9 @@ class Rejector:
         or logarithms of probabilities.
     provenance : mapping
         Where all this comes from, as JSON holds it: sizes, checksums, the promise in words.
+    known : ndarray of float64, shape [V], optional
+        Scores of known images that nothing was fitted to, in rising order: what p-values are
+        counted in.
 
     Raises
     ------
@@ -85,6 +88,7 @@ class Rejector:
     temperature: float | None = None
     given: str = "logits"
     provenance: Mapping = field(default_factory=dict)
+    known: np.ndarray | None = field(default=None, compare=False)
 
     def __post_init__(self):
         known_name("kind of input that a rejector is given", self.given, GIVEN)
@@ -110,6 +114,8 @@ class Rejector:
             json.dumps(self.provenance)
         except (TypeError, ValueError) as error:
             raise ValueError(f"provenance: plain JSON expected ({error})") from error
+        if self.known is not None and not (len(self.known) and (np.diff(self.known) >= 0).all()):
+            raise ValueError("known: scores of known images in rising order expected")
 
     def score_samples(self, outputs, features=None) -> np.ndarray:
         """Return the score of each image, higher = more likely known.
@@ -195,6 +201,34 @@ class Rejector:
         """
         return self.score_samples(outputs, features) >= self.threshold
 
+    def p_values(self, scores) -> np.ndarray:
+        """Return how often a known image scores as low as an image, or lower: float64 [N].
+
+        Of a known image it is at most t with a probability of at most t, over the draws of those in
+        `known` and of the image itself (Bates et al. 2023).
+
+        Parameters
+        ----------
+        scores : array_like, shape [N]
+            As `score_samples` returns them.
+
+        Raises
+        ------
+        ValueError
+            The rejector has no scores of known images: it was made without an audit, or before
+            audits kept them.
+
+        Examples
+        --------
+        >>> rule = Rejector(helpers.scores.create("msp"), 0.9, 2, known=np.array([0.5, 0.7, 0.9]))
+        >>> rule.p_values([0.4, 0.7, 1.0])
+        array([0.25, 0.75, 1.  ])
+        """
+        if self.known is None:
+            raise ValueError("known: no scores of known images in this rejector; audit again")
+        below = np.searchsorted(self.known, np.asarray(scores), side="right")
+        return (1 + below) / (1 + len(self.known))
+
     def judge(self, logits, features=None) -> pd.DataFrame:
         """Return of each image whether it is accepted, what it is taken for, how surely, and why.
 
@@ -205,7 +239,8 @@ class Rejector:
         DataFrame
             ``accepted``; ``label``, the name of the predicted class, or its number where the
             rejector knows no names; ``confidence``, the largest probability at the temperature
-            that the audit found; ``reason``, how the score lies to the threshold; ``set``, if the
+            that the audit found; ``score``; ``p_value``, see `p_values`, where the rejector has
+            scores of known images; ``reason``, how the score lies to the threshold; ``set``, if the
             audit was asked for sets, the classes among which the true one is, as far as promised.
         """
         import pandas as pd  # who asks for scores alone needs none
@@ -221,6 +256,8 @@ class Rejector:
                 "accepted": accepted,
                 "label": np.asarray(names)[logits.argmax(axis=1)],
                 "confidence": softmax(logits, temperature).max(axis=1),
+                "score": scores,
+                **({} if self.known is None else {"p_value": self.p_values(scores)}),
                 "reason": [
                     f"{title} {score:.6g} is {side} {self.threshold:.6g}"
                     for score, side in zip(scores, sides, strict=True)
@@ -242,6 +279,7 @@ class Rejector:
             raise ValueError(f"score: '{self.score.info.name}' is not fitted yet, call fit first")
         tensors: dict[str, np.ndarray] = {}
         state = _packed(dict(vars(self.score)), self.score.info.name, tensors, {})
+        known = None if self.known is None else _packed(self.known, "known", tensors, {})
         checkpoints.save(
             path,
             tensors,
@@ -254,6 +292,7 @@ class Rejector:
             temperature=self.temperature,
             given=self.given,
             provenance=self.provenance,
+            known=known,
         )
 
     @classmethod
@@ -281,7 +320,8 @@ class Rejector:
             vars(score).update(_unpacked(saved["state"], tensors))
             names = ("threshold", "classes", "width", "temperature", "provenance")
             given = saved.get("given", "logits")  # files of before did not say
-            made = cls(score, given=given, **{name: saved[name] for name in names})
+            known = _unpacked(saved.get("known"), tensors)
+            made = cls(score, given=given, known=known, **{name: saved[name] for name in names})
             made._try_out()
             return made
         except KeyError as error:

@@ -33,6 +33,8 @@ from helpers.scores import Score
 from helpers.scores.calibration import confidences
 
 WRITTEN = ("report.html", "audit.json", "rejector.safetensors")
+KNOWN = 10_000
+"""Scores of known images that a rejector keeps for its p-values, at the most."""
 """What an audit leaves in its folder."""
 
 
@@ -206,6 +208,7 @@ class Audit:
             classes=self.inputs.validation.num_classes,
             width=width if "features" in self.score.info.needs else None,
             given="logits" if self.inputs.level else "probabilities",
+            known=np.sort(self.samples["validation"][:KNOWN]),  # in random order before
             provenance={
                 "model": self.inputs.source,
                 "logits": "as the model gives them" if self.inputs.level else "log-probabilities",

@@ -179,7 +179,9 @@ def test_new_outputs_are_judged(file, arrays, tmp_path, capsys):
     capsys.readouterr()
     assert main(["accept", "a/rejector.safetensors", "new.npz"]) == HOLDS
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
-    assert list(rows[0]) == ["image", "accepted", "label", "confidence", "reason"]
+    assert list(rows[0]) == [
+        "image", "accepted", "label", "confidence", "score", "p_value", "reason"
+    ]  # fmt: skip
     rejector = Rejector.load(tmp_path / "a" / "rejector.safetensors")
     accepted = rejector.accepts(new["logits"].astype(np.float32), new["features"])
     assert [row["accepted"] == "True" for row in rows] == accepted.tolist()
@@ -188,6 +190,9 @@ def test_new_outputs_are_judged(file, arrays, tmp_path, capsys):
     found = audit(read_outputs(file), risk=0.2)
     sure = found.confidence(found.inputs.ood["pets_and_toys"])
     assert [float(row["confidence"]) for row in rows] == pytest.approx(sure)
+    own = np.sort(found.samples["validation"])
+    low = [(1 + (own <= float(row["score"])).sum()) / (1 + len(own)) for row in rows]
+    assert [float(row["p_value"]) for row in rows] == pytest.approx(low)
     assert all(("below" in row["reason"]) == (row["accepted"] == "False") for row in rows)
     assert main(["accept", "a/rejector.safetensors", "new.npz", "--out", "b.csv"]) == HOLDS
     told = capsys.readouterr().out

@@ -301,3 +301,28 @@ def test_a_file_that_does_not_say_its_kind_was_made_from_logits(path):
     assert Rejector.load(path).given == "logits"
     with pytest.raises(ValueError, match=r"unknown kind of input .* did you mean 'logits'"):
         rejector("msp", given="logit")
+
+
+def test_p_values_are_of_the_images_that_were_kept(path):
+    """Of known images they are spread evenly, of unknown ones they are low; bit by bit as saved."""
+    made = rejector("msp")
+    new, _ = problem(400, seed=3)
+    values = made.score_samples(replace(new, members=None))
+    made = replace(made, known=np.sort(values[:200]))
+    made.save(path)
+    found = Rejector.load(path)
+    told = found.judge(new.logits)
+    assert told["score"].tolist() == values.tolist()
+    assert told["p_value"].tolist() == made.p_values(values).tolist()
+    assert abs((told["p_value"][200:] <= 0.5).mean() - 0.5) < 0.15
+    assert found.p_values([values.min() - 1, values.max() + 1]).tolist() == [1 / 201, 1.0]
+
+
+def test_a_rejector_without_known_scores_has_no_p_values(path):
+    rejector("msp").save(path)
+    made = Rejector.load(path)
+    assert "p_value" not in made.judge(problem()[0].logits)
+    with pytest.raises(ValueError, match=r"^known: no scores of known images"):
+        made.p_values([0.5])
+    with pytest.raises(ValueError, match=r"^known: scores of known images in rising order"):
+        replace(made, known=np.array([1.0, 0.5]))
