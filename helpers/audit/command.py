@@ -146,7 +146,7 @@ def _parser() -> argparse.ArgumentParser:
     one = commands.add_parser(
         "accept",
         help="judge new outputs with the rejector of an audit",
-        description="Write accepted, label, confidence, score, p_value, reason of each image, as CSV.",
+        description="Write accepted, label, confidence, score, p_value and reason as CSV.",
     )
     one.set_defaults(action=_accept)
     one.add_argument("rejector", type=Path, metavar="REJECTOR", help="rejector.safetensors")
