@@ -119,8 +119,9 @@ def assemble(tree: Path, runs: Path, tier: str) -> None:
     toc = contents()
     if runs.resolve() == STORED:
         intro = tree / f"{toc['root']}.md"
-        title, _, text = intro.read_text(encoding="utf-8").partition("\n")
-        intro.write_text(f"{title}\n{PREVIEW.format(tier=tier)}{text}", encoding="utf-8")
+        # below what is known, which is to be seen in one screen
+        first, mark, text = intro.read_text(encoding="utf-8").partition("\n## ")
+        intro.write_text(f"{first}\n{PREVIEW.format(tier=tier)}{mark}{text}", encoding="utf-8")
     (tree / TOC).write_text(yaml.safe_dump(toc, sort_keys=False), encoding="utf-8")
     for file in toc_files(toc):
         if file.startswith("notebooks/"):

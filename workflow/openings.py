@@ -1,7 +1,8 @@
-"""What each paper's overview page opens with, written anew at every build.
+"""What the introduction and each paper's overview page open with, written anew at every build.
 
-Three sentences (what the paper says, what was found here and at what scale, what would settle it)
-and a figure of all its claims, each at the largest tier that judges it.  All of it is made from the
+The introduction: what is known at which scale, in a table of one screen.  An overview page: three
+sentences (what the paper says, what was found here and at what scale, what would settle it) and a
+figure of all its claims, each at the largest tier that judges it.  All of it is made from the
 ledger: a number or a verdict that changes there changes here.
 """
 
@@ -20,7 +21,7 @@ from helpers.papers import PAPERS, TIERS
 from helpers.report import figures
 from helpers.report.claims import Verdict
 from helpers.report.ledger import PUBLISHED, tally
-from helpers.report.table import number
+from helpers.report.table import markdown_table, number
 
 ROOT = Path(__file__).resolve().parent.parent
 _MORE = {
@@ -47,11 +48,12 @@ def write(
     Returns
     -------
     dict of str to str
-        Markdown, by paper; and of the chapter about all of them, ``synthesis``.
+        Markdown, by paper; of the chapter about all of them, ``synthesis``; and of the
+        introduction, ``intro``.
     """
-    claims = glance.largest(found)
-    texts = {}
-    for line in glance.findings(found).itertuples():
+    claims, main = glance.largest(found), glance.findings(found)
+    texts = {"intro": in_short(main, tables, claims)}
+    for line in main.itertuples():
         own = found[(found["paper"] == line.paper) & (found["claim"] == line.claim)]
         others = own[~own["tier"].isin([line.tier, PUBLISHED])]
         others = others[others["verdict"] != Verdict.NO_DATA]
@@ -63,19 +65,48 @@ def write(
     return texts | {"synthesis": together(claims, folder)}
 
 
+def in_short(main: pd.DataFrame, tables: Mapping, claims: pd.DataFrame) -> str:
+    """Return what is known at which scale: each main claim, and all claims counted.
+
+    Parameters
+    ----------
+    main, claims : DataFrame
+        From `glance.findings` and `glance.largest`.
+    tables : mapping of (tier, paper) to DataFrame
+        As of `write`.
+    """
+    rows = []
+    for line in main.itertuples():
+        scale = "no tier has results yet"
+        if line.verdict != Verdict.NO_DATA:
+            table = tables.get((line.tier, line.paper))
+            scale = f"`{line.tier}`" + ("" if table is None else f": {networks(table)}")
+        chapter = f"{{doc}}`{glance.TITLES[line.paper]} <{line.paper}>`"
+        rows.append([f"{chapter}: {line.text}", f"**{line.verdict}**", scale])
+    header = ["what each paper says", "found here", "at which scale"]
+    return f"""{markdown_table(header, rows)}
+
+Of {len(claims)} claims, each at the largest {{term}}`tier` that can judge it: {_counted(claims)}.
+"""
+
+
+def _counted(claims: pd.DataFrame) -> str:
+    counts = claims["verdict"].value_counts()
+    return ", ".join(f"{counts.get(one, 0)} {one}" for one in Verdict)
+
+
 def together(claims: pd.DataFrame, folder: Path) -> str:
     """Return how all claims fare, each at the largest tier that judges it, and draw it.
 
     The arguments are those of `figure`, of all papers.
     """
-    counts = claims["verdict"].value_counts()
-    each = ", ".join(f"{counts.get(one, 0)} {one}" for one in Verdict)
     tiers = claims.loc[claims["verdict"] != Verdict.NO_DATA, "tier"]
     shown = " and ".join(f"`{tier}`" for tier in TIERS if tier in set(tiers)) or "none yet"
     figures.use_style()
     # one bar a paper: which tier judges differs from claim to claim
     ax = figures.tally_bars(tally(claims.assign(tier="all claims")), titles=glance.TITLES)
     _save(ax, folder, "synthesis")
+    each = _counted(claims)
     return f"""**What the papers say.** {len(claims)} sentences of the five papers are checked here.
 
 **What was found here.** Each by the largest tier that can judge it (of {shown}), they are: {each}.
