@@ -1,9 +1,9 @@
 """What the introduction and each paper's overview page open with, written anew at every build.
 
 The introduction: what is known at which scale, in a table of one screen.  An overview page: three
-sentences (what the paper says, what was found here and at what scale, what would settle it) and a
-figure of all its claims, each at the largest tier that judges it.  All of it is made from the
-ledger: a number or a verdict that changes there changes here.
+sentences (what the paper says, what was found here and at what scale, what would settle it), what
+to do until then, and a figure of all its claims, each at the largest tier that judges it.  All of
+it follows from the ledger: a number or a verdict that changes there changes here.
 """
 
 from __future__ import annotations
@@ -29,6 +29,41 @@ _MORE = {
     "one architecture": "other architectures, since there is one",
     "one family of networks": "networks of other families, since there is one",
 }  # the caveats of `helpers.report.ledger.caveat`
+_AUDIT = "{doc}`the audit <audit>`"
+_NOW = {
+    "unknown_detection": {
+        Verdict.SUPPORTED: "Where several networks can be afforded, answer with all of them.",
+        Verdict.CONTRADICTED: "Do not pay for several networks unseen: where images of other "
+        f"classes are at hand to train with, try these first, and compare both by {_AUDIT}.",
+    },
+    "human_centric": {
+        Verdict.SUPPORTED: "Stay with MSP.",
+        Verdict.CONTRADICTED: f"Let {_AUDIT} choose the score on your own model and images.",
+        Verdict.UNDECIDED: "Stay with MSP until another score is ahead of it on your own model and "
+        f"images by more than chance: {_AUDIT} ranks them with intervals.",
+    },
+    "uimnet": {
+        Verdict.SUPPORTED: "Train as usual, and search its settings.",
+        Verdict.CONTRADICTED: "Give what is ahead of ERM a search as long as ERM's on your data.",
+        Verdict.UNDECIDED: "Train as usual, and search its settings: that something else is worth "
+        "its cost for images of the known classes has not been shown.",
+    },
+    "gscore": {
+        Verdict.SUPPORTED: "Order sets by the Gscore; for a number, take an estimator that has an "
+        "interval ({doc}`which <../notebooks/gscore/estimators>`).",
+        Verdict.CONTRADICTED: "Do not judge a detector by its Gscore; take another estimator "
+        "({doc}`which <../notebooks/gscore/estimators>`).",
+        Verdict.UNDECIDED: "Do not judge a detector by its Gscore alone; take an estimator that "
+        "has an interval ({doc}`which <../notebooks/gscore/estimators>`).",
+    },
+    "openset_calibration": {
+        Verdict.SUPPORTED: "Fit a temperature, and still reject before trusting a probability "
+        f"where unknown classes may appear: {_AUDIT} makes the rejector.",
+        Verdict.CONTRADICTED: "Do not count on a temperature where unknown classes may appear: "
+        f"{_AUDIT} makes a rejector.",
+    },
+}
+"""What a reader can do with a verdict on a main claim, until something settles it."""
 
 
 def write(
@@ -59,7 +94,8 @@ def write(
         others = others[others["verdict"] != Verdict.NO_DATA]
         table = tables.get((line.tier, line.paper))
         scale = "" if table is None else networks(table)
-        said = [says(line), was_found(line, others, scale), heads(line, others), would_settle(line)]
+        said = [says(line), was_found(line, others, scale), heads(line, others)]
+        said += [would_settle(line), to_do(line)]
         picture = figure(claims[claims["paper"] == line.paper], folder)
         texts[line.paper] = "\n\n".join(filter(None, [*said, picture]))
     return texts | {"synthesis": together(claims, folder)}
@@ -218,6 +254,17 @@ def would_settle(line) -> str:
         return f"{lead} This is {what}, and nothing speaks against the verdict."
     text = "; ".join(parts)
     return f"{lead} {text[0].upper()}{text[1:]}."
+
+
+def to_do(line) -> str:
+    """Return what to do now, as things stand.
+
+    Parameters
+    ----------
+    line : a row of `glance.findings`
+    """
+    wait = f"Rely on neither side: measure it on your own model and images, as {_AUDIT} does."
+    return f"**What to do now.** {_NOW.get(line.paper, {}).get(line.verdict, wait)}"
 
 
 def missing(line) -> list[str]:
