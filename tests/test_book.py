@@ -112,6 +112,13 @@ def test_every_file_that_the_prose_names_exists():
             assert (ROOT / name).exists(), f"{path.name} names {name}"
 
 
+def test_code_of_pages_fits_a_window_of_1300_pixels():
+    """Of which 670 are the column's: 92 letters of 12 pixels.  Commands wrap."""
+    for path in (ROOT / "book").glob("*.md"):
+        for block in re.findall(r"^```python\n(.*?)^```", path.read_text(), re.M | re.S):
+            assert max(map(len, block.splitlines())) <= 92, f"{path.name}: {block}"
+
+
 def test_versions_that_stand_in_two_places_agree():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     assert citation["version"] == helpers.__version__
@@ -251,6 +258,10 @@ def test_build(small_book, runs, tmp_path, capsys):
     assert any("mathjax" in link for link in local) and any("book.css" in link for link in local)
     for link in local:
         assert (page.parent / link.split("?")[0].split("#")[0]).exists(), link
+
+    # Nothing is declared twice, which a browser refuses.
+    declared = re.findall(r"\b(?:const|let) (\w+) ?=", text)
+    assert declared and len(declared) == len(set(declared))
 
     # A page that lost its source is gone from the next build ...
     toc = yaml.safe_load((small_book / book.TOC).read_text())

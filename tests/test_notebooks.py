@@ -1,6 +1,7 @@
 """The notebooks' house rules; that their outputs are true is checked by ``pytest --nbval``."""
 
 import ast
+import base64
 import json
 import re
 from pathlib import Path
@@ -208,3 +209,13 @@ def test_numbers_in_the_summary_are_glued(path):
         for part in cell["source"].split("{glue:text}")[1:]
     ]
     assert used and set(used) <= glued
+
+
+@pytest.mark.parametrize("path", EVERY, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_pictures_that_a_phone_would_show_too_small_keep_their_width(path):
+    """Text of 11 points, at 144 dots an inch, is 8 pixels high in a column of 358 if 984 wide."""
+    for cell in cells(path, "code"):
+        drawn = [one["data"] for one in cell["outputs"] if "image/png" in one.get("data", {})]
+        heads = [base64.b64decode(one["image/png"])[16:20] for one in drawn]
+        widths = [int.from_bytes(head, "big") for head in heads]
+        assert (max(widths, default=0) > 984) == ("wide" in cell["tags"]), cell["source"][:200]

@@ -34,6 +34,7 @@ from pathlib import Path
 
 import explore
 import glance
+import jupyter_book.config
 import links
 import nbformat
 import openings
@@ -42,6 +43,7 @@ import pybtex.plugin
 import speed
 import tested
 import yaml
+from jupyter_book.config import get_default_sphinx_config
 from jupyter_book.sphinx import build_sphinx
 from plan import CHAPTER
 
@@ -117,8 +119,9 @@ def assemble(tree: Path, runs: Path, tier: str) -> None:
     toc = contents()
     if runs.resolve() == STORED:
         intro = tree / f"{toc['root']}.md"
-        title, _, text = intro.read_text(encoding="utf-8").partition("\n")
-        intro.write_text(f"{title}\n{PREVIEW.format(tier=tier)}{text}", encoding="utf-8")
+        # below what is known, which is to be seen in one screen
+        first, mark, text = intro.read_text(encoding="utf-8").partition("\n## ")
+        intro.write_text(f"{first}\n{PREVIEW.format(tier=tier)}{mark}{text}", encoding="utf-8")
     (tree / TOC).write_text(yaml.safe_dump(toc, sort_keys=False), encoding="utf-8")
     for file in toc_files(toc):
         if file.startswith("notebooks/"):
@@ -166,6 +169,17 @@ def keep_parsed(tree: Path, before: Path) -> None:
             shutil.copystat(old, file)
 
 
+def without_thebe() -> dict:
+    """Return Jupyter Book's own settings of Sphinx, but for the extension Thebe.
+
+    It would run code on a server elsewhere, by a button that these pages do not have; and Sphinx
+    writes its constants into each page twice, which browsers report as an error.
+    """
+    settings = get_default_sphinx_config()
+    settings["extensions"].remove("sphinx_thebe")
+    return settings
+
+
 def render(tree: Path) -> Path:
     """Render the sources in `tree` and return the folder of the pages.
 
@@ -178,6 +192,7 @@ def render(tree: Path) -> Path:
         import_module(f"helpers.papers.{file.parent.name}.parameters")
     # else looked up in the metadata of all that is installed, for each of hundreds of references
     pybtex.plugin.entry_points = functools.cache(pybtex.plugin.entry_points)
+    jupyter_book.config.get_default_sphinx_config = without_thebe  # no setting takes one away
     status = build_sphinx(
         tree,
         html,

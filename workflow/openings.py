@@ -1,8 +1,9 @@
-"""What each paper's overview page opens with, written anew at every build.
+"""What the introduction and each paper's overview page open with, written anew at every build.
 
-Three sentences (what the paper says, what was found here and at what scale, what would settle it)
-and a figure of all its claims, each at the largest tier that judges it.  All of it is made from the
-ledger: a number or a verdict that changes there changes here.
+The introduction: what is known at which scale, in a table of one screen.  An overview page: three
+sentences (what the paper says, what was found here and at what scale, what would settle it), what
+to do until then, and a figure of all its claims, each at the largest tier that judges it.  All of
+it follows from the ledger: a number or a verdict that changes there changes here.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from helpers.papers import PAPERS, TIERS
 from helpers.report import figures
 from helpers.report.claims import Verdict
 from helpers.report.ledger import PUBLISHED, tally
-from helpers.report.table import number
+from helpers.report.table import markdown_table, number
 
 ROOT = Path(__file__).resolve().parent.parent
 _MORE = {
@@ -28,6 +29,41 @@ _MORE = {
     "one architecture": "other architectures, since there is one",
     "one family of networks": "networks of other families, since there is one",
 }  # the caveats of `helpers.report.ledger.caveat`
+_AUDIT = "{doc}`the audit <audit>`"
+_NOW = {
+    "unknown_detection": {
+        Verdict.SUPPORTED: "Where several networks can be afforded, answer with all of them.",
+        Verdict.CONTRADICTED: "Do not pay for several networks unseen: where images of other "
+        f"classes are at hand to train with, try these first, and compare both by {_AUDIT}.",
+    },
+    "human_centric": {
+        Verdict.SUPPORTED: "Stay with MSP.",
+        Verdict.CONTRADICTED: f"Let {_AUDIT} choose the score on your own model and images.",
+        Verdict.UNDECIDED: "Stay with MSP until another score is ahead of it on your own model and "
+        f"images by more than chance: {_AUDIT} ranks them with intervals.",
+    },
+    "uimnet": {
+        Verdict.SUPPORTED: "Train as usual, and search its settings.",
+        Verdict.CONTRADICTED: "Give what is ahead of ERM a search as long as ERM's on your data.",
+        Verdict.UNDECIDED: "Train as usual, and search its settings: that something else is worth "
+        "its cost for images of the known classes has not been shown.",
+    },
+    "gscore": {
+        Verdict.SUPPORTED: "Order sets by the Gscore; for a number, take an estimator that has an "
+        "interval ({doc}`which <../notebooks/gscore/estimators>`).",
+        Verdict.CONTRADICTED: "Do not judge a detector by its Gscore; take another estimator "
+        "({doc}`which <../notebooks/gscore/estimators>`).",
+        Verdict.UNDECIDED: "Do not judge a detector by its Gscore alone; take an estimator that "
+        "has an interval ({doc}`which <../notebooks/gscore/estimators>`).",
+    },
+    "openset_calibration": {
+        Verdict.SUPPORTED: "Fit a temperature, and still reject before trusting a probability "
+        f"where unknown classes may appear: {_AUDIT} makes the rejector.",
+        Verdict.CONTRADICTED: "Do not count on a temperature where unknown classes may appear: "
+        f"{_AUDIT} makes a rejector.",
+    },
+}
+"""What a reader can do with a verdict on a main claim, until something settles it."""
 
 
 def write(
@@ -47,20 +83,52 @@ def write(
     Returns
     -------
     dict of str to str
-        Markdown, by paper; and of the chapter about all of them, ``synthesis``.
+        Markdown, by paper; of the chapter about all of them, ``synthesis``; and of the
+        introduction, ``intro``.
     """
-    claims = glance.largest(found)
-    texts = {}
-    for line in glance.findings(found).itertuples():
+    claims, main = glance.largest(found), glance.findings(found)
+    texts = {"intro": in_short(main, tables, claims)}
+    for line in main.itertuples():
         own = found[(found["paper"] == line.paper) & (found["claim"] == line.claim)]
         others = own[~own["tier"].isin([line.tier, PUBLISHED])]
         others = others[others["verdict"] != Verdict.NO_DATA]
         table = tables.get((line.tier, line.paper))
         scale = "" if table is None else networks(table)
-        said = [says(line), was_found(line, others, scale), heads(line, others), would_settle(line)]
+        said = [says(line), was_found(line, others, scale), heads(line, others)]
+        said += [would_settle(line), to_do(line)]
         picture = figure(claims[claims["paper"] == line.paper], folder)
         texts[line.paper] = "\n\n".join(filter(None, [*said, picture]))
     return texts | {"synthesis": together(claims, folder)}
+
+
+def in_short(main: pd.DataFrame, tables: Mapping, claims: pd.DataFrame) -> str:
+    """Return what is known at which scale: each main claim, and all claims counted.
+
+    Parameters
+    ----------
+    main, claims : DataFrame
+        From `glance.findings` and `glance.largest`.
+    tables : mapping of (tier, paper) to DataFrame
+        As of `write`.
+    """
+    rows = []
+    for line in main.itertuples():
+        scale = "no tier has results yet"
+        if line.verdict != Verdict.NO_DATA:
+            table = tables.get((line.tier, line.paper))
+            scale = f"`{line.tier}`" + ("" if table is None else f": {networks(table)}")
+        chapter = f"{{doc}}`{glance.TITLES[line.paper]} <{line.paper}>`"
+        rows.append([f"{chapter}: {line.text}", f"**{line.verdict}**", scale])
+    header = ["what each paper says", "found here", "at which scale"]
+    return f"""{markdown_table(header, rows)}
+
+Of {len(claims)} claims, each at the largest {{term}}`tier` that can judge it: {_counted(claims)}.
+"""
+
+
+def _counted(claims: pd.DataFrame) -> str:
+    counts = claims["verdict"].value_counts()
+    return ", ".join(f"{counts.get(one, 0)} {one}" for one in Verdict)
 
 
 def together(claims: pd.DataFrame, folder: Path) -> str:
@@ -68,14 +136,13 @@ def together(claims: pd.DataFrame, folder: Path) -> str:
 
     The arguments are those of `figure`, of all papers.
     """
-    counts = claims["verdict"].value_counts()
-    each = ", ".join(f"{counts.get(one, 0)} {one}" for one in Verdict)
     tiers = claims.loc[claims["verdict"] != Verdict.NO_DATA, "tier"]
     shown = " and ".join(f"`{tier}`" for tier in TIERS if tier in set(tiers)) or "none yet"
     figures.use_style()
     # one bar a paper: which tier judges differs from claim to claim
     ax = figures.tally_bars(tally(claims.assign(tier="all claims")), titles=glance.TITLES)
     _save(ax, folder, "synthesis")
+    each = _counted(claims)
     return f"""**What the papers say.** {len(claims)} sentences of the five papers are checked here.
 
 **What was found here.** Each by the largest tier that can judge it (of {shown}), they are: {each}.
@@ -187,6 +254,17 @@ def would_settle(line) -> str:
         return f"{lead} This is {what}, and nothing speaks against the verdict."
     text = "; ".join(parts)
     return f"{lead} {text[0].upper()}{text[1:]}."
+
+
+def to_do(line) -> str:
+    """Return what to do now, as things stand.
+
+    Parameters
+    ----------
+    line : a row of `glance.findings`
+    """
+    wait = f"Rely on neither side: measure it on your own model and images, as {_AUDIT} does."
+    return f"**What to do now.** {_NOW.get(line.paper, {}).get(line.verdict, wait)}"
 
 
 def missing(line) -> list[str]:

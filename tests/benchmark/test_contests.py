@@ -170,6 +170,14 @@ def test_a_file_enters_the_scores_that_it_registers(tmp_path, given):
     assert "largest" in scores.names()
 
 
+def test_the_file_of_the_page_on_how_to_run_is_a_score(tmp_path, given):
+    page = (Path(__file__).parents[2] / "book" / "how_to_run.md").read_text(encoding="utf-8")
+    (lines,) = re.findall(r"^```python\n(# my_score\.py\n.*?)^```$", page, re.M | re.S)
+    (tmp_path / "my_score.py").write_text(lines, encoding="utf-8")
+    found = contest(entries_of(tmp_path / "my_score.py"), given[:1], replicates=20)
+    assert found.entries == ("my_score",) and found.sentences("my_score")
+
+
 def test_a_file_without_a_score_is_refused(tmp_path):
     (tmp_path / "empty.py").write_text("x = 1\n")
     with pytest.raises(ValueError, match=r"registers no score; put @helpers\.scores"):

@@ -122,14 +122,25 @@ def judged():
 def test_every_paper_has_an_opening_and_those_with_numbers_a_figure(judged, tmp_path):
     table = pd.DataFrame({"data_set": ["digits"], "backbone": "resnet8", "run": 0})
     texts = openings.write(judged, {("small_cpu", "openset_calibration"): table}, tmp_path)
-    all_claims = texts.pop("synthesis")
+    all_claims, in_short = texts.pop("synthesis"), texts.pop("intro")
     absent = len(glance.largest(judged)) - 1
     counts = f"1 supported, 0 contradicted, 0 undecided, 0 not testable, {absent} no data"
     assert f"they are: {counts}." in all_claims
     assert "(of `small_cpu`)" in all_claims and (tmp_path / "synthesis_found.svg").exists()
+    assert f"can judge it: {counts}." in in_short
+    *others, own = re.findall(r"^\| \{doc\}`.*$", in_short, re.M)
+    scale = "`small_cpu`: Optical digits, enlarged; `resnet8`, 1 run"
+    assert own.endswith(f"| **supported** | {scale} |")
+    assert len(others) == len(texts) - 1
+    assert all(one.endswith("| **no data** | no tier has results yet |") for one in others)
     assert list(texts) == list(glance.TITLES)
     for paper, text in texts.items():
-        for lead in ("What the paper says", "What was found here", "What would settle it"):
+        for lead in (
+            "What the paper says",
+            "What was found here",
+            "What would settle it",
+            "What to do now",
+        ):
             assert text.count(f"**{lead}.**") == 1
         drawn = (tmp_path / f"{paper}_found.svg").exists()
         assert drawn == (paper == "openset_calibration") == ("```{figure}" in text)
@@ -142,6 +153,23 @@ def test_every_paper_has_an_opening_and_those_with_numbers_a_figure(judged, tmp_
     assert "small_cpu: +0.250 [+0.125, +0.375]" in shown and len(shown) < 150_000
     openings.write(judged, {}, tmp_path)
     assert picture.read_text(encoding="utf-8") == shown
+
+
+@pytest.mark.parametrize("paper", [*glance.TITLES])
+def test_what_to_do_now_is_said_of_each_main_claim_and_follows_its_verdict(paper):
+    said = {one: openings.to_do(line(paper=paper, verdict=one)) for one in Verdict}
+    assert said[Verdict.NO_DATA] == said[Verdict.NOT_TESTABLE]  # nobody knows
+    known = [Verdict.SUPPORTED, Verdict.CONTRADICTED, Verdict.NO_DATA]
+    assert len({said[one] for one in known}) == 3
+    assert "neither side" in openings.to_do(line(paper="a sixth one"))
+
+
+def test_the_introduction_says_what_is_known_at_which_scale_before_anything_else():
+    """Below the title and a few lines; a preview says what it is after that."""
+    page = (openings.ROOT / "book" / "intro.md").read_text(encoding="utf-8")
+    title, question, opening, *_ = page.split("\n\n")
+    assert re.fullmatch("# .+", title) and len(question) < 400
+    assert opening == "```{include} reference/intro_found.txt\n```"
 
 
 @pytest.mark.parametrize("paper", [*glance.TITLES, "synthesis"])

@@ -65,6 +65,25 @@ def test_labels_and_lines_keep_clear_of_each_other(number):
     assert lowest < min(elbow[1, 1] for elbow in elbows)
 
 
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["prior-corrected, share estimated", "regression on the P-P curve", "constant"],
+        ["mahalanobis_pp", "mahalanobis", "kl_matching", *"abcdefghijklmnopqrstuvwx"],
+    ],
+)
+def test_a_phone_shows_the_letters_and_an_axis_of_some_length(names):
+    """In a column of 358 pixels letters are ten high; long names leave the axis a quarter of it."""
+    with plt.rc_context():
+        figures.use_style()
+        ax = figures.critical_difference(pd.Series(range(1, len(names) + 1), names, float), 1.0)
+        ax.figure.draw_without_rendering()
+        box = ax.figure.get_tightbbox()
+        pixels = 358 / (box.width + 0.2)  # of an inch; notebooks leave 0.1 inches around
+        assert plt.rcParams["font.size"] / 72 * pixels >= 10
+        assert ax.get_window_extent().width / ax.figure.dpi * pixels >= 358 / 4
+
+
 def test_a_difference_beyond_the_axis_is_drawn_whole():
     ax = figures.critical_difference(methods_of(3), 5.0)
     left, right = ax.get_xlim()
