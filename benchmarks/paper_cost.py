@@ -108,8 +108,8 @@ def uimnet() -> Iterator[Network]:
     for network in parameters.sizes:
         cost = None
         for name in parameters.algorithms:
-            for bound in parameters.spectral:
-                recipe = algorithm_of(parameters, network, name, bound).recipe
+            for form in parameters.spectral:
+                recipe = algorithm_of(parameters, network, name, form).recipe
                 cost = cost or of_recipe(replace(recipe, objective="erm"), classes, 224)
                 one = Network(cost[0], *shown(recipe, train), asked, cost[1])
                 yield from [one] * (parameters.trials * parameters.runs)

@@ -31,7 +31,8 @@ def extended(tmp_path_factory) -> Path:
     ignored = shutil.ignore_patterns("__pycache__")
     for name in ("helpers", "params", "pictures"):
         shutil.copytree(ROOT / name, folder / name, ignore=ignored)
-    for heading in ("A data set", "A metric", "A method", "A method of unknown detection"):
+    names = ("A data set", "A metric", "A method", "A method of unknown detection")
+    for heading in (*names, "A training objective"):
         for block in blocks("CONTRIBUTING.md", heading):
             if place := re.match(r"# (\w+\.py) in (helpers/\S+|pictures)\n", block):
                 path = folder / place[2] / place[1]
@@ -93,6 +94,34 @@ outputs = Outputs(np.log([[0.7, 0.2, 0.1], [0.5, 0.5, 1e-9]]), np.zeros((2, 0)),
 model = SimpleNamespace(name="mixup_margin", outputs=lambda images: outputs)
 answer = detectors.make(parameters, None, model).answer(None)
 assert np.allclose(answer.confidence, [0.5, 0]) and answer.correct.tolist() == [True, False]
+""",
+    )
+
+
+def test_a_training_objective_is_one_file(extended):
+    """A recipe names it, training minimises it, and any score is asked of what it trained."""
+    run(
+        extended,
+        """
+from types import SimpleNamespace
+
+import numpy as np, torch
+from helpers.data import Images
+from helpers.networks import models
+from helpers.networks.recipe import Recipe
+from helpers.papers.parameters import load
+from helpers.training import objectives
+from helpers.training.loop import train
+
+batch = SimpleNamespace(inputs=torch.tensor([[0.5, 0.5]]).log(), labels=torch.tensor([0]))
+loss, _ = objectives.create("focal")(torch.nn.Flatten(), batch)
+assert np.isclose(loss, 0.5**2 * np.log(2))
+recipe = Recipe(objective="focal", objective_arguments={"gamma": 1.0}, width=4, epochs=2)
+pixels = np.repeat(np.uint8([20, 220] * 8), 768).reshape(16, 16, 16, 3)
+images = Images(pixels, np.arange(16) % 2, ("dark", "light"), "toy", "train")
+history = train(models.create(recipe, 2), images, recipe, progress=False)
+assert history["loss"].iloc[-1] < np.log(2) / 2
+assert load("unknown_detection", "mini").method_recipe("focal+knn").objective == "focal"
 """,
     )
 

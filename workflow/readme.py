@@ -28,7 +28,7 @@ START, END = "<!-- results:start -->", "<!-- results:end -->"
 HEAD = """# Results of the larger tiers
 
 One table a tier and paper, with its provenance; the book shows them in full.
-The parameters that they were made with are in `params/<tier>/<paper>.yaml`.
+Their parameters are in `params/<tier>/<paper>.yaml`, with a remark where a table is older.
 This page is written by `workflow/readme.py`."""
 RESULTS = ROOT / "results"
 

@@ -282,6 +282,7 @@ def create(recipe: Recipe, num_classes: int, *, seed: int = 0) -> Classifier:
         # drawn after the backbone, which is then the same whatever the objective
         native = equip(backbone, num_classes, recipe.objective, recipe.objective_arguments)
         if recipe.spectral_norm:
-            spectral.normalise(backbone, recipe.spectral_norm, keep=backbone.get_classifier())
+            head, form = backbone.get_classifier(), recipe.spectral_form
+            spectral.normalise(backbone, recipe.spectral_norm, form, keep=head)
         classifier = Classifier(backbone, dropout=recipe.dropout, native=native)
         return classifier.to(memory_format=torch.channels_last)

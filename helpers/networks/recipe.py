@@ -18,6 +18,7 @@ FAMILIES = ("densenet", "efficientnet", "resmlp", "resnet", "vit")
 OPTIMISERS = ("adamw", "sgd")
 PATCHES = ("resmlp", "vit")  # families that see an image as a grid of patches of a fixed number
 SCHEDULES = ("cosine", "multistep")
+SPECTRAL_FORMS = ("weights", "strict", "bounded")
 AUGMENTATIONS = ("crop", "flip")
 FOUR_STAGES = (18, 34, 50, 101, 152)  # layers of the ResNets for photographs
 _FOLDER = Path(__file__).parents[1] / "training" / "objectives"  # whose files name them
@@ -49,8 +50,11 @@ class Recipe:
     block_dropout : float
         The same after each convolution and normalisation of a residual block (ResNet only).
     spectral_norm : float
-        The largest operator norm that a layer below the head may have; 0 leaves them free.  Not
-        for ViT and ResMLP, whose layers are of other kinds too.
+        The operator norm of layers below the head, or the largest that they may have; 0 leaves
+        them free.  Not for ViT and ResMLP, whose layers are of other kinds too.
+    spectral_form : str
+        Which layers, and whether one with less is left alone: ``weights``, ``strict`` or
+        ``bounded``, see `helpers.networks.spectral.normalise`.
     objective : str
         What is minimised; one of `helpers.training.objectives.names`.
     objective_arguments : dict of str to float
@@ -88,6 +92,7 @@ class Recipe:
     dropout: float = 0.0
     block_dropout: float = 0.0
     spectral_norm: float = 0.0
+    spectral_form: str = "weights"
     objective: str = "erm"
     objective_arguments: dict[str, float] = field(default_factory=dict)
     epochs: int = 10
@@ -115,6 +120,7 @@ class Recipe:
         known_name("backbone", self.backbone, FAMILIES)
         known_name("optimiser", self.optimiser, OPTIMISERS)
         known_name("schedule", self.schedule, SCHEDULES)
+        known_name("spectral_form", self.spectral_form, SPECTRAL_FORMS)
         known_name("objective", self.objective, OBJECTIVES)
         for name in self.augmentation:
             known_name("augmentation", name, AUGMENTATIONS)

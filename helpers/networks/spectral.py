@@ -1,4 +1,4 @@
-"""Spectral normalisation: layers that stretch no input by more than a coefficient."""
+"""Spectral normalisation: layers whose operator norm is a coefficient, or at most that."""
 
 from __future__ import annotations
 
@@ -7,15 +7,19 @@ from torch import nn
 from torch.func import functional_call
 from torch.nn.grad import conv2d_input
 
+from helpers.checks import known_name
 from helpers.networks.convolutions import convolve
+from helpers.networks.recipe import SPECTRAL_FORMS
 
+_LEAST = 1e-12  # of a norm that is divided by: weights of zero stay zero
 _FIRST = 20  # iterations with which the search for the most stretched input begins
 
 
 class SpectralNorm(nn.Module):
-    r"""A layer whose weight is divided by what its operator norm exceeds a coefficient by.
+    r"""A layer whose weight is divided by its operator norm, and multiplied by a coefficient.
 
-    .. math:: W' = W / \max(1, \sigma(W) / c)
+    .. math:: W' = c\, W / \sigma(W), \quad \text{or with a bound} \quad
+        W' = W / \max(1, \sigma(W) / c)
 
     For a convolution :math:`\sigma` is the norm of the linear map from the image it sees to the
     image it gives, padding and stride included, and not that of the reshaped weight.  A batch
@@ -28,11 +32,13 @@ class SpectralNorm(nn.Module):
         Its bias stays as it is: it stretches nothing.
     coefficient : float
         c, above 0.
+    bound : bool
+        Leave a layer as it is whose norm is below the coefficient.
 
     Notes
     -----
     Miyato et al. 2018, algorithm 1, by the convolution itself as in Gouk et al. 2021, section
-    4.1, and with their bound in place of an equality.  Each training step takes one power
+    4.1, whose the bound is.  Each training step takes one power
     iteration; the input that the layer stretches most, as far as found, is a buffer.  It keeps
     the resolution at which the layer saw its first image.  The estimate is never above the true
     norm.  In evaluation nothing changes, so an image's answer does not depend on those before.
@@ -40,11 +46,12 @@ class SpectralNorm(nn.Module):
 
     direction: torch.Tensor
 
-    def __init__(self, layer: nn.Module, coefficient: float):
+    def __init__(self, layer: nn.Module, coefficient: float, *, bound: bool):
         super().__init__()
         if not coefficient > 0:
             raise ValueError(f"coefficient: a positive number expected, got {coefficient}")
         self.layer, self.coefficient = layer, coefficient
+        self.least = 1 if bound else _LEAST
         if not isinstance(layer, nn.BatchNorm2d):
             self.register_buffer("direction", torch.empty(0))
             self.register_load_state_dict_pre_hook(shaped_by("direction"))
@@ -52,9 +59,12 @@ class SpectralNorm(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return what the layer with its divided weight makes of the input."""
         with torch.autocast(x.device.type, enabled=False):  # a norm wants more than eight bits
-            scale = (self.norm(x.shape) / self.coefficient).clamp(min=1)
-            weight = self.layer.weight / scale
+            weight = self.layer.weight / self.divisor(x.shape)
         return functional_call(self.layer, {"weight": weight}, (x,))
+
+    def divisor(self, shape: torch.Size) -> torch.Tensor:
+        """Return what the weight is divided by, a scalar; `shape` and the rest are as in `norm`."""
+        return (self.norm(shape) / self.coefficient).clamp(min=self.least)
 
     def norm(self, shape: torch.Size) -> torch.Tensor:
         """Return the layer's operator norm, a scalar, for inputs of a shape [B, C, ...].
@@ -104,14 +114,20 @@ class SpectralNorm(nn.Module):
         return {name: getattr(self.layer, name) for name in names if hasattr(self.layer, name)}
 
 
-def normalise(network: nn.Module, coefficient: float, *, keep: nn.Module | None = None) -> None:
-    """Put `SpectralNorm` around each convolution, linear layer and batch normalisation, in place.
+def normalise(
+    network: nn.Module, coefficient: float, form: str = "weights", *, keep: nn.Module | None = None
+) -> None:
+    """Put `SpectralNorm` around the layers of a network, in place.
 
     Parameters
     ----------
     network : nn.Module
     coefficient : float
-        The largest norm that a layer may have.
+        The norm that a layer has, or the largest that it may have.
+    form : {"weights", "strict", "bounded"}
+        ``weights`` divides each convolution and linear layer by its norm, however small it is, and
+        leaves batch normalisations free.  ``strict`` does the same, and bounds these.  ``bounded``
+        bounds layers of all three kinds, and leaves one alone whose norm is below the coefficient.
     keep : nn.Module, optional
         A part that is left as it is, such as the classifier on top of the features.
 
@@ -123,10 +139,13 @@ def normalise(network: nn.Module, coefficient: float, *, keep: nn.Module | None 
     >>> network(torch.tensor([[1.0, 1.0]])).detach()  # as if it were 1.5 and 0.5
     tensor([[1.5000, 0.5000]])
     """
+    known_name("form", form, SPECTRAL_FORMS)
+    kinds = nn.Conv2d | nn.Linear if form == "weights" else nn.Conv2d | nn.Linear | nn.BatchNorm2d
     kept = set() if keep is None else set(keep.modules())
     for name, layer in list(network.named_modules()):
-        if isinstance(layer, nn.Conv2d | nn.Linear | nn.BatchNorm2d) and layer not in kept:
-            network.set_submodule(name, SpectralNorm(layer, coefficient))
+        if isinstance(layer, kinds) and layer not in kept:
+            bound = form == "bounded" or isinstance(layer, nn.BatchNorm2d)
+            network.set_submodule(name, SpectralNorm(layer, coefficient, bound=bound))
 
 
 def shaped_by(name: str):

@@ -12,9 +12,14 @@ from helpers.scores.images import ImageScore, as_list, log_probabilities
 from helpers.scores.info import BELGHAZI, Info
 
 if TYPE_CHECKING:
+    import torch
+
     from helpers.data import Images, ImageStream
     from helpers.networks.model import Model
     from helpers.networks.models import Classifier
+
+
+_MEMORY = 2**31  # bytes of gradients at once: 6 images of 224 pixels with ImageNot's 266 classes
 
 
 @register
@@ -75,7 +80,8 @@ def jacobian_norms(
         T of them, above 0, by which logits (of an ensemble, the logarithms of its mean
         probabilities) are divided.
     batch_size : int
-        Images at once; memory grows with it, times classes, times pixels.
+        Images at once, at most: fewer where their gradients, as many as classes times pixels, would
+        take more than 2 GiB.
     **view
         How the networks see images, as arguments of ``images.in_order``.
 
@@ -104,9 +110,10 @@ def jacobian_norms(
         raise ValueError(f"temperatures: positive numbers expected, got {list(temperatures)}")
     classifiers = as_list(classifier)
     device = classifiers[0].mean.device
+    read = (one.to(device) for one in images.in_order(batch_size=batch_size, **view))
     found = []
-    for batch in images.in_order(batch_size=batch_size, **view):
-        pixels = batch.to(device).float().requires_grad_()
+    for pixels in (part for batch in read for part in batch.split(_at_once(classifiers, batch))):
+        pixels = pixels.float().requires_grad_()
         answers = log_probabilities(classifiers, pixels)
         order = answers.detach().argsort(dim=1, descending=True)  # the predicted class comes first
         differences = answers.gather(1, order[:, 1:]) - answers.gather(1, order[:, :1])
@@ -114,11 +121,20 @@ def jacobian_norms(
             torch.autograd.grad(one.sum(), pixels, retain_graph=True)[0].flatten(1)
             for one in differences.unbind(dim=1)
         ]
-        rows = 255 * torch.stack(gradients, dim=1)
+        rows = torch.stack(gradients, dim=1).mul_(255)
         products = (rows @ rows.mT).double().cpu().numpy()
         values = differences.detach().double().cpu().numpy()
         found.append([_norms(products, values, one) for one in temperatures])
     return np.concatenate(found, axis=1)
+
+
+def _at_once(classifiers: Sequence[Classifier], batch: torch.Tensor) -> int:
+    """Return of how many images the gradients, and their copy side by side, fit into memory."""
+    import torch
+
+    with torch.inference_mode():
+        classes = log_probabilities(classifiers, batch[:1].float()).shape[1]
+    return max(1, _MEMORY // (2 * 4 * classes * batch[0].numel()))
 
 
 def _norms(products: np.ndarray, differences: np.ndarray, temperature: float) -> np.ndarray:

@@ -106,7 +106,7 @@ def norm_error(layer: nn.Conv2d) -> float:
     shape, gradients = torch.Size((1, layer.in_channels, 8, 8)), []
     for enabled in (True, False):
         with torch.backends.mkldnn.flags(enabled=enabled):
-            normalised = SpectralNorm(layer, 1.0).eval()
+            normalised = SpectralNorm(layer, 1.0, bound=True).eval()
             normalised.norm(shape)  # which makes the direction, whose layout may then be changed
             norm = normalised.to(memory_format=torch.channels_last).norm(shape)
             gradients += torch.autograd.grad(norm, layer.weight)

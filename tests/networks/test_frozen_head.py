@@ -113,10 +113,12 @@ def test_features_of_another_network_are_refused():
         fit(blobs(), changed(image_size=20), device="cpu", progress=False)
 
 
-def test_spectral_norm_holds_the_layers_of_a_head_and_not_its_standardisation():
-    free, held = (models.create(changed(spectral_norm=c, **HIDDEN), 3) for c in (0.0, 1.0))
-    names = {type(one).__name__ for one in held.backbone.hidden}
-    assert names == {"SpectralNorm", "ReLU"}
+@pytest.mark.parametrize("form, second", [("weights", "BatchNorm2d"), ("strict", "SpectralNorm")])
+def test_spectral_norm_holds_the_layers_of_a_head_and_not_its_standardisation(form, second):
+    given = HIDDEN | {"spectral_form": form}
+    free, held = (models.create(changed(spectral_norm=c, **given), 3) for c in (0.0, 1.0))
+    names = [type(one).__name__ for one in held.backbone.hidden]
+    assert names == ["SpectralNorm", second, "ReLU"]
     assert type(held.backbone.standard).__name__ == "BatchNorm1d"
     assert "SpectralNorm" not in {type(one).__name__ for one in free.modules()}
 

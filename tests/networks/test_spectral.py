@@ -8,7 +8,7 @@ from torch import nn
 from helpers import checkpoints
 from helpers.data import Images
 from helpers.networks import models
-from helpers.networks.recipe import Recipe
+from helpers.networks.recipe import SPECTRAL_FORMS, Recipe
 from helpers.networks.spectral import SpectralNorm, normalise
 from helpers.outputs import compute
 from helpers.training.loop import train
@@ -37,31 +37,32 @@ def true_norm(layer, shape):
     return np.linalg.svd(answers.flatten(1).double().numpy(), compute_uv=False)[0]
 
 
+@pytest.mark.parametrize("scale", [0.5, 2.0])
 @pytest.mark.parametrize("name", LAYERS)
-def test_the_norm_is_the_operators_and_the_wrapped_layer_keeps_to_the_coefficient(name):
-    """By the explicit matrix of the layer, before and after."""
+def test_the_norm_is_the_operators_and_the_wrapped_layer_has_the_coefficient(name, scale):
+    """By the explicit matrix of the layer, before and after; one that is divided grows as well."""
     torch.manual_seed(0)
     make, shape = LAYERS[name]
     layer = make()
     true = true_norm(layer, shape)
-    wrapped = SpectralNorm(layer, true / 2)
+    wrapped = SpectralNorm(layer, coefficient := scale * true, bound=scale < 1)
     for _ in range(1000):
         found = wrapped.norm((1, *shape)).item()
     assert found == pytest.approx(true, rel=1e-4) and found <= true * (1 + 1e-6)
-    assert true_norm(wrapped.eval(), shape) == pytest.approx(true / 2, rel=1e-4)
+    assert true_norm(wrapped.eval(), shape) == pytest.approx(coefficient, rel=1e-4)
 
 
-def test_a_layer_below_the_coefficient_is_left_alone():
+def test_a_bounded_layer_below_the_coefficient_is_left_alone():
     """To the last bit."""
     layer, x = nn.Conv2d(2, 3, 3, padding=1), torch.randn(2, 2, 6, 5)
-    assert torch.equal(SpectralNorm(layer, 100.0)(x), layer(x))
+    assert torch.equal(SpectralNorm(layer, 100.0, bound=True)(x), layer(x))
 
 
 def test_the_norm_and_its_gradient_by_hand():
     """A matrix of singular values 3 and 1, along the axes: only the 3 matters."""
     linear = nn.Linear(2, 2)
     linear.weight.data = torch.tensor([[3.0, 0.0], [0.0, 1.0]])
-    norm = SpectralNorm(linear, 1.0).norm((1, 2))
+    norm = SpectralNorm(linear, 1.0, bound=True).norm((1, 2))
     norm.backward()
     assert norm.item() == pytest.approx(3)
     assert torch.allclose(linear.weight.grad, torch.tensor([[1.0, 0], [0, 0]]), atol=1e-6)
@@ -72,17 +73,17 @@ def test_a_batch_normalisation_by_hand():
     layer = nn.BatchNorm2d(2, eps=0.0)
     layer.weight.data, layer.bias.data = torch.tensor([2.0, -6.0]), torch.tensor([5.0, 7.0])
     layer.running_var.copy_(torch.tensor([1.0, 4.0]))
-    wrapped = SpectralNorm(layer, 1.5).eval()
+    wrapped = SpectralNorm(layer, 1.5, bound=True).eval()
     assert wrapped.norm((1, 2, 1, 1)).item() == 3
     assert wrapped(torch.ones(1, 2, 1, 1)).flatten().tolist() == [6.0, 5.5]
 
 
 def test_weights_of_zero_are_no_dead_end():
-    """Their norm is 0, and is found again once they are not."""
+    """Their norm is 0, which nothing can be divided by, and is found again once they are not."""
     layer = nn.Linear(3, 3, bias=False)
     nn.init.zeros_(layer.weight)
-    wrapped = SpectralNorm(layer, 1.0)
-    assert wrapped.norm((1, 3)).item() == 0
+    wrapped = SpectralNorm(layer, 1.0, bound=False)
+    assert wrapped.norm((1, 3)).item() == 0 and not wrapped(torch.ones(1, 3)).any()
     nn.init.eye_(layer.weight)
     assert wrapped.norm((1, 3)).item() == pytest.approx(1)
 
@@ -95,16 +96,21 @@ def test_weights_of_zero_are_no_dead_end():
         {"backbone": "efficientnet", "depth": 0.3, "width": 0.25},
     ],
 )
-def test_every_layer_below_the_head_is_normalised(changed):
-    """The head is not."""
-    model = models.create(replace(TINY, **changed), 3).eval()
+@pytest.mark.parametrize("form", SPECTRAL_FORMS)
+def test_every_layer_below_the_head_is_normalised_and_bounded_as_the_form_says(changed, form):
+    """The head is not; batch normalisations are in no form divided by less than 1."""
+    model = models.create(replace(TINY, **changed, spectral_form=form), 3).eval()
     assert model(torch.zeros((1, 3, 16, 16), dtype=torch.uint8)).shape == (1, 3)
-    kinds = nn.Conv2d | nn.Linear | nn.BatchNorm2d
+    weights = nn.Conv2d | nn.Linear
+    kinds = weights if form == "weights" else weights | nn.BatchNorm2d
     wrapped = [one for one in model.modules() if isinstance(one, SpectralNorm)]
     assert {one.layer for one in wrapped} | {model.backbone.get_classifier()} == {
         one for one in model.modules() if isinstance(one, kinds)
     }
     assert model.head.weight.shape[0] == 3
+    bounds = {isinstance(one.layer, nn.BatchNorm2d): one.least == 1 for one in wrapped}
+    divided = {False: form == "bounded"}
+    assert bounds == (divided if form == "weights" else divided | {True: True})
 
 
 def test_training_changes_the_estimate_and_evaluation_does_not():
@@ -153,6 +159,10 @@ def test_it_works_with_attacks_on_the_images():
 def test_bad_input_is_refused():
     with pytest.raises(ValueError, match="coefficient: a positive number expected, got 0"):
         normalise(nn.Sequential(nn.Linear(2, 2)), 0)
+    with pytest.raises(ValueError, match="unknown form 'strickt'; did you mean 'strict'"):
+        normalise(nn.Sequential(nn.Linear(2, 2)), 1, "strickt")
+    with pytest.raises(ValueError, match="unknown spectral_form 'bound'; did you mean 'bounded'"):
+        Recipe(spectral_form="bound")
     with pytest.raises(ValueError, match="spectral_norm: at least 0 and below inf expected"):
         Recipe(spectral_norm=-1.0)
     with pytest.raises(ValueError, match="spectral_norm: convolutional networks only, got back"):

@@ -13,6 +13,7 @@ from helpers.data import Images
 from helpers.networks import models
 from helpers.networks.recipe import Recipe
 from helpers.outputs import Outputs, ensemble
+from helpers.scores import jacobian
 from helpers.scores.jacobian import jacobian_norms
 from helpers.scores.tta import augmented_probabilities
 
@@ -74,6 +75,18 @@ def test_the_jacobian_is_tempered_after_the_mean(several, asked):
     score = helpers.scores.create("jacobian").fit(None, None)
     own = helpers.scores.score(score, asked(*networks), images)
     np.testing.assert_allclose(own, -found[0], rtol=1e-5)
+
+
+def test_the_jacobian_takes_as_many_images_at_once_as_memory_holds(monkeypatch):
+    """Three classes and 12 values of 4 bytes, twice: of 700 bytes two images have room."""
+    network, images, shown = linear(3, size=2), noise(7, size=2), []
+    expected = jacobian_norms(network, images)
+    network.register_forward_hook(lambda network, pixels, answers: shown.append(len(answers)))
+    monkeypatch.setattr(jacobian, "_MEMORY", 700)
+    np.testing.assert_allclose(jacobian_norms(network, images), expected, rtol=1e-5)
+    assert shown == [1, 2, 2, 2, 1]  # the first tells how many classes there are
+    monkeypatch.setattr(jacobian, "_MEMORY", 1)
+    np.testing.assert_allclose(jacobian_norms(network, images), expected, rtol=1e-5)
 
 
 def by_image(answer, images):

@@ -2,27 +2,56 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
+
+from helpers.checks import known_name
+from helpers.networks.recipe import SPECTRAL_FORMS
 
 if TYPE_CHECKING:
     import pandas as pd
 
-SPECTRAL = "+spectral"
-"""What a network's name goes on with where its layers are spectrally normalised."""
+FREE, PAPERS_FORM = "none", "weights"
+"""Networks without spectral normalisation, and with that of the paper's text."""
+
+_UNNAMED = "spectral"  # as tables say `bounded` that are older than the other forms
+_MARK = rf"\+((?:{'|'.join([*SPECTRAL_FORMS, _UNNAMED])})(?:_.*)?)$"
 
 
-def spectral_suffix(coefficient: float) -> str:
-    """Return what a network's name goes on with, by its coefficient of spectral normalisation.
+def spectral_changes(name: str) -> dict[str, object]:
+    """Return what spectral normalisation changes in a recipe.
+
+    Parameters
+    ----------
+    name : str
+        ``none``, or a form of it as `helpers.networks.spectral.normalise` knows them: with the
+        coefficient 1, or with the one that its name ends in.
 
     Examples
     --------
-    >>> spectral_suffix(0.0), spectral_suffix(1.0), spectral_suffix(3.0)
-    ('', '+spectral', '+spectral_3')
+    >>> spectral_changes("none"), spectral_changes("bounded_3")
+    ({}, {'spectral_form': 'bounded', 'spectral_norm': 3.0})
     """
-    if not coefficient:
-        return ""
-    return SPECTRAL if coefficient == 1 else f"{SPECTRAL}_{coefficient:g}"
+    form, _, coefficient = name.partition("_")
+    if known_name("form of spectral normalisation", form, (FREE, *SPECTRAL_FORMS)) == FREE:
+        return {}
+    try:
+        changes = {"spectral_form": form, "spectral_norm": float(coefficient or 1)}
+    except ValueError:
+        changes = {"spectral_norm": 0.0}
+    if not changes["spectral_norm"] > 0:
+        raise ValueError(f"'{name}': a coefficient above 0 expected behind {form}_")
+    return changes
+
+
+def spectral_suffix(name: str) -> str:
+    """Return what a network's name goes on with, by its form of spectral normalisation.
+
+    Examples
+    --------
+    >>> spectral_suffix("none"), spectral_suffix("bounded_3")
+    ('', '+bounded_3')
+    """
+    return "" if name == FREE else f"+{name}"
 
 
 def split_columns(table: pd.DataFrame) -> pd.DataFrame:
@@ -37,24 +66,24 @@ def split_columns(table: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        With ``algorithm``, ``measure`` ("" if there is none) and ``spectral``, the coefficient of
-        spectral normalisation (0.0 without); ``backbone`` is left with the network's own name.
+        With ``algorithm``, ``measure`` ("" if there is none) and ``spectral``, the form of spectral
+        normalisation ("none" without; older tables, which do not name it, have ``bounded``);
+        ``backbone`` is left with the network's own name.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> names = {"method": ["erm", "rnd/gap"], "backbone": ["resnet8", "resnet8+spectral_0.5"]}
+    >>> names = {"method": ["erm", "rnd/gap"], "backbone": ["resnet8", "resnet8+spectral_3"]}
     >>> found = split_columns(pd.DataFrame(names))
     >>> found[["algorithm", "measure", "backbone", "spectral"]].to_numpy().tolist()
-    [['erm', '', 'resnet8', 0.0], ['rnd', 'gap', 'resnet8', 0.5]]
+    [['erm', '', 'resnet8', 'none'], ['rnd', 'gap', 'resnet8', 'bounded_3']]
     """
-    mark = re.escape(SPECTRAL)
-    coefficients = table["backbone"].str.extract(rf"{mark}_?(.*)")[0].replace("", "1")
+    forms = table["backbone"].str.extract(_MARK)[0].fillna(FREE)
     return table.assign(
         algorithm=table["method"].str.replace(r"/.*", "", regex=True),
         measure=table["method"].str.replace(r"^[^/]*/?", "", regex=True),
-        backbone=table["backbone"].str.replace(rf"{mark}.*", "", regex=True),
-        spectral=coefficients.astype(float).fillna(0.0),
+        backbone=table["backbone"].str.replace(_MARK, "", regex=True),
+        spectral=forms.str.replace(_UNNAMED, "bounded"),
     )
 
 

@@ -3,7 +3,7 @@
 Belghazi and Lopez-Paz (2021): algorithms, each with hyper-parameters drawn at random and with or
 without spectral normalisation, are trained in-domain; one trial or the ensemble of all is chosen by
 its likelihood on held-out images, and measured in-domain and out-domain.  A part is an algorithm on
-a network with a coefficient, over all data seeds, since these choose a trial together.
+a network with a form of it, over all data seeds, since these choose a trial together.
 """
 
 from __future__ import annotations
@@ -106,21 +106,21 @@ class Choice:
 
 
 def parts(parameters: Parameters) -> list[Part]:
-    """Return every network, algorithm and coefficient of spectral normalisation."""
+    """Return every network, algorithm and form of spectral normalisation."""
     grid = itertools.product(parameters.sizes, parameters.algorithms, parameters.spectral)
     found = []
-    for network, name, coefficient in grid:
-        algorithm_of(parameters, network, name, coefficient)  # refuses an impossible search
+    for network, name, form in grid:
+        algorithm_of(parameters, network, name, form)  # refuses an impossible search
         columns = {"data_set": parameters.data_set, "method": name}
-        columns["backbone"] = network + spectral_suffix(coefficient)
-        found.append(Part(f"{network}/{name}/{coefficient}", columns, roles=""))
+        columns["backbone"] = network + spectral_suffix(form)
+        found.append(Part(f"{network}/{name}/{form}", columns, roles=""))
     return found
 
 
 def models(parameters: Parameters, part: Part, roles: Mapping[int, DomainSplit]) -> Search:
     """Train all trials on all data seeds, or take them from the cache."""
-    network, name, coefficient = part.name.rsplit("/", 2)
-    algorithm = algorithm_of(parameters, network, name, float(coefficient))
+    network, name, form = part.name.rsplit("/", 2)
+    algorithm = algorithm_of(parameters, network, name, form)
     images = {seed: split.train for seed, split in roles.items()}
     trained = {seed: train_trials(parameters, algorithm, images[seed], seed) for seed in images}
     return Search(algorithm, trained)

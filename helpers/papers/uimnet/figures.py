@@ -9,7 +9,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
+from helpers import metrics
 from helpers.checks import known_name
+from helpers.papers.uimnet.columns import FREE, PAPERS_FORM
 from helpers.papers.uimnet.parameters import ALGORITHMS, MEASURES
 from helpers.papers.uimnet.roles import Partition
 from helpers.papers.uimnet.tables import HEADINGS
@@ -18,7 +20,7 @@ from helpers.report.figures.style import BLUE, GREY, ORANGE, axes_grid, legend_o
 from helpers.report.table import single
 
 _CHANGES = {  # the two sides of each, and how they are called
-    "spectral": {0.0: "no spectral normalisation"},  # and the coefficients that there are
+    "spectral": {FREE: "no spectral normalisation"},  # and the forms that there are
     "variant": {"primary": "chosen trial", "ensemble": "ensemble of all trials"},
     "calibration": {"before": "before calibration", "after": "after"},
 }
@@ -27,6 +29,11 @@ _DOTS = (  # the second is smaller, so that it does not hide the first
     {"fmt": "D", "color": ORANGE, "markersize": 4.5},
     {"fmt": "s", "color": GREY, "markersize": 4.5},
 )
+_FORMS = {
+    FREE: "no spectral\nnormalisation",
+    PAPERS_FORM: "weights:\nthe paper's text",
+    "strict": "strict: its code,\nhad it run",
+}
 _PLACE = ["data_set", "backbone"]
 _DOMAINS = {  # marker, colour, line
     "in-domain": ("o", BLUE, "-"),
@@ -89,9 +96,8 @@ def paired_change(
     part : DataFrame
         The rows of `helpers.papers.uimnet.tables.domain_means` of one data set and network.
     change : {"spectral", "variant", "calibration"}
-        What differs between the dots: spectral normalisation (none, and one or two
-        coefficients), the chosen trial or the ensemble, the temperature.  The other two are as
-        without any change.
+        What differs between the dots: spectral normalisation (none, and one or two forms), the
+        chosen trial or the ensemble, the temperature.  The other two are as without any change.
     panels : sequence of (str, str)
         Of each panel its metric and the measure, which is "" for in-domain metrics: as in
         ``[("accuracy", ""), ("out_as_out", "entropy")]``.
@@ -110,7 +116,8 @@ def paired_change(
     single("part", part, *_PLACE)
     sides = dict(_CHANGES[change])
     if change == "spectral":
-        sides |= {one: f"coefficient {one:g}" for one in sorted(set(part["spectral"]) - {0.0})}
+        forms = [one for one in dict.fromkeys(part["spectral"]) if one != FREE]
+        sides |= {one: one.replace("_", " ") for one in forms}
     if not 2 <= len(sides) <= len(_DOTS):
         raise ValueError(f"part: two or three sides of the change expected, got {list(sides)}")
     for name, values in _CHANGES.items():
@@ -147,6 +154,40 @@ def paired_change(
     axes[0].set_ylim(len(algorithms) - 0.5, -0.5)
     legend_outside(axes, len(sides))
     return axes
+
+
+def accuracy_of_forms(right: Mapping[str, Sequence[np.ndarray]], *, chance: float) -> Axes:
+    """Draw how often networks are right that differ in the form of spectral normalisation alone.
+
+    A ring is a network, a dot the mean of a form's; whiskers are a 95 % interval of that mean, by
+    a bootstrap over the images.
+
+    Parameters
+    ----------
+    right : mapping of str to sequence of ndarray, each of shape [images]
+        Of each form, whether its networks are right about the same images.
+    chance : float
+        The accuracy of guessing, a dotted line.
+    """
+    ax = plt.subplots(figsize=(6, 0.5 * len(right) + 1), layout="constrained")[1]
+    for place, networks in enumerate(right.values()):
+        each = 100 * np.array(networks, dtype=float)
+        weights = metrics.resample_weights(each.shape[1], replicates=2000, seed=0)
+        replicates = metrics.weighted_mean(each.mean(axis=0), weights)
+        low, mean, high = np.insert(np.quantile(replicates, (0.025, 0.975)), 1, each.mean())
+        ax.errorbar(mean, place, xerr=[[mean - low], [high - mean]], **_DOTS[0])
+        rings = {
+            "linestyle": "none",
+            "marker": "o",
+            "color": ORANGE,
+            "fillstyle": "none",
+            "zorder": 3,
+        }
+        ax.plot(each.mean(axis=1), np.full(len(each), place), **rings)
+    ax.axvline(100 * chance, color=GREY, linestyle=":")
+    ax.set_yticks(range(len(right)), [_FORMS.get(name, name) for name in right])
+    ax.set(xlabel="accuracy (%)", ylim=(len(right) - 0.5, -0.5))
+    return ax
 
 
 def class_dendrogram(partition: Partition, *, words: Mapping[str, str]) -> Axes:

@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from helpers.papers import parameters
 from helpers.papers.parameters import Changes, Count, DataSet, Repeats, Share, one_of
+from helpers.papers.uimnet.columns import spectral_changes
 
 ALGORITHMS = {
     "erm": "ERM",
@@ -38,6 +39,11 @@ PUBLISHED = "imagenet"
 
 AlgorithmName = Annotated[str, one_of("algorithm", ALGORITHMS)]
 SearchedName = Annotated[str, one_of("algorithm", ["all", *ALGORITHMS])]
+
+
+def _check_form(name: str) -> str:
+    spectral_changes(name)
+    return name
 
 
 def zero_or_at_least(least: int) -> AfterValidator:
@@ -77,8 +83,8 @@ class Parameters(parameters.Parameters):
         The authors' hyper-parameters, those of trial 0; under ``all``, those of every algorithm.
     search : dict of str to dict
         Likewise the laws that the other trials draw from, see `helpers.training.search`.
-    spectral : list of float
-        Coefficients of spectral normalisation: the largest norm of a layer; 0 leaves layers free.
+    spectral : list of str
+        Forms of spectral normalisation: ``none``, or as `columns.spectral_changes` takes them.
     trials : int
         Draws of hyper-parameters, the defaults among them; the networks of an ensemble.
     runs : int
@@ -110,7 +116,7 @@ class Parameters(parameters.Parameters):
     groups: dict[str, list[AlgorithmName]]
     defaults: dict[SearchedName, dict[str, Any]]
     search: dict[SearchedName, dict[str, Any]]
-    spectral: Annotated[list[Annotated[float, Field(ge=0)]], Field(min_length=1)]
+    spectral: Annotated[list[Annotated[str, AfterValidator(_check_form)]], Field(min_length=1)]
     trials: Repeats
     runs: Repeats
     measures: list[Annotated[str, one_of("measure", MEASURES)]]

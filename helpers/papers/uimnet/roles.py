@@ -130,7 +130,10 @@ def roles(parameters: Parameters, part: Part | None = None) -> dict[int, DomainS
     """Return the roles of the images by data seed; parts of one network have the same ones."""
     network, found = part.identity["backbone"] if part else next(iter(parameters.sizes)), None
     if parameters.featuriser:
-        images = data.load(parameters.data_set, "train", download=parameters.download)
+        if parameters.data_set == PUBLISHED:
+            images = data.open_stream(parameters.data_set, "train")
+        else:
+            images = data.load(parameters.data_set, "train", download=parameters.download)
         means = class_means(parameters, images)
         found = partition(means, images.class_names, parameters.most_classes or None)
     splits = {seed: split(parameters, seed, found) for seed in range(parameters.runs)}

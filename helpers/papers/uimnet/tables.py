@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pandas as pd
 
-from helpers.papers.uimnet.columns import choose_trial, spectral_suffix, split_columns
+from helpers.papers.uimnet.columns import FREE, choose_trial, spectral_suffix, split_columns
 from helpers.papers.uimnet.parameters import ALGORITHMS, MEASURES
 from helpers.report import results
 from helpers.report.table import ABSENT, DOWN, UP, Table, categories, mark_best, numbers, single
@@ -51,7 +51,7 @@ def domain_means(table: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         ``tier``, ``data_set``, ``backbone`` (without what marks spectral normalisation),
-        ``spectral`` (its coefficient; 0.0 without), ``algorithm``, ``measure`` ("" in-domain),
+        ``spectral`` (its form; "none" without), ``algorithm``, ``measure`` ("" in-domain),
         ``calibration``, ``variant`` ("primary" or "ensemble"), ``networks`` (how many answer
         together: 1, or the trials that did not diverge, as in "5", or "4 to 5" where data seeds
         differ), ``metric``;
@@ -75,15 +75,16 @@ def domain_means(table: pd.DataFrame) -> pd.DataFrame:
         networks.append("1" if variant == "primary" else counts[tuple(key)])
     means = means.assign(networks=networks).drop(columns=["paper", "test_set", "method"])
     return _sort(
-        means, "data_set", "backbone", measure=["", *MEASURES], algorithm=ALGORITHMS, spectral=(),
-        calibration=["before", "after"], variant=["primary", "ensemble"], metric=HEADINGS,
+        means, "data_set", "backbone", measure=["", *MEASURES], algorithm=ALGORITHMS,
+        spectral=dict.fromkeys(means["spectral"]), calibration=["before", "after"],
+        variant=["primary", "ensemble"], metric=HEADINGS,
     )  # fmt: skip
 
 
 def domain(part: pd.DataFrame) -> Table:
     """Return one of the paper's tables.
 
-    Rows are algorithms, without and with spectral normalisation (SN: its coefficient), at the
+    Rows are algorithms, without and with spectral normalisation (SN: its form), at the
     initial and the learned temperature (T), the chosen trial and the ensemble (k networks);
     columns are the in-domain metrics, or the out-domain metrics of a measure, as mean ± standard
     deviation over data seeds.  The best of a column is bold.
@@ -103,7 +104,7 @@ def domain(part: pd.DataFrame) -> Table:
     what = f"out-domain metrics with {MEASURES[measure]}" if measure else "in-domain metrics"
     caption = (
         f"{first['data_set']} with {first['backbone']}, tier {first['tier']}: {what},"
-        f" {runs_in_words(part)}. Rows: algorithm, coefficient of spectral normalisation (SN),"
+        f" {runs_in_words(part)}. Rows: algorithm, form of spectral normalisation (SN),"
         " temperature (T), number of networks that answer together (k). Bold: best of the column."
     )
     if "after" not in set(part["calibration"]):
@@ -137,7 +138,7 @@ def measures(part: pd.DataFrame) -> Table:
         `part` has no out-domain metric, or holds several of what it must hold one of.
     """
     first = single("part", part, *_CHOICE)
-    norm = f"of coefficient {first['spectral']:g}" if first["spectral"] else "none"
+    norm = first["spectral"].replace("_", " ")
     one = "the chosen trial" if first["variant"] == "primary" else "the ensemble of all trials"
     when = "initial" if first["calibration"] == "before" else "learned"
     part = part[part["metric"].isin(["auroc", "out_as_out"])]
@@ -200,7 +201,7 @@ def trials(table: pd.DataFrame) -> Table:
         ["head"],
         name=_name(first, "tier", "data_set") + "-trials",
         caption=f"{first['data_set']}, tier {first['tier']}: every trial on {seeds} data"
-        f" seed{'s' * (seeds > 1)}. Rows: network, algorithm, coefficient of spectral"
+        f" seed{'s' * (seeds > 1)}. Rows: network, algorithm, form of spectral"
         " normalisation (SN), trial, 0 with the defaults. Bold: chosen, with the lowest mean NLL"
         " on validation images of those that diverged on no data seed.",
         data=own,
@@ -220,7 +221,7 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
     """
     network, recipe = list(parameters.sizes)[-1], parameters.training
     means = domain_means(table)
-    means = means[(means["backbone"] == network) & (means["spectral"] == 0)]
+    means = means[(means["backbone"] == network) & (means["spectral"] == FREE)]
     means = means[means["calibration"] == "before"]
     pairs = means[["metric", "measure"]].apply(tuple, axis=1)
     means, pairs = (one[pairs.map(_MAIN.__contains__)] for one in (means, pairs))
@@ -254,17 +255,17 @@ def _of_trials(table: pd.DataFrame) -> pd.DataFrame:
         raise ValueError("table: no trials")
     single("table", own, "tier", "data_set")
     numbers = own["variant"].str.removeprefix("trial ").astype(int)
-    return _sort(own.assign(trial=numbers), "backbone", algorithm=ALGORITHMS, spectral=())
+    own, forms = own.assign(trial=numbers), dict.fromkeys(own["spectral"])
+    return _sort(own, "backbone", algorithm=ALGORITHMS, spectral=forms)
 
 
 def _sort(table: pd.DataFrame, *as_they_come: str, **orders: Iterable) -> pd.DataFrame:
-    """Sort by columns as their values come, then by others as orders have them, () ascending."""
+    """Sort by columns as their values come, then by others as orders have them."""
     orders = {name: dict.fromkeys(table[name]) for name in as_they_come} | orders
     ranks = {name: {value: rank for rank, value in enumerate(orders[name])} for name in orders}
     return table.sort_values(
-        list(orders), kind="stable", ignore_index=True,
-        key=lambda column: column.map(ranks[column.name]) if ranks[column.name] else column,
-    )  # fmt: skip
+        list(orders), kind="stable", ignore_index=True, key=lambda own: own.map(ranks[own.name])
+    )
 
 
 def _counts(table: pd.DataFrame) -> dict[tuple, str]:
@@ -293,8 +294,8 @@ def _cells(part: pd.DataFrame, among: list[str]) -> pd.DataFrame:
     )
 
 
-def _norm(coefficient: float) -> str:
-    return f"{coefficient:g}" if coefficient else "no"
+def _norm(form: str) -> str:
+    return "no" if form == FREE else form.replace("_", " ")
 
 
 def _name(first: dict, *columns: str) -> str:

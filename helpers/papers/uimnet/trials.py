@@ -10,6 +10,7 @@ from helpers import cache, metrics
 from helpers.files import atomic_path
 from helpers.networks.devices import VERSIONS
 from helpers.networks.recipe import Recipe
+from helpers.papers.uimnet.columns import FREE, spectral_changes
 from helpers.scores.calibration import scale_outputs
 from helpers.training import search
 from helpers.training.fitted import TRAINING, Fitted, fit
@@ -81,15 +82,15 @@ class Trial:
 
 
 def algorithm_of(
-    parameters: Parameters, network: str, name: str, coefficient: float = 0.0
+    parameters: Parameters, network: str, name: str, spectral: str = FREE
 ) -> Algorithm:
-    """Return an algorithm on a network, by its coefficient of spectral normalisation."""
+    """Return an algorithm on a network, by its form of spectral normalisation."""
     changes = parameters.sizes[network], parameters.algorithms[name]
     defaults, space = (
         {**table.get("all", {}), **table.get(name, {})}
         for table in (parameters.defaults, parameters.search)
     )
-    recipe = parameters.recipe(*changes, {"spectral_norm": coefficient})
+    recipe = parameters.recipe(*changes, spectral_changes(spectral))
     passes = parameters.passes if name == "mc_dropout" else 0
     return Algorithm(name, recipe, defaults, space, passes)
 

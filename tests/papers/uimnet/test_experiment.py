@@ -19,7 +19,7 @@ from helpers.papers.uimnet.trials import Trial, algorithm_of, train_trials, vali
 from helpers.scores.jacobian import jacobian_norms
 
 TINY = load("uimnet", "mini").replace(
-    featuriser="tiny", sizes={"tiny": {"width": 4, "stem_stride": 2}}, spectral=[0.0],
+    featuriser="tiny", sizes={"tiny": {"width": 4, "stem_stride": 2}}, spectral=["none"],
     training={"epochs": 2, "batch_size": 16}, algorithms={"erm": {}},
     defaults={"all": {"learning_rate": 0.05}, "soft_labels": {"positive": 0.8}},
     search={"all": {"learning_rate": {"log_uniform": [0.01, 0.1]}},
@@ -57,8 +57,8 @@ def rows(**given):
 def test_every_algorithm_has_its_rows():
     algorithms = {"erm": {}, "mimo": {"objective": "mimo"}, "mc_dropout": {"block_dropout": 0.1},
                   "soft_labels": {"objective": "soft_labels"}}  # fmt: skip
-    table = rows(algorithms=algorithms, spectral=[0.0, 1.0])
-    assert set(table["backbone"]) == {"tiny", "tiny+spectral"}
+    table = rows(algorithms=algorithms, spectral=["none", "weights"])
+    assert set(table["backbone"]) == {"tiny", "tiny+weights"}
     assert set(table["variant"]) == {"trial 0", "trial 1", "primary", "ensemble"}
     single = table[(table["variant"] == "primary") & (table["calibration"] == "before")]
     methods = set(single["method"])

@@ -7,13 +7,13 @@ import pytest
 from helpers.papers.uimnet import figures
 from helpers.papers.uimnet.roles import partition
 
-CHANGES = ({}, {"spectral": 1.0}, {"variant": "ensemble"}, {"calibration": "after"})
+CHANGES = ({}, {"spectral": "weights"}, {"variant": "ensemble"}, {"calibration": "after"})
 
 
 @pytest.fixture(scope="module")
 def means():
     """Each change adds something of its own; MC-Dropout has no Jacobian and no spectral norm."""
-    base = {"data_set": "cifar10_mini", "backbone": "resnet8", "spectral": 0.0,
+    base = {"data_set": "cifar10_mini", "backbone": "resnet8", "spectral": "none",
             "variant": "primary", "calibration": "before", "std": 0.01}  # fmt: skip
     algorithms = enumerate(("mixup", "erm", "mc_dropout"))
     numbers = ("", "ece", 0.0), ("entropy", "auroc", 0.5), ("jacobian", "auroc", 0.45)
@@ -30,7 +30,7 @@ def means():
 @pytest.fixture(scope="module")
 def plain(means):
     own = (means["variant"] == "primary") & (means["calibration"] == "before")
-    return means[own & (means["spectral"] == 0)]
+    return means[own & (means["spectral"] == "none")]
 
 
 def test_measure_heatmap_writes_every_number_and_marks_the_best_of_each_algorithm(plain, texts):
@@ -61,15 +61,15 @@ def test_paired_change_moves_what_changes_alone(means, change, gain, texts):
     assert axes[1].get_xlabel() == "AUC ↑ (%)\nof Entropy"
 
 
-def test_coefficients_of_spectral_normalisation_stand_side_by_side(means, texts):
-    """No normalisation and two coefficients: three dots; a fourth has no mark."""
-    other = means[means["spectral"] == 1].assign(spectral=3.0)
+def test_forms_of_spectral_normalisation_stand_side_by_side(means, texts):
+    """No normalisation and two forms of it: three dots; a fourth has no mark."""
+    other = means[means["spectral"] == "weights"].assign(spectral="bounded_3")
     both = pd.concat([means, other])
     (ax,) = figures.paired_change(both, change="spectral", panels=[("ece", "")])
     labels = texts(ax.figure.legends[0])
-    assert labels == ["no spectral normalisation", "coefficient 1", "coefficient 3"]
+    assert labels == ["no spectral normalisation", "weights", "bounded 3"]
     assert len(ax.containers) == 3
-    more = pd.concat([both, other.assign(spectral=6.0)])
+    more = pd.concat([both, other.assign(spectral="strict")])
     with pytest.raises(ValueError, match="part: two or three sides of the change expected"):
         figures.paired_change(more, change="spectral", panels=[("ece", "")])
 
@@ -99,6 +99,26 @@ def test_bad_input(means, plain):
     ]:
         with pytest.raises(ValueError, match=message):
             draw(part, **given)
+
+
+def test_accuracy_of_forms_by_hand(texts):
+    """Two networks that are right about 2 and 3 of 4 images; ones that are always right."""
+    half, most, all_of_them = np.array([[1, 1, 0, 0], [1, 1, 1, 0], [1, 1, 1, 1]], bool)
+    ax = figures.accuracy_of_forms(
+        {"none": [half, most], "strict": [all_of_them], "other": [half]}, chance=0.25
+    )
+    assert texts(ax.get_yticklabels())[2] == "other"
+    first, second, _ = ax.containers
+    (mean,), (place,) = first.lines[0].get_data()
+    assert (mean, place) == (pytest.approx(62.5), 0)
+    (ends,) = (one.get_segments()[0][:, 0] for one in first.lines[2])
+    assert ends[0] < 62.5 < ends[1] <= 100
+    rings = [one for one in ax.lines if one.get_fillstyle() == "none"]
+    assert [list(one.get_xdata()) for one in rings] == [[50, 75], [100], [50]]
+    (sure,) = (one.get_segments()[0][:, 0] for one in second.lines[2])
+    assert sure == pytest.approx([100, 100])
+    (line,) = (one for one in ax.lines if one.get_linestyle() == ":")
+    assert set(line.get_xdata()) == {25}
 
 
 def test_a_dendrogram_has_the_left_branch_on_top(texts):

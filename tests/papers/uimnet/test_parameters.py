@@ -5,6 +5,7 @@ from helpers.papers import run
 from helpers.papers.parameters import load
 from helpers.papers.uimnet.experiment import score_of
 from helpers.papers.uimnet.parameters import ALGORITHMS, MEASURES
+from helpers.papers.uimnet.trials import algorithm_of
 
 MINI = load("uimnet", "mini")
 
@@ -20,6 +21,16 @@ MINI = load("uimnet", "mini")
         ({"tta_copies": 0}, "tta_copies: at least 1"),
         ({"measures": ["entorpy"]}, "unknown measure 'entorpy'; did you mean 'entropy'"),
         ({"algorithms": {"mixupp": {}}}, "unknown algorithm 'mixupp'; did you mean 'mixup'"),
+        ({"spectral": ["strickt"]}, "unknown form of spectral normalisation 'strickt'; did you"),
+        (
+            {"spectral": ["weights_0"]},
+            "'weights_0': a coefficient above 0 expected behind weights_",
+        ),
+        (
+            {"spectral": ["bounded_x"]},
+            "'bounded_x': a coefficient above 0 expected behind bounded_",
+        ),
+        ({"spectral": []}, "spectral: "),
         ({"sizes": {"tiny": {"dpeth": 8}}}, "unknown training parameter 'dpeth'"),
         ({"data_set": "imagenet", "side": 32}, "side: streamed photographs are cut to 224 pixels"),
         ({"featuriser": ""}, "featuriser: the classes of 'cifar10_mini' have no published roles"),
@@ -37,6 +48,18 @@ def test_an_impossible_search_is_refused_before_anything_is_trained():
     ):
         with pytest.raises(ValueError, match=message):
             run.parts(MINI.replace(search={name: search}))
+
+
+@pytest.mark.parametrize("tier", ["mini", "small", "frozen", "paper"])
+def test_every_tier_has_the_papers_form_of_spectral_normalisation(tier):
+    """Of coefficient 1, on weight matrices alone; the claim on it would else have no data."""
+    parameters = load("uimnet", tier)
+    assert parameters.spectral[:2] == ["none", "weights"]
+    size = next(iter(parameters.sizes))
+    free, papers = (
+        algorithm_of(parameters, size, "erm", form).recipe for form in ("none", "weights")
+    )
+    assert (free.spectral_norm, papers.spectral_norm, papers.spectral_form) == (0, 1, "weights")
 
 
 @pytest.mark.parametrize("tier", ["mini", "small", "paper"])

@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from helpers import data
 from helpers.data import class_lists, wordnet
+from helpers.files import data_root
 from helpers.papers.parameters import load
 from helpers.papers.uimnet.roles import partition, roles, split
 
@@ -115,6 +117,20 @@ def test_the_data_seed_decides_what_is_held_out(mini):
     assert len(few.validation) == len(few.train) == 300
     smaller = split(MINI.replace(side=16), 0, divide())
     assert smaller.out.images.shape[1:] == smaller.train.images.shape[1:] == (16, 16, 3)
+
+
+def test_photographs_are_divided_by_the_features_of_a_network(photographs):
+    """Of ImageNet too, which no memory holds: its first three hundred classes are white here."""
+    classes = list(class_lists.wnids_of("imagenet"))
+    for path in (data_root() / "imagenet" / "train").glob("*/*.jpg"):
+        if path.parent.name in classes[:300]:
+            Image.new("RGB", (8, 8), "white").save(path)
+    tiny = {"tiny": {"depth": 8, "width": 4, "stem_stride": 2}}
+    training = {"epochs": 1, "batch_size": 32, "image_size": 16}
+    own = load("uimnet", "paper", featuriser="tiny", sizes=tiny, training=training, runs=1)
+    found = roles(own)[0]
+    assert (list(found.in_domain), list(found.out_domain)) == (classes[:300], classes[300:600])
+    assert found.test.root.name == "val" and found.train.class_names == found.in_domain
 
 
 def test_roles_of_photographs(photographs):

@@ -22,7 +22,7 @@ def table(table_of):
             for metric, value in numbers.items()
         )
 
-    grid = itertools.product(enumerate(["mixup", "erm"]), ("", "+spectral"), range(2))
+    grid = itertools.product(enumerate(["mixup", "erm"]), ("", "+weights"), range(2))
     for (better, algorithm), suffix, run in grid:
         own = {"run": run, "backbone": "resnet8" + suffix}
         for variant, when in itertools.product(("primary", "ensemble"), ("after", "before")):
@@ -48,7 +48,7 @@ def means(table):
 
 
 def chosen(means):
-    return means.query("variant == 'primary' and calibration == 'before' and spectral == 0")
+    return means.query("variant == 'primary' and calibration == 'before' and spectral == 'none'")
 
 
 def bold(shown):
@@ -65,7 +65,7 @@ def test_means_are_over_data_seeds_in_the_papers_order(table, means):
     networks = dict(zip(means["variant"], means["networks"], strict=True))
     assert networks == {"primary": "1", "ensemble": "2 to 3"}
     first = means.iloc[0]
-    assert (first["metric"], first["spectral"]) == ("accuracy", 0.0)
+    assert (first["metric"], first["spectral"]) == ("accuracy", "none")
     expected = [0.73, np.std([0.72, 0.74], ddof=1)]
     assert first[["mean", "std"]].tolist() == pytest.approx(expected)
     rows = table.set_index("row").loc[first["rows"].split()]
@@ -118,7 +118,7 @@ def test_trials_say_what_was_chosen_and_what_diverged(table):
     """The lowest mean wins among those that never diverged, as `selected` has it."""
     styled = tables.trials(table)
     frame = styled.frame()
-    first = [("no", "0"), ("no", "1"), ("no", "2"), ("1", "0")]
+    first = [("no", "0"), ("no", "1"), ("no", "2"), ("weights", "0")]
     assert frame.index.tolist()[:4] == [("resnet8", "ERM", *one) for one in first]
     assert frame.iloc[1].tolist() == ["learning rate 0.2", "1.250 ± 0.071", "0 of 2"]
     assert frame.iloc[2].tolist() == ["learning rate 0.3", "1.100", "1 of 2"]
@@ -150,7 +150,7 @@ def test_bad_input(table, means):
         (tables.domain_means, numbers, "table: no trials of mixup on resnet8"),
         (tables.domain, means, "part: several of measure"),
         (tables.domain, means.iloc[:0], "part: empty"),
-        (tables.measures, means, r"part: several of spectral \(0.0, 1.0\)"),
+        (tables.measures, means, r"part: several of spectral \(none, weights\)"),
         (tables.measures, chosen(means)[inside], "part: no auroc"),
         (tables.trials, numbers, "table: no trials"),
     ]:
