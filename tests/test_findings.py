@@ -283,6 +283,8 @@ def test_what_the_project_itself_computes_is_not_looked_at_twice():
 def test_outputs_cannot_be_changed_through_the_object():
     """What was fitted to them once is kept for the next score.  Who changes the arrays that were
     given changes them underneath: they are not copied, which is what their size asks for."""
+    part = given().restricted([2, 0])
+    assert np.array_equal(part.logits, OUTPUTS.logits[:, [2, 0]])
     mine = OUTPUTS.features.copy()
     taken = given(features=mine)
     with pytest.raises(ValueError, match="read-only"):

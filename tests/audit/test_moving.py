@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from helpers.audit import audit, moving
+from helpers.audit.page import page
 
 
 def test_each_place_is_what_the_threshold_does(inputs):
@@ -37,3 +38,6 @@ def test_where_all_scores_are_the_same_there_is_nothing_to_move(inputs):
     same = {name: np.zeros(len(one)) for name, one in found.samples.items()}
     rows = moving.places(replace(found, samples=same, deployed=""))
     assert len(rows) == 1 and moving.draw({"curve": [vars(row) for row in rows]}) == ""
+    said = found.as_dict()
+    assert "Move the threshold" in page(found, said)
+    assert "Move the threshold" not in page(found, said | {"curve": said["curve"][:1]})

@@ -108,6 +108,14 @@ def test_the_report_says_which_group_is_weak_and_what_to_do(inputs):
     assert (found.measured.features[places, 5] > 0.5).all()
 
 
+def test_the_report_says_how_many_errors_of_a_group_are_accepted(inputs):
+    found = audit(weak_inputs(inputs), wish="coverage", coverage=0.99, replicates=5)
+    first, *_ = describe_groups(found)
+    (section,) = [one for one in found.as_dict()["findings"] if one["name"] == "weak"]
+    said = f"Of the {first.accepted} that are accepted {100 * first.wrong[0]:.1f} % are wrong."
+    assert first.accepted and said in section["details"][0]
+
+
 def test_the_report_says_that_there_is_none(inputs):
     said = audit(inputs, risk=0.2, replicates=5).as_dict()
     (section,) = [one for one in said["findings"] if one["name"] == "weak"]
