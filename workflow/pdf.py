@@ -40,6 +40,9 @@ img, svg { max-width: 100%; height: auto }
 table { font-size: 6.5pt; max-width: 100%; overflow-wrap: anywhere }
 td, th { padding: 2px 4px !important }
 figure, tr { break-inside: avoid }
+/* no taller than a page with its caption, and no word of a table taken apart */
+figure img, .cell_output img { max-height: 23cm; width: auto }
+td strong { white-space: nowrap }
 """
 
 
