@@ -235,7 +235,7 @@ def test_estimators_are_ranked_by_how_far_off_they_are():
         ]
     )  # fmt: skip
     ax = figures.estimator_ranks(errors, variant="share known", metric="auroc")
-    said = [text.get_text() for text in ax.texts]
+    said = [text.get_text().replace("\n", " ") for text in ax.texts]
     assert "prior-corrected, share told  1.00" in said and "3.00  constant" in said
     assert ax.get_title("left") == "AUROC, share known"
     with pytest.raises(ValueError, match="errors: none of fpr95 in the variant share known"):
