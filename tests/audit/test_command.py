@@ -224,8 +224,16 @@ def test_a_score_that_breaks_the_contract_is_not_ranked(tmp_path):
 
 
 def test_a_pipe_that_is_closed_is_no_error(file):
+    """Whoever reads has enough before the first word: what is written then meets nobody."""
     assert main(["audit", str(file), "--risk", "0.2", "--out", "a"]) == HOLDS
-    command = f"{sys.executable} -m known_unknowns accept a/rejector.safetensors {file} | head -1"
-    more = {"cwd": file.parent, "env": HERE}
-    done = subprocess.run(command, shell=True, capture_output=True, text=True, **more)
-    assert done.stdout.startswith("image,accepted") and done.stderr == ""
+    command = [sys.executable, "-m", "known_unknowns", "accept", "a/rejector.safetensors", file]
+    process = subprocess.Popen(
+        command,
+        cwd=file.parent,
+        env=HERE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    process.stdout.close()
+    assert process.stderr.read() == "" and process.wait() == HOLDS
