@@ -70,8 +70,9 @@ def place_heatmaps(means: pd.DataFrame, measures: Sequence[str]) -> np.ndarray:
     ndarray of Axes, shape [rows, 3]
     """
     rows = -(-len(measures) // 3)
+    height = 0.14 * means.index.unique("score").size + 0.5  # a line of text for each score
     options = {"sharex": True, "sharey": True, "layout": "constrained"}
-    axes = plt.subplots(rows, 3, figsize=(8.4, 3 * rows), squeeze=False, **options)[1]
+    axes = plt.subplots(rows, 3, figsize=(8.4, rows * height), squeeze=False, **options)[1]
     for ax, name in zip(axes.flat, measures, strict=False):
         places = means[name].rank(pct=True, ascending=not MEASURES[name].higher)
         wide = _scores_by_algorithms(places)
