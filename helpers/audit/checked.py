@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from scipy.special import logsumexp, softmax
 
 from helpers.checks import known_name, label_array
 from helpers.outputs import Head, Outputs
-from helpers.scores.calibration import ROUNDING, are_probabilities, log_probabilities
+from helpers.scores.calibration import ROUNDING, are_probabilities, log_probabilities, row_blocks
 
 TREATED = ("logits", "probabilities")
 """What the arrays of logits may hold."""
@@ -249,3 +249,11 @@ def checked_head(arrays: Mapping[str, np.ndarray], validation: Outputs, level: b
             "features are what the last layer multiplies: give these, or leave the head out"
         )
     return Head(weight, bias)
+
+
+def row_by_row(choose: Callable[..., np.ndarray], logits: np.ndarray) -> np.ndarray:
+    """Return the column that `numpy.argmax` or `numpy.argmin` finds in each row, block by block.
+
+    At once, either would copy the whole of an array that is mapped from within a file.
+    """
+    return np.concatenate([choose(logits[rows], axis=1) for rows in row_blocks(logits.shape)])

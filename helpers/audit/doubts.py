@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from helpers.audit import near_copies
+from helpers.audit.checked import row_by_row
 from helpers.audit.inputs import Inputs
 from helpers.audit.thresholds import share
 from helpers.outputs import Outputs
-from helpers.scores.calibration import row_blocks
 
 NAMED = 5
 """Classes and images that are named, of those that a doubt is about."""
@@ -79,7 +79,7 @@ def _of_labels(part: Outputs) -> Iterator[Doubt]:
     others = {
         "before": answers[1:] == labels[:-1],
         "after": answers[:-1] == labels[1:],
-        "negated": _least(part.logits) == labels,
+        "negated": row_by_row(np.argmin, part.logits) == labels,
     }
     way = max(others, key=lambda name: others[name].mean())
     fits = 100 * others[way].mean()
@@ -107,11 +107,6 @@ def _of_labels(part: Outputs) -> Iterator[Doubt]:
             "See whether the labels count the classes in the order of the logits; if they do, do "
             "not deploy this model.",
         )
-
-
-def _least(logits: np.ndarray) -> np.ndarray:
-    """Return the column of the smallest of each row, without a copy of a mapped array."""
-    return np.concatenate([logits[rows].argmin(axis=1) for rows in row_blocks(logits.shape)])
 
 
 def _of_copies(inputs: Inputs) -> Iterator[Doubt]:

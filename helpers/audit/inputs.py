@@ -24,11 +24,11 @@ from helpers.audit.checked import (
     checked_texts,
     matrix,
     normalised,
+    row_by_row,
 )
 from helpers.checks import known_name
 from helpers.files import sha256_file
 from helpers.outputs import Head, Outputs
-from helpers.scores.calibration import row_blocks
 
 if TYPE_CHECKING:
     from helpers.data import Images, ImageStream
@@ -270,9 +270,8 @@ def make_inputs(arrays: Mapping[str, np.ndarray], *, treat_as: str = "logits", *
         if labelled:
             labels = checked_labels(arrays, f"{prefix}labels", classes, count)
         told = Outputs(logits, found, labels)
-        if labelled:  # block by block: of an array mapped from within a file, argmax copies all
-            blocks = [logits[rows].argmax(axis=1) for rows in row_blocks(logits.shape)]
-            told.__dict__["predictions"] = np.concatenate(blocks)
+        if labelled:
+            told.__dict__["predictions"] = row_by_row(np.argmax, logits)
         return told
 
     validation = outputs("", True)

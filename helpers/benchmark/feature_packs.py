@@ -17,6 +17,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
+from helpers import checkpoints
 from helpers.files import atomic_path
 from helpers.outputs import Head, Outputs
 
@@ -171,8 +172,5 @@ def _assemble(name, id_set, head, parts: Mapping[str, Outputs], facts) -> Featur
 
 
 def _checksum(arrays: Mapping[str, np.ndarray], metadata: Mapping[str, str]) -> str:
-    total = hashlib.sha256(json.dumps(metadata, sort_keys=True).encode())
-    for name in sorted(arrays):
-        total.update(f"{name} {arrays[name].dtype} {arrays[name].shape}\n".encode())
-        total.update(np.ascontiguousarray(arrays[name]))
-    return total.hexdigest()
+    text = json.dumps(metadata, sort_keys=True)
+    return hashlib.sha256(f"{checkpoints.digest(arrays)} {text}".encode()).hexdigest()
