@@ -111,7 +111,7 @@ def audit(
     first, second = (
         {ranking.ID: ranking.Half(validation, part)}
         | {name: ranking.Half(one, halves[name][i][:end]) for name, one in inputs.ood.items()}
-        for i, part, end in ((0, few, most), (1, measuring, None))
+        for i, part, end in ((0, few, ranking.UNKNOWN), (1, measuring, None))
     )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", RuntimeWarning)
@@ -211,11 +211,12 @@ def audit(
 
 def _left_aside(inputs: Inputs, most: int) -> Iterator[str]:
     """Yield what was looked at on some of the images alone, drawn by chance."""
-    groups = inputs.validation, *inputs.ood.values()
-    if max(map(len, groups)) // 2 > most:
+    unknown = max(map(len, inputs.ood.values()), default=0)
+    if len(inputs.validation) // 2 > most or unknown // 2 > ranking.UNKNOWN:
         yield (
-            f"Scores are compared on at most {most} images of each group, drawn from the choosing "
-            "half; thresholds and promises are taken from the whole measuring half."
+            f"Scores are compared on at most {most} ID images and {ranking.UNKNOWN} of each set of "
+            "unknown ones, drawn from the choosing half; thresholds and promises are taken from "
+            "the whole measuring half."
         )
     if len(inputs.validation) // 2 > FITTED:
         yield (

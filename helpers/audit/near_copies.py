@@ -97,15 +97,16 @@ def find_near_copies(
         projection = generator.normal(size=(rows.shape[1], _WIDTH)) / np.sqrt(_WIDTH)
         small = rows @ projection.astype(np.float32)
         small_columns = small if alone else columns @ projection.astype(np.float32)
-    found, nearest = [], []
+    found, nearest = [none[0]], [none[1]]
     bound = _SLACK * (closest * typical) ** 2 + 1e-5  # what rounding in float32 may add
-    for start, squares in _blocks(small, small_columns, alone):
-        places = np.arange(start, start + len(squares))
+    close = _close(small, small_columns, bound, alone)
+    for part, squares in _blocks(small[close], small_columns):
+        places = close[part]
+        if alone:
+            squares[np.arange(len(places)), places] = np.inf
         first = squares.argmin(axis=1)
-        near = np.flatnonzero(np.take_along_axis(squares, first[:, None], 1)[:, 0] <= bound)
-        places, first = places[near], first[near]
         distance = np.linalg.norm(rows[places].astype(float) - columns[first], axis=1)
-        reach = np.partition(squares[near], BEHIND - 1, axis=1)[:, BEHIND - 1]
+        reach = np.partition(squares, BEHIND - 1, axis=1)[:, BEHIND - 1]
         reach = np.sqrt(np.clip(reach, 0, typical**2))
         for i in np.flatnonzero(distance <= closest * reach):
             fellows = np.flatnonzero(other_classes == classes[places[i]])
@@ -126,7 +127,9 @@ def _unit(features) -> tuple[np.ndarray, np.ndarray]:
     features = np.asarray(features, np.float32)
     length = np.sqrt(np.einsum("nd,nd->n", features, features))
     kept = np.flatnonzero((length > 0) & np.isfinite(length))
-    return features[kept] / length[kept, None], kept
+    if len(kept) < len(features):
+        features, length = features[kept], length[kept]
+    return features / length[:, None], kept
 
 
 def _neighbours(
@@ -141,8 +144,21 @@ def _neighbours(
     return fifth, tenth
 
 
-def _blocks(rows: np.ndarray, columns: np.ndarray, same: bool) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield the squared distances of some rows from all columns; infinite from themselves."""
+def _close(rows: np.ndarray, columns: np.ndarray, bound: float, same: bool) -> np.ndarray:
+    """Return which rows have a column, another one than themselves, within a squared distance."""
+    close = np.zeros(len(rows), bool)
+    for part, squares in _blocks(rows, columns, beyond=same):
+        if same:  # each pair is seen once, from its first image
+            squares[np.arange(len(squares)), np.arange(len(squares))] = np.inf
+            close[part.start :] |= squares.min(axis=0) <= bound
+        close[part] |= squares.min(axis=1) <= bound
+    return np.flatnonzero(close)
+
+
+def _blocks(
+    rows: np.ndarray, columns: np.ndarray, *, beyond: bool = False
+) -> Iterator[tuple[slice, np.ndarray]]:
+    """Yield the squared distances of some rows from all columns, or from those not before them."""
     # the lengths are part of the product, so that the distances are written once
     theirs = np.column_stack([columns, np.einsum("nd,nd->n", columns, columns)])
     theirs = np.column_stack([theirs, np.ones(len(columns), np.float32)]).T
@@ -150,7 +166,5 @@ def _blocks(rows: np.ndarray, columns: np.ndarray, same: bool) -> Iterator[tuple
     for start in range(0, len(rows), size):
         part = rows[start : start + size]
         own = np.einsum("nd,nd->n", part, part)
-        squares = np.column_stack([-2 * part, np.ones(len(part), np.float32), own]) @ theirs
-        if same:
-            squares[np.arange(len(part)), np.arange(start, start + len(part))] = np.inf
-        yield start, squares
+        part = np.column_stack([-2 * part, np.ones(len(part), np.float32), own])
+        yield slice(start, start + len(part)), part @ theirs[:, start if beyond else 0 :]

@@ -296,7 +296,8 @@ def _figures(audit: Audit) -> dict[str, list[str]]:
         for name, told, draw in _drawings(audit):
             ax = np.ravel(draw())[0]
             buffer = io.BytesIO()
-            ax.figure.savefig(buffer, dpi=110, format="png")  # each has its layout
+            ax.figure.set_dpi(110)
+            ax.figure.canvas.print_png(buffer)  # savefig would find the layout twice
             plt.close(ax.figure)
             data = base64.b64encode(buffer.getvalue()).decode()
             image = f'<img alt="{escape(told)}" src="data:image/png;base64,{data}">'

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-import scipy.special
 from scipy.optimize import brentq, minimize
 from scipy.special import logsumexp
 
@@ -73,7 +72,10 @@ def softmax(logits, temperature: float = 1.0) -> np.ndarray:
         raise ValueError(f"temperature: a positive number expected, got {temperature}")
     found = np.empty(logits.shape)
     for rows in row_blocks(logits.shape):
-        found[rows] = scipy.special.softmax(logits[rows] / temperature, axis=1)
+        part = np.divide(logits[rows], temperature, out=found[rows])
+        part -= part.max(axis=1, keepdims=True)
+        np.exp(part, out=part)
+        part /= part.sum(axis=1, keepdims=True)
     return found
 
 

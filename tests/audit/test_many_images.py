@@ -23,6 +23,7 @@ def test_of_many_images_some_are_and_promises_rest_on_all(inputs, monkeypatch):
     """The halves, the threshold's half and the accuracy are those of all images."""
     whole = audit(inputs, risk=0.2, replicates=2)
     monkeypatch.setattr(ranking, "COMPARED", {False: 100, True: 90})
+    monkeypatch.setattr(ranking, "UNKNOWN", 60)
     monkeypatch.setattr(auditing, "FITTED", 80)
     monkeypatch.setattr(near_copies, "MOST", 70)
     seen = []
@@ -31,7 +32,7 @@ def test_of_many_images_some_are_and_promises_rest_on_all(inputs, monkeypatch):
     assert seen == [80] and found.accuracy == whole.accuracy
     assert np.array_equal(found.measuring, whole.measuring)
     assert len(found.samples["validation"]) == len(found.measuring) == 150
-    for told in ("at most 90 images of each group", "80 images of the half", "among 70 validation"):
+    for told in ("at most 90 ID images and 60 of each set", "80 images of the half", "among 70 validation"):
         assert any(told in one for one in said(found))
 
 
