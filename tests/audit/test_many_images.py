@@ -32,7 +32,8 @@ def test_of_many_images_some_are_and_promises_rest_on_all(inputs, monkeypatch):
     assert seen == [80] and found.accuracy == whole.accuracy
     assert np.array_equal(found.measuring, whole.measuring)
     assert len(found.samples["validation"]) == len(found.measuring) == 150
-    for told in ("at most 90 ID images and 60 of each set", "80 images of the half", "among 70 validation"):
+    compared = "at most 90 ID images and 60 of each set"
+    for told in (compared, "80 images of the half", "among 70 validation"):
         assert any(told in one for one in said(found))
 
 
