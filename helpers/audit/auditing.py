@@ -105,13 +105,12 @@ def audit(
     generator = np.random.default_rng(seed)
     halves = {name: _halves(len(one), generator) for name, one in inputs.ood.items()}
     choosing, measuring = _halves(len(inputs.validation), generator)
-    most = ranking.COMPARED[inputs.train is not None]
-    few, fit = choosing[:most], choosing[:FITTED]
+    few, fit = choosing[: ranking.COMPARED], choosing[:FITTED]
     validation, correct = inputs.validation, inputs.validation.correct
     first, second = (
         {ranking.ID: ranking.Half(validation, part)}
         | {name: ranking.Half(one, halves[name][i][:end]) for name, one in inputs.ood.items()}
-        for i, part, end in ((0, few, ranking.UNKNOWN), (1, measuring, None))
+        for i, part, end in ((0, few, ranking.COMPARED), (1, measuring, None))
     )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", RuntimeWarning)
@@ -200,7 +199,7 @@ def audit(
         sets=None
         if sets is None
         else find_sets(validation, choosing, measuring, temperature, sets, confidence),
-        notes=(*(str(one.message) for one in caught), *_left_aside(inputs, most)),
+        notes=(*(str(one.message) for one in caught), *_left_aside(inputs)),
         settings={
             "wish": wish, "fallback": fallback, "risk": risk, "coverage": coverage,
             "confidence": confidence, "unknown_share": unknown_share,
@@ -209,13 +208,12 @@ def audit(
     )  # fmt: skip
 
 
-def _left_aside(inputs: Inputs, most: int) -> Iterator[str]:
+def _left_aside(inputs: Inputs) -> Iterator[str]:
     """Yield what was looked at on some of the images alone, drawn by chance."""
-    unknown = max(map(len, inputs.ood.values()), default=0)
-    if len(inputs.validation) // 2 > most or unknown // 2 > ranking.UNKNOWN:
+    if max(map(len, (inputs.validation, *inputs.ood.values()))) // 2 > ranking.COMPARED:
         yield (
-            f"Scores are compared on at most {most} ID images and {ranking.UNKNOWN} of each set of "
-            "unknown ones, drawn from the choosing half; thresholds and promises are taken from "
+            f"Scores are compared on at most {ranking.COMPARED} ID images, and as many of each set "
+            "of unknown ones, drawn from the choosing half; thresholds and promises are taken from "
             "the whole measuring half."
         )
     if len(inputs.validation) // 2 > FITTED:

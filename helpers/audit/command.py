@@ -13,6 +13,7 @@ Nothing is imported before it is needed, so that the first word comes at once.
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 import time
@@ -41,6 +42,7 @@ def main(command_line: list[str] | None = None) -> int:
     What is wrong with the usage or the input is one line on the standard error.
     """
     given = _parser().parse_args(command_line)
+    gc.set_threshold(100_000)  # what is made lives to the end: looking for cycles is in vain
     try:
         return given.action(given)
     except BrokenPipeError:  # who reads has enough

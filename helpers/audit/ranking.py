@@ -40,11 +40,8 @@ ID, UNION = "", "all"
 """What ID images, and these and unknown ones together, are called as a set."""
 BLOCK = 2048
 """Images whose outputs are copied at a time."""
-COMPARED = {False: 2000, True: 1000}
-"""ID images on which scores are compared, at the most, without training images and with them: some
-scores hold an image against each of those."""
-UNKNOWN = 1000
-"""Images of each set of unknown ones on which scores are compared, at the most."""
+COMPARED = 1000
+"""ID images, and images of each set of unknown ones, on which scores are compared, at the most."""
 
 
 def fitted(inputs: Inputs, only: str | None = None) -> tuple[dict[str, Score], dict[str, str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -250,8 +250,8 @@ class Audit:
         sure, predictions = self.sure, inputs.validation.predictions
         prediction = None
         if self.prediction is not None:
-            kept = asdict(self.prediction)
-            prediction = {name: kept[name] for name in kept if name != "regressions"}
+            prediction = asdict(replace(self.prediction, regressions={}))
+            del prediction["regressions"]
         return _plain(
             {
                 "version": __version__,

@@ -101,7 +101,7 @@ def recommendation(audit: Audit) -> list[str]:
 def _wished(audit: Audit) -> str:
     """Return what the chosen score gives for what was wished, and what the best one does."""
     settings = audit.settings
-    images = min(len(audit.choosing), COMPARED[audit.inputs.train is not None])
+    images = min(len(audit.choosing), COMPARED)
     metric = "coverage" if settings["wish"] == "risk" else "risk"
     wished = audit.ranking[audit.ranking["metric"].eq(metric)].set_index("score")["value"]
     own, best = wished[audit.best[0]], wished.max() if metric == "coverage" else wished.min()
