@@ -7,11 +7,11 @@ from helpers.scores.calibration import softmax
 from helpers.scores.openset import (
     OpenMax,
     _leading,
-    fit_weibull,
     open_set_answer,
     openmax_answer,
     unknown_probability,
 )
+from helpers.scores.weibull import fit_weibull
 
 
 def example(n=600, classes=6, seed=0, scale=1.0):
