@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -142,18 +143,25 @@ def _errors_on_own_images(
     unknown = np.clip((mixed - (1 - share) * known) / share, 0, 1)
     odds, (below, _) = (1 - share) / share, unknown
     placed = unknown.mean(axis=0) + odds * known.mean(axis=0)
+    lowest = np.searchsorted(validation, validation)  # of the images with the same score
     # the threshold's place from below, of either group
     cuts = [size - required_count("kept", _KEPT, size) for size in (count, images)]
-    generator, auroc, fpr95 = np.random.default_rng(2), [], []
-    for _ in range(_REPLICATES):
-        held, inside = (generator.integers(count, size=size) for size in (count, images))
-        auroc.append(placed[held].mean() - placed[inside].mean())
-        first, second = (
-            np.partition(one, cut)[cut] for one, cut in zip((held, inside), cuts, strict=True)
-        )
-        extra = (validation[inside] >= validation[first]).mean() - (1 - cuts[0] / count)
-        fpr95.append(below[second] - below[first] + odds * extra)
-    return {"auroc": np.array(auroc), "fpr95": np.array(fpr95)}
+    drawn = _drawn(count, images)
+    held, inside = drawn[:, :count], drawn[:, count:]
+    first, second = (
+        np.partition(one, cut)[:, cut] for one, cut in zip((held, inside), cuts, strict=True)
+    )
+    extra = (inside >= lowest[first][:, None]).mean(axis=1) - (1 - cuts[0] / count)
+    return {
+        "auroc": placed[held].mean(axis=1) - placed[inside].mean(axis=1),
+        "fpr95": below[second] - below[first] + odds * extra,
+    }
+
+
+@lru_cache(maxsize=8)  # the same for many mixtures of one size
+def _drawn(count: int, images: int) -> np.ndarray:
+    """Return the places of `count` images, and of more, among so many in each replicate."""
+    return np.random.default_rng(2).integers(count, size=(_REPLICATES, count + images))
 
 
 def _two_samples(validation: np.ndarray, mixture: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -167,23 +175,16 @@ def _two_samples(validation: np.ndarray, mixture: np.ndarray) -> tuple[np.ndarra
     ours = order < len(validation)
     rows = 1 + _REPLICATES
     # each with a seed of its own, or groups of one size would be drawn alike
-    weights = [
-        np.vstack(
-            [
-                np.ones(len(one), np.uint16),
-                resample_weights(len(one), replicates=_REPLICATES, seed=seed),
-            ]
-        )
-        for seed, one in enumerate((validation, mixture))
-    ]
+    weights = [_weights(len(one), seed) for seed, one in enumerate((validation, mixture))]
     found = np.empty((3, rows))
     needed = required_count("kept", _KEPT, len(validation))
     step = max(1, _BLOCK // len(order))
     for start in range(0, rows, step):
         part = slice(start, start + step)
-        drawn = np.hstack([one[part] for one in weights])[:, order]
-        true = np.cumsum(np.where(ours, drawn, 0), axis=1, dtype=np.int64)[:, last]
-        false = np.cumsum(np.where(ours, 0, drawn), axis=1, dtype=np.int64)[:, last]
+        drawn = np.take(np.hstack([one[part] for one in weights]), order, axis=1)
+        true, false = (
+            np.cumsum(drawn * group, axis=1, dtype=np.int64)[:, last] for group in (ours, ~ours)
+        )
         heights = true + np.pad(true, ((0, 0), (1, 0)))[:, :-1]
         area = (np.diff(false, axis=1, prepend=0) * heights).sum(axis=1)
         first = (true < needed).sum(axis=1)[:, None]
@@ -193,3 +194,10 @@ def _two_samples(validation: np.ndarray, mixture: np.ndarray) -> tuple[np.ndarra
             np.take_along_axis(true, first, axis=1)[:, 0] / len(validation),
         )
     return tuple(found)
+
+
+@lru_cache(maxsize=8)
+def _weights(images: int, seed: int) -> np.ndarray:
+    """Return how often each image is drawn: once, and then in every replicate."""
+    drawn = resample_weights(images, replicates=_REPLICATES, seed=seed)
+    return np.vstack([np.ones(images, np.uint16), drawn])

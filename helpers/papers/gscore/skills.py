@@ -6,7 +6,7 @@ have their true metrics in every results table, so that older ones have a skill 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -44,7 +44,6 @@ METRIC_TITLES = {
 
 _PLACE = ["data_set", "backbone", "variant", "detector", "evaluator", "metric"]
 _KEY = ["data_set", "backbone", "run", "test_set", "detector", "metric"]
-_SAID = ["test_set", "variant", "evaluator", "value"]
 _COLUMNS = [*dict.fromkeys([*_KEY, *_PLACE]), "error", "guessed", "row"]
 CONSTANT = "constant"
 """What the rows of the constant are called: ``DETECTOR/constant``."""
@@ -78,37 +77,65 @@ def set_errors(table: pd.DataFrame, metrics: Sequence[str] = PREDICTED) -> pd.Da
         tested = said[said["variant"] == "primary"].groupby("run")["test_set"].agg(set)
         of_sets = own[own["variant"].isin(["meta", "test"])]
         for detector, rows in of_sets.groupby("detector", sort=False):
-            keys = ["evaluator", "metric", "variant"]
-            wide = rows.pivot(index="test_set", columns=keys, values="value")
-            ids = rows[(rows["variant"] == "test") & (rows["evaluator"] == "")]
-            ids = ids.pivot(index="test_set", columns="metric", values="row")
             stored = said[said["detector"] == detector]
-            lines = [one for one, metric, part in wide if (metric, part) == ("gscore", "meta")]
-            lines = [one for one in lines if (one, "gscore", "test") in wide]
-            for metric in (one for one in metrics if ("", one, "test") in wide):
-                truth = {part: wide["", metric, part] for part in ("meta", "test")}
-                ready = stored[stored["metric"] == f"predicted_{metric}"]
-                there = set(ready.loc[ready["variant"] == "primary", "evaluator"])
-                for run, sets in tested.items():
-                    learnt = ~wide.index.isin(sets)
-                    parts = [ready[ready["run"] == run]]
-                    for one in (one for one in lines if one not in there):
-                        gscores = (wide[one, "gscore", part] for part in ("meta", "test"))
-                        parts.append(_by_a_line(one, *gscores, truth["meta"], learnt))
-                    parts = [one[_SAID] for one in parts if len(one)]
-                    if not parts:
-                        continue
-                    both = pd.concat(parts)
-                    right = both["test_set"].map(truth["test"])
-                    found.append(both.assign(
-                        data_set=data_set, backbone=backbone, run=run, detector=detector,
-                        metric=metric, error=both["value"] - right,
-                        guessed=truth["meta"][learnt].mean() - right,
-                        row=both["test_set"].map(ids[metric]),
-                    )[_COLUMNS])  # fmt: skip
+            errors = _of_detector(rows, stored, tested.to_dict(), metrics)
+            errors = errors.assign(data_set=data_set, backbone=backbone, detector=detector)
+            found.append(errors[_COLUMNS])
     found.append(_of_other_protocols(table, metrics))
     found = [one for one in found if len(one)] or found[:1]
     return pd.concat(found, ignore_index=True)
+
+
+def _of_detector(
+    rows: pd.DataFrame, stored: pd.DataFrame, tested: Mapping[int, set], metrics: Sequence[str]
+) -> pd.DataFrame:
+    """Return the errors of a detector's predictions, of those that are stored and of lines.
+
+    Metric by metric and run by run, in arrays: tables are asked for these by the thousand.
+    """
+    wide = rows.pivot(index="test_set", columns=["evaluator", "metric", "variant"], values="value")
+    ids = rows[(rows["variant"] == "test") & (rows["evaluator"] == "")]
+    ids = ids.pivot(index="test_set", columns="metric", values="row").reindex(wide.index)
+    lines = [one for one, metric, part in wide if (metric, part) == ("gscore", "meta")]
+    lines = [one for one in lines if (one, "gscore", "test") in wide]
+    kinds = {run: ~wide.index.isin(sets) for run, sets in tested.items()}
+    said = {name: stored[name].to_numpy() for name in ("variant", "evaluator", "value")}
+    said = {"place": wide.index.get_indexer(stored["test_set"])} | said
+    predicts, of_run = stored["metric"].to_numpy(), stored["run"].to_numpy()
+    found = []
+    for metric in (one for one in metrics if ("", one, "test") in wide):
+        known, asked = (wide["", metric, part] for part in ("meta", "test"))
+        ready = predicts == f"predicted_{metric}"
+        there = set(said["evaluator"][ready & (said["variant"] == "primary")])
+        for run, learnt in kinds.items():
+            parts = [[one[ready & (of_run == run)] for one in said.values()]]
+            for one in (one for one in lines if one not in there):
+                meta, test = (wide[one, "gscore", part].to_numpy() for part in ("meta", "test"))
+                parts.append(_by_a_line(one, meta, test, known.to_numpy(), learnt))
+            place, variant, evaluator, value = map(np.concatenate, zip(*parts, strict=True))
+            right = np.append(asked, np.nan)[place]  # nothing is known of the place -1
+            found.append({
+                "place": place, "variant": variant, "evaluator": evaluator,
+                "run": np.full(len(place), run), "metric": np.full(len(place), metric, object),
+                "error": value - right, "guessed": known[learnt].mean() - right,
+                "row": np.append(ids[metric].to_numpy(object), None)[place],
+            })  # fmt: skip
+    if not any(len(one["place"]) for one in found):
+        return pd.DataFrame(columns=_COLUMNS)
+    joined = pd.DataFrame({name: np.concatenate([one[name] for one in found]) for name in found[0]})
+    names = wide.index.to_numpy()[joined["place"]]
+    return joined.assign(test_set=names)
+
+
+def _by_a_line(evaluator: str, meta, test, truths, learnt: np.ndarray) -> list[np.ndarray]:
+    """Return what the line of one division says of the sets that it does not learn from."""
+    try:
+        line = fit_regression(meta[learnt, None], truths[learnt], [0.0])
+    except ValueError:  # the same Gscore for all sets: the table says so of its own regressions
+        return [np.empty(0, int), *np.empty((2, 0), object), np.empty(0)]
+    place = np.flatnonzero(~learnt)
+    names = (np.full(len(place), one, object) for one in ("primary", evaluator))
+    return [place, *names, line.predict(test[place])]
 
 
 def _of_other_protocols(table: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
@@ -139,16 +166,6 @@ def _of_other_protocols(table: pd.DataFrame, metrics: Sequence[str]) -> pd.DataF
     return said.dropna(subset=["error", "guessed"])[_COLUMNS]
 
 
-def _by_a_line(evaluator: str, meta, test, truths, learnt: np.ndarray) -> pd.DataFrame:
-    """Return what the line of one division says of the sets that it does not learn from."""
-    try:
-        line = fit_regression(meta[learnt].to_frame(), truths[learnt], [0.0])
-    except ValueError:  # the same Gscore for all sets: the table says so of its own regressions
-        return pd.DataFrame(columns=_SAID)
-    said = {"test_set": test.index[~learnt], "value": line.predict(test[~learnt])}
-    return pd.DataFrame(said).assign(variant="primary", evaluator=evaluator)
-
-
 def skills(errors: pd.DataFrame, *, level: float = 0.95) -> pd.DataFrame:
     """Return the skill of every evaluator, for each network.
 
@@ -168,11 +185,13 @@ def skills(errors: pd.DataFrame, *, level: float = 0.95) -> pd.DataFrame:
         were predicted, or the constant has no error.
     """
     squares = errors.assign(error=errors["error"] ** 2, guessed=errors["guessed"] ** 2)
-    rows = []
-    for place, own in squares.groupby(_PLACE, sort=False):
-        sums = own.groupby("test_set")[["error", "guessed"]].sum()
-        if len(sums) >= 3 and sums["guessed"].any():
-            rows.append((*place, *skill_of_errors(sums["error"], sums["guessed"], level=level)))
+    groups, rows = squares.groupby(_PLACE, sort=False), []
+    places = squares.drop_duplicates(_PLACE)[_PLACE].itertuples(index=False, name=None)
+    sums = squares.groupby([groups.ngroup(), "test_set"])[["error", "guessed"]].sum()
+    ends = np.flatnonzero(np.diff(sums.index.get_level_values(0), append=np.inf)) + 1
+    for place, own in zip(places, np.split(sums.to_numpy(), ends[:-1]), strict=True):
+        if len(own) >= 3 and own[:, 1].any():
+            rows.append((*place, *skill_of_errors(*own.T, level=level)))
     return pd.DataFrame(rows, columns=[*_PLACE, "value", "low", "high"])
 
 
