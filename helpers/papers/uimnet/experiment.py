@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from helpers import scores
 from helpers.networks.model import Model
 from helpers.papers.run import Draw, Part
 from helpers.papers.uimnet.columns import choose_trial, spectral_suffix
@@ -65,6 +66,8 @@ class Choice:
 
 def parts(parameters: Parameters) -> list[Part]:
     """Return every network, algorithm and form of spectral normalisation."""
+    for name, arguments in parameters.score_arguments.items():
+        scores.create(name, **arguments)  # refuses an impossible one
     grid = itertools.product(parameters.sizes, parameters.algorithms, parameters.spectral)
     found = []
     for network, name, form in grid:

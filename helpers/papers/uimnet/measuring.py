@@ -113,11 +113,10 @@ def _rows_of_measure(
     score = scores.create(name, offered=offered, **arguments)
     if after and not is_scaled(score):
         return []
-    images = len(found.sets["out"])
     lacks = lacking(score.info.needs, model, found.sets["test"])
     if lacks and not (known.without_dropout and lacks == ["images"]):
         why = f"'{name}' " + "; ".join(LACKING[one] for one in lacks)
-        return [] if measure in RECORDS else [results.row("out", "failed", 1.0, images, notes=why)]
+        return [] if measure in RECORDS else [_failed(found, why)]
     most = getattr(parameters, known.most) if known.most else None
     places = {key: spread(len(outputs), most) for key, outputs in found.sets.items()}
     try:
@@ -129,8 +128,11 @@ def _rows_of_measure(
         return list(measure_out_domain(values, parameters.keep, drawn))
     except Exception as error:  # of one score, which ends none of the others
         log.warning("%s of %s: %s", measure, model.name, error)
-        why = f"{type(error).__name__}: {error}"
-        return [results.row("out", "failed", 1.0, images, notes=why)]
+        return [_failed(found, f"{type(error).__name__}: {error}")]
+
+
+def _failed(found: DomainOutputs, why: str) -> dict:
+    return results.row("out", "failed", 1.0, len(found.sets["out"]), notes=why)
 
 
 def is_scaled(score: Score) -> bool:

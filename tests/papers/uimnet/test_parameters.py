@@ -1,9 +1,11 @@
 import pytest
 
 import helpers.scores
+from helpers.files import project_root
+from helpers.networks import models
 from helpers.papers import run
 from helpers.papers.parameters import load
-from helpers.papers.uimnet.algorithms import ALGORITHMS
+from helpers.papers.uimnet.algorithms import ALGORITHMS, RECORDS
 from helpers.papers.uimnet.measures import MEASURES, score_of
 from helpers.papers.uimnet.trials import algorithm_of
 
@@ -48,6 +50,21 @@ def test_an_impossible_search_is_refused_before_anything_is_trained():
     ):
         with pytest.raises(ValueError, match=message):
             run.parts(MINI.replace(search={name: search}))
+
+
+def test_an_impossible_argument_of_a_score_is_refused_before_anything_is_trained():
+    with pytest.raises(ValueError, match="unknown argument of score 'odin' 'epsilom'; did you"):
+        run.parts(MINI.replace(score_arguments={"odin": {"epsilom": 0.1}}))
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_a_record_says_what_the_network_is(name):
+    """Whether it brings a measure of its own, and drops out; its paper is in the bibliography."""
+    record, recipe = RECORDS[name], algorithm_of(MINI, "resnet8", name).recipe
+    assert (record.native == "native") == (models.create(recipe, 3).native is not None)
+    assert record.passes == (recipe.block_dropout > 0)
+    references = (project_root() / "book" / "references.bib").read_text("utf-8")
+    assert not record.key or f"{{{record.key}," in references
 
 
 @pytest.mark.parametrize("tier", ["mini", "small", "frozen", "paper"])
