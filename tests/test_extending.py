@@ -9,8 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
 from helpers import data
+from helpers.papers.parameters import overlay
 
 ROOT = Path(__file__).resolve().parent.parent
 HERE = os.environ | {"PYTHONPATH": str(ROOT)}
@@ -122,6 +124,65 @@ images = Images(pixels, np.arange(16) % 2, ("dark", "light"), "toy", "train")
 history = train(models.create(recipe, 2), images, recipe, progress=False)
 assert history["loss"].iloc[-1] < np.log(2) / 2
 assert load("unknown_detection", "mini").method_recipe("focal+knn").objective == "focal"
+""",
+    )
+
+
+def test_an_algorithm_and_a_measure_of_the_test_bed(extended):
+    """An objective, a record and lines of parameters; a score's name: rows, tables, no claim."""
+    heading = "An algorithm or a measure of the test-bed"
+    (record,), (changes,) = (blocks("CONTRIBUTING.md", heading, one) for one in ("python", "yaml"))
+    place, record = re.fullmatch(r"# to RECORDS in (\S+)\n(.*\n)", record, flags=re.S).groups()
+    text = (extended / place).read_text(encoding="utf-8")
+    before, end, after = text.partition('}\n"""The paper')
+    (extended / place).write_text(before + record + end + after, encoding="utf-8")
+    place = extended / re.match(r"# in (\S+)\n", changes)[1]
+    values = overlay(yaml.safe_load(place.read_text("utf-8")), yaml.safe_load(changes))
+    place.write_text(yaml.safe_dump(values, sort_keys=False), encoding="utf-8")
+    run(
+        extended,
+        """
+import os, tempfile
+
+import numpy as np, pandas as pd
+from helpers.data import Images
+from helpers.papers import run
+from helpers.papers.parameters import load
+from helpers.papers.uimnet import experiment, tables
+from helpers.papers.uimnet.claims import derive
+from helpers.papers.uimnet.roles import DomainSplit
+
+os.environ["CACHE_ROOT"] = tempfile.mkdtemp()
+parameters = load("uimnet", "mini")
+assert "focal" in parameters.algorithms and "focal" in parameters.groups["plain"]
+assert [name for name in parameters.trainings()] == ["plain-0", "others-0"]
+parameters = parameters.replace(
+    sizes={"tiny": {"width": 4, "stem_stride": 2}}, spectral=["none"], training={"epochs": 2},
+    algorithms={name: parameters.algorithms[name] for name in ("erm", "focal")}, replicates=10,
+    measures=["entropy", "native", "median_gap"],
+)
+
+def images(n, seed, known=True):
+    generator, labels = np.random.default_rng(seed), np.arange(n) % 3
+    pixels = generator.integers(0, 40, (n, 16, 16, 3)) + 80 * labels[:, None, None, None]
+    labels = labels if known else np.full(n, -1)
+    return Images(pixels.astype(np.uint8), labels, ("a", "b", "c"), "toy", "test")
+
+sets = images(48, 0), images(15, 1), images(20, 2), images(12, 3, False)
+split = DomainSplit(("a", "b", "c"), ("x",), *sets, None)
+experiment.roles = lambda parameters, part: {0: split}
+table = run.rows(parameters, progress=False)
+own = table[table["variant"] == "ensemble"].groupby("method")["metric"].agg(set)
+expected = {f"{a}{m}" for a in ("erm", "focal") for m in ("", "/entropy", "/native", "/median_gap")}
+assert set(own.index) == expected and not (table["metric"] == "failed").any()
+notes = table.query("method == 'focal' and variant == 'trial 1'")["notes"].item()
+assert "gamma" in notes
+means = tables.domain_means(table).query("variant == 'primary' and calibration == 'before'")
+shown = tables.measures(means).frame()
+assert shown.columns.tolist() == ["ERM", "Focal loss"]
+assert [name for _, name in shown.index][:2] == ["Entropy", "Gap to the median"]
+without = table[~table["method"].str.contains("focal|median_gap")]
+pd.testing.assert_frame_equal(derive(table), derive(without))
 """,
     )
 

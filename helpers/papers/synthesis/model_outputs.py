@@ -16,6 +16,7 @@ from helpers.data import Images, ImageStream
 from helpers.networks.model import Model
 from helpers.outputs import Outputs
 from helpers.scores import calibration
+from helpers.scores.needs import lacking
 
 if TYPE_CHECKING:
     from helpers.papers.synthesis.parameters import Parameters
@@ -75,23 +76,13 @@ class ModelOutputs:
     def applies(self, name: str) -> bool:
         """Tell whether a score can be had from the model, and says something of its own there.
 
-        Not without what it needs: the members, the native measure or a linear head; the level of
-        the logits, which the logarithms of mean probabilities have not: of an ensemble and of MIMO
-        the energy is 0 for every image, and the largest logit is the score ``msp``; the images,
-        where dropout is at work.  Nor any but the native one from the algorithms in `BESIDE`.
+        Not without what it needs (`helpers.scores.needs.lacking`), nor any but the native one from
+        the algorithms in `BESIDE`.
         """
         if self.model.name in BESIDE and name != "native":
             return False
-        outputs = self.outputs["test"]
-        has = {
-            "members": outputs.members is not None,
-            "native": outputs.native is not None,
-            "head": self.model.head is not None,
-            "level of the logits": outputs.members is None or self.model.passes > 0,
-            "images": not self.model.passes,
-            "one network": len(self.model.networks) == 1,
-        }
-        return all(has[one] for one in has.keys() & set(scores.create(name).info.needs))
+        needs = scores.create(name).info.needs
+        return not lacking(needs, self.model, self.outputs["test"])
 
     def cost(self, score: Score) -> int:
         """Return the passes that an image costs with a score; one backwards is one forwards."""

@@ -2,8 +2,8 @@
 
 Belghazi and Lopez-Paz (2021): algorithms, each with hyper-parameters drawn at random and with or
 without spectral normalisation, are trained in-domain; one trial or the ensemble of all is chosen by
-its likelihood on held-out images, and measured in-domain and out-domain.  `trials` trains,
-`experiment` chooses, measures and writes the rows.
+its likelihood on held-out images, and measured in-domain and out-domain.  `algorithms` and
+`measures` say what there is, `trials` trains, `experiment` chooses, `measuring` writes the rows.
 """
 
 from helpers.papers import Paper

@@ -20,8 +20,9 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import pandas as pd
 
+from helpers.papers.uimnet.algorithms import ALGORITHMS
 from helpers.papers.uimnet.columns import FREE, PAPERS_FORM, split_columns
-from helpers.papers.uimnet.parameters import ALGORITHMS, MEASURES
+from helpers.papers.uimnet.measures import MEASURES
 from helpers.report.claims import Claim, Effect, Term
 from helpers.report.paper_claims import Claims, index_numbers
 from helpers.report.preconditions import LEAST_AUROC, MOST_LOSS
@@ -251,7 +252,7 @@ def derive(table: pd.DataFrame) -> pd.DataFrame:
     """
     wanted = table["variant"].isin(["primary", "ensemble"]) & table["metric"].isin(list(_TITLES))
     own = split_columns(table[wanted])
-    own = own[own["algorithm"].isin(_PAPERS) & own["measure"].isin(["", *MEASURES])]
+    own = own[own["algorithm"].isin(_PAPERS) & own["measure"].isin(["", "entropy", *_SECOND])]
     numbers = index_numbers(own, _WHERE + _WHAT)
     found = [one.rename_axis(columns=None).assign(method=w) for w, one in _differences(numbers)]
     rows = pd.concat([one.reset_index() for one in found], ignore_index=True)

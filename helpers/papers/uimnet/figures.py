@@ -11,8 +11,9 @@ from matplotlib.axes import Axes
 
 from helpers import metrics
 from helpers.checks import known_name
+from helpers.papers.uimnet.algorithms import ALGORITHMS
 from helpers.papers.uimnet.columns import FREE, PAPERS_FORM
-from helpers.papers.uimnet.parameters import ALGORITHMS, MEASURES
+from helpers.papers.uimnet.measures import MEASURES, record, titles
 from helpers.papers.uimnet.roles import Partition
 from helpers.papers.uimnet.tables import HEADINGS
 from helpers.report.figures.heatmaps import heatmap
@@ -69,7 +70,7 @@ def measure_heatmap(part: pd.DataFrame, *, metric: str = "auroc") -> Axes:
         raise ValueError(f"part: no {metric}")
     values = 100 * own.pivot(index="measure", columns="algorithm", values="mean")
     values = values.reindex(
-        index=[name for name in MEASURES if name in values.index],
+        index=list(called := titles(values.index)),
         columns=[name for name in ALGORITHMS if name in values],
     )
     ax = plt.subplots(figsize=(6, 0.32 * len(values) + 1.3), layout="constrained")[1]
@@ -78,8 +79,8 @@ def measure_heatmap(part: pd.DataFrame, *, metric: str = "auroc") -> Axes:
         reach = max(1.0, np.nanmax(np.abs(values.to_numpy() - 50)))
         colours = {"cmap": "PuOr", "vmin": 50 - reach, "vmax": 50 + reach}
     best = values.eq(values.max()) & values.min().lt(values.max())
-    titles = values.rename(index=MEASURES, columns=ALGORITHMS)
-    heatmap(ax, titles, ".1f", bold=best, slope=30, fontsize=11, **colours)
+    shown = values.rename(index=called, columns=ALGORITHMS)
+    heatmap(ax, shown, ".1f", bold=best, slope=30, fontsize=11, **colours)
     ax.set_title(HEADINGS[metric][0])
     return ax
 
@@ -128,7 +129,7 @@ def paired_change(
     (axes,) = axes_grid(1, len(panels), 0.3 * len(algorithms) + 1.2, sharey=True)
     for (metric, measure), ax in zip(panels, axes, strict=True):
         known_name("metric", metric, HEADINGS)
-        known_name("measure", measure, ["", *MEASURES])
+        known_name("measure", measure, dict.fromkeys(["", *MEASURES, *part["measure"]]))
         heading, scale, _ = HEADINGS[metric]
         own = part[(part["metric"] == metric) & (part["measure"] == measure)]
         wide = scale * own.pivot(index="algorithm", columns=change, values=["mean", "std"])
@@ -146,7 +147,7 @@ def paired_change(
             ax.errorbar(
                 wide["mean"][side], y, xerr=whiskers, **style, elinewidth=1, label=sides[side]
             )
-        ax.set_xlabel(heading if not measure else f"{heading}\nof {MEASURES[measure]}")
+        ax.set_xlabel(heading if not measure else f"{heading}\nof {record(measure).title}")
         ax.margins(x=0.12)
         ax.grid(axis="y", linewidth=0.4)
         ax.tick_params(axis="y", length=0)

@@ -8,31 +8,10 @@ from typing import Annotated, Any, ClassVar
 from pydantic import AfterValidator, Field, model_validator
 
 from helpers.papers import parameters
-from helpers.papers.parameters import Changes, Count, DataSet, Repeats, Share, one_of
+from helpers.papers.parameters import Changes, Count, DataSet, Repeats, Score, Share, one_of
+from helpers.papers.uimnet import measures
+from helpers.papers.uimnet.algorithms import ALGORITHMS
 from helpers.papers.uimnet.columns import spectral_changes
-
-ALGORITHMS = {
-    "erm": "ERM",
-    "mixup": "Mixup",
-    "rnd": "RND",
-    "oc": "OC",
-    "mc_dropout": "MC-Dropout",
-    "mimo": "MIMO",
-    "rbf": "RBF",
-    "soft_labels": "Soft labeler",
-}
-"""The paper's eight algorithms, and how they are called."""
-
-MEASURES = {
-    "msp": "Largest",
-    "gap": "Gap",
-    "entropy": "Entropy",
-    "jacobian": "Jacobian",
-    "gmm": "GMM",
-    "tta": "Augmentations",
-    "native": "Native",
-}
-"""The paper's measures by the names of their scores, and how they are called."""
 
 PUBLISHED = "imagenet"
 """The data set whose in-domain and out-domain classes are published."""
@@ -90,6 +69,9 @@ class Parameters(parameters.Parameters):
     runs : int
         Data seeds, numbered from 0: they decide which images are held out.
     measures : list of str
+        The paper's own, and any other score of `helpers.scores`.
+    score_arguments : dict of str to dict
+        Hyper-parameters of scores that are not their defaults; none are chosen here.
     passes : int
         Of MC-Dropout.
     tta_copies : int
@@ -119,7 +101,8 @@ class Parameters(parameters.Parameters):
     spectral: Annotated[list[Annotated[str, AfterValidator(_check_form)]], Field(min_length=1)]
     trials: Repeats
     runs: Repeats
-    measures: list[Annotated[str, one_of("measure", MEASURES)]]
+    measures: list[Annotated[str, AfterValidator(measures.checked)]]
+    score_arguments: dict[Score, Changes]
     passes: Count
     tta_copies: Count
     jacobian_images: Annotated[int, Field(ge=2)]

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 
 import pandas as pd
 
+from helpers.papers.uimnet.algorithms import ALGORITHMS
 from helpers.papers.uimnet.columns import FREE, choose_trial, spectral_suffix, split_columns
-from helpers.papers.uimnet.parameters import ALGORITHMS, MEASURES
+from helpers.papers.uimnet.measures import record, titles
 from helpers.report import results
 from helpers.report.table import ABSENT, DOWN, UP, Table, categories, mark_best, numbers, single
 from helpers.report.tables.comparisons import frozen_in_words, runs_in_words
@@ -56,7 +57,7 @@ def domain_means(table: pd.DataFrame) -> pd.DataFrame:
         together: 1, or the trials that did not diverge, as in "5", or "4 to 5" where data seeds
         differ), ``metric``;
         ``mean``, ``std``, ``runs`` and ``rows`` as in `helpers.report.results.summary`.
-        Algorithms, measures and metrics are in the paper's order.
+        Algorithms, measures and metrics are in the paper's order, others after these.
 
     Raises
     ------
@@ -75,7 +76,8 @@ def domain_means(table: pd.DataFrame) -> pd.DataFrame:
         networks.append("1" if variant == "primary" else counts[tuple(key)])
     means = means.assign(networks=networks).drop(columns=["paper", "test_set", "method"])
     return _sort(
-        means, "data_set", "backbone", measure=["", *MEASURES], algorithm=ALGORITHMS,
+        means, "data_set", "backbone",
+        measure=["", *titles(means["measure"])], algorithm=ALGORITHMS,
         spectral=dict.fromkeys(means["spectral"]), calibration=["before", "after"],
         variant=["primary", "ensemble"], metric=HEADINGS,
     )  # fmt: skip
@@ -101,7 +103,7 @@ def domain(part: pd.DataFrame) -> Table:
     """
     first = single("part", part, *_PART)
     measure = first["measure"]
-    what = f"out-domain metrics with {MEASURES[measure]}" if measure else "in-domain metrics"
+    what = f"out-domain metrics with {record(measure).title}" if measure else "in-domain metrics"
     caption = (
         f"{first['data_set']} with {first['backbone']}, tier {first['tier']}: {what},"
         f" {runs_in_words(part)}. Rows: algorithm, form of spectral normalisation (SN),"
@@ -286,7 +288,7 @@ def _cells(part: pd.DataFrame, among: list[str]) -> pd.DataFrame:
         text=numbers(part, scale, scale.map({100: ".1f", 1: ".3f"})),
         bold=mark_best(rank, *(part[name] for name in among)),
         algorithm=categories(part["algorithm"], ALGORITHMS),
-        measure=categories(part["measure"], MEASURES),
+        measure=categories(part["measure"], titles(part["measure"])),
         metric=categories(part["metric"], dict(zip(part["metric"], headings, strict=True))),
         SN=part["spectral"].map(_norm),
         T=categories(part["calibration"], _TEMPERATURE),

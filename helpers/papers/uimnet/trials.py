@@ -10,6 +10,7 @@ from helpers import cache, metrics
 from helpers.files import atomic_path
 from helpers.networks.devices import VERSIONS
 from helpers.networks.recipe import Recipe
+from helpers.papers.uimnet.algorithms import RECORDS
 from helpers.papers.uimnet.columns import FREE, spectral_changes
 from helpers.scores.calibration import scale_outputs
 from helpers.training import search
@@ -29,7 +30,7 @@ class Algorithm:
     Attributes
     ----------
     name : str
-        One of `helpers.papers.uimnet.parameters.ALGORITHMS`.
+        One of `helpers.papers.uimnet.algorithms.RECORDS`.
     recipe : Recipe
         What all of its trials share.
     defaults : dict of str to value
@@ -91,7 +92,7 @@ def algorithm_of(
         for table in (parameters.defaults, parameters.search)
     )
     recipe = parameters.recipe(*changes, spectral_changes(spectral))
-    passes = parameters.passes if name == "mc_dropout" else 0
+    passes = parameters.passes if RECORDS[name].passes else 0
     return Algorithm(name, recipe, defaults, space, passes)
 
 

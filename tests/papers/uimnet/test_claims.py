@@ -4,8 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from helpers.papers.uimnet.algorithms import ALGORITHMS
 from helpers.papers.uimnet.claims import ALL_SIZES, CLAIMS, derive
-from helpers.papers.uimnet.parameters import ALGORITHMS, MEASURES
+from helpers.papers.uimnet.measures import MEASURES
 from helpers.report.claims import Verdict
 
 BASE = {

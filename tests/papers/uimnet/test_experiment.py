@@ -185,6 +185,43 @@ def test_measures_of_images_are_there_at_each_temperature_in_order(split):
     assert not np.allclose(*found)
 
 
+def test_any_score_is_asked_of_every_algorithm_or_says_why_not(split):
+    """Those of images are shown these; single heads, levels and single networks are not made up."""
+    wanted = ["energy", "knn", "vim", "odin", "tta", "jacobian", "native"]
+    algorithms = {"erm": {}, "mimo": {"objective": "mimo"}, "rbf": {"objective": "rbf"},
+                  "mc_dropout": {"block_dropout": 0.1}}  # fmt: skip
+    table = rows(algorithms=algorithms, measures=wanted, score_arguments={"knn": {"k": 5}})
+    table = table[table["method"].str.contains("/") & (table["calibration"] == "before")]
+    table = table[table["metric"].isin(["auroc", "failed"])].set_index(["variant", "method"])
+    lost, reasons = {}, table[table["metric"] == "failed"]["notes"]
+    for (variant, method), why in reasons.items():
+        lost.setdefault((variant, method.partition("/")[0]), set()).add(method.partition("/")[2])
+        assert why.startswith(f"'{method.partition('/')[2]}' ")
+    assert lost == {
+        ("primary", "mimo"): {"energy", "vim"},
+        ("primary", "rbf"): {"vim"},
+        ("primary", "mc_dropout"): {"odin"},
+        **{("ensemble", name): {"energy", "vim", "odin"} for name in algorithms},
+    }
+    there = {one for variant, one in table.index if variant == "primary"}
+    none = {"erm/native", "mimo/native", "rbf/native", "mc_dropout/jacobian"}
+    assert there == {f"{a}/{one}" for a in algorithms for one in wanted} - none
+
+
+def test_odin_is_shown_the_images_and_takes_its_step(split):
+    """Of the length that the parameters say; without one it would be a temperature alone."""
+    model = experiment.ask(ERM, train_trials(TINY.replace(trials=1), ERM, split.train, 0), split)
+    areas = []
+    for step in ({"epsilon": 0.05}, {"epsilon": 0.0}):
+        given = TINY.replace(measures=["odin"], score_arguments={"odin": step})
+        made = pd.DataFrame(experiment.measure(given, model, run.draws(given)))
+        areas.append(made.query("method == 'erm/odin' and metric == 'auroc'")["value"].item())
+        score = scores.create("odin", **step)
+        known, unknown = (score.score_images(model.model, one) for one in (split.test, split.out))
+        assert areas[-1] == metrics.auroc(known, unknown)
+    assert areas[0] != areas[1]
+
+
 def test_class_means_are_those_of_the_features(split):
     assert class_means(TINY, split.train).shape == (3, 16)
     few = split.train.subset(split.train.labels < 2)

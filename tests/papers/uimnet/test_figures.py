@@ -44,6 +44,19 @@ def test_measure_heatmap_writes_every_number_and_marks_the_best_of_each_algorith
     assert np.mean(ax.collections[0].get_clim()) == 50
 
 
+def test_a_score_that_is_not_the_papers_is_drawn_too(means, plain, texts):
+    """Below the paper's measures, by its own title."""
+    own = plain[plain["measure"] == "jacobian"]
+    both = pd.concat([own.assign(measure="knn", mean=own["mean"] + 0.5), plain])
+    ax = figures.measure_heatmap(both)
+    called = ["Entropy", "Jacobian", "Nearest neighbours (KNN)"]
+    assert texts(ax.get_yticklabels()) == called
+    assert texts(ax.texts)[-2:] == ["105.0", "95.0"]
+    both = means.replace({"measure": {"entropy": "knn"}})
+    (ax,) = figures.paired_change(both, change="variant", panels=[("auroc", "knn")])
+    assert ax.get_xlabel().endswith(f"of {called[2]}")
+
+
 @pytest.mark.parametrize("change, gain", [("spectral", 10), ("variant", 20), ("calibration", 30)])
 def test_paired_change_moves_what_changes_alone(means, change, gain, texts):
     """Both dots in per cent, the second with that change and no other; one line for each pair."""

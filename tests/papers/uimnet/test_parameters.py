@@ -1,10 +1,12 @@
 import pytest
 
 import helpers.scores
+from helpers.files import project_root
+from helpers.networks import models
 from helpers.papers import run
 from helpers.papers.parameters import load
-from helpers.papers.uimnet.experiment import score_of
-from helpers.papers.uimnet.parameters import ALGORITHMS, MEASURES
+from helpers.papers.uimnet.algorithms import ALGORITHMS, RECORDS
+from helpers.papers.uimnet.measures import MEASURES, score_of
 from helpers.papers.uimnet.trials import algorithm_of
 
 MINI = load("uimnet", "mini")
@@ -50,6 +52,21 @@ def test_an_impossible_search_is_refused_before_anything_is_trained():
             run.parts(MINI.replace(search={name: search}))
 
 
+def test_an_impossible_argument_of_a_score_is_refused_before_anything_is_trained():
+    with pytest.raises(ValueError, match="unknown argument of score 'odin' 'epsilom'; did you"):
+        run.parts(MINI.replace(score_arguments={"odin": {"epsilom": 0.1}}))
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_a_record_says_what_the_network_is(name):
+    """Whether it brings a measure of its own, and drops out; its paper is in the bibliography."""
+    record, recipe = RECORDS[name], algorithm_of(MINI, "resnet8", name).recipe
+    assert (record.native == "native") == (models.create(recipe, 3).native is not None)
+    assert record.passes == (recipe.block_dropout > 0)
+    references = (project_root() / "book" / "references.bib").read_text("utf-8")
+    assert not record.key or f"{{{record.key}," in references
+
+
 @pytest.mark.parametrize("tier", ["mini", "small", "frozen", "paper"])
 def test_every_tier_has_the_papers_form_of_spectral_normalisation(tier):
     """Of coefficient 1, on weight matrices alone; the claim on it would else have no data."""
@@ -78,7 +95,7 @@ def test_every_measure_of_every_algorithm_is_a_score():
     for algorithm in ALGORITHMS:
         for measure in MEASURES:
             assert score_of(measure, algorithm, ensemble=True) in helpers.scores.names()
-            assert score_of(measure, algorithm) in (None, *helpers.scores.names())
-    without = [name for name in ALGORITHMS if score_of("native", name) is None]
+            assert score_of(measure, algorithm) in ("", *helpers.scores.names())
+    without = [name for name in ALGORITHMS if not score_of("native", name)]
     assert without == ["erm", "mimo", "rbf"]
     assert score_of("native", "mc_dropout") == score_of("native", "oc", ensemble=True) == "jsd"

@@ -114,6 +114,20 @@ def test_measures_are_set_beside_each_other(means):
     assert "the chosen trial, spectral normalisation none" in styled.caption
 
 
+def test_any_score_stands_beside_the_papers_measures(table):
+    """Under its own title, after them; what could not be had is in no table."""
+    own = table[table["method"].str.endswith("/gap")]
+    others = own.assign(method=own["method"].str.replace("/gap", "/energy"), value=own["value"] / 2)
+    lost = others.assign(method="erm/vim", metric="failed")
+    means = tables.domain_means(pd.concat([lost, others, table]))
+    order = ["", "gap", "entropy", "native", "energy"]
+    assert list(dict.fromkeys(means["measure"])) == order
+    frame = tables.measures(chosen(means)).frame()
+    assert [name for _, name in frame.index][:4] == ["Gap", "Entropy", "Native", "Energy"]
+    assert frame.loc[("AUC ↑ (%)", "Energy")].tolist() == ["41.5 ± 0.7", "40.5 ± 0.7"]
+    assert "with Energy" in tables.domain(means[means["measure"] == "energy"]).caption
+
+
 def test_trials_say_what_was_chosen_and_what_diverged(table):
     """The lowest mean wins among those that never diverged, as `selected` has it."""
     styled = tables.trials(table)

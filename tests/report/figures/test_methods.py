@@ -13,7 +13,8 @@ from helpers.papers.human_centric import parameters as human_centric
 from helpers.papers.openset_calibration import experiment as openset
 from helpers.papers.openset_calibration.figures import published_scatter
 from helpers.papers.synthesis import parameters as synthesis
-from helpers.papers.uimnet import parameters as uimnet
+from helpers.papers.uimnet.algorithms import ALGORITHMS
+from helpers.papers.uimnet.measures import MEASURES
 from helpers.papers.unknown_detection import parameters as unknown_detection
 from helpers.report import figures
 from helpers.report.figures.style import method_styles
@@ -61,8 +62,8 @@ def test_msp_has_its_colour_over_the_strength_of_adversarial_training():
 def test_a_method_has_one_look_under_all_its_names():
     """The name in code, that of the score's record and those of the chapters."""
     titles = {name: scores.create(name).info.title for name in scores.names()}
-    chapters = (human_centric.METHODS, unknown_detection.METHODS, uimnet.MEASURES,
-                uimnet.ALGORITHMS, synthesis.ALGORITHMS)  # fmt: skip
+    chapters = (human_centric.METHODS, unknown_detection.METHODS, MEASURES,
+                ALGORITHMS, synthesis.ALGORITHMS)  # fmt: skip
     for called in (titles, *chapters):
         for name, title in called.items():
             assert method_styles([name])[name] == method_styles([title])[title], name
@@ -70,7 +71,7 @@ def test_a_method_has_one_look_under_all_its_names():
 
 @pytest.mark.parametrize(
     "methods",
-    [unknown_detection.METHODS, uimnet.ALGORITHMS, uimnet.MEASURES, openset.METHODS,
+    [unknown_detection.METHODS, ALGORITHMS, MEASURES, openset.METHODS,
      [*human_centric.METHODS][:9], [f"method {number}" for number in range(9)]],
 )  # fmt: skip
 def test_what_stands_in_one_figure_differs_by_colour_and_without_it(methods):
