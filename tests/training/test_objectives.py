@@ -128,6 +128,17 @@ def test_augmix_by_hand():
     assert own.shape == (1, 2)
 
 
+def test_augmix_shears_about_the_point_that_it_is_given():
+    pictures = torch.randint(0, 256, (18, 3, 16, 16), dtype=torch.uint8)
+    corner, middle = (
+        objectives.create("augmix", shear_centre=centre).views(
+            pictures, None, torch.Generator().manual_seed(0)
+        )
+        for centre in (0, 0.5)
+    )
+    assert (corner[18:] != middle[18:]).any()
+
+
 def test_the_divergence_of_equal_distributions_is_zero():
     p = torch.softmax(torch.randn(1, 4, 5), dim=2).expand(3, -1, -1)
     assert jensen_shannon_divergence(p).item() == pytest.approx(0, abs=1e-6)
