@@ -1,7 +1,7 @@
 """Train the networks of a tier's chapter, without notebooks; on several GPUs each network on all.
 
-    python workflow/train.py paper unknown_detection --only 0
-    torchrun --standalone --nproc-per-node 4 workflow/train.py paper unknown_detection --only 0
+    python workflow/train.py paper unknown_detection --only 0/crl
+    torchrun --standalone --nproc-per-node 4 workflow/train.py paper unknown_detection --only 0/crl
 
 Started by torchrun, all processes train one network after the other together: same batches, same
 learning curve up to rounding, see `helpers/training/distributed.py`.  Networks come into the cache,

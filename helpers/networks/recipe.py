@@ -19,7 +19,8 @@ OPTIMISERS = ("adamw", "sgd")
 PATCHES = ("resmlp", "vit")  # families that see an image as a grid of patches of a fixed number
 SCHEDULES = ("cosine", "multistep")
 SPECTRAL_FORMS = ("weights", "strict", "bounded")
-AUGMENTATIONS = ("crop", "flip")
+AUGMENTATIONS = ("crop", "crop_zeros", "flip")
+PRECISIONS = ("bfloat16", "float32")
 FOUR_STAGES = (18, 34, 50, 101, 152)  # layers of the ResNets for photographs
 _FOLDER = Path(__file__).parents[1] / "training" / "objectives"  # whose files name them
 OBJECTIVES = tuple(sorted(one.name for one in iter_modules([str(_FOLDER)])))
@@ -76,13 +77,18 @@ class Recipe:
     warmup_epochs : float
         Linear warm-up at the start, in epochs.
     augmentation : tuple of str
-        Any of ``crop`` (reflection padding of 4 pixels) and ``flip`` (left to right).  For a
-        stream, ``flip`` stands for both that and a random resized crop.
+        Any of ``crop`` (at a random place of the image with a border of 4 pixels, its reflection)
+        or ``crop_zeros`` (the border is black), and ``flip`` (left to right).  For a stream,
+        ``flip`` stands for both that and a random resized crop, and nothing gets a border.
     image_size : int
         Pixels to which a stream's images are brought; those in memory have their own size, which
         ViT and ResMLP must be told here.
     threads : int
         CPU threads. A part of the recipe, since the order of a sum decides its last bit.
+    precision : str
+        Of the forward pass of a training on a GPU: ``bfloat16``, where that is precise enough, or
+        ``float32`` (as PyTorch has it, which lets convolutions round to TF32).  On a CPU it is
+        float32 either way.
     """
 
     backbone: str = "resnet"
@@ -108,6 +114,7 @@ class Recipe:
     augmentation: tuple[str, ...] = ("crop", "flip")
     image_size: int = 224
     threads: int = 1
+    precision: str = "bfloat16"
 
     def __post_init__(self):
         for name in _TUPLES:
@@ -122,8 +129,11 @@ class Recipe:
         known_name("schedule", self.schedule, SCHEDULES)
         known_name("spectral_form", self.spectral_form, SPECTRAL_FORMS)
         known_name("objective", self.objective, OBJECTIVES)
+        known_name("precision", self.precision, PRECISIONS)
         for name in self.augmentation:
             known_name("augmentation", name, AUGMENTATIONS)
+        if {"crop", "crop_zeros"} <= {*self.augmentation}:
+            raise ValueError("augmentation: either 'crop' or 'crop_zeros' expected, got both")
         positive = ("depth", "width", "stem_stride", "epochs", "batch_size", "learning_rate")
         for name in (*positive, "image_size", "threads"):
             if not 0 < getattr(self, name) < math.inf:
@@ -173,8 +183,15 @@ class Recipe:
         return replace(cls(), **merged)
 
     def as_dict(self) -> dict:
-        """Return the recipe as plain values, for hashes and tables."""
-        return asdict(self) | {name: list(getattr(self, name)) for name in _TUPLES}
+        """Return the recipe as plain values, for hashes and tables.
+
+        A precision that is the default is left out, so that networks which are older than the
+        choice keep their names.
+        """
+        found = asdict(self) | {name: list(getattr(self, name)) for name in _TUPLES}
+        if self.precision == Recipe.precision:
+            del found["precision"]
+        return found
 
 
 def _check_size(backbone: str, depth: float, width: float) -> None:

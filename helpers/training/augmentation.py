@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import torch
+from torch import nn
 
 PADDING = 4
 
 
-def pad(images: torch.Tensor) -> torch.Tensor:
-    """Reflect a border of 4 pixels around uint8 images [N, H, W, 3], once for all epochs."""
+def pad(images: torch.Tensor, *, zeros: bool = False) -> torch.Tensor:
+    """Put a border of 4 pixels around uint8 images [N, H, W, 3], once for all epochs.
+
+    It is the image's reflection, or black, which is `zeros`.
+    """
+    if zeros:
+        return nn.functional.pad(images, (0, 0, *[PADDING] * 4))
     height, width = images.shape[1:3]
 
     def reflected(size: int) -> torch.Tensor:
@@ -32,13 +38,13 @@ def crop_and_flip(
     Parameters
     ----------
     images : Tensor of uint8, shape [N, H', W', 3]
-        Padded by `pad` if ``crop`` is among the names.
+        Padded by `pad` if ``crop`` or ``crop_zeros`` is among the names.
     indices : Tensor of int64, shape [B]
         Which images.
     size : (int, int)
         Height and width of the result.
     names : tuple of str
-        Any of ``crop`` and ``flip``.
+        Any of ``crop``, ``crop_zeros`` and ``flip``.
     generator : torch.Generator
         On the device of the images.
 
@@ -54,7 +60,7 @@ def crop_and_flip(
     if "flip" in names:
         flipped = torch.rand((batch, 1), **draw) < 0.5
         columns = torch.where(flipped, size[1] - 1 - columns, columns)
-    if "crop" in names:
+    if "crop" in names or "crop_zeros" in names:
         rows = rows + torch.randint(2 * PADDING + 1, (batch, 1), **draw)
         columns = columns + torch.randint(2 * PADDING + 1, (batch, 1), **draw)
     height, width = images.shape[1:3]

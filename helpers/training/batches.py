@@ -36,6 +36,8 @@ class DeviceBatches:
         self.pixels = torch.from_numpy(images.images).to(device)
         if "crop" in self.names:
             self.pixels = pad(self.pixels)
+        elif "crop_zeros" in self.names:
+            self.pixels = pad(self.pixels, zeros=True)
         self.count = len(images)
 
     def __len__(self) -> int:

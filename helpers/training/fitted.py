@@ -224,7 +224,7 @@ def fit(
                 classifier.state_dict(),
                 history=history.to_dict("list"),
                 seconds=float(history["seconds"].sum()),  # of all legs, if it was interrupted
-                device_name=device_name(device, recipe.threads) + distributed.words(),
+                device_name=_trained_on(device, recipe),
             )
             partial.unlink(missing_ok=True)
         distributed.wait()  # until it is there for all
@@ -244,6 +244,13 @@ def fit(
         )
 
     return cache.load_or_make(cache.path_of("networks", key, ".safetensors"), load, make)
+
+
+def _trained_on(device: str, recipe: Recipe) -> str:
+    """Return in words what a network is trained on, and by which precision if not by the usual."""
+    unusual = device.startswith("cuda") and recipe.precision != Recipe.precision
+    precision = f", {recipe.precision}" if unusual else ""
+    return device_name(device, recipe.threads) + precision + distributed.words()
 
 
 def _fresh(

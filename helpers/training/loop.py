@@ -145,7 +145,7 @@ def train(
             recipe,
             seed,
             device,
-            Step(classifier, objective, optimiser, device),
+            Step(classifier, objective, optimiser, device, recipe.precision),
             batches_of(images, recipe, device),
             None if outliers is None else batches_of(outliers, recipe, device),
             torch.from_numpy(labels).to(device),

@@ -19,6 +19,7 @@ def augmix(
     severity: float = 3.0,
     width: int = 3,
     depth: int = 3,
+    shear_centre: float = 0.5,
 ) -> torch.Tensor:
     """Mix each image with `width` chains of 1 to `depth` random operations on it.
 
@@ -31,6 +32,8 @@ def augmix(
     severity : float
         Strength of the operations, 1 to 10.
     width, depth : int
+    shear_centre : float
+        See `apply`.
 
     Returns
     -------
@@ -55,7 +58,7 @@ def augmix(
             # a level of 0.1 up to the severity, as a share of the highest, 10
             level = 0.1 + (severity - 0.1) * torch.rand((len(part), 1, 1, 1), **draw)
             sign = 2.0 * torch.randint(2, (len(part), 1, 1, 1), **draw) - 1
-            changed[part] = apply(name, chains[part], level / 10, sign)
+            changed[part] = apply(name, chains[part], level / 10, sign, shear_centre)
         chains = torch.where(position < length, changed, chains)
     # exponentials divided by their sum are Dirichlet; a uniform number is Beta(1, 1)
     weights = torch.empty((width, count, 1, 1, 1), device=images.device)
@@ -67,7 +70,11 @@ def augmix(
 
 
 def apply(
-    name: str, images: torch.Tensor, strength: torch.Tensor, sign: torch.Tensor
+    name: str,
+    images: torch.Tensor,
+    strength: torch.Tensor,
+    sign: torch.Tensor,
+    shear_centre: float = 0.5,
 ) -> torch.Tensor:
     """Apply one operation to all images.
 
@@ -81,6 +88,9 @@ def apply(
         Of each image, in (0, 1], and -1 or 1.  At strength 1 it is turned by 30 degrees, sheared
         by 0.3, moved by a third of its size, solarised above 0 and posterised to no bits; degrees,
         pixels and bits are rounded down to whole ones, as in the authors' code.
+    shear_centre : float
+        The point that a shear leaves in place, as a share of width and height: 0.5 the middle,
+        0 the upper left corner, as Pillow and so the authors' code have it.
     """
     if not len(images):
         return images
@@ -94,7 +104,7 @@ def apply(
         return (images / step).floor() * step
     if name == "solarize":
         return torch.where(images >= 256 - (strength * 256).floor(), 255 - images, images)
-    return _affine(name, images, strength.flatten(), sign.flatten())
+    return _affine(name, images, strength.flatten(), sign.flatten(), shear_centre)
 
 
 def _equalize(images: torch.Tensor) -> torch.Tensor:
@@ -112,7 +122,11 @@ def _equalize(images: torch.Tensor) -> torch.Tensor:
 
 
 def _affine(
-    name: str, images: torch.Tensor, strength: torch.Tensor, sign: torch.Tensor
+    name: str,
+    images: torch.Tensor,
+    strength: torch.Tensor,
+    sign: torch.Tensor,
+    shear_centre: float,
 ) -> torch.Tensor:
     """Turn, shear or move; what comes in from outside is black."""
     matrix = torch.eye(2, 3, device=images.device).repeat(len(images), 1, 1)
@@ -120,10 +134,10 @@ def _affine(
         angle = sign * (30 * strength).floor() * (math.pi / 180)
         matrix[:, 0, 0], matrix[:, 0, 1] = angle.cos(), -angle.sin()
         matrix[:, 1, 0], matrix[:, 1, 1] = angle.sin(), angle.cos()
-    elif name == "shear_x":
-        matrix[:, 0, 1] = 0.3 * sign * strength
-    elif name == "shear_y":
-        matrix[:, 1, 0] = 0.3 * sign * strength
+    elif name in ("shear_x", "shear_y"):
+        axis, slope = int(name == "shear_y"), 0.3 * sign * strength
+        matrix[:, axis, 1 - axis] = slope
+        matrix[:, axis, 2] = slope * (1 - 2 * shear_centre)
     else:  # coordinates run from -1 to 1: a pixel is 2 / size
         axis, size = (0, images.shape[3]) if name == "translate_x" else (1, images.shape[2])
         matrix[:, axis, 2] = sign * (size / 3 * strength).floor() * (2 / size)

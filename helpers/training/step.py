@@ -28,11 +28,20 @@ class Step:
     optimiser : torch.optim.Optimizer
         Its learning rates are tensors on the device.
     device : str
+    precision : str
+        Of the forward pass on a GPU, see `helpers.networks.recipe.Recipe`.
     """
 
-    def __init__(self, classifier: Classifier, objective: ERM, optimiser, device: str):
+    def __init__(
+        self,
+        classifier: Classifier,
+        objective: ERM,
+        optimiser,
+        device: str,
+        precision: str = "bfloat16",
+    ):
         self.classifier, self.objective, self.optimiser = classifier, objective, optimiser
-        self.kind = torch.device(device).type
+        self.kind, self.precision = torch.device(device).type, precision
         self.steps = 0
         self.graph: torch.cuda.CUDAGraph | None = None
 
@@ -51,7 +60,8 @@ class Step:
 
     def _step(self, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
         self.optimiser.zero_grad(set_to_none=True)
-        with torch.autocast(self.kind, torch.bfloat16, enabled=self.kind == "cuda"):
+        mixed = self.kind == "cuda" and self.precision == "bfloat16"
+        with torch.autocast(self.kind, torch.bfloat16, enabled=mixed):
             loss, logits = self.objective(self.classifier, batch)
         loss.backward()
         distributed.average(one.grad for one in self.classifier.parameters())

@@ -9,6 +9,11 @@ from helpers.networks.recipe import Recipe
         ({"backbone": "resnt"}, "unknown backbone 'resnt'; did you mean 'resnet'"),
         ({"schedule": "cosin"}, "unknown schedule 'cosin'; did you mean 'cosine'"),
         ({"augmentation": ["flop"]}, "unknown augmentation 'flop'; did you mean 'flip'"),
+        (
+            {"augmentation": ["crop_zeros", "crop"]},
+            "either 'crop' or 'crop_zeros' expected, got both",
+        ),
+        ({"precision": "float16"}, "unknown precision 'float16'; did you mean 'bfloat16'"),
         ({"epochs": 1.5}, "epochs: a whole number expected, got 1.5"),
         ({"epochs": 0}, "epochs: a positive number"),
         ({"threads": 0}, "threads: a positive number"),
@@ -39,3 +44,9 @@ def test_mistakes_are_refused_by_name(change, message):
 def test_round_trip():
     recipe = Recipe(augmentation=("flip",), depth=20)
     assert Recipe.from_parameters(recipe.as_dict()) == recipe
+
+
+def test_the_usual_precision_is_not_named_so_that_older_networks_are_found():
+    assert "precision" not in Recipe(precision="bfloat16").as_dict()
+    exact = Recipe(precision="float32")
+    assert Recipe.from_parameters(exact.as_dict()) == exact != Recipe()

@@ -1,4 +1,5 @@
 import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -90,6 +91,21 @@ def test_another_seed_recipe_or_image_is_another_network(images, monkeypatch):
         ]
     }
     assert len(trained) == len(digests) == 4
+
+
+def test_a_network_says_by_which_precision_a_gpu_trained_it(monkeypatch):
+    monkeypatch.setattr(devices.torch.cuda, "get_device_name", lambda device: "a GPU")
+    exact = replace(TINY, precision="float32")
+    said = [fitted._trained_on(on, one) for on in ("cuda", "cpu") for one in (TINY, exact)]
+    assert said == ["a GPU", "a GPU, float32", "cpu, 1 thread", "cpu, 1 thread"]
+
+
+def test_on_a_cpu_both_precisions_are_one(images):
+    usual, exact = (
+        fitted.fit(images, replace(TINY, precision=one), progress=False)
+        for one in ("bfloat16", "float32")
+    )
+    assert usual.path != exact.path and usual.sha256 == exact.sha256
 
 
 def test_the_number_of_classes_counts_even_where_no_image_shows_the_last(images):

@@ -2,6 +2,7 @@ import itertools
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 from PIL import Image
@@ -13,6 +14,7 @@ from helpers.networks.recipe import Recipe
 from helpers.outputs import compute
 from helpers.training import loop, objectives
 from helpers.training.augmentation import PADDING, crop_and_flip, pad
+from helpers.training.batches import batches_of
 from helpers.training.loop import learning_rate, train
 from tests.training.together import problem
 
@@ -158,6 +160,25 @@ def test_crops_are_windows_of_the_padded_image_and_flips_mirror_them():
     assert 60 < sum(flipped for *_, flipped in seen) < 140
     plain = crop_and_flip(images, torch.tensor([3, 1]), (8, 8), (), generator)
     assert torch.equal(plain, images[[3, 1]].permute(0, 3, 1, 2))
+
+
+def test_a_border_is_black_or_a_reflection():
+    images = replace(problem(), images=np.full((40, 16, 16, 3), 255, np.uint8))
+    black = {}
+    for crop in ("crop", "crop_zeros"):
+        recipe = replace(TINY, augmentation=(crop,))
+        order, generator = torch.arange(40), torch.Generator().manual_seed(0)
+        (batch,) = batches_of(images, recipe, "cpu").take(order, 40, generator)
+        black[crop] = (batch == 0).all(dim=1)
+    assert not black["crop"].any()
+    rows, columns = (black["crop_zeros"].all(dim=axis).sum(dim=1) for axis in (1, 2))
+    assert rows.max() == columns.max() == PADDING and rows.min() == 0
+    # black from one side alone, as a shift leaves it
+    kept = (16 - rows) * (16 - columns)
+    assert torch.equal(kept, (~black["crop_zeros"]).sum(dim=(1, 2)))
+    pixels = torch.randint(0, 256, (2, 8, 6, 3), dtype=torch.uint8)
+    around = [(0, 0), (PADDING, PADDING), (PADDING, PADDING), (0, 0)]
+    assert np.array_equal(pad(pixels, zeros=True), np.pad(pixels, around))
 
 
 @pytest.fixture

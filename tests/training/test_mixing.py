@@ -70,6 +70,34 @@ def test_a_turn_by_whole_degrees_is_pillows():
     assert right < 0.6 < beyond < wrong
 
 
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize(
+    ("name", "rows"), [("shear_x", (1, 0.27, 0, 0, 1, 0)), ("shear_y", (1, 0, 0, 0.27, 1, 0))]
+)
+def test_about_the_corner_a_shear_is_pillows(name, rows, sign):
+    """`Image.transform` as the authors' code calls it; about the middle it is another picture."""
+    images = pictures()
+    rows = tuple(one * sign if one == 0.27 else one for one in rows)
+    pillow = with_pillow(
+        lambda image: image.transform(
+            (32, 32), Image.Transform.AFFINE, rows, resample=Image.Resampling.BILINEAR
+        ),
+        images,
+    )
+    corner, middle = (apply(name, images, of(6, 0.9), of(6, sign), centre) for centre in (0.0, 0.5))
+    inside = (..., slice(2, 30), slice(2, 30))
+    near, far = ((sheared - pillow)[inside].abs() for sheared in (corner, middle))
+    assert near.median() <= 1 and near.mean() < 0.2 * far.mean()
+    # what comes in from outside is black in the same places
+    assert ((corner == 0).all(dim=1) == (pillow == 0).all(dim=1)).float().mean() > 0.95
+    usual = apply(name, images, of(6, 0.9), of(6, sign))
+    assert torch.equal(usual, middle)
+    at_the_middle = (..., slice(15, 17), slice(15, 17))
+    assert (middle - images)[at_the_middle].abs().max() < (corner - images)[
+        at_the_middle
+    ].abs().max()
+
+
 @pytest.mark.parametrize("name", GEOMETRIC)
 def test_no_strength_moves_nothing_and_signs_are_opposite(name):
     images = pictures()
@@ -93,7 +121,7 @@ def test_mixtures_stay_in_range_differ_and_repeat_themselves():
 def test_every_operation_is_drawn_equally_often(monkeypatch):
     counts = dict.fromkeys(OPERATIONS, 0)
 
-    def counted(name, images, strength, sign):
+    def counted(name, images, strength, sign, shear_centre):
         counts[name] += len(images)
         assert (strength > 0).all() and (strength <= 0.3).all()
         return images
@@ -103,6 +131,16 @@ def test_every_operation_is_drawn_equally_often(monkeypatch):
     mixed = augmix(images, torch.Generator().manual_seed(0))
     assert set(counts.values()) == {18 * 3 * 3 / 9}
     assert torch.allclose(mixed, images, atol=1e-3)  # weights of the chains sum to 1
+
+
+def test_the_shears_of_a_mixture_are_about_the_centre_that_is_asked_for():
+    drawn = [
+        augmix(pictures(18), torch.Generator().manual_seed(0), shear_centre=centre)
+        for centre in (0.5, 0.0)
+    ]
+    usual = augmix(pictures(18), torch.Generator().manual_seed(0))
+    assert torch.equal(usual, drawn[0])
+    assert (drawn[0] != drawn[1]).any()
 
 
 def test_uniform_share_of_the_image_itself(monkeypatch):

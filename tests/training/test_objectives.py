@@ -77,6 +77,16 @@ def test_edl_by_hand():
         assert loss.item() == pytest.approx(expected, rel=1e-5)
 
 
+def test_edl_with_a_constant_weight_has_it_from_the_first_step():
+    logits = [[np.log(3.0), 0.0]]
+    constant, rising = (
+        objectives.create("edl", weight=0.5, ramp_epochs=epochs) for epochs in (0, 10.0)
+    )
+    (begun, _), (later, _) = (loss_of(constant, logits, [0], epochs=n) for n in (0.0, 30.0))
+    assert begun == later == loss_of(rising, logits, [0], epochs=30.0)[0]
+    assert begun != loss_of(rising, logits, [0], epochs=0.0)[0]
+
+
 def test_edl_clips_logits():
     loss, _ = evidential_losses(torch.tensor([[1e4, -1e4]]), torch.tensor([1]))
     assert torch.isfinite(loss)
@@ -118,6 +128,17 @@ def test_augmix_by_hand():
     assert own.shape == (1, 2)
 
 
+def test_augmix_shears_about_the_point_that_it_is_given():
+    pictures = torch.randint(0, 256, (18, 3, 16, 16), dtype=torch.uint8)
+    corner, middle = (
+        objectives.create("augmix", shear_centre=centre).views(
+            pictures, None, torch.Generator().manual_seed(0)
+        )
+        for centre in (0, 0.5)
+    )
+    assert (corner[18:] != middle[18:]).any()
+
+
 def test_the_divergence_of_equal_distributions_is_zero():
     p = torch.softmax(torch.randn(1, 4, 5), dim=2).expand(3, -1, -1)
     assert jensen_shannon_divergence(p).item() == pytest.approx(0, abs=1e-6)
@@ -156,7 +177,8 @@ def test_what_an_objective_needs_is_asked_for(objective, side, message, images, 
         ("clr", {}, "unknown objective 'clr'; did you mean 'crl'"),
         ("crl", {"wieght": 1}, "did you mean 'weight'"),
         ("erm", {"weight": 1}, "objective 'erm' has no arguments, got 'weight'"),
-        ("edl", {"ramp_epochs": 0}, "ramp_epochs: a positive number expected, got 0"),
+        ("edl", {"ramp_epochs": -1}, "ramp_epochs: at least 0 expected, got -1"),
+        ("augmix", {"shear_centre": 16}, "shear_centre: 0 to 1 expected, got 16"),
         ("mixup", {"alpha": 0}, "alpha: a positive number expected, got 0"),
         ("adversarial", {"radius": -0.5}, "radius: at least 0 expected, got -0.5"),
         ("adversarial", {"steps": 0}, "steps: a whole number, at least 1, expected, got 0"),

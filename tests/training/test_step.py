@@ -39,6 +39,28 @@ def test_no_step_waits_for_the_device(name, optimiser, monkeypatch, trained):
     assert found[0] == found[1] and found[0]["__bool__"] > 0
 
 
+@pytest.mark.parametrize("kind", ["cpu", "cuda"])
+@pytest.mark.parametrize("precision", ["bfloat16", "float32"])
+def test_half_precision_is_taken_on_a_gpu_alone_unless_float32_is_asked_for(
+    kind, precision, monkeypatch, trained
+):
+    asked, start = set(), Step.__init__
+
+    def on(step, *arguments):
+        start(step, *arguments)
+        step.kind = kind
+
+    def noted(*arguments, enabled):
+        asked.add((*arguments, enabled))
+        return contextlib.nullcontext()
+
+    monkeypatch.setattr(Step, "__init__", on)
+    monkeypatch.setattr("helpers.training.step._WARM_UP", 10**9)  # nothing is recorded
+    monkeypatch.setattr(torch, "autocast", noted)
+    trained("erm", precision=precision)
+    assert asked == {(kind, torch.bfloat16, (kind, precision) == ("cuda", "bfloat16"))}
+
+
 def test_an_epoch_calls_the_network_once_a_step(monkeypatch, trained):
     shown, features = [], models.Classifier.features
     monkeypatch.setattr(

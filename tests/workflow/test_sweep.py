@@ -1,18 +1,21 @@
 """The headless command: which parameters it takes, and that it resumes."""
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
 import time
 from argparse import Namespace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import sweep
 
-from helpers.papers import run
+from helpers.papers import load, run
 from helpers.report import results
+from tests.test_extending import blocks
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PAPER = "unknown_detection"
@@ -26,6 +29,25 @@ def test_a_network_of_the_grid_replaces_the_one_that_is_evaluated():
         sweep.jobs_of(Namespace(**line, set=["network=resnet21"]))
     with pytest.raises(ValueError, match="unknown tier 'smal'"):
         sweep.jobs_of(Namespace(**line | {"tier": "smal"}, set=[]))
+
+
+def test_the_command_of_the_book_has_the_choices_of_the_authors_code():
+    (command,) = blocks("book/unknown_detection.md", "As the authors' code has it", "console")
+    words = shlex.split(command.replace("\\\n", " "))
+    parser = sweep.parser_of_parts(sweep.__doc__)
+    parser.add_argument("--out")
+    arguments = parser.parse_args(words[words.index("workflow/sweep.py") + 1 :])
+    assert (arguments.tier, arguments.paper) == ("small", PAPER)
+    theirs, parts = sweep.parts_of(arguments, None)
+    ours = load(PAPER, "small")
+    for method in ours.methods:
+        one, other = theirs.method_recipe(method), ours.method_recipe(method)
+        own = {"edl": {"ramp_epochs": 0}, "augmix": {"shear_centre": 0}}.get(method, {})
+        assert one == replace(
+            other, augmentation=("crop_zeros", "flip"), precision="float32",
+            objective_arguments=other.objective_arguments | own,
+        )  # fmt: skip
+    assert [part.name for part in parts if part.identity["method"] == "ensemble"] == ["0/ensemble"]
 
 
 def test_a_place_that_cannot_be_written_is_found_before_anything_is_computed(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, field, replace
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -100,7 +101,7 @@ def roles(parameters: Parameters, part: Part | None = None) -> ShiftRoles:
     test = _open(_list(data_set, _test_split(data_set), parameters))
     if parameters.train_per_class:
         train = train.subset(choose_of_each(train.labels, parameters.train_per_class, seed))
-    train, plain, missing = _open(train), {}, {}
+    train, plain, missing, drawn_from = _open(train), {}, {}, {}
     for name in parameters.input_shifted if data_set == parameters.data_set else []:
         try:
             images = _list(name, _test_split(name), parameters)
@@ -109,7 +110,9 @@ def roles(parameters: Parameters, part: Part | None = None) -> ShiftRoles:
             continue
         chosen = _choose(len(images), parameters.input_shifted_images, seed)
         plain[name] = _open(images.subset(chosen))
-    shifted, unknown, drawn_from = {}, {}, {}
+        if name == "imagenet_c" and (versions := versions_of(plain[name], test)) is not None:
+            drawn_from[name] = "test", versions
+    shifted, unknown = {}, {}
     for name, base in ({data_set: test} | plain).items():
         if name in plain:
             shifted[name] = base
@@ -195,6 +198,22 @@ def corrupt_images(
         origin=images.origin | {"corruption": f"{len(kinds)} kinds, {count} images each"},
     )
     return found, chosen.ravel()
+
+
+def versions_of(images: Images | ImageStream, test: Images | ImageStream) -> np.ndarray | None:
+    """Return of which test image each image of a folder is a version, by its class and file name.
+
+    As in ImageNet-C, whose files have the names of ImageNet's; None if one of them has another.
+    """
+    if not isinstance(images, ImageStream) or not isinstance(test, ImageStream):
+        return None
+
+    def names(stream: ImageStream) -> list[tuple[str, ...]]:
+        return [PurePosixPath(file).parts[-2:] for file in stream.files]
+
+    places = {name: number for number, name in enumerate(names(test))}
+    found = np.array([places.get(name, -1) for name in names(images)], np.int64)
+    return found if (found >= 0).all() else None
 
 
 def _test_split(name: str) -> str:

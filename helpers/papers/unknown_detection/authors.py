@@ -1,8 +1,7 @@
 """Choices of the authors' code that are not ours: where a gap to their tables would be looked for.
 
 Their numbers stand under the variant `AUTHORS`, from the very same networks and images.  What needs
-other networks is a parameter: ``ensemble_of: runs``, and EDL's constant weight by its
-``ramp_epochs``.
+other networks is said by parameters; the book's page has the command that says all of it.
 """
 
 from __future__ import annotations

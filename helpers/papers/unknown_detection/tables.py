@@ -177,15 +177,21 @@ def as_authors(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def precision(table: pd.DataFrame) -> str:
-    """Say in a sentence by which numbers networks were trained; it follows from the device.
+    """Say in a sentence by which numbers networks were trained; the device's words tell.
 
     Examples
     --------
     >>> precision(pd.DataFrame({"device": ["cpu, 1 thread", "NVIDIA H200", "none"]}))
     'Trained with float32 (cpu, 1 thread), bfloat16 (NVIDIA H200); the paper with float32.'
+    >>> precision(pd.DataFrame({"device": ["NVIDIA H200, float32"]}))
+    'Trained with float32 (NVIDIA H200); the paper with float32.'
     """
     devices = [one for one in dict.fromkeys(table["device"]) if one != "none"]
-    words = (f"{'float32' if one.startswith('cpu') else 'bfloat16'} ({one})" for one in devices)
+    exact = (one.startswith("cpu") or ", float32" in one for one in devices)
+    words = (
+        f"{'float32' if plain else 'bfloat16'} ({one.replace(', float32', '')})"
+        for one, plain in zip(devices, exact, strict=True)
+    )
     return f"Trained with {', '.join(words) or 'a precision not known'}; the paper with float32."
 
 

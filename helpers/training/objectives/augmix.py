@@ -22,15 +22,28 @@ class AugMix(ERM):
         Strength of the augmentations, 1 to 10.
     width, depth : int
         Chains of augmentations that are mixed, and the most augmentations of a chain.
+    shear_centre : float
+        The point that a shear leaves in place, from 0, the upper left corner as in their code,
+        to 1, the lower right one.
 
     Notes
     -----
-    Hendrycks et al. 2020, algorithm 1 and section 3; the defaults are theirs for CIFAR.
+    Hendrycks et al. 2020, algorithm 1 and section 3; the defaults of the others are theirs for
+    CIFAR.
     """
 
-    def __init__(self, weight: float = 12.0, severity: float = 3.0, width: int = 3, depth: int = 3):
+    def __init__(
+        self,
+        weight: float = 12.0,
+        severity: float = 3.0,
+        width: int = 3,
+        depth: int = 3,
+        shear_centre: float = 0.5,
+    ):
+        if not 0 <= shear_centre <= 1:
+            raise ValueError(f"shear_centre: 0 to 1 expected, got {shear_centre}")
         self.weight, self.severity = weight, severity
-        self.width, self.depth = width, depth
+        self.width, self.depth, self.shear_centre = width, depth, shear_centre
 
     def views(
         self, images: torch.Tensor, outliers: torch.Tensor | None, generator: torch.Generator
@@ -43,6 +56,7 @@ class AugMix(ERM):
             severity=self.severity,
             width=self.width,
             depth=self.depth,
+            shear_centre=self.shear_centre,
         )
         return torch.cat([clean, mixed]).contiguous(memory_format=torch.channels_last)
 

@@ -19,14 +19,15 @@ class EDL(ERM):
               \mathrm{KL}(\mathrm{Dir}(\tilde\alpha) \,\|\, \mathrm{Dir}(1)), \quad
               S = \sum_k \alpha_k, \quad \tilde\alpha = y + (1 - y) \odot \alpha
 
-    The second term takes evidence away from wrong classes; its weight rises linearly to `weight`.
+    The second term takes evidence away from wrong classes; its weight rises linearly to `weight`,
+    or is constant.
 
     Parameters
     ----------
     weight : float
         The highest :math:`\lambda_t`.
     ramp_epochs : float
-        Epochs until it is reached.
+        Epochs until it is reached; 0 for a constant weight, as in the code of Kim et al.
 
     Notes
     -----
@@ -36,15 +37,15 @@ class EDL(ERM):
     """
 
     def __init__(self, weight: float = 1.0, ramp_epochs: float = 10.0):
-        if not ramp_epochs > 0:
-            raise ValueError(f"ramp_epochs: a positive number expected, got {ramp_epochs}")
+        if not ramp_epochs >= 0:
+            raise ValueError(f"ramp_epochs: at least 0 expected, got {ramp_epochs}")
         self.weight, self.ramp_epochs = weight, ramp_epochs
 
     def __call__(self, classifier: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the loss and the logits z."""
         logits = classifier(batch.inputs).float()
         likelihood, divergence = evidential_losses(logits, batch.labels)
-        ramp = (batch.epochs / self.ramp_epochs).clamp(max=1)
+        ramp = (batch.epochs / self.ramp_epochs).clamp(max=1) if self.ramp_epochs else 1.0
         return likelihood + self.weight * ramp * divergence, logits
 
 
