@@ -2,6 +2,7 @@
 # make preview   a book of the stored outputs, in a minute or two; `make book` begins with it
 # make pdf    the rendered book as one PDF; wants Chromium
 # make test   everything that has to hold
+# make test-all   and once more what takes long: every notebook alone, every variant of a network
 # make run    the notebooks of a tier, without the book: make run TIER=small DATA_ROOT=...
 #             or some of them, and what they need: PAPER=uimnet, STEP=uimnet/figures
 # make rehearsal   tier paper with made-up images and small sizes, every notebook of it
@@ -17,15 +18,17 @@ PROFILE ?=
 MINUTES ?= 25
 BIN := .venv/bin
 PIPELINE = $(BIN)/python workflow/run.py --tier $(TIER) --cores $(CORES) $(if $(PROFILE),--profile $(PROFILE))
-# what trains is tested as on a processor without AVX-512, too: oneDNN and torch have other code for each
+# what trains is tested as on a processor without AVX-512, too: oneDNN and torch have other code for
+# each; on such a processor that was the first time already
 AS_AVX2 = ONEDNN_MAX_CPU_ISA=AVX2 ATEN_CPU_CAPABILITY=avx2
 TRAINS = tests/training tests/networks
 # of the rehearsal the step that reads most of the archives, since it takes but half a minute
 REHEARSED = unknown_detection/dataset
+ALONE = openset_calibration
 export PYTHONUNBUFFERED = 1
 unexport PYTHONDONTWRITEBYTECODE   # byte code is written on first use; without it every start costs seconds
 
-.PHONY: setup preview book pdf test rehearsal gpu test-onnx test-slurm run notebooks bench faults trials lab clean
+.PHONY: setup preview book pdf test test-all rehearsal gpu test-onnx test-slurm run notebooks bench faults trials lab clean
 .DEFAULT_GOAL := book
 
 .venv/.installed: requirements.lock pyproject.toml workflow/install.py
@@ -47,15 +50,21 @@ pdf: .venv/.installed
 run: .venv/.installed
 	@$(PIPELINE) $(if $(PAPER),--paper $(PAPER)) $(if $(STEP),--step $(STEP)) all
 
-# what is quick to fail comes first; the notebooks are compared last, when the book has their networks
+# what is quick to fail comes first; what the book's notebooks said is compared with what is stored,
+# and those of one chapter are executed where they lie, as their readers do (all: test-all)
 # (bare: the audit, as installed, with the packages alone that it asks for)
 test: .venv/.installed
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	$(BIN)/python -m pytest -n $(CORES)
-	$(AS_AVX2) $(BIN)/python -m pytest -n $(CORES) $(TRAINS)
+	if grep -qsw avx512f /proc/cpuinfo; then $(AS_AVX2) $(BIN)/python -m pytest -n $(CORES) $(TRAINS); fi
 	@$(PIPELINE) book
+	$(BIN)/python -m pytest --nbval notebooks --executed runs/$(TIER)
 	$(BIN)/python workflow/bare.py
 	@$(BIN)/python workflow/rehearse.py --cores $(CORES) --step $(REHEARSED)
+	$(BIN)/python -m pytest --nbval notebooks/$(ALONE) -n $(CORES) --dist loadfile
+
+test-all: test
+	$(BIN)/python -m pytest -m exhaustive -n $(CORES)
 	$(BIN)/python -m pytest --nbval notebooks -n $(CORES) --dist loadfile
 
 rehearsal: .venv/.installed

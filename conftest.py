@@ -1,15 +1,17 @@
 """Have a test's or a notebook's process that dies reported with the signal that ended it.
 
 pytest-xdist says of its workers that they crashed, and nbval waits for its kernels' answers for
-half an hour, whether they are alive or not.
+half an hour, whether they are alive or not.  What the pipeline has executed needs no kernel.
 """
 
 import time
 from functools import partial
+from pathlib import Path
 from queue import Empty
 
 import pytest
 from kernels import ARGUMENTS, ending
+from replayed import ReplayedKernel
 
 
 def _worker(node) -> str:
@@ -28,6 +30,14 @@ def pytest_testnodedown(node, error):
 def pytest_handlecrashitem(crashitem, report, sched):
     """Name it beside the test."""
     report.longrepr = f"{crashitem}: its {_worker(report.node)}"
+
+
+def pytest_addoption(parser):
+    """Have nbval take outputs from another folder: --nbval notebooks --executed runs/mini."""
+    parser.addoption(
+        "--executed", type=Path, metavar="FOLDER",
+        help="compare notebooks with what they said when they were executed into this folder",
+    )  # fmt: skip
 
 
 def pytest_configure(config):
@@ -54,3 +64,11 @@ def pytest_configure(config):
     nbval.kernel.start_new_kernel = partial(
         nbval.kernel.start_new_kernel, extra_arguments=ARGUMENTS
     )
+    if folder := config.getoption("executed"):
+
+        def setup(self):
+            place = self.path.relative_to(self.path.parent.parent)
+            self.kernel = ReplayedKernel(config.rootpath / folder / place)
+            self.setup_sanitize_files()
+
+        nbval.plugin.IPyNbFile.setup = setup

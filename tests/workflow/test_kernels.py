@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 
-def run_pytest(folder, *arguments):
+def run_pytest(folder, *arguments, expected=1):
     """Return what pytest says in a process of its own, with this repository's conftest."""
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "conftest", "-p", "no:cacheprovider", *arguments],
@@ -21,7 +21,7 @@ def run_pytest(folder, *arguments):
         text=True,
         timeout=120,
     )
-    assert done.returncode == 1, done.stdout + done.stderr
+    assert done.returncode == expected, done.stdout + done.stderr
     return done.stdout
 
 
@@ -40,17 +40,40 @@ def test_a_test_that_kills_its_worker(tmp_path, number, words):
     assert "1 failed, 1 passed" in said
 
 
+def write_notebook(path, outputs):
+    """Write a notebook whose cells, by their source, gave these outputs, or none."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    cells = []
+    for number, (source, said) in enumerate(outputs.items(), 1):
+        cell = nbformat.v4.new_code_cell(source, execution_count=number)
+        if said is not None:
+            data = {"text/plain": said}
+            cell.outputs = [nbformat.v4.new_output("execute_result", data, execution_count=number)]
+        cells.append(cell)
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel}), path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("executed", "failed", "words"),
+    [
+        ({"1": "1", "2": "2"}, 0, ""),
+        ({"1": "1", "2": "3"}, 1, "Cell outputs differ"),
+        ({"1": "1", "2": None}, 1, "Missing output fields from running code"),
+        ({"1": "1", "1 + 1": "2"}, 1, "was executed with other cells; first: make book"),
+    ],
+)
+def test_stored_outputs_are_compared_with_those_of_the_pipeline(tmp_path, executed, failed, words):
+    write_notebook(tmp_path / "notebooks" / "paper" / "one.ipynb", {"1": "1", "2": "2"})
+    runs = write_notebook(tmp_path / "runs" / "paper" / "one.ipynb", executed).parent.parent
+    said = run_pytest(tmp_path, "--nbval", "notebooks", "--executed", str(runs), expected=failed)
+    assert words in said and f"{2 - failed} passed" in said
+
+
 def test_a_notebook_whose_kernel_dies(tmp_path):
     """At once, and not after half an hour."""
-    cells = [nbformat.v4.new_code_cell(one) for one in ("1", "import os; os.kill(os.getpid(), 6)")]
-    for one in cells:
-        one.execution_count = 1
-    cells[0].outputs = [
-        nbformat.v4.new_output("execute_result", {"text/plain": "1"}, execution_count=1)
-    ]
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    notebook = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
-    nbformat.write(notebook, tmp_path / "dying.ipynb")
+    write_notebook(tmp_path / "dying.ipynb", {"1": "1", "import os; os.kill(os.getpid(), 6)": None})
     said = run_pytest(tmp_path, "--nbval", "dying.ipynb")
     assert "dying.ipynb::Cell 1" in said and "1 failed, 1 passed" in said
     assert "the notebook's kernel ended by SIGABRT (Aborted)" in said
