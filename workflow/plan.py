@@ -125,6 +125,8 @@ def steps_of(tier: str, paper: str) -> list[Step]:
     one of the parameters' `trainings`; all else it reads from the parameter file.
     """
     parameters = load(paper, tier, root=ROOT)
+    used, needed = tuple(parameters.data_sets_used()), parameters.data_sets_needed()
+    settings, spared = parameters.model_dump(), tuple(one for one in used if one not in needed)
     found = {notebook.stem for notebook in (ROOT / "notebooks" / paper).glob("*.ipynb")}
     steps: dict[str, list[Step]] = {}
     for kind in [*(kind for kind in CHAPTER if kind in found), *sorted(found - set(CHAPTER))]:
@@ -139,9 +141,9 @@ def steps_of(tier: str, paper: str) -> list[Step]:
                 needs=tuple(step.name for step in steps.get(before, [])),
                 makes=(f"{paper}/results.parquet",) if kind == "evaluation" else (),
                 threads=parameters.training.get("threads", 1) if trains else 1,
-                settings=parameters.model_dump(),
-                data_sets=(used := tuple(parameters.data_sets_used())),
-                spared=tuple(one for one in used if one not in parameters.data_sets_needed()),
+                settings=settings,
+                data_sets=used,
+                spared=spared,
             )
             for place, (point, own) in enumerate(knobs.items())
         ]

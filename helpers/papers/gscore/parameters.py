@@ -189,4 +189,4 @@ def packs() -> list[str]:
     from helpers import data
     from helpers.files import data_root
 
-    return sorted(name for name in data.names() if (data_root() / f"{name}.zip").is_file())
+    return sorted({path.stem for path in data_root().glob("*.zip")} & set(data.names()))
