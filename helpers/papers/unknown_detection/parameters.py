@@ -138,6 +138,17 @@ class BenchmarkParameters(parameters.Parameters):
             raise ValueError("train_per_class, held_out_per_class: missing, of photographs")
         return self
 
+    @model_validator(mode="after")
+    def _check_archive(self):
+        own = ([self.data_set], [], [], "")
+        given = (self.external, [*self.far], self.aside, self.resized)
+        if self.data_set.endswith("-bench") and given != own:
+            raise ValueError(
+                f"external, far, aside, resized: ['{self.data_set}'], none, none and none expected "
+                "with the authors' archive, which has its own external and far-OOD sets"
+            )
+        return self
+
     def far_set(self, name: str) -> FarSet:
         """Return what is taken of a far-OOD set, or of one that is tested apart."""
         own = self.far[name] if isinstance(self.far, dict) and name in self.far else FarSet()

@@ -221,6 +221,9 @@ def bench(tmp_path, monkeypatch):
 
 def test_the_authors_archive_says_which_classes_are_known(bench):
     given = {"data_set": "cifar-bench", "external": ["cifar-bench"], "far": []}
+    for other in ({"far": ["digits"]}, {"external": ["mazes"]}, {"aside": ["gaussian"]}):
+        with pytest.raises(ValueError, match="expected with the authors' archive, which has its"):
+            BARE.replace(**given | other)  # they would be left out without a word
     made = make(BARE, external_validation=3, **given)
     assert made.known == ("bee", "forest")
     sizes = [len(one) for one in (made.train, made.validation, made.test, made.near)]
