@@ -28,8 +28,9 @@ WAYS = 3
 """Ways of training, for the question which of them is best."""
 WEAK = 0.1
 """The largest radius of adversarial training that is small; the paper names it beside 1."""
-FAMILIES = 2
-"""For a sentence about models in general: of one alone, siblings, nothing follows about others."""
+FAMILIES, ARCHITECTURES = 2, 3
+"""For a sentence about models in general: from siblings alone, or from two architectures, nothing
+follows about others.  Two decide whether something depends on the architecture."""
 
 _FPR = ("fpr_at_tpr", "fpr_at_tpr_correct")
 _COMPARED = ("msp", "gradnorm")  # in figure 2
@@ -41,6 +42,7 @@ _NUMBERS = [
 _MSP, _ERRORS = 0, slice(0, len(SCORES))  # places in `_NUMBERS`
 _ACCURACY = -1
 _AT = {name: place for place, name in enumerate(_NUMBERS)}
+_PLURAL = {"network": "networks", "architecture": "architectures", "family": "families"}
 
 
 class Quantity(NamedTuple):
@@ -54,7 +56,7 @@ class Quantity(NamedTuple):
         In the order in which `compute` takes them.
     compute : callable
         From the models' numbers, [models, numbers, 1 + replicates], to [1 + replicates].
-    families : int
+    families, architectures : int
         Of how many the models must be, at least, for a verdict.
     """
 
@@ -63,32 +65,30 @@ class Quantity(NamedTuple):
     models: Sequence[str]
     compute: Callable[[np.ndarray], np.ndarray]
     families: int = 1
+    architectures: int = 1
 
     @property
     def evidence(self) -> str:
         """Of how many networks, architectures and families it is, in words."""
-        models = {name: ModelName.parse(name) for name in self.models}
-        counts = {
-            "network": len(models),
-            "architecture": len({one.architecture for one in models.values()}),
-            "family": self._families,
-        }
-        plural = {"family": "families"}
-        said = [
-            f"{count} {what if count == 1 else plural.get(what, f'{what}s')}"
-            for what, count in counts.items()
-        ]
-        return ", ".join(said)
+        counts = {"network": len({*self.models})} | self._counts
+        return ", ".join(
+            f"{count} {what if count == 1 else _PLURAL[what]}" for what, count in counts.items()
+        )
 
     @property
     def limit(self) -> str:
         """Why a verdict on it would say too little; "" where it would not."""
-        few = self._families < self.families
-        return f"the networks are of fewer than {self.families} families" if few else ""
+        least = {"family": self.families, "architecture": self.architectures}
+        few = [f"{one} {_PLURAL[what]}" for what, one in least.items() if self._counts[what] < one]
+        return f"the networks are of fewer than {' and '.join(few)}" if few else ""
 
     @property
-    def _families(self) -> int:
-        return len({ModelName.parse(name).family for name in self.models})
+    def _counts(self) -> dict[str, int]:
+        models = [ModelName.parse(name) for name in self.models]
+        return {
+            "architecture": len({one.architecture for one in models}),
+            "family": len({one.family for one in models}),
+        }
 
 
 def quantities(models: Sequence[str], parameters: dict[str, float]) -> Iterator[Quantity]:
@@ -106,12 +106,12 @@ def quantities(models: Sequence[str], parameters: dict[str, float]) -> Iterator[
     if len(models) > 1:
         for place, score in enumerate(SCORES[1:], start=1):
             least, rank = (partial(one, score=place) for one in (_least_gain, _rank_gain))
-            yield Quantity(score, "least_gain", models, least, FAMILIES)
-            yield Quantity(score, "rank_gain", models, rank, FAMILIES)
+            yield Quantity(score, "least_gain", models, least, FAMILIES, ARCHITECTURES)
+            yield Quantity(score, "rank_gain", models, rank, FAMILIES, ARCHITECTURES)
     if len(normal) > 1:
-        yield Quantity("network", "regret", normal, _regret, FAMILIES)
+        yield Quantity("network", "regret", normal, _regret, FAMILIES, ARCHITECTURES)
     if len(models) >= FEWEST:
-        yield Quantity("msp", "accuracy_correlation", models, _correlation, FAMILIES)
+        yield Quantity("msp", "accuracy_correlation", models, _correlation, FAMILIES, ARCHITECTURES)
     yield from _of_resnets(normal, parameters)
     if steps := _flat(_steps(normal, parameters)):
         yield Quantity("network", "capacity_rise", steps, _largest_rise)

@@ -229,6 +229,20 @@ def test_siblings_decide_nothing_about_many_models(made_up):
     assert set(verdicts(table).values()) == {"supported"}
 
 
+def test_two_architectures_decide_nothing_about_many_models(made_up):
+    """However many networks they are, and of two families; what is said of pairs they decide."""
+    two = made_up()[lambda table: ~table["backbone"].isin(["resnet14", "resnet20"])]
+    found = verdicts(two)
+    few = ("consistent", "architecture", "accuracy")
+    assert [found[name] for name in few] == ["undecided"] * 3
+    assert found["inconsistent-distillation"] == found["distillation"] == "supported"
+    said = CLAIMS.verdicts(CLAIMS.check(two)).set_index("claim")["sentence"]["consistent"]
+    assert said.endswith(
+        "From 8 networks, 2 architectures, 2 families; undecided, since the networks are of fewer "
+        "than 3 architectures."
+    )
+
+
 @pytest.mark.parametrize(("error", "verdict"), [(0.55, "supported"), (0.38, "undecided")])
 def test_what_held_out_thresholds_do_not_say_too_is_undecided(made_up, error, verdict):
     """Of the one claim on which they disagree; asked alone, each variant has its own verdict."""
