@@ -50,7 +50,8 @@ def beside(table: pd.DataFrame) -> pd.DataFrame:
     Where the shares of the kinds of images in the union are not the paper's, AURC of the two say
     little to each other, and E-AURC and the union `composition.PAPER_UNION` more.  Rows that the
     paper has no number beside are left out, but for those of further methods on its test sets; of
-    `ASIDE`, which are not ranked by confidence, these are AUROC and FPR.
+    `ASIDE`, which are not ranked by confidence, these are AUROC and FPR.  The column ``precision``
+    says by which numbers the networks were trained.
 
     Parameters
     ----------
@@ -69,7 +70,7 @@ def beside(table: pd.DataFrame) -> pd.DataFrame:
     cell = [f"paper_{name}" for name in cell[:3]] + cell[3:]
     more = pd.MultiIndex.from_frame(whole[cell]).isin(printed) & ~whole["method"].isin(METHODS)
     more &= ~whole["method"].isin(ASIDE) | whole["metric"].isin(["auroc", "fpr_at_tpr"])
-    return whole[whole["paper"].notna() | more]
+    return whole[whole["paper"].notna() | more].assign(precision=precision(table))
 
 
 def areas(table: pd.DataFrame) -> pd.DataFrame:
@@ -150,7 +151,7 @@ def detection(
         ["method", "source"],
         ["metric", *sets],
         name=comparisons.name_of(part, *metrics),
-        caption=f"{comparisons.caption_of(part)} {marks}",
+        caption=" ".join([comparisons.caption_of(part), *part.get("precision", [])[:1], marks]),
         data=part,
     )
 

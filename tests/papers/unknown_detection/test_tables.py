@@ -5,7 +5,7 @@ import pytest
 
 from helpers.papers.parameters import load
 from helpers.papers.unknown_detection.parameters import METHODS
-from helpers.papers.unknown_detection.tables import by_imagenet, detection, main_table
+from helpers.papers.unknown_detection.tables import beside, by_imagenet, detection, main_table
 from helpers.report import published
 from helpers.report.tables.comparisons import comparison, printed_alone
 
@@ -140,6 +140,15 @@ def test_the_main_table_has_the_papers_numbers_in_brackets(table):
     ]  # fmt: skip
     said = "digits, photographs far-OOD; tier `mini` (resnet8, stem stride 4, 8 epochs)"
     assert said in shown.caption
+
+
+def test_precision_is_said_with_every_table(table, part):
+    """Of ours; beside the paper's numbers alone there is nothing to say."""
+    said = "Trained with float32 (cpu, 2 threads), bfloat16 (NVIDIA H200); the paper with float32."
+    devices = table["run"].map({0: "cpu, 2 threads", 1: "NVIDIA H200"})
+    numbers = beside(table.assign(device=devices))
+    assert said in detection(numbers, metrics=["auroc"]).caption
+    assert "Trained with" not in detection(part, metrics=["auroc"]).caption
 
 
 def test_bad_input(part):
