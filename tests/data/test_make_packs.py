@@ -82,6 +82,22 @@ def test_tiny_imagenet_is_drawn_anew_from_imagenet(tmp_path, monkeypatch):
     assert not (tmp_path / "tiny_imagenet_fix.zip").exists()
 
 
+def test_scenes_lie_as_lsuns_own_script_exports_them(tmp_path, monkeypatch):
+    """A folder for each of six signs of the picture's key, and pictures as WebP."""
+    monkeypatch.setenv("DATA_ROOT", str(tmp_path / "data"))
+    scenes = ["bridge", "church_outdoor", "tower"]
+    for number, scene in enumerate(scenes):
+        for key in ("0a1b2c3d4e", "0a1b2cffff", "f9e8d7c6b5"):
+            folder = tmp_path / "lsun" / scene / "/".join(key[:6])
+            folder.mkdir(parents=True, exist_ok=True)
+            Image.new("RGB", (256, 341), (80 * number, 0, 0)).save(folder / f"{key}.webp")
+    script.main(["from-folder", str(tmp_path / "lsun"), "lsun_fix"])
+    made = load("lsun_fix", "test")
+    assert made.class_names == tuple(scenes) and made.images.shape == (9, 32, 32, 3)
+    assert made.labels.tolist() == [0, 0, 0, 1, 1, 1, 2, 2, 2]
+    assert np.abs(made.images[::3, 16, 16, 0].astype(int) - [0, 80, 160]).max() < 5
+
+
 def test_an_altered_source_is_refused(tmp_path, package):
     labels = json.loads((package / "test_lables.json").read_text())
     labels[0] = (labels[0] + 1) % 10

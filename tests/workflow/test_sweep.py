@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import sweep
 
+from helpers.data.cards import find
 from helpers.papers import load, run
 from helpers.report import results
 from tests.test_extending import blocks
@@ -48,6 +49,25 @@ def test_the_command_of_the_book_has_the_choices_of_the_authors_code():
             objective_arguments=other.objective_arguments | own,
         )  # fmt: skip
     assert [part.name for part in parts if part.identity["method"] == "ensemble"] == ["0/ensemble"]
+
+
+def test_the_commands_of_the_book_say_the_papers_benchmarks():
+    """Its sizes, and no data set but those that the same section has a command for."""
+    section = blocks("book/how_to_run.md", "Tiers", "console")
+    lines = [shlex.split(one) for one in "".join(section).replace("\\\n", " ").splitlines()]
+    parser = sweep.parser_of_parts(sweep.__doc__)
+    given, small, large = (
+        sweep.parts_of(parser.parse_args(words[3:]), None)[0]
+        for words in lines if "workflow/sweep.py" in words
+    )  # fmt: skip
+    made = {word for words in lines if "workflow/make_packs.py" in words for word in words}
+    made |= {word.replace("-", "_") for word in made} | {"gaussian"}  # which is drawn
+    assert set(given.data_sets_used()) <= made
+    dtd, *others = map(given.far_set, ("dtd", "svhn", "lsun_fix"))
+    assert [one.images for one in others] == [4000, 4000] and "bridge" in others[1].keep
+    assert sum(find("dtd").splits[one] for one in dtd.splits) == 5640 <= dtd.images
+    assert small.data_sets_used() == ["cifar-bench"]
+    assert large.data_sets_used() == ["imagenet-bench"] and large.streamed
 
 
 def test_a_place_that_cannot_be_written_is_found_before_anything_is_computed(
