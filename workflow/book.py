@@ -45,7 +45,7 @@ import tested
 import yaml
 from jupyter_book.config import get_default_sphinx_config
 from jupyter_book.sphinx import build_sphinx
-from plan import CHAPTER
+from plan import CHAPTER, plan
 
 from helpers.papers import PAPERS
 
@@ -60,6 +60,21 @@ tier `{tier}`, and the committed results of larger ones.  `make book` executes e
 the executed book in this one's place.
 ```
 """
+WRITTEN_FOR = "mini"  # the tier of which the notebooks' sentences speak
+OTHER_TIER = """
+```{{admonition}} Tier `{tier}`
+:class: note
+{said}
+```
+"""
+EXECUTED = (
+    "Numbers and figures of this page are this tier's.  Its sentences were written for those of "
+    f"the tier `{WRITTEN_FOR}`, and may not fit these."
+)
+STORED_ALONE = (
+    "This notebook is not a part of this tier: what stands here came with the code, of the tier "
+    f"`{WRITTEN_FOR}`."
+)
 DOCTREES = ".doctrees"  # what Sphinx calls a folder of parsed pages
 MARK = ".made-by-book.py"  # in every folder that may be removed
 REDIRECT = """<!doctype html>
@@ -110,10 +125,12 @@ def tags_of(cell) -> list[str]:
 def assemble(tree: Path, runs: Path, tier: str) -> None:
     """Write the sources of the book of one tier into the empty folder `tree`.
 
+    Notebooks that the tier does not have are shown with the outputs that came with the code.
+
     Raises
     ------
     FileNotFoundError
-        An executed notebook that the table of contents lists is not in `runs`.
+        An executed notebook of the tier is not in `runs`.
     """
     shutil.copytree(ROOT / "book", tree / "book")
     toc = contents()
@@ -123,9 +140,12 @@ def assemble(tree: Path, runs: Path, tier: str) -> None:
         first, mark, text = intro.read_text(encoding="utf-8").partition("\n## ")
         intro.write_text(f"{first}\n{PREVIEW.format(tier=tier)}{mark}{text}", encoding="utf-8")
     (tree / TOC).write_text(yaml.safe_dump(toc, sort_keys=False), encoding="utf-8")
+    of_tier = {"/".join(name.split("/")[:2]) for name in plan(tier)}
     for file in toc_files(toc):
         if file.startswith("notebooks/"):
-            executed = runs / Path(file).relative_to("notebooks").with_suffix(".ipynb")
+            own = file.removeprefix("notebooks/") in of_tier
+            place = Path(file).relative_to("notebooks").with_suffix(".ipynb")
+            executed = (runs if own else STORED) / place
             if not executed.exists():
                 raise FileNotFoundError(
                     f"{executed}: this executed notebook is missing; make it: make run TIER={tier}"
@@ -133,6 +153,10 @@ def assemble(tree: Path, runs: Path, tier: str) -> None:
             target = tree / f"{file}.ipynb"
             target.parent.mkdir(parents=True, exist_ok=True)
             notebook = nbformat.read(executed, as_version=4)
+            if tier != WRITTEN_FOR:
+                title, _, text = notebook.cells[0].source.partition("\n")
+                note = OTHER_TIER.format(tier=tier, said=EXECUTED if own else STORED_ALONE)
+                notebook.cells[0].source = f"{title}\n{note}{text}"
             if any("injected-parameters" in tags_of(cell) for cell in notebook.cells):
                 for cell in notebook.cells:  # the injected values follow, so fold the defaults
                     if "parameters" in tags_of(cell):
