@@ -31,8 +31,9 @@ class ODIN(ImageScore):
     temperature : float
         Above 0.
     epsilon : float
-        Length of the step in each pixel, as a share of the range of pixel values.  At 0 the
-        logits are enough, and no image is needed.
+        Length of the step in each pixel, as a share of the range of pixel values.  At 0, the
+        default, there is no step: the logits are enough, and what is left of ODIN is a softmax at
+        a high temperature.
 
     Notes
     -----
