@@ -7,7 +7,7 @@ there: too few models make no number, too few families a number that decides not
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, pairwise
 from typing import NamedTuple
@@ -32,6 +32,7 @@ FAMILIES, ARCHITECTURES = 2, 3
 """For a sentence about models in general: from siblings alone, or from two architectures, nothing
 follows about others.  Two decide whether something depends on the architecture."""
 
+_CHOSEN = "of one training of each network, the largest of many differences may be luck"
 _FPR = ("fpr_at_tpr", "fpr_at_tpr_correct")
 _COMPARED = ("msp", "gradnorm")  # in figure 2
 _NUMBERS = [
@@ -58,14 +59,18 @@ class Quantity(NamedTuple):
         From the models' numbers, [models, numbers, 1 + replicates], to [1 + replicates].
     families, architectures : int
         Of how many the models must be, at least, for a verdict.
+    chooses : bool
+        True where `compute` looks for the largest of many differences, each of two trainings: it
+        then takes the mean numbers of other runs too, [models, numbers], and chooses by these.
     """
 
     method: str
     metric: str
     models: Sequence[str]
-    compute: Callable[[np.ndarray], np.ndarray]
+    compute: Callable[..., np.ndarray]
     families: int = 1
     architectures: int = 1
+    chooses: bool = False
 
     @property
     def evidence(self) -> str:
@@ -75,12 +80,23 @@ class Quantity(NamedTuple):
             f"{count} {what if count == 1 else _PLURAL[what]}" for what, count in counts.items()
         )
 
-    @property
-    def limit(self) -> str:
-        """Why a verdict on it would say too little; "" where it would not."""
+    def by_run(self, runs: Mapping[int, np.ndarray]) -> dict[int, np.ndarray]:
+        """Return the number and its replicates of each run, from the models' numbers by run."""
+        if not self.chooses:
+            return {run: self.compute(own) for run, own in runs.items()}
+        found = {}
+        for run, own in runs.items():
+            others = [one[..., 0] for other, one in runs.items() if other != run]
+            found[run] = self.compute(own, np.mean(others or [own[..., 0]], axis=0))
+        return found
+
+    def limit(self, runs: int) -> str:
+        """Return why a verdict on it, from so many runs, would say too little; "" if not."""
         least = {"family": self.families, "architecture": self.architectures}
         few = [f"{one} {_PLURAL[what]}" for what, one in least.items() if self._counts[what] < one]
-        return f"the networks are of fewer than {' and '.join(few)}" if few else ""
+        if few:
+            return f"the networks are of fewer than {' and '.join(few)}"
+        return _CHOSEN if self.chooses and runs == 1 else ""
 
     @property
     def _counts(self) -> dict[str, int]:
@@ -114,7 +130,7 @@ def quantities(models: Sequence[str], parameters: dict[str, float]) -> Iterator[
         yield Quantity("msp", "accuracy_correlation", models, _correlation, FAMILIES, ARCHITECTURES)
     yield from _of_resnets(normal, parameters)
     if steps := _flat(_steps(normal, parameters)):
-        yield Quantity("network", "capacity_rise", steps, _largest_rise)
+        yield Quantity("network", "capacity_rise", steps, _chosen_rise, chooses=True)
     yield from _of_adversarial_training(models)
     yield from _of_strategies(models)
     yield from _of_distillation(models)
@@ -292,9 +308,11 @@ def _correlation(x: np.ndarray) -> np.ndarray:
     return spearman(x[:, _ACCURACY], x[:, _MSP], constant=0.0)
 
 
-def _largest_rise(x: np.ndarray) -> np.ndarray:
-    """Return the largest of second minus first of models that come in pairs, over all scores."""
-    return (x[1::2] - x[::2])[:, _ERRORS].max(axis=(0, 1))
+def _chosen_rise(x: np.ndarray, by: np.ndarray) -> np.ndarray:
+    """Return second minus first, of the pair of models and the score that rise most in `by`."""
+    rises = (by[1::2] - by[::2])[:, _ERRORS]
+    pair, score = np.unravel_index(rises.argmax(), rises.shape)
+    return (x[1::2] - x[::2])[pair, score]
 
 
 def _mean_rise(x: np.ndarray) -> np.ndarray:
