@@ -34,10 +34,9 @@ PUBLISHED = "published"
 """What ``tier`` says where a claim is checked on its paper's own printed numbers."""
 
 COLUMNS = (
-    "paper", "claim", "text", "source", "check", "tier", "verdict", "decided_by", "effect", "low",
-    "high", "relation", "margin", "clearance", "effects", "runs", "caveat", "note", "second",
-    "notebook",
-    "anchor",
+    "paper", "claim", "text", "source", "check", "needs", "tier", "verdict", "decided_by", "effect",
+    "low", "high", "relation", "margin", "clearance", "effects", "runs", "models", "caveat", "note",
+    "second", "notebook", "anchor",
 )  # fmt: skip
 """The columns of a ledger; `ledger` says what each of them holds."""
 
@@ -117,14 +116,16 @@ def ledger(
     -------
     DataFrame
         One row per paper, claim and tier, the tier "published" being the paper's own numbers:
-        ``paper``, ``claim``, ``text``, ``source``, ``check`` as in `helpers.report.claims.Claim`;
+        ``paper``, ``claim``, ``text``, ``source``, ``check``, ``needs`` as in
+        `helpers.report.claims.Claim`;
         ``tier``; ``verdict``; ``decided_by``, the effect that stands for the claim, in words;
         ``effect``, ``low``, ``high``, ``relation``, ``margin``, ``runs``, ``note`` of it as in
         `helpers.report.claims.evaluate`; ``clearance``, how far it lies from the margin on the
         claimed side, in units of that half of its interval that faces the margin (above 1 the
         interval is wholly on the claimed side, below -1 wholly on the other; NaN without an
         interval, and then effects are compared as they are); ``effects``, how many decide the
-        claim; ``caveat``, why little follows from a verdict although it is decided (`caveat`);
+        claim; ``models``, how many networks on how many data sets that effect is from, in words
+        (`models`); ``caveat``, why little follows from a verdict although it is decided (`caveat`);
         ``second``, the same effect in the variant without whose agreement nothing is decided
         (`Claims.second`), in words, "" where there is none; ``notebook`` and ``anchor``, where in
         the book it is shown.  Printed numbers have no
@@ -181,7 +182,11 @@ def ledger(
                 said = (
                     caveat(decisive, summed.loc[claim.id], tables[tier, name]) if measured else ""
                 )
-                found = {"claim": claim.id, "caveat": said, "second": second}
+                behind = ""
+                if measured:
+                    cells = checks[checks["check"] == decisive["decided_by"]]
+                    behind = models(cells[cells["claim"] == claim.id], tables[tier, name])
+                found = {"claim": claim.id, "caveat": said, "second": second, "models": behind}
                 rows.append(vars(claim) | found | decisive | where)
     found = pd.DataFrame(rows)[list(COLUMNS)]
     return found.assign(runs=found["runs"].mask(found["tier"] == PUBLISHED, 0))
@@ -219,6 +224,44 @@ def caveat(decisive: Mapping, summed: Mapping, table: pd.DataFrame) -> str:
     elif "1 family" in evidence or ("famil" not in evidence and len(families(networks)) == 1):
         said.append("one family of networks")
     return "; ".join(said)
+
+
+def models(checks: pd.DataFrame, table: pd.DataFrame) -> str:
+    """Return in words how many networks, on how many data sets, one effect is from.
+
+    Those that are not testable count only where no other is; "" where there are no numbers.
+
+    Parameters
+    ----------
+    checks : DataFrame
+        The rows of the effect, of `helpers.report.paper_claims.Claims.check`.  What its column
+        ``evidence`` counts, if it counts networks, is what is said.
+    table : DataFrame
+        The results table behind it, whose networks count where one number is over all of them.
+
+    Examples
+    --------
+    >>> cells = {"data_set": ["a", "b", "all"], "backbone": ["resnet8", "vit", "all"]}
+    >>> checks = pd.DataFrame(cells | {"effect": 0.1, "untestable": ""})
+    >>> models(checks, pd.DataFrame()), models(checks.assign(effect=np.nan), pd.DataFrame())
+    ('2 networks on 2 data sets', '')
+    """
+    said = checks["evidence"].iloc[0] if "evidence" in checks else ""
+    if "network" in said:
+        return said.partition(";")[0]
+    own = checks[(checks["data_set"] != ALL) & checks["effect"].notna()]
+    own = own[own["untestable"] == ""] if (own["untestable"] == "").any() else own
+    names = set()
+    for data_set, backbone in own[["data_set", "backbone"]].itertuples(index=False):
+        if backbone.startswith("all "):  # a number over several networks, trained in one way
+            every = table.loc[table["data_set"] == data_set, "backbone"]
+            names |= set(every[~every.str.contains("+", regex=False)])
+        else:
+            names.add(backbone)
+    if not names:
+        return ""
+    counts = {"network": len(names), "data set": own["data_set"].nunique()}
+    return " on ".join(f"{n} {what}{'s' if n > 1 else ''}" for what, n in counts.items())
 
 
 def tally(found: pd.DataFrame) -> pd.DataFrame:
@@ -271,7 +314,7 @@ def _decisive(claim: Claim, verdict: Verdict, checks: pd.DataFrame) -> dict:
         clearance = (ahead / facing).mask((ahead == 0) & (facing == 0), 0.0)
     own = own.assign(clearance=clearance, ahead=ahead, effects=count, decided_by=own["check"])
     one = own.sort_values(["clearance", "ahead"], kind="stable").iloc[0]
-    taken = set(COLUMNS) - {"claim", "check", "second"}
+    taken = set(COLUMNS) - {"claim", "check", "second", "models"}
     return {name: value for name, value in one.to_dict().items() if name in taken}
 
 

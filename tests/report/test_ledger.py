@@ -89,7 +89,8 @@ def test_made_up_tables_give_the_other_verdicts(found, paper, verdict):
 def test_the_effect_that_stands_for_a_claim_has_its_verdict(found):
     """Beyond 1 an interval lies wholly on one side of the margin, between it holds the margin."""
     every = pd.concat(found.values()).query("tier == 'mini' and verdict != 'no data'")
-    by_verdict = every[~every["note"].str.contains("against")].groupby("verdict")["clearance"]
+    clear = ~every["note"].str.contains("against|doubted")
+    by_verdict = every[clear].groupby("verdict")["clearance"]
     assert by_verdict.min()[Verdict.SUPPORTED] > 1
     assert by_verdict.max()[Verdict.CONTRADICTED] < -1
     assert by_verdict.agg(lambda own: own.abs().max())[Verdict.UNDECIDED] <= 1
@@ -148,6 +149,18 @@ def test_the_effect_by_the_second_variant_stands_beside_the_first(made_up):
         assert own["second"] == expected
         assert own["effect"] == pytest.approx(0.15)
     assert set(rows["second"]) == {""}
+
+
+def test_each_number_says_how_many_models_it_is_from(found):
+    """As the made-up tables have them; printed numbers, and none at all, say nothing."""
+    rows = found[Verdict.SUPPORTED].set_index(["paper", "claim", "tier"])["models"]
+    silent = found[Verdict.SUPPORTED].set_index(["paper", "claim", "tier"])["runs"] == 0
+    assert set(rows[silent]) == {""} and (rows[~silent] != "").all()
+    own = rows.xs("mini", level="tier")
+    assert own["unknown_detection", "ensemble"] == "1 network on 1 data set"
+    assert own["human_centric", "consistent"] == "10 networks, 4 architectures, 2 families"
+    assert own["gscore", "correlation"] == own["gscore", "accuracy"] == "4 networks on 1 data set"
+    assert own["uimnet", "erm"] == own["uimnet", "size"] == "2 networks on 1 data set"
 
 
 def test_the_tally_counts_each_claim_once(found):

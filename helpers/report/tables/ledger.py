@@ -67,9 +67,11 @@ def _claim(rows: pd.DataFrame, root: str) -> str:
     first = rows.iloc[0]
     verdicts = "".join(_verdict(row) for row in rows.itertuples())
     lines = "\n".join(f"<li>{_line(row, root)}</li>" for row in rows.itertuples())
+    needs = f" Needs {escape(first['needs'])}." if first["needs"] else ""
     return (
         f'<details><summary>{escape(first["text"])} <span class="verdicts">{verdicts}</span>'
-        f"</summary>\n<p>{escape(first['source'])}. Supported if {escape(first['check'])}.</p>\n"
+        f"</summary>\n<p>{escape(first['source'])}. Supported if {escape(first['check'])}.{needs}"
+        "</p>\n"
         f"<ul>\n{lines}\n</ul></details>"
     )
 
@@ -92,6 +94,7 @@ def _line(row, root: str) -> str:
         text += f". {escape(row.decided_by)}: {_effect(row)}{second}, {escape(expected)}{of}"
     if row.runs:
         text += f"; {row.runs} run{'s' if row.runs > 1 else ''}"
+        text += f" of {row.models}" if row.models else ""
     if row.caveat:
         text += f"; <i>{escape(row.caveat)}</i>"
     if row.note:

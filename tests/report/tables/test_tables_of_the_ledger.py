@@ -42,6 +42,7 @@ def test_every_claim_is_there_once_with_its_source_and_check(found):
     for claim in claims.itertuples():
         assert page.text.count(claim.text) == 1
         assert f"{claim.source}. Supported if {claim.check}." in page.text
+        assert not claim.needs or f" Needs {claim.needs}." in page.text
     assert page.text.count("mini: \N{EN DASH} no data") == len(claims)
     assert page.text.count("(no results of this tier)") == len(claims)
 
@@ -50,13 +51,14 @@ def test_numbers_stand_with_their_interval_margin_and_runs(found):
     """Of the effect that decides; and the note, and the link to the place in the book."""
     row = found.iloc[[0]].assign(
         verdict=Verdict.UNDECIDED, decided_by="AURC, a < b", effect=-0.0124, low=-0.02, high=0.004,
-        relation="<", margin=-0.01, effects=8, runs=2, caveat="one family of networks",
-        note="one & two",
+        relation="<", margin=-0.01, effects=8, runs=2, models="3 networks on 1 data set",
+        caveat="one family of networks", note="one & two",
     )  # fmt: skip
     page = Reader(ledger_html(row, titles=TITLES))
     expected = (
         "mini: undecided. AURC, a < b: \N{MINUS SIGN}0.012 [\N{MINUS SIGN}0.020, +0.004], claimed <"
-        " \N{MINUS SIGN}0.01, one of 8 effects; 2 runs; one family of networks (one & two)."
+        " \N{MINUS SIGN}0.01, one of 8 effects; 2 runs of 3 networks on 1 data set; one family of"
+        " networks (one & two)."
     )
     assert expected in page.text
     assert page.links == [
