@@ -115,7 +115,9 @@ def test_numbers_on_the_other_side_contradict_the_claim(made_up, claim, given, t
     [
         ("conventional", {"rankings": {"fpr_at_tpr": (0.5, 0.5)}}),
         ("correct-ones", {"rankings": {"fpr_at_tpr_correct": (0.5, 0.5)}}),
+        ("consistent", {"changes": EVERYWHERE | {("resnet8", "vim"): 0.40}}),
         ("architecture", {"changes": {("vit4", "knn"): 0.49}}),
+        ("accuracy", {"spread": 0.05}),
         ("capacity", {"changes": LEVEL | {("resnet20", "msp"): 0.3695}}),
         ("depth", {"changes": {("resnet20", "vim"): 0.51}}),
         ("adversarial", {"models": {"resnet8+adversarial_1": (0.40, 0.66, 1e5)}}),

@@ -153,6 +153,33 @@ def test_numbers_on_the_other_side_contradict_the_claim(claim, changes, others, 
     assert {one for name, one in found.items() if name not in against} == {"supported"}
 
 
+AT_THE_MARGIN = [
+    ("erm", 0.01, {"algorithm": ("mixup",), "metric": ("accuracy_top5",)}),
+    ("erm-out-domain", 0.02, {"algorithm": ("mixup",), "metric": ("auroc",)}),
+    ("alike", -0.01, {"algorithm": ("mixup",), "metric": ("accuracy",)}),
+    ("ensemble-in-domain", 0.03, {"variant": ("ensemble",), "metric": ("ece",)}),
+    (
+        "ensemble-out-domain",
+        -0.04,
+        {"variant": ("ensemble",), "algorithm": ("mixup",), "metric": ("auroc",)},
+    ),
+    ("mimo", -0.01, {"algorithm": ("mimo",), "metric": ("out_as_out",)}),
+    ("calibration", 0.0405, {"calibration": ("after",), "metric": ("ece",)}),
+    ("spectral", 0.01, {"backbone": SPECTRAL, "metric": ("accuracy",)}),
+    ("entropy", 0.02, {"measure": ("msp",), "metric": ("auroc",)}),
+    ("measures", 0.06, {"measure": ("jacobian",), "metric": ("auroc",)}),
+    ("gmm-rbf", 0.19, {"algorithm": ("rbf",), "metric": ("accuracy",)}),
+    ("size", -0.08, {"backbone": LARGE, "metric": ("out_as_out",)}),
+]
+
+
+@pytest.mark.parametrize(("claim", "by", "where"), AT_THE_MARGIN)
+def test_numbers_at_the_margin_leave_the_claim_undecided(claim, by, where, made_up):
+    """And no other claim."""
+    found = verdicts(made_up((by, where), runs=1))
+    assert found.pop(claim) == "undecided" and set(found.values()) == {"supported"}
+
+
 def test_an_algorithm_or_measure_that_is_not_the_papers_changes_no_verdict(made_up, table):
     """However good it is: the sentences are the paper's."""
     own = [table]

@@ -113,6 +113,7 @@ def test_numbers_that_agree_support_every_claim(made_up):
         ("undecided", "near", ("augmix", "auroc", "near"), 0.78),
         ("undecided", "confidence", ("baseline", "mean_confidence", "near"), 0.5),
         ("undecided", "mahalanobis", ("mahalanobis", "auroc", "fixed"), 0.6),
+        ("undecided", "outlier-exposure-sets", ("outlier_exposure", "auroc", "digits"), 0.7),
     ],
 )
 def test_a_single_number_moves_its_claim_and_no_other(made_up, verdict, claim, cell, value):
