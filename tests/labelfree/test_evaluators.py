@@ -30,6 +30,20 @@ def test_each_evaluator_is_its_split_and_its_distance(mixture, validation):
         assert (values == gscore.distance(parts[split], kind)).all()
 
 
+def test_ude_with_wasserstein_at_a_high_threshold_is_a_second_moment(validation):
+    """That of the scores about the validation mean, as the book's chapter says."""
+    generator, found, moments = np.random.default_rng(5), [], []
+    for _ in range(40):  # unknown images at either side, as many as chance will have it
+        unknown = generator.normal(generator.uniform(-2, 8), generator.uniform(0.5, 2), 400)
+        known = generator.normal(4, 1, generator.integers(100, 800))
+        mixture = np.r_[known, unknown]
+        found += gscore.gscores(mixture, ["ude_wasserstein"], taus=[0.99], validation=validation)[
+            "ude_wasserstein"
+        ].tolist()
+        moments.append(((mixture - validation.mean()) ** 2).mean())
+    assert np.corrcoef(found, moments)[0, 1] > 0.99
+
+
 def test_all_thresholds_at_once_are_each_threshold_alone(mixture, validation):
     together = gscore.gscores(mixture, validation=validation)
     for position in (0, 37, 99):

@@ -197,7 +197,9 @@ def test_an_effect_in_the_text_that_goes_the_other_way_contradicts_its_claim(mon
     claims, own = PAPERS["human_centric"].claims.CLAIMS, published.in_text("human_centric")
     place = "helpers.report.paper_claims.published.in_text"
     for value, verdict in ((0.1532, "supported"), (-0.1532, "contradicted")):
-        monkeypatch.setattr(place, lambda _, value=value: own.tail(1).assign(value=value))
+        monkeypatch.setattr(
+            place, lambda _, value=value: own.query("claim == 'adversarial'").assign(value=value)
+        )
         found = claims.verdicts(claims.check_published()).set_index("claim")["verdict"]
         assert found["adversarial"] == verdict
     monkeypatch.setattr(place, lambda _: own.assign(check="another"))

@@ -399,8 +399,9 @@ def _over(numbers: pd.DataFrame, level: str, expected: int):
 def _as_variants(printed: pd.DataFrame) -> pd.DataFrame:
     """Return the printed numbers with the variants that they are numbers of.
 
-    Correlations are printed for MSP alone (Table 4), so that this is what stands for the mean over
-    detectors; numbers by size and by ratio are in figures only.
+    The paper's tables have correlations of MSP alone (Table 4).  Means over detectors, and the
+    least over networks, are printed in its text, and take their place
+    (`helpers.report.published.in_text`); numbers by size and by ratio are in figures only.
     """
     return printed.assign(variant=np.where(printed["metric"] == "fpr95", "test", "primary"))
 

@@ -28,10 +28,11 @@ COLUMNS = (
 
 # Names that differ and mean the same; case, hyphens and underscores do not count either.
 _SAME = {
-    ("cifar100", "cifar40"), ("imagenet", "imagenet200"), ("food101", "food32"),
-    ("caltech256", "caltech45"), ("places365", "places82"), ("resnet50", "rn50"),
-    ("swinbase", "swinb"), ("vitbase", "vitb16"),
+    ("food101", "food32"), ("caltech256", "caltech45"), ("places365", "places82"),
+    ("resnet50", "rn50"), ("swinbase", "swinb"), ("vitbase", "vitb16"),
 }  # fmt: skip
+# The same images, of which other classes are drawn to be known.
+_DRAWN = {("cifar100", "cifar40"), ("imagenet", "imagenet200")}
 _JOINED = ("union", "average", "all")  # of the test sets at hand, which are not the paper's
 _WHAT = {
     "data_set": ("data set", "no results on it or on a stand-in"),
@@ -183,8 +184,12 @@ def _same_order(own: pd.DataFrame) -> float:
 
 
 def _printed(paper: str) -> pd.DataFrame:
-    """Return the numbers of a paper that ours are compared with."""
-    return published.with_averages(published.load(paper))
+    """Return the numbers of a paper that ours are compared with, each once.
+
+    An accuracy that scaling leaves alone is printed for a network, and not before and after.
+    """
+    numbers = published.with_averages(published.load(paper))
+    return numbers[(numbers["metric"] != "accuracy") | (numbers["calibration"] != "after")]
 
 
 def _beside(paper: Paper, rows: pd.DataFrame, networks: Mapping[str, str]) -> pd.DataFrame:
@@ -214,11 +219,17 @@ def _stand_ins(row: dict) -> str:
     places = ("data_set", "test_set", "backbone")
     pairs = [(row[name], row[f"paper_{name}"]) for name in places]
     parts = [f"{ours} for {theirs}" for ours, theirs in pairs if not _same(ours, theirs)]
+    if _plain(*pairs[0]) in _DRAWN:
+        parts[0] = f"{row['data_set']}: other classes drawn than for {row['paper_data_set']}"
     if row["test_set"] in _JOINED:
         parts.append(f"{row['test_set']}: of the sets at hand")
     return ", ".join(parts)
 
 
 def _same(ours: str, theirs: str) -> bool:
-    names = tuple(name.lower().replace("-", "").replace("_", "") for name in (ours, theirs))
+    names = _plain(ours, theirs)
     return names[0] == names[1] or names in _SAME
+
+
+def _plain(*names: str) -> tuple[str, ...]:
+    return tuple(name.lower().replace("-", "").replace("_", "") for name in names)

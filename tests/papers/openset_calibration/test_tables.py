@@ -130,6 +130,22 @@ def test_the_main_table_has_the_papers_errors_in_brackets(made_up):
     assert "tier `mini` (resnet8, stem stride 2, 3 epochs)" in shown.caption
 
 
+def test_the_main_table_has_openmax_as_its_claim_judges_it(made_up):
+    """With the matched tail where there is one, whatever the tail of the primary choice gives."""
+    table = made_up(data_sets=["cifar10_mini"]).query("backbone == 'resnet8'")
+    matched = table[table["method"] == "open-set + OpenMax"].assign(variant="matched tail")
+    both = pd.concat([table, matched.assign(value=0.125)])
+    both = both.assign(row=results.row_ids(both))
+    networks = {"resnet8": {"stem_stride": 2, "epochs": 3}}
+    plain, shown = (
+        main_table(one, SimpleNamespace(tier="mini", networks=networks)) for one in (table, both)
+    )
+    assert shown.frame().loc["open-set + OpenMax", "after"] == "0.125 ± 0.000 (0.197)"
+    assert shown.frame().iloc[:2].equals(plain.frame().iloc[:2])
+    said = "OpenMax refuses as many held-out images as the threshold, by its tail."
+    assert shown.caption.endswith(said) and said not in plain.caption
+
+
 def test_overview_has_mean_and_deviation_of_each_group(made_up):
     table = made_up(data_sets=("digits",))
     shown = overview(table, ["ece", "accuracy"])

@@ -43,7 +43,8 @@ def test_a_difference_is_in_printed_deviations_where_there_are_some():
     assert (row["published"], row["published_std"]) == pytest.approx((0.7443, 0.0051))
     assert row["reproduced"] == pytest.approx(0.73) and row["runs"] == 2
     assert row["deviations"] == pytest.approx((0.73 - 0.7443) / 0.0051)
-    assert (row["unit"], row["stand_ins"], row["table"]) == ("published", "", "5")
+    other = "cifar100: other classes drawn than for CIFAR-40"  # and the paper's own network
+    assert (row["unit"], row["stand_ins"], row["table"]) == ("published", other, "5")
     assert row["rows"].split() == own["row"].tolist()
 
 
@@ -133,7 +134,13 @@ def test_every_printed_number_is_compared_or_says_why_not(found):
     counts, rest = coverage(found), uncompared(found)
     missing = rest.groupby("paper")["numbers"].sum()
     for paper in published.papers():
-        assert counts.loc[paper, "printed"] == len(published.load(paper))
+        printed = published.load(paper)
+        if paper == "openset_calibration":  # one accuracy is printed for both temperatures
+            printed = printed[
+                (printed["metric"] != "accuracy") | (printed["calibration"] != "after")
+            ]
+            assert len(printed) == 90
+        assert counts.loc[paper, "printed"] == len(printed)
         assert counts.loc[paper, "compared"] + missing[paper] == counts.loc[paper, "printed"]
     assert counts.loc["openset_calibration", ["compared", "small", "small_cpu"]].tolist() == [2] * 3
 
