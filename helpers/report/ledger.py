@@ -218,8 +218,11 @@ def caveat(decisive: Mapping, summed: Mapping, table: pd.DataFrame) -> str:
     if decisive["verdict"] not in (Verdict.SUPPORTED, Verdict.CONTRADICTED):
         return ""
     said = ["one run"] if decisive["runs"] == 1 else []
-    evidence, networks = summed.get("evidence", ""), table["backbone"].unique()
-    if "1 network," in evidence or len(networks) == 1:
+    evidence = summed.get("evidence", "")
+    networks = (
+        table["backbone"].str.partition("+")[0].unique()
+    )  # trained otherwise, one is no other
+    if "1 architecture," in evidence or len(networks) == 1:
         said.append("one architecture")
     elif "1 family" in evidence or ("famil" not in evidence and len(families(networks)) == 1):
         said.append("one family of networks")
@@ -253,7 +256,7 @@ def models(checks: pd.DataFrame, table: pd.DataFrame) -> str:
     own = own[own["untestable"] == ""] if (own["untestable"] == "").any() else own
     names = set()
     for data_set, backbone in own[["data_set", "backbone"]].itertuples(index=False):
-        if backbone.startswith("all "):  # a number over several networks, trained in one way
+        if backbone.startswith("all "):  # a number over several networks
             every = table.loc[table["data_set"] == data_set, "backbone"]
             names |= set(every[~every.str.contains("+", regex=False)])
         else:

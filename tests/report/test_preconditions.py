@@ -68,6 +68,8 @@ def test_numbers_over_several_networks_go_by_the_median():
         (1, ["resnet8", "vit2"], "", "one run"),
         (2, ["resnet8", "resnet14"], "", "one family of networks"),
         (2, ["resnet8"], "", "one architecture"),
+        (2, ["resnet8", "resnet8+spectral"], "", "one architecture"),
+        (2, ["resnet8", "vit2"], "2 networks, 1 architecture, 1 family", "one architecture"),
         (1, ["resnet8", "vit2"], "2 networks, 1 family", "one run; one family of networks"),
         (2, ["resnet8", "vit2"], "2 networks, 2 families", ""),
     ],
