@@ -200,29 +200,54 @@ def test_rnd_and_oc_are_erm_and_count_once(exact):
     assert rows["method"][differ].str.endswith("minus Native").all()
 
 
-def test_what_networks_must_know_for_claims_on_ensembles_and_out_domain_images(made_up, table_of):
-    """A member that has learnt nothing, and a measure at chance: on both sides of the bounds."""
-    table = made_up(runs=1)
+def with_trials(table, table_of, *, classes=10.0, nll=1.0):
+    """The table with what else is said of each network: its classes, and a trial's likelihood."""
     rows = [
         {"backbone": one, "method": "erm", "variant": variant, "metric": metric, "run": 0,
          "value": value, "test_set": test_set, "bootstrap": [value] * 40}
         for one in ("resnet8", "resnet20")
         for variant, metric, value, test_set in (
-            ("primary", "classes", 10.0, "test"), ("trial 1", "nll", 1.0, "validation"))
+            ("primary", "classes", classes, "test"), ("trial 1", "nll", nll, "validation"))
     ]  # fmt: skip
-    told = pd.concat([table, table_of(rows, paper="uimnet")], ignore_index=True)
+    return pd.concat([table, table_of(rows, paper="uimnet")], ignore_index=True)
+
+
+def untestable(table):
+    return {name for name, one in verdicts(table).items() if one == "not testable"}
+
+
+def test_what_networks_must_know_for_claims_on_ensembles_and_out_domain_images(made_up, table_of):
+    """A member that has learnt nothing, and a measure at chance: on both sides of the bounds."""
+    table = made_up(runs=1)
+    told = with_trials(table, table_of)
     assert set(verdicts(told).values()) == {"supported"}
-    guesses = np.where(told["variant"] == "trial 1", 2.2, told["value"])  # log 10 is 2.3
-    found = verdicts(told.assign(value=guesses))
-    barred = {name for name, one in found.items() if one == "not testable"}
-    assert barred == {"ensemble-in-domain", "ensemble-out-domain", "mimo"}
+    of_ensembles = {"ensemble-in-domain", "ensemble-out-domain", "mimo"}
+    assert untestable(with_trials(table, table_of, nll=2.2)) == of_ensembles  # log 10 is 2.3
+    unsaid = told[told["metric"] != "classes"]  # nobody knows what guessing costs
+    assert untestable(unsaid) == of_ensembles
     chance = told["value"] - 0.27 * (told["metric"] == "auroc")
-    found = verdicts(told.assign(value=chance))
-    barred = {name for name, one in found.items() if one == "not testable"}
-    assert barred == {
+    assert untestable(told.assign(value=chance)) == {
         "erm-out-domain", "alike", "ensemble-out-domain", "mimo", "calibration", "spectral",
         "entropy", "measures", "gmm-rbf", "size",
     }  # fmt: skip
+
+
+def test_a_trial_of_an_algorithm_that_is_not_the_papers_bars_no_claim(table, table_of):
+    told = with_trials(table, table_of)
+    other = told[told["variant"] == "trial 1"].assign(method="logit_norm", value=2.2)
+    assert not untestable(pd.concat([told, other]))
+
+
+def test_where_all_answers_are_among_the_first_five_nothing_can_rise(table, table_of):
+    """With four classes ACC@5 is 1 for all: that contradicts no claim."""
+    sure = table["metric"] == "accuracy_top5"
+    replicates = [np.ones(40) if one else own
+                  for one, own in zip(sure, table["bootstrap"], strict=True)]  # fmt: skip
+    ceiling = table.assign(value=table["value"].mask(sure, 1.0), bootstrap=replicates)
+    found = verdicts(with_trials(ceiling, table_of, classes=4.0))
+    assert found.pop("ensemble-in-domain") == "not testable"
+    assert set(found.values()) == {"supported"}
+    assert verdicts(with_trials(ceiling, table_of))["ensemble-in-domain"] == "contradicted"
 
 
 def test_derived_numbers_by_hand(exact):
