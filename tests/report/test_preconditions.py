@@ -2,6 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from helpers.files import project_root
 from helpers.report.claims import Claim, Effect, Term, Verdict
 from helpers.report.ledger import caveat
 from helpers.report.paper_claims import Claims
@@ -48,6 +49,17 @@ def test_networks_that_are_made_robust_are_not_asked_for_accuracy():
     """Theirs is what their training costs; nor are printed numbers, or tables without any."""
     assert unlearnt(made_up({"a8": 0.9, "a8+adversarial_1": 0.3})) == {}
     assert verdict(made_up({"a8": 0.1}, method="crl")) == "supported"
+
+
+@pytest.mark.parametrize(
+    "path", sorted(project_root().glob("results/*/*.parquet")), ids=lambda path: path.stem
+)
+def test_no_network_of_a_committed_table_passes_unasked(path):
+    """In every chapter: if none were ever right, each would be named."""
+    table = pd.read_parquet(path)
+    plain = table[~table["backbone"].str.contains("+", regex=False)]
+    named = {network for network in unlearnt(table.assign(value=0.0)) if network[1]}
+    assert named == set(zip(plain["data_set"], plain["backbone"], strict=True)) != set()
 
 
 def test_numbers_over_several_networks_go_by_the_median():
