@@ -115,6 +115,12 @@ class Parameters(parameters.Parameters):
             self.recipe(changes)
         if self.side and self.data_set == PUBLISHED:
             raise ValueError("side: streamed photographs are cut to 224 pixels; leave it at 0")
+        names = self.recipe().augmentation
+        if self.data_set == PUBLISHED and names and "flip" not in names:
+            raise ValueError(
+                "augmentation: of streamed photographs 'flip' stands for a random crop, too; "
+                f"{', '.join(names)} alone would leave them as they are"
+            )
         if not self.featuriser and self.data_set != PUBLISHED:
             raise ValueError(
                 f"featuriser: the classes of '{self.data_set}' have no published roles; name a "

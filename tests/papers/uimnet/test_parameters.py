@@ -35,6 +35,10 @@ MINI = load("uimnet", "mini")
         ({"spectral": []}, "spectral: "),
         ({"sizes": {"tiny": {"dpeth": 8}}}, "unknown training parameter 'dpeth'"),
         ({"data_set": "imagenet", "side": 32}, "side: streamed photographs are cut to 224 pixels"),
+        (
+            {"data_set": "imagenet", "training": {"augmentation": ["crop"]}},
+            "augmentation: of streamed photographs .* crop alone would leave them",
+        ),
         ({"featuriser": ""}, "featuriser: the classes of 'cifar10_mini' have no published roles"),
     ],
 )
