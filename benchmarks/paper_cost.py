@@ -76,6 +76,8 @@ def of_recipe(recipe: Recipe, classes: int, size: int) -> tuple[float, int]:
 def shown(recipe: Recipe, images: float) -> tuple[float, float]:
     """Return how many images a training reads, and how many pass through the network."""
     objective = objectives.create(recipe.objective, **recipe.objective_arguments)
+    if objective.beside:  # ERM's network, which is asked once more
+        return images, images / BACKWARD
     read = images * recipe.epochs * (1 + (objective.ratio if objective.needs_outliers else 0))
     return read, read * (3 if recipe.objective == "augmix" else 1)
 

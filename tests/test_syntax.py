@@ -44,7 +44,8 @@ CHANGES = {
     "what two share": ("training/objectives/rnd.py", "self.weight *", "2 * self.weight *",
                        {"rnd", "oc", "all"}),
     "the loop": ("training/loop.py", "seed * 100_003", "seed * 100_005", {*OBJECTIVES, "all"}),
-    "the pass": ("outputs.py", "classifier.sample_dropout()", "pass", {"outputs", "all"}),
+    "the pass": ("outputs.py", "classifier.sample_dropout()", "pass",
+                 {"outputs", "rnd", "oc", "all"}),  # students see what the network says
     "the networks": ("networks/models.py", "kaiming_normal_", "kaiming_uniform_",
                      {*OBJECTIVES, "outputs", "all"}),
     "another package's name": ("networks/models.py", "from torch import nn",

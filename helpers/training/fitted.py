@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -145,6 +145,8 @@ def fit(
 ) -> Fitted:
     """Train a network on a data set, or load it if it has been trained already.
 
+    What an objective learns beside ERM's network (RND, OC) is learnt beside the very network that
+    ERM has with this recipe and seed, which is trained once.
     An interrupted training goes on from its last checkpoint. The key under which the network
     is kept covers the images and labels, the outliers, the teacher's weights, the recipe, the seed,
     the code and the versions of torch and timm; not the device, nor how many processes trained it
@@ -207,17 +209,26 @@ def fit(
             )
         classifier = _fresh(recipe, num_classes, initial, seed)
         partial = path.with_suffix(".partial")
-        history = train(
-            classifier,
-            images,
-            recipe,
-            outliers=outliers,
-            teacher=None if teacher is None else teacher.classifier,
-            seed=seed,
-            device=device,
-            checkpoint=partial,
-            progress=progress,
-        )
+        if objective.beside:
+            erm = replace(recipe, objective="erm", objective_arguments={})
+            network = fit(images, erm, seed=seed, device=device, progress=progress)
+            classifier.load_state_dict(network.weights, strict=False)  # all but the measure
+            with reproducible(device, recipe.threads):
+                options = {"seed": seed, "device": device}
+                after = objective.finish(classifier.to(device), images, recipe, **options)
+            history = network.history.assign(**after)
+        else:
+            history = train(
+                classifier,
+                images,
+                recipe,
+                outliers=outliers,
+                teacher=None if teacher is None else teacher.classifier,
+                seed=seed,
+                device=device,
+                checkpoint=partial,
+                progress=progress,
+            )
         if distributed.rank() == 0:
             checkpoints.save(
                 path,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 import torch
+from torch import nn
 from tqdm import tqdm
 
 from helpers import checkpoints
@@ -97,7 +98,8 @@ def train(
     -------
     DataFrame
         The learning curve, a row per epoch: ``epoch`` (from 1), ``loss``, ``accuracy`` (on the
-        augmented batches as they came), ``learning_rate`` (of the last step), ``seconds``.
+        augmented batches as they came), ``learning_rate`` (of the last step), ``seconds``, and
+        what the objective learns after the network (`ERM.finish`).
 
     Raises
     ------
@@ -138,7 +140,7 @@ def train(
             f"objective: '{recipe.objective}' keeps what it has seen of each image, and each of "
             f"{distributed.processes()} processes sees some; train it in one process"
         )
-    optimiser = _optimiser(classifier, recipe, device)
+    optimiser = optimiser_of(classifier, recipe, device)
     epochs = _resume(checkpoint, classifier, optimiser, objective) if checkpoint else []
     with reproducible(device, recipe.threads), distributed.whole_batches():
         running = _Training(
@@ -167,10 +169,12 @@ def train(
             if checkpoint and due and epoch + 1 < recipe.epochs and distributed.rank() == 0:
                 _keep(checkpoint, classifier, optimiser, objective, epochs)
                 saved = time.monotonic()
-    return pd.DataFrame(epochs)
+        after = objective.finish(classifier, images, recipe, seed=seed, device=device)
+    return pd.DataFrame(epochs).assign(**after)
 
 
-def _optimiser(classifier: Classifier, recipe: Recipe, device: str) -> torch.optim.Optimizer:
+def optimiser_of(network: nn.Module, recipe: Recipe, device: str) -> torch.optim.Optimizer:
+    """Return the recipe's optimiser of all parameters of a network, which lie on the device."""
     rate, on_gpu = recipe.learning_rate, torch.device(device).type == "cuda"
     options = {
         # a recorded step reads its learning rate from the device
@@ -179,10 +183,10 @@ def _optimiser(classifier: Classifier, recipe: Recipe, device: str) -> torch.opt
         "fused": True,
     }
     if recipe.optimiser == "adamw":
-        return torch.optim.AdamW(classifier.parameters(), capturable=on_gpu, **options)
+        return torch.optim.AdamW(network.parameters(), capturable=on_gpu, **options)
     nesterov = recipe.nesterov and recipe.momentum > 0
     return torch.optim.SGD(
-        classifier.parameters(), momentum=recipe.momentum, nesterov=nesterov, **options
+        network.parameters(), momentum=recipe.momentum, nesterov=nesterov, **options
     )
 
 
@@ -237,7 +241,7 @@ def _epoch(training: _Training, epoch: int) -> dict:
     for number, images in enumerate(batches):
         done = epoch * steps + number
         rate = learning_rate(recipe, done, recipe.epochs * steps, steps)
-        _set_rate(step.optimiser, rate)
+        set_rate(step.optimiser, rate)
         indices = order[number * batch_size : (number + 1) * batch_size][mine]
         others = None if training.outliers is None else next(outliers)[others_mine]
         batch = Batch(
@@ -271,7 +275,8 @@ def _epoch(training: _Training, epoch: int) -> dict:
     }
 
 
-def _set_rate(optimiser: torch.optim.Optimizer, rate: float) -> None:
+def set_rate(optimiser: torch.optim.Optimizer, rate: float) -> None:
+    """Give an optimiser another learning rate."""
     for group in optimiser.param_groups:
         if isinstance(group["lr"], torch.Tensor):
             group["lr"].fill_(rate)

@@ -9,7 +9,7 @@ from helpers import cache, checkpoints
 from helpers.data import Images
 from helpers.networks import devices, models
 from helpers.networks.recipe import OBJECTIVES, Recipe
-from helpers.training import fitted, objectives
+from helpers.training import fitted, loop, objectives
 
 TINY = Recipe(width=4, stem_stride=2, epochs=1, batch_size=8)
 
@@ -36,6 +36,31 @@ def test_a_network_is_trained_once_and_sees_an_image_once(images, monkeypatch):
     assert np.array_equal(first.outputs(images).logits, again.outputs(images).logits)
     assert len(computed) == 1
     assert len(first.history) == 1 and first.seconds > 0
+
+
+def test_what_is_learnt_beside_erm_shares_its_network(images, monkeypatch):
+    """One training for the three; a network trained by the loop itself has the same student."""
+    trained = count(monkeypatch, "train")
+    found = {}
+    for name in ("oc", "erm", "rnd"):
+        recipe = replace(TINY, objective=name, epochs=2)
+        found[name] = fitted.fit(images, recipe, progress=False)
+        classifier = models.create(recipe, 3)
+        history = loop.train(classifier, images, recipe, progress=False)
+        assert checkpoints.digest(classifier.state_dict()) == found[name].sha256
+        assert history.drop(columns="seconds").equals(found[name].history.drop(columns="seconds"))
+    assert len(trained) == 1
+    one = found["erm"].outputs(images)
+    for name in ("oc", "rnd"):
+        assert np.array_equal(found[name].outputs(images).logits, one.logits)
+        first, last = found[name].history["error"]
+        assert last < first
+
+
+def test_a_student_that_diverges_is_said_to_be_one(images):
+    recipe = replace(TINY, objective="rnd", objective_arguments={"weight": 1e30})
+    with pytest.raises(FloatingPointError, match="student of 'rnd' became nan in epoch 1"):
+        fitted.fit(images, recipe, progress=False)
 
 
 def test_each_image_passes_through_the_network_once_for_any_number_of_scores(images, monkeypatch):

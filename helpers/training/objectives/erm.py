@@ -40,6 +40,7 @@ class ERM:
     one recorded step can be replayed.
     """
 
+    beside = False  # whether the network is ERM's, and what is learnt comes after its training
     needs_outliers = False
     needs_teacher = False
     teacher: nn.Module | None = None  # where it is needed: a network in evaluation mode
@@ -74,6 +75,28 @@ class ERM:
         """Return the loss, a scalar, and the logits [B, K] of the images themselves."""
         logits = classifier(batch.inputs).float()
         return nn.functional.cross_entropy(logits, batch.labels), logits
+
+    def finish(
+        self, classifier: nn.Module, images, recipe, *, seed: int, device: str
+    ) -> dict[str, list[float]]:
+        """Learn what comes after the network's training, as a rule nothing.
+
+        Parameters
+        ----------
+        classifier : Classifier
+            Trained, on the device.
+        images : Images or ImageStream
+            Those that it has been trained on.
+        recipe : Recipe
+        seed : int
+        device : str
+
+        Returns
+        -------
+        dict of str to list of float
+            Further columns of the learning curve.
+        """
+        return {}
 
     def state(self) -> dict[str, torch.Tensor]:
         """Return the tensors, updated in place, that a resumed training must have back."""

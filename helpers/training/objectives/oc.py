@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import torch
-from torch import nn
 
-from helpers.networks.heads import DEPTH, WIDTH
-from helpers.training.objectives.erm import Batch
+from helpers.networks.heads import DEPTH, WIDTH, Certificates
 from helpers.training.objectives.rnd import RND
 
 
 class OC(RND):
-    r"""Cross-entropy, and beside it the mean square of certificates, whose layers stay orthogonal.
+    r"""Cross-entropy, and after it the mean square of certificates, whose layers stay orthogonal.
 
-    .. math:: \mathrm{CE} + \lambda\, \frac{1}{B W} \sum_i \lVert g(\varphi_i) \rVert^2
+    .. math:: \lambda\, \frac{1}{B W} \sum_i \lVert g(\varphi_i) \rVert^2
               + \mu \sum_l \frac{1}{n_l^2} \lVert W_l W_l^\top - I \rVert_F^2
 
-    The features :math:`\varphi` are given as they are: the classifier is that of `ERM`.
+    The features :math:`\varphi` are the trained network's: the classifier is that of `ERM`.
 
     Parameters
     ----------
@@ -44,7 +42,6 @@ class OC(RND):
             raise ValueError(f"penalty: at least 0 expected, got {penalty}")
         self.penalty = penalty
 
-    def __call__(self, classifier: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the loss and the logits."""
-        loss, logits = super().__call__(classifier, batch)
-        return loss + self.penalty * classifier.native.penalty(), logits
+    def error(self, native: Certificates, features: torch.Tensor) -> torch.Tensor:
+        """Return what the certificates minimise, a scalar, of features [B, D]."""
+        return super().error(native, features) + self.penalty * native.penalty()

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import torch
-from torch import nn
 
-from helpers.networks.heads import DEPTH, WIDTH, whole
-from helpers.training.objectives.erm import ERM, Batch
+from helpers.networks.heads import DEPTH, WIDTH, Imitation, whole
+from helpers.training.objectives.erm import ERM
+from helpers.training.students import teach
 
 
 class RND(ERM):
-    r"""Cross-entropy, and beside it the mean squared error of a student of a random teacher.
+    r"""Cross-entropy, and after it the mean squared error of a student of a random teacher.
 
-    .. math:: \mathrm{CE} + \lambda\, \frac{1}{B W} \sum_i
+    .. math:: \lambda\, \frac{1}{B W} \sum_i
               \lVert g_\text{student}(\varphi_i) - g_\text{teacher}(\varphi_i) \rVert^2
 
-    The features :math:`\varphi` are given to both as they are: the student's error moves the
-    student alone, and the classifier is to the last bit that of `ERM`.
+    The features :math:`\varphi` are the trained network's, so that the classifier is that of
+    `ERM`: `helpers.training.fitted.fit` trains it once for both.
 
     Parameters
     ----------
@@ -28,11 +28,14 @@ class RND(ERM):
     Notes
     -----
     Burda et al. 2019, section 2.2, on features as in Belghazi and Lopez-Paz 2021.  In their code
-    the error moves the features too, though they say that the measure is all that differs from
-    ERM; and their table gives a weight of 0, where their code has 0.1.
+    network and student are trained together, and the error moves the features too, though they
+    say that the measure is all that differs from ERM; and their table gives a weight of 0, where
+    their code has 0.1.
 
     The measure of its own is `helpers.networks.heads.Imitation`.
     """
+
+    beside = True
 
     def __init__(self, weight: float = 0.1, width: float = WIDTH, depth: float = DEPTH):
         if not weight >= 0:
@@ -41,10 +44,14 @@ class RND(ERM):
         whole("depth", depth)
         self.weight = weight
 
-    def __call__(self, classifier: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the loss and the logits."""
-        features = classifier.features(batch.inputs)
-        logits = classifier.backbone.get_classifier()(features).float()
-        loss = nn.functional.cross_entropy(logits, batch.labels)
-        errors = classifier.native.errors(features.detach())
-        return loss + self.weight * errors.square().mean(), logits
+    def error(self, native: Imitation, features: torch.Tensor) -> torch.Tensor:
+        """Return what the student minimises, a scalar, of features [B, D]."""
+        return self.weight * native.errors(features).square().mean()
+
+    def finish(self, classifier, images, recipe, *, seed, device):
+        """Train the student; return its ``error`` by epoch."""
+
+        def error(features: torch.Tensor) -> torch.Tensor:
+            return self.error(classifier.native, features)
+
+        return {"error": teach(classifier, images, recipe, error, seed=seed, device=device)}

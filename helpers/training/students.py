@@ -1,0 +1,81 @@
+"""Students of a trained network's features, which leave the network as it is: RND's and OC's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import torch
+
+from helpers.networks.models import Classifier
+from helpers.networks.recipe import Recipe
+from helpers.outputs import compute
+from helpers.training.loop import learning_rate, optimiser_of, set_rate
+
+if TYPE_CHECKING:
+    from helpers.data import Images, ImageStream
+
+
+def teach(
+    classifier: Classifier,
+    images: Images | ImageStream,
+    recipe: Recipe,
+    error: Callable[[torch.Tensor], torch.Tensor],
+    *,
+    seed: int,
+    device: str,
+) -> list[float]:
+    """Train the network's own measure, ``classifier.native``, on features of the training images.
+
+    The network is asked once for the features of each image, as it is, neither cropped nor
+    flipped.  Epochs, batches, optimiser and schedule are the recipe's.
+
+    Parameters
+    ----------
+    classifier : Classifier
+        Trained, on the device.
+    images : Images or ImageStream
+        Those that it has been trained on.
+    recipe : Recipe
+        That of the network.
+    error : callable
+        What is minimised, a scalar, of features [B, D].
+    seed : int
+        Of the order of the images.
+    device : str
+
+    Returns
+    -------
+    list of float
+        The mean error of each epoch.
+
+    Raises
+    ------
+    FloatingPointError
+        The error is not finite.
+    """
+    found = compute(classifier, images, device=device, image_size=recipe.image_size)
+    features = torch.from_numpy(found.features).to(device)
+    native = classifier.native.train()
+    optimiser = optimiser_of(native, recipe, device)
+    size = min(recipe.batch_size, len(features))
+    steps, errors = len(features) // size, []
+    for epoch in range(recipe.epochs):
+        generator = torch.Generator(device).manual_seed(seed * 100_003 + epoch)
+        order = torch.randperm(len(features), generator=generator, device=device)[: steps * size]
+        total = torch.zeros((), dtype=torch.float64, device=device)
+        for number, chosen in enumerate(order.split(size)):
+            done = epoch * steps + number
+            set_rate(optimiser, learning_rate(recipe, done, recipe.epochs * steps, steps))
+            optimiser.zero_grad(set_to_none=True)
+            loss = error(features[chosen])
+            loss.backward()
+            optimiser.step()
+            total += loss.detach()
+        errors.append((total / steps).item())
+        if not total.isfinite():
+            raise FloatingPointError(
+                f"the error of the student of '{recipe.objective}' became {errors[-1]} in epoch "
+                f"{epoch + 1}: try a lower learning_rate (now {recipe.learning_rate:g})"
+            )
+    return errors
