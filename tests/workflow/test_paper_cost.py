@@ -23,6 +23,7 @@ def test_outliers_are_read_and_versions_pass_through():
     assert paper_cost.shown(Recipe(epochs=2), 100) == (200, 200)
     assert paper_cost.shown(Recipe(epochs=2, objective="outlier_exposure"), 100) == (600, 600)
     assert paper_cost.shown(Recipe(epochs=2, objective="augmix"), 100) == (200, 600)
+    assert paper_cost.shown(Recipe(epochs=2, objective="rnd"), 99) == (99, 33)  # forward, once
 
 
 def test_every_network_of_a_chapter_is_counted_once(monkeypatch):
