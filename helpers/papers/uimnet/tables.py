@@ -239,7 +239,7 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
         ["head"],
         name=f"uimnet-{parameters.tier}-main",
         caption=f"{parameters.data_set}{f' at {pixels} pixels' if pixels else ''}, its classes in "
-        f"two branches by the features of a pretrained network; tier `{parameters.tier}`, "
+        f"two branches by a network's features; tier `{parameters.tier}`, "
         f"shortened ({network}, {recipe['epochs']} epochs, {parameters.trials} trials): mean ± "
         f"standard deviation over {parameters.runs} data seeds, of the chosen trial and, after the "
         "semicolon, of the ensemble of all trials; before calibration, without spectral "
