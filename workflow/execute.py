@@ -23,6 +23,8 @@ from papermill.exceptions import PapermillExecutionError
 from step import ROOT, Step, read_one
 
 SHOWN = 12  # last lines of an error
+STARTS = 3  # of a kernel, at most
+_NO_START = "Kernel died before replying"
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")  # colours
 
 
@@ -64,18 +66,7 @@ def execute(step: Step, output: Path, tier: str) -> None:
     if step.finds_networks:  # hours on a machine that was asked for minutes, if a key had changed
         os.environ.setdefault("TRAINING", "refused")
     try:
-        executed = papermill.execute_notebook(
-            ROOT / step.notebook,
-            started,
-            parameters=step.parameters,
-            cwd=ROOT,
-            progress_bar=False,
-            kernel_manager_class=Kernel,
-            log_output=False,
-            # all its files are whole, and taking its memory apart takes up to four seconds
-            shutdown_kernel="immediate",
-            extra_arguments=kernels.ARGUMENTS,
-        )
+        executed = run_notebook(step, started)
     except (PapermillExecutionError, DeadKernelError) as error:
         failed = output.with_suffix(".failed.ipynb")
         started.replace(failed)
@@ -85,6 +76,32 @@ def execute(step: Step, output: Path, tier: str) -> None:
     executed.metadata.papermill.cpu_seconds = sum(one.ru_utime + one.ru_stime for one in used)
     papermill.iorw.write_ipynb(executed, str(started))
     started.replace(output)
+
+
+def run_notebook(step: Step, started: Path) -> nbformat.NotebookNode:
+    """Return a step's executed notebook; another kernel is started where one dies at once.
+
+    A kernel's ports are chosen before it opens them, and a process beside it may be faster.
+    """
+    starts = 0
+    while True:
+        starts += 1
+        try:
+            return papermill.execute_notebook(
+                ROOT / step.notebook,
+                started,
+                parameters=step.parameters,
+                cwd=ROOT,
+                progress_bar=False,
+                kernel_manager_class=Kernel,
+                log_output=False,
+                # all its files are whole, and taking its memory apart takes up to four seconds
+                shutdown_kernel="immediate",
+                extra_arguments=kernels.ARGUMENTS,
+            )
+        except RuntimeError as error:
+            if starts == STARTS or _NO_START not in str(error):
+                raise
 
 
 def explanation(step: Step, tier: str, error: Exception, failed: Path) -> str:

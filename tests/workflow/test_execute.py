@@ -46,6 +46,30 @@ def test_the_executed_notebook_has_its_parameters_and_nothing_is_left_beside_it(
     assert executed.metadata.papermill.cpu_seconds > 0.1  # the kernel's among them
 
 
+@pytest.mark.parametrize(("deaths", "words", "fails"), [
+    (2, "Kernel died before replying to kernel_info", False),
+    (3, "Kernel died before replying to kernel_info", True),
+    (1, "something else", True),
+])  # fmt: skip
+def test_a_kernel_that_finds_its_port_taken_is_started_again(
+    step, monkeypatch, deaths, words, fails
+):
+    """Twice at most, and for this reason alone."""
+    left, papermill_executes = [RuntimeError(words)] * deaths, execute.papermill.execute_notebook
+
+    def executes(*given, **options):
+        if left:
+            raise left.pop()
+        return papermill_executes(*given, **options)
+
+    monkeypatch.setattr(execute.papermill, "execute_notebook", executes)
+    if fails:
+        with pytest.raises(RuntimeError, match=words):
+            step(4)
+    else:
+        assert (step(4) / "divide.ipynb").exists()
+
+
 @pytest.mark.parametrize(
     ("needs", "told", "seen"),
     [
