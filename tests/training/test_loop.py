@@ -15,6 +15,7 @@ from helpers.outputs import compute
 from helpers.training import loop, objectives
 from helpers.training.augmentation import PADDING, crop_and_flip, pad
 from helpers.training.batches import batches_of
+from helpers.training.fitted import fit
 from helpers.training.loop import learning_rate, train
 from tests.training.together import problem
 
@@ -210,3 +211,12 @@ def test_a_stream_trains_resumes_and_is_evaluated_like_images(stream, tmp_path):
     outputs = compute(classifier, stream, image_size=16, batch_size=5)
     assert len(outputs) == 18 and (outputs.labels == stream.labels).all()
     assert outputs.correct.mean() > 0.8
+
+
+def test_a_student_learns_beside_a_network_of_a_stream(stream):
+    """Photographs are shown once more, and the network stays what it was."""
+    recipe = Recipe.from_parameters(TINY.as_dict(), image_size=16, batch_size=6, epochs=2)
+    rnd = fit(stream, replace(recipe, objective="rnd"), progress=False)
+    assert len(rnd.history["error"]) == 2
+    erm = fit(stream, recipe, progress=False)
+    assert np.array_equal(rnd.outputs(stream).logits, erm.outputs(stream).logits)
