@@ -325,8 +325,8 @@ def _drawings(audit: Audit) -> Iterator[tuple[str, str, Callable]]:
 
     before, after = (one[audit.measuring] for one in (audit.claimed, audit.sure))
     panels = {
-        ("the model", "before"): (before, correct),
-        ("the model", "after"): (after, correct),
+        ("the model", "before"): metrics.reliability_curve(before, correct),
+        ("the model", "after"): metrics.reliability_curve(after, correct),
     }
     yield "sure", "Accuracy against confidence", lambda: figures.reliability_grid(panels)
 

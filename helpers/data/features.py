@@ -13,7 +13,6 @@ float16, over five divisions, and no less from the roots themselves, which are w
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import lru_cache
@@ -25,6 +24,7 @@ from helpers import checkpoints
 from helpers.data.images import Images
 from helpers.data.pixels import resize
 from helpers.data.stream import ImageStream
+from helpers.data.views import digests
 from helpers.files import data_root
 
 _VERSION = "1"  # of the files
@@ -78,7 +78,7 @@ class FeatureImages(Images):
     Attributes
     ----------
     pixels : ndarray of uint8, shape [N, H, W', 3]
-        The images themselves, to be looked at.
+        The images themselves, to be looked at; of a view, those that were changed.
     backbone : str
         What made the features, in words.
     """
@@ -107,6 +107,20 @@ class FeatureImages(Images):
             Always.
         """
         raise ValueError(f"{self.name}: features of images cannot be resized; resize the images")
+
+
+def beside(images: FeatureImages, views: Sequence[FeatureImages]) -> FeatureImages:
+    """Return images with their views, the rows below each image's own: uint8 [N, 1 + V, W, 3].
+
+    Raises
+    ------
+    ValueError
+        The views are of other images.
+    """
+    for one in views:
+        if not np.array_equal(one.pixels, images.pixels):
+            raise ValueError(f"views: {one} is of other images than {images}")
+    return replace(images, images=np.concatenate([images.images, *(v.images for v in views)], 1))
 
 
 def encode(features: np.ndarray, top: float) -> np.ndarray:
@@ -154,20 +168,6 @@ def as_images(codes: np.ndarray) -> np.ndarray:
     whole = np.zeros((len(codes), 3 * wide), np.uint8)
     whole[:, : codes.shape[1]] = codes
     return whole.reshape(len(codes), 1, wide, 3)
-
-
-def digests(images: np.ndarray) -> np.ndarray:
-    """Return what stands for each image, uint64 [N]: 64 bits of the BLAKE2b of size and bytes.
-
-    That two of a million images share one has a probability of about 3e-8.
-    """
-    first = hashlib.blake2b(repr(images.shape[1:]).encode(), digest_size=8)
-    found = bytearray()
-    for image in np.ascontiguousarray(images):
-        one = first.copy()
-        one.update(image)
-        found += one.digest()
-    return np.frombuffer(bytes(found), "<u8")
 
 
 class Packs:
@@ -232,7 +232,7 @@ class Packs:
             Some have no features: says how many, of which set, what there is instead, and the
             command that makes them (`remedy`).
         """
-        places = self.places(digests(images.images))
+        places = self.places(digests(images))
         if lacking := int((places < 0).sum()):
             one, root = self.backbone, self.backbone.folder.parent
             others = sorted(path.name for path in root.glob("*@*") if path != one.folder)
@@ -332,7 +332,7 @@ def write(
     seconds : float
         That it took.
     """
-    arrays = {"codes": np.ascontiguousarray(codes), "digests": digests(images.images)}
+    arrays = {"codes": np.ascontiguousarray(codes), "digests": digests(images)}
     facts = backbone.facts | {
         "weights": weights, "seconds": seconds, "name": images.name, "split": images.split,
         "pixels": list(images.images.shape[1:3]),
@@ -369,7 +369,7 @@ def missing(backbone: Backbone, sets: Iterable[Images]) -> dict[str, Images]:
     """
     have, done, found = packs(backbone), np.empty(0, np.uint64), {}
     for images in sets:
-        seen = digests(images.images)
+        seen = digests(images)
         first = np.zeros(len(seen), bool)
         first[np.unique(seen, return_index=True)[1]] = True
         wanted = first & (have.places(seen) < 0) & ~np.isin(seen, done)
@@ -382,8 +382,9 @@ def missing(backbone: Backbone, sets: Iterable[Images]) -> dict[str, Images]:
 def _joined(parts: Sequence[Images]) -> Images:
     """Put images of one set together; their labels do not matter."""
     first = parts[0]
-    return Images(
-        np.concatenate([one.images for one in parts]),
-        np.full(sum(map(len, parts)), -1),
-        first.class_names, first.name, first.split, first.origin,
-    )  # fmt: skip
+    return replace(
+        first,
+        images=np.concatenate([one.images for one in parts]),
+        labels=np.full(sum(map(len, parts)), -1),
+        coarse_labels=None,
+    )

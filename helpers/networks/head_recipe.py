@@ -15,7 +15,7 @@ from helpers.networks import recipe
 
 HEAD = "head"
 PIXELS = ("adversarial", "augmix", "autoaugment", "noise", "stylised")
-"""Objectives that change an image: there is none here."""
+"""Objectives that change an image: there is none here, but AugMix's views of it can be stored."""
 _families = recipe._check_size
 
 
@@ -48,9 +48,14 @@ def check(one: recipe.Recipe) -> recipe.Recipe:
         ...
     ValueError: objective: 'augmix' changes pixels, and a head sees features; not at this tier
     """
+    stored = one.objective == "augmix" and one.objective_arguments.get("stored", 0)
     if one.backbone != HEAD:
+        if stored:
+            raise ValueError(
+                f"stored: 0 expected, since a {one.backbone} sees pixels; got {stored}"
+            )
         return one
-    if one.objective in PIXELS:
+    if one.objective in PIXELS and not stored:
         raise ValueError(
             f"objective: '{one.objective}' changes pixels, and a head sees features; not at this "
             "tier"

@@ -1,11 +1,13 @@
 """Heads on features: which are refused, and that every objective trains them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
 from helpers import cache
-from helpers.data.features import FeatureImages, as_images
+from helpers.data.features import FeatureImages, as_images, beside
 from helpers.networks import head_recipe, models
 from helpers.networks.frozen_head import WholeRow
 from helpers.networks.recipe import OBJECTIVES, Recipe
@@ -57,6 +59,9 @@ def test_what_a_head_cannot_be_is_refused(given, message):
 def test_other_families_are_as_they_were():
     augmented = Recipe(objective="augmix")
     assert head_recipe.check(augmented) is augmented
+    stored = Recipe(objective="augmix", objective_arguments={"stored": 2})
+    with pytest.raises(ValueError, match="stored: 0 expected, since a resnet sees pixels; got 2"):
+        head_recipe.check(stored)
     with pytest.raises(ValueError, match="depth: a ResNet has"):
         Recipe(depth=7)
     with pytest.raises(ValueError, match="unknown backbone 'heads'; did you mean 'head'"):
@@ -72,6 +77,23 @@ def test_every_objective_that_needs_no_pixels_trains_a_head(objective):
     assert said.logits.shape == (90, 3) and said.features.shape == (90, 12)
     own = objective in ("mixup", "oc", "rnd", "soft_labels")
     assert (said.native is not None) == own and (said.members is not None) == (objective == "mimo")
+
+
+def test_augmix_learns_from_the_stored_views_of_each_image():
+    """Views of other images cost more than an image's own, and teach something else."""
+    images, more = blobs(), [blobs(seed).images for seed in (3, 4, 5)]
+    views = [replace(images, images=one) for one in more]
+    mixed = [
+        replace(one, images=one.images[np.random.default_rng(0).permutation(90)]) for one in views
+    ]
+    recipe = changed(objective="augmix", objective_arguments={"stored": 3}, **HIDDEN)
+    options = {"device": "cpu", "progress": False}
+    right, wrong = (fit(beside(images, one), recipe, **options) for one in (views, mixed))
+    assert right.history["loss"].iloc[-1] < 0.8 * wrong.history["loss"].iloc[-1]
+    assert right.sha256 != wrong.sha256
+    assert right.outputs(blobs(2)).correct.mean() > 0.8
+    with pytest.raises(ValueError, match="3 views each expected, got 2 further rows"):
+        fit(beside(images, views[:2]), recipe, **options)
 
 
 @pytest.mark.parametrize("given", [{}, HIDDEN], ids=["linear", "hidden"])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from helpers import scores
-from helpers.data import Images
+from helpers.data import Images, features
 from helpers.networks.model import Model
 from helpers.papers.unknown_detection import methods
 from helpers.papers.unknown_detection.roles import Benchmark
@@ -77,8 +77,9 @@ def train(
 
     Member 0 is the run's network; the others make an ensemble of it.
     """
+    stored = recipe.objective_arguments.get("stored", 0)
     return fit(
-        benchmark.train,
+        features.beside(benchmark.train, benchmark.views[:stored]) if stored else benchmark.train,
         recipe,
         outliers=benchmark.external,
         teacher=teacher,

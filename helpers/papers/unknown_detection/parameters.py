@@ -132,6 +132,11 @@ class BenchmarkParameters(parameters.Parameters):
         """Whether the images are photographs that no memory holds."""
         return self.data_set in ("imagenet", "imagenet-bench")
 
+    @property
+    def stored_views(self) -> int:
+        """How many views of each training image a method's heads are shown."""
+        return 0
+
     @model_validator(mode="after")
     def _check_photographs(self):
         if self.data_set == "imagenet" and not (self.train_per_class and self.held_out_per_class):
@@ -203,6 +208,12 @@ class Parameters(BenchmarkParameters):
         for method in [*self.method_recipes, *self.methods]:  # in one order, for one message
             self.method_recipe(method)
         return self
+
+    @property
+    def stored_views(self) -> int:
+        """How many views of each training image a method's heads are shown, at most."""
+        recipes = map(self.method_recipe, self.methods)
+        return max(one.objective_arguments.get("stored", 0) for one in recipes)
 
     def method_recipe(self, method: str) -> Recipe:
         """Return the recipe of a method's networks.

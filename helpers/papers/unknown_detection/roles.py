@@ -73,6 +73,8 @@ class Benchmark:
         Far-OOD test sets, with their own labels; part of the union that all methods are ranked on.
     aside : dict of str to Images or ImageStream
         Further test sets that are not part of it.
+    views : tuple of Images
+        Of the training images, see `BenchmarkParameters.stored_views`.
     """
 
     known: tuple[str, ...]
@@ -86,6 +88,7 @@ class Benchmark:
     near: Images | ImageStream
     far: dict[str, Images | ImageStream]
     aside: dict[str, Images | ImageStream]
+    views: tuple[Images, ...] = ()
 
     @property
     def visible(self) -> Visible:
@@ -123,6 +126,10 @@ def roles(parameters: BenchmarkParameters, part: Part | None = None) -> Benchmar
     made = make(parameters)
     if parameters.near_by_imagenet:
         made = replace(made, aside=made.aside | by_imagenet(made.near))
+    if parameters.stored_views:
+        from helpers.training import views  # torch, which nothing else here needs
+
+        made = replace(made, views=views.by_augmix(made.train, parameters.stored_views))
     return parameters.seen_by(parameters.network, made)
 
 

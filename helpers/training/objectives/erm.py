@@ -81,20 +81,8 @@ class ERM:
     ) -> dict[str, list[float]]:
         """Learn what comes after the network's training, as a rule nothing.
 
-        Parameters
-        ----------
-        classifier : Classifier
-            Trained, on the device.
-        images : Images or ImageStream
-            Those that it has been trained on.
-        recipe : Recipe
-        seed : int
-        device : str
-
-        Returns
-        -------
-        dict of str to list of float
-            Further columns of the learning curve.
+        The parameters are those of `helpers.training.students.teach`; what is returned are further
+        columns of the learning curve, a number for each epoch.
         """
         return {}
 

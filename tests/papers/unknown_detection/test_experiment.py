@@ -11,6 +11,7 @@ from PIL import Image
 
 from helpers import metrics, scores
 from helpers.data import Images, ImageStream
+from helpers.data.features import FeatureImages, as_images
 from helpers.data.pixels import smoothness
 from helpers.networks.models import Classifier
 from helpers.papers import run
@@ -431,6 +432,35 @@ def test_wrong_arguments_of_an_objective_are_refused_before_anything_is_trained(
     wrong = {"edl": {"objective_arguments": {"wieght": 1.0}}}
     with pytest.raises(ValueError, match="did you mean 'weight'"):
         run.parts(PARAMETERS.replace(methods=["baseline", "edl"], method_recipes=wrong))
+
+
+def test_augmix_of_heads_is_trained_on_stored_views(roles, monkeypatch):
+    shown, fit = [], detectors.fit
+    monkeypatch.setattr(
+        detectors, "fit", lambda images, *a, **k: shown.append(images) or fit(images, *a, **k)
+    )
+
+    def seen(one, seed=0):
+        codes = np.random.default_rng(seed).integers(0, 256, (len(one), 9), dtype=np.uint8)
+        given = {each.name: getattr(one, each.name) for each in fields(Images)}
+        return FeatureImages(**given | {"images": as_images(codes)}, pixels=one.images)
+
+    own = {each.name: getattr(roles, each.name) for each in fields(Benchmark)}
+    heads = Benchmark(**own | {"train": seen(roles.train), "external": seen(roles.external, 1)})
+    heads = replace(heads, views=tuple(seen(roles.train, seed) for seed in (2, 3, 4)))
+    parameters = PARAMETERS.replace(
+        networks={"tiny": {"backbone": "head", "depth": 1, "image_size": 9}}, augmentation=[],
+        method_recipes={"augmix": {"objective_arguments": {"stored": 2}}},
+        methods=["baseline", "augmix"],
+    )  # fmt: skip
+    for method in parameters.methods:
+        detectors.train_method(parameters, heads, method, 0)
+    assert shown[0] is heads.train and shown[1].images.shape == (60, 3, 3, 3)
+    assert np.array_equal(shown[1].images[:, 2:], heads.views[1].images)
+    with pytest.raises(ValueError, match="2 views each expected, got 1 further rows"):
+        detectors.train_method(parameters, replace(heads, views=heads.views[:1]), "augmix", 0)
+    with pytest.raises(ValueError, match=r"'augmix' changes pixels, .* not at this tier"):
+        parameters.replace(method_recipes={})
 
 
 def test_the_recipe_of_a_method_is_its_own_or_the_baselines():

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from helpers import data
-from helpers.data import ImageStream, class_lists, class_roles
+from helpers.data import ImageStream, class_lists, class_roles, features
 from helpers.papers.parameters import load
 from helpers.papers.unknown_detection import roles
 
@@ -371,3 +371,15 @@ def test_near_classes_are_divided_by_whether_imagenet_has_them(mini):
     assert roles.by_imagenet(replace(near, name="digits")) == {}
     asked = make(PARAMETERS, near_by_imagenet=True).aside
     assert sum(len(asked[name]) for name in asked if name.startswith("near_")) == len(mini.near)
+
+
+def test_training_images_have_as_many_views_as_a_method_is_shown(mini):
+    head = {"backbone": "head", "depth": 1, "image_size": 60}
+    stored = {"augmix": {"objective_arguments": {"stored": 3}}}
+    heads = {"networks": {"head": head}, "network": "head", "augmentation": []}
+    found = make(PARAMETERS, methods=["baseline", "augmix"], method_recipes=stored, **heads)
+    assert [one.split for one in found.views] == [f"train-augmix-{n}" for n in (1, 2, 3)]
+    assert all(np.array_equal(one.images, found.train.images) for one in found.views)
+    assert {*found.views} < {*features.leaves(found)}  # which is where their features are asked for
+    without = make(PARAMETERS, methods=["baseline"], method_recipes=stored, **heads)
+    assert mini.views == without.views == ()
