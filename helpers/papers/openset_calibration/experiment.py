@@ -348,6 +348,18 @@ def measure(answers: Answers, bins: int, weights: np.ndarray) -> Iterator[dict]:
         yield results.row("test", metric, value, len(answers.labels), replicates)
 
 
+def bins_of(answers: Answers, bins: int) -> Iterator[dict]:
+    """Yield the bins of a reliability diagram: accuracy and confidence of each, with its images."""
+    curve = metrics.reliability_curve(answers.confidence, answers.correct, bins=bins)
+    numbers = np.rint(curve.edges[:, 1] * bins).astype(int)
+    for number, confidence, accuracy, count in zip(
+        numbers, curve.confidence, curve.accuracy, curve.count, strict=True
+    ):
+        for metric, value in (("accuracy", accuracy), ("confidence", confidence)):
+            name = f"{metric}_in_bin_{number:02}_of_{bins}"
+            yield results.row("test", name, value, int(count))
+
+
 def rows(
     parameters: Parameters, part: Part, outputs: Mapping[str, SplitOutputs], draw: Draw
 ) -> Iterator[dict]:
@@ -358,3 +370,6 @@ def rows(
             columns = {"method": method, "calibration": when, "variant": variant}
             for row in measure(answers, parameters.bins, weights):
                 yield columns | row
+            if variant == "primary":
+                for row in bins_of(answers, parameters.bins):
+                    yield columns | row

@@ -11,8 +11,39 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from helpers.checks import float_array
+from helpers.metrics import ReliabilityCurve
 from helpers.papers.openset_calibration.tables import TITLES
 from helpers.report.figures.style import GREY, LINES, method_styles
+
+
+def reliability_curves(table: pd.DataFrame) -> dict[tuple[str, str], ReliabilityCurve]:
+    """Return the paper's figure 1 as a results table has it, the images of all runs together.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Rows of one data set, one network and one variant.
+
+    Returns
+    -------
+    dict of (method, calibration) to ReliabilityCurve
+        In the order of the table; empty where the table has no bins, as older ones.
+    """
+    names = table["metric"].str.extract(r"^(?P<of>\w+)_in_bin_(?P<bin>\d+)_of_(?P<bins>\d+)$")
+    rows = table.join(names).dropna(subset="of").astype({"bin": int, "bins": int})
+    curves = {}
+    for panel, part in rows.groupby(["method", "calibration"], sort=False):
+        part = part.assign(total=part["value"] * part["images"])
+        sums = part.pivot_table(
+            index="bin", columns="of", values=["total", "images"], aggfunc="sum"
+        )
+        count, upper = sums["images", "accuracy"], sums.index.to_numpy()
+        edges = np.column_stack([upper - 1, upper]) / part["bins"].iloc[0]
+        confidence, accuracy = (
+            (sums["total", of] / count).to_numpy() for of in ("confidence", "accuracy")
+        )
+        curves[panel] = ReliabilityCurve(edges, confidence, accuracy, count.to_numpy())
+    return curves
 
 
 def sweep(

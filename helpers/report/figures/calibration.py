@@ -8,7 +8,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 
-from helpers.metrics import calibration_error, reliability_curve
+from helpers.metrics import ReliabilityCurve
 from helpers.report.figures.style import (
     BLUE,
     GREY,
@@ -21,7 +21,7 @@ from helpers.report.figures.style import (
 
 
 def reliability_diagram(
-    confidence, correct, *, bins: int = 15, title: str = "", ax: Axes | None = None
+    curve: ReliabilityCurve, *, title: str = "", ax: Axes | None = None
 ) -> Axes:
     """Draw accuracy against confidence, with the gap between them, and the confidences below.
 
@@ -30,10 +30,8 @@ def reliability_diagram(
 
     Parameters
     ----------
-    confidence : array_like, shape [N]
-        In [0, 1].
-    correct : array_like of bool, shape [N]
-    bins : int
+    curve : ReliabilityCurve
+        From `helpers.metrics.reliability_curve`.
     title : str
     ax : Axes, optional
 
@@ -41,14 +39,9 @@ def reliability_diagram(
     -------
     Axes
         That of the diagram; the histogram is its first child (``ax.child_axes[0]``).
-
-    Raises
-    ------
-    ValueError
-        As `helpers.metrics.reliability_curve`.
     """
-    curve = reliability_curve(confidence, correct, bins=bins)
-    error = calibration_error(confidence, correct, bins=bins)
+    share = curve.count / curve.count.sum()
+    error = share @ np.abs(curve.accuracy - curve.confidence)
     ax = axes_or_new(ax, figsize=(3.6, 4.2))
     left, width = curve.edges[:, 0], np.diff(curve.edges, axis=1)[:, 0]
     bars = {"align": "edge", "linewidth": 0.6}
@@ -65,7 +58,6 @@ def reliability_diagram(
     ax.tick_params(labelbottom=False)
 
     below = ax.inset_axes((0, -0.36, 1, 0.28), sharex=ax)
-    share = curve.count / curve.count.sum()
     below.bar(left, share, width, color=GREY, edgecolor="white", **bars)
     top = np.ceil(10 * share.max()) / 10
     below.set(ylim=(0, top), yticks=[0, top], xlabel="confidence", ylabel="share")
@@ -73,14 +65,13 @@ def reliability_diagram(
     return ax
 
 
-def reliability_grid(panels: Mapping[tuple[str, str], tuple], *, bins: int = 15) -> np.ndarray:
+def reliability_grid(panels: Mapping[tuple[str, str], ReliabilityCurve]) -> np.ndarray:
     """Draw a reliability diagram for each method (rows) and calibration (columns).
 
     Parameters
     ----------
-    panels : mapping of (method, calibration) to (confidence, correct)
+    panels : mapping of (method, calibration) to ReliabilityCurve
         Rows and columns come in the order in which they are first named.
-    bins : int
 
     Returns
     -------
@@ -89,7 +80,7 @@ def reliability_grid(panels: Mapping[tuple[str, str], tuple], *, bins: int = 15)
     Raises
     ------
     ValueError
-        A combination is missing, or as `reliability_diagram`.
+        A combination is missing.
     """
     methods, calibrations = grid_names(panels)
     size = (len(methods), len(calibrations))
@@ -97,7 +88,7 @@ def reliability_grid(panels: Mapping[tuple[str, str], tuple], *, bins: int = 15)
     for (row, column), ax in np.ndenumerate(axes):
         method, calibration = methods[row], calibrations[column]
         title = f"{method}\n{calibration} scaling"
-        reliability_diagram(*panels[method, calibration], bins=bins, title=title, ax=ax)
+        reliability_diagram(panels[method, calibration], title=title, ax=ax)
         ax.label_outer()
         if column:
             ax.child_axes[0].set_ylabel("")

@@ -15,12 +15,12 @@ def answers():
 
 class TestReliability:
     def test_the_printed_ece_is_the_metric(self, answers, texts):
-        ax = figures.reliability_diagram(*answers, bins=7)
+        ax = figures.reliability_diagram(reliability_curve(*answers, bins=7))
         assert texts(ax.texts) == [f"ECE {calibration_error(*answers, bins=7):.3f}"]
 
     def test_bars_and_gaps_are_those_of_the_curve(self, answers):
         curve = reliability_curve(*answers)
-        ax = figures.reliability_diagram(*answers)
+        ax = figures.reliability_diagram(curve)
         accuracy, gap = ax.containers
         assert len(accuracy) == len(gap) == len(curve.count) < 15
         assert [bar.get_height() for bar in accuracy] == pytest.approx(curve.accuracy)
@@ -32,20 +32,13 @@ class TestReliability:
 
     def test_it_draws_where_it_is_told(self, answers):
         ax = plt.subplots()[1]
-        assert figures.reliability_diagram(*answers, ax=ax, title="here") is ax
+        assert figures.reliability_diagram(reliability_curve(*answers), ax=ax, title="here") is ax
         assert ax.get_title() == "here"
-
-    def test_bad_input(self, answers):
-        confidence, correct = answers
-        with pytest.raises(ValueError, match="confidence"):
-            figures.reliability_diagram(confidence + 1, correct)
-        with pytest.raises(ValueError, match="correct"):
-            figures.reliability_diagram(confidence, correct[:5])
 
     def test_the_grid_has_a_panel_for_each_combination(self, answers, texts):
         confidence, correct = answers
         panels = {
-            (method, calibration): (confidence**power, correct)
+            (method, calibration): reliability_curve(confidence**power, correct)
             for method in ("closed-set", "open-set", "open-set + OpenMax")
             for calibration, power in (("before", 1), ("after", 2))
         }
