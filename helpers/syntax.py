@@ -190,6 +190,7 @@ class Module:
         self.imports: dict[str, str] = {}
         self.statements: dict[str, list[ast.AST]] = {"": []}
         self._definitions: dict[str, Definition] = {}
+        self._digests: dict[str, str] = {}
         for node in ast.parse(source).body:
             self.imports |= self._imported(node)
             if not _dropped(node):
@@ -238,6 +239,11 @@ class Module:
 
     def digest(self, name: str) -> str:
         """Return what stands for a definition, wherever it stands; "" for nothing at all."""
+        if name not in self._digests:  # most questions are about the same ones
+            self._digests[name] = self._digest(name)
+        return self._digests[name]
+
+    def _digest(self, name: str) -> str:
         self.definition(name)  # takes out what does not count
         texts = [ast.dump(node) for node in self.statements[name]]
         if not name:

@@ -20,9 +20,25 @@ def package(tmp_path):
     return Path(shutil.copytree(SOURCES, tmp_path / "helpers", ignore=ignored))
 
 
+class Changed(Package):
+    """A copy of the package as it is, whose modules are parsed where they differ from those.
+
+    A package's own file is always parsed, since it goes by what lies beside it.
+    """
+
+    as_it_is = Package(SOURCES)
+
+    def module(self, name):
+        file = self.folder.parent.joinpath(*name.split(".")).with_suffix(".py")
+        same = self.as_it_is.module(name) if file.is_file() else None
+        if same and same.source == file.read_text("utf-8"):
+            self._modules.setdefault(name, same)
+        return super().module(name)
+
+
 def codes(folder):
     """Return what stands for the code of each training, of outputs and of all."""
-    package = Package(folder)
+    package = Changed(folder)
     trains = ("helpers.training.loop.train", "helpers.networks.models.create")
     networks = {one: (*trains, f"helpers.training.objectives.{one}") for one in OBJECTIVES}
     asked = networks | {"outputs": OUTPUTS, "all": ("helpers",)}

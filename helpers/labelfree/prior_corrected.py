@@ -46,7 +46,7 @@ class PriorCorrected:
         FPR95 above all, whose threshold is set by the lowest 5 %; the interval is for both.
         """
         mixture = mixture_array(mixture, level)
-        area, passed, kept = _two_samples(self.validation, mixture)
+        area, passed, kept = _two_samples(self.validation.tobytes(), mixture.tobytes())
         tail, share, possible = (1 - level) / 2, self.share, [self.share]
         if share is None:  # half of the error probability is the bound's
             tail = tail / 2
@@ -164,11 +164,14 @@ def _drawn(count: int, images: int) -> np.ndarray:
     return np.random.default_rng(2).integers(count, size=(_REPLICATES, count + images))
 
 
-def _two_samples(validation: np.ndarray, mixture: np.ndarray) -> tuple[np.ndarray, ...]:
+@lru_cache(maxsize=2)  # who compares shares, told and estimated ones, asks about it again
+def _two_samples(validation: bytes, mixture: bytes) -> tuple[np.ndarray, ...]:
     """Return A, Q and the share of validation images kept: of the images, then of replicates.
 
-    Sorted once; a replicate is a row of weights, and ties are never split.
+    Of scores as bytes of float64.  Sorted once; a replicate is a row of weights, and ties are
+    never split.
     """
+    validation, mixture = np.frombuffer(validation), np.frombuffer(mixture)
     order = np.argsort(-np.concatenate([validation, mixture]))
     ranked = np.concatenate([validation, mixture])[order]
     last = np.flatnonzero(np.append(ranked[1:] != ranked[:-1], True))

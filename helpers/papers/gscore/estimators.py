@@ -99,10 +99,15 @@ def evaluate_estimators(
 
     Notes
     -----
-    What needs no meta sets says the same of a set in all divisions, and is asked once.
+    What needs no meta sets says the same of a set in all divisions, and is asked once.  What has
+    learnt from those of a division has learnt for all protocols that tell it as much.
     """
-    level, found = parameters.level, {}
+    level, found, learnt_before = parameters.level, {}, {}
     sets, validation = list(detector.sets.values()), detector.validation
+    metas = [
+        MetaSets(detector.known["meta"], {str(i): sets[i] for i in learnt})
+        for learnt, _ in divisions
+    ]
     for protocol in asked:
         name, part = protocol.name, protocol.known
         places = choose_images(detector, parameters, protocol.images)["test"]
@@ -124,13 +129,15 @@ def evaluate_estimators(
                 number: {metric: Estimate(*[guesses[metric][number]] * 3) for metric in PREDICTED}
                 for number in truths
             }
-        for run, (learnt, tested) in enumerate(divisions):
+        for run, (_, tested) in enumerate(divisions):
             tested = tested[usable[tested]]
             said = {own: [one[number] for number in tested] for own, one in free.items()}
-            meta = MetaSets(detector.known["meta"], {str(i): sets[i] for i in learnt})
             for own in ("constant", "gscore", "curve_regression"):
                 try:
-                    fitted = ESTIMATORS[own](validation, meta, share=0.5 if protocol.told else None)
+                    if (fitted := learnt_before.get((own, run, protocol.told))) is None:
+                        share = 0.5 if protocol.told else None
+                        fitted = ESTIMATORS[own](validation, metas[run], share=share)
+                        learnt_before[own, run, protocol.told] = fitted
                     said[own] = [fitted.estimate(mixed[number], level=level) for number in tested]
                 except ValueError as error:  # of this estimator; the others have their numbers
                     found[name, run, own] = f"{type(error).__name__}: {error}"
