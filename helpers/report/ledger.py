@@ -219,9 +219,8 @@ def caveat(decisive: Mapping, summed: Mapping, table: pd.DataFrame) -> str:
         return ""
     said = ["one run"] if decisive["runs"] == 1 else []
     evidence = summed.get("evidence", "")
-    networks = (
-        table["backbone"].str.partition("+")[0].unique()
-    )  # trained otherwise, one is no other
+    # trained in another way, a network is no other architecture
+    networks = table["backbone"].str.partition("+")[0].unique()
     if "1 architecture," in evidence or len(networks) == 1:
         said.append("one architecture")
     elif "1 family" in evidence or ("famil" not in evidence and len(families(networks)) == 1):
