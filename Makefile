@@ -74,8 +74,8 @@ gpu: .venv/.installed
 	@$(BIN)/python workflow/gpu.py --minutes $(MINUTES)
 
 test-onnx: .venv/.installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -c .venv/requirements.txt -e ".[onnx]"
-	$(BIN)/python -m pytest tests/audit/test_export.py tests/audit/test_onnx_model.py
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -c .venv/requirements.txt -e ".[onnx,zoo]"
+	$(BIN)/python -m pytest tests/audit/test_export.py tests/audit/test_onnx_model.py tests/networks/test_frozen_features.py
 
 test-slurm: .venv/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -c .venv/requirements.txt -e ".[slurm]"

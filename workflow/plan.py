@@ -18,6 +18,7 @@ from step import ROOT, Step
 from helpers import data
 from helpers.checks import known_name
 from helpers.data.features import Backbone
+from helpers.networks import timm_weights
 from helpers.papers import PAPERS
 from helpers.papers.parameters import Parameters, home, load, tiers
 from helpers.syntax import Package
@@ -80,17 +81,13 @@ def packs_of(step: Step) -> list[str]:
     Raises
     ------
     FileNotFoundError
-        One that it cannot do without is missing, or there are no features at all of a frozen
-        network; the message says where it was looked for and which command makes it.
+        One that it cannot do without is missing, or there are neither features nor weights of a
+        frozen network; the message says where it was looked for, and the remedy.
     """
     for frozen in step.settings.get("features", {}).values():
         backbone = Backbone(**frozen)
         if not [*backbone.folder.glob("*.safetensors")]:
-            command = f"workflow/features.py {step.parameters['tier']} {step.name.split('/')[0]}"
-            raise FileNotFoundError(
-                f"features of {backbone.network} at {backbone.size} pixels: none in "
-                f"{backbone.folder}. This makes them: `python {command}`"
-            )
+            timm_weights.locate(backbone.network, None, download=False)
     download, missing = step.settings.get("download", False), missing_of(step)
     found = [data.locate(name, download=download) for name in step.data_sets if name not in missing]
     drawn = {FAMILIES[name].draw.__module__ for name in step.data_sets if name in FAMILIES}

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import time
+import warnings
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -19,10 +22,58 @@ BATCH = 16
 BATCH_ON_GPU = 256
 PART = 2000
 """Images in a pack: what an interruption loses at most."""
+RUNTIME = ("onnx", "onnxruntime", "onnxscript")
+"""What `Compiled` asks for: the extra zoo."""
+
+
+class Compiled:
+    """A network on a CPU as ONNX Runtime computes it: without its head, for images of one size.
+
+    Of EfficientNet-Lite at 160 pixels, on a CPU with AVX2, it takes 0.4 of torch's time: batch
+    normalisation is part of the convolutions, and activations stay in the caches between them.
+
+    Parameters
+    ----------
+    source : Pretrained
+        On a CPU.
+    size : int
+        Pixels of the images, after they were enlarged.
+    """
+
+    def __init__(self, source: zoo.Pretrained, size: int):
+        import onnxruntime
+
+        self._blank = torch.zeros(BATCH, 3, size, size)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of what torch calls itself
+            program = torch.onnx.export(
+                _WithoutHead(source.classifier), (self._blank,), dynamo=True, verbose=False
+            )
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = source.threads
+        self._session = onnxruntime.InferenceSession(
+            program.model_proto.SerializeToString(), options, providers=["CPUExecutionProvider"]
+        )
+        self._input = self._session.get_inputs()[0].name
+
+    def features(self, images: torch.Tensor) -> torch.Tensor:
+        """Return what `Classifier.features` does, but for rounding, of `BATCH` images at most."""
+        whole = torch.cat([images, self._blank[len(images) :]])  # it takes batches of one size
+        found = self._session.run(None, {self._input: whole.contiguous().numpy()})[0]
+        return torch.from_numpy(found)[: len(images)]
+
+
+class _WithoutHead(nn.Module):
+    def __init__(self, classifier: nn.Module):
+        super().__init__()
+        self.classifier = classifier.eval()
+
+    def forward(self, images: torch.Tensor) -> torch.Tensor:
+        return self.classifier.features(images)
 
 
 def open_network(backbone: Backbone, *, threads: int = 1, **options) -> zoo.Pretrained:
-    """Load the frozen network.
+    """Load the frozen network, on a CPU as `Compiled` where the extra zoo is installed.
 
     Parameters
     ----------
@@ -43,6 +94,9 @@ def open_network(backbone: Backbone, *, threads: int = 1, **options) -> zoo.Pret
             f"weights: {source.source} has other weights of '{backbone.network}' "
             f"({source.sha256[:16]}) than asked for ({backbone.weights})"
         )
+    on_cpu = torch.device(source.device).type == "cpu"
+    if on_cpu and all(map(importlib.util.find_spec, RUNTIME)):
+        return replace(source, classifier=Compiled(source, backbone.size))
     return source
 
 

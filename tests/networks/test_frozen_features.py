@@ -1,5 +1,7 @@
 """Features are computed once, in parts that are whole, and by the weights that are asked for."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -81,6 +83,7 @@ def test_an_interrupted_run_goes_on_where_it_stopped(source, images, monkeypatch
 
 def test_weights_that_are_missing_or_others_are_refused(source, monkeypatch, tmp_path):
     monkeypatch.setattr(zoo, "load", lambda name, **_: source)
+    monkeypatch.setattr(frozen_features, "RUNTIME", ("no_such_package",))
     assert frozen_features.open_network(Backbone("tiny", 8, weights="abab")) is source
     with pytest.raises(ValueError, match="made up has other weights of 'tiny'"):
         frozen_features.open_network(Backbone("tiny", 8, weights="12"))
@@ -98,3 +101,22 @@ def test_a_network_whose_features_may_be_negative_is_refused(source, images, mon
     with pytest.raises(ValueError, match="only networks whose features are not negative"):
         frozen_features.store(TINY, source, images)
     assert not TINY.folder.exists()
+
+
+def test_features_of_the_runtime_are_those_of_torch(source, images):
+    """The extra zoo has the runtime (`make test-onnx`); nine images are no whole batch."""
+    for name in frozen_features.RUNTIME:
+        pytest.importorskip(name)
+    compiled = replace(source, classifier=frozen_features.Compiled(source, 8))
+    found, expected = (frozen_features.features_of(one, images, 8) for one in (compiled, source))
+    assert found.shape == (9, 7) and np.abs(found - expected).max() < 1e-5
+    assert expected.std(axis=0).max() > 0.01
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_the_runtime_is_used_where_it_is(source, monkeypatch, there):
+    monkeypatch.setattr(zoo, "load", lambda name, **options: source)
+    monkeypatch.setattr(frozen_features, "RUNTIME", ("numpy",) if there else ("no_such_package",))
+    monkeypatch.setattr(frozen_features, "Compiled", lambda source, size: ("compiled", size))
+    used = frozen_features.open_network(TINY).classifier
+    assert used == (("compiled", 8) if there else source.classifier)

@@ -140,16 +140,22 @@ def test_a_set_that_can_be_missing_is_told_and_any_other_refused(tmp_path, monke
     assert other.spared == ()
 
 
-def test_a_tier_of_heads_is_refused_before_it_runs_without_features(tmp_path, monkeypatch):
+def test_a_tier_of_heads_is_refused_before_it_runs_without_features_and_weights(
+    tmp_path, monkeypatch
+):
+    """With weights it makes the features itself; with features it needs no weights."""
     monkeypatch.setenv("DATA_ROOT", str(tmp_path))
     frozen = {"network": "tiny", "size": 8, "top": 6.0, "weights": ""}
     step = plan.Step(f"{PAPER}/evaluation", "", {"tier": "frozen"}, data_sets=("digits",))
     step = replace(step, settings={"features": {"a": frozen}})
-    with pytest.raises(FileNotFoundError, match=r"features.py frozen openset_calibration`"):
-        plan.packs_of(step)
-    (tmp_path / "features" / "tiny@8").mkdir(parents=True)
-    (tmp_path / "features" / "tiny@8" / "digits.safetensors").touch()
-    assert plan.packs_of(step) == []
+    weights, packs = tmp_path / "weights", tmp_path / "features" / "tiny@8"
+    for folder, file in ((weights, "tiny.pth"), (packs, "digits.safetensors")):
+        with pytest.raises(FileNotFoundError, match=r"weights of 'tiny': not found"):
+            plan.packs_of(step)
+        folder.mkdir(parents=True)
+        (folder / file).touch()
+        assert plan.packs_of(step) == []
+        (folder / file).unlink()
 
 
 def test_what_is_about_all_papers_waits_for_the_results_of_each():
