@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -37,6 +38,7 @@ _LATEX = {
     DELTA: r"$\Delta$", ABSENT: "--", UP: r"$\uparrow$", DOWN: r"$\downarrow$",
     TIMES: r"$\times$", "|": r"$\mid$", "\N{SCRIPT SMALL L}": r"$\ell$",
 }  # fmt: skip
+_CODE = re.compile(r"`([^`]+)`")  # of a caption, which is Markdown
 _MARKS = {
     "html": {"underlined": "<u>{}</u>", "bold": "<b>{}</b>"},
     "latex": {"underlined": r"\underline{{{}}}", "bold": r"\textbf{{{}}}"},
@@ -64,7 +66,7 @@ class Table:
     name : str
         What makes the table's ids in HTML, and its label in LaTeX, ones of its own.
     caption : str
-        A complete one.
+        A complete one; what is between backticks is shown as code.
     data : DataFrame
         What `csv` writes: the numbers unrounded, as a rule with columns of their own.
     separator : str
@@ -100,7 +102,9 @@ class Table:
     def html(self, *, whole: bool = False) -> str:
         """Return HTML, the same for the same table; with `whole` it is a page of its own."""
         shown = Styler(
-            self.frame("html", _escape), uuid=self._id, caption=_escape(self.caption)
+            self.frame("html", _escape),
+            uuid=self._id,
+            caption=_CODE.sub(r"<code>\1</code>", _escape(self.caption)),
         ).set_table_styles(_LAYOUT)
         for level in range(shown.columns.nlevels):  # long names of data sets may be broken
             shown = shown.format_index(_breakable, axis=1, level=level)
@@ -125,7 +129,7 @@ class Table:
             .hide(names=True)
             .to_latex(
                 hrules=True,
-                caption=latex_text(self.caption),
+                caption=_CODE.sub(r"\\texttt{\1}", latex_text(self.caption)),
                 label=f"tab:{self._id}",
                 position_float="centering",
                 column_format="l" * text.index.nlevels + "r" * len(text.columns),

@@ -63,6 +63,12 @@ def test_the_page():
     assert head in table(named=True).html() and head not in page
 
 
+def test_code_in_a_caption_is_shown_as_such():
+    shown = table(caption="Tier `a_<b>`, `c`.")
+    assert "<caption>Tier <code>a_&lt;b&gt;</code>, <code>c</code>.</caption>" in shown.html()
+    assert r"\caption{Tier \texttt{a\_<b>}, \texttt{c}.}" in shown.latex()
+
+
 def test_latex():
     """Plain ASCII with the rules of booktabs, the same marks, and a label of its own."""
     latex = table().latex()
