@@ -106,7 +106,7 @@ def make(backbone: features.Backbone, images: Iterable[Images], arguments) -> No
     )
     with tqdm(total=count, unit="image") as bar:
         for name, one in lacking.items():
-            bar.set_description(name)
+            bar.set_description(name, refresh=False)  # with the next image
             frozen_features.store(backbone, source, one, done=bar.update)
 
 
