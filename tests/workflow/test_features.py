@@ -1,10 +1,13 @@
 """From the command that stores features to the rows of a chapter whose heads see them."""
 
+import re
+import subprocess
 import sys
 
 import features as command
 import numpy as np
 import pytest
+import step
 import torch
 import yaml
 from torch import nn
@@ -96,3 +99,28 @@ def test_a_tier_without_features_and_a_chapter_without_are_refused(root, monkeyp
         monkeypatch.setattr(sys, "argv", ["features.py", "frozen", *words])
         with pytest.raises(SystemExit, match=message):
             command.main()
+
+
+def test_the_pipeline_stores_the_features_of_each_chapter_before_its_notebooks(tmp_path):
+    """Of chapters that have some; a dry run says which commands would be executed."""
+    (tmp_path / "workflow").symlink_to(step.ROOT / "workflow")
+    frozen = {"features": {"net": {"network": "made_up", "size": 8}}}
+    needed = {"gpu": 0, "cpus_per_task": 1, "mem_mb": 100, "runtime": 1}
+    steps = {}
+    for paper, settings in {"uimnet": frozen, "gscore": frozen, "human_centric": {}}.items():
+        notebook = f"{paper}.ipynb"
+        (tmp_path / notebook).touch()
+        name = f"{paper}/dataset"
+        steps[name] = step.Step(name, notebook, {}, settings=settings, resources=needed)
+    step.write(steps, tmp_path / "runs" / "frozen")
+    command = [
+        sys.executable, "-m", "snakemake", "all", "--snakefile", "workflow/Snakefile",
+        "--config", "tier=frozen", "--cores", "2", "--dry-run", "--printshellcmds",
+    ]  # fmt: skip
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    said = re.findall(r"python workflow/(.*)", done.stdout)
+    features = [f"features.py frozen {paper} --threads 2" for paper in ("uimnet", "gscore")]
+    executed = [f"execute.py frozen {name} runs/frozen" for name in steps]
+    assert sorted(said) == sorted([*features, *executed])
+    for paper, asked in zip(("uimnet", "gscore"), features, strict=True):
+        assert said.index(asked) < said.index(f"execute.py frozen {paper}/dataset runs/frozen")
