@@ -43,14 +43,16 @@ class View(Images):
         """Yield all images in their order, changed: Tensor of uint8, [B, 3, H, W]."""
         import torch
 
-        seeds = iter(digests(self))
+        generators = (torch.Generator().manual_seed(int(one) >> 1) for one in digests(self))
         for batch in super().in_order(batch_size=batch_size):
-            yield torch.stack(
-                [
-                    self.change(one, torch.Generator().manual_seed(int(next(seeds)) >> 1))
-                    for one in batch
-                ]
-            )
+            threads = torch.get_num_threads()
+            # an image is too little work for two: they wait for each other, ten times as long
+            torch.set_num_threads(1)
+            try:
+                changed = [self.change(one, next(generators)) for one in batch]
+            finally:
+                torch.set_num_threads(threads)
+            yield torch.stack(changed)
 
 
 def digests(images: Images) -> np.ndarray:
