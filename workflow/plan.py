@@ -18,7 +18,7 @@ from step import ROOT, Step
 from helpers import data
 from helpers.checks import known_name
 from helpers.data.features import Backbone
-from helpers.networks import timm_weights
+from helpers.networks import published, timm_weights
 from helpers.papers import PAPERS
 from helpers.papers.parameters import Parameters, home, load, tiers
 from helpers.syntax import Package
@@ -87,7 +87,10 @@ def packs_of(step: Step) -> list[str]:
     for frozen in step.settings.get("features", {}).values():
         backbone = Backbone(**frozen)
         if not [*backbone.folder.glob("*.safetensors")]:
-            timm_weights.locate(backbone.network, None, download=False)
+            if backbone.network in published.records():
+                published.find(backbone.network).locate()
+            else:
+                timm_weights.locate(backbone.network, None, download=False)
     download, missing = step.settings.get("download", False), missing_of(step)
     found = [data.locate(name, download=download) for name in step.data_sets if name not in missing]
     drawn = {FAMILIES[name].draw.__module__ for name in step.data_sets if name in FAMILIES}

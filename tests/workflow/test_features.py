@@ -101,8 +101,9 @@ def test_a_tier_without_features_and_a_chapter_without_are_refused(root, monkeyp
             command.main()
 
 
-def test_the_pipeline_stores_the_features_of_each_chapter_before_its_notebooks(tmp_path):
-    """Of the chapters that have some; what it calls is written down in the place of Python."""
+@pytest.fixture
+def planned(tmp_path):
+    """Return a folder with the plan of three chapters, of which two have features, and it."""
     (tmp_path / "workflow").symlink_to(step.ROOT / "workflow")
     frozen = {"features": {"net": {"network": "made_up", "size": 8}}}
     needed = {"gpu": 0, "cpus_per_task": 1, "mem_mb": 100, "runtime": 1}
@@ -112,8 +113,32 @@ def test_the_pipeline_stores_the_features_of_each_chapter_before_its_notebooks(t
         name = f"{paper}/dataset"
         steps[name] = step.Step(name, f"{paper}.ipynb", {}, settings=settings, resources=needed)
     step.write(steps, tmp_path / "runs" / "frozen")
-    called = tmp_path / "called"
-    python = tmp_path / "bin" / "python"
+    return tmp_path, steps
+
+
+def test_a_cluster_which_has_no_number_of_cores_gets_the_same_rules(planned):
+    folder, steps = planned
+    code = """
+from pathlib import Path
+from snakemake.api import ConfigSettings, OutputSettings, ResourceSettings, SnakemakeApi
+with SnakemakeApi(OutputSettings()) as api:
+    found = api.workflow(
+        resource_settings=ResourceSettings(nodes=20), snakefile=Path("workflow/Snakefile"),
+        config_settings=ConfigSettings(config={"tier": "frozen"}),
+    )
+    found.list_rules()
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    rules = [one.rule for one in steps.values()] + ["uimnet--features", "gscore--features"]
+    assert {*rules} <= {*(done.stdout + done.stderr).split()}
+
+
+def test_the_pipeline_stores_the_features_of_each_chapter_before_its_notebooks(planned):
+    """Of the chapters that have some; what it calls is written down in the place of Python."""
+    folder, steps = planned
+    called = folder / "called"
+    python = folder / "bin" / "python"
     python.parent.mkdir()
     python.write_text(
         f'#!/bin/bash\necho "$@" >> {called}\n'
@@ -127,7 +152,7 @@ def test_the_pipeline_stores_the_features_of_each_chapter_before_its_notebooks(t
     path = f"{python.parent}{os.pathsep}{os.environ['PATH']}"
     for _ in range(2):  # the second time there is nothing to do
         subprocess.run(
-            command, cwd=tmp_path, env=os.environ | {"PATH": path}, check=True, capture_output=True
+            command, cwd=folder, env=os.environ | {"PATH": path}, check=True, capture_output=True
         )
     lines = called.read_text().splitlines()
     stored = {one: f"workflow/features.py frozen {one} --threads 2" for one in ("uimnet", "gscore")}

@@ -156,6 +156,8 @@ def test_a_tier_of_heads_is_refused_before_it_runs_without_features_and_weights(
         (folder / file).touch()
         assert plan.packs_of(step) == []
         (folder / file).unlink()
+    embedded = {"features": {"a": frozen | {"network": "resnet20.akamaster_cifar10"}}}
+    assert plan.packs_of(replace(step, settings=embedded)) == []  # a published network's weights
 
 
 def test_what_is_about_all_papers_waits_for_the_results_of_each():
