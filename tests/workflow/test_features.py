@@ -126,7 +126,7 @@ with SnakemakeApi(OutputSettings()) as api:
         resource_settings=ResourceSettings(nodes=20), snakefile=Path("workflow/Snakefile"),
         config_settings=ConfigSettings(config={"tier": "frozen"}),
     )
-    found.list_rules()
+    found._workflow.list_rules(only_targets=False)  # the API's own would set a number of cores
 """
     done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
