@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from helpers.files import cache_root
+from helpers.files import atomic_path, cache_root
 from helpers.syntax import Package
 
 Kept = TypeVar("Kept")
@@ -116,3 +116,31 @@ def array(kind: str, key: str, make: Callable[[], np.ndarray]) -> np.ndarray:
         checkpoints.save(path, {"array": make()})
 
     return load_or_make(path_of(kind, key, ".safetensors"), load, write)
+
+
+def value(kind: str, key: str, make: Callable[[], object]) -> object:
+    """Return what JSON can hold, kept as ``cache_root()/kind/key.json``; compute it if not.
+
+    The first line of the file is a checksum of the second, so that an altered one is made anew.
+
+    Parameters
+    ----------
+    kind, key : str
+        As in `path_of`.
+    make : callable
+        Computes the value: of tuples come lists, and all names of a mapping are strings.
+    """
+
+    def load(path: Path) -> object:
+        checksum, _, text = path.read_text(encoding="utf-8").partition("\n")
+        if checksum != hashlib.sha256(text.encode()).hexdigest():
+            raise ValueError(f"{path}: altered since it was written")
+        return json.loads(text)
+
+    def write(path: Path) -> None:
+        text = json.dumps(make())
+        with atomic_path(path) as temporary:
+            whole = f"{hashlib.sha256(text.encode()).hexdigest()}\n{text}"
+            temporary.write_text(whole, encoding="utf-8")
+
+    return load_or_make(path_of(kind, key, ".json"), load, write)

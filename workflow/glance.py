@@ -20,7 +20,7 @@ from helpers.papers.human_centric import overview  # noqa: E402
 from helpers.papers.human_centric.tables import near_and_far  # noqa: E402
 from helpers.report import figures, results  # noqa: E402
 from helpers.report.claims import ALL, Verdict  # noqa: E402
-from helpers.report.ledger import PUBLISHED, ledger, read, tally  # noqa: E402
+from helpers.report.ledger import PUBLISHED, ledger, published_checks, read, tally  # noqa: E402
 from helpers.report.table import MINUS, markdown_table, number  # noqa: E402
 
 RESULTS = ROOT / "results"
@@ -28,6 +28,7 @@ TITLES = {name: paper.heading for name, paper in PAPERS.items() if paper.main_cl
 """The chapters that have claims, in the order of the book."""
 
 
+@functools.cache
 def committed() -> dict[tuple, pd.DataFrame]:
     """Return the committed results tables of the papers, by tier and paper."""
     files = [RESULTS / tier / f"{paper}.parquet" for tier in TIERS for paper in TITLES]
@@ -70,14 +71,8 @@ def largest(found: pd.DataFrame) -> pd.DataFrame:
     return lines.assign(printed=printed)
 
 
-@functools.cache
-def published_checks(paper: str) -> pd.DataFrame | None:
-    """Return a paper's claims checked on its own printed numbers; None if these are not at hand."""
-    return PAPERS[paper].claims.CLAIMS.check_published()
-
-
 def _printed(paper: str, claim: str, effect: str) -> float:
-    checks = published_checks(paper)
+    checks = published_checks(PAPERS[paper].claims.CLAIMS)
     if checks is None:
         return float("nan")
     own = checks[(checks["claim"] == claim) & (checks["check"] == effect)]

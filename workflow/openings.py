@@ -20,7 +20,7 @@ from helpers import data
 from helpers.papers import PAPERS, TIERS
 from helpers.report import figures
 from helpers.report.claims import Verdict
-from helpers.report.ledger import PUBLISHED, tally
+from helpers.report.ledger import PUBLISHED, published_checks, tally
 from helpers.report.table import markdown_table, number
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -195,7 +195,7 @@ def was_found(line, others: pd.DataFrame, scale: str) -> str:
 
 def _theirs(line) -> str:
     """Return what the paper's own printed numbers say to the effect."""
-    if glance.published_checks(line.paper) is None:
+    if published_checks(PAPERS[line.paper].claims.CLAIMS) is None:
         return "the paper's own numbers are not at hand"
     if pd.isna(line.printed):
         return "the paper prints no numbers for this effect"

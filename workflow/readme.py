@@ -8,6 +8,7 @@ Between the two markers of the README, the main claim of each paper with its ver
 
 from __future__ import annotations
 
+import functools
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,7 +22,7 @@ sys.path.insert(0, str(ROOT))
 
 from helpers.papers import PAPERS  # noqa: E402
 from helpers.report.claims import Verdict  # noqa: E402
-from helpers.report.ledger import ledger  # noqa: E402
+from helpers.report.ledger import PUBLISHED, ledger  # noqa: E402
 from helpers.report.table import ABSENT, markdown_table  # noqa: E402
 
 START, END = "<!-- results:start -->", "<!-- results:end -->"
@@ -33,11 +34,18 @@ This page is written by `workflow/readme.py`."""
 RESULTS = ROOT / "results"
 
 
+@functools.cache
+def judged() -> pd.DataFrame:
+    """Return the ledger of all committed results, its tiers from the smallest to the largest."""
+    tables = glance.committed()
+    tiers = {tier for tier, _ in tables}
+    return ledger(PAPERS, tables, [one for one in glance.TIERS if one in tiers])
+
+
 def block() -> str:
     """Return the README's results: main claims with their verdicts, and the tally of all."""
-    tables = glance.committed()
-    tiers = [one for one in glance.TIERS if one in {tier for tier, _ in tables}]
-    found = ledger(PAPERS, tables, tiers)
+    found = judged()
+    tiers = [one for one in found["tier"].unique() if one != PUBLISHED]
     verdicts = found.set_index(["paper", "claim", "tier"])[["verdict", "caveat"]]
     rows = []
     for line in glance.findings(found).itertuples():
@@ -89,14 +97,13 @@ def parameters(paper: str, tier: str) -> SimpleNamespace:
 
 def verdicts(paper: str, table: pd.DataFrame) -> str:
     """Return the verdicts on a paper's claims; of several data sets, by the first and by all."""
-    first, *others = table["data_set"].unique()
-    columns = {"verdict at this tier": table}
+    tier, (first, *others) = table["tier"].iloc[0], table["data_set"].unique()
+    columns = {"verdict at this tier": judged()}
     if others:
-        own = table[table["data_set"] == first]
-        columns = {f"on {first}": own, f"with {', '.join(others)}": table}
-    record, tier = {paper: PAPERS[paper]}, table["tier"].iloc[0]
-    found = [ledger(record, {(tier, paper): one}, [tier]) for one in columns.values()]
-    found = [one[one["tier"] == tier] for one in found]
+        own = {(tier, paper): table[table["data_set"] == first]}
+        alone = ledger({paper: PAPERS[paper]}, own, [tier])
+        columns = {f"on {first}": alone, f"with {', '.join(others)}": judged()}
+    found = [one[(one["tier"] == tier) & (one["paper"] == paper)] for one in columns.values()]
     shown = [map(_verdict, one["verdict"], one["caveat"]) for one in found]
     rows = zip(found[0]["text"], *shown, strict=True)
     return markdown_table(["the paper's sentence", *columns], rows)

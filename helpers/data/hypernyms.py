@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import functools
 import graphlib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from helpers import cache
 from helpers.data import wordnet
 
 
@@ -54,7 +55,7 @@ class Hypernyms:
         """Return the part of WordNet that classes span: their nouns and all that lies above them.
 
         Instances ("Eiffel Tower") lie below what they are instances of.  The given nouns come
-        first in the graph, in their order.
+        first in the graph, in their order.  Kept in the cache: NLTK takes seconds to open WordNet.
 
         Raises
         ------
@@ -67,17 +68,10 @@ class Hypernyms:
         >>> [graph.name(node) for node in graph.parents["n02437136"]], len(graph.parents)
         (['even-toed ungulate'], 14)
         """
-        parents: dict[str, tuple[str, ...]] = {}
-        names: dict[str, tuple[str, ...]] = {}
-        level = list(wnids)
-        while level:
-            for wnid in level:
-                synset = wordnet.noun(wnid)
-                above = synset.hypernyms() + synset.instance_hypernyms()
-                parents[wnid] = tuple(map(wordnet.wnid, above))
-                names[wnid] = tuple(name.replace("_", " ") for name in synset.lemma_names())
-            level = [up for wnid in level for up in parents[wnid] if up not in parents]
-        return cls(parents, names)
+        first = list(wnids)
+        key = cache.key(wnids=first, code=_CODE)  # which stands for the version of WordNet, too
+        found = cache.value("hypernyms", key, functools.partial(_span, first))
+        return cls(*({node: tuple(one) for node, one in each.items()} for each in found))
 
     def ancestors(self, node: str) -> frozenset[str]:
         """Return all nodes above `node`, through any of its parents."""
@@ -180,3 +174,21 @@ class Hypernyms:
             for name in self.names.get(node, (node,)):
                 named.setdefault(wordnet.spelling(name), {})[node] = None
         return {name: tuple(nodes) for name, nodes in named.items()}
+
+
+def _span(wnids: Sequence[str]) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+    """Return the parents and the names of the nouns of WordNet that classes span."""
+    parents: dict[str, list[str]] = {}
+    names: dict[str, list[str]] = {}
+    level = list(wnids)
+    while level:
+        for wnid in level:
+            synset = wordnet.noun(wnid)
+            above = synset.hypernyms() + synset.instance_hypernyms()
+            parents[wnid] = [wordnet.wnid(one) for one in above]
+            names[wnid] = [name.replace("_", " ") for name in synset.lemma_names()]
+        level = [up for wnid in level for up in parents[wnid] if up not in parents]
+    return parents, names
+
+
+_CODE = cache.code(f"{__name__}._span")

@@ -6,6 +6,7 @@ decided it and the place in the book that shows it.
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,6 +24,7 @@ from helpers.report.table import number
 
 if TYPE_CHECKING:
     from helpers.papers import Paper
+    from helpers.report.paper_claims import Claims
 
 LARGER = "Larger tiers"
 """The heading below which each chapter's figures show the verdicts of committed results."""
@@ -165,7 +167,7 @@ def ledger(
                     other = claims.check(table, variant=claims.second)
             elif tier == PUBLISHED:
                 lack = "the paper's own numbers are not at hand"
-                checks = claims.check_published()
+                checks = published_checks(claims)
             heading = LARGER if 0 < place < len(tiers) else paper.claims_heading
             heading = OWN_HEADING if own else heading
             page = paper.own_claims if own else "figures"
@@ -190,6 +192,12 @@ def ledger(
                 rows.append(vars(claim) | found | decisive | where)
     found = pd.DataFrame(rows)[list(COLUMNS)]
     return found.assign(runs=found["runs"].mask(found["tier"] == PUBLISHED, 0))
+
+
+@functools.cache
+def published_checks(claims: Claims) -> pd.DataFrame | None:
+    """Return a paper's claims checked on its own printed numbers; None if these are not at hand."""
+    return claims.check_published()
 
 
 def caveat(decisive: Mapping, summed: Mapping, table: pd.DataFrame) -> str:
@@ -220,7 +228,7 @@ def caveat(decisive: Mapping, summed: Mapping, table: pd.DataFrame) -> str:
     said = ["one run"] if decisive["runs"] == 1 else []
     evidence = summed.get("evidence", "")
     # trained in another way, a network is no other architecture
-    networks = table["backbone"].str.partition("+")[0].unique()
+    networks = {name.partition("+")[0] for name in table["backbone"].unique()}
     if "1 architecture," in evidence or len(networks) == 1:
         said.append("one architecture")
     elif "1 family" in evidence or ("famil" not in evidence and len(families(networks)) == 1):
@@ -256,8 +264,8 @@ def models(checks: pd.DataFrame, table: pd.DataFrame) -> str:
     names = set()
     for data_set, backbone in own[["data_set", "backbone"]].itertuples(index=False):
         if backbone.startswith("all "):  # a number over several networks
-            every = table.loc[table["data_set"] == data_set, "backbone"]
-            names |= set(every[~every.str.contains("+", regex=False)])
+            every = table.loc[table["data_set"] == data_set, "backbone"].unique()
+            names |= {one for one in every if "+" not in one}
         else:
             names.add(backbone)
     if not names:

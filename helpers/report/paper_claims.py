@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
+from helpers import cache
 from helpers.checks import known_name
 from helpers.report import preconditions, published
 from helpers.report.claims import ALL, Claim, Verdict, evaluate, verdicts
@@ -57,6 +59,9 @@ class Claims:
     def check(self, table: pd.DataFrame, *, variant: str = "") -> pd.DataFrame:
         """Check the claims on a results table.
 
+        Of a large table it is kept in the cache, since the ledger and several pages ask the same;
+        not where another package's code derives the numbers, whose changes no key would tell.
+
         Parameters
         ----------
         table : DataFrame
@@ -82,6 +87,17 @@ class Claims:
         if own["tier"].nunique() > 1:
             tiers = ", ".join(sorted(own["tier"].unique()))
             raise ValueError(f"table: several tiers ({tiers}); choose one")
+        names = [__name__, *([self.derive.__module__] if self.derive else [])]
+        if len(own) < _LARGE or not all(one.startswith("helpers.") for one in names):
+            return self._check(own, variant)
+        said = repr([value for name, value in vars(self).items() if name not in _CODE])
+        code = cache.code(*names)
+        key = cache.key(claims=said, variant=variant, table=_content(own), code=code)
+        made = cache.value("claims", key, lambda: self._check(own, variant).to_dict("list"))
+        return pd.DataFrame(made)
+
+    def _check(self, own: pd.DataFrame, variant: str) -> pd.DataFrame:
+        """Check the claims on the rows of this paper."""
         there = own["variant"].unique()
         if not variant:
             variant = self.judges if self.judges in there else "primary"
@@ -165,9 +181,23 @@ class Claims:
         return pd.concat(checks, ignore_index=True)
 
 
+_LARGE = 1000  # rows: fewer are checked about as fast as files are read
+_CODE = ("derive", "printed")  # attributes that are functions
 _NETWORK = ["data_set", "backbone", "run"]
 _DOUBTED = "doubted: "
 _DECIDED = (Verdict.SUPPORTED, Verdict.CONTRADICTED)
+
+
+def _content(table: pd.DataFrame) -> str:
+    """Return a hash of all columns of a results table, whatever its rows are called."""
+    digest = hashlib.sha256(" ".join(table.columns).encode())
+    for name, column in table.items():
+        if name == "bootstrap":
+            digest.update(column.map(len).to_numpy())
+            digest.update(np.concatenate([np.empty(0), *column]))
+        else:
+            digest.update(pd.util.hash_pandas_object(column, index=False).to_numpy())
+    return digest.hexdigest()
 
 
 def _leave_undecided(checks: pd.DataFrame, reasons: Mapping[str, str]) -> pd.DataFrame:

@@ -13,6 +13,7 @@ import json
 import os
 import platform
 from collections.abc import Iterable, Mapping, Sequence
+from json.encoder import encode_basestring_ascii
 from pathlib import Path
 
 import numpy as np
@@ -271,6 +272,8 @@ def _read(paths: Sequence[str | os.PathLike]) -> pa.Table:
     if not paths:
         raise ValueError("path: no file given")
     tables = [_read_one(Path(one)) for one in paths]
+    if len(tables) == 1:  # has none, or it would not have been written
+        return tables[0]
     together = pa.concat_tables(tables)
     names = [os.fspath(one) for one, table in zip(paths, tables, strict=True) for _ in table["row"]]
     twice = pd.Series(together["row"].to_pylist()).duplicated(keep=False)
@@ -387,8 +390,11 @@ def _digest(arrow: pa.Table) -> str:
         if name == "bootstrap":
             digest.update(column.value_lengths().to_numpy().tobytes())
             column = column.flatten()
-        if column.type == pa.string():
-            digest.update(json.dumps(column.to_pylist()).encode())
+        if column.type == pa.string():  # as JSON; most columns say few things many times
+            coded = column.dictionary_encode()
+            words = [*map(encode_basestring_ascii, coded.dictionary.to_pylist()), "null"]
+            places = coded.indices.fill_null(len(words) - 1).to_pylist()
+            digest.update(f"[{', '.join(map(words.__getitem__, places))}]".encode())
         else:
             digest.update(column.to_numpy().tobytes())
     return digest.hexdigest()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -16,7 +15,7 @@ from helpers.papers.synthesis.measures import COMPARED, MEASURES
 from helpers.papers.synthesis.parameters import ALGORITHMS
 from helpers.report import results
 from helpers.report.ledger import PUBLISHED, ledger, tally
-from helpers.report.table import DOWN, UP, Table, categories, single, write_csv
+from helpers.report.table import DOWN, UP, Table, categories, single
 
 AMONG = {
     "cells": "all algorithms and scores",
@@ -45,14 +44,14 @@ def headline() -> Table:
     }
     tiers = list(dict.fromkeys(tier for tier, _ in files))
 
-    def make(path: Path) -> None:
+    def count() -> dict[str, list]:
         found = ledger(PAPERS, {place: results.read(file) for place, file in files.items()}, tiers)
-        counts = tally(found).groupby(level="tier", sort=False).sum()
-        write_csv(counts.reset_index().melt("tier", var_name="verdict", value_name="claims"), path)
+        counts = tally(found).groupby(level="tier", sort=False).sum().reset_index()
+        return counts.melt("tier", var_name="verdict", value_name="claims").to_dict("list")
 
     content = {"/".join(place): sha256_file(file) for place, file in files.items()}
     key = cache.key(tables=content, code=results.code_version())
-    counts = cache.load_or_make(cache.path_of("claims", key, ".csv"), pd.read_csv, make)
+    counts = pd.DataFrame(cache.value("claims", key, count))
     counts["tier"] = categories(counts["tier"], {PUBLISHED: "the papers' own numbers"})
     cells = counts.assign(text=counts["claims"].astype(str))
     caption = (
