@@ -4,6 +4,7 @@ pytest-xdist says of its workers that they crashed, and nbval waits for its kern
 half an hour, whether they are alive or not.  What the pipeline has executed needs no kernel.
 """
 
+import os
 import time
 from functools import partial
 from pathlib import Path
@@ -12,6 +13,10 @@ from queue import Empty
 import pytest
 from kernels import ARGUMENTS, ending
 from replayed import ReplayedKernel
+
+# before anything loads a library that starts threads: a worker a core, with as many threads each,
+# would spend a third of its time on waiting for the others; the pipeline's steps have one, too
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
 def _worker(node) -> str:
