@@ -39,12 +39,14 @@ def test_every_paper_has_notebooks_and_a_mini_tier():
 
 def test_the_grid_is_complete():
     steps = {name: one for name, one in plan.plan("mini").items() if name.startswith(PAPER)}
-    trained = {
-        (step.parameters["data_set"], step.parameters["network"], step.parameters["run"])
-        for step in steps.values()
-        if step.notebook.endswith("training.ipynb")
-    }
-    assert len(trained) == 2 * 3 * 2
+    trained = [
+        (told["data_set"], network, told["run"])
+        for told in (
+            step.parameters for step in steps.values() if step.notebook.endswith("training.ipynb")
+        )
+        for network in (told["network"], *told["also"])
+    ]
+    assert len(trained) == len(set(trained)) == 2 * 3 * 2
     assert set(steps[f"{PAPER}/evaluation"].needs) == {
         name for name, step in steps.items() if step.notebook.endswith("training.ipynb")
     }

@@ -66,9 +66,14 @@ class Parameters(parameters.Parameters):
         return self
 
     def trainings(self) -> dict[str, dict]:
-        """Return what the training notebook is told, for each of the parts."""
-        grid = itertools.product(self.data_sets, range(self.runs), self.networks)
+        """Return what the training notebook is told, for each data set and run: all networks."""
+        network, *also = self.networks
         return {
-            f"{data_set}-{network}-{run}": {"data_set": data_set, "network": network, "run": run}
-            for data_set, run, network in grid
+            f"{data_set}-{run}": {
+                "data_set": data_set,
+                "network": network,
+                "also": also,
+                "run": run,
+            }
+            for data_set, run in itertools.product(self.data_sets, range(self.runs))
         }
