@@ -83,7 +83,8 @@ def test_a_notebook_is_told_the_tier_and_its_place_in_the_grid():
     output = {"output": f"runs/mini/{PAPER}"}
     assert steps[f"{PAPER}/evaluation"].parameters == {"tier": "mini"} | output
     page = steps[f"{PAPER}/training"]
-    own = {"data_set": "cifar10_mini", "network": "resnet8", "run": 0}
+    others = ["densenet16", "efficientnet_eighth"]
+    own = {"data_set": "cifar10_mini", "network": "resnet8", "also": others, "run": 0}
     assert page.parameters == {"tier": "mini"} | own
     assert page.settings["keep"] == 0.95 and page.data_sets == ("cifar10_mini", "digits")
     with pytest.raises(ValueError, match=r"unknown parameter of .*training\.ipynb 'netwrk'"):
