@@ -275,10 +275,10 @@ def _read(paths: Sequence[str | os.PathLike]) -> pa.Table:
     if len(tables) == 1:  # has none, or it would not have been written
         return tables[0]
     together = pa.concat_tables(tables)
-    names = [os.fspath(one) for one, table in zip(paths, tables, strict=True) for _ in table["row"]]
-    twice = pd.Series(together["row"].to_pylist()).duplicated(keep=False)
+    twice = together["row"].to_pandas().duplicated(keep=False)
     if twice.any():
-        files = sorted({name for name, repeated in zip(names, twice, strict=True) if repeated})
+        names = np.repeat(list(map(os.fspath, paths)), list(map(len, tables)))
+        files = sorted(set(names[twice]))
         raise ValueError(f"{', '.join(files)}: the same identity columns twice")
     return together
 
