@@ -16,7 +16,6 @@ ImageStream(pets/test: 2 images, 2 classes, 0 files skipped)
 from __future__ import annotations
 
 import hashlib
-import json
 import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -34,7 +33,6 @@ from helpers import cache
 from helpers.data.images import Labelled, renumber
 from helpers.data.listing import Listing
 from helpers.data.pixels import channels_last, random_crop, rgb
-from helpers.files import atomic_path
 
 if TYPE_CHECKING:
     import torch
@@ -139,11 +137,7 @@ class ImageStream(Labelled):
         for file, one in zip(listed.files, status, strict=True):
             digest.update(f"{file}\n{one.st_size} {one.st_mtime_ns}\n".encode())
         key = cache.key(files=digest.hexdigest(), code=DECODES)
-        contents, broken = cache.load_or_make(
-            cache.path_of("verified_images", key, ".json"),
-            stream._read_verified,
-            stream._write_verified,
-        )
+        digests, broken = cache.value("verified_images", key, stream._verify)
         if broken:
             first, reason = next(iter(broken.items()))
             log.warning(
@@ -155,6 +149,7 @@ class ImageStream(Labelled):
                 f"image folder {listed.root}: none of its {len(stream)} images can be read"
             )
         sound = np.array([file not in broken for file in listed.files], bool)
+        contents = np.array([int(digits, 16) for digits in digests], np.uint64)
         return replace(stream, contents=contents, skipped=tuple(broken)).subset(sound)
 
     @classmethod
@@ -345,41 +340,21 @@ class ImageStream(Labelled):
                 raise ValueError(problem)
             yield chosen, images.permute(0, 3, 1, 2)
 
-    def _read_verified(self, path: Path) -> tuple[np.ndarray, dict[str, str]]:
-        """Return what stands for the bytes of each file, and what `_write_verified` found broken.
-
-        Raises
-        ------
-        ValueError
-            The file holds something else.
-        """
-        try:
-            kept = json.loads(path.read_text(encoding="utf-8"))
-            contents = np.array([int(digits, 16) for digits in kept["contents"]], np.uint64)
-            broken = dict(kept["broken"].items())
-        except (AttributeError, KeyError, TypeError, OverflowError) as error:
-            raise ValueError(f"{path}: no list of verified images ({error!r})") from error
-        if len(contents) != len(self) or not set(broken) <= set(self.files):
-            raise ValueError(f"{path}: a list of other images")
-        return contents, broken
-
-    def _write_verified(self, path: Path) -> None:
-        """Write a digest of each file, and which cannot be decoded, and why, as JSON."""
+    def _verify(self) -> tuple[list[str], dict[str, str]]:
+        """Return a digest of each file, and which cannot be decoded, and why."""
         from tqdm import tqdm
 
         chunks = [self.files[start : start + CHUNK] for start in range(0, len(self), CHUNK)]
+        contents, broken = [], {}
         with ThreadPoolExecutor(_processors()) as pool:  # Pillow decodes outside Python's lock
-            found = pool.map(self._verify, chunks)
+            found = pool.map(self._verify_some, chunks)
             bar = tqdm(found, f"verify {self.name}/{self.split}", len(chunks), disable=None)
-            contents, broken = [], {}
             for digests, reasons in bar:
                 contents += digests
                 broken |= reasons
-        with atomic_path(path) as temporary:
-            text = json.dumps({"contents": contents, "broken": broken})
-            temporary.write_text(text, encoding="utf-8")
+        return contents, broken
 
-    def _verify(self, files: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    def _verify_some(self, files: Sequence[str]) -> tuple[list[str], dict[str, str]]:
         contents, broken = [], {}
         for file in files:
             with open(self.root / file, "rb") as opened:  # what is decoded next lies in memory then
