@@ -245,6 +245,10 @@ are gone, measured beside other work, so that only their proportions count:
   of them, and by one of the synthesis's for each of 15 algorithms: they are drawn once;
 - four seconds in every process in which the package's syntax trees were read to tell states of the
   code apart: what they say is noted beside the byte code;
+- the checks of all claims on the committed tables, made anew by the ledger, by five pages and by
+  the READMEs, and the seconds in which each process that asked what lies above a class opened
+  WordNet;
+- eight starts of the training notebook on open sets, which trains all networks of a run now;
 - two thirds of the epochs of `mini`.
 """
 
