@@ -30,8 +30,8 @@ from step import Step, read, write  # noqa: E402
 EMPTY = "an empty notebook"
 WHOLE = "the pipeline"
 BUDGET = {
-    "audit": 30, "gscore": 350, "human_centric": 550, "openset_calibration": 550,
-    "synthesis": 750, "uimnet": 500, "unknown_detection": 350,
+    "audit": 25, "gscore": 420, "human_centric": 440, "openset_calibration": 350,
+    "synthesis": 560, "uimnet": 410, "unknown_detection": 270,
 }  # fmt: skip
 """CPU seconds that a chapter may take at `mini`, on the machine that the table names."""
 IDLE = 0.05  # of the wall time; with more, the notebooks are of several runs
