@@ -324,8 +324,13 @@ def reproducibility(runs: Path, tier: str, downloads: Path) -> str:
             f"{runs}: no results.parquet in it; make them: make run TIER={tier}"
         )
     committed = sorted((ROOT / "results").rglob("*.parquet"))
-    files += [file for file in committed if file.parent.name != tier]
-    results = helpers.report.results.join(files, downloads / f"results_{tier}.parquet")
+    others = [file for file in committed if file.parent.name != tier]
+    results = helpers.report.results.read([*files, *others])
+    replicates = "those of the other tiers are in the repository, below `results/`"
+    if files:
+        helpers.report.results.join(files, downloads / f"results_{tier}.parquet")
+        own = f"those of this tier are here, as {{download}}`parquet <results_{tier}.parquet>`"
+        replicates = f"{own}, {replicates}"
     numbers = pa.Table.from_pandas(results.drop(columns="bootstrap"), preserve_index=False)
     # without the time of day: the same numbers give the same file
     with gzip.GzipFile(downloads / f"results_{tier}.csv.gz", "wb", LEVEL, mtime=0) as file:
@@ -352,8 +357,8 @@ Each number has a name of twelve hexadecimal digits, its *row*, made from what t
 paper, data set, test set, backbone, run, method, calibration, variant and metric. Tables in the
 notebooks are made of these rows, or of means over them.
 
-The whole table: {{download}}`CSV <results_{tier}.csv.gz>` (compressed; pandas reads it as it is)
-and {{download}}`parquet, with the bootstrap replicates <results_{tier}.parquet>`.
+The whole table: {{download}}`CSV <results_{tier}.csv.gz>` (compressed; pandas reads it as it is).
+Tables with the bootstrap replicates: {replicates}.
 
 ## Made by
 
