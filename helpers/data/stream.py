@@ -137,7 +137,7 @@ class ImageStream(Labelled):
         for file, one in zip(listed.files, status, strict=True):
             digest.update(f"{file}\n{one.st_size} {one.st_mtime_ns}\n".encode())
         key = cache.key(files=digest.hexdigest(), code=DECODES)
-        digests, broken = cache.value("verified_images", key, stream._verify)
+        digests, broken = cache.value("verified", key, stream._verify)
         if broken:
             first, reason = next(iter(broken.items()))
             log.warning(

@@ -19,7 +19,7 @@ from helpers.data.stream import ImageStream
 @pytest.fixture(autouse=True)
 def cache_folder(tmp_path, monkeypatch):
     monkeypatch.setenv("CACHE_ROOT", str(tmp_path / "cache"))
-    return tmp_path / "cache" / "verified_images"
+    return tmp_path / "cache" / "verified"
 
 
 @pytest.fixture
