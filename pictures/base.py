@@ -148,7 +148,13 @@ def paper(generator: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarra
 
 def mix(first: np.ndarray, second: np.ndarray, amount: np.ndarray) -> np.ndarray:
     """Blend colours [n, 1, 1, 3] (or images [n, H, W, 3]) by an amount [n, H, W] from 0 to 1."""
-    return first + (second - first) * amount[..., np.newaxis]
+    between = second - first
+    shape = (*np.broadcast_shapes(between.shape[:-1], amount.shape), between.shape[-1])
+    first, between = (np.broadcast_to(one, shape) for one in (first, between))
+    mixed = np.empty(shape, np.result_type(first, between, amount))
+    for one in range(shape[-1]):  # numpy is slow along an axis as short as that of the channels
+        mixed[..., one] = first[..., one] + between[..., one] * amount
+    return mixed
 
 
 def rotate(x: np.ndarray, y: np.ndarray, angle: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -276,9 +282,11 @@ def value_noise(
     across, down = x / spacing - column, y / spacing - row
     across, down = (t * t * (3 - 2 * t) for t in (across, down))  # no kinks at the grid lines
     column, row, which = column.astype(int), row.astype(int), each(np.arange(n))
+    rows = [(which * cells + (row + below) % cells) * cells for below in (0, 1)]
+    columns = [(column + right) % cells for right in (0, 1)]
 
     def at(below: int, right: int) -> np.ndarray:
-        return grid[which, (row + below) % cells, (column + right) % cells]
+        return grid.take(rows[below] + columns[right])  # one index is faster than three
 
     top = at(0, 0) + (at(0, 1) - at(0, 0)) * across
     bottom = at(1, 0) + (at(1, 1) - at(1, 0)) * across

@@ -371,8 +371,11 @@ def _growth(entropy: pd.DataFrame, networks: dict[str, list[str]]) -> pd.DataFra
 
 def _at(numbers: pd.DataFrame, **chosen: object) -> pd.DataFrame:
     """Return the numbers of which levels of the index have these values, without the levels."""
-    there = [numbers.index.get_level_values(level) == one for level, one in chosen.items()]
-    return numbers[np.logical_and.reduce(there)].droplevel(list(chosen))
+    index, there = numbers.index, np.ones(len(numbers), bool)
+    for level, one in chosen.items():  # by codes, which are integers: the values are many strings
+        place = index.names.index(level)
+        there &= index.codes[place] == index.levels[place].get_indexer([one])
+    return numbers[there].droplevel(list(chosen))
 
 
 def _mean(numbers: pd.DataFrame) -> pd.DataFrame:
