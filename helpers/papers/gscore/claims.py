@@ -361,10 +361,11 @@ def _accuracy(table: pd.DataFrame) -> pd.DataFrame:
 
     draws = _draws(len(rates)) if len(rates) > 1 else np.empty((0, 1))
     means = np.concatenate([np.ones((1, len(rates))), draws]) @ rates.to_numpy()
-    ranks, equal = rankdata(accuracy[rates.columns]), np.ones((1, rates.shape[1]))
-    pairs = (np.stack([ranks, one], axis=1) for one in rankdata(means, axis=1))
+    x, y = rankdata(accuracy[rates.columns]), rankdata(means, axis=1)
+    x, y = x - x.mean(), y - y.mean(axis=1, keepdims=True)
+    norm = np.linalg.norm(x) * np.linalg.norm(y, axis=1)  # 0 where all ranks are the same
+    found = np.divide(y @ x, norm, out=np.zeros_like(norm), where=norm > 0)
     place = (table["data_set"].iloc[0], ALL_NETWORKS, 0)
-    found = [_pearson(equal, one).item() for one in pairs]
     return pd.DataFrame([found], pd.MultiIndex.from_tuples([place], names=_PLACE))
 
 
