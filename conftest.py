@@ -37,6 +37,15 @@ def pytest_handlecrashitem(crashitem, report, sched):
     report.longrepr = f"{crashitem}: its {_worker(report.node)}"
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Have all tests of a file in one worker: what they share is made once, not by each worker."""
+    if config.getoption("dist") == "load":
+        from xdist.scheduler import LoadFileScheduling
+
+        return LoadFileScheduling(config, log)
+
+
 def pytest_addoption(parser):
     """Have nbval take outputs from another folder: --nbval notebooks --executed runs/mini."""
     parser.addoption(
