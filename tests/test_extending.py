@@ -30,7 +30,8 @@ def blocks(file: str, heading: str, language: str = "python") -> list[str]:
 def extended(tmp_path_factory) -> Path:
     """Return a folder with a copy of the package to which CONTRIBUTING's files are added."""
     folder = tmp_path_factory.mktemp("extended")
-    ignored = shutil.ignore_patterns("__pycache__")
+    # byte code comes along, but for what another process may be writing
+    ignored = shutil.ignore_patterns("*.pyc.*", "syntax.json", ".*")
     for name in ("helpers", "params", "pictures"):
         shutil.copytree(ROOT / name, folder / name, ignore=ignored)
     names = ("A data set", "A metric", "A method", "A method of unknown detection")

@@ -130,10 +130,11 @@ table = run.rows(papers.load("toy", "mini"), progress=False)
 def copy(tmp_path_factory):
     """Return a copy of the repository, without results, to which the paper's files are added."""
     folder = tmp_path_factory.mktemp("repository")
+    # byte code comes along, but for what another process may be writing
+    ignored = shutil.ignore_patterns("*.pyc.*", "syntax.json", ".*")
     for name in (
         "benchmarks", "book", "helpers", "notebooks", "params", "pictures", "trials", "workflow",
     ):  # fmt: skip
-        ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / name, folder / name, ignore=ignored)
     shutil.copy(ROOT / "pyproject.toml", folder)
     for name, text in FILES.items():
