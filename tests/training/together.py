@@ -1,6 +1,7 @@
 """Trainings that torchrun starts in several processes, one after the other.
 
-python -m tests.training.together FOLDER RECIPES: a JSON object of recipes by name.  DIES in the
+python -m tests.training.together FOLDER RECIPES: a JSON object of recipes by name.  With that of a
+name that begins with "own", each process takes batch statistics of its own.  DIES in the
 environment: the epoch in which the last process is killed.
 """
 
@@ -54,6 +55,7 @@ def main():
     die_in(int(os.environ.get("DIES", 0)))
     with distributed.joined():
         for name, recipe in recipes.items():
+            os.environ["BATCH_STATISTICS"] = "own" if name.startswith("own") else ""
             try:
                 tensors, curve = train(Recipe(**recipe), folder / f"{name}.partial")
             except ValueError as error:

@@ -252,7 +252,7 @@ def test_all_methods_work_on_streams(roles, tmp_path, monkeypatch):
         external_validation=unknown, far={"mazes": stream}, aside={},
     )  # fmt: skip
     few = {"runs": 1, "tails": [2], "epsilons": [0.002], "temperatures": [10]}
-    found = rows(made, far=["mazes"], image_size=16, epochs=6, batch_size=6, **few)
+    found = rows(made, far=["mazes"], image_size=16, epochs=3, batch_size=6, **few)
     assert set(found["method"]) == {*METHODS, "smoothness"}
     assert set(found.loc[found["metric"] == "failed", "method"]) == {"smoothness"}  # not of streams
 
