@@ -4,6 +4,7 @@ import ast
 import base64
 import json
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -99,6 +100,7 @@ def test_no_page_begins_with_mini_where_a_larger_tier_has_the_same_table(paper, 
     assert first_output_of_mini(other, headline.name)
 
 
+@cache  # all notebooks of a chapter begin with the same cell
 def committed_table(source: str) -> str:
     """Return the HTML of the table that a first cell shows; it reads committed results alone."""
     *imports, shown = ast.parse(source).body
