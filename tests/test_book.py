@@ -4,6 +4,7 @@ import base64
 import doctest
 import gzip
 import re
+import shutil
 from pathlib import Path
 
 import explore
@@ -319,6 +320,31 @@ def test_what_is_the_same_is_not_parsed_again(small_book, runs, tmp_path, monkey
     parsed.clear()
     book.main(command)
     assert len(parsed) == 4
+
+
+def test_an_executed_book_after_a_preview_is_as_one_made_from_nothing(
+    small_book, runs, tmp_path, monkeypatch, capsys
+):
+    stored = tmp_path / "stored"
+    shutil.copytree(runs, stored)
+    monkeypatch.setattr(book, "STORED", stored)
+    executed = runs / "openset_calibration" / "dataset.ipynb"
+    notebook = nbformat.read(executed, 4)
+    notebook.cells[1].outputs = [nbformat.v4.new_output("stream", text="what it says now")]
+    nbformat.write(notebook, executed)
+    out, books = tmp_path / "book", []
+    for shown in ([stored, runs], [runs]):
+        shutil.rmtree(out, ignore_errors=True)
+        for folder in shown:
+            book.main(["--tier", "mini", "--runs", str(folder), "--out", str(out)])
+            html = Path(capsys.readouterr().out.splitlines()[-1]).parent
+            page = (html / "notebooks/openset_calibration/dataset.html").read_text()
+            assert ("what it says now" in page) == (folder == runs)
+            assert ("A preview" in (html / "book/intro.html").read_text()) == (folder == stored)
+        (html / ".buildinfo").unlink()  # a sum of settings, which differs from build to build
+        files = [file for file in html.rglob("*") if file.is_file()]
+        books.append({file.relative_to(html): file.read_bytes() for file in files})
+    assert books[0] == books[1]
 
 
 def test_a_missing_notebook_is_named_with_the_command_that_makes_it(small_book, runs, tmp_path):
