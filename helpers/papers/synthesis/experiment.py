@@ -149,16 +149,18 @@ def score_rows(
     """
     score = scores.create(name, **parameters.score_arguments.get(name, {}))
     values, method = found.score(score), f"{found.model.name}/{name}"
+    unknown = _platt(found, values)
     for one in (
         *_areas(found, values, draw),
         *_errors(found, values),
         *_confusion(found, values, parameters.keep),
-        *_open_set(found, lambda: _platt(found, values), parameters.bins),
+        *_open_set(found, lambda: _with_unknown(found, unknown), parameters.bins),
         row("test", "passes", found.cost(score), len(values["test"])),
         *_predicted_area(found, values, parameters.seed),
     ):
         yield {"method": method} | one
-    for one in _open_set(found, lambda: _platt(found, values, found.scaled), parameters.bins):
+    scaled = _open_set(found, lambda: _with_unknown(found, unknown, found.scaled), parameters.bins)
+    for one in scaled:
         yield {"method": method} | one | SCALED
     if name in AS_PRINTED:
         printed = AS_PRINTED[name]
@@ -248,16 +250,18 @@ def _open_set(
     yield row("near", "open_set_ece", error, len(labels))
 
 
-def _platt(
+def _platt(found: ModelOutputs, values: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Return the probability of "unknown" by a score, of the test images and of the near ones."""
+    shown = np.concatenate([values[name] for name in ("test", *found.near)])
+    return unknown_probability(shown, values["validation"], values["external_validation"])
+
+
+def _with_unknown(
     found: ModelOutputs,
-    values: Mapping[str, np.ndarray],
+    unknown: np.ndarray,
     chances: Callable[[Outputs], np.ndarray] = lambda one: one.probabilities,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return K + 1 probabilities, that of "unknown" by the score, and the answers."""
-    held = values["validation"], values["external_validation"]
-    unknown = np.concatenate(
-        [unknown_probability(values[name], *held) for name in ("test", *found.near)]
-    )
+    """Return K + 1 probabilities, the last of which is given, and the answers."""
     whole = np.column_stack([_join(found, chances) * (1 - unknown)[:, None], unknown])
     return whole, openset.openmax_answer(whole)
 
