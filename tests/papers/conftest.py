@@ -31,7 +31,9 @@ def imagenet(fill, tmp_path_factory):
     place = tmp_path_factory.mktemp("imagenet")
     for half, count in (("train", 4), ("val", 2)):
         fill(place / half, class_lists.wnids_of("imagenet"), count)
-    return place
+    sizes = {path: path.stat().st_size for path in place.rglob("*")}
+    yield place
+    assert {path: path.stat().st_size for path in place.rglob("*")} == sizes, "a test changed them"
 
 
 @pytest.fixture
