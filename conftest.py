@@ -37,26 +37,6 @@ def pytest_handlecrashitem(crashitem, report, sched):
     report.longrepr = f"{crashitem}: its {_worker(report.node)}"
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config, log):
-    """Have all tests of a file in one worker: what they share is made once, not by each worker."""
-    if config.getoption("dist") != "load":
-        return None
-    from xdist.scheduler import LoadFileScheduling
-
-    class ByFile(LoadFileScheduling):
-        def remove_node(self, node):
-            """Say which test ended its worker: no other is given it, or it would end them all."""
-            units = self.assigned_work[node].values()
-            pending = [(unit, test) for unit in units for test, done in unit.items() if not done]
-            for unit, test in pending[:1]:
-                unit[test] = True
-            super().remove_node(node)
-            return pending[0][1] if pending else None
-
-    return ByFile(config, log)
-
-
 def pytest_addoption(parser):
     """Have nbval take outputs from another folder: --nbval notebooks --executed runs/mini."""
     parser.addoption(
