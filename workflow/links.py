@@ -1,4 +1,4 @@
-"""Check the pages of a rendered book: every link inside it leads somewhere, nothing is fetched.
+"""Check the pages of a rendered book: every link leads somewhere, nothing is fetched or told.
 
     python workflow/links.py runs/mini/book/_build/html
 
@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
@@ -16,6 +17,9 @@ from urllib.parse import unquote, urlsplit
 ADDRESSES = ("href", "src", "poster", "data")
 HEAVIEST = 2_000_000
 """Bytes of a page and its pictures, without what all pages share, such as the theme's scripts."""
+
+
+_PATH = re.compile(r"(?:Posix|Windows)Path\(")  # as Python shows one, of whoever built the book
 
 
 class _Page(HTMLParser):
@@ -55,6 +59,8 @@ class Checked(NamedTuple):
         Links inside the book to a file or an anchor that is not there.
     fetched : list of str
         What a page would load from elsewhere when it is opened.
+    paths : list of str
+        Pages that show where something lies on the machine on which they were built.
     bytes : dict of str to int
         Of each page and its pictures.
     shared : int
@@ -64,6 +70,7 @@ class Checked(NamedTuple):
 
     broken: list[str]
     fetched: list[str]
+    paths: list[str]
     bytes: dict[str, int]
     shared: int
 
@@ -72,7 +79,9 @@ def check(html: Path) -> Checked:
     """Check all pages of a rendered book, but for the theme's own templates."""
     html = html.resolve()
     files = [one for one in sorted(html.rglob("*.html")) if "_static" not in one.parts]
-    pages = {one: _Page(one.read_text(encoding="utf-8")) for one in files}
+    texts = {one: one.read_text(encoding="utf-8") for one in files}
+    pages = {one: _Page(text) for one, text in texts.items()}
+    paths = [one.relative_to(html).as_posix() for one in files if _PATH.search(texts[one])]
     broken, fetched, weights, shared = [], [], {}, 0
     for file, page in pages.items():
         name = file.relative_to(html).as_posix()
@@ -97,7 +106,7 @@ def check(html: Path) -> Checked:
                     pictures += target.stat().st_size
         weights[name] = file.stat().st_size + pictures
         shared = max(shared, other)
-    return Checked(broken, fetched, weights, shared)
+    return Checked(broken, fetched, paths, weights, shared)
 
 
 def problems(found: Checked) -> list[str]:
@@ -105,6 +114,7 @@ def problems(found: Checked) -> list[str]:
     return [
         *(f"leads nowhere: {one}" for one in found.broken),
         *(f"is fetched from elsewhere: {one}" for one in found.fetched),
+        *(f"shows a path of this machine: {one}" for one in found.paths),
         *(
             f"is too heavy: {name}, {size / 1e6:.1f} MB with its pictures"
             for name, size in sorted(found.bytes.items(), key=lambda one: -one[1])

@@ -22,7 +22,10 @@ from helpers.files import atomic_path
 from helpers.outputs import Head, Outputs
 
 EMBEDDED = Path(__file__).parent / "packs"
-"""Where the packs lie that come with this package."""
+"""Where the packs lie that come with this package.
+
+:meta hide-value:
+"""
 SIDES = ("near", "far")
 _VERSION = "2"  # of the files
 _MOST = float(np.finfo(np.float16).max)

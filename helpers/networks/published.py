@@ -29,7 +29,10 @@ if TYPE_CHECKING:
     from helpers.outputs import Outputs
 
 EMBEDDED = Path(__file__).parent / "weights"
-"""Where the networks lie that come with this package."""
+"""Where the networks lie that come with this package.
+
+:meta hide-value:
+"""
 _SHA256 = 64  # hexadecimal digits
 log = logging.getLogger(__name__)
 

@@ -106,7 +106,8 @@ def clearances(found: pd.DataFrame, *, titles: Mapping[str, str]) -> Axes:
         x = np.clip(row.clearance, -_FAR, _FAR)
         y = place_of[row.paper, row.claim] + 0.6 * (number - (len(tiers) - 1) / 2) / len(tiers)
         ax.plot(x, y, MARKERS[number], color=colour, markersize=6, alpha=0.85)
-    for claim in set(claims) - set(zip(drawn["paper"], drawn["claim"], strict=True)):
+    with_interval = set(zip(drawn["paper"], drawn["claim"], strict=True))
+    for claim in (one for one in claims if one not in with_interval):  # a set has no fixed order
         ax.text(0, place_of[claim], "no interval", color=GREY, ha="center", va="center",
                 fontsize="x-small", bbox=_BOX)  # fmt: skip
     ax.set_xscale("symlog", linthresh=1, linscale=1)
