@@ -96,22 +96,23 @@ def _of_detector(
     wide = rows.pivot(index="test_set", columns=["evaluator", "metric", "variant"], values="value")
     ids = rows[(rows["variant"] == "test") & (rows["evaluator"] == "")]
     ids = ids.pivot(index="test_set", columns="metric", values="row").reindex(wide.index)
-    lines = [one for one, metric, part in wide if (metric, part) == ("gscore", "meta")]
-    lines = [one for one in lines if (one, "gscore", "test") in wide]
+    columns = dict(zip(wide, wide.to_numpy(float).T, strict=True))
+    lines = [one for one, metric, part in columns if (metric, part) == ("gscore", "meta")]
+    lines = [one for one in lines if (one, "gscore", "test") in columns]
     kinds = {run: ~wide.index.isin(sets) for run, sets in tested.items()}
     said = {name: stored[name].to_numpy() for name in ("variant", "evaluator", "value")}
     said = {"place": wide.index.get_indexer(stored["test_set"])} | said
     predicts, of_run = stored["metric"].to_numpy(), stored["run"].to_numpy()
     found = []
-    for metric in (one for one in metrics if ("", one, "test") in wide):
-        known, asked = (wide["", metric, part] for part in ("meta", "test"))
+    for metric in (one for one in metrics if ("", one, "test") in columns):
+        known, asked = (columns["", metric, part] for part in ("meta", "test"))
         ready = predicts == f"predicted_{metric}"
         there = set(said["evaluator"][ready & (said["variant"] == "primary")])
         for run, learnt in kinds.items():
             parts = [[one[ready & (of_run == run)] for one in said.values()]]
             for one in (one for one in lines if one not in there):
-                meta, test = (wide[one, "gscore", part].to_numpy() for part in ("meta", "test"))
-                parts.append(_by_a_line(one, meta, test, known.to_numpy(), learnt))
+                meta, test = (columns[one, "gscore", part] for part in ("meta", "test"))
+                parts.append(_by_a_line(one, meta, test, known, learnt))
             place, variant, evaluator, value = map(np.concatenate, zip(*parts, strict=True))
             right = np.append(asked, np.nan)[place]  # nothing is known of the place -1
             found.append({
