@@ -14,7 +14,8 @@ from pathlib import Path
 def project_root() -> Path:
     """Return the checkout that this package was installed from, else the working directory."""
     checkout = Path(__file__).resolve().parent.parent
-    return checkout if (checkout / "pyproject.toml").exists() else Path.cwd()
+    # Path.exists raises PermissionError in Python 3.11 if a folder above may not be read
+    return checkout if os.path.exists(checkout / "pyproject.toml") else Path.cwd()
 
 
 def folder(variable: str, default: str) -> Path:

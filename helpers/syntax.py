@@ -245,7 +245,7 @@ class Module:
 
     def _digest(self, name: str) -> str:
         self.definition(name)  # takes out what does not count
-        texts = [ast.dump(node) for node in self.statements[name]]
+        texts = [_canonical(node) for node in self.statements[name]]
         if not name:
             texts += [hashlib.sha256(one.read_bytes()).hexdigest() for one in self.data]
         return hashlib.sha256("\n".join(texts).encode()).hexdigest() if texts else ""
@@ -281,6 +281,20 @@ def _parents(name: str) -> Iterator[str]:
     """Yield ``a``, ``a.b`` and ``a.b.c`` of ``a.b.c``."""
     parts = name.split(".")
     return (".".join(parts[:end]) for end in range(1, len(parts) + 1))
+
+
+def _canonical(node: object) -> str:
+    """Return a syntax tree as text that is equal in every version of Python.
+
+    `ast.dump` is not: its text changed in 3.12 (``type_params=[]``) and in 3.13 (no empty lists).
+    """
+    if isinstance(node, list):
+        return f"[{', '.join(map(_canonical, node))}]"
+    if not isinstance(node, ast.AST):
+        return repr(node)
+    fields = ((name, value) for name, value in ast.iter_fields(node) if value not in (None, []))
+    shown = ", ".join(f"{name}={_canonical(value)}" for name, value in fields)
+    return f"{type(node).__name__}({shown})"
 
 
 def _dropped(node: ast.AST) -> bool:

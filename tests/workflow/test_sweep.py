@@ -119,8 +119,7 @@ def test_it_writes_all_runs_and_goes_on_where_it_was_killed(tmp_path):
     first = subprocess.Popen(command, cwd=ROOT, env=environment, **quiet)
     networks = tmp_path / "cache" / "networks"
     whole = "[!.]*.safetensors"  # a leading dot marks one that is still being written
-    deadline = time.monotonic() + 120
-    while not list(networks.glob(whole)) and time.monotonic() < deadline:
+    while not list(networks.glob(whole)) and first.poll() is None:  # however busy the machine is
         time.sleep(0.05)
     first.send_signal(signal.SIGKILL)
     first.wait()
