@@ -287,7 +287,10 @@ def _canonical(node: object) -> str:
     """Return a syntax tree as text that is equal in every version of Python.
 
     `ast.dump` is not: its text changed in 3.12 (``type_params=[]``) and in 3.13 (no empty lists).
+    Python 3.12 also ends some format specifications with an empty string.
     """
+    if isinstance(node, ast.JoinedStr):
+        node = ast.JoinedStr([part for part in node.values if getattr(part, "value", None) != ""])
     if isinstance(node, list):
         return f"[{', '.join(map(_canonical, node))}]"
     if not isinstance(node, ast.AST):
