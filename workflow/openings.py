@@ -21,6 +21,7 @@ from helpers.papers import PAPERS, TIERS
 from helpers.report import figures
 from helpers.report.claims import Verdict
 from helpers.report.ledger import PUBLISHED, published_checks, tally
+from helpers.report.preconditions import networks_in_words
 from helpers.report.table import markdown_table, number
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -227,12 +228,12 @@ def networks(table: pd.DataFrame) -> str:
     --------
     >>> rows = {"data_set": "cifar10", "backbone": ["resnet20", "vit", "vit"], "run": [0, 0, 1]}
     >>> networks(pd.DataFrame(rows))
-    'CIFAR-10; 2 kinds of network, 2 runs'
+    'CIFAR-10; 2 networks, 2 architectures, 2 families, 2 runs'
     """
     cards = {name: data.find(name) for name in table["data_set"].unique()}
     titles = [card.title if card else f"`{name}`" for name, card in cards.items()]
     kinds, runs = table["backbone"].unique(), table["run"].nunique()
-    shown = f"`{kinds[0]}`" if len(kinds) == 1 else f"{len(kinds)} kinds of network"
+    shown = f"`{kinds[0]}`" if len(kinds) == 1 else networks_in_words(kinds)
     return f"{' and '.join(titles)}; {shown}, {runs} run{'s' * (runs > 1)}"
 
 

@@ -72,6 +72,8 @@ class Paper:
         Which of the paper's data sets, test sets and networks each of ours is, or is nearest to:
         the printed number that ours is set beside.  A test set that is not named is the paper's of
         the same name, if there is one.
+    stand_ins : mapping of str to str
+        Which of these test sets of ours are in place of the paper's and no part of it, in words.
     beside : str
         The function of `tables` that picks, from a results table, rows that the paper prints the
         like of, with their networks as in `networks`; "": the rows of the primary variant.
@@ -93,6 +95,7 @@ class Paper:
     own_claims: str = ""
     data_sets: Mapping[str, str] = field(default_factory=dict)
     test_sets: Mapping[str, str] = field(default_factory=dict)
+    stand_ins: Mapping[str, str] = field(default_factory=dict)
     networks: Mapping[str, str] = field(default_factory=dict)
     beside: str = ""
     metrics: tuple[str, ...] = ()

@@ -110,6 +110,13 @@ class Claim:
     needs : str
         What must be in a results table for there to be numbers, where these are not terms of the
         claim's effects but derived from others.
+    about : tuple of str
+        What a tier must have for a verdict, of the words in `helpers.report.preconditions.LACKS`:
+        "training" if the claim compares ways to train or networks trained in several ways,
+        "detection" if it is about how well unknown classes are told from known ones.
+    names : tuple of str
+        The test sets that the sentence names, as the paper calls them.  A stand-in for one of them
+        cannot contradict the claim.  A scale that the sentence names is in `scope`.
     """
 
     id: str
@@ -119,6 +126,8 @@ class Claim:
     effects: tuple[Effect, ...]
     scope: str = ""
     needs: str = ""
+    about: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
 
 
 def evaluate(

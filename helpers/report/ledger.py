@@ -19,8 +19,7 @@ from helpers.checks import known_name
 from helpers.files import project_root
 from helpers.report import results
 from helpers.report.claims import ALL, Claim, Verdict
-from helpers.report.preconditions import families
-from helpers.report.table import number
+from helpers.report.preconditions import count_networks
 
 if TYPE_CHECKING:
     from helpers.papers import Paper
@@ -128,9 +127,9 @@ def ledger(
         interval, and then effects are compared as they are); ``effects``, how many decide the
         claim; ``models``, how many networks on how many data sets that effect is from, in words
         (`models`); ``caveat``, why little follows from a verdict although it is decided (`caveat`);
-        ``second``, the same effect in the variant without whose agreement nothing is decided
-        (`Claims.second`), in words, "" where there is none; ``notebook`` and ``anchor``, where in
-        the book it is shown.  Printed numbers have no
+        ``second``, the same effect by the second opinion without whose agreement nothing is
+        decided (`Claims.second`), in words, "" if there is none; ``notebook`` and ``anchor``, where
+        in the book it is shown.  Printed numbers have no
         interval and 0 ``runs``. A claim without numbers has the verdict "no data", NaN and a
         ``note`` that says what is missing.
 
@@ -159,12 +158,10 @@ def ledger(
             continue
         claims = paper.claims.OWN if own else paper.claims.CLAIMS
         for place, tier in enumerate([*tiers, *([] if own else [PUBLISHED])]):
-            checks, other, lack = None, None, "no results of this tier"
+            checks, lack = None, "no results of this tier"
             if (tier, name) in tables:
                 table = tables[tier, name]
                 checks = claims.check(table)
-                if (table["variant"] == claims.second).any():
-                    other = claims.check(table, variant=claims.second)
             elif tier == PUBLISHED:
                 lack = "the paper's own numbers are not at hand"
                 checks = published_checks(claims)
@@ -180,7 +177,6 @@ def ledger(
                     decisive = _absent(lack)
                 else:
                     decisive = _decisive(claim, summed.loc[claim.id, "verdict"], checks)
-                second = _second(claims.second, claim, decisive["decided_by"], other)
                 said = (
                     caveat(decisive, summed.loc[claim.id], tables[tier, name]) if measured else ""
                 )
@@ -188,7 +184,7 @@ def ledger(
                 if measured:
                     cells = checks[checks["check"] == decisive["decided_by"]]
                     behind = models(cells[cells["claim"] == claim.id], tables[tier, name])
-                found = {"claim": claim.id, "caveat": said, "second": second, "models": behind}
+                found = {"claim": claim.id, "caveat": said, "second": "", "models": behind}
                 rows.append(vars(claim) | found | decisive | where)
     found = pd.DataFrame(rows)[list(COLUMNS)]
     return found.assign(runs=found["runs"].mask(found["tier"] == PUBLISHED, 0))
@@ -227,11 +223,10 @@ def caveat(decisive: Mapping, summed: Mapping, table: pd.DataFrame) -> str:
         return ""
     said = ["one run"] if decisive["runs"] == 1 else []
     evidence = summed.get("evidence", "")
-    # trained in another way, a network is no other architecture
-    networks = {name.partition("+")[0] for name in table["backbone"].unique()}
-    if "1 architecture," in evidence or len(networks) == 1:
+    counts = count_networks(table["backbone"].unique())
+    if "1 architecture," in evidence or counts["architecture"] == 1:
         said.append("one architecture")
-    elif "1 family" in evidence or ("famil" not in evidence and len(families(networks)) == 1):
+    elif "1 family" in evidence or ("famil" not in evidence and counts["family"] == 1):
         said.append("one family of networks")
     return "; ".join(said)
 
@@ -324,18 +319,8 @@ def _decisive(claim: Claim, verdict: Verdict, checks: pd.DataFrame) -> dict:
         clearance = (ahead / facing).mask((ahead == 0) & (facing == 0), 0.0)
     own = own.assign(clearance=clearance, ahead=ahead, effects=count, decided_by=own["check"])
     one = own.sort_values(["clearance", "ahead"], kind="stable").iloc[0]
-    taken = set(COLUMNS) - {"claim", "check", "second", "models"}
+    taken = set(COLUMNS) - {"claim", "check", "models"}
     return {name: value for name, value in one.to_dict().items() if name in taken}
-
-
-def _second(variant: str, claim: Claim, effect: str, checks: pd.DataFrame | None) -> str:
-    """Return an effect in the second variant, in words; "" where it is not there."""
-    if checks is None:
-        return ""
-    own = checks[(checks["claim"] == claim.id) & (checks["check"] == effect)]
-    own = own[(own["data_set"] == ALL) & own["effect"].notna()]
-    found = [number(own[name].iloc[0], "+.3f") for name in ("effect", "low", "high") if len(own)]
-    return "by the {} {} [{}, {}]".format(variant, *found) if found else ""
 
 
 def _absent(note: str) -> dict:

@@ -13,6 +13,37 @@ from helpers import cache
 from helpers.checks import known_name
 from helpers.report import preconditions, published
 from helpers.report.claims import ALL, Claim, Verdict, evaluate, verdicts
+from helpers.report.table import number
+
+
+@dataclass(frozen=True)
+class Second:
+    """Numbers without whose agreement no effect is supported or contradicted.
+
+    Attributes
+    ----------
+    name : str
+        In words, after "by the".
+    variant : str
+        The variant with these numbers, for a table that has it; it is compared with "primary".  An
+        effect that it lacks is decided by "primary" alone.
+    test_sets : tuple of pairs of str
+        Or: test sets, and which other test set has these numbers.  An effect on the former is
+        undecided if a table lacks the latter.
+    """
+
+    name: str
+    variant: str = ""
+    test_sets: tuple[tuple[str, str], ...] = ()
+
+    def rows(self, table: pd.DataFrame, judged: pd.DataFrame, variant: str) -> pd.DataFrame | None:
+        """Return the rows with these numbers for the rows `judged` of a variant; None if none."""
+        if self.variant:
+            rows = table[table["variant"] == self.variant]
+            return rows if variant == "primary" and len(rows) else None
+        rows = judged[~judged["test_set"].isin([first for first, _ in self.test_sets])]
+        names = {second: first for first, second in self.test_sets}
+        return rows.assign(test_set=rows["test_set"].replace(names))
 
 
 @dataclass(frozen=True)
@@ -28,12 +59,13 @@ class Claims:
     derive : callable, optional
         From a results table to the rows that the claims speak of, as `evaluate` takes them, where
         these have to be computed from several of its rows.  Each claim is then checked on the data
-        sets and backbones that it has numbers of.  Two further columns may say of a row what it
-        is computed from, ``evidence``, and why that is too little for a verdict, ``limit``.
+        sets and backbones that it has numbers of.  Three further columns may say of a row what it
+        is computed from, ``evidence``, why that is too little for a verdict, ``limit``, and which
+        images are in place of the paper's, ``stand_in``.
     every_variant : bool
         True where `derive` takes the rows of all variants together.
-    second : str
-        A variant without whose agreement no claim is supported or contradicted in "primary".
+    second : Second, optional
+        Numbers without whose agreement no effect is supported or contradicted.
     judges : str
         The variant that judges where a table has it; "primary" where not.
     partial : bool
@@ -50,7 +82,7 @@ class Claims:
     claims: tuple[Claim, ...]
     derive: Callable[[pd.DataFrame], pd.DataFrame] | None = None
     every_variant: bool = False
-    second: str = ""
+    second: Second | None = None
     judges: str = "primary"
     partial: bool = False
     resampled: str = "images"
@@ -74,9 +106,11 @@ class Claims:
         -------
         DataFrame
             See `helpers.report.claims.evaluate`; `verdicts` sums it up.  Networks that do not
-            know their classes are not testable (`helpers.report.preconditions`).  Where there are
-            too few models, or the second variant has another verdict, effects have none, and
-            ``note`` says so; ``evidence`` says how many models there are.
+            know their classes are not testable, nor is what the tier lacks
+            (`helpers.report.preconditions`).  Where there are too few models, the `second` numbers
+            have another verdict, or a stand-in contradicts, effects are undecided, and ``note``
+            says so; ``evidence`` says how many models there are, ``second`` has the second numbers
+            in words, "" if they are the same.
 
         Raises
         ------
@@ -111,18 +145,12 @@ class Claims:
             rest = own[own["variant"] == "primary"]
             known = pd.MultiIndex.from_frame(one[names])
             one = pd.concat([rest[~pd.MultiIndex.from_frame(rest[names]).isin(known)], one])
-        checks = self._evaluate(one, barred)
-        if variant == "primary" and (own["variant"] == self.second).any():
-            other = self.verdicts(self._evaluate(own[own["variant"] == self.second], barred))
-            other = other.set_index("claim")["verdict"]
-            mine = self.verdicts(checks).set_index("claim")["verdict"]
-            reasons = {
-                claim: f"by the {self.second} the claim is {other[claim]}"
-                for claim in mine.index
-                if mine[claim] in _DECIDED and other[claim] not in (mine[claim], Verdict.NO_DATA)
-            }
-            checks = _leave_undecided(checks, reasons)
-        return checks
+        tier = own["tier"].iloc[0] if len(own) else ""
+        checks = self._evaluate(one, barred, tier)
+        again = self.second.rows(own, one, variant) if self.second else None
+        if again is None:
+            return checks
+        return _agree(checks, self._evaluate(again, barred, tier), self.second)
 
     def check_published(self) -> pd.DataFrame | None:
         """Do the same arithmetic on the paper's own printed numbers; None if not at hand.
@@ -135,7 +163,7 @@ class Claims:
             return None
         numbers = published.load(self.paper)
         numbers = numbers.assign(run=0, bootstrap=[()] * len(numbers))
-        checks = self._evaluate(self.printed(numbers), {}, intervals=False)
+        checks = self._evaluate(self.printed(numbers), {}, PRINTED, intervals=False)
         effects = {(one.id, effect.name): effect for one in self.claims for effect in one.effects}
         for claim, name, value, place in published.in_text(self.paper).itertuples(index=False):
             verdict = effects[claim, name].verdict(value, value)
@@ -158,7 +186,12 @@ class Claims:
         return summed.assign(sentence=summed["sentence"] + words, evidence=evidence)
 
     def _evaluate(
-        self, table: pd.DataFrame, barred: Mapping[tuple[str, str], str], *, intervals: bool = True
+        self,
+        table: pd.DataFrame,
+        barred: Mapping[tuple[str, str], str],
+        tier: str,
+        *,
+        intervals: bool = True,
     ) -> pd.DataFrame:
         rows = preconditions.mark(self.derive(table) if self.derive else table, barred)
         checks = []
@@ -167,6 +200,9 @@ class Claims:
             if self.derive:  # or what it is not about would be counted as lacking numbers
                 about = {(term.method, term.metric) for one in claim.effects for term in one.terms}
                 own = own[pd.MultiIndex.from_frame(own[["method", "metric"]]).isin(about)]
+            lacks = preconditions.LACKS.get(tier, {})
+            if reason := "; ".join(lacks[what] for what in claim.about if what in lacks):
+                own = own.assign(untestable=reason)
             found = evaluate([claim], own, intervals=intervals)
             note = found["note"].str.replace("images", self.resampled)
             if claim.needs:
@@ -176,10 +212,15 @@ class Claims:
             if "evidence" in own:
                 found = found.assign(evidence="; ".join(dict.fromkeys(own["evidence"])))
                 if limit := "; ".join(dict.fromkeys(filter(None, own["limit"]))):
-                    found = _leave_undecided(found, {claim.id: limit})
+                    found = _leave_undecided(found, pd.Series(limit, found.index))
+            if claim.names and "stand_in" in own:
+                found = _name_stand_ins(claim, found, own)
             checks.append(found)
         return pd.concat(checks, ignore_index=True)
 
+
+PRINTED = ""
+"""The tier of printed numbers, which lacks nothing."""
 
 _LARGE = 1000  # rows: fewer are checked about as fast as files are read
 _CODE = ("derive", "printed")  # attributes that are functions
@@ -200,20 +241,67 @@ def _content(table: pd.DataFrame) -> str:
     return digest.hexdigest()
 
 
-def _leave_undecided(checks: pd.DataFrame, reasons: Mapping[str, str]) -> pd.DataFrame:
-    """Return checks in which the effects of some claims decide nothing, with the reason."""
-    reason = checks["claim"].map(lambda claim: reasons.get(claim, ""))
+def _agree(checks: pd.DataFrame, others: pd.DataFrame, second: Second) -> pd.DataFrame:
+    """Return checks whose effects are decided only as `others` decide them; these in words."""
+    name = second.name
+    keys = ["claim", "check", "data_set", "backbone"]
+    others = pd.merge(checks[keys], others, on=keys, how="left")
+    others.index = checks.index
+    verdict = others["verdict"].fillna(str(Verdict.NO_DATA))
+    why = f"by the {name} it is " + verdict.map(str)
+    why = why.mask(verdict == Verdict.NO_DATA, f"there are no numbers by the {name}")
+    agree = verdict == checks["verdict"]
+    if second.variant:
+        agree |= verdict == Verdict.NO_DATA
+    left = _leave_undecided(checks, why.mask(agree, ""))
+    values = ["effect", "low", "high"]
+    same = (checks[values] == others[values]).all(axis=1) | others["effect"].isna()
+    words = [
+        f"by the {name} {effect} [{low}, {high}]"
+        for effect, low, high in others[values].map(lambda value: number(value, "+.3f")).to_numpy()
+    ]
+    return left.assign(second=np.where(same, "", words))
+
+
+def _name_stand_ins(claim: Claim, checks: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
+    """Return checks of a claim with the stand-ins in their notes, which contradict nothing."""
+    words = rows[rows["test_set"].isin(claim.names) & (rows["stand_in"] != "")]
+    words = words.groupby("test_set")["stand_in"].unique()
+    sets = {effect.name: {term.test_set for term in effect.terms} for effect in claim.effects}
+    words = {
+        name: "; ".join(np.concatenate([[], *words[words.index.isin(used)]]))
+        for name, used in sets.items()
+    }
+    reason = checks["check"].map(words)
+    hit = checks["verdict"] == Verdict.CONTRADICTED
+    left = _leave_undecided(checks, reason.where(hit, ""))
+    named = (reason != "") & ~hit & checks["effect"].notna()
+    return left.assign(note=left["note"].mask(named, _join(reason, left["note"])))
+
+
+def _join(first: pd.Series, second: pd.Series) -> pd.Series:
+    return pd.Series(
+        ["; ".join(filter(None, texts)) for texts in zip(first, second, strict=True)], first.index
+    )
+
+
+def _leave_undecided(checks: pd.DataFrame, reason: pd.Series) -> pd.DataFrame:
+    """Return checks in which the effects with a reason decide nothing, "" being none."""
     hit = (reason != "") & checks["verdict"].isin(_DECIDED)
     # as `helpers.report.claims.evaluate` has it where it leaves clear numbers undecided
-    note = checks["note"].map(lambda said: f"{said}; " if said else "") + _DOUBTED + reason
+    note = _join(checks["note"], _DOUBTED + reason)
     left = checks.assign(
         verdict=checks["verdict"].mask(hit, Verdict.UNDECIDED), note=checks["note"].mask(hit, note)
     )
     if "evidence" not in checks:
         return left
-    whole = checks["claim"].isin(checks.loc[hit, "claim"])
-    evidence = checks["evidence"] + "; undecided, since " + reason
-    return left.assign(evidence=checks["evidence"].mask(whole, evidence))
+    over_all = left[left["data_set"] == ALL]
+    contradicted = over_all.loc[over_all["verdict"] == Verdict.CONTRADICTED, "claim"]
+    first = reason[hit & ~checks["claim"].isin(contradicted)].groupby(checks["claim"]).first()
+    why = {claim: f"; undecided, since {reason}" for claim, reason in first.items()}
+    return left.assign(
+        evidence=checks["evidence"] + checks["claim"].map(lambda claim: why.get(claim, ""))
+    )
 
 
 def index_numbers(table: pd.DataFrame, levels: list[str]) -> pd.DataFrame:

@@ -8,7 +8,7 @@ no verdict but "not testable".
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 import pandas as pd
@@ -24,6 +24,17 @@ MOST_LOSS = 0.9
 
 LEAST_AUROC = 0.55
 """What plain training must reach, or its score does not tell unknown images at all."""
+
+LACKS = {
+    "frozen": {
+        "training": "no network was trained: heads on frozen features",
+        "detection": "the features are of a network that has learned ImageNet, unknown classes too",
+    }
+}
+"""What a tier cannot test, by the words of `helpers.report.claims.Claim.about`, with the reason."""
+
+PLURALS = {"network": "networks", "architecture": "architectures", "family": "families"}
+"""What `count_networks` counts."""
 
 _JOINT = "all "  # how a network's name begins that stands for several
 
@@ -73,12 +84,30 @@ def mark(rows: pd.DataFrame, reasons: Mapping[tuple[str, str], str]) -> pd.DataF
     return rows.assign(untestable=np.array(marked, dtype=object))
 
 
-def families(backbones) -> set[str]:
-    """Return the families of networks, by the letters that their names begin with.
+def count_networks(backbones: Iterable[str]) -> dict[str, int]:
+    """Return how many networks, architectures and families there are.
+
+    A network that was trained in another way (after "+"), or by others (after "."), is no other
+    architecture; a family is the letters that a name begins with.
 
     Examples
     --------
-    >>> sorted(families(["resnet8", "resnet20+distilled", "tf_efficientnet_lite0"]))
-    ['efficientnet', 'resnet']
+    >>> count_networks(["resnet8", "resnet8+distilled", "resnet20.others", "tf_efficientnet_lite0"])
+    {'network': 4, 'architecture': 3, 'family': 2}
     """
-    return {re.match(r"(?:tf_)?([a-z]*)", name)[1] for name in backbones}
+    names = set(backbones)
+    architectures = {re.split(r"[+.]", name)[0] for name in names}
+    families = {re.match(r"(?:tf_)?([a-z]*)", name.lower())[1] for name in architectures}
+    return dict(zip(PLURALS, map(len, (names, architectures, families)), strict=True))
+
+
+def networks_in_words(backbones: Iterable[str]) -> str:
+    """Return the counts of `count_networks` in words.
+
+    Examples
+    --------
+    >>> networks_in_words(["resnet8", "resnet8+distilled"])
+    '2 networks, 1 architecture, 1 family'
+    """
+    counts = count_networks(backbones)
+    return ", ".join(f"{n} {what if n == 1 else PLURALS[what]}" for what, n in counts.items())

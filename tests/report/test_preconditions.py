@@ -1,12 +1,23 @@
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from helpers.files import project_root
+from helpers.papers import PAPERS
 from helpers.report.claims import Claim, Effect, Term, Verdict
 from helpers.report.ledger import caveat
 from helpers.report.paper_claims import Claims
-from helpers.report.preconditions import LEAST_RIGHT, PLAIN, mark, unlearnt
+from helpers.report.preconditions import (
+    LACKS,
+    LEAST_RIGHT,
+    PLAIN,
+    count_networks,
+    mark,
+    networks_in_words,
+    unlearnt,
+)
 
 GAIN = Effect("b minus a", (Term(1, "b", "auroc"), Term(-1, "a", "auroc")), ">", 0.0)
 CLAIMS = Claims("toy", (Claim("better", "B is better.", "", "", (GAIN,)),))
@@ -36,6 +47,38 @@ def test_networks_must_be_right_on_half_of_the_images(method):
     for gain, decided in ((0.05, "supported"), (-0.05, "contradicted")):
         assert verdict(made_up({"a8": LEAST_RIGHT + 0.01}, gain, method=method)) == decided
         assert verdict(made_up({"a8": LEAST_RIGHT - 0.01}, gain, method=method)) == "not testable"
+
+
+@pytest.mark.parametrize("tier", ["mini", "frozen"])
+@pytest.mark.parametrize("about", [(), ("training",), ("detection",), ("training", "detection")])
+def test_heads_on_frozen_features_say_nothing_about_training(tier, about):
+    """Whatever the numbers say; other tiers do, and so do claims about neither."""
+    claims = replace(CLAIMS, claims=(replace(CLAIMS.claims[0], about=about),))
+    for gain, decided in ((0.05, "supported"), (-0.05, "contradicted")):
+        checks = claims.check(made_up({"a8": 0.9}, gain).assign(tier=tier))
+        barred = tier == "frozen" and about
+        assert claims.verdicts(checks)["verdict"].item() == ("not testable" if barred else decided)
+        for what in about:
+            assert checks["note"].str.contains(LACKS["frozen"][what]).all() == bool(barred)
+
+
+def test_every_claim_is_about_what_a_tier_may_lack():
+    """Misspelled, it would be no condition; what compares ways to train is marked by hand."""
+    for paper in PAPERS.values():
+        for claim in paper.claims.CLAIMS.claims if paper.main_claim else ():
+            assert set(claim.about) <= set(LACKS["frozen"])
+
+
+def test_networks_are_counted_by_name_architecture_and_family():
+    """As in the ledger: seventeen networks of the human-centric chapter are five architectures."""
+    others = [f"resnet{depth}.akamaster_cifar10" for depth in (20, 32, 44, 56)]
+    others += ["densenet100.dice_cifar10", "densenet100.dice_cifar100"]
+    names = [*others, *(f"{others[0]}+strategy_{number}" for number in range(11))]
+    assert networks_in_words(names) == "17 networks, 5 architectures, 2 families"
+    assert networks_in_words(["resnet8-16", "resnet8-16+weights", "resnet8-16"]) == (
+        "2 networks, 1 architecture, 1 family"
+    )
+    assert count_networks(["ResNet-50", "ViT-B", "tf_efficientnet_lite0"])["family"] == 3
 
 
 def test_a_network_that_knows_its_classes_decides_alone():

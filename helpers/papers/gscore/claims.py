@@ -150,6 +150,7 @@ _CLAIMS = (
     Claim(
         id="accuracy",
         text="Classifiers of higher accuracy detect better.",
+        about=("detection",),
         source="Table 2",
         check="rank correlation over networks of accuracy and FPR95 of MSP, mean over sets, is"
         " < -0.5",

@@ -32,7 +32,7 @@ from helpers.papers.human_centric.quantities import (
     read_numbers,
 )
 from helpers.report.claims import Claim, Effect, Term
-from helpers.report.paper_claims import Claims
+from helpers.report.paper_claims import Claims, Second
 from helpers.report.published import with_averages
 
 ALL_MODELS = "all models"
@@ -56,6 +56,7 @@ _CLAIMS = (
     Claim(
         id="conventional",
         text="Judged as usual, with all ID images as known, MSP is behind GradNorm on a ResNet.",
+        about=("detection",),
         source="Figure 2: by 27.54 points on ResNet-50",
         check="FPR at 95 % TPR over the label-shifted sets is higher for MSP, in the mean over"
         " ResNets that are trained normally",
@@ -69,6 +70,7 @@ _CLAIMS = (
         id="correct-ones",
         text="With only the ID images as known that are answered correctly, MSP is ahead of"
         " GradNorm on a ResNet.",
+        about=("detection",),
         source="Figure 2: by 16.55 points on ResNet-50",
         check="the same, over the images that are answered correctly, is lower for MSP",
         effects=_effect(
@@ -80,6 +82,7 @@ _CLAIMS = (
     Claim(
         id="consistent",
         text="No score is consistently better than MSP.",
+        about=("detection",),
         source=_TABLES,
         check="each score is behind MSP on some model, and ahead of it by less than the critical"
         " difference of Nemenyi's test in mean rank over the models",
@@ -94,6 +97,7 @@ _CLAIMS = (
     Claim(
         id="architecture",
         text="Which score is best depends on the architecture.",
+        about=("detection",),
         source=f"{_TABLES}, figure 4",
         check="on some architecture, the score that is best on average over them is worse than"
         " another by > 0.01 of average DER99",
@@ -106,6 +110,7 @@ _CLAIMS = (
     Claim(
         id="accuracy",
         text="Models of higher accuracy have lower detection error rates.",
+        about=("detection",),
         source="Figures 4 and 5",
         check="rank correlation over models of accuracy and average DER99 of MSP is < -0.5",
         effects=_effect(
@@ -117,6 +122,7 @@ _CLAIMS = (
     Claim(
         id="capacity",
         text="A larger model of a family does not always have lower detection error rates.",
+        about=("detection",),
         source="Figure 4",
         check="average DER99 rises by > 0.01 to the next larger model of a family, for the score"
         " and the two models of which it rises most in the other runs",
@@ -129,6 +135,7 @@ _CLAIMS = (
     Claim(
         id="depth",
         text="ViM gets better with the depth of a ResNet, and then worse again.",
+        about=("detection",),
         source="Figure 4: by 6.67 points from ResNet-50 to 101, and by 1.92 back at 152",
         check="of the three largest of the family of ResNets with the most models, average DER99 of"
         " ViM is lowest on the middle one, by > 0.01 each",
@@ -145,6 +152,7 @@ _CLAIMS = (
     Claim(
         id="adversarial",
         text="Strong adversarial training raises detection error rates.",
+        about=("training", "detection"),
         source="Figure 5",
         check="average DER99 of MSP is higher at the largest strength than without; a fine-tuned"
         " network is compared with one that is fine-tuned plainly",
@@ -157,6 +165,7 @@ _CLAIMS = (
     Claim(
         id="weak-adversarial",
         text="Weak adversarial training changes detection error rates little.",
+        about=("training", "detection"),
         source="Figure 5",
         check=f"average DER99 of MSP at the largest strength up to {WEAK} differs by < 0.02 from"
         " that without",
@@ -174,6 +183,7 @@ _CLAIMS = (
     Claim(
         id="robust",
         text="On models that are trained adversarially, MSP is almost the best score.",
+        about=("training", "detection"),
         source="Figure 5",
         check="average DER99 of MSP is above that of the best score by < 0.02, in the mean over"
         " models that are trained adversarially",
@@ -186,6 +196,7 @@ _CLAIMS = (
     Claim(
         id="strategy",
         text="Which way of training is best depends on the score.",
+        about=("training", "detection"),
         source="Figure 6",
         check="for some score, the way of training that is best on average over the scores is worse"
         " than another by > 0.01 of average DER99",
@@ -198,6 +209,7 @@ _CLAIMS = (
     Claim(
         id="teacher",
         text="Of all ways of training, distillation is best for MSP and KNN.",
+        about=("training", "detection"),
         source="Figure 6",
         check="average DER99 of MSP, and that of KNN, is lower on the distilled model than on any"
         " other of its architecture",
@@ -214,6 +226,7 @@ _CLAIMS = (
     Claim(
         id="distillation",
         text="Distillation lowers the detection error rate of MSP.",
+        about=("training", "detection"),
         source="Figure 7",
         check="average DER99 of MSP is lower with distillation, on average over architectures; a"
         " fine-tuned network is compared with one that is fine-tuned plainly",
@@ -226,6 +239,7 @@ _CLAIMS = (
     Claim(
         id="inconsistent-distillation",
         text="What distillation does to other scores depends on the architecture.",
+        about=("training", "detection"),
         source="Figure 7: KNN gains 26.95 points with ResNet-50, and loses 8.96 with DeiT-B",
         check="average DER99 of some other score falls by > 0.01 on one architecture, and rises by"
         " > 0.01 on another",
@@ -358,5 +372,9 @@ def derive(table: pd.DataFrame) -> pd.DataFrame:
 
 
 CLAIMS = Claims(
-    "human_centric", _CLAIMS, derive=derive, second="held-out threshold", printed=with_averages
+    "human_centric",
+    _CLAIMS,
+    derive=derive,
+    second=Second("held-out threshold", variant="held-out threshold"),
+    printed=with_averages,
 )

@@ -19,6 +19,7 @@ from helpers.metrics.correlation import spearman
 from helpers.metrics.ranks import critical_difference
 from helpers.papers.human_centric.parameters import PAPER_METHODS, ModelName
 from helpers.report.paper_claims import index_numbers
+from helpers.report.preconditions import PLURALS, count_networks, networks_in_words
 
 SCORES = list(PAPER_METHODS)
 """The paper's nine; MSP is the first."""
@@ -43,7 +44,6 @@ _NUMBERS = [
 _MSP, _ERRORS = 0, slice(0, len(SCORES))  # places in `_NUMBERS`
 _ACCURACY = -1
 _AT = {name: place for place, name in enumerate(_NUMBERS)}
-_PLURAL = {"network": "networks", "architecture": "architectures", "family": "families"}
 
 
 class Quantity(NamedTuple):
@@ -75,10 +75,7 @@ class Quantity(NamedTuple):
     @property
     def evidence(self) -> str:
         """Of how many networks, architectures and families it is, in words."""
-        counts = {"network": len({*self.models})} | self._counts
-        return ", ".join(
-            f"{count} {what if count == 1 else _PLURAL[what]}" for what, count in counts.items()
-        )
+        return networks_in_words(self.models)
 
     def by_run(self, runs: Mapping[int, np.ndarray]) -> dict[int, np.ndarray]:
         """Return the number and its replicates of each run, from the models' numbers by run."""
@@ -93,18 +90,11 @@ class Quantity(NamedTuple):
     def limit(self, runs: int) -> str:
         """Return why a verdict on it, from so many runs, would say too little; "" if not."""
         least = {"family": self.families, "architecture": self.architectures}
-        few = [f"{one} {_PLURAL[what]}" for what, one in least.items() if self._counts[what] < one]
+        counts = count_networks(self.models)
+        few = [f"{one} {PLURALS[what]}" for what, one in least.items() if counts[what] < one]
         if few:
             return f"the networks are of fewer than {' and '.join(few)}"
         return _CHOSEN if self.chooses and runs == 1 else ""
-
-    @property
-    def _counts(self) -> dict[str, int]:
-        models = [ModelName.parse(name) for name in self.models]
-        return {
-            "architecture": len({one.architecture for one in models}),
-            "family": len({one.family for one in models}),
-        }
 
 
 def quantities(models: Sequence[str], parameters: dict[str, float]) -> Iterator[Quantity]:

@@ -74,6 +74,7 @@ _CLAIMS = (
     Claim(
         id="openmax",
         text="OpenMax raises open-set accuracy without better calibration.",
+        about=("detection",),
         source=_TABLES,
         check="accuracy is higher with OpenMax than with the threshold, with a tail that refuses as"
         " many held-out images, and neither Brier score nor ECE is lower",

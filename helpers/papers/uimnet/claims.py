@@ -97,6 +97,7 @@ _CLAIMS = (
     Claim(
         id="erm",
         text="No algorithm is better than ERM in-domain.",
+        about=("training",),
         source="Section 8, Table 3",
         check="with each algorithm, accuracy and ACC@5 are above those of ERM by < 0.01 and, at the"
         " learned temperature, NLL is below it by < 0.05 and ECE by < 0.01",
@@ -110,6 +111,7 @@ _CLAIMS = (
     Claim(
         id="erm-out-domain",
         text="No algorithm but MIMO is better than ERM out-domain.",
+        about=("training", "detection"),
         source="Section 8, Table 4",
         check="with each other algorithm, AUROC, OutAsOut and InAsIn of Entropy are above those of"
         " ERM by < 0.02",
@@ -119,6 +121,7 @@ _CLAIMS = (
     Claim(
         id="alike",
         text="After the search, algorithms behave alike.",
+        about=("training", "detection"),
         source="Section 8",
         check="accuracy, and AUROC of Entropy, of each algorithm are within 0.03 of ERM's",
         effects=_within(["accuracy", "auroc"], map(_versus, _OTHERS), -_ALIKE, _ALIKE),
@@ -127,6 +130,7 @@ _CLAIMS = (
     Claim(
         id="ensemble-in-domain",
         text="Ensembling improves in-domain metrics.",
+        about=("training",),
         source="Section 8, Table 3",
         check="accuracy and ACC@5 are higher, NLL and ECE are lower with the ensemble of all trials"
         " than with the chosen one, mean over algorithms",
@@ -137,6 +141,7 @@ _CLAIMS = (
     Claim(
         id="ensemble-out-domain",
         text="Ensembling improves out-domain metrics of all algorithms but MIMO.",
+        about=("training", "detection"),
         source="Section 8, Table 4",
         check="AUROC and OutAsOut of Entropy are higher with the ensemble of all trials than with"
         " the chosen one, of each algorithm; of MIMO they gain < 0.02",
@@ -147,6 +152,7 @@ _CLAIMS = (
     Claim(
         id="mimo",
         text="MIMO is the only algorithm that, single, outperforms ensembles of ERM in OutAsOut.",
+        about=("training", "detection"),
         source="Section 8, Table 4",
         check="on the largest network, OutAsOut of Entropy is higher with MIMO than with the"
         " ensemble of ERM, and not so with each other algorithm",
@@ -169,6 +175,7 @@ _CLAIMS = (
     Claim(
         id="spectral",
         text="Spectral normalisation is neutral in-domain, and marginally negative out-domain.",
+        about=("training", "detection"),
         source="Section 8, Tables 3 and 4",
         check="with each weight matrix divided by its norm, accuracy moves by < 0.01, AUROC and"
         " OutAsOut of Entropy gain < 0.02 and lose < 0.05, means over algorithms",
@@ -179,6 +186,7 @@ _CLAIMS = (
     Claim(
         id="entropy",
         text="Entropy is the best measure, with a generous gap.",
+        about=("detection",),
         source="Section 8, Table 4 and appendix B",
         check="AUROC and OutAsOut of Entropy are above those of each other measure by > 0.02, means"
         " over the algorithms that have both",
@@ -188,6 +196,7 @@ _CLAIMS = (
     Claim(
         id="measures",
         text="Entropy, Largest and Gap are better than Jacobian, Augmentations and Native.",
+        about=("detection",),
         source="Section 8, Table 4 and appendix B",
         check="AUROC and OutAsOut, means over the algorithms that have both, of the worst of the"
         " three are higher than those of each other measure",
@@ -197,6 +206,7 @@ _CLAIMS = (
     Claim(
         id="gmm-rbf",
         text="Neither GMM, as a measure, nor RBF, as an algorithm, is competitive.",
+        about=("training", "detection"),
         source="Section 8",
         check="AUROC of Entropy is above that of GMM by > 0.02, mean over algorithms; accuracy of"
         " ERM is above that of RBF by > 0.01",
@@ -207,6 +217,7 @@ _CLAIMS = (
     Claim(
         id="size",
         text="Larger networks raise OutAsOut by much.",
+        about=("detection",),
         source="Section 8, Table 4 and appendix B",
         check="OutAsOut of Entropy is higher by > 0.02 on the largest than on the smallest network,"
         " mean over algorithms",

@@ -25,6 +25,11 @@ PAPER = Paper(
         "gaussian": "Gaussian Noise", "food101": "Food-32", "caltech256": "Caltech-45",
         "places365": "Places-82",
     },
+    stand_ins={
+        "digits": "digits", "photographs": "patches of two photographs",
+        "woodgrain": "wood grain", "chars74k_natural": "letters (Chars74K)",
+        "caltech_background": "web pictures (Caltech-101's background)",
+    },
     networks={
         **dict.fromkeys(["resnet8", "resnet20", "resnet18", "efficientnet_lite0"], "ResNet18"),
         "resnet152": "ResNet-152",

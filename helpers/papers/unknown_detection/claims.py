@@ -5,9 +5,10 @@ from __future__ import annotations
 import pandas as pd
 
 from helpers.papers.unknown_detection import PAPER
+from helpers.papers.unknown_detection.composition import PAPER_UNION
 from helpers.papers.unknown_detection.parameters import METHODS
 from helpers.report.claims import Claim, Effect, Term
-from helpers.report.paper_claims import Claims
+from helpers.report.paper_claims import Claims, Second
 
 _TABLES = "Tables 5 and 6"
 _CONFIDENCE = "mean confidence of {}, near minus far OOD"
@@ -45,6 +46,7 @@ _CLAIMS = (
     Claim(
         id="ensemble",
         text="Deep Ensemble detects unknowns best.",
+        about=("training", "detection"),
         source=_TABLES,
         check="AURC on the union of ID, near and far is lower than that of each other method",
         effects=tuple(_versus(*_UNION, other, "ensemble") for other in _others("ensemble")),
@@ -59,6 +61,7 @@ _CLAIMS = (
     Claim(
         id="outlier-exposure",
         text="At CIFAR scale, Outlier Exposure detects far OOD images best and costs accuracy.",
+        about=("training", "detection"),
         source="Table 5",
         scope=_CIFAR,
         check="accuracy is below the baseline's, AUROC against far OOD above each other method's",
@@ -73,6 +76,7 @@ _CLAIMS = (
     Claim(
         id="near",
         text="No method is much better than the baseline at detecting near OOD images.",
+        about=("training", "detection"),
         source=_TABLES,
         check="AUROC against near OOD exceeds the baseline's by < 0.05, for every method",
         effects=tuple(
@@ -83,6 +87,7 @@ _CLAIMS = (
     Claim(
         id="confidence",
         text="At ImageNet scale, near OOD images get a higher confidence than far OOD images.",
+        about=("detection",),
         source="Section 4, figure 6",
         scope=_IMAGENET,
         check="mean maximum class probability is higher on near than on far OOD images",
@@ -94,6 +99,7 @@ _CLAIMS = (
     Claim(
         id="mahalanobis",
         text="On images resized without artefacts, the Mahalanobis score is close to random.",
+        about=("detection",),
         source="Text, on the methods that were left out",
         check="AUROC falls when images are resized with antialiasing, to within 0.1 of one half",
         effects=(
@@ -106,6 +112,7 @@ _CLAIMS = (
     Claim(
         id="ensemble-accuracy",
         text="Deep Ensemble classifies best.",
+        about=("training",),
         source=_TABLES,
         check="accuracy is above that of each other method",
         effects=tuple(_versus(*_ACCURACY, "ensemble", other) for other in _others("ensemble")),
@@ -113,6 +120,7 @@ _CLAIMS = (
     Claim(
         id="crl-edl",
         text="CRL and EDL detect unknowns better than the baseline.",
+        about=("training", "detection"),
         source=_TABLES,
         check="AURC on the union is lower than the baseline's",
         effects=tuple(_versus(*_UNION, "baseline", method) for method in ("crl", "edl")),
@@ -120,6 +128,7 @@ _CLAIMS = (
     Claim(
         id="augmix",
         text="AugMix detects unknowns better than the baseline.",
+        about=("training", "detection"),
         source=_TABLES,
         check="AURC on the union is lower than the baseline's",
         effects=(_versus(*_UNION, "baseline", "augmix"),),
@@ -127,6 +136,7 @@ _CLAIMS = (
     Claim(
         id="odin",
         text="ODIN detects unknowns no better than the baseline.",
+        about=("detection",),
         source=_TABLES,
         check="AURC on the union is at most 0.01 lower than the baseline's",
         effects=(_versus(*_UNION, "baseline", "odin", "<", _POINT),),
@@ -134,6 +144,7 @@ _CLAIMS = (
     Claim(
         id="mc-dropout",
         text="MC dropout helps to detect misclassified images, and not to detect unknowns.",
+        about=("training", "detection"),
         source=_TABLES,
         check="AURC is lower than the baseline's on ID test, and on the union within 0.01 of it",
         effects=(
@@ -145,6 +156,7 @@ _CLAIMS = (
     Claim(
         id="openmax-imagenet",
         text="At ImageNet scale, OpenMax detects unknowns worst.",
+        about=("training", "detection"),
         source="Table 6",
         scope=_IMAGENET,
         check="AURC on the union is higher than that of each other method",
@@ -153,6 +165,7 @@ _CLAIMS = (
     Claim(
         id="edl-imagenet",
         text="At ImageNet scale, EDL classifies worst.",
+        about=("training",),
         source="Table 6",
         scope=_IMAGENET,
         check="accuracy is below that of each other method",
@@ -162,6 +175,7 @@ _CLAIMS = (
         id="outlier-exposure-imagenet",
         text="At ImageNet scale, Outlier Exposure costs no accuracy and helps to detect"
         " misclassified images.",
+        about=("training",),
         source="Table 6",
         scope=_IMAGENET,
         check="accuracy is not below the baseline's, AURC on ID test lower",
@@ -173,6 +187,8 @@ _CLAIMS = (
     Claim(
         id="outlier-exposure-sets",
         text="At CIFAR scale, Outlier Exposure detects each far OOD set better than the baseline.",
+        about=("training", "detection"),
+        names=_FAR,
         source="Table 5",
         scope=_CIFAR,
         check="AUROC against each set that is, or stands in for, SVHN, LSUN-FIX or DTD is higher",
@@ -202,14 +218,18 @@ def derive(table: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        The same rows; ``doubt`` says in words which sets disagree.  Where two sets stand in for the
+        The same rows; ``doubt`` says in words which sets disagree, ``stand_in`` which images are in
+        place of a set of the paper's.  Where two sets stand in for the
         same one of the paper's, both keep their names.
     """
     there = table["test_set"].unique()
     theirs = pd.Series({name: PAPER.test_sets[name] for name in there if name in PAPER.test_sets})
+    words = {name: f"{title} in place of {PAPER.test_sets[name]}"
+             for name, title in PAPER.stand_ins.items()}  # fmt: skip
     named = table.assign(
         test_set=table["test_set"].replace(theirs[~theirs.duplicated(keep=False)].to_dict()),
         doubt="",
+        stand_in=table["test_set"].map(words).fillna(""),
     )
     far = named[(named["metric"] == "auroc") & named["test_set"].isin(_FAR)]
     cell = ["data_set", "backbone"]
@@ -237,4 +257,10 @@ def _with_far(printed: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([printed, far.assign(bootstrap=[()] * len(far))])
 
 
-CLAIMS = Claims("unknown_detection", _CLAIMS, derive=derive, printed=_with_far)
+CLAIMS = Claims(
+    "unknown_detection",
+    _CLAIMS,
+    derive=derive,
+    second=Second("paper's shares of images", test_sets=(("union", PAPER_UNION),)),
+    printed=_with_far,
+)

@@ -3,6 +3,7 @@ import pandas as pd
 import pytest
 
 from helpers.papers.unknown_detection.claims import CLAIMS, derive
+from helpers.papers.unknown_detection.composition import PAPER_UNION
 from helpers.papers.unknown_detection.parameters import METHODS
 from helpers.report import claims
 from helpers.report.claims import Verdict
@@ -57,6 +58,11 @@ def made_up(table_of):
                  bootstrap=value + spread * generator.standard_normal(40))
             for run in range(3)
             for (method, metric, test_set), value in numbers.items()
+        ]  # fmt: skip
+        records += [  # the same at the paper's shares of images, unless there are other numbers
+            record | {"test_set": PAPER_UNION} for record in records
+            if record["test_set"] == "union"
+            and (record["method"], record["metric"], PAPER_UNION) not in numbers
         ]  # fmt: skip
         return table_of(records, paper="unknown_detection", data_set=data_set)
 
@@ -143,11 +149,63 @@ def test_far_sets_that_disagree_decide_nothing_together(made_up):
     checks = CLAIMS.check(made_up(changes))
     found = CLAIMS.verdicts(checks).set_index("claim")["verdict"]
     assert found["outlier-exposure"] == "undecided"
-    assert found["outlier-exposure-sets"] == "contradicted"
     (note,) = set(checks.query("claim == 'outlier-exposure' and data_set == 'all'")["note"]) - {""}
     assert "behind the baseline on SVHN alone" in note
     every = {("outlier_exposure", "auroc", name): 0.6 for name in ("digits", "LSUN-FIX", "dtd")}
     assert verdicts(made_up(every))["outlier-exposure"] == "supported"  # of one mind, whichever
+
+
+@pytest.mark.parametrize(("svhn", "verdict"), [("digits", "undecided"), ("svhn", "contradicted")])
+def test_a_stand_in_contradicts_no_sentence_about_the_set_itself(made_up, svhn, verdict):
+    """SVHN itself does; a stand-in supports, and the note names it."""
+    worse, better = (made_up({("outlier_exposure", "auroc", "digits"): x}) for x in (0.6, 0.9))
+    for table, expected in ((worse, verdict), (better, "supported")):
+        table = table.assign(test_set=table["test_set"].replace({"digits": svhn}))
+        checks = CLAIMS.check(table).query("claim == 'outlier-exposure-sets' and data_set == 'all'")
+        assert CLAIMS.verdicts(checks).set_index("claim")["verdict"][checks["claim"].iloc[0]] == (
+            expected
+        )
+        notes = checks.set_index("check")["note"].str.contains("digits in place of SVHN")
+        assert notes[notes].index.str.contains("against SVHN").all()
+        assert notes.any() == (svhn == "digits")
+
+
+@pytest.mark.parametrize("value", [0.68, 0.71])  # of CRL, of which Deep Ensemble has 0.69
+@pytest.mark.parametrize("shares", [0.68, 0.69, 0.71])
+def test_areas_of_unions_are_decided_at_both_compositions(made_up, value, shares):
+    """Ours and the paper's, or not at all; both are shown."""
+    cells = {("crl", "aurc", "union"): value, ("crl", "aurc", PAPER_UNION): shares}
+    checks = CLAIMS.check(made_up(cells))
+    verdict = "supported" if value == 0.71 else "contradicted"
+    assert CLAIMS.verdicts(checks)["verdict"].iloc[0] == (
+        verdict if value == shares else "undecided"
+    )
+    name = "AURC on the union, CRL minus Deep Ensemble"
+    effect = checks.query("claim == 'ensemble' and data_set == 'all'").set_index("check").loc[name]
+    assert effect["second"].startswith("by the paper's shares of images")
+    assert ("doubted: by the paper's shares of images it is" in effect["note"]) == (value != shares)
+
+
+def test_without_the_papers_shares_the_union_decides_nothing(made_up):
+    """Effects on other test sets do: MC dropout is judged on the ID test images, too."""
+    worse = {("mc_dropout", "aurc", "test"): 0.09}
+    for changes, expected in (({}, "undecided"), (worse, "contradicted")):
+        table = made_up(changes)
+        checks = CLAIMS.check(table[table["test_set"] != PAPER_UNION])
+        found = CLAIMS.verdicts(checks).set_index("claim")["verdict"]
+        assert (found["ensemble"], found["mc-dropout"]) == ("undecided", expected)
+        assert found["misclassification"] == "supported"
+        notes = checks[checks["claim"] == "ensemble"]["note"]
+        assert notes.str.contains("no numbers by the paper's shares of images").all()
+
+
+def test_heads_on_frozen_features_are_asked_about_scores_on_known_classes_alone(made_up):
+    checks = CLAIMS.check(made_up().assign(tier="frozen"))
+    found = CLAIMS.verdicts(checks).set_index("claim")["verdict"]
+    assert set(found.index[found == "supported"]) == {"misclassification"}
+    assert set(found.drop([*ON_IMAGENET, "misclassification"])) == {"not testable"}
+    notes = checks[checks["claim"] == "ensemble-accuracy"]["note"]
+    assert notes.str.contains("no network was trained: heads on frozen features").all()
 
 
 def test_two_sets_for_one_of_the_papers_keep_their_names(made_up):
@@ -203,6 +261,6 @@ def test_the_papers_own_tables():
 
 @pytest.mark.parametrize("claim", ["outlier-exposure-sets"])
 def test_one_far_set_on_the_other_side_contradicts_the_claim_on_each(made_up, claim):
-    assert verdicts(made_up({("outlier_exposure", "auroc", "digits"): 0.6}))[claim] == (
-        "contradicted"
-    )
+    table = made_up({("outlier_exposure", "auroc", "digits"): 0.6})
+    table = table.assign(test_set=table["test_set"].replace({"digits": "svhn"}))
+    assert verdicts(table)[claim] == "contradicted"
