@@ -372,6 +372,23 @@ def test_a_page_of_another_tier_says_of_which_its_numbers_and_sentences_are(
     assert ("not a part of this tier" in first) == (not steps)
 
 
+def test_readers_see_the_knobs_of_a_page_and_not_what_the_pipeline_injects(
+    small_book, runs, tmp_path
+):
+    file = runs / "openset_calibration" / "dataset.ipynb"
+    notebook = nbformat.read(file, 4)
+    for tag in ("injected-parameters", "parameters"):
+        notebook.cells.insert(1, nbformat.v4.new_code_cell("tier = 1", metadata={"tags": [tag]}))
+    nbformat.write(notebook, file)
+    (tmp_path / "tree").mkdir()
+    book.assemble(tmp_path / "tree", runs, "mini")
+    page = nbformat.read(tmp_path / "tree/notebooks/openset_calibration/dataset.ipynb", 4)
+    assert [book.tags_of(cell) for cell in page.cells[1:3]] == [
+        ["parameters"],
+        ["injected-parameters", "remove-cell"],
+    ]
+
+
 def test_a_folder_of_something_else_is_left_as_it_is(small_book, runs, tmp_path):
     """Whether the book would be written there, or beside it under a name of its own."""
     (runs / "openset_calibration" / "dataset.ipynb").unlink()  # the build would fail, but later

@@ -157,10 +157,9 @@ def assemble(tree: Path, runs: Path, tier: str) -> None:
                 title, _, text = notebook.cells[0].source.partition("\n")
                 note = OTHER_TIER.format(tier=tier, said=EXECUTED if own else STORED_ALONE)
                 notebook.cells[0].source = f"{title}\n{note}{text}"
-            if any("injected-parameters" in tags_of(cell) for cell in notebook.cells):
-                for cell in notebook.cells:  # the injected values follow, so fold the defaults
-                    if "parameters" in tags_of(cell):
-                        cell.metadata["tags"] = [*tags_of(cell), "hide-input"]
+            for cell in notebook.cells:  # readers see the knobs, which the cell above it explains
+                if "injected-parameters" in tags_of(cell):
+                    cell.metadata["tags"] = [*tags_of(cell), "remove-cell"]
             nbformat.write(notebook, target)
     reference = tree / "book" / "reference"
     reference.mkdir()

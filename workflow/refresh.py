@@ -55,7 +55,8 @@ def with_outputs(
         raise ValueError("its cells have changed since it was executed")
     number = 0
     for cell, done in zip(notebook.cells, cells, strict=True):
-        cell.metadata = {"tags": cell.metadata["tags"]} if "tags" in cell.metadata else {}
+        kept = ("tags", "mystnb")  # how the book shows the cell
+        cell.metadata = {name: cell.metadata[name] for name in kept if name in cell.metadata}
         if cell.cell_type == "code":
             number += 1
             cell.outputs = whole_streams(one for one in done.outputs if one.get("name") != "stderr")
@@ -75,7 +76,8 @@ def with_outputs(
 def few_colours(png: bytes) -> bytes:
     """Return a picture with a palette, where that shows at hardly a pixel, and else as it is.
 
-    Lines, letters and areas need few colours; what holds photographs stays untouched.
+    Lines, letters and areas need few colours; what holds photographs stays untouched.  The file
+    keeps its dots per inch, of which the size of its letters follows.
 
     Examples
     --------
@@ -88,13 +90,14 @@ def few_colours(png: bytes) -> bytes:
     if picture.mode not in ("RGB", "RGBA") or np.asarray(picture)[..., 3:].min(initial=255) < 255:
         return png
     plain = picture.convert("RGB")
-    palette = plain.quantize(256, dither=Image.Dither.NONE)
-    changed = np.abs(np.asarray(plain, int) - np.asarray(palette.convert("RGB"), int)).max(axis=2)
-    if (changed > _VISIBLE).mean() > _FEW:
-        return png
-    file = io.BytesIO()
-    palette.save(file, "PNG", optimize=True)
-    return min(file.getvalue(), png, key=len)
+    for colours in (64, 256):
+        few = plain.quantize(colours, dither=Image.Dither.NONE)
+        changed = np.abs(np.asarray(plain, int) - np.asarray(few.convert("RGB"), int)).max(axis=2)
+        if (changed > _VISIBLE).mean() <= _FEW:
+            file = io.BytesIO()
+            few.save(file, "PNG", optimize=True, dpi=picture.info.get("dpi"))
+            return min(file.getvalue(), png, key=len)
+    return png
 
 
 def whole_streams(outputs: Iterable[nbformat.NotebookNode]) -> list[nbformat.NotebookNode]:

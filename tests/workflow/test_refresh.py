@@ -1,8 +1,11 @@
 """The outputs that are stored in the notebooks are those of the execution, and nothing else."""
 
+import io
+
 import nbformat
 import pytest
 import refresh
+from PIL import Image
 
 
 def notebook(*sources, outputs=()):
@@ -20,12 +23,24 @@ def test_outputs_come_over_without_the_injected_cell_and_the_error_stream():
     executed = notebook("a = 1", "a = 2", "3 * a", outputs=[pieces[0], noise, pieces[1], shown])
     executed.cells[1].metadata["tags"] = ["injected-parameters"]
     executed.cells[2].metadata["papermill"] = {"duration": 3}
-    stored = refresh.with_outputs(notebook("a = 1", "3 * a"), executed)
+    setup = executed.cells[0].metadata["mystnb"] = {"code_prompt_show": "Setup"}
+    source = notebook("a = 1", "3 * a")
+    source.cells[0].metadata["mystnb"] = setup
+    stored = refresh.with_outputs(source, executed)
     assert [cell.execution_count for cell in stored.cells] == [1, 2]
     printed, output = stored.cells[1].outputs
     assert printed.text == "a\nb\n"
     assert output.data == {"text/plain": "6"} and output.execution_count == 2
     assert stored.cells[1].metadata == {}
+    assert stored.cells[0].metadata == {"mystnb": setup}
+
+
+def test_a_picture_with_fewer_colours_keeps_its_dots_per_inch():
+    file = io.BytesIO()
+    Image.new("RGBA", (300, 200), (0, 114, 178, 255)).save(file, "PNG", dpi=(96, 96))
+    small = refresh.few_colours(file.getvalue())
+    picture = Image.open(io.BytesIO(small))
+    assert picture.mode == "P" and round(picture.info["dpi"][0]) == 96
 
 
 def test_a_notebook_that_was_changed_since_is_refused():

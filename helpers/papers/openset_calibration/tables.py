@@ -23,7 +23,7 @@ def calibration_errors(part: pd.DataFrame) -> Table:
     Parameters
     ----------
     part : DataFrame
-        The rows of one data set and one backbone of a `comparison`.
+        The rows of one data set and one backbone of a `comparison` of the primary variant.
 
     Raises
     ------
@@ -38,7 +38,7 @@ def calibration_errors(part: pd.DataFrame) -> Table:
         caption += f" {DELTA} is ours {MINUS} paper."
     else:
         caption += f": {over}; the paper has no such table."
-    own = part[part["metric"].isin(TITLES)]
+    own = name_tail(part[part["metric"].isin(TITLES)], "usual")
     difference = own.assign(source=DELTA, mean=own["difference"], std=float("nan"), rows="")
     cells = pd.concat(
         [comparisons.stack_sources(own), difference.dropna(subset="mean")], ignore_index=True
@@ -48,6 +48,13 @@ def calibration_errors(part: pd.DataFrame) -> Table:
     cells["metric"] = categories(cells["metric"], TITLES)
     lines, columns = ["method", "calibration"], ["metric", "source"]
     return Table(cells, lines, columns, name=comparisons.name_of(part), caption=caption, data=part)
+
+
+def name_tail(part: pd.DataFrame, tail: str) -> pd.DataFrame:
+    """Return rows that name the tail of OpenMax, since its numbers depend on it."""
+    from helpers.papers.openset_calibration.claims import OPENMAX
+
+    return part.replace({"method": {OPENMAX: f"{OPENMAX}, {tail} tail"}})
 
 
 def verdicts_by_variant(table: pd.DataFrame) -> pd.DataFrame:
@@ -106,6 +113,7 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
     own = comparisons.comparison(
         primary, printed, published_as={data_set: "CIFAR10"}, families={backbone: family}
     )
+    own = name_tail(own, "matched" if matched else "usual")
     titles = {"before": "before temperature scaling", "after": "after"}
     cells = own.assign(
         text=comparisons.numbers_beside(own, 1, ".3f"),
@@ -121,7 +129,7 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
         f"{printed['table'].iloc[0]})."
     )
     if matched:
-        caption += " OpenMax refuses as many held-out images as the threshold, by its tail."
+        caption += " Matched tail: OpenMax refuses as many held-out images as the threshold."
     if frozen := comparisons.frozen_in_words(parameters, primary):
         caption += f" {frozen}"
     return Table(
