@@ -78,6 +78,23 @@ def atomic_path(path: str | os.PathLike) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
+def locked(path: str | os.PathLike) -> Iterator[None]:
+    """Wait for a lock that one process at a time has; it ends with the process, however that ends.
+
+    Examples
+    --------
+    >>> with locked(Path(tempfile.mkdtemp()) / "network.lock"):
+    ...     pass
+    """
+    import fcntl  # not on Windows, where nothing is trained in the background
+
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+@contextlib.contextmanager
 def atomic_folder(
     path: str | os.PathLike, *, replaces: Collection[str] | None = None
 ) -> Iterator[Path]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import platform
 from collections.abc import Iterator
 from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
@@ -33,6 +35,44 @@ def device_name(device: str, threads: int) -> str:
     if torch.device(device).type == "cuda":
         return torch.cuda.get_device_name(device)
     return f"cpu, {threads} thread{'s' if threads > 1 else ''}"
+
+
+def computes_bfloat16() -> bool:
+    """Return whether this processor has instructions for bfloat16."""
+    return torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+
+
+def precision_on(device: str, precision: str) -> str:
+    """Return the precision of a training's forward pass: bfloat16 or float32.
+
+    Raises
+    ------
+    ValueError
+        bfloat16 on a processor that can only emulate it, which is slower than float32.
+
+    Examples
+    --------
+    >>> precision_on("cpu", "auto"), precision_on("cuda", "auto")
+    ('float32', 'bfloat16')
+    """
+    on_cpu = torch.device(device).type == "cpu"
+    if precision == "auto":
+        return "float32" if on_cpu else "bfloat16"
+    if precision == "bfloat16" and on_cpu and not computes_bfloat16():
+        raise ValueError(
+            "precision: bfloat16 needs a GPU, or a processor with avx512_bf16 or amx; this "
+            f"processor ({processor()}) has neither; choose float32 or auto"
+        )
+    return precision
+
+
+def processor() -> str:
+    """Return the model of this machine's processor, as its operating system names it."""
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
 
 
 @contextlib.contextmanager

@@ -20,7 +20,7 @@ PATCHES = ("resmlp", "vit")  # families that see an image as a grid of patches o
 SCHEDULES = ("cosine", "multistep")
 SPECTRAL_FORMS = ("weights", "strict", "bounded")
 AUGMENTATIONS = ("crop", "crop_zeros", "flip")
-PRECISIONS = ("bfloat16", "float32")
+PRECISIONS = ("auto", "bfloat16", "float32")
 FOUR_STAGES = (18, 34, 50, 101, 152)  # layers of the ResNets for photographs
 _FOLDER = Path(__file__).parents[1] / "training" / "objectives"  # whose files name them
 OBJECTIVES = tuple(sorted(one.name for one in iter_modules([str(_FOLDER)])))
@@ -86,9 +86,9 @@ class Recipe:
     threads : int
         CPU threads. A part of the recipe, since the order of a sum decides its last bit.
     precision : str
-        Of the forward pass of a training on a GPU: ``bfloat16``, where that is precise enough, or
-        ``float32`` (as PyTorch has it, which lets convolutions round to TF32).  On a CPU it is
-        float32 either way.
+        Of the forward pass in training: ``float32`` (on a GPU PyTorch's, which lets convolutions
+        round to TF32), or ``bfloat16`` wherever that is precise enough.  ``auto`` is bfloat16 on a
+        GPU and float32 on a CPU.  A processor without instructions for bfloat16 refuses it.
     """
 
     backbone: str = "resnet"
@@ -114,7 +114,7 @@ class Recipe:
     augmentation: tuple[str, ...] = ("crop", "flip")
     image_size: int = 224
     threads: int = 1
-    precision: str = "bfloat16"
+    precision: str = "auto"
 
     def __post_init__(self):
         for name in _TUPLES:

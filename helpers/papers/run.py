@@ -199,7 +199,7 @@ def _failed(test_set: str, why: str) -> dict:
 
 
 def _table(rows: Sequence[Mapping], identity, content, models, seed: int) -> pd.DataFrame:
-    trained = [one for _, one in _leaves(models) if hasattr(one, "seconds")]
+    trained = [one for _, one in leaves(models) if hasattr(one, "seconds")]
     provenance = results.provenance(
         content,
         seed=seed,
@@ -222,10 +222,10 @@ def digests(structure) -> list[tuple[str, Any]]:
     >>> digests({"seeds": [3, 4], "name": "a"})
     [('.seeds.0', 3), ('.seeds.1', 4), ('.name', 'a')]
     """
-    return [(place, getattr(leaf, "sha256", leaf)) for place, leaf in _leaves(structure)]
+    return [(place, getattr(leaf, "sha256", leaf)) for place, leaf in leaves(structure)]
 
 
-def _leaves(value, place: str = "") -> Iterator[tuple[str, Any]]:
+def leaves(value, place: str = "") -> Iterator[tuple[str, Any]]:
     """Yield what a structure is made of, each with its place in it."""
     if isinstance(value, np.ndarray):
         value = {"shape": str(value.shape), "bytes": cache.key(content=value.tobytes().hex())}
@@ -238,7 +238,7 @@ def _leaves(value, place: str = "") -> Iterator[tuple[str, Any]]:
             value = {field.name: getattr(value, field.name) for field in fields(value)}
         inner = value.items() if isinstance(value, Mapping) else enumerate(value)
         for name, one in inner:
-            yield from _leaves(one, f"{place}.{name}")
+            yield from leaves(one, f"{place}.{name}")
     else:
         kind = type(value).__name__
         raise TypeError(f"{place or 'roles or models'}: {kind} has no sha256 to know it again by")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import logging
 import os
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,12 +16,19 @@ import pandas as pd
 
 from helpers import cache, checkpoints
 from helpers.data import Images
+from helpers.files import cache_root, locked
 from helpers.networks import frozen_head, models  # noqa: F401  (the first adds a family)
-from helpers.networks.devices import VERSIONS, default_device, device_name, reproducible
+from helpers.networks.devices import (
+    VERSIONS,
+    default_device,
+    device_name,
+    precision_on,
+    reproducible,
+)
 from helpers.networks.heads import EQUIPPED
 from helpers.networks.recipe import Recipe
 from helpers.outputs import Outputs, compute
-from helpers.training import distributed, objectives
+from helpers.training import distributed, exports, objectives
 from helpers.training.loop import train
 
 if TYPE_CHECKING:
@@ -37,12 +46,13 @@ TRAINING = {
 """What stands for the code of a training in its key; other objectives do not matter to it."""
 COMPUTING = cache.code("helpers.outputs.compute", _NETWORK)
 """The same for a network's outputs."""
+log = logging.getLogger(__name__)
 PASSES_AT_ONCE = 500  # images in a batch where dropout draws: what it draws depends on that
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """A trained network as it lies in the cache.
+    """A trained network as it lies in the cache, or as it was exported.
 
     Attributes
     ----------
@@ -62,6 +72,8 @@ class Fitted:
         Digest of the weights.
     initial : Pretrained, optional
         The network that the training began with, whose architecture this one has.
+    origin : mapping
+        What the network was trained from, beside the recipe: digests of data, classes, seed.
     """
 
     path: Path
@@ -73,11 +85,13 @@ class Fitted:
     device_name: str
     sha256: str
     initial: Pretrained | None = None
+    origin: Mapping = field(default_factory=dict)
 
     @property
     def weights(self) -> dict[str, torch.Tensor]:
-        """All tensors of the network by name, read without building it."""
-        return checkpoints.load(self.path)[0]
+        """All tensors of the network by name, read without building it; float32 and integers."""
+        tensors, _ = checkpoints.load(self.path)
+        return {n: t.float() if t.is_floating_point() else t for n, t in tensors.items()}
 
     @cached_property
     def classifier(self) -> models.Classifier:
@@ -143,7 +157,10 @@ def fit(
     device: str | None = None,
     progress: bool = True,
 ) -> Fitted:
-    """Train a network on a data set, or load it if it has been trained already.
+    """Train a network on a data set, or load it if it has been trained or exported already.
+
+    An exported network (`helpers.training.exports`) is found by recipe, images and seed, whatever
+    the code, unless the environment variable TRAINING is ``anew``.
 
     What an objective learns beside ERM's network (RND, OC) is learnt beside the very network that
     ERM has with this recipe and seed, which is trained once.
@@ -175,7 +192,8 @@ def fit(
     Raises
     ------
     ValueError
-        `initial` knows other classes; or the objective wants another head than that of `initial`.
+        `initial` knows other classes; the objective wants another head than that of `initial`; the
+        device cannot compute in the recipe's precision; or an exported network was modified.
     helpers.cache.MissingError
         It has not been trained yet, and the environment variable TRAINING is ``refused``.
     """
@@ -184,21 +202,18 @@ def fit(
     objective = objectives.create(recipe.objective, **recipe.objective_arguments)
     outliers = outliers if objective.needs_outliers else None
     teacher = teacher if objective.needs_teacher else None
-    begun = {}
+    origin = {
+        "images": images.sha256,
+        "outliers": "" if outliers is None else outliers.sha256,
+        "teacher": "" if teacher is None else teacher.sha256,
+        "classes": num_classes,
+        "seed": seed,
+    }
     if initial is not None:
         _check_initial(initial, images, recipe)
-        begun = {"initial": initial.sha256}
-    key = cache.key(
-        images=images.sha256,
-        outliers="" if outliers is None else outliers.sha256,
-        teacher="" if teacher is None else teacher.sha256,
-        classes=num_classes,
-        recipe=recipe.as_dict(),
-        seed=seed,
-        code=TRAINING[recipe.objective],
-        **begun,
-        **VERSIONS,
-    )
+        origin["initial"] = initial.sha256
+    code = TRAINING[recipe.objective]
+    key = cache.key(**origin, recipe=recipe.as_dict(), code=code, **VERSIONS)
 
     def make(path: Path) -> None:
         if os.environ.get("TRAINING") == "refused":
@@ -207,6 +222,14 @@ def fit(
                 f"{recipe} and seed {seed} is trained by a step before this one, unless data, "
                 "parameters, code or versions differ; TRAINING=allowed trains it here"
             )
+        precision_on(device, recipe.precision)  # refused before anything is computed
+        if distributed.processes() > 1:  # they train one network together
+            return train_into(path)
+        with locked(cache_root() / "locks" / f"{key}.lock"):
+            if not path.exists():  # unless another process has trained it meanwhile
+                train_into(path)
+
+    def train_into(path: Path) -> None:
         classifier = _fresh(recipe, num_classes, initial, seed)
         partial = path.with_suffix(".partial")
         if objective.beside:
@@ -240,8 +263,8 @@ def fit(
             partial.unlink(missing_ok=True)
         distributed.wait()  # until it is there for all
 
-    def load(path: Path) -> Fitted:
-        tensors, information = checkpoints.load(path)
+    def load(path: Path, read=checkpoints.load) -> Fitted:
+        tensors, information = read(path)
         return Fitted(
             path=path,
             recipe=recipe,
@@ -252,16 +275,21 @@ def fit(
             device_name=information["device_name"],
             sha256=checkpoints.digest(tensors),
             initial=initial,
+            origin=origin,
         )
 
+    exported = None if os.environ.get("TRAINING") == "anew" else exports.find(origin, recipe)
+    if exported is not None:
+        log.info("found by its recipe, not trained again: %s", exported)
+        return load(exported, exports.load)
     return cache.load_or_make(cache.path_of("networks", key, ".safetensors"), load, make)
 
 
 def _trained_on(device: str, recipe: Recipe) -> str:
     """Return in words what a network is trained on, and by which precision if not by the usual."""
-    unusual = device.startswith("cuda") and recipe.precision != Recipe.precision
-    precision = f", {recipe.precision}" if unusual else ""
-    return device_name(device, recipe.threads) + precision + distributed.words()
+    precision = precision_on(device, recipe.precision)
+    unusual = f", {precision}" if precision != precision_on(device, "auto") else ""
+    return device_name(device, recipe.threads) + unusual + distributed.words()
 
 
 def _fresh(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 
+from helpers.networks.devices import precision_on
 from helpers.networks.models import Classifier
 from helpers.training import distributed
 from helpers.training.objectives import ERM, Batch
@@ -29,7 +30,12 @@ class Step:
         Its learning rates are tensors on the device.
     device : str
     precision : str
-        Of the forward pass on a GPU, see `helpers.networks.recipe.Recipe`.
+        Of the forward pass, see `helpers.networks.recipe.Recipe`.
+
+    Raises
+    ------
+    ValueError
+        The device cannot compute in this precision.
     """
 
     def __init__(
@@ -38,10 +44,11 @@ class Step:
         objective: ERM,
         optimiser,
         device: str,
-        precision: str = "bfloat16",
+        precision: str = "auto",
     ):
         self.classifier, self.objective, self.optimiser = classifier, objective, optimiser
-        self.kind, self.precision = torch.device(device).type, precision
+        self.kind = torch.device(device).type
+        self.mixed = precision_on(device, precision) == "bfloat16"
         self.steps = 0
         self.graph: torch.cuda.CUDAGraph | None = None
 
@@ -60,8 +67,7 @@ class Step:
 
     def _step(self, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
         self.optimiser.zero_grad(set_to_none=True)
-        mixed = self.kind == "cuda" and self.precision == "bfloat16"
-        with torch.autocast(self.kind, torch.bfloat16, enabled=mixed):
+        with torch.autocast(self.kind, torch.bfloat16, enabled=self.mixed):
             loss, logits = self.objective(self.classifier, batch)
         loss.backward()
         distributed.average(one.grad for one in self.classifier.parameters())

@@ -47,6 +47,6 @@ def test_round_trip():
 
 
 def test_the_usual_precision_is_not_named_so_that_older_networks_are_found():
-    assert "precision" not in Recipe(precision="bfloat16").as_dict()
+    assert "precision" not in Recipe(precision="auto").as_dict()
     exact = Recipe(precision="float32")
     assert Recipe.from_parameters(exact.as_dict()) == exact != Recipe()

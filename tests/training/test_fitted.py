@@ -120,17 +120,47 @@ def test_another_seed_recipe_or_image_is_another_network(images, monkeypatch):
 
 def test_a_network_says_by_which_precision_a_gpu_trained_it(monkeypatch):
     monkeypatch.setattr(devices.torch.cuda, "get_device_name", lambda device: "a GPU")
-    exact = replace(TINY, precision="float32")
-    said = [fitted._trained_on(on, one) for on in ("cuda", "cpu") for one in (TINY, exact)]
-    assert said == ["a GPU", "a GPU, float32", "cpu, 1 thread", "cpu, 1 thread"]
+    monkeypatch.setattr(devices, "computes_bfloat16", lambda: True)
+    exact, half = (replace(TINY, precision=precision) for precision in ("float32", "bfloat16"))
+    on_gpu = [fitted._trained_on("cuda", recipe) for recipe in (TINY, exact, half)]
+    assert on_gpu == ["a GPU", "a GPU, float32", "a GPU"]
+    on_cpu = [fitted._trained_on("cpu", recipe) for recipe in (TINY, exact, half)]
+    assert on_cpu == ["cpu, 1 thread", "cpu, 1 thread", "cpu, 1 thread, bfloat16"]
 
 
-def test_on_a_cpu_both_precisions_are_one(images):
-    usual, exact = (
-        fitted.fit(images, replace(TINY, precision=one), progress=False)
-        for one in ("bfloat16", "float32")
+def test_a_processor_without_bfloat16_refuses_it_before_it_trains(images, monkeypatch):
+    monkeypatch.setattr(devices, "computes_bfloat16", lambda: False)
+    trained = count(monkeypatch, "train")
+    with pytest.raises(
+        ValueError, match=r"bfloat16 needs a GPU, or a .* avx512_bf16 or amx.*float32"
+    ):
+        fitted.fit(images, replace(TINY, precision="bfloat16"), device="cpu", progress=False)
+    assert not trained
+
+
+@pytest.mark.skipif(devices.computes_bfloat16(), reason="this processor has bfloat16")
+def test_this_processor_has_no_bfloat16(images):
+    with pytest.raises(ValueError, match=r"this processor \(.+\) has neither"):
+        fitted.fit(images, replace(TINY, precision="bfloat16"), device="cpu", progress=False)
+
+
+def test_a_processor_with_bfloat16_trains_in_it_and_keeps_its_weights_in_float32(
+    images, monkeypatch
+):
+    """Any processor can emulate it: other numbers than float32, a loss that falls."""
+    monkeypatch.setattr(devices, "computes_bfloat16", lambda: True)
+    longer = replace(TINY, epochs=8)
+    half, exact, usual = (
+        fitted.fit(images, replace(longer, precision=precision), device="cpu", progress=False)
+        for precision in ("bfloat16", "float32", "auto")
     )
-    assert usual.path != exact.path and usual.sha256 == exact.sha256
+    assert half.sha256 != exact.sha256 == usual.sha256
+    assert {str(tensor.dtype) for tensor in half.weights.values()} == {
+        "torch.float32",
+        "torch.int64",
+    }
+    assert half.history["loss"].iloc[-1] < half.history["loss"].iloc[0]
+    np.testing.assert_allclose(half.history["loss"], exact.history["loss"], rtol=0.05)
 
 
 def test_the_number_of_classes_counts_even_where_no_image_shows_the_last(images):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from helpers.networks import models
+from helpers.networks import devices, models
 from helpers.training import objectives
 from helpers.training.step import Step
 
@@ -40,15 +40,15 @@ def test_no_step_waits_for_the_device(name, optimiser, monkeypatch, trained):
 
 
 @pytest.mark.parametrize("kind", ["cpu", "cuda"])
-@pytest.mark.parametrize("precision", ["bfloat16", "float32"])
-def test_half_precision_is_taken_on_a_gpu_alone_unless_float32_is_asked_for(
+@pytest.mark.parametrize("precision", ["auto", "bfloat16", "float32"])
+def test_half_precision_is_taken_where_it_is_asked_for_and_by_default_on_a_gpu(
     kind, precision, monkeypatch, trained
 ):
+    monkeypatch.setattr(devices, "computes_bfloat16", lambda: True)
     asked, start = set(), Step.__init__
 
-    def on(step, *arguments):
-        start(step, *arguments)
-        step.kind = kind
+    def on(step, classifier, objective, optimiser, device, precision):
+        start(step, classifier, objective, optimiser, kind, precision)
 
     def noted(*arguments, enabled):
         asked.add((*arguments, enabled))
@@ -58,7 +58,8 @@ def test_half_precision_is_taken_on_a_gpu_alone_unless_float32_is_asked_for(
     monkeypatch.setattr("helpers.training.step._WARM_UP", 10**9)  # nothing is recorded
     monkeypatch.setattr(torch, "autocast", noted)
     trained("erm", precision=precision)
-    assert asked == {(kind, torch.bfloat16, (kind, precision) == ("cuda", "bfloat16"))}
+    half = precision == "bfloat16" or (kind, precision) == ("cuda", "auto")
+    assert asked == {(kind, torch.bfloat16, half)}
 
 
 def test_an_epoch_calls_the_network_once_a_step(monkeypatch, trained):

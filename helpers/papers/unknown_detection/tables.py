@@ -188,11 +188,11 @@ def precision(table: pd.DataFrame) -> str:
     'Trained with float32 (NVIDIA H200); the paper with float32.'
     """
     devices = [one for one in dict.fromkeys(table["device"]) if one != "none"]
-    exact = (one.startswith("cpu") or ", float32" in one for one in devices)
-    words = (
-        f"{'float32' if plain else 'bfloat16'} ({one.replace(', float32', '')})"
-        for one, plain in zip(devices, exact, strict=True)
-    )
+    words = []
+    for device in devices:
+        plain = "float32" if device.startswith("cpu") else "bfloat16"
+        named = next((p for p in ("float32", "bfloat16") if f", {p}" in device), plain)
+        words.append(f"{named} ({device.replace(f', {named}', '')})")
     return f"Trained with {', '.join(words) or 'a precision not known'}; the paper with float32."
 
 

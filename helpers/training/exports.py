@@ -1,0 +1,128 @@
+"""Exported networks: small files, found by what a network was trained from, whatever the code.
+
+``results/<tier>/networks/<chapter>/`` holds those of the repository, ``CACHE_ROOT/exports`` those
+that were trained here and are not committed yet.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+from safetensors import SafetensorError, safe_open
+
+from helpers import checkpoints, outputs
+from helpers.files import cache_root, project_root
+from helpers.networks.devices import precision_on, processor, reproducible
+from helpers.networks.recipe import Recipe
+
+if TYPE_CHECKING:
+    from helpers.data import Images, ImageStream
+    from helpers.networks.models import Classifier
+    from helpers.training.fitted import Fitted
+
+TOLERANCE = 2e-4
+"""By how much half precision may change the test accuracy: 0.02 points."""
+
+
+def find(origin: Mapping, recipe: Recipe) -> Path | None:
+    """Return the exported network of this recipe, these images and this seed; None without one."""
+    for root in (project_root() / "results", cache_root() / "exports"):
+        for path in sorted(root.glob("*/networks/*/*.safetensors")):
+            candidate = _read(path, path.stat().st_mtime_ns)
+            if candidate["origin"] == origin and _recipe(candidate["recipe"]) == recipe:
+                return path
+    return None
+
+
+def load(path: Path) -> tuple[dict[str, torch.Tensor], dict]:
+    """Return the tensors of an exported network and what is known of it.
+
+    Raises
+    ------
+    ValueError
+        The file was modified after the export.
+    """
+    try:
+        return checkpoints.load(path)
+    except ValueError as error:
+        raise _rejection(path, error) from error
+
+
+def save(network: Fitted, test: Images | ImageStream, path: Path, **about) -> float:
+    """Write an exported network, and return its test accuracy.
+
+    Weights are in half precision, unless that changes the accuracy by more than `TOLERANCE`.
+    Running statistics and pixel normalisation stay in float32; they are small.
+
+    Parameters
+    ----------
+    network : Fitted
+        Returned by `helpers.training.fitted.fit`.
+    test : Images or ImageStream
+        Images of known classes, with their labels.
+    path : Path
+    **about
+        Further facts that JSON can hold.
+    """
+    recipe, device = network.recipe, network.device
+    with reproducible(device, recipe.threads):
+        full = _accuracy(network.classifier, test, network)
+        halved = copy.deepcopy(network.classifier)
+        weights = [name for name, _ in halved.named_parameters()]
+        tensors = {n: t.half() if n in weights else t for n, t in halved.state_dict().items()}
+        halved.load_state_dict(tensors)
+        accuracy, stored = _accuracy(halved, test, network), "float16"
+    if not abs(accuracy - full) <= TOLERANCE:
+        tensors, accuracy, stored = network.classifier.state_dict(), full, "float32"
+    checkpoints.save(
+        path,
+        tensors,
+        origin=network.origin,
+        recipe=recipe.as_dict(),
+        history=network.history.to_dict("list"),
+        seconds=network.seconds,
+        device_name=network.device_name,
+        precision=precision_on(device, recipe.precision),
+        stored=stored,
+        test_accuracy=accuracy,
+        test_images=test.sha256,
+        class_names=list(test.class_names),
+        processor=processor(),
+        **about,
+    )
+    return accuracy
+
+
+def _accuracy(classifier: Classifier, test: Images | ImageStream, network: Fitted) -> float:
+    options = {"device": network.device, "image_size": network.recipe.image_size}
+    return float(outputs.compute(classifier, test, **options).correct.mean())
+
+
+@functools.cache
+def _read(path: Path, changed: int) -> dict:
+    """Return what an export says of itself, without its tensors, once for each state of a file."""
+    try:
+        with safe_open(path, framework="np") as file:
+            return json.loads(file.metadata()["information"])
+    except (SafetensorError, OSError, LookupError, TypeError, ValueError) as error:
+        raise _rejection(path, error) from error
+
+
+def _recipe(values: Mapping) -> Recipe | None:
+    try:
+        return Recipe.from_parameters(values)
+    except ValueError:  # of other code, whose recipes have more to say
+        return None
+
+
+def _rejection(path: Path, error: Exception) -> ValueError:
+    return ValueError(
+        f"{path}: this exported network was modified or is not whole; restore it with git, or set "
+        f"TRAINING=anew to train it again ({error})"
+    )

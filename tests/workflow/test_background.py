@@ -1,0 +1,167 @@
+"""The background queue: kill and resume, failures, locks, status, the fixed commit."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from helpers import checkpoints
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "workflow"))
+
+import background  # noqa: E402
+
+STUB = """
+import functools, sys, time
+import numpy as np
+from helpers.data import Images
+from helpers.networks.recipe import Recipe
+from helpers.training import fitted, loop
+from sweep import end_with_parent
+
+end_with_parent()
+if sys.argv[-1] == "broken":
+    raise FileNotFoundError("no pack of that name")
+epoch = loop._epoch
+loop._epoch = lambda *arguments: time.sleep(0.3) or epoch(*arguments)
+fitted.train = functools.partial(loop.train, checkpoint_seconds=0)
+pixels = np.random.default_rng(0).integers(0, 256, (24, 16, 16, 3), dtype=np.uint8)
+images = Images(pixels, np.arange(24) % 3, ("a", "b", "c"), "noise", "train")
+recipe = Recipe(width=4, stem_stride=2, epochs=8, batch_size=8)
+print("\\n" + fitted.fit(images, recipe).sha256)
+"""
+"""What trains in the place of the worktree's own command: a tiny network, a checkpoint an epoch."""
+QUEUE = """
+import sys; from pathlib import Path; import background
+entries = [background.Entry(["p", "t", name], Path(sys.argv[1])) for name in sys.argv[3:]]
+background.train_all(entries, Path(sys.argv[2]))
+"""
+
+
+@pytest.fixture
+def stub(tmp_path):
+    (tmp_path / "checkout" / "workflow").mkdir(parents=True)
+    for name in ("sweep.py", "gpus.py"):
+        (tmp_path / "checkout" / "workflow" / name).symlink_to(ROOT / "workflow" / name)
+    (tmp_path / "checkout" / "workflow" / "background.py").write_text(STUB)
+    (tmp_path / "checkout" / "helpers").symlink_to(ROOT / "helpers")
+    (tmp_path / "checkout" / "pyproject.toml").touch()
+    return tmp_path / "checkout"
+
+
+def queue(tmp_path, stub, cache, *names):
+    folder = tmp_path / cache / "queue"
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = os.pathsep.join([str(ROOT / "workflow"), str(ROOT)])
+    environment = os.environ | {"PYTHONPATH": paths, "CACHE_ROOT": str(tmp_path / cache)}
+    command = [sys.executable, "-c", QUEUE, str(folder), str(stub), *names]
+    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
+
+
+def test_a_killed_queue_resumes_and_ends_with_the_weights_of_an_uninterrupted_one(tmp_path, stub):
+    """What fails before has its reason, and the next network begins; its epochs are shown."""
+    output = queue(tmp_path, stub, "plain", "broken", "net").communicate(timeout=300)[0]
+    assert "t/p/broken failed: FileNotFoundError: no pack of that name" in output
+    (finished,) = (line for line in output.splitlines() if line.startswith("t/p/net finished"))
+    killed = queue(tmp_path, stub, "killed", "net")
+    networks = tmp_path / "killed" / "networks"
+    while not (partial := [*networks.glob("*.partial")]):
+        time.sleep(0.05)
+    entry = background.Entry(["p", "t", "net"], tmp_path / "killed" / "queue")
+    while "accuracy" not in background.status([entry]):
+        time.sleep(0.05)
+    assert "t/p/net: epoch" in (line := background.status([entry])) and "of 8, " in line
+    killed.send_signal(signal.SIGKILL)
+    killed.wait()
+    while background.status([entry]) != "nothing runs; 1 waiting":  # ended with its queue
+        time.sleep(0.05)
+    assert 0 < len(checkpoints.load(partial[0])[1]["epochs"]) < 8
+    assert not [*networks.glob("*.safetensors")]
+    output = queue(tmp_path, stub, "killed", "net").communicate(timeout=300)[0]
+    assert finished in output.splitlines()
+    # it did not begin at the first epoch
+    assert "epoch 1 of 8" not in entry.log.read_text()
+
+
+def test_what_another_queue_trains_is_left_to_it_until_that_ends(tmp_path, monkeypatch):
+    first, second = (background.Entry(["p", "t", name], tmp_path) for name in "ab")
+    held, trained = first.try_lock(), []
+
+    def train_in(path, entry, lock):
+        assert entry.try_lock() is None
+        trained.append(entry.part)
+        return {"state": "finished", "words": ""}
+
+    monkeypatch.setattr(background, "train_in", train_in)
+    monkeypatch.setattr(background.time, "sleep", lambda seconds: held.close())
+    background.train_all([first, second], tmp_path)
+    assert trained == ["b", "a"]
+
+
+def test_what_another_queue_has_finished_meanwhile_is_not_trained_again(tmp_path, monkeypatch):
+    entry = background.Entry(["p", "t", "a"], tmp_path)
+    held = entry.try_lock()
+
+    def finish(seconds):
+        entry.record.write_text(json.dumps({"state": "finished", "words": "accuracy 0.5"}))
+        held.close()
+
+    monkeypatch.setattr(background.time, "sleep", finish)
+    monkeypatch.setattr(background, "train_in", lambda *arguments: pytest.fail("trained twice"))
+    background.train_all([entry], tmp_path)
+    assert background.status([entry]) == "nothing runs; 1 finished: t/p/a (accuracy 0.5); 0 waiting"
+
+
+def test_a_full_disk_ends_one_network_with_its_reason(tmp_path, monkeypatch):
+    def full(*arguments, **options):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(background.subprocess, "run", full)
+    entry = background.Entry(["p", "t", "a"], tmp_path)
+    assert "No space left" in background.train_in(tmp_path, entry, 0)["words"]
+
+
+def test_training_takes_place_in_the_code_of_the_commit(tmp_path, monkeypatch):
+    def git(*words):
+        who = ["-c", "user.name=a", "-c", "user.email=a@b"]
+        subprocess.run(["git", *who, *words], cwd=repository, check=True, capture_output=True)
+
+    repository = tmp_path / "repository"
+    repository.mkdir()
+    git("init")
+    (repository / "code.py").write_text("1")
+    git("add", "code.py")
+    git("commit", "-m", "first")
+    monkeypatch.setattr(background, "ROOT", repository)
+    commit = background.commit_of("HEAD")
+    (repository / "code.py").write_text("2")
+    git("commit", "-am", "second")
+    path = background.checkout(tmp_path, commit)
+    (path / "code.py").unlink()  # as after a kill in the middle
+    assert background.checkout(tmp_path, commit) == path
+    assert (path / "code.py").read_text() == "1"
+
+
+def test_a_list_with_a_slip_is_refused(tmp_path):
+    for slip in ("paper", ["paper", "tier"], ["paper", "tier", 0]):
+        with pytest.raises(ValueError, match=r"\[chapter, tier, part\] expected"):
+            background.Entry(slip, tmp_path)
+
+
+def test_an_entry_is_exported_with_its_accuracy(tmp_path):
+    command = [sys.executable, ROOT / "workflow" / "background.py", "--train"]
+    environment = os.environ | {"CACHE_ROOT": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    asked = [*command, "unknown_detection", "mini", "0/baseline"]
+    options = {"env": environment, "check": True, "capture_output": True, "text": True}
+    output = subprocess.run(asked, **options).stdout
+    (path,) = tmp_path.glob("exports/mini/networks/unknown_detection/0-baseline.safetensors")
+    about = checkpoints.load(path)[1]
+    assert f"0-baseline: accuracy {about['test_accuracy']:.4f}" in output
+    assert len(about["class_names"]) == 5 and len(about["commit"]) == 40
+    assert "exported already" in subprocess.run(asked, **options).stdout

@@ -1,0 +1,213 @@
+"""Train networks one after the other in the background, at idle priority, and export each.
+
+    CACHE_ROOT=/a/folder DATA_ROOT=... nohup python workflow/background.py --commit HEAD &
+    CACHE_ROOT=/a/folder python workflow/background.py --status
+
+The list names [chapter, tier, part], one line each.  All that is made lies in CACHE_ROOT: a git
+worktree of the commit, checkpoints, logs, and ``exports/``, whose content belongs into
+``results/``.  Killed, it goes on from the last checkpoint when it is started again.  A network
+that fails ends with its reason, and the next one begins.  Start it twice to use two cores: no
+network is trained in two queues at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import yaml
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from helpers.files import atomic_path, cache_root, data_root, locked  # noqa: E402
+
+BAR = "epoch {n_fmt} of {total_fmt}, {remaining} to go{postfix}"
+"""The learning curve's last line in a network's log, written by tqdm."""
+LONGEST = 120
+"""Characters of a reason in the status line; the log has all of it."""
+PATIENCE = 60
+"""Seconds until networks that another queue trains are looked at again."""
+
+
+class Entry:
+    """A part of an experiment in the list, with its files in the queue's folder."""
+
+    def __init__(self, values: Sequence[str], folder: Path):
+        if not isinstance(values, list) or [type(one) for one in values] != [str] * 3:
+            raise ValueError(f"list: [chapter, tier, part] expected, got {values!r}")
+        self.values = self.paper, self.tier, self.part = values
+        self.name = f"{self.tier}/{self.paper}/{self.part}"
+        stem = folder / self.name.replace("/", "-")
+        self.lock, self.log = Path(f"{stem}.lock"), Path(f"{stem}.log")
+        self.record = Path(f"{stem}.json")
+
+    def outcome(self) -> dict:
+        """Return how the last attempt ended: ``finished`` or ``failed``, each with words."""
+        try:
+            return json.loads(self.record.read_text(encoding="utf-8"))
+        except (FileNotFoundError, ValueError):
+            return {}
+
+    def try_lock(self):
+        """Return the locked file, or None while another queue trains this entry."""
+        file = open(self.lock, "w")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.close()
+            return None
+        return file
+
+    def last_line(self) -> str:
+        """Return the last line of the log; a progress bar's lines end with a carriage return."""
+        text = self.log.read_text(encoding="utf-8", errors="replace") if self.log.exists() else ""
+        return ([line.strip() for line in re.split(r"[\r\n]+", text) if line.strip()] or [""])[-1]
+
+
+def status(entries: Sequence[Entry]) -> str:
+    """Return one line: what runs, its epoch, accuracy and time remaining; what is done."""
+    running, waiting, ended = [], 0, {"finished": [], "failed": []}
+    for entry in entries:
+        outcome, lock = entry.outcome(), entry.try_lock()
+        if lock is None:
+            running.append(f"{entry.name}: {entry.last_line() or 'begins'}")
+            continue
+        lock.close()
+        if outcome:
+            ended[outcome["state"]].append(f"{entry.name} ({outcome['words'][:LONGEST]})")
+        else:
+            waiting += 1
+    parts = running or ["nothing runs"]
+    parts += [f"{len(some)} {state}: {', '.join(some)}" for state, some in ended.items() if some]
+    return "; ".join([*parts, f"{waiting} waiting"])
+
+
+def checkout(folder: Path, revision: str) -> Path:
+    """Return a worktree of a commit, made if there is none yet."""
+    commit = commit_of(revision)
+    path = folder / commit[:12]
+    with locked(folder / "checkout.lock"):
+        if not path.exists():
+            command = ["git", "worktree", "add", "--no-checkout", "--detach", str(path), commit]
+            subprocess.run(command, cwd=ROOT, check=True)
+        # complete also if a kill ended the checkout
+        subprocess.run(["git", "reset", "--quiet", "--hard", commit], cwd=path, check=True)
+    return path
+
+
+def commit_of(revision: str) -> str:
+    """Return the full name of a revision's commit."""
+    command = ["git", "rev-parse", "--verify", f"{revision}^{{commit}}"]
+    found = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
+    return found.stdout.strip()
+
+
+def train_all(entries: Sequence[Entry], path: Path) -> None:
+    """Train what is not finished; come back to what another queue trains until that ends."""
+    waiting = [entry for entry in entries if entry.outcome().get("state") != "finished"]
+    while waiting:
+        for entry in [*waiting]:
+            lock = entry.try_lock()
+            if lock is None:
+                continue
+            waiting.remove(entry)
+            if entry.outcome().get("state") != "finished":
+                outcome = train_in(path, entry, lock.fileno())
+                print(f"{entry.name} {outcome['state']}: {outcome['words']}", flush=True)
+            lock.close()
+            print(status(entries), flush=True)
+        if waiting:
+            time.sleep(PATIENCE)
+
+
+def train_in(path: Path, entry: Entry, lock: int) -> dict:
+    """Have an entry trained by a process of the worktree, and keep how that ended."""
+    environment = os.environ | {
+        "CACHE_ROOT": str(cache_root().resolve()), "DATA_ROOT": str(data_root().resolve()),
+        "PYTHONPATH": str(path), "TQDM_BAR_FORMAT": BAR, "OMP_NUM_THREADS": "1",
+    }  # fmt: skip
+    command = [sys.executable, str(path / "workflow/background.py"), "--train", *entry.values]
+    try:
+        entry.record.unlink(missing_ok=True)
+        with open(entry.log, "wb") as log:
+            # the lock is held as long as that process lives, also if this one is killed
+            code = subprocess.run(
+                command, cwd=path, env=environment, stdout=log, stderr=log, pass_fds=[lock]
+            ).returncode
+        words = entry.last_line() if code >= 0 else f"ended by signal {-code}"
+        outcome = {"state": "failed" if code else "finished", "words": words}
+        with atomic_path(entry.record) as temporary:
+            temporary.write_text(json.dumps(outcome), encoding="utf-8")
+    except OSError as error:  # a full disk, for instance
+        outcome = {"state": "failed", "words": str(error)}
+    return outcome
+
+
+def train(paper: str, tier: str, name: str) -> None:
+    """Train and export the networks of one entry, at idle priority; print the accuracies."""
+    os.nice(19)
+    try:
+        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+    except (AttributeError, OSError):  # not on Linux, or not permitted
+        pass
+    from sweep import end_with_parent
+
+    end_with_parent()
+    from helpers.papers import PAPERS, load, run
+    from helpers.training import exports
+    from helpers.training.fitted import Fitted
+
+    parameters = load(paper, tier, root=ROOT)
+    experiment = PAPERS[paper].experiment
+    folder = cache_root() / "exports" / tier / "networks" / paper
+    words = []
+    for part in run.parts(parameters, name):
+        roles = experiment.roles(parameters, part)
+        splits = [roles] if hasattr(roles, "train") else [*roles.values()]
+        tests = {split.train.sha256: split.test for split in splits}
+        for place, leaf in run.leaves(experiment.models(parameters, part, roles)):
+            for number, network in enumerate(getattr(leaf, "networks", (leaf,))):
+                if not isinstance(network, Fitted) or exports.find(network.origin, network.recipe):
+                    continue
+                stem = f"{part.name}{place}{f'-{number}' if number else ''}"
+                file = folder / f"{re.sub('[/.]', '-', stem)}.safetensors"
+                test = tests[network.origin["images"]]
+                test = test.subset(test.labels >= 0)
+                accuracy = exports.save(network, test, file, commit=commit_of("HEAD"))
+                words.append(f"{file.stem}: accuracy {accuracy:.4f}, {network.seconds:.0f} s")
+    print("\n" + (", ".join(words) or "exported already"))
+
+
+def main() -> None:
+    """Do what the command line says."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("list", nargs="?", type=Path, default=ROOT / "params" / "background.yaml")
+    parser.add_argument("--commit", default="HEAD", help="the revision that trains")
+    parser.add_argument("--status", action="store_true", help="print one line, and train nothing")
+    parser.add_argument("--train", nargs=3, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.train:
+        return train(*arguments.train)
+    folder = cache_root() / "queue"
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        values = yaml.safe_load(arguments.list.read_text(encoding="utf-8"))
+        entries = [Entry(one, folder) for one in values]
+    except (OSError, TypeError, ValueError, yaml.YAMLError) as error:
+        parser.error(f"{arguments.list}: {error}")
+    if arguments.status:
+        return print(status(entries))
+    train_all(entries, checkout(folder, arguments.commit))
+
+
+if __name__ == "__main__":
+    main()
