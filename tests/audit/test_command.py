@@ -147,7 +147,7 @@ WRONG = [
     (["accept", "outputs.npz", "outputs.npz"], "outputs.npz: not a whole checkpoint"),
     (["accept", "nowhere.safetensors", "outputs.npz"], "nowhere.safetensors"),
     (["audit", "outputs.npz", "--share", "1.5"], "share: at least 0 and below 1 expected, got 1.5"),
-    ([], "audit, compare, accept, export or bench expected"),
+    ([], "known-unknowns: a command expected: demo, audit, compare"),
     (["audit"], "FILE, or --model and --validation, expected"),
     (["audti"], "invalid choice: 'audti'"),
     (["audit", "outputs.npz", "--risk", "few"], "invalid float value: 'few'"),
