@@ -4,8 +4,8 @@
 
 Builds the wheel and puts it into a fresh environment, together with the packages that it declares
 without extras, and theirs, as they are installed here: links, so that nothing is downloaded and a
-package that was forgotten is missed.  Then the command runs the demo, audits made-up outputs, and ranks a score
-on one of the feature packs.
+package that was forgotten is missed.  Then the command runs its demo, audits made-up outputs, and
+ranks a score on one of the feature packs.
 """
 
 import json

@@ -383,8 +383,14 @@ def _compare(given: argparse.Namespace) -> int:
 def _accept(given: argparse.Namespace) -> int:
     from helpers.audit.inputs import read_new
     from helpers.audit.rejector import Rejector
+    from helpers.checkpoints import is_checkpoint
     from helpers.files import atomic_path
 
+    if given.rejector.exists() and not is_checkpoint(given.rejector):
+        raise ValueError(
+            f"{given.rejector} is no rejector; expected: accept REJECTOR OUTPUTS"
+            + ("; the two files look swapped" if is_checkpoint(given.file) else "")
+        )
     rejector = Rejector.load(given.rejector)
     logits, features, files = read_new(given.file)
     judged = rejector.judge(logits, features)

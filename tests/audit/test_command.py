@@ -144,7 +144,8 @@ WRONG = [
     (["audit", "outputs.npz", "--require", "auroc:pets>=1"], "did you mean 'pets_and_toys'"),
     (["audit", "outputs.npz", "--treat-as", "probabilities"], 'pass --treat-as "logits"?'),
     (["audit", "text.npz"], "text.npz holds something else than arrays"),
-    (["accept", "outputs.npz", "outputs.npz"], "outputs.npz: not a whole checkpoint"),
+    (["accept", "outputs.npz", "outputs.npz"], "expected: accept REJECTOR OUTPUTS\n"),
+    (["accept", "text.npz", "outputs.npz"], "text.npz is no rejector; expected: accept REJECTOR"),
     (["accept", "nowhere.safetensors", "outputs.npz"], "nowhere.safetensors"),
     (["audit", "outputs.npz", "--share", "1.5"], "share: at least 0 and below 1 expected, got 1.5"),
     ([], "known-unknowns: a command expected: demo, audit, compare"),
@@ -164,6 +165,15 @@ def test_what_is_wrong_is_one_line_and_leaves_nothing(file, given, message, caps
     told = capsys.readouterr().err
     assert status == REFUSED and message in told and told.count("\n") == 1
     assert listed(file.parent) == ["outputs.npz", "text.npz"]
+
+
+def test_swapped_files_are_named(file, capsys):
+    assert main(["audit", str(file), "--risk", "0.2", "--out", "a"]) == HOLDS
+    assert main(["accept", "outputs.npz", "a/rejector.safetensors"]) == REFUSED
+    assert capsys.readouterr().err == (
+        "known-unknowns accept: outputs.npz is no rejector; expected: accept REJECTOR OUTPUTS; "
+        "the two files look swapped\n"
+    )
 
 
 def test_it_says_which_version_it_is(capsys):
