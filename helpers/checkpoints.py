@@ -9,12 +9,13 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
 
-from helpers.files import atomic_path
+from helpers.files import atomic_path, cache_root
 
 if TYPE_CHECKING:
     import torch
@@ -90,7 +91,7 @@ def load(path: str | os.PathLike, *, framework: str = "pt") -> tuple[dict[str, T
     FileNotFoundError
         There is no such file.
     ValueError
-        The file is truncated or altered; the message names it and says what to do.
+        The file is truncated or altered, or `save` did not write it; the message names it.
     """
     if not os.path.exists(path):
         raise FileNotFoundError(f"no checkpoint at {path}")
@@ -99,11 +100,33 @@ def load(path: str | os.PathLike, *, framework: str = "pt") -> tuple[dict[str, T
             metadata = file.metadata() or {}
             tensors = {name: file.get_tensor(name) for name in file.keys()}
     except (SafetensorError, OSError, ValueError) as error:
-        raise ValueError(f"{path}: not a whole checkpoint ({error}); delete it") from error
+        raise _refusal(path, f"not a whole checkpoint ({error})") from error
     text = metadata.get("information", "")
     if metadata.get("sha256") != _checksum(tensors, text):
-        raise ValueError(f"{path}: its contents do not match its checksum; delete it")
+        raise _refusal(path, "its contents do not match its checksum")
     return tensors, json.loads(text)
+
+
+def is_checkpoint(path: str | os.PathLike) -> bool:
+    """Tell whether a file begins as `save` begins it; what follows may be damaged."""
+    try:
+        with open(path, "rb") as file:
+            length = int.from_bytes(file.read(8), "little")
+            if length > os.path.getsize(path):
+                return False
+            metadata = json.loads(file.read(length))["__metadata__"]
+        return {"information", "sha256"} <= metadata.keys()
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return False
+
+
+def _refusal(path: str | os.PathLike, problem: str) -> ValueError:
+    """Return the error for a file that `load` refuses; only files of the cache can be deleted."""
+    if Path(path).resolve().is_relative_to(cache_root().resolve()):
+        return ValueError(f"{path}: {problem}; delete it")
+    if is_checkpoint(path):
+        return ValueError(f"{path}: {problem}; write or copy it again")
+    return ValueError(f"{path}: no file that this project wrote, or only the beginning of one")
 
 
 def _checksum(tensors: Mapping[str, Tensor], information: str) -> str:

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 import torch
+from safetensors.numpy import save_file
 
 from helpers import checkpoints
 
@@ -70,10 +71,38 @@ def test_altered_information_is_found(saved):
 
 
 @pytest.mark.parametrize("keep", [0, 4, 50, -1])
-def test_a_truncated_file_is_found(saved, keep):
+def test_a_truncated_file_is_found(saved, keep, monkeypatch):
+    """Only a file of the cache, which is made again, is to be deleted."""
     saved.write_bytes(saved.read_bytes()[:keep])
-    with pytest.raises(ValueError, match=r"a\.safetensors: not a whole checkpoint"):
+    whole_header = r"not a whole checkpoint .*; write or copy it again$"
+    expected = whole_header if keep == -1 else "no file that this project wrote"
+    with pytest.raises(ValueError, match=rf"a\.safetensors: {expected}"):
         checkpoints.load(saved)
+    monkeypatch.setenv("CACHE_ROOT", str(saved.parent))
+    with pytest.raises(ValueError, match=r"a\.safetensors: not a whole checkpoint .*; delete it$"):
+        checkpoints.load(saved)
+
+
+def write_foreign(path):
+    """Write a healthy file of another program."""
+    if path.suffix == ".npz":
+        np.savez(path, logits=np.eye(3))
+    elif path.suffix == ".pt":
+        torch.save({"weight": torch.eye(3)}, path)
+    elif path.suffix == ".html":
+        path.write_text("<!doctype html>\n<html lang=en>" + 99 * "<p>A report of an audit.</p>")
+    else:
+        save_file({"weight": np.eye(3)}, path, metadata={"format": "np"})
+
+
+@pytest.mark.parametrize("name", ["a.npz", "a.pt", "report.html", "model.safetensors"])
+@pytest.mark.parametrize("framework", ["np", "pt"])
+def test_a_file_of_another_program_is_never_to_be_deleted(tmp_path, name, framework):
+    path = tmp_path / name
+    write_foreign(path)
+    with pytest.raises(ValueError, match=f"{name}: no file that this project wrote") as refused:
+        checkpoints.load(path, framework=framework)
+    assert "delete" not in str(refused.value)
 
 
 def test_a_missing_file_is_named(tmp_path):

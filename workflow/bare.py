@@ -4,8 +4,8 @@
 
 Builds the wheel and puts it into a fresh environment, together with the packages that it declares
 without extras, and theirs, as they are installed here: links, so that nothing is downloaded and a
-package that was forgotten is missed.  Then the command audits made-up outputs, and ranks a score
-on one of the feature packs.
+package that was forgotten is missed.  Then the command runs its demo, audits made-up outputs, and
+ranks a score on one of the feature packs.
 """
 
 import json
@@ -144,6 +144,10 @@ def main() -> None:
         began = time.perf_counter()
         run(command, "--help", folder=folder)
         seconds = time.perf_counter() - began
+        began = time.perf_counter()
+        run(command, "demo", folder=folder)
+        demo_seconds = time.perf_counter() - began
+        assert sorted(one.name for one in (folder / "known_unknowns_demo").iterdir()) == FILES
         make_outputs(folder / "outputs.npz")
         run(command, "audit", "outputs.npz", "--require", "accuracy>=0.5", folder=folder)
         made = folder / "outputs_audit"
@@ -160,7 +164,7 @@ def main() -> None:
         assert (folder / "largest_bench" / "index.html").is_file()
     print(
         f"audit and bench work with {', '.join(sorted(found))} alone: {size / 2**20:.0f} MB, "
-        f"--help in {seconds:.2f} s"
+        f"--help in {seconds:.2f} s, demo in {demo_seconds:.1f} s (byte code included)"
     )
 
 

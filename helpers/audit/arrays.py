@@ -55,6 +55,11 @@ def _arranged(table: pd.DataFrame) -> dict[str, np.ndarray]:
     columns = [name for names in kinds.values() for name in names]
     options = {*columns, "logit_0", "feature_0", "label", "set", "file", *_OF_IMAGES}
     for name in table.columns:
+        if str(name).startswith("Unnamed: "):  # as pandas calls the index that it has written
+            raise ValueError(
+                f"outputs: the column {name!r} has no name in the file; leave it out, as "
+                "table.to_csv(path, index=False) does with the index"
+            )
         known_name("column", name, options)
     if not kinds["logit"]:
         raise ValueError(
@@ -71,6 +76,7 @@ def _arranged(table: pd.DataFrame) -> dict[str, np.ndarray]:
         part, prefix = table[sets == name], _PREFIXES.get(name, f"ood_{name}_")
         for kind, names in kinds.items():
             if names:
+                _check_cells(part[names], name)
                 arrays[f"{prefix}{kind}s"] = part[names].to_numpy()
         if "label" in table and name in ("validation", "train"):
             arrays[f"{prefix}labels"] = _labels(part["label"], name)
@@ -96,6 +102,16 @@ def _numbered(table: pd.DataFrame, kind: str) -> list[str]:
             f"from {kind}_0 without a gap"
         )
     return names
+
+
+def _check_cells(cells: pd.DataFrame, name: str) -> None:
+    """Refuse missing numbers of a set."""
+    missing = cells.isna()
+    if rows := int(missing.any(axis=1).sum()):
+        raise ValueError(
+            f"{missing.any().idxmax()}: a number is missing in {rows} of {len(cells)} rows of the "
+            f"set {name}; write the numbers, or leave these rows out"
+        )
 
 
 def _labels(labels: pd.Series, name: str) -> np.ndarray:

@@ -15,6 +15,8 @@ TREATED = ("logits", "probabilities")
 """What the arrays of logits may hold."""
 SINGLE = ("labels", "head_weight", "head_bias", "class_names", "files", "groups", "strata")
 """Arrays that belong to no group of images but the validation images, or to none."""
+LARGEST = 1e15
+"""Of a logit or feature: sums of squares of a million such are finite in single precision."""
 _MOST_DIGITS = 6  # after the point, of probabilities that were rounded
 
 
@@ -82,6 +84,11 @@ def matrix(
             f"{name}: NaN or infinite values in {bad} of {len(array)} rows; find out which images "
             "they are of, and leave these out of all arrays"
         )
+    if (most := max(array.max(), -array.min())) > LARGEST:
+        raise ValueError(
+            f"{name}: numbers up to {LARGEST:g} in size expected, got {most:g}, whose squares are "
+            "infinite; if it stands for a class that is left out, write -1e4"
+        )
     return array
 
 
@@ -92,6 +99,8 @@ def _remedy(name: str, array: np.ndarray, length: int | None, width: int | None)
         return f"write {name}.astype(np.float32)"
     if array.ndim > 2:
         return f"write {name}.reshape(len({name}), -1), or the mean over the axes of places"
+    if array.ndim == 1 and name.endswith("logits"):
+        return f"of one logit for two classes, write np.c_[0 * {name}, {name}]"
     if array.ndim < 2:
         return f"write {name}.reshape(-1, {width or 1}), a row for each image"
     if (length, width) == shape[::-1] or (length == shape[1] and length != shape[0]):
@@ -147,6 +156,11 @@ def checked_logits(name: str, values: np.ndarray, treat_as: str) -> np.ndarray:
     """Return logits, which are the logarithms of probabilities if that is what is given."""
     known_name("way to treat_as", treat_as, TREATED)
     kind = looks_like(values)
+    if name == "logits" and kind in ("", "sigmoids") and values.min() == values.max():
+        raise ValueError(
+            f"{name} {values.shape}: all values are {values.flat[0]:g}, so no class is predicted; "
+            "see whether the array was filled, and with the outputs of a trained model"
+        )
     # of a set that the model says little about, all logits may lie in this range
     if treat_as == "logits" and kind and (kind != "sigmoids" or name == "logits"):
         raise ValueError(f"{name} {values.shape}: {_INSTEAD[kind].format(name=name)}")

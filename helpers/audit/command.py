@@ -1,5 +1,6 @@
 """The command ``known-unknowns``: audits a file of outputs, judges new ones, and ranks a score.
 
+    known-unknowns demo
     known-unknowns audit outputs.npz --risk 0.05
     known-unknowns audit --model model.onnx --validation photos/val --ood photos/paintings
     known-unknowns compare old.npz new.npz
@@ -17,11 +18,18 @@ import gc
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from helpers.audit.report import Audit
 
 HOLDS, FAILS, REFUSED, STOPPED = 0, 1, 2, 130
 """How it ends: all requirements hold, one does not, wrong usage or input, and Ctrl-C."""
+
+DEMO = Path("known_unknowns_demo")
+"""The folder that the demo writes."""
 
 _FILE = """FILE: .npz, as numpy.savez(file, logits=..., labels=...) writes, with what else there is
 of features, head_weight, head_bias, train_logits, train_labels, train_features, ood_NAME_logits,
@@ -42,6 +50,7 @@ def main(command_line: list[str] | None = None) -> int:
     What is wrong with the usage or the input is one line on the standard error.
     """
     given = _parser().parse_args(command_line)
+    name = " ".join(filter(None, ("known-unknowns", given.command)))
     gc.set_threshold(100_000)  # what is made lives to the end: looking for cycles is in vain
     try:
         return given.action(given)
@@ -50,10 +59,10 @@ def main(command_line: list[str] | None = None) -> int:
         return HOLDS
     except (OSError, ValueError) as error:
         line = " ".join(str(error).split()).replace("treat_as=", "--treat-as ")
-        print(f"known-unknowns {given.command}: {line}", file=sys.stderr)
+        print(f"{name}: {line}", file=sys.stderr)
         return REFUSED
     except KeyboardInterrupt:
-        print(f"known-unknowns {given.command}: stopped, nothing is written", file=sys.stderr)
+        print(f"{name}: stopped, nothing is written", file=sys.stderr)
         return STOPPED
 
 
@@ -62,6 +71,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="store_true", help="say which version this is")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     parser.set_defaults(action=_version)
+
+    one = commands.add_parser(
+        "demo",
+        help="audit a published network whose outputs come with the package",
+        description=f"Audit a published network; write the report to {DEMO}.",
+    )
+    one.set_defaults(action=_demo)
 
     one = commands.add_parser(
         "audit",
@@ -268,7 +284,10 @@ def _version(given: argparse.Namespace) -> int:
     from helpers import __version__
 
     if not given.version:
-        raise ValueError("audit, compare, accept, export or bench expected; --help says more")
+        raise ValueError(
+            "a command expected: demo, audit, compare, accept, export or bench; begin with "
+            "`known-unknowns demo`, or see --help"
+        )
     print(f"known-unknowns {__version__}")
     return HOLDS
 
@@ -284,7 +303,7 @@ def _audit(given: argparse.Namespace) -> int:
     tell(f"reads {given.file or given.model}")
     from helpers.audit import gates
     from helpers.audit.report import WRITTEN
-    from helpers.files import atomic_folder, check_free
+    from helpers.files import check_free
 
     out = given.out or Path(f"{Path(given.file or given.model or 'model').stem}_audit")
     replaces = WRITTEN if given.force else None
@@ -293,7 +312,6 @@ def _audit(given: argparse.Namespace) -> int:
         gates.read_requirement(one)
 
     from helpers.audit import audit
-    from helpers.audit.summary import summary
 
     inputs = _gathered(given, tell)
     wishes = {name: getattr(given, name) for name in ("risk", "coverage")}
@@ -302,16 +320,45 @@ def _audit(given: argparse.Namespace) -> int:
         inputs, wish=next(iter(wishes), "risk"), **wishes, confidence=given.confidence,
         unknown_share=given.share, sets=given.sets, require=given.require, tell=tell,
     )  # fmt: skip
+    _report(found, out, replaces, tell)
+    for one in found.requirements:
+        how = "holds" if one.holds else "DOES NOT HOLD"
+        print(f"{one.requirement}: {how}, {one.value:.4g} ({one.low:.4g} to {one.high:.4g})")
+    return HOLDS if all(one.holds for one in found.requirements) else FAILS
+
+
+def _report(
+    found: Audit, out: Path, replaces: Collection[str] | None, tell: Callable[[str], object]
+) -> None:
+    """Write what an audit leaves; print what speaks against the images, the summary, and paths."""
+    from helpers.audit.summary import summary
+    from helpers.files import atomic_folder
+
     tell("writes the report")
     with atomic_folder(out, replaces=replaces) as folder:
         written = found.save(folder)
     tell("is done")
     doubts = [f"First of all: {one}" for one in found.doubts]
     print("", *doubts, *summary(found), "", *(out / one.name for one in written), sep="\n")
-    for one in found.requirements:
-        how = "holds" if one.holds else "DOES NOT HOLD"
-        print(f"{one.requirement}: {how}, {one.value:.4g} ({one.low:.4g} to {one.high:.4g})")
-    return HOLDS if all(one.holds for one in found.requirements) else FAILS
+
+
+def _demo(given: argparse.Namespace) -> int:
+    from helpers.audit.demo import open_demo
+    from helpers.audit.report import WRITTEN
+    from helpers.files import check_free
+
+    check_free(DEMO, WRITTEN)
+    inputs, told = open_demo()
+    print(told, flush=True)
+    from helpers.audit import audit
+
+    _report(audit(inputs), DEMO, WRITTEN, tell=lambda line: None)
+    print(
+        "\nNext, your own model. Save its outputs in Python, and audit the file:\n"
+        '    np.savez("my_outputs.npz", logits=logits, labels=labels)\n'
+        "    known-unknowns audit my_outputs.npz"
+    )
+    return HOLDS
 
 
 def _compare(given: argparse.Namespace) -> int:
@@ -336,8 +383,14 @@ def _compare(given: argparse.Namespace) -> int:
 def _accept(given: argparse.Namespace) -> int:
     from helpers.audit.inputs import read_new
     from helpers.audit.rejector import Rejector
+    from helpers.checkpoints import is_checkpoint
     from helpers.files import atomic_path
 
+    if given.rejector.exists() and not is_checkpoint(given.rejector):
+        raise ValueError(
+            f"{given.rejector} is no rejector; expected: accept REJECTOR OUTPUTS"
+            + ("; the two files look swapped" if is_checkpoint(given.file) else "")
+        )
     rejector = Rejector.load(given.rejector)
     logits, features, files = read_new(given.file)
     judged = rejector.judge(logits, features)

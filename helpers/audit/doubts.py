@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 
 from helpers.audit import near_copies
 from helpers.audit.checked import row_by_row
@@ -20,6 +21,9 @@ from helpers.outputs import Outputs
 
 NAMED = 5
 """Classes and images that are named, of those that a doubt is about."""
+ORDERED = 2_000
+"""Classes, at the most, whose best order is looked for."""
+_ROWS = ("before", "after", "negated")
 
 
 @dataclass(frozen=True)
@@ -73,32 +77,31 @@ def doubt_share(least: float, stated: float) -> tuple[Doubt, ...]:
 
 def _of_labels(part: Outputs) -> Iterator[Doubt]:
     """Yield what the model's errors say about how its answers were written down."""
-    right, low, high = share(part.correct)
-    answers, labels = part.predictions, part.labels
+    right, low = share(part.correct)[:2]
+    answers, labels, classes = part.predictions, part.labels, part.num_classes
+    # what is searched for in the first half of the images is tested on the second
+    first, second = np.array_split(np.random.default_rng(0).permutation(len(part)), 2)
+    step = int(np.bincount((answers - labels)[first] % classes).argmax())
+    order = _best_order(answers[first], labels[first], classes)
+    # from the simplest explanation to the most flexible, which has to be clearly better;
     # the first and the last row have no neighbour on one side
-    others = {
+    hits = {
+        "right": part.correct,
         "before": answers[1:] == labels[:-1],
         "after": answers[:-1] == labels[1:],
         "negated": row_by_row(np.argmin, part.logits) == labels,
+        "renumbered": (answers == (labels + step) % classes)[second],
+        "reordered": (answers == order[labels])[second],
     }
-    way = max(others, key=lambda name: others[name].mean())
-    fits = 100 * others[way].mean()
-    if share(others[way])[1] > high and way == "negated":
-        yield Doubt(
-            "negated",
-            "The logits probably have the wrong sign: the smallest one is that of the label in "
-            f"{fits:.1f} % of the images, the largest in {100 * right:.1f} %.",
-            "Give the logits with the sign that the softmax takes, and audit again.",
-        )
-    elif share(others[way])[1] > high:
-        yield Doubt(
-            "shifted",
-            f"The labels are probably shifted by a row: {fits:.1f} % of the answers fit the label "
-            f"of the row {way} their own, and {100 * right:.1f} % that of their own.",
-            "Write logits and labels in one loop, and audit again: nothing below is true.",
-        )
-    counts = np.bincount(part.labels, minlength=part.num_classes)
-    most = counts.max() / len(part)
+    way = "right"
+    for name in hits:
+        if share(hits[name])[1] > share(hits[way])[2]:
+            way = name
+    most = np.bincount(labels).max() / len(part)
+    fits = hits[way].mean()
+    # of a poor model, too, some numbering fits better than the others, but not that much better
+    if share(hits[way])[1] > most and (way in _ROWS or 1 - fits <= (1 - right) / 2):
+        yield from _of_writing(part, way, 100 * fits, step, order)
     if low <= most:
         yield Doubt(
             "chance",
@@ -107,6 +110,63 @@ def _of_labels(part: Outputs) -> Iterator[Doubt]:
             "See whether the labels count the classes in the order of the logits; if they do, do "
             "not deploy this model.",
         )
+
+
+def _of_writing(
+    part: Outputs, way: str, fits: float, step: int, order: np.ndarray
+) -> Iterator[Doubt]:
+    """Yield how logits and labels were probably written down; nothing if they are right."""
+    right, labels, classes = 100 * part.correct.mean(), part.labels, part.num_classes
+    again = "and audit again: nothing below is true."
+    would = f"{fits:.1f} % of the answers would be right, and {right:.1f} % are now."
+    if way in ("before", "after"):
+        yield Doubt(
+            "shifted",
+            f"The labels are probably shifted by a row: {fits:.1f} % of the answers fit the label "
+            f"of the row {way} their own, and {right:.1f} % that of their own.",
+            f"Write logits and labels in one loop, {again}",
+        )
+    elif way == "negated":
+        yield Doubt(
+            way,
+            "The logits probably have the wrong sign"
+            + (", or the two labels are swapped" if classes == 2 else "")
+            + f": the smallest one is that of the label in {fits:.1f} % of the images, the largest "
+            f"in {right:.1f} %.",
+            "Give the logits with the sign that the softmax takes"
+            + (", or the labels 1 - labels" if classes == 2 else "")
+            + ", and audit again.",
+        )
+    elif way == "renumbered":
+        step -= classes * (step > classes / 2)
+        new = f"label {'-' if step < 0 else '+'} {abs(step)}"
+        if not 0 <= labels.min() + step <= labels.max() + step < classes:
+            new = f"({new}) % {classes}"
+        by = "one" if abs(step) == 1 else abs(step)
+        yield Doubt(
+            way,
+            f"The labels are probably shifted by {by}: with {new}, {would}",
+            "Count the classes as the logits do, a background class included if there is one, "
+            f"{again}",
+        )
+    elif way == "reordered":
+        moved = [number for number in np.unique(labels) if order[number] != number]
+        named = [f"{number} is logit {order[number]}" for number in moved[:NAMED]]
+        yield Doubt(
+            way,
+            f"The labels probably count the classes in another order than the logits: if label "
+            f"{', '.join(named)}{', …' * (len(moved) > NAMED)}, {would}",
+            "Sort the classes of the labels as the model was trained with them, which is often the "
+            f"order of its training folders, {again}",
+        )
+
+
+def _best_order(answers: np.ndarray, labels: np.ndarray, classes: int) -> np.ndarray:
+    """Return for each label the class that makes most answers right, every class once."""
+    if classes > ORDERED:
+        return np.arange(classes)
+    pairs = np.bincount(labels * classes + answers, minlength=classes**2)
+    return linear_sum_assignment(pairs.reshape(classes, classes), maximize=True)[1]
 
 
 def _of_copies(inputs: Inputs) -> Iterator[Doubt]:

@@ -255,7 +255,10 @@ def make_inputs(arrays: Mapping[str, np.ndarray], *, treat_as: str = "logits", *
     features = "features" in arrays
     classes = matrix(arrays, "logits").shape[1]
     if classes < 2:
-        raise ValueError(f"logits: at least 2 classes expected, got shape {arrays['logits'].shape}")
+        raise ValueError(
+            f"logits: at least 2 classes expected, got shape {arrays['logits'].shape}; of one "
+            "logit for two classes, write np.c_[0 * logits, logits]"
+        )
     width = matrix(arrays, "features").shape[1] if features else 0
 
     def outputs(prefix: str, labelled: bool) -> Outputs:

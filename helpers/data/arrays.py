@@ -151,6 +151,8 @@ def read_table(path: Path) -> pd.DataFrame:
         It is not whole, or what reads it is not installed.
     """
     _check_there(path)
+    if path.suffix.lower() == ".csv":
+        _check_separator(path)
     import pandas as pd
 
     try:
@@ -166,6 +168,19 @@ def read_table(path: Path) -> pd.DataFrame:
         kind = path.suffix.lower()
         line = str(error).strip().partition("\n")[0]
         raise ValueError(f"outputs: {path} is not a whole {kind} file ({line})") from error
+
+
+def _check_separator(path: Path) -> None:
+    """Refuse a table whose first line has semicolons or tabs, and no comma."""
+    with path.open("rb") as file:
+        line = file.readline()
+    for separator in (";", "\t"):
+        if separator.encode() in line and b"," not in line:
+            raise ValueError(
+                f"outputs: {path} separates its columns by {separator!r}; commas expected. In "
+                f"Python: pandas.read_csv({path.name!r}, sep={separator!r})"
+                f".to_csv({path.name!r}, index=False), with decimal=',' to read numbers like 0,5"
+            )
 
 
 def _check_there(path: Path) -> None:

@@ -124,7 +124,7 @@ WRONG = [
         r"features.reshape\(len\(features\), -1",
     ),
     ({"features": lambda a: a["features"].astype(str)}, r"write features.astype\(np.float32\)"),
-    ({"logits": lambda a: a["logits"][:, 0]}, r"float64 \(300,\); write logits.reshape\(-1, 1\)"),
+    ({"logits": lambda a: a["logits"][:, 0]}, r"float64 \(300,\); of one logit for two classes"),
     ({"train_labels": None}, "train_labels: missing, though there is train_logits"),
     ({"train_logits": lambda a: a["train_logits"][:, :3]}, r"train_logits: .*\[N, 4\] expected"),
     ({"production_logits": lambda a: np.zeros((0, 4))}, "production_logits: no image"),

@@ -6,9 +6,11 @@ import json
 import os
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from helpers import __version__
@@ -144,10 +146,11 @@ WRONG = [
     (["audit", "outputs.npz", "--require", "auroc:pets>=1"], "did you mean 'pets_and_toys'"),
     (["audit", "outputs.npz", "--treat-as", "probabilities"], 'pass --treat-as "logits"?'),
     (["audit", "text.npz"], "text.npz holds something else than arrays"),
-    (["accept", "outputs.npz", "outputs.npz"], "outputs.npz: not a whole checkpoint"),
+    (["accept", "outputs.npz", "outputs.npz"], "expected: accept REJECTOR OUTPUTS\n"),
+    (["accept", "text.npz", "outputs.npz"], "text.npz is no rejector; expected: accept REJECTOR"),
     (["accept", "nowhere.safetensors", "outputs.npz"], "nowhere.safetensors"),
     (["audit", "outputs.npz", "--share", "1.5"], "share: at least 0 and below 1 expected, got 1.5"),
-    ([], "audit, compare, accept, export or bench expected"),
+    ([], "known-unknowns: a command expected: demo, audit, compare"),
     (["audit"], "FILE, or --model and --validation, expected"),
     (["audti"], "invalid choice: 'audti'"),
     (["audit", "outputs.npz", "--risk", "few"], "invalid float value: 'few'"),
@@ -164,6 +167,94 @@ def test_what_is_wrong_is_one_line_and_leaves_nothing(file, given, message, caps
     told = capsys.readouterr().err
     assert status == REFUSED and message in told and told.count("\n") == 1
     assert listed(file.parent) == ["outputs.npz", "text.npz"]
+
+
+def as_table(arrays):
+    table = pd.DataFrame(arrays["logits"], columns=[f"logit_{number}" for number in range(4)])
+    return table.assign(label=arrays["labels"])
+
+
+def write_missing(arrays, path):
+    """Write a table of numbers that may be missing, as databases do, with one that is."""
+    table = as_table(arrays).convert_dtypes()
+    table.loc[7, "logit_2"] = pd.NA
+    table.to_parquet(path)
+
+
+def write_npz(logits):
+    return lambda arrays, path: np.savez(
+        path, logits=logits(arrays["logits"]), labels=arrays["labels"]
+    )
+
+
+FILES_OF_OTHERS = {
+    "semicolons.csv": (
+        lambda arrays, path: as_table(arrays).to_csv(path, sep=";", index=False),
+        "separates its columns by ';'; commas expected. In Python: pandas.read_csv",
+    ),
+    "commas.csv": (
+        lambda arrays, path: as_table(arrays).to_csv(path, sep=";", decimal=",", index=False),
+        "with decimal=',' to read numbers like 0,5",
+    ),
+    "tabs.csv": (
+        lambda arrays, path: as_table(arrays).to_csv(path, sep="\t", index=False),
+        r"separates its columns by '\t'",
+    ),
+    "index.csv": (
+        lambda arrays, path: as_table(arrays).to_csv(path),
+        "column 'Unnamed: 0' has no name in the file; leave it out, as table.to_csv(path, index=F",
+    ),
+    "logit.csv": (
+        lambda arrays, path: as_table(arrays).mask(np.eye(300, 5) > 0).to_csv(
+            path, index=False
+        ),
+        "logit_0: a number is missing in 4 of 300 rows of the set validation; write the numbers",
+    ),
+    "missing.parquet": (
+        write_missing,
+        "logit_2: a number is missing in 1 of 300 rows of the set validation; write the numbers",
+    ),
+    "binary.csv": (
+        lambda arrays, path: as_table(arrays)[["logit_0", "label"]].to_csv(path, index=False),
+        "got shape (300, 1); of one logit for two classes, write np.c_[0 * logits, logits]",
+    ),
+    "binary.npz": (write_npz(lambda logits: logits[:, :1]), "write np.c_[0 * logits, logits]"),
+    "flat.npz": (write_npz(lambda logits: logits[:, 0]), "write np.c_[0 * logits, logits]"),
+    "huge.npz": (
+        write_npz(lambda logits: 1e30 * logits),
+        "logits: numbers up to 1e+15 in size expected, got 8.77418e+30, whose squares are infinite",
+    ),
+    "masked.npz": (
+        write_npz(lambda logits: np.where(np.eye(300, 4) > 0, -3e38, logits)),
+        "got 3e+38, whose squares are infinite; if it stands for a class that is left out, write",
+    ),
+    "zeros.npz": (write_npz(lambda logits: 0 * logits), "all values are 0, so no class is predi"),
+    "halves.npz": (write_npz(lambda logits: 0 * logits + 0.4), "all values are 0.4, so no class"),
+    "sevens.npz": (write_npz(lambda logits: 0 * logits + 7), "all values are 7, so no class is"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FILES_OF_OTHERS)
+def test_of_what_is_often_written_the_message_says_what_to_do(
+    arrays, tmp_path, monkeypatch, capsys, name
+):
+    monkeypatch.chdir(tmp_path)
+    write, message = FILES_OF_OTHERS[name]
+    write(arrays, tmp_path / name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert main(["audit", name]) == REFUSED
+    told = capsys.readouterr().err
+    assert message in told and told.count("\n") == 1
+
+
+def test_swapped_files_are_named(file, capsys):
+    assert main(["audit", str(file), "--risk", "0.2", "--out", "a"]) == HOLDS
+    assert main(["accept", "outputs.npz", "a/rejector.safetensors"]) == REFUSED
+    assert capsys.readouterr().err == (
+        "known-unknowns accept: outputs.npz is no rejector; expected: accept REJECTOR OUTPUTS; "
+        "the two files look swapped\n"
+    )
 
 
 def test_it_says_which_version_it_is(capsys):

@@ -1,5 +1,6 @@
 """What is wrong with the images themselves is found, and only then; groups count as one."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -37,6 +38,73 @@ def test_labels_shifted_by_a_row_either_way(inputs):
         wrong = with_validation(inputs, logits=logits, labels=np.roll(labels, -step))
         (doubt,) = [one for one in find_doubts(wrong) if one.name == "shifted"]
         assert f"row {way}" in doubt.sentence
+
+
+def drawn(n, classes, right=0.92, seed=0):
+    """Return logits and labels of a model whose errors are drawn by chance."""
+    generator = np.random.default_rng(seed)
+    labels = generator.integers(classes, size=n)
+    answers = np.where(generator.random(n) < right, labels, generator.integers(classes, size=n))
+    return 5 * np.eye(classes)[answers] + generator.normal(size=(n, classes)), labels
+
+
+ORDER = np.array([3, 1, 4, 0, 5, 9, 2, 6, 8, 7])
+SWAPPED = np.array([0, 1, 5, 3, 4, 2, 6, 7, 8, 9])
+WAYS = {
+    "a background logit": (lambda x, y: (np.c_[0 * y - 9, x], y), "renumbered", r"label \+ 1, 9"),
+    "counted from 1": (lambda x, y: (np.c_[x, 0 * y - 9], y + 1), "renumbered", "label - 1, 9"),
+    "rotated": (
+        lambda x, y: (x, (y + 1) % 10), "renumbered", r"shifted by one: with \(label - 1\) % 10, 9"
+    ),
+    "rotated by 3": (
+        lambda x, y: (x, (y - 3) % 10), "renumbered", r"shifted by 3: with \(label \+ 3\) % 10, 9"
+    ),
+    "permuted": (lambda x, y: (x, ORDER[y]), "reordered", "label 0 is logit 3, 2 is logit 6, .*…"),
+    "two of ten swapped": (
+        lambda x, y: (x, SWAPPED[y]), "reordered", "if label 2 is logit 5, 5 is logit 2, 9"
+    ),
+    "negated": (lambda x, y: (-x, y), "negated", "wrong sign: the smallest"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WAYS)
+def test_how_labels_were_written_down_is_found(name):
+    """Shifted or permuted labels are not taken for a wrong sign, nor the other way round."""
+    change, expected, sentence = WAYS[name]
+    logits, labels = change(*drawn(500, 10))
+    part = Outputs(logits, np.empty((500, 0)), labels)
+    first = find_doubts(Inputs("a toy", part, tuple(map(str, range(part.num_classes)))))[0]
+    assert first.name == expected
+    assert re.search(sentence, first.sentence)
+
+
+def test_of_two_classes_a_wrong_sign_and_swapped_labels_are_one():
+    logits, labels = drawn(500, 2)
+    part = Outputs(logits, np.empty((500, 0)), 1 - labels)
+    first = find_doubts(Inputs("a toy", part, ("ant", "bee")))[0]
+    assert first.name == "negated" and "or the two labels are swapped" in first.sentence
+
+
+def poor(kind, seed):
+    """Return outputs of a model with much to be wished for, and nothing wrong with its labels."""
+    generator = np.random.default_rng(seed)
+    labels = generator.integers(10, size=500)
+    if kind == "one class alone":  # and it is not the most frequent one
+        labels = np.where(generator.random(500) < 0.7, 0, labels)
+        return np.eye(10)[np.full(500, 3)] + generator.normal(size=(500, 10)) / 9, labels
+    if kind == "neighbours":  # every second class is usually taken for the next
+        answers = np.where(labels % 2, labels, (labels + (generator.random(500) < 0.6)) % 10)
+        return 3 * np.eye(10)[answers] + generator.normal(size=(500, 10)), labels
+    return drawn(500, 10, {"by chance": 0.0, "nearly by chance": 0.15}[kind], seed)
+
+
+@pytest.mark.parametrize("kind", ["by chance", "nearly by chance", "one class alone", "neighbours"])
+def test_a_poor_model_is_not_accused_of_its_labels(kind):
+    for seed in range(20):
+        logits, labels = poor(kind, seed)
+        part = Outputs(logits, np.empty((500, 0)), labels)
+        said = {one.name for one in find_doubts(Inputs("a toy", part, tuple("abcdefghij")))}
+        assert said <= {"chance"}, seed
 
 
 def test_a_wrong_sign_and_answers_by_chance(inputs):
