@@ -12,6 +12,7 @@ import argparse
 import fcntl
 import hashlib
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -61,7 +62,8 @@ def install(folder: Path, *what) -> None:
     # the lock file is complete, so nothing has to be resolved; byte code is written on first use
     pip = [folder / "bin" / "python", "-m", "pip", "install", "--quiet"]
     pip += ["--disable-pip-version-check", "--no-deps", "--no-compile", "--progress-bar", "off"]
-    if subprocess.run([*pip, *what]).returncode:
+    # some machines ask pip for user installs, which a virtual environment refuses
+    if subprocess.run([*pip, *what], env=os.environ | {"PIP_USER": "0"}).returncode:
         sys.exit("installation failed: see pip's message above; run the same command again")
 
 

@@ -1,6 +1,7 @@
 """From `params/<tier>/<paper>.yaml` to steps: which notebook runs with which parameters.
 
-Everything that can be wrong with the parameters is found here, before anything runs.
+What is wrong with the parameters is found here, before anything runs.  Only the ranges of an
+objective's own arguments are checked later, when its training begins: that needs torch.
 """
 
 from __future__ import annotations

@@ -100,6 +100,46 @@ def here_or_elsewhere(profile: str, cores: str) -> tuple[list[str], str]:
     return ["--profile", profile], str(told.get("jobs", told.get("cores", cores)))
 
 
+def take_lock(runs: Path) -> int:
+    """Return the open lock file of a tier's folder, or end with a message if it cannot be written.
+
+    The kernel lets go of its lock when the process ends, however it ends, so a killed run leaves
+    nothing to unlock; Snakemake's own lock would stay behind.
+    """
+    try:
+        runs.mkdir(parents=True, exist_ok=True)
+        return os.open(runs / ".lock", os.O_RDWR | os.O_CREAT)
+    except OSError as error:
+        sys.exit(
+            f"{runs}: cannot be written ({error.strerror}), but executed notebooks are stored "
+            f"there; copy {ROOT} to a folder that you can write, and run the command there"
+        )
+
+
+def find_home(runs: Path) -> None:
+    """Give Snakemake and the notebooks a home folder below `runs` if HOME cannot be written."""
+    if not os.access(Path.home(), os.W_OK):
+        home = runs / ".home"
+        home.mkdir(exist_ok=True)
+        os.environ["HOME"] = str(home)
+
+
+def failed_parts(steps: Mapping[str, Step], runs: Path) -> list[str]:
+    """Return which parts failed in the results tables of some steps, why, and what to do."""
+    from helpers.papers import run
+
+    lines = []
+    for step in steps.values():
+        for table in (runs / name for name in step.makes if (runs / name).exists()):
+            notes = run.failed_parts(pd.read_parquet(table, columns=["metric", "notes"]))
+            lines += [f"{step.name}: {note}" for note in notes]
+            if notes:
+                lines.append(
+                    f"  to try again: delete {runs / step.name}.ipynb, run the same command"
+                )
+    return lines
+
+
 def main() -> None:
     """Check what is asked for, take the lock, and hand over to Snakemake."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -118,13 +158,13 @@ def main() -> None:
         parser.error("--paper, --step: the book is of all notebooks; `make run` executes some")
     if arguments.target == "preview" and arguments.tier != STORED:
         parser.error(f"preview: the notebooks' stored outputs are of tier {STORED}")
+    if not arguments.cores.isdecimal() or int(arguments.cores) < 1:
+        sys.exit(f"--cores: a whole number, at least 1, expected, got '{arguments.cores}'")
     asked = (arguments.tier, arguments.paper, arguments.step)
     steps = planned(*asked)
     runs = ROOT / "runs" / arguments.tier
-    runs.mkdir(parents=True, exist_ok=True)
-    # The kernel lets go of this lock when the process ends, however it ends, so a killed run
-    # leaves nothing to unlock; Snakemake's own lock would stay behind.
-    lock = os.open(runs / ".lock", os.O_RDWR | os.O_CREAT)
+    lock = take_lock(runs)
+    find_home(runs)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -142,16 +182,19 @@ def main() -> None:
     print(f"tier {arguments.tier}: notebooks wanted: {len(steps)}", flush=True)
     tell_missing(steps)
     keep_seconds(runs, measured_elsewhere(arguments.tier) | known_seconds(runs))
-    # in this process, since it finds the plugin beside this file
-    snakemake(
-        [
-            arguments.target,
-            "--snakefile", "workflow/Snakefile",
-            "--config", f"tier={arguments.tier}", "--nolock", "--rerun-incomplete", "--keep-going",
-            "--logger", "notebooks", "--logger-notebooks-folder", str(runs),
-            "--logger-notebooks-side-by-side", at_once, *where,
-        ]
-    )  # fmt: skip
+    command = [
+        arguments.target,
+        "--snakefile", "workflow/Snakefile",
+        "--config", f"tier={arguments.tier}", "--nolock", "--rerun-incomplete", "--keep-going",
+        "--logger", "notebooks", "--logger-notebooks-folder", str(runs),
+        "--logger-notebooks-side-by-side", at_once, *where,
+    ]  # fmt: skip
+    try:
+        snakemake(command)  # in this process, since it finds the plugin beside this file
+    except SystemExit as ended:
+        if failed := failed_parts(steps, runs):
+            print(*failed, sep="\n", file=sys.stderr)
+        sys.exit(ended.code or int(bool(failed)))
 
 
 if __name__ == "__main__":

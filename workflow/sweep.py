@@ -48,12 +48,13 @@ def main() -> None:
     # read by numpy when it is loaded, in the processes that are started here
     os.environ.setdefault("OMP_NUM_THREADS", str(threads))
     table = table_of(jobs, arguments.processes)
+    from helpers.papers import run
     from helpers.report import results
 
     results.write(table, out)
     print(out)
-    if (table["metric"] == "failed").all():
-        sys.exit(f"nothing could be evaluated: {table['notes'].iloc[0]}")
+    if failed := run.failed_parts(table):
+        sys.exit("\n".join([f"{len(failed)} of {len(jobs)} parts failed:", *failed]))
 
 
 def parser_of_parts(description: str) -> argparse.ArgumentParser:

@@ -277,7 +277,7 @@ def _gathered(given: argparse.Namespace, tell: Callable[[str], object]):
             **{name: images_of(where) for name, where in roles.items() if where},
         )
     except ImportError as error:
-        raise ValueError(f"{error}; pip install 'known-unknowns[torch]'") from error
+        raise ValueError(f"{error}; pip install '.[torch]' in the repository") from error
 
 
 def _version(given: argparse.Namespace) -> int:

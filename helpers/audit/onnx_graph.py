@@ -16,7 +16,7 @@ def import_onnx():
     try:
         import onnx
     except ImportError as error:
-        raise ValueError(f"onnx: {error}; pip install 'known-unknowns[onnx]'") from error
+        raise ValueError(f"onnx: {error}; pip install '.[onnx]' in the repository") from error
     return onnx
 
 

@@ -88,7 +88,9 @@ def open_model(path: str | os.PathLike, *, size: int | None = None) -> OnnxModel
     try:
         import onnxruntime
     except ImportError as error:
-        raise ValueError(f"onnxruntime: {error}; pip install 'known-unknowns[onnx]'") from error
+        raise ValueError(
+            f"onnxruntime: {error}; pip install '.[onnx]' in the repository"
+        ) from error
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such file")

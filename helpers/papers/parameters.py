@@ -8,6 +8,7 @@ costs nothing, so that parameters are refused before work starts.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Iterable
 from importlib import import_module
 from pathlib import Path
@@ -17,10 +18,12 @@ import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from helpers.checks import known_name
+from helpers.data import class_lists
 from helpers.files import project_root
-from helpers.networks import head_recipe
+from helpers.networks import head_recipe, published, timm_weights
 from helpers.networks.recipe import Recipe
 from helpers.papers import PAPERS
+from helpers.training import search
 
 DISTANCES = ("euclidean", "euclidean_cosine")
 """Of `helpers.scores.openset.OpenMax`."""
@@ -31,6 +34,26 @@ def one_of(kind: str, options: Iterable[str] | Callable[[], Iterable[str]]) -> A
     return AfterValidator(
         lambda name: known_name(kind, name, options() if callable(options) else options)
     )
+
+
+def check_network(kind: str, name: str, others: Iterable[str] = ()) -> None:
+    """Refuse a network that is no published network, no network of timm, and none of the others."""
+    options = {*published.records(), *timm_weights.names(), *others}
+    if not timm_weights.names() or name in options:  # timm may not be installed
+        return
+    base, dot, _ = name.partition(".")
+    if not dot or base not in timm_weights.names():  # which weights there are, timm alone knows
+        near = difflib.get_close_matches(name, sorted(options), n=1, cutoff=0.4)
+        hint = f"; did you mean '{near[0]}'" if near else ""
+        raise ValueError(f"unknown {kind} '{name}'{hint}? See timm.list_models()")
+
+
+def check_classes(kind: str, data_set: str, names: Iterable[str]) -> None:
+    """Refuse names that are no classes of a data set, if its class list is stored here."""
+    base = data_set.removesuffix("_mini")
+    if base in ("cifar10", "cifar100"):  # the others have other names in each archive
+        for name in names:
+            known_name(f"class in {kind}", name, class_lists.names_of(base))
 
 
 def tiers(root: Path | None = None) -> list[str]:
@@ -146,7 +169,9 @@ class Parameters(BaseModel):
         merged: Changes = {}
         for one in (self.training, *changes, self.training_knobs):
             merged |= one
-        return head_recipe.check(Recipe.from_parameters(merged))
+        recipe = head_recipe.check(Recipe.from_parameters(merged))
+        search.check_arguments(recipe)
+        return recipe
 
     def seen_by(self, network: str, roles):
         """Return roles as a network sees their images: as features, where `features` says so.

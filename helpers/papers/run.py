@@ -21,8 +21,8 @@ The module ``experiment`` of each paper has the same stages, one calling nothing
   does not have.  ``draw(name, images)`` gives bootstrap weights [replicates, images]: all that
   has the same name, in any part, is drawn alike.
 
-A part that fails, whatever the reason, is a row ``failed`` with the reason in its notes, and ends
-no other; it is tried again the next time.
+A part that fails, whatever the reason, is a row ``failed`` with its name and the reason in the
+notes, and ends no other; it is tried again the next time.
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ from helpers.report import results
 
 log = logging.getLogger(__name__)
 Draw = Callable[[str, int], np.ndarray]
+_PART_FAILED = "part "
 
 
 @dataclass(frozen=True)
@@ -107,6 +108,15 @@ def rows(
     if (table["metric"] == "failed").all():
         raise ValueError(f"nothing could be evaluated: {table['notes'].iloc[0]}")
     return table
+
+
+def failed_parts(table: pd.DataFrame) -> list[str]:
+    """Return the notes of the parts that failed: the name of each, and the reason.
+
+    Other rows ``failed`` are about a score or a data set, which the rest of a part can do without.
+    """
+    notes = table.loc[table["metric"] == "failed", "notes"]
+    return [note for note in notes if note.startswith(_PART_FAILED)]
 
 
 def parts(parameters: Parameters, only: str | Sequence[str] | None = None) -> list[Part]:
@@ -189,7 +199,8 @@ def _rows_of_part(parameters: Parameters, part: Part, roles) -> tuple[pd.DataFra
         raise
     except Exception as error:  # of other people's models and files, anything
         log.exception("%s, part %s failed; the others go on", parameters.paper, part.name)
-        failed = _failed("test", f"{type(error).__name__}: {error}")
+        why = f"{type(error).__name__}: {error}"
+        failed = _failed("test", f"{_PART_FAILED}{part.name} failed: {why}")
         columns = {"method": "network"} | identity
         return _table([failed], columns, content, None, parameters.seed), roles
 

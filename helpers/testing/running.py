@@ -7,10 +7,13 @@ import traceback
 import unittest
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
 from helpers.checks import known_name
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 class Checks(dict):
@@ -131,7 +134,9 @@ def failure(check: Callable, subject, case) -> tuple | None:
         return "broken", str(error)
     except Exception as error:
         place = traceback.extract_tb(error.__traceback__)[-1]
-        kind = f"{type(error).__name__}: {error}, in line {place.lineno} of {place.filename}"
+        # without the folders of this machine
+        file = place.filename.rpartition("/site-packages/")[2].removeprefix(f"{ROOT}/")
+        kind = f"{type(error).__name__}: {error}, in line {place.lineno} of {file}"
         return (type(error), place.filename, place.lineno), f"it raised {kind}"
     return None
 

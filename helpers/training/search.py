@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import inspect
+import ast
+import functools
 import math
 import zlib
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
 
 import numpy as np
 
 from helpers.checks import known_name
 from helpers.networks.recipe import Recipe
-from helpers.training import objectives
 
+_OBJECTIVES = "helpers.training.objectives"
 LAWS = ("choice", "log_uniform", "uniform")
 
 Law = Mapping[str, Sequence[float]]
@@ -111,7 +114,13 @@ def trials(
     ]  # fmt: skip
 
 
-def check_space(recipe: Recipe, space: Mapping[str, Law], defaults: Mapping[str, object]) -> None:
+def check_space(
+    recipe: Recipe,
+    space: Mapping[str, Law],
+    defaults: Mapping[str, object],
+    *,
+    create: bool = True,
+) -> None:
     """Refuse defaults, ends of ranges and choices that a recipe or its objective refuses.
 
     Parameters
@@ -120,6 +129,8 @@ def check_space(recipe: Recipe, space: Mapping[str, Law], defaults: Mapping[str,
         What all trials start from.
     space : mapping of str to Law
     defaults : mapping of str to value
+    create : bool
+        Create the objectives too, which imports torch; only they know the ranges of their values.
 
     Raises
     ------
@@ -134,14 +145,18 @@ def check_space(recipe: Recipe, space: Mapping[str, Law], defaults: Mapping[str,
         ...
     ValueError: search of positive, 1.2: positive: above 0 and at most 1 expected, got 1.2
     """
+    applied(recipe, defaults)
     for name, law in space.items():
         known_name("hyper-parameter", name, defaults)
         check_law(name, law)
         ((_, values),) = law.items()
         for value in (defaults[name], *values):
             try:
-                one = applied(recipe, {**defaults, name: value})
-                objectives.create(one.objective, **one.objective_arguments)
+                changed = applied(recipe, {**defaults, name: value})
+                if create:
+                    from helpers.training import objectives
+
+                    objectives.create(changed.objective, **changed.objective_arguments)
             except ValueError as error:
                 raise ValueError(f"search of {name}, {value}: {error}") from error
 
@@ -169,11 +184,57 @@ def applied(recipe: Recipe, values: Mapping[str, object]) -> Recipe:
     >>> found.learning_rate, found.width, found.objective_arguments
     (0.02, 8, {'width': 64})
     """
-    taken = inspect.signature(type(objectives.create(recipe.objective))).parameters
+    taken = arguments_of(recipe.objective)
+    for name in values:
+        known_name("hyper-parameter", name, {*taken, *(field.name for field in fields(Recipe))})
     arguments = {name: value for name, value in values.items() if name in taken}
     own = {name: value for name, value in values.items() if name not in taken}
     merged = {**recipe.objective_arguments, **arguments}
     return Recipe.from_parameters(recipe.as_dict() | {"objective_arguments": merged}, **own)
+
+
+@functools.cache
+def arguments_of(objective: str) -> tuple[str, ...]:
+    """Return the names of an objective's arguments, read from its file: torch is not imported.
+
+    Examples
+    --------
+    >>> arguments_of("stylised"), arguments_of("erm")
+    (('share', 'strength'), ())
+    """
+    file = Path(__file__).with_name("objectives") / f"{objective}.py"
+    body = ast.parse(file.read_text(encoding="utf-8")).body
+    parents = {
+        alias.asname or alias.name: node.module.removeprefix(_OBJECTIVES)[1:] or "erm"
+        for node in body
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith(_OBJECTIVES)
+        for alias in node.names
+    }
+    for node in body:
+        bases = [base.id for base in getattr(node, "bases", ()) if isinstance(base, ast.Name)]
+        for base in parents.keys() & {*bases}:
+            for method in node.body:
+                if isinstance(method, ast.FunctionDef) and method.name == "__init__":
+                    given = method.args
+                    return tuple(one.arg for one in (*given.args[1:], *given.kwonlyargs))
+            return arguments_of(parents[base])
+    return ()
+
+
+def check_arguments(recipe: Recipe) -> None:
+    """Refuse arguments that the objective of a recipe does not have; name the nearest.
+
+    Examples
+    --------
+    >>> check_arguments(Recipe(objective="stylised", objective_arguments={"shre": 1.0}))
+    Traceback (most recent call last):
+        ...
+    ValueError: unknown argument of objective 'stylised' 'shre'; did you mean 'share'? There are: \
+share, strength
+    """
+    for name in recipe.objective_arguments:
+        kind = f"argument of objective '{recipe.objective}'"
+        known_name(kind, name, arguments_of(recipe.objective))
 
 
 def _drawn(law: Law, seed: list[int]):

@@ -137,7 +137,7 @@ def test_the_command_takes_a_network_of_timm(tmp_path, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "helpers.audit.networks", None)
     capsys.readouterr()
     assert main([*given, "--force"]) == REFUSED
-    assert "pip install 'known-unknowns[torch]'" in capsys.readouterr().err
+    assert "pip install '.[torch]'" in capsys.readouterr().err
 
 
 def test_a_checkpoint_of_another_network(tmp_path, network):

@@ -149,7 +149,7 @@ def test_without_the_extra_the_command_says_what_to_install(tmp_path, monkeypatc
     monkeypatch.setitem(sys.modules, "onnx", None)
     made("msp").save(tmp_path / "rejector.safetensors")
     assert main(["export", str(tmp_path / "rejector.safetensors")]) == REFUSED
-    assert "pip install 'known-unknowns[onnx]'" in capsys.readouterr().err
+    assert "pip install '.[onnx]'" in capsys.readouterr().err
 
 
 def test_the_command_writes_beside_the_rejector_and_keeps_what_is_there(tmp_path, capsys):

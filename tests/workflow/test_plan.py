@@ -78,6 +78,31 @@ def test_mistakes_are_refused_before_anything_runs(altered):
         altered(PAPER, "binz", value=3)
 
 
+HUMAN = "human_centric"
+
+
+@pytest.mark.parametrize(
+    ("paper", "path", "value", "message"),
+    [
+        ("uimnet", "algorithms.mixup.objective_arguments", {"alhpa": 1}, "'alhpa'.* 'alpha'"),
+        (HUMAN, "strategies.stylised.objective_arguments", {"shre": 1.0}, "'shre'.* 'share'"),
+        ("uimnet", "defaults.mixup", {"alhpa": 0.3}, "'alhpa'.* 'alpha'"),
+        ("uimnet", "search.mixup.alpha", {"uniforn": [0, 1]}, "law of 'alpha' 'uniforn'.*'uniform"),
+        ("uimnet", "search.mixup.alpha", {"uniform": [1, 0]}, r"alpha: uniform of .*got \[1, 0\]"),
+        ("unknown_detection", "superclasses.animal", ["brid"], "superclasses.* 'brid'.* 'bird'"),
+        ("gscore", "held_out", ["brid"], "in held_out 'brid'.* 'bird'"),
+        (HUMAN, "names", ["resnet9"], "network in names 'resnet9'.* 'resnet8'"),
+        (HUMAN, "shown", "resnet20.akamaster_cifar11", "in shown .*11'.* 'resnet20.akamaster_ci"),
+        (HUMAN, "examples", ["resnet8", "vlt2"], "network in examples 'vlt2'.* 'vit2'"),
+        (HUMAN, "excluded", {"diigts": ["3"]}, "excluded classes 'diigts'.* 'digits'"),
+        ("uimnet", "groups", {"plain": ["erm"]}, "groups: no group trains .*mixup"),
+    ],
+)  # fmt: skip
+def test_a_slip_within_a_value_is_refused_too(altered, paper, path, value, message):
+    with pytest.raises(ValueError, match=rf"^params/mini/{paper}\.yaml: .*{message}"):
+        altered(paper, *path.split("."), value=value)
+
+
 def test_a_notebook_is_told_the_tier_and_its_place_in_the_grid():
     steps = {step.name: step for step in plan.steps_of("mini", PAPER)}
     output = {"output": f"runs/mini/{PAPER}"}

@@ -1,5 +1,10 @@
 """What is executed when less than all is asked for."""
 
+import os
+import sys
+from pathlib import Path
+
+import pandas as pd
 import plan
 import pytest
 import run
@@ -63,3 +68,55 @@ def test_what_is_about_all_papers_brings_their_trainings():
         found = plan.with_needs(steps, [name])
         assert {need for one in found.values() for need in one.needs} <= found.keys()
     assert "unknown_detection/training" in plan.with_needs(steps, ["synthesis/ledger"])
+
+
+@pytest.mark.parametrize("cores", ["0", "two", "-1", "1.5"])
+def test_a_number_of_cores_that_is_none_is_refused_at_once(cores, monkeypatch):
+    """By zero cores Snakemake would wait for ever."""
+    monkeypatch.setattr(run, "planned", lambda *asked: pytest.fail("planned"))
+    monkeypatch.setattr(sys, "argv", ["run.py", "--cores", cores, "all"])
+    with pytest.raises(SystemExit, match=f"^--cores: a whole number, at least 1, .* '{cores}'$"):
+        run.main()
+
+
+def test_a_checkout_that_cannot_be_written_is_told_so(tmp_path, monkeypatch):
+    (tmp_path / "runs").touch()  # root may write in any folder
+    monkeypatch.setattr(run, "ROOT", tmp_path)
+    monkeypatch.setattr(run, "planned", lambda *asked: {})
+    monkeypatch.setattr(sys, "argv", ["run.py", "all"])
+    with pytest.raises(SystemExit, match=r"runs/mini: cannot be written .* copy .* to a folder"):
+        run.main()
+
+
+def test_a_home_that_cannot_be_written_is_replaced(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    run.find_home(tmp_path)
+    assert os.environ["HOME"] == str(tmp_path)
+    monkeypatch.setenv("HOME", "/dev/null/nobody")
+    run.find_home(tmp_path)
+    assert Path.home() == tmp_path / ".home" and Path.home().is_dir()
+
+
+@pytest.mark.parametrize(
+    ("notes", "code"), [("part a/0 failed: OSError: no", 1), ("OSError: no", 0)]
+)
+def test_a_part_that_failed_fails_the_pipeline(notes, code, tmp_path, monkeypatch, capsys):
+    """After its table is written; a score or a data set that a part does without does not."""
+    step = plan.Step("a/evaluation", "", {"tier": "mini"}, makes=("a/results.parquet",))
+    table = pd.DataFrame({"metric": ["auroc", "failed"], "notes": ["", notes]})
+
+    def snakemake(command):
+        (tmp_path / "runs" / "mini" / "a").mkdir()
+        table.to_parquet(tmp_path / "runs" / "mini" / "a" / "results.parquet")
+        sys.exit(0)
+
+    monkeypatch.setattr(run, "ROOT", tmp_path)
+    monkeypatch.setattr(run, "planned", lambda *asked: {step.name: step})
+    monkeypatch.setattr(run, "measured_elsewhere", lambda tier: {})
+    monkeypatch.setattr(run, "snakemake", snakemake)
+    monkeypatch.setattr(sys, "argv", ["run.py", "all"])
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit, match=f"^{code}$"):
+        run.main()
+    said = capsys.readouterr().err
+    assert (f"a/evaluation: {notes}" in said) == ("a/evaluation.ipynb" in said) == bool(code)

@@ -132,3 +132,26 @@ def test_it_writes_all_runs_and_goes_on_where_it_was_killed(tmp_path):
     table = results.read(out)
     assert sorted(set(table["run"])) == [0, 1] and set(table["backbone"]) == {"small"}
     assert "failed" not in set(table["metric"])
+
+
+def test_a_part_that_failed_fails_the_command_after_the_table_is_written(
+    tmp_path, monkeypatch, capsys
+):
+    """By its name, also if other parts have rows."""
+    given = ["--only", "digits/resnet8/0", "digits/resnet8/1", "--set", "replicates=2"]
+    out = tmp_path / "table.parquet"
+    monkeypatch.setattr(sys, "argv", ["sweep.py", "mini", "openset_calibration", *given])
+    monkeypatch.setattr(sys, "argv", [*sys.argv, "--out", str(out)])
+    columns = {"tier": "mini", "paper": "openset_calibration", "data_set": "digits"}
+    columns |= {"backbone": "resnet8", "method": "network"}
+    made = {"seed": 0, "parameters": "0" * 12, "code": "0", "versions": "{}", "device": "cpu",
+            "seconds": 0.0}  # fmt: skip
+    why = "part digits/resnet8/1 failed: OSError: no such weights"
+    rows = [
+        columns | {"run": 0} | results.row("test", "accuracy", 0.5, 9),
+        columns | {"run": 1} | results.row("test", "failed", 1.0, 1, notes=why),
+    ]
+    monkeypatch.setattr(sweep, "table_of", lambda *given: results.tidy(rows, made))
+    with pytest.raises(SystemExit, match=f"^1 of 2 parts failed:\n{why}$"):
+        sweep.main()
+    assert results.read(out)["metric"].tolist() == ["accuracy", "failed"]

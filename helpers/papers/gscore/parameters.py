@@ -10,7 +10,16 @@ from pydantic import Field, model_validator
 from helpers.checks import known_name
 from helpers.networks import published
 from helpers.papers import parameters
-from helpers.papers.parameters import Changes, Count, DataSet, Repeats, Score, Share, one_of
+from helpers.papers.parameters import (
+    Changes,
+    Count,
+    DataSet,
+    Repeats,
+    Score,
+    Share,
+    check_classes,
+    one_of,
+)
 
 DETECTORS = {"msp": "MSP", "odin": "ODIN", "energy": "ENERGY", "max_logit": "MLS"}
 """The paper's four detectors by the names of their scores, and how they are called."""
@@ -114,6 +123,7 @@ class Parameters(parameters.Parameters):
     def _check_together(self):
         from helpers.data.corruptions import NAMES, SEVERITIES
 
+        check_classes("held_out", self.data_set, self.held_out)
         scores = import_module("helpers.scores")
         for name, changes in self.networks.items():
             if self.is_published(name):

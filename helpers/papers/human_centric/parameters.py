@@ -12,7 +12,15 @@ from pydantic import Field, model_validator
 from helpers.checks import known_name
 from helpers.networks.recipe import Recipe
 from helpers.papers import parameters
-from helpers.papers.parameters import Changes, Count, DataSet, Repeats, one_of
+from helpers.papers.parameters import (
+    Changes,
+    Count,
+    DataSet,
+    Repeats,
+    check_classes,
+    check_network,
+    one_of,
+)
 
 PAPER_METHODS = {
     "msp": "MSP", "mahalanobis": "Mahalanobis", "kl_matching": "KL-Matching", "energy": "Energy",
@@ -210,6 +218,13 @@ class Parameters(parameters.Parameters):
             known_name("set of own classes", name, self.input_shifted)
         for name in self.near:
             known_name("near set", name, [*self.label_shifted])
+        for name, classes in self.excluded.items():
+            known_name("set of excluded classes", name, self.label_shifted)
+            check_classes(f"excluded of {name}", name, classes)
+        for field in ("names", "examples", "shown"):
+            for name in [self.shown] if field == "shown" else getattr(self, field):
+                architecture = self.pretrained.get(name, ModelName.parse(name).architecture)
+                check_network(f"network in {field}", architecture, self.architectures)
         for name, teacher in self.teachers.items():
             architecture = ModelName.parse(teacher).architecture
             options = [*self.architectures, *(one for one in self.names if "+" not in one)]

@@ -8,10 +8,19 @@ from typing import Annotated, Any, ClassVar
 from pydantic import AfterValidator, Field, model_validator
 
 from helpers.papers import parameters
-from helpers.papers.parameters import Changes, Count, DataSet, Repeats, Score, Share, one_of
+from helpers.papers.parameters import (
+    Changes,
+    Count,
+    DataSet,
+    Repeats,
+    Score,
+    Share,
+    one_of,
+)
 from helpers.papers.uimnet import measures
 from helpers.papers.uimnet.algorithms import ALGORITHMS
 from helpers.papers.uimnet.columns import spectral_changes
+from helpers.training import search
 
 PUBLISHED = "imagenet"
 """The data set whose in-domain and out-domain classes are published."""
@@ -111,8 +120,16 @@ class Parameters(parameters.Parameters):
 
     @model_validator(mode="after")
     def _check_together(self):
-        for changes in (*self.sizes.values(), *self.algorithms.values()):
-            self.recipe(changes)
+        for size, name in itertools.product(self.sizes, self.algorithms):
+            recipe = self.recipe(self.sizes[size], self.algorithms[name])
+            defaults, space = self.searched(name)
+            search.check_space(recipe, space, defaults, create=False)
+        for laws in self.search.values():  # of algorithms that are left out here, too
+            for name, law in laws.items():
+                search.check_law(name, law)
+        grouped = {name for names in self.groups.values() for name in names}
+        if missing := [name for name in self.algorithms if name not in grouped]:
+            raise ValueError(f"groups: no group trains {', '.join(missing)}; add them to one")
         if self.side and self.data_set == PUBLISHED:
             raise ValueError("side: streamed photographs are cut to 224 pixels; leave it at 0")
         names = self.recipe().augmentation
@@ -127,6 +144,13 @@ class Parameters(parameters.Parameters):
                 "network whose features divide them"
             )
         return self
+
+    def searched(self, algorithm: str) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the defaults and the laws of an algorithm: those of all, and its own."""
+        return tuple(
+            {**table.get("all", {}), **table.get(algorithm, {})}
+            for table in (self.defaults, self.search)
+        )
 
     def trainings(self) -> dict[str, dict]:
         """Return what the training notebook is told, for each group of algorithms and data seed."""

@@ -87,10 +87,7 @@ def algorithm_of(
 ) -> Algorithm:
     """Return an algorithm on a network, by its form of spectral normalisation."""
     changes = parameters.sizes[network], parameters.algorithms[name]
-    defaults, space = (
-        {**table.get("all", {}), **table.get(name, {})}
-        for table in (parameters.defaults, parameters.search)
-    )
+    defaults, space = parameters.searched(name)
     recipe = parameters.recipe(*changes, spectral_changes(spectral))
     passes = parameters.passes if RECORDS[name].passes else 0
     return Algorithm(name, recipe, defaults, space, passes)

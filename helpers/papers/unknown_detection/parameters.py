@@ -17,7 +17,15 @@ from pydantic import (
 from helpers.checks import known_name
 from helpers.networks.recipe import Recipe
 from helpers.papers import parameters
-from helpers.papers.parameters import Changes, Count, DataSet, Distance, Repeats, Share
+from helpers.papers.parameters import (
+    Changes,
+    Count,
+    DataSet,
+    Distance,
+    Repeats,
+    Share,
+    check_classes,
+)
 from helpers.papers.unknown_detection import methods
 
 MOST_MEMBERS = 100  # of an ensemble: the seeds of two runs are as far apart
@@ -141,6 +149,15 @@ class BenchmarkParameters(parameters.Parameters):
     def _check_photographs(self):
         if self.data_set == "imagenet" and not (self.train_per_class and self.held_out_per_class):
             raise ValueError("train_per_class, held_out_per_class: missing, of photographs")
+        return self
+
+    @model_validator(mode="after")
+    def _check_classes(self):
+        for superclass, names in self.superclasses.items():
+            check_classes(f"superclasses.{superclass}", self.data_set, names)
+        check_classes("known_classes", self.data_set, self.known_classes)
+        for name in self.far:
+            check_classes(f"far.{name}.keep", name, self.far_set(name).keep)
         return self
 
     @model_validator(mode="after")
