@@ -153,7 +153,8 @@ def test_an_effect_is_a_sentence_with_its_interval(changed, sentence):
 
 def test_every_paper_has_an_opening_and_those_with_numbers_a_figure(judged, tmp_path):
     table = pd.DataFrame({"data_set": ["digits"], "backbone": "resnet8", "run": 0})
-    texts = openings.write(judged, {("small_cpu", "openset_calibration"): table}, tmp_path)
+    tables = {("small_cpu", "openset_calibration"): table}
+    texts = openings.write(judged, tables, tmp_path)
     all_claims, main_claims = texts.pop("synthesis"), texts.pop("intro")
     absent = len(glance.largest(judged)) - 1
     counts = f"1 supported, 0 contradicted, 0 undecided, 0 not testable, {absent} no data"
@@ -183,7 +184,7 @@ def test_every_paper_has_an_opening_and_those_with_numbers_a_figure(judged, tmp_
     picture = tmp_path / "openset_calibration_found.svg"
     shown = picture.read_text(encoding="utf-8")
     assert "small_cpu: +0.250 [+0.125, +0.375]" in shown and len(shown) < 150_000
-    openings.write(judged, {}, tmp_path)
+    openings.write(judged, tables, tmp_path)
     assert picture.read_text(encoding="utf-8") == shown
 
 
