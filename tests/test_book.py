@@ -235,8 +235,6 @@ def small_book(tmp_path, monkeypatch):
     monkeypatch.setattr(openings, "write", lambda *arguments: {"toy": "What was found of toys."})
     monkeypatch.setattr(explore, "write", lambda: {})
     monkeypatch.setattr(tested, "write", lambda folder: None)
-    for part in ("example", "page"):
-        monkeypatch.setattr(glance, part, lambda *arguments: "")
     monkeypatch.setattr(speed, "page", lambda folder: "# Speed\n")
     return root
 

@@ -8,7 +8,7 @@ and say so on the first one: a book before anything is executed.
 
 The sources are the prose of ``book/``, the executed notebooks of ``--runs``, the reference pages
 that :mod:`pages` writes from the package's own records, :mod:`speed` from the benchmarks and
-:mod:`tested` from the trials, and what :mod:`glance`, :mod:`openings` and :mod:`explore` make of
+:mod:`tested` from the trials, and what :mod:`front`, :mod:`openings` and :mod:`explore` make of
 the results at hand.  They are laid out like the repository, so that the launch, download and
 repository links of a page name its own file.
 
@@ -33,6 +33,7 @@ from importlib.metadata import distributions
 from pathlib import Path
 
 import explore
+import front
 import glance
 import jupyter_book.config
 import links
@@ -169,7 +170,9 @@ def assemble(tree: Path, runs: Path, tier: str) -> None:
     tested.write(reference)
     # no pages, but parts of the introduction, and what each overview page opens with
     found, tables = glance.judge(runs, tier)
-    parts = {"glance": glance.page(found, reference), "example": glance.example(reference)}
+    numbers = front.stored()
+    parts = {"front": front.show(numbers), "trade_off": front.quote(numbers)}
+    parts["accepted"] = front.tabulate(numbers)
     opened = openings.write(found, tables, reference)
     parts |= {f"{paper}_found": text for paper, text in opened.items()}
     parts |= {f"{paper}_explore": text for paper, text in explore.write().items()}

@@ -1,6 +1,6 @@
 """What the introduction and each paper's overview page open with, written anew at every build.
 
-The introduction: what is known at which scale, in a table of one screen.  An overview page: three
+The introduction: a table of the main claims, which the README has too.  An overview page: three
 sentences (what the paper says, what was found here and at what scale, what would settle it), what
 to do until then, and a figure of all its claims, each at the largest tier that judges it.  All of
 it follows from the ledger: a number or a verdict that changes there changes here.
@@ -8,6 +8,7 @@ it follows from the ledger: a number or a verdict that changes there changes her
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -30,6 +31,38 @@ _MORE = {
     "one architecture": "other architectures, since there is one",
     "one family of networks": "networks of other families, since there is one",
 }  # the caveats of `helpers.report.ledger.caveat`
+_MEASURED = {  # an effect's name: the sentence above zero and below it, unit, factor and digits
+    "AURC on the union, (.+) minus (.+)": (
+        "{1} is better than {0} by {size}", "{0} is better than {1} by {size}", " AURC", 1, 3
+    ),
+    "(accuracy|ACC@5), (.+) minus (.+)": (
+        "compared with {2}, {1} raises the {0} by {size}",
+        "compared with {2}, {1} lowers the {0} by {size}", " points", 100, 1,
+    ),
+    "(ECE|NLL), (.+) minus (.+)": (
+        "compared with {2}, {1} raises the {0} by {size}",
+        "compared with {2}, {1} lowers the {0} by {size}", "", 1, 3,
+    ),
+    "mean rank ahead of (.+) in critical differences, (.+)": (
+        "{1} ranks ahead of {0} by {size}", "{1} ranks behind {0} by {size}",
+        " critical differences", 1, 2,
+    ),
+    "least average (.+) gained over (.+), (.+)": (
+        "{2} lowers the {0} of {1} on each network, by at least {size}",
+        "{2} raises the {0} of {1} on a network by {size}", " points", 100, 1,
+    ),
+    "(correlation with .+), mean over detectors": ("{0} is {size}", "{0} is −{size}", "", 1, 2),
+    "open-set ECE, fall by scaling": (
+        "temperature scaling lowers the open-set ECE by {size}",
+        "temperature scaling raises the open-set ECE by {size}", "", 1, 3,
+    ),
+    "open-set ECE after scaling, above the floor": (
+        "after scaling, the open-set ECE is {size} above its floor",
+        "after scaling, the open-set ECE is {size} below its floor", "", 1, 3,
+    ),
+}  # fmt: skip
+_TURNED = {">": "<", "<": ">", ">=": "<="}
+_NEEDS = {">": "more than", "<": "less than", ">=": "at least", "<=": "at most"}
 _AUDIT = "{doc}`the audit <audit>`"
 _NOW = {
     "unknown_detection": {
@@ -88,7 +121,7 @@ def write(
         introduction, ``intro``.
     """
     claims, main = glance.largest(found), glance.findings(found)
-    texts = {"intro": in_short(main, tables, claims)}
+    texts = {"intro": main_claims(found, tables, "{{doc}}`{title} <{paper}>`")}
     for line in main.itertuples():
         own = found[(found["paper"] == line.paper) & (found["claim"] == line.claim)]
         others = own[~own["tier"].isin([line.tier, PUBLISHED])]
@@ -102,29 +135,71 @@ def write(
     return texts | {"synthesis": together(claims, folder)}
 
 
-def in_short(main: pd.DataFrame, tables: Mapping, claims: pd.DataFrame) -> str:
-    """Return what is known at which scale: each main claim, and all claims counted.
+def main_claims(found: pd.DataFrame, tables: Mapping, chapter: str) -> str:
+    """Return a table of the main claims: verdict and evidence of the largest tier that has them.
 
     Parameters
     ----------
-    main, claims : DataFrame
-        From `glance.findings` and `glance.largest`.
-    tables : mapping of (tier, paper) to DataFrame
+    found, tables
         As of `write`.
+    chapter : str
+        A link to a paper's chapter, with the fields ``title`` and ``paper``.
     """
     rows = []
-    for line in main.itertuples():
-        scale = "no tier has results yet"
+    for line in glance.findings(found).itertuples():
+        link = chapter.format(title=glance.TITLES[line.paper], paper=line.paper)
+        verdict, evidence = f"**{line.verdict}**", "no tier has results yet"
         if line.verdict != Verdict.NO_DATA:
-            table = tables.get((line.tier, line.paper))
-            scale = f"`{line.tier}`" + ("" if table is None else f": {networks(table)}")
-        chapter = f"{{doc}}`{glance.TITLES[line.paper]} <{line.paper}>`"
-        rows.append([f"{chapter}: {line.text}", f"**{line.verdict}**", scale])
-    header = ["what each paper says", "found here", "at which scale"]
-    return f"""{markdown_table(header, rows)}
+            scale = networks(tables[line.tier, line.paper])
+            evidence = f"{measured(line)} (`{line.tier}`: {scale})"
+        others = found[(found["paper"] == line.paper) & (found["claim"] == line.claim)]
+        others = others[~others["tier"].isin([line.tier, PUBLISHED])]
+        others = others[others["verdict"].isin([Verdict.SUPPORTED, Verdict.CONTRADICTED])]
+        others = others[others["verdict"] != line.verdict].groupby("verdict", sort=False)["tier"]
+        for verdict_there, tiers in others:
+            verdict += f"; {verdict_there} at " + ", ".join(f"`{tier}`" for tier in tiers)
+        rows.append([link, line.text, verdict, evidence])
+    return markdown_table(["chapter", "main claim of the paper", "verdict", "evidence"], rows)
 
-Of {len(claims)} claims, each at the largest {{term}}`tier` that can judge it: {_counted(claims)}.
-"""
+
+def measured(line) -> str:
+    """Return the effect that decides a claim as a sentence: the size, its interval, the paper's.
+
+    Parameters
+    ----------
+    line : a row of `glance.findings`
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> line = SimpleNamespace(decided_by="open-set ECE, fall by scaling", effect=0.25, low=0.125,
+    ...                        high=0.375, relation=">", margin=0.0, printed=0.5, verdict="")
+    >>> measured(line)
+    'Temperature scaling lowers the open-set ECE by 0.250 [0.125, 0.375]; in the paper 0.500'
+    """
+    pattern = next((one for one in _MEASURED if re.fullmatch(one, line.decided_by)), "(.*)")
+    words = re.fullmatch(pattern, line.decided_by).groups()
+    sentences = ("{} is {size}", "{} is −{size}", "", 1, 3)
+    above, below, unit, factor, digits = _MEASURED.get(pattern, sentences)
+    sign, relation = (1, line.relation) if line.effect >= 0 else (-1, _TURNED[line.relation])
+    size, low, high, printed = (
+        number(factor * sign * value + 0.0, f".{digits}f")
+        for value in (line.effect, *(line.low, line.high)[::sign], line.printed)
+    )
+    bounds = "" if pd.isna(line.low) else f" [{low}, {high}]"
+    text = (above if sign > 0 else below).format(*words, size=f"{size}{unit}{bounds}")
+    text = f"{text[0].upper()}{text[1:]}"
+    if line.margin:
+        margin = number(factor * sign * line.margin, "g")
+        text += f"; the claim needs {_NEEDS[relation]} {margin}"
+    if line.verdict == Verdict.UNDECIDED and not line.low <= line.margin <= line.high:
+        text += "; not all networks, data sets or readings agree"
+    if pd.isna(line.printed):
+        return text
+    if (line.printed < 0) == (sign < 0):
+        return f"{text}; in the paper {printed}"
+    opposite = (below if sign > 0 else above).format(*words, size=printed[1:] + unit)
+    return f"{text}; in the paper, {opposite}"
 
 
 def _counted(claims: pd.DataFrame) -> str:

@@ -2,8 +2,9 @@
 
     python workflow/readme.py
 
-Between the two markers of the README, the main claim of each paper with its verdicts; in that of
-``results/``, each chapter's main table beside the paper's and the verdicts on all claims.
+The front picture is drawn first. Between the markers of the README: the picture with its text, and
+the main claim of each paper with its verdict; in that of ``results/``, each chapter's main table
+beside the paper's and the verdicts on all claims.
 """
 
 from __future__ import annotations
@@ -13,19 +14,21 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 
+import front
 import glance
+import openings
 import pandas as pd
 import yaml
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from helpers.benchmark import packs  # noqa: E402
 from helpers.papers import PAPERS  # noqa: E402
 from helpers.report.claims import Verdict  # noqa: E402
-from helpers.report.ledger import PUBLISHED, ledger  # noqa: E402
-from helpers.report.table import ABSENT, markdown_table  # noqa: E402
+from helpers.report.ledger import ledger  # noqa: E402
+from helpers.report.table import markdown_table  # noqa: E402
 
-START, END = "<!-- results:start -->", "<!-- results:end -->"
 HEAD = """# Results of the larger tiers
 
 One table a tier and paper, with its provenance; the book shows them in full.
@@ -42,26 +45,16 @@ def judged() -> pd.DataFrame:
     return ledger(PAPERS, tables, [one for one in glance.TIERS if one in tiers])
 
 
+def picture() -> str:
+    """Return the README's front picture, with what it shows in words."""
+    return f"![{front.describe(front.stored())}]({front.PICTURE.relative_to(ROOT).as_posix()})"
+
+
 def block() -> str:
-    """Return the README's results: main claims with their verdicts, and the tally of all."""
-    found = judged()
-    tiers = [one for one in found["tier"].unique() if one != PUBLISHED]
-    verdicts = found.set_index(["paper", "claim", "tier"])[["verdict", "caveat"]]
-    rows = []
-    for line in glance.findings(found).itertuples():
-        given = [tuple(verdicts.loc[(line.paper, line.claim, tier)]) for tier in tiers]
-        shown = [_verdict(*one) if one[0] != Verdict.NO_DATA else ABSENT for one in given]
-        chapter = f"[{glance.TITLES[line.paper]}](notebooks/{line.paper})"
-        decided = ABSENT if line.verdict == Verdict.NO_DATA else glance.effect(line)
-        rows.append([chapter, line.text, *shown, decided])
-    header = ["chapter", "main claim of its paper", *(f"`{tier}`" for tier in tiers)]
-    return "\n\n".join(
-        [
-            markdown_table([*header, "what decides it, at the largest tier"], rows),
-            f"All {len(verdicts.groupby(['paper', 'claim']))} claims, by verdict:",
-            glance.counts(found),
-        ]
-    )
+    """Return the README's results: the main claims, all claims counted, MSP and KNN compared."""
+    numbers = front.stored()
+    table = openings.main_claims(judged(), glance.committed(), "[{title}](notebooks/{paper})")
+    return f"{table}\n\n{front.tally(numbers)}\n{front.quote(numbers)}"
 
 
 def _verdict(verdict: Verdict, caveat: str) -> str:
@@ -110,13 +103,16 @@ def verdicts(paper: str, table: pd.DataFrame) -> str:
 
 
 def filled(text: str) -> str:
-    """Return a README's text with the block between the markers renewed."""
-    head, _, rest = text.partition(START)
-    _, _, tail = rest.partition(END)
-    return f"{head}{START}\n{block()}\n{END}{tail}"
+    """Return a README's text with the blocks between the markers renewed."""
+    for name, write in (("front", picture), ("results", block)):
+        start, end = f"<!-- {name}:start -->", f"<!-- {name}:end -->"
+        head, _, rest = text.partition(start)
+        text = f"{head}{start}\n{write()}\n{end}{rest.partition(end)[2]}"
+    return text
 
 
 if __name__ == "__main__":
+    front.write(front.measure(glance.largest(judged()), packs()))
     path = ROOT / "README.md"
     path.write_text(filled(path.read_text(encoding="utf-8")), encoding="utf-8")
     (RESULTS / "README.md").write_text(details(), encoding="utf-8")

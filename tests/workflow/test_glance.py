@@ -1,7 +1,5 @@
-"""The state at a glance is that of the results tables, whichever there are."""
+"""Each claim is taken from the largest tier that can test it."""
 
-import doctest
-import re
 from pathlib import Path
 
 import glance
@@ -29,10 +27,6 @@ def judged():
         found.loc[row, ["effect", "low", "high", "margin"]] = effect, effect - 1, effect + 1, 0.0
         found.loc[row, ["decided_by", "relation"]] = "open-set ECE, fall by scaling", ">"
     return found
-
-
-def test_examples():
-    assert doctest.testmod(glance).failed == 0
 
 
 def test_the_main_claim_of_every_paper_is_in_its_ledger():
@@ -68,30 +62,6 @@ def test_the_largest_tier_that_can_test_a_claim_judges_it(judged):
     assert lines[["paper", "claim"]].to_numpy().tolist() == claims.to_numpy().tolist()
     tiers = lines.set_index(["paper", "claim"])["tier"].loc["openset_calibration"]
     assert tiers["open-set"] == "small_cpu" and tiers["openmax"] == tiers["closed-set"] == "mini"
-
-
-def test_the_page_without_any_results(tmp_path, monkeypatch):
-    """It says so of every paper and tier, counts all claims, and has its figure."""
-    monkeypatch.setattr(glance, "read", lambda papers, runs, tiers: {})
-    found, tables = glance.judge(tmp_path / "mini", "mini")
-    page = glance.page(found, tmp_path)
-    assert tables == {}
-    assert page.count("No tier has results yet.") == len(glance.TITLES)
-    claims = len(ledger(PAPERS, {}, []))
-    for tier in glance.TIERS:
-        assert f"| `{tier}` | 0 | 0 | 0 | 0 | {claims} |" in page
-    assert "<svg" in (tmp_path / "glance.svg").read_text(encoding="utf-8")
-
-
-def test_the_page_with_results(judged, tmp_path):
-    """A verdict, its tier and its numbers; every printed number that it needs; the same twice."""
-    page = glance.page(judged, tmp_path)
-    (line,) = re.findall(r"^- .*`Open-set calibration .*$", page, re.M)
-    assert "**contradicted** at `small_cpu`." in line
-    assert "−0.500 [−1.500, +0.500], claimed > 0; the paper's +0.063." in line
-    picture = (tmp_path / "glance.svg").read_bytes()
-    assert glance.page(judged, tmp_path) == page
-    assert (tmp_path / "glance.svg").read_bytes() == picture
 
 
 def test_committed_tables_are_those_of_the_five_papers():

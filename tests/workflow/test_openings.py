@@ -119,18 +119,51 @@ def judged():
     return found
 
 
+def test_a_table_of_main_claims_names_other_tiers_with_another_verdict(judged):
+    own = (judged["paper"] == "openset_calibration") & (judged["claim"] == "open-set")
+    for tier, verdict in (("frozen", Verdict.CONTRADICTED), ("mini", Verdict.SUPPORTED)):
+        judged.loc[own & (judged["tier"] == tier), "verdict"] = verdict
+    judged.loc[own & (judged["tier"] == "frozen"), ["effect", "margin"]] = 0.25, 0.0
+    table = pd.DataFrame({"data_set": ["digits"], "backbone": "resnet8", "run": 0})
+    shown = openings.main_claims(judged, {("frozen", "openset_calibration"): table}, "{paper}")
+    assert "| **contradicted**; supported at `mini`, `small_cpu` |" in shown
+
+
+@pytest.mark.parametrize(
+    ("changed", "sentence"),
+    [
+        ({"decided_by": "AURC on the union, A minus B"}, "B is better than A by 0.250 AURC [0.1"),
+        ({"decided_by": "AURC on the union, A minus B", "effect": -0.25, "low": -0.5, "high": 0.25},
+         "A is better than B by 0.250 AURC [−0.250, 0.500]; in the paper, B is better than A by"
+         " 0.062 AURC"),
+        ({"decided_by": "accuracy, A minus ERM", "relation": "<", "margin": 0.01},
+         "Compared with ERM, A raises the accuracy by 25.0 points [12.5, 37.5]; the claim needs"
+         " less than 1; in the paper 6.2"),
+        ({"decided_by": "accuracy, A minus ERM", "relation": "<", "margin": 0.01, "effect": -0.25},
+         "A lowers the accuracy by 25.0 points [−37.5, −12.5]; the claim needs more than −1;"),
+        ({"relation": ">=", "margin": 0.2, "verdict": Verdict.UNDECIDED, "low": 0.22},
+         "A gain is 0.250 [0.220, 0.375]; the claim needs at least 0.2; not all networks, data sets"
+         " or readings agree; in the paper 0.062"),
+        ({"low": float("nan"), "high": float("nan"), "printed": float("nan")}, "A gain is 0.250"),
+    ],
+)  # fmt: skip
+def test_an_effect_is_a_sentence_with_its_interval(changed, sentence):
+    assert sentence in openings.measured(line(**{"margin": 0.0} | changed))
+
+
 def test_every_paper_has_an_opening_and_those_with_numbers_a_figure(judged, tmp_path):
     table = pd.DataFrame({"data_set": ["digits"], "backbone": "resnet8", "run": 0})
-    texts = openings.write(judged, {("small_cpu", "openset_calibration"): table}, tmp_path)
-    all_claims, in_short = texts.pop("synthesis"), texts.pop("intro")
+    tables = {("small_cpu", "openset_calibration"): table}
+    texts = openings.write(judged, tables, tmp_path)
+    all_claims, main_claims = texts.pop("synthesis"), texts.pop("intro")
     absent = len(glance.largest(judged)) - 1
     counts = f"1 supported, 0 contradicted, 0 undecided, 0 not testable, {absent} no data"
     assert f"they are: {counts}." in all_claims
     assert "(of `small_cpu`)" in all_claims and (tmp_path / "synthesis_found.svg").exists()
-    assert f"can judge it: {counts}." in in_short
-    *others, own = re.findall(r"^\| \{doc\}`.*$", in_short, re.M)
+    *others, own = re.findall(r"^\| \{doc\}`.*$", main_claims, re.M)
     scale = "`small_cpu`: Optical digits, enlarged; `resnet8`, 1 run"
-    assert own.endswith(f"| **supported** | {scale} |")
+    measured = "A gain is 0.250 [0.125, 0.375]; the claim needs more than −0.5"
+    assert own.endswith(f"| **supported** | {measured} ({scale}) |")
     assert len(others) == len(texts) - 1
     assert all(one.endswith("| **no data** | no tier has results yet |") for one in others)
     assert list(texts) == list(glance.TITLES)
@@ -151,7 +184,7 @@ def test_every_paper_has_an_opening_and_those_with_numbers_a_figure(judged, tmp_
     picture = tmp_path / "openset_calibration_found.svg"
     shown = picture.read_text(encoding="utf-8")
     assert "small_cpu: +0.250 [+0.125, +0.375]" in shown and len(shown) < 150_000
-    openings.write(judged, {}, tmp_path)
+    openings.write(judged, tables, tmp_path)
     assert picture.read_text(encoding="utf-8") == shown
 
 
@@ -164,12 +197,13 @@ def test_what_to_do_now_is_said_of_each_main_claim_and_follows_its_verdict(paper
     assert "neither side" in openings.to_do(line(paper="a sixth one"))
 
 
-def test_the_introduction_says_what_is_known_at_which_scale_before_anything_else():
-    """Below the title and a few lines; a preview says what it is after that."""
+def test_the_introduction_begins_with_the_picture():
+    """Below the title and a question; a preview says what it is after that."""
     page = (openings.ROOT / "book" / "intro.md").read_text(encoding="utf-8")
     title, question, opening, *_ = page.split("\n\n")
     assert re.fullmatch("# .+", title) and len(question) < 400
-    assert opening == "```{include} reference/intro_found.txt\n```"
+    assert opening == "```{include} reference/front.txt\n```"
+    assert "```{include} reference/intro_found.txt\n```" in page
 
 
 @pytest.mark.parametrize("paper", [*glance.TITLES, "synthesis"])
