@@ -349,6 +349,7 @@ def reproducibility(runs: Path, tier: str, downloads: Path) -> str:
     ]
     groups = results.groupby(["tier", "paper", "data_set", "backbone"], sort=False, as_index=False)
     experiments = groups.agg(runs=("run", "nunique"), rows=("row", "count"))
+    experiments["backbone"] = "`" + experiments["backbone"] + "`"  # code may wrap
     return f"""# Reproducibility
 
 This book was rendered from the tier **{tier}**; the results of other tiers that it shows were

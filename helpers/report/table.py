@@ -24,10 +24,9 @@ UP, DOWN = "\N{UPWARDS ARROW}", "\N{DOWNWARDS ARROW}"
 TIMES = "\N{MULTIPLICATION SIGN}"
 # No colour is set, so that the page's light or dark theme decides.
 _LAYOUT = [
-    {"selector": "", "props": "font-size: 0.8em; font-variant-numeric: tabular-nums;"},
+    {"selector": "", "props": "font-size: 12px; font-variant-numeric: tabular-nums;"},
     {"selector": "td, thead th", "props": "text-align: right;"},
     {"selector": "thead th[colspan]", "props": "text-align: center;"},
-    {"selector": "td, tbody th", "props": "white-space: nowrap;"},
     {"selector": "td, th", "props": "padding: 0.2em 0.35em;"},
     {"selector": "tbody th, thead th.index_name", "props": "text-align: left;"},
     {"selector": "tbody th", "props": "vertical-align: top; font-weight: normal;"},
@@ -38,6 +37,12 @@ _LATEX = {
     DELTA: r"$\Delta$", ABSENT: "--", UP: r"$\uparrow$", DOWN: r"$\downarrow$",
     TIMES: r"$\times$", "|": r"$\mid$", "\N{SCRIPT SMALL L}": r"$\ell$",
 }  # fmt: skip
+_UPRIGHT = 13  # columns; the headings of more are turned, so that the numbers give the width
+_TURNED = {
+    "selector": "thead th.col_heading",
+    "props": "writing-mode: vertical-rl; transform: rotate(180deg); text-align: left;",
+}
+_FULL_WIDTH = 20  # columns; a table of more takes the margin of the book's pages, too
 _CODE = re.compile(r"`([^`]+)`")  # of a caption, which is Markdown
 _MARKS = {
     "html": {"underlined": "<u>{}</u>", "bold": "<b>{}</b>"},
@@ -101,20 +106,24 @@ class Table:
 
     def html(self, *, whole: bool = False) -> str:
         """Return HTML, the same for the same table; with `whole` it is a page of its own."""
+        text = self.frame("html", _escape)
         shown = Styler(
-            self.frame("html", _escape),
+            text,
             uuid=self._id,
             caption=_CODE.sub(r"<code>\1</code>", _escape(self.caption)),
-        ).set_table_styles(_LAYOUT)
-        for level in range(shown.columns.nlevels):  # long names of data sets may be broken
-            shown = shown.format_index(_breakable, axis=1, level=level)
+        ).set_table_styles([*_LAYOUT, *([_TURNED] if len(text.columns) > _UPRIGHT else [])])
+        for axis, index in enumerate((shown.index, shown.columns)):
+            for level in range(index.nlevels):  # long names of data sets and networks may be broken
+                shown = shown.format_index(_breakable, axis=axis, level=level)
         if not self.named:
             shown = shown.hide(names=True)
         if "rows" in self.cells:
             rows = self._lay_out(self.cells["rows"].fillna(""), " ").fillna("")
             titles = rows.map(lambda names: f"rows {names.strip()}" if names.strip() else "")
             shown = shown.set_tooltips(titles, as_title_attribute=True)
-        return shown.to_html(doctype_html=whole)
+        page = shown.to_html(doctype_html=whole)
+        wide = len(text.columns) > _FULL_WIDTH and not whole
+        return f'<div class="full-width">{page}</div>' if wide else page
 
     _repr_html_ = html
 
@@ -321,8 +330,11 @@ def _levels(head: str | tuple) -> list[str]:
 
 
 def _escape(text: str) -> str:
-    return html.escape(text, quote=False)
+    # the line of a mean does not end before its deviation
+    return html.escape(text, quote=False).replace(
+        f"{PLUS_MINUS} ", f"{PLUS_MINUS}\N{NO-BREAK SPACE}"
+    )
 
 
 def _breakable(head: str) -> str:
-    return _escape(head).replace("_", "_<wbr>")
+    return re.sub(r"([_.+](?=[a-z]))", r"\1<wbr>", _escape(head))

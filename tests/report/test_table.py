@@ -55,12 +55,21 @@ def test_the_page():
     """The same each time; marked, escaped, without a colour; a cell names the rows behind it."""
     page = table().html()
     assert page == table()._repr_html_()
-    assert "<u>−2.0</u>" in page and "<b>1.0 ± 0.1</b> | 5" in page
+    assert "<u>−2.0</u>" in page and "<b>1.0 ±\N{NO-BREAK SPACE}0.1</b> | 5" in page
     assert "3 &lt; 4" in page and "&lt;one&gt;" in page and "dtd_<wbr>subset" in page
     assert not re.search(r"color|background|#[0-9a-f]{3}", page)
-    assert Reader(page).cells == {"rows a3": "−2.0", "rows a1 a2 a4": "1.0 ± 0.1"}
+    assert Reader(page).cells == {"rows a3": "−2.0", "rows a1 a2 a4": "1.0 ±\N{NO-BREAK SPACE}0.1"}
     head = 'class="index_name'
     assert head in table(named=True).html() and head not in page
+
+
+@pytest.mark.parametrize(("columns", "turned", "full"), [(13, 0, 0), (14, 1, 0), (21, 1, 1)])
+def test_many_columns_fit_a_page(columns, turned, full):
+    """Cells may wrap; the headings of many columns are turned, and the widest leave the column."""
+    cells = pd.DataFrame({"model": "a.b", "score": map(str, range(columns)), "text": "88.5"})
+    page = Table(cells, ["model"], ["score"], name="zoo", caption="").html()
+    assert "nowrap" not in page and "a.<wbr>b" in page
+    assert page.count("vertical-rl") == turned and page.count('class="full-width"') == full
 
 
 def test_code_in_a_caption_is_shown_as_such():

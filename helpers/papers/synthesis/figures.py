@@ -78,8 +78,8 @@ def place_heatmaps(means: pd.DataFrame, measures: Sequence[str]) -> np.ndarray:
         wide = _scores_by_algorithms(places)
         ax.imshow(wide, cmap="viridis", vmin=0, vmax=1, aspect="auto")
         ax.set_title(MEASURES[name].title, fontsize=9)
-        ax.set_yticks(range(len(wide)), wide.index, fontsize=7)
-        ax.set_xticks(range(wide.shape[1]), wide.columns, fontsize=7, rotation=90)
+        ax.set_yticks(range(len(wide)), wide.index, fontsize=8)
+        ax.set_xticks(range(wide.shape[1]), wide.columns, fontsize=8, rotation=90)
         ax.tick_params(length=0)
     return axes
 

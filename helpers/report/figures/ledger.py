@@ -109,7 +109,7 @@ def clearances(found: pd.DataFrame, *, titles: Mapping[str, str]) -> Axes:
     with_interval = set(zip(drawn["paper"], drawn["claim"], strict=True))
     for claim in (one for one in claims if one not in with_interval):  # a set has no fixed order
         ax.text(0, place_of[claim], "no interval", color=GREY, ha="center", va="center",
-                fontsize="x-small", bbox=_BOX)  # fmt: skip
+                fontsize=8, bbox=_BOX)  # fmt: skip
     ax.set_xscale("symlog", linthresh=1, linscale=1)
     ax.axvspan(1, 1.3 * _FAR, color=GREEN, alpha=0.12, linewidth=0, zorder=0)
     ax.axvspan(-1.3 * _FAR, -1, color=RED, alpha=0.1, linewidth=0, zorder=0)

@@ -20,6 +20,7 @@ PALETTE = (
 BLUE, ORANGE, GREEN, RED, PURPLE = PALETTE[:5]
 GREY = "#666666"
 LIGHT = "#bbbbbb"
+SMALLEST = 8  # points of the smallest letters in any figure
 MARKERS = "oXs^Dv<P>*"
 LINES = ("-", "--", ":", "-.")
 # the palette in an order that brings its pale colours last

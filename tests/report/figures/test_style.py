@@ -1,8 +1,14 @@
+import re
+from pathlib import Path
+
 import matplotlib
 import pytest
 import seaborn
 
 from helpers.report import figures
+from helpers.report.figures.style import SMALLEST
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def test_the_style_is_for_all_figures():
@@ -32,3 +38,13 @@ def test_where_it_does_not_say_otherwise_the_style_is_that_of_seaborn():
         assert ours[name] == (pytest.approx(value) if isinstance(value, float) else value), name
     colours = [matplotlib.colors.to_rgb(one["color"]) for one in ours["axes.prop_cycle"]]
     assert colours == theirs["axes.prop_cycle"].by_key()["color"]
+
+
+def test_no_figure_asks_for_letters_below_the_smallest():
+    """From which `workflow/legible.py` computes how high they are on a page."""
+    sources = [*ROOT.glob("helpers/**/*.py"), *ROOT.glob("notebooks/**/*.ipynb")]
+    for path in sources:
+        asked = re.findall(r"(?:font|label)size=\\?\W?([\w.-]+)", path.read_text(encoding="utf-8"))
+        small = [size for size in asked if size.endswith("x-small")]
+        small += [size for size in asked if size[0].isdigit() and float(size) < SMALLEST]
+        assert not small, path
