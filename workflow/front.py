@@ -308,7 +308,7 @@ def tally(numbers: Mapping) -> str:
     """Return the counts of verdicts in a sentence."""
     verdicts = numbers["verdicts"]
     counts = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items())
-    return f"Of {sum(verdicts.values())} claims, our largest experiments leave {counts}."
+    return f"{sum(verdicts.values())} claims, each by our largest experiment: {counts}."
 
 
 def quote(numbers: Mapping) -> str:
