@@ -4,15 +4,15 @@
     CACHE_ROOT=/a/folder python workflow/background.py --status
 
 The list names [chapter, tier, part], one line each.  All that is made lies in CACHE_ROOT: a git
-worktree of the commit, checkpoints, logs, and ``exports/``, whose content belongs into
-``results/``.  Killed, it goes on from the last checkpoint when it is started again.  A network
-that fails ends with its reason, and the next one begins.  Start it twice to use two cores: no
-network is trained in two queues at once.
+worktree of the commit, checkpoints, logs, and ``exports/``, to be copied into ``results/``.  Start
+it again after a kill: it continues from the last checkpoint.  A network that fails ends with its
+reason, and the next one begins.  Two queues never train the same network.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import fcntl
 import json
 import os
@@ -32,10 +32,8 @@ from helpers.files import atomic_path, cache_root, data_root, locked  # noqa: E4
 
 BAR = "epoch {n_fmt} of {total_fmt}, {remaining} to go{postfix}"
 """The learning curve's last line in a network's log, written by tqdm."""
-LONGEST = 120
-"""Characters of a reason in the status line; the log has all of it."""
-PATIENCE = 60
-"""Seconds until networks that another queue trains are looked at again."""
+LONGEST = 120  # characters of a reason in the status line; the log has all of it
+PATIENCE = 60  # seconds until networks that another queue trains are looked at again
 
 
 class Entry:
@@ -46,9 +44,8 @@ class Entry:
             raise ValueError(f"list: [chapter, tier, part] expected, got {values!r}")
         self.values = self.paper, self.tier, self.part = values
         self.name = f"{self.tier}/{self.paper}/{self.part}"
-        stem = folder / self.name.replace("/", "-")
-        self.lock, self.log = Path(f"{stem}.lock"), Path(f"{stem}.log")
-        self.record = Path(f"{stem}.json")
+        stem = str(folder / self.name.replace("/", "-"))
+        self.lock, self.log, self.record = (Path(stem + end) for end in (".lock", ".log", ".json"))
 
     def outcome(self) -> dict:
         """Return how the last attempt ended: ``finished`` or ``failed``, each with words."""
@@ -140,9 +137,8 @@ def train_in(path: Path, entry: Entry, lock: int) -> dict:
         entry.record.unlink(missing_ok=True)
         with open(entry.log, "wb") as log:
             # the lock is held as long as that process lives, also if this one is killed
-            code = subprocess.run(
-                command, cwd=path, env=environment, stdout=log, stderr=log, pass_fds=[lock]
-            ).returncode
+            options = {"stdout": log, "stderr": log, "pass_fds": [lock]}
+            code = subprocess.run(command, cwd=path, env=environment, **options).returncode
         words = entry.last_line() if code >= 0 else f"ended by signal {-code}"
         outcome = {"state": "failed" if code else "finished", "words": words}
         with atomic_path(entry.record) as temporary:
@@ -155,10 +151,8 @@ def train_in(path: Path, entry: Entry, lock: int) -> dict:
 def train(paper: str, tier: str, name: str) -> None:
     """Train and export the networks of one entry, at idle priority; print the accuracies."""
     os.nice(19)
-    try:
+    with contextlib.suppress(AttributeError, OSError):  # not on Linux, or not permitted
         os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
-    except (AttributeError, OSError):  # not on Linux, or not permitted
-        pass
     from sweep import end_with_parent
 
     end_with_parent()
@@ -200,8 +194,7 @@ def main() -> None:
     folder = cache_root() / "queue"
     folder.mkdir(parents=True, exist_ok=True)
     try:
-        values = yaml.safe_load(arguments.list.read_text(encoding="utf-8"))
-        entries = [Entry(one, folder) for one in values]
+        entries = [Entry(one, folder) for one in yaml.safe_load(arguments.list.read_text())]
     except (OSError, TypeError, ValueError, yaml.YAMLError) as error:
         parser.error(f"{arguments.list}: {error}")
     if arguments.status:
