@@ -137,7 +137,7 @@ def train_in(path: Path, entry: Entry, lock: int) -> dict:
         entry.record.unlink(missing_ok=True)
         with open(entry.log, "wb") as log:
             # the lock is held as long as that process lives, also if this one is killed
-            options = {"stdout": log, "stderr": log, "pass_fds": [lock]}
+            options = {"stdout": log, "stderr": log, "pass_fds": [lock], "start_new_session": True}
             code = subprocess.run(command, cwd=path, env=environment, **options).returncode
         words = entry.last_line() if code >= 0 else f"ended by signal {-code}"
         outcome = {"state": "failed" if code else "finished", "words": words}
@@ -148,11 +148,18 @@ def train_in(path: Path, entry: Entry, lock: int) -> dict:
     return outcome
 
 
-def train(paper: str, tier: str, name: str) -> None:
-    """Train and export the networks of one entry, at idle priority; print the accuracies."""
+def yield_processor() -> None:
+    """Let other programs go first: this session gets only time that is left over."""
     os.nice(19)
     with contextlib.suppress(AttributeError, OSError):  # not on Linux, or not permitted
         os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+    with contextlib.suppress(OSError):  # Linux shares time between sessions, whatever their niceness
+        Path("/proc/self/autogroup").write_text("19")
+
+
+def train(paper: str, tier: str, name: str) -> None:
+    """Train and export the networks of one entry, at idle priority; print the accuracies."""
+    yield_processor()
     from sweep import end_with_parent
 
     end_with_parent()
