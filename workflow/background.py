@@ -153,7 +153,7 @@ def yield_processor() -> None:
     os.nice(19)
     with contextlib.suppress(AttributeError, OSError):  # not on Linux, or not permitted
         os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
-    with contextlib.suppress(OSError):  # Linux shares time between sessions, whatever their niceness
+    with contextlib.suppress(OSError):  # Linux shares time between sessions first
         Path("/proc/self/autogroup").write_text("19")
 
 
