@@ -27,7 +27,7 @@ _LAYOUT = [
     {"selector": "", "props": "font-size: 12px; font-variant-numeric: tabular-nums;"},
     {"selector": "td, thead th", "props": "text-align: right;"},
     {"selector": "thead th[colspan]", "props": "text-align: center;"},
-    {"selector": "td, th", "props": "padding: 0.2em 0.35em;"},
+    {"selector": "td, th", "props": "padding: 0.2em 0.15em;"},
     {"selector": "tbody th, thead th.index_name", "props": "text-align: left;"},
     {"selector": "tbody th", "props": "vertical-align: top; font-weight: normal;"},
     {"selector": "caption", "props": "caption-side: bottom; text-align: left;"},
@@ -37,7 +37,7 @@ _LATEX = {
     DELTA: r"$\Delta$", ABSENT: "--", UP: r"$\uparrow$", DOWN: r"$\downarrow$",
     TIMES: r"$\times$", "|": r"$\mid$", "\N{SCRIPT SMALL L}": r"$\ell$",
 }  # fmt: skip
-_UPRIGHT = 13  # columns; the headings of more are turned, so that the numbers give the width
+_UPRIGHT = 10  # columns; the headings of more are turned, so that the numbers give the width
 _TURNED = {
     "selector": "thead th.col_heading",
     "props": "writing-mode: vertical-rl; transform: rotate(180deg); text-align: left;",

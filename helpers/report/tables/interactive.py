@@ -40,7 +40,8 @@ _NUMBER = itables.JavascriptFunction(
     "function (data, type) { return type !== 'display' ? data"
     f" : Number.isNaN(data) ? '{ABSENT}' : data.toFixed(3).replace('-', '\N{MINUS SIGN}'); }}"
 )
-_STYLE = "table-layout:auto;width:100%;margin:0;font-size:0.8em"
+_COLUMNS = 12  # a table of more takes the margin of the book's pages, too
+_STYLE = "table-layout:auto;width:100%;margin:0;font-size:12px"
 
 
 def interactive(frame: pd.DataFrame, *, caption: str = "") -> HTML:
@@ -96,7 +97,7 @@ def interactive(frame: pd.DataFrame, *, caption: str = "") -> HTML:
         scrollX=True,
         fixedColumns={"start": min(2, numbers[0] if numbers else 0)},  # what a line is about
         autoWidth=False,
-        classes="display nowrap compact dataframe",  # which the book's dark theme leaves dark
+        classes="display compact dataframe",  # which the book's dark theme leaves dark
         style=_STYLE,
         pageLength=10,
         lengthMenu=[10, 25, 100],
@@ -107,7 +108,9 @@ def interactive(frame: pd.DataFrame, *, caption: str = "") -> HTML:
             {"targets": texts, "columnControl": ["order", ["searchList"]]},
         ],
     )
-    return HTML(f"{_loader()}{table}<p>{html.escape(caption)}</p>")
+    page = f"{_loader()}{table}<p>{html.escape(caption)}</p>"
+    wide = frame.shape[1] > _COLUMNS
+    return HTML(f'<div class="full-width">{page}</div>' if wide else page)
 
 
 @functools.cache
