@@ -218,8 +218,8 @@ import book, pages, readme
 
 results.write(table, readme.RESULTS / "mini" / "toy.parquet")
 assert "| a | 0.75" in readme.details()
-said = "| B is more accurate than A. | supported (one architecture) |"
-assert f"| [Toy](notebooks/toy) {{said}}" in readme.block()
+claim = "| B is more accurate than A. | **supported** |"
+assert f"| [Toy](notebooks/toy) {{claim}}" in readme.block()
 (part,) = (one for one in book.contents()["parts"] if one["caption"] == "The papers")
 assert part["chapters"][-1] == {{
     "file": "book/toy",

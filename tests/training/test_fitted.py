@@ -131,9 +131,7 @@ def test_a_network_says_by_which_precision_a_gpu_trained_it(monkeypatch):
 def test_a_processor_without_bfloat16_refuses_it_before_it_trains(images, monkeypatch):
     monkeypatch.setattr(devices, "computes_bfloat16", lambda: False)
     trained = count(monkeypatch, "train")
-    with pytest.raises(
-        ValueError, match=r"bfloat16 needs a GPU, or a .* avx512_bf16 or amx.*float32"
-    ):
+    with pytest.raises(ValueError, match=r"bfloat16 .* avx512_bf16 or amx.*float32"):
         fitted.fit(images, replace(TINY, precision="bfloat16"), device="cpu", progress=False)
     assert not trained
 

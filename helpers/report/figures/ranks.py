@@ -76,7 +76,7 @@ def critical_difference(ranks: pd.Series, difference: float) -> Axes:
 
     # the difference of few cases may exceed the axis
     ax.set(xlim=(max(worst, ends[1]), min(1, ends[0])), ylim=(bottom, 0))
-    ax.set(yticks=[], xticks=range(1, worst + 1, 1 + (worst - 1) // 6))
+    ax.set(yticks=[], xticks=range(1, worst + 1, 1 + (worst - 1) // 4))
     ax.xaxis.tick_top()
     ax.xaxis.set_label_position("top")
     ax.set_xlabel("mean rank (1 is best)")

@@ -25,6 +25,7 @@ TINY = load(
     "mini",
     names=["resnet8"],
     architectures={"resnet8": {}, "resnet14": {"depth": 14}},
+    examples=["resnet8"],
     strategies={"distilled": {"objective": "distillation"}},
     teachers={"resnet8+distilled": "resnet14"},
     training={"epochs": 12, "batch_size": 16, "width": 4, "stem_stride": 2, "learning_rate": 0.05},
