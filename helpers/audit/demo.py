@@ -7,7 +7,7 @@ from helpers.benchmark.feature_packs import EMBEDDED, FeaturePack
 from helpers.data.class_lists import names_of
 from helpers.files import sha256_file
 
-PACK = EMBEDDED / "densenet100.dice_cifar10.safetensors"
+PACK = "densenet100.dice_cifar10.safetensors"
 """Its network was neither trained nor chosen on its test images, unlike the packs of ResNets."""
 UNKNOWN = {"cifar100": "CIFAR-100", "mnist": "MNIST"}
 """One set near CIFAR-10 and one far from it, and their names in a sentence."""
@@ -22,7 +22,8 @@ def open_demo() -> tuple[Inputs, str]:
     >>> len(inputs.validation), list(inputs.ood)
     (2000, ['cifar100', 'mnist'])
     """
-    pack = FeaturePack.read(PACK)
+    file = EMBEDDED / PACK
+    pack = FeaturePack.read(file)
     ood = {name: (pack.near | pack.far)[name] for name in UNKNOWN}
     sizes = [f"{len(ood[name])} of {title}" for name, title in UNKNOWN.items()]
     told = (
@@ -36,6 +37,6 @@ def open_demo() -> tuple[Inputs, str]:
         class_names=names_of(pack.id_set),
         head=pack.head,
         ood=ood,
-        sha256={"outputs": sha256_file(PACK)},
+        sha256={"outputs": sha256_file(file)},
     )
     return inputs, told
