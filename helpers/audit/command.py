@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 HOLDS, FAILS, REFUSED, STOPPED = 0, 1, 2, 130
 """How it ends: all requirements hold, one does not, wrong usage or input, and Ctrl-C."""
 
-DEMO = Path("known_unknowns_demo")
+DEMO = "known_unknowns_demo"
 """The folder that the demo writes."""
 
 _FILE = """FILE: .npz, as numpy.savez(file, logits=..., labels=...) writes, with what else there is
@@ -347,12 +347,12 @@ def _demo(given: argparse.Namespace) -> int:
     from helpers.audit.report import WRITTEN
     from helpers.files import check_free
 
-    check_free(DEMO, WRITTEN)
+    check_free(Path(DEMO), WRITTEN)
     inputs, told = open_demo()
     print(told, flush=True)
     from helpers.audit import audit
 
-    _report(audit(inputs), DEMO, WRITTEN, tell=lambda line: None)
+    _report(audit(inputs), Path(DEMO), WRITTEN, tell=lambda line: None)
     print(
         "\nNext, your own model. Save its outputs in Python, and audit the file:\n"
         '    np.savez("my_outputs.npz", logits=logits, labels=labels)\n'

@@ -44,7 +44,7 @@ def test_pages_show_what_the_demo_prints(tmp_path):
 
 def test_a_folder_that_holds_something_else_is_left_alone(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    DEMO.mkdir()
-    (DEMO / "mine.txt").write_text("mine")
+    Path(DEMO).mkdir()
+    (Path(DEMO) / "mine.txt").write_text("mine")
     assert main(["demo"]) == REFUSED
     assert "holds other files (mine.txt)" in capsys.readouterr().err
