@@ -47,6 +47,7 @@ import yaml
 from jupyter_book.config import get_default_sphinx_config
 from jupyter_book.sphinx import build_sphinx
 from plan import CHAPTER, plan
+from refresh import reduce_pictures
 
 from helpers.papers import PAPERS
 
@@ -159,6 +160,7 @@ def assemble(tree: Path, runs: Path, tier: str) -> None:
                 note = OTHER_TIER.format(tier=tier, said=EXECUTED if own else STORED_ALONE)
                 notebook.cells[0].source = f"{title}\n{note}{text}"
             for cell in notebook.cells:  # readers see the knobs, which the cell above it explains
+                reduce_pictures(cell.get("outputs", []))
                 if "injected-parameters" in tags_of(cell):
                     cell.metadata["tags"] = [*tags_of(cell), "remove-cell"]
             nbformat.write(notebook, target)

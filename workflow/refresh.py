@@ -62,15 +62,20 @@ def with_outputs(
             cell.outputs = whole_streams(one for one in done.outputs if one.get("name") != "stderr")
             for one in [cell, *(one for one in cell.outputs if "execution_count" in one)]:
                 one.execution_count = number
-            for one in cell.outputs:
-                if picture := one.get("data", {}).get("image/png"):
-                    small = few_colours(base64.b64decode(picture))
-                    one.data["image/png"] = base64.b64encode(small).decode() + "\n"
+            reduce_pictures(cell.outputs)
     notebook.metadata = {
         "kernelspec": notebook.metadata["kernelspec"],
         "language_info": {"name": "python"},
     }
     return notebook
+
+
+def reduce_pictures(outputs: Iterable[nbformat.NotebookNode]) -> None:
+    """Give the pictures of a cell few colours, which makes their files a third as large."""
+    for output in outputs:
+        if picture := output.get("data", {}).get("image/png"):
+            small = few_colours(base64.b64decode(picture))
+            output.data["image/png"] = base64.b64encode(small).decode() + "\n"
 
 
 def few_colours(png: bytes) -> bytes:
