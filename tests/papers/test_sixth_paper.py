@@ -133,7 +133,7 @@ def copy(tmp_path_factory):
     # byte code comes along, but for what another process may be writing
     ignored = shutil.ignore_patterns("*.pyc.*", "syntax.json", ".*")
     for name in (
-        "benchmarks", "book", "helpers", "notebooks", "params", "pictures", "trials", "workflow",
+        "benchmarks", "book", "helpers", "notebooks", "params", "pictures", "workflow",
     ):  # fmt: skip
         shutil.copytree(ROOT / name, folder / name, ignore=ignored)
     shutil.copy(ROOT / "pyproject.toml", folder)
