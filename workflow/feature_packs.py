@@ -1,4 +1,4 @@
-"""Make feature packs: what networks make of images, for `helpers.benchmark`.
+"""Make feature packs: what networks make of images, for `known_unknowns.bench`.
 
     DATA_ROOT=... NETWORK_ROOT=... python workflow/feature_packs.py FOLDER [NETWORK ...]
     DATA_ROOT=... python workflow/feature_packs.py FOLDER --of small_cpu unknown_detection
@@ -21,11 +21,11 @@ from pathlib import Path
 import numpy as np
 
 from helpers import metrics, papers, scores
-from helpers.benchmark import FeaturePack, packs, values_on
 from helpers.data import cards, subsample
 from helpers.files import atomic_path, sha256_file
 from helpers.networks import published
 from helpers.papers import PAPERS
+from known_unknowns.bench import FeaturePack, packs, values_on
 
 TRAIN, TEST = 5000, 2000
 """Images of the pack that are fitted to, and ID images that are tested."""
@@ -102,7 +102,7 @@ def describe(folder: Path) -> None:
             **pack.facts,
             "images": {place: len(outputs) for place, outputs in pack.parts.items()},
         }
-    about = {"manifest": 1, "what": "feature packs of helpers.benchmark", "files": files}
+    about = {"manifest": 1, "what": "feature packs of known_unknowns.bench", "files": files}
     with atomic_path(folder / "manifest.json") as temporary:
         text = json.dumps(about, indent=1, ensure_ascii=False)
         temporary.write_text(f"{text}\n", encoding="utf-8")
