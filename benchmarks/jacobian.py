@@ -20,7 +20,7 @@ from helpers.networks import models
 from helpers.networks.devices import default_device
 from helpers.networks.models import Classifier
 from helpers.networks.recipe import Recipe
-from helpers.scores.jacobian import jacobian_norms
+from helpers.scores.gradients import jacobian_norms
 
 IMAGES, LOOPED = 400, 40
 CLASSES = 4, 10

@@ -22,7 +22,7 @@ import helpers.scores
 from benchmarks.comparing import Comparison
 from benchmarks.imagenet_sized import CLASSES, FEATURES, head, outputs
 from helpers.outputs import Head, Outputs
-from helpers.scores.vim import principal_dimensions
+from helpers.scores.gaussians import principal_dimensions
 
 IMAGES = 50_000
 CORE = "what is not a matrix product runs on one core here"

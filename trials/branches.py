@@ -37,8 +37,8 @@ exclude_also =
 """
 _ON_A_GPU = "on a GPU alone, which no machine of the tests is promised"
 EXCEPTIONS = {
-    'helpers/scores/odin.py: if device.type != "cpu":': _ON_A_GPU,
-    "helpers/scores/odin.py: size = -(-size // 4)  # the gradient needs that much more memory":
+    'helpers/scores/gradients.py: if device.type != "cpu":': _ON_A_GPU,
+    "helpers/scores/gradients.py: size = -(-size // 4)  # the gradient needs that much more memory":
         _ON_A_GPU,
     "helpers/metrics/calibration.py: raise":
         "the line before it refuses all rows where some are refused; without it, a row that is "

@@ -20,7 +20,7 @@ from helpers import __version__
 from helpers.audit.onnx_graph import Graph, Value, import_onnx
 from helpers.audit.rejector import Rejector
 from helpers.files import atomic_path
-from helpers.scores import relation
+from helpers.scores import neighbours as relation
 from helpers.scores.calibration import softmax
 
 OPSET, IR_VERSION = 17, 8  # of 2022: what is older cannot compare numbers of double precision

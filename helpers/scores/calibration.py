@@ -10,22 +10,9 @@ from scipy.special import logsumexp
 
 from helpers.checks import float_array, label_array, number
 from helpers.outputs import Outputs
-from helpers.scores.info import Info
+from helpers.scores.info import record
 
-info = Info(
-    name="temperature_scaling",
-    title="Temperature scaling",
-    paper="On Calibration of Modern Neural Networks",
-    authors="Chuan Guo, Geoff Pleiss, Yu Sun, Kilian Q. Weinberger",
-    year=2017,
-    key="guo2017",
-    equation=r"\hat p = \operatorname{softmax}(z / T), \quad"
-    r" T = \arg\min_{T > 0} -\frac{1}{N} \sum_{i=1}^{N} \log \hat p_{i, y_i}",
-    needs=("logits", "labels"),
-    summary="Divides all logits by one temperature, fitted on held-out images of known classes by "
-    "minimising the negative log-likelihood. The predicted class never changes.",
-    sign="T > 1 makes a model less confident, T < 1 more.",
-)
+info = record("temperature_scaling")
 
 # Temperatures are sought within this factor of the logits' own spread, on either side: beyond it
 # the softmax is uniform, or one-hot, to any precision that matters.

@@ -8,7 +8,7 @@ from helpers.audit import ranking, read_outputs
 from helpers.audit.ranking import Groups, Half, _even, fitted, ranked, score_halves
 from helpers.metrics import aurc
 from helpers.scores import base
-from helpers.scores.energy import log_sum_exp
+from helpers.scores.logits import log_sum_exp
 
 
 def groups_of(inputs, replicates):

@@ -5,8 +5,7 @@ import pytest
 
 import helpers.scores
 from helpers.outputs import Head, Outputs
-from helpers.scores.react import percentile_of_features
-from helpers.scores.vra import percentiles_by_feature
+from helpers.scores.shaping import percentile_of_features, percentiles_by_feature
 
 
 def outputs(features, head, labels=None):
