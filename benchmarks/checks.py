@@ -1,4 +1,4 @@
-"""Who passes what: the checks of `helpers.testing`, run on the peers' functions and on ours.
+"""Who passes what: the checks of `known_unknowns.checks`, run on the peers' functions and on ours.
 
 Each function gets arrays as it wants them, by an adapter of a line or two.  What is asked of it is
 in the checks' own sentences; that an error names the argument is this project's custom, so
@@ -24,9 +24,9 @@ import torch
 import helpers.scores
 from benchmarks.comparing import OURS, RESULTS, versions
 from helpers import metrics
-from helpers.testing import METRIC_CHECKS, SCORE_CHECKS
-from helpers.testing.metrics import Subject as Metric
-from helpers.testing.scores import Subject as Score
+from known_unknowns.checks import METRIC_CHECKS, SCORE_CHECKS
+from known_unknowns.checks.metrics import Subject as Metric
+from known_unknowns.checks.scores import Subject as Score
 
 PAIR = {"known": "group", "unknown": "group"}
 RANKED = {"confidence": "scores", "correct": "correct"}

@@ -18,7 +18,7 @@ from helpers.syntax import Package
 
 Kept = TypeVar("Kept")
 log = logging.getLogger(__name__)
-PACKAGE = Package(Path(__file__).parent)
+PACKAGE = Package(Path(__file__).parent, Path(__file__).parents[1] / "known_unknowns")
 
 
 def key(**content) -> str:

@@ -38,16 +38,19 @@ class Definition(NamedTuple):
 
 
 class Package:
-    """A package as it lies in a folder; each file is read once.
+    """A package as it lies in a folder, with others beside it; each file is read once.
 
     Parameters
     ----------
     folder : Path
         That of the package: ``.../helpers``.
+    *others : Path
+        Folders beside it whose code is followed as well.
     """
 
-    def __init__(self, folder: Path):
+    def __init__(self, folder: Path, *others: Path):
         self.folder = folder
+        self.folders = {each.name: each for each in (folder, *others)}
         self._modules: dict[str, Module | None] = {}
         self._found: dict[str, set[tuple[str, str]]] = {}
 
@@ -56,7 +59,7 @@ class Package:
         if name not in self._modules:
             path = self.folder.parent.joinpath(*name.split("."))
             file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
-            ours = name.split(".")[0] == self.folder.name and file.is_file()
+            ours = name.split(".")[0] in self.folders and file.is_file()
             self._modules[name] = Module(name, file.read_text("utf-8"), file) if ours else None
         return self._modules[name]
 
@@ -86,24 +89,29 @@ class Package:
         digest = hashlib.sha256(source.encode()).hexdigest()
         question = " ".join(["files", digest, *sorted(names)])
         found = self._noted(question, lambda: self._files(source, names))
-        return {self.folder / one for one in found}
+        return {self.folder.parent / one for one in found}
 
     def _files(self, source: str, names: Iterable[str]) -> list[str]:
         module = Module("", source)
         uses = {used for name in module.statements for used in module.definition(name).uses}
-        uses |= {*module.imports.values(), *names} - {self.folder.name}
+        uses |= {*module.imports.values(), *names} - self.folders.keys()
         roots = [each for used in uses for each in self._find(used)]
         modules = {self.module(place) for place, _ in self._closure(roots, looked_up=True) if place}
         found = {file for one in modules for file in (one.file, *one.data)}
-        return sorted(str(file.relative_to(self.folder)) for file in found)
+        return sorted(str(file.relative_to(self.folder.parent)) for file in found)
 
     @cached_property
     def sha256(self) -> str:
         """Digest of all sources and tables, by their places, and of how they are read here."""
-        files = [one for suffix in (".py", *_TABLES) for one in self.folder.rglob(f"*{suffix}")]
+        files = [
+            file
+            for folder in self.folders.values()
+            for suffix in (".py", *_TABLES)
+            for file in folder.rglob(f"*{suffix}")
+        ]
         digest = hashlib.sha256(Path(__file__).read_bytes())
         for file in sorted(files):
-            digest.update(f"{file.relative_to(self.folder)}\0".encode())
+            digest.update(f"{file.relative_to(self.folder.parent)}\0".encode())
             digest.update(hashlib.sha256(file.read_bytes()).digest())
         return digest.hexdigest()
 

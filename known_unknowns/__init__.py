@@ -23,19 +23,19 @@ import importlib
 from helpers import __version__
 
 _PLACES = {
-    "Audit": "audit",
-    "Inputs": "audit",
-    "RejectingClassifier": "audit.estimator",
-    "Rejector": "audit",
-    "audit": "audit",
-    "compare": "audit.comparison",
-    "export_onnx": "audit.export",
-    "read_outputs": "audit",
-    "Head": "outputs",
-    "Outputs": "audit.given",
-    "Score": "scores",
-    "create": "scores",
-    "names": "scores",
+    "Audit": "known_unknowns.auditing",
+    "Inputs": "known_unknowns.auditing",
+    "RejectingClassifier": "known_unknowns.auditing.estimator",
+    "Rejector": "known_unknowns.auditing",
+    "audit": "known_unknowns.auditing",
+    "compare": "known_unknowns.auditing.comparison",
+    "export_onnx": "known_unknowns.auditing.export",
+    "read_outputs": "known_unknowns.auditing",
+    "Head": "helpers.outputs",
+    "Outputs": "known_unknowns.auditing.given",
+    "Score": "helpers.scores",
+    "create": "helpers.scores",
+    "names": "helpers.scores",
 }
 _ROOMS = ("metrics", "scores")
 
@@ -48,7 +48,7 @@ def __getattr__(name: str):
     if name in _ROOMS:
         found = importlib.import_module(f"helpers.{name}")
     elif name in _PLACES:
-        found = getattr(importlib.import_module(f"helpers.{_PLACES[name]}"), name)
+        found = getattr(importlib.import_module(_PLACES[name]), name)
     else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     globals()[name] = found  # for the next time

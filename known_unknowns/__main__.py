@@ -2,6 +2,6 @@
 
 import sys
 
-from helpers.audit.command import main
+from known_unknowns.auditing.command import main
 
 sys.exit(main())

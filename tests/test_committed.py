@@ -33,14 +33,14 @@ def test_no_table_names_a_folder_of_a_machine(file):
 
 def test_the_licence_of_the_authors_travels_with_their_features():
     """Next to the feature packs, and in the wheel."""
-    packs = ROOT / "helpers" / "benchmark" / "packs"
+    packs = ROOT / "known_unknowns" / "bench" / "packs"
     licence = packs / "dice.LICENSE.txt"
     original = ROOT / "tests" / "networks" / "dice" / "LICENSE"
     assert licence.read_text("utf-8") == original.read_text("utf-8")
     assert licence.name in (packs / "README.md").read_text("utf-8")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
-    globs = project["tool"]["setuptools"]["package-data"]["helpers"]
-    assert licence in {file for glob in globs for file in (ROOT / "helpers").glob(glob)}
+    globs = project["tool"]["setuptools"]["package-data"]["*"]
+    assert licence in {file for glob in globs for file in (ROOT / "known_unknowns").glob(glob)}
 
 
 def test_no_page_or_message_advises_a_name_that_the_index_does_not_have():

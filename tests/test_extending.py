@@ -32,7 +32,7 @@ def extended(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("extended")
     # byte code comes along, but for what another process may be writing
     ignored = shutil.ignore_patterns("*.pyc.*", "syntax.json", ".*")
-    for name in ("helpers", "params", "pictures"):
+    for name in ("helpers", "known_unknowns", "params", "pictures"):
         shutil.copytree(ROOT / name, folder / name, ignore=ignored)
     names = ("A data set", "A metric", "A method", "A method of unknown detection")
     for heading in (*names, "A training objective"):
@@ -57,7 +57,8 @@ def test_a_score_is_one_file(extended):
         extended,
         """
 import numpy as np, pages
-from helpers import audit, scores
+from helpers import scores
+from known_unknowns import auditing
 from helpers.outputs import Outputs
 
 logits = np.array([[4.0, 1.0, 2.0], [0.0, 0.0, 3.0]])
@@ -66,8 +67,8 @@ assert scores.create("median_gap").score_samples(outputs).tolist() == [2.0, 3.0]
 assert "### Gap to the median" in pages.methods()
 labels = np.arange(200) % 3
 logits = 2 * np.eye(3)[labels] + np.random.default_rng(0).normal(size=(200, 3))
-inputs = audit.Inputs("a toy", Outputs(logits, np.zeros((200, 0)), labels), ("a", "b", "c"))
-assert "median_gap" in set(audit.audit(inputs, replicates=10).ranking["score"])
+inputs = auditing.Inputs("a toy", Outputs(logits, np.zeros((200, 0)), labels), ("a", "b", "c"))
+assert "median_gap" in set(auditing.audit(inputs, replicates=10).ranking["score"])
 """,
     )
 

@@ -12,12 +12,12 @@ import pytest
 import helpers.scores
 import known_unknowns
 from helpers import checkpoints, data, metrics
-from helpers.audit import Inputs, audit, read_outputs
-from helpers.audit.rejector import Rejector
 from helpers.data.packs import read_pack, write_pack
 from helpers.metrics import guarantees
 from helpers.outputs import Head, Outputs
 from helpers.scores.calibration import softmax
+from known_unknowns.auditing import Inputs, audit, read_outputs
+from known_unknowns.auditing.rejector import Rejector
 
 CLASSES, WIDTH = 4, 6
 

@@ -5,18 +5,18 @@ import sys
 
 import pytest
 
-import helpers.audit
 import helpers.metrics
 import helpers.outputs
 import helpers.scores
 import known_unknowns
+import known_unknowns.auditing
 
 
 def test_every_name_is_there():
     for name in known_unknowns.__all__:
         assert getattr(known_unknowns, name) is not None
-    assert known_unknowns.audit is helpers.audit.audit
-    assert known_unknowns.Rejector is helpers.audit.Rejector
+    assert known_unknowns.audit is known_unknowns.auditing.audit
+    assert known_unknowns.Rejector is known_unknowns.auditing.Rejector
     assert known_unknowns.create is helpers.scores.create
     assert known_unknowns.metrics is helpers.metrics
     assert issubclass(known_unknowns.Outputs, helpers.outputs.Outputs)

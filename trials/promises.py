@@ -19,8 +19,8 @@ from scipy.special import expit
 
 import trials
 from helpers import labelfree, metrics
-from helpers.audit.thresholds import promise_risk
 from helpers.metrics import guarantees, ranks
+from known_unknowns.auditing.thresholds import promise_risk
 from trials import audit_promises
 from trials.simulating import WORLD, Promise, simulate
 

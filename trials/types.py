@@ -12,8 +12,8 @@ import sys
 import trials
 
 CHECKED = ("known_unknowns", "helpers/checks.py", "helpers/files.py", "helpers/outputs.py",
-           "helpers/metrics", "helpers/audit/rejector.py", "helpers/audit/inputs.py",
-           "helpers/audit/auditing.py")  # fmt: skip
+           "helpers/metrics", "known_unknowns/auditing/rejector.py",
+           "known_unknowns/auditing/inputs.py", "known_unknowns/auditing/auditing.py")  # fmt: skip
 OPTIONS = ("--ignore-missing-imports", "--follow-imports=silent", "--no-error-summary",
            "--show-error-codes", "--python-version=3.11")  # fmt: skip
 

@@ -163,12 +163,13 @@ def train(paper: str, tier: str, name: str) -> None:
     from sweep import end_with_parent
 
     end_with_parent()
-    from helpers.papers import PAPERS, load, run
+    from helpers.papers import run
     from helpers.training import exports
     from helpers.training.fitted import Fitted
+    from known_unknowns.chapters import load
 
     parameters = load(paper, tier, root=ROOT)
-    experiment = PAPERS[paper].experiment
+    experiment = run.experiment_of(parameters)
     folder = cache_root() / "exports" / tier / "networks" / paper
     words = []
     for part in run.parts(parameters, name):

@@ -27,7 +27,7 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).resolve().parent.parent
 ABSENT = ("torch", "torchvision", "timm", "sklearn", "pydantic")
 FILES = ["audit.json", "rejector.safetensors", "report.html"]
-PACK = "helpers/benchmark/packs/resnet20.akamaster_cifar10.safetensors"
+PACK = "known_unknowns/bench/packs/resnet20.akamaster_cifar10.safetensors"
 SCORE = """
 from helpers.scores.base import BlockwiseScore, register
 from helpers.scores.info import Info

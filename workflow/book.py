@@ -46,10 +46,10 @@ import tested
 import yaml
 from jupyter_book.config import get_default_sphinx_config
 from jupyter_book.sphinx import build_sphinx
-from plan import CHAPTER, plan
+from plan import CHAPTER, papers, plan
 from refresh import reduce_pictures
 
-from helpers.papers import PAPERS
+from known_unknowns.chapters import CHAPTERS, package_of
 
 ROOT = Path(__file__).resolve().parent.parent
 TOC = "book/_toc.yml"
@@ -104,7 +104,7 @@ def contents() -> dict:
     for part in toc.get("parts", []):
         if part["chapters"] in ("papers", "across"):
             own = [
-                p for p in PAPERS.values() if bool(p.main_claim) == (part["chapters"] == "papers")
+                p for p in CHAPTERS.values() if bool(p.main_claim) == (part["chapters"] == "papers")
             ]
             part["chapters"] = [chapter(paper.name) for paper in own]
     return toc
@@ -218,8 +218,8 @@ def render(tree: Path) -> Path:
     """
     html = tree / "_build" / "html"
     # whole before autodoc comes, which adds to the annotations of the classes that they inherit
-    for file in sorted((ROOT / "helpers" / "papers").glob("*/parameters.py")):
-        import_module(f"helpers.papers.{file.parent.name}.parameters")
+    for name in papers("mini"):
+        import_module(f"{package_of(name)}.parameters")
     # else looked up in the metadata of all that is installed, for each of hundreds of references
     pybtex.plugin.entry_points = functools.cache(pybtex.plugin.entry_points)
     jupyter_book.config.get_default_sphinx_config = without_thebe  # no setting takes one away

@@ -1,4 +1,4 @@
-"""Make feature packs: what networks make of images, for `helpers.benchmark`.
+"""Make feature packs: what networks make of images, for `known_unknowns.bench`.
 
     DATA_ROOT=... NETWORK_ROOT=... python workflow/feature_packs.py FOLDER [NETWORK ...]
     DATA_ROOT=... python workflow/feature_packs.py FOLDER --of small_cpu unknown_detection
@@ -21,10 +21,10 @@ import manifests
 import numpy as np
 
 from helpers import metrics, papers, scores
-from helpers.benchmark import FeaturePack, packs, values_on
 from helpers.data import cards, subsample
 from helpers.networks import published
 from helpers.papers import PAPERS
+from known_unknowns.bench import FeaturePack, packs, values_on
 
 TRAIN, TEST = 5000, 2000
 """Images of the pack that are fitted to, and ID images that are tested."""
@@ -99,7 +99,7 @@ def describe(folder: Path) -> None:
         }
         for pack in packs(folder)
     }
-    manifests.write(folder, {"what": "feature packs of helpers.benchmark"}, notes)
+    manifests.write(folder, {"what": "feature packs of known_unknowns.bench"}, notes)
 
 
 def cost(pack: FeaturePack) -> dict[str, float]:

@@ -22,8 +22,9 @@ sys.path.insert(0, str(ROOT))
 from tqdm import tqdm  # noqa: E402
 
 from helpers.data import Images, features  # noqa: E402
-from helpers.papers import PAPERS, run  # noqa: E402
-from helpers.papers.parameters import Parameters, load, read  # noqa: E402
+from helpers.papers import run  # noqa: E402
+from helpers.papers.parameters import Parameters, read  # noqa: E402
+from known_unknowns.chapters import CHAPTERS, load  # noqa: E402
 
 
 def main() -> None:
@@ -48,7 +49,7 @@ def main() -> None:
 def with_features(tier: str) -> list[str]:
     """Return the papers whose parameters at a tier name frozen networks."""
     files = sorted((ROOT / "params" / tier).glob("*.yaml"))
-    found = [one.stem for one in files if one.stem in PAPERS and read(one).get("features")]
+    found = [one.stem for one in files if one.stem in CHAPTERS and read(one).get("features")]
     if not found:
         raise ValueError(f"{tier}: no parameters of this tier name `features`")
     return found
@@ -73,7 +74,7 @@ def wanted(
 
 def images_of(parameters: Parameters, network: str) -> Iterator[Images]:
     """Yield all images that a network of a chapter is shown, as pixels."""
-    paper, plain, done = PAPERS[parameters.paper], parameters.replace(features={}), set()
+    paper, plain, done = CHAPTERS[parameters.paper], parameters.replace(features={}), set()
     if getattr(parameters, "featuriser", "") in parameters.features:
         yield from paper.roles.halves(plain)  # which classes are whose, the features will say
         return

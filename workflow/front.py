@@ -22,7 +22,6 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from helpers import data, scores  # noqa: E402
-from helpers.benchmark import FeaturePack, values_on  # noqa: E402
 from helpers.metrics.bootstrap import resample_weights  # noqa: E402
 from helpers.networks import published, zoo  # noqa: E402
 from helpers.report import results  # noqa: E402
@@ -30,6 +29,7 @@ from helpers.report.claims import Verdict  # noqa: E402
 from helpers.report.figures.style import BLUE, GREEN, GREY, LIGHT, RED  # noqa: E402
 from helpers.report.table import markdown_table  # noqa: E402
 from helpers.scores.calibration import softmax  # noqa: E402
+from known_unknowns.bench import FeaturePack, values_on  # noqa: E402
 
 PICTURE = ROOT / "book" / "_static" / "front.png"
 NETWORK = "resnet20.akamaster_cifar10"

@@ -27,10 +27,11 @@ import helpers.data
 import helpers.metrics
 import helpers.report.results
 import helpers.scores
-from helpers.papers import PAPERS
+import known_unknowns
 from helpers.report.table import markdown_table
 from helpers.scores import calibration, openset
 from helpers.scores.info import Info
+from known_unknowns.chapters import CHAPTERS
 
 if TYPE_CHECKING:
     from helpers.networks.published import Published
@@ -125,7 +126,7 @@ def reported_for(metric: str) -> list[str]:
     >>> reported_for("domain_confusion")
     ['`uimnet`']
     """
-    return [f"`{name}`" for name, paper in PAPERS.items() if metric in paper.metrics]
+    return [f"`{name}`" for name, paper in CHAPTERS.items() if metric in paper.metrics]
 
 
 def metrics() -> str:
@@ -222,25 +223,35 @@ def known_by(record: Published) -> str:
     return f"Git's SHA-1 `{record.blob[:8]}…`" if record.blob else "nothing: not checked"
 
 
-CHAPTERS = ("networks", "papers", "report", "training")
-"""The rooms of `helpers` whose reference is a page of its own: one page would be too heavy."""
+ON_A_PAGE = ("networks", "papers", "report", "training")
+"""The packages of `helpers` whose reference is a page of its own: one page would be too heavy."""
 
 
 def api() -> dict[str, str]:
-    """Return the API reference in two pages: every public module, in alphabetical order."""
-    found = pkgutil.walk_packages(helpers.__path__, prefix="helpers.")
-    names = [module.name for module in found if "._" not in module.name]
-    apart = [name for name in names if name.split(".")[1] in CHAPTERS]
+    """Return the API reference in three pages: every public module, in alphabetical order."""
+    names = {
+        package.__name__: [
+            module.name
+            for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+            if "._" not in module.name
+        ]
+        for package in (helpers, known_unknowns)
+    }
+    apart = [name for name in names["helpers"] if name.split(".")[1] in ON_A_PAGE]
     first = (
         "Each function and class is described in the module that defines it; packages such as "
         "`helpers.metrics` offer their modules' functions directly. What the chapters are made of "
-        f"({', '.join(f'`helpers.{room}`' for room in CHAPTERS)}) has "
-        "{doc}`a page of its own <api_chapters>`.\n"
+        f"({', '.join(f'`helpers.{package}`' for package in ON_A_PAGE)}) has "
+        "{doc}`a page of its own <api_chapters>`, and so has {doc}`the tool <api_tool>`.\n"
     )
     second = "What is of use beyond the chapters is on {doc}`the other page <api>`.\n"
+    third = "The tool for your own model, and what goes beyond the five papers.\n"
+    core = [name for name in names["helpers"] if name not in apart]
+    tool = [name for name in names["known_unknowns"] if not name.endswith("__main__")]
     return {
-        "api": modules("API reference", first, [name for name in names if name not in apart]),
+        "api": modules("API reference", first, core),
         "api_chapters": modules("API reference, of the chapters", second, apart),
+        "api_tool": modules("API reference, of the tool", third, ["known_unknowns", *tool]),
     }
 
 
@@ -282,7 +293,7 @@ def all_rows(results: pd.DataFrame, folder: Path) -> str:
         table = pa.Table.from_pandas(own[shown].assign(**numbers), preserve_index=False)
         csv.write_csv(table, lines := io.BytesIO(), TABS)
         packed = base64.b64encode(gzip.compress(lines.getvalue().strip(), LEVEL, mtime=0)).decode()
-        name, said = f"{tier}-{paper}", f"{tier}, {PAPERS[paper].heading}: {len(own):,}"
+        name, said = f"{tier}-{paper}", f"{tier}, {CHAPTERS[paper].heading}: {len(own):,}"
         (folder / f"{name}.js").write_text(f'packedRows["{name}"] = "{packed}"\n', "utf-8")
         options.append(f'<option value="{name}">{said}</option>')
     header = "".join(f"<th>{html.escape(name)}</th>" for name in shown)

@@ -20,9 +20,9 @@ from helpers import data
 from helpers.checks import known_name
 from helpers.data.features import Backbone
 from helpers.networks import published, timm_weights
-from helpers.papers import PAPERS
-from helpers.papers.parameters import Parameters, home, load, tiers
+from helpers.papers.parameters import Parameters, tiers
 from helpers.syntax import Package
+from known_unknowns.chapters import CHAPTERS, load, package_of
 from pictures import FAMILIES
 
 CHAPTER = ("dataset", "training", "evaluation", "figures")
@@ -33,9 +33,9 @@ _BEFORE = {
     "estimators": "evaluation",
     "questions": "training",
 }  # what leaves in the cache what a notebook takes from it
-ABOUT_ALL = tuple(kind for paper in PAPERS.values() for kind in paper.about_all)
+ABOUT_ALL = tuple(kind for paper in CHAPTERS.values() for kind in paper.about_all)
 """Notebooks that read the results of all papers."""
-NETWORKS_OF = {paper.name: paper.networks_of for paper in PAPERS.values() if paper.networks_of}
+NETWORKS_OF = {paper.name: paper.networks_of for paper in CHAPTERS.values() if paper.networks_of}
 """Whose networks a paper takes from the cache, rather than training them a second time."""
 
 
@@ -70,8 +70,8 @@ def declared(notebook: str) -> dict:
 def tables_of(step: Step) -> list[str]:
     """Return the committed results tables that a step may show: of all papers that it is about."""
     read = dict.fromkeys(name.partition("/")[0] for name in (step.name, *step.needs))
-    if any(paper in PAPERS and not PAPERS[paper].main_claim for paper in read):
-        read |= PAPERS
+    if any(paper in CHAPTERS and not CHAPTERS[paper].main_claim for paper in read):
+        read |= CHAPTERS
     files = [file for paper in read for file in sorted(ROOT.glob(f"results/*/{paper}.parquet"))]
     return [str(file.relative_to(ROOT)) for file in files]
 
@@ -261,12 +261,12 @@ def code_of(notebook: str) -> list[str]:
     )
     of_papers = [Path(notebook).parent.name]
     if Path(notebook).stem in ABOUT_ALL:
-        modules, of_papers = {"parameters", "claims", "tables"}, list(PAPERS)
-    names = (f"{home(paper)}.{module}" for paper in of_papers for module in modules)
+        modules, of_papers = {"parameters", "claims", "tables"}, list(CHAPTERS)
+    names = (f"{package_of(paper)}.{module}" for paper in of_papers for module in modules)
     files = _package(ROOT).files(source, *names)
     return sorted(str(file.relative_to(ROOT)) for file in files)
 
 
 @cache
 def _package(root: Path) -> Package:
-    return Package(root / "helpers")
+    return Package(root / "helpers", root / "known_unknowns")

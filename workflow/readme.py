@@ -23,11 +23,11 @@ import yaml
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from helpers.benchmark import packs  # noqa: E402
 from helpers.papers import PAPERS  # noqa: E402
 from helpers.report.claims import Verdict  # noqa: E402
 from helpers.report.ledger import ledger  # noqa: E402
 from helpers.report.table import markdown_table  # noqa: E402
+from known_unknowns.bench import packs  # noqa: E402
 
 HEAD = """# Results of the larger tiers
 

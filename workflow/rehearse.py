@@ -22,8 +22,9 @@ from pathlib import Path
 from plan import plan, with_needs
 from step import ROOT, Step
 
-from helpers.papers import REHEARSAL, load
+from helpers.papers import REHEARSAL
 from helpers.report import results
+from known_unknowns.chapters import load
 
 FOLDER = ROOT / "runs" / REHEARSAL
 DATA, ARCHIVES = FOLDER / "data", FOLDER / "archives"

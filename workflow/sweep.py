@@ -79,7 +79,7 @@ def parts_of(arguments: argparse.Namespace, device: str | None) -> tuple:
         A tier, paper, part or parameter that there is not, or a value that it cannot have.
     """
     from helpers.papers import run
-    from helpers.papers.parameters import load
+    from known_unknowns.chapters import load
 
     given = dict(one.partition("=")[::2] for one in arguments.set)
     given = {name: yaml.safe_load(value) for name, value in given.items()}

@@ -37,9 +37,9 @@ was left as it is.
 
 ## Checks for anybody's scores and metrics
 
-`helpers.testing` has the invariants that every score and every metric here must keep to, as checks
-that can be run on any other: batch equals singles, order, ties, one image, one class, saved and
-loaded, memory. {doc}`who_passes` runs them on the functions of other projects.
+`known_unknowns.checks` has the invariants that every score and every metric here must keep to, as
+checks that can be run on any other: batch equals singles, order, ties, one image, one class, saved
+and loaded, memory. {doc}`who_passes` runs them on the functions of other projects.
 
 ## Security
 
@@ -229,10 +229,11 @@ def _share(part: float, whole: float) -> str:
 
 WHO = """# Who passes what
 
-The checks of `helpers.testing`, run on functions of other projects and on the same ones here, by
-`python -m benchmarks.checks`. *Invariants* are properties of the number: of a batch, order, ties,
-memory. *What it is given* is about input: lists, strides, NaN, one image, one class; there a check
-also asks that an error names the argument, which is this project's custom, and no fault of a
+The checks of `known_unknowns.checks`, run on functions of other projects and on the same ones
+here, by `python -m benchmarks.checks`. *Invariants* are properties of the number: of a
+batch, order, ties, memory. *What it is given* is about input: lists, strides, NaN, one image, one
+class; there a check also asks that an error names the argument, which is this project's custom,
+and no fault of a
 function that was not written for it. A function may be right for its own purpose and fail a check;
 the words say on what.
 """

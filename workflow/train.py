@@ -13,7 +13,7 @@ import time
 
 from sweep import parser_of_parts, parts_of
 
-from helpers.papers import PAPERS
+from helpers.papers import run
 from helpers.training import distributed
 
 
@@ -31,7 +31,7 @@ def main() -> None:
 
 def train(parameters, parts) -> None:
     """Have each part's networks trained; the first process says when they are."""
-    experiment = PAPERS[parameters.paper].experiment
+    experiment = run.experiment_of(parameters)
     for number, part in enumerate(parts, start=1):
         start = time.monotonic()
         experiment.models(parameters, part, experiment.roles(parameters, part))

@@ -39,7 +39,7 @@ def __getattr__(name: str) -> object:
 
 def _module(name: str) -> property:
     """Return a property that imports a module of the paper's folder when it is asked for."""
-    return property(lambda paper: import_module(f"{__name__}.{paper.name}.{name}"))
+    return property(lambda paper: import_module(f"{paper.package}.{name}"))
 
 
 @dataclass(frozen=True)
@@ -83,6 +83,8 @@ class Paper:
         The paper whose trained networks are taken, rather than trained a second time.
     about_all : tuple of str
         The chapter's notebooks that read the results of all papers.
+    package : str
+        The package of its modules; by default the folder of its name here.
     """
 
     name: str
@@ -101,6 +103,11 @@ class Paper:
     metrics: tuple[str, ...] = ()
     networks_of: str = ""
     about_all: tuple[str, ...] = ()
+    package: str = ""
+
+    def __post_init__(self):
+        if not self.package:
+            object.__setattr__(self, "package", f"{__name__}.{self.name}")
 
     parameters = _module("parameters")
     roles = _module("roles")
@@ -122,13 +129,15 @@ class Paper:
         FileNotFoundError
             There are none.
         """
-        from helpers.papers.parameters import load
+        from helpers.papers.parameters import load_as
         from helpers.report import results
 
         for tier in reversed(TIERS):
             file = project_root() / "results" / tier / f"{self.name}.parquet"
             if file.exists():
-                return self.tables.main_table(results.read(file), load(self.name, tier))
+                return self.tables.main_table(
+                    results.read(file), load_as(self.parameters.Parameters, self.name, tier)
+                )
         raise FileNotFoundError(f"results/*/{self.name}.parquet: no tier has committed results")
 
     def rows_beside(self, table: pd.DataFrame) -> list[tuple[pd.DataFrame, Mapping[str, str]]]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, get_args, get_origin, get_type_hints
 
@@ -242,17 +241,6 @@ class Parameters(BaseModel):
         return self.data_sets_used()
 
 
-def home(paper: str) -> str:
-    """Return the package that a paper's parameters are in; an audit is about none.
-
-    Examples
-    --------
-    >>> home("uimnet"), home("audit")
-    ('helpers.papers.uimnet', 'helpers.audit')
-    """
-    return f"helpers.papers.{paper}" if paper in PAPERS else f"helpers.{paper}"
-
-
 def load(paper: str, tier: str, *, root: Path | None = None, **given) -> Parameters:
     """Return the parameters of a paper at a tier.
 
@@ -281,12 +269,19 @@ def load(paper: str, tier: str, *, root: Path | None = None, **given) -> Paramet
         ...
     ValueError: unknown parameter 'epoch'; did you mean 'epochs'? There are: ...
     """
+    kind = PAPERS[known_name("paper", paper, PAPERS)].parameters.Parameters
+    return load_as(kind, paper, tier, root=root, **given)
+
+
+def load_as(
+    kind: type[Parameters], name: str, tier: str, *, root: Path | None = None, **given
+) -> Parameters:
+    """Return the parameters of a chapter at a tier, as a class has them; else as `load`."""
     root = root or project_root()
     known_name("tier", tier, tiers(root))
     folder = root / "params" / tier
-    known_name("paper", paper, [file.stem for file in folder.glob("*.yaml")])
-    kind = import_module(f"{home(paper)}.parameters").Parameters
-    file = folder / f"{paper}.yaml"
+    known_name("paper", name, [file.stem for file in folder.glob("*.yaml")])
+    file = folder / f"{name}.yaml"
     try:
         values = values_of(file)
         if "tier" in values:

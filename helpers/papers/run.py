@@ -32,7 +32,9 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import lru_cache
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -41,7 +43,6 @@ from tqdm import tqdm
 
 from helpers import cache, metrics
 from helpers.checks import known_name
-from helpers.papers import PAPERS
 from helpers.papers.parameters import Parameters
 from helpers.report import results
 
@@ -119,9 +120,14 @@ def failed_parts(table: pd.DataFrame) -> list[str]:
     return [note for note in notes if note.startswith(_PART_FAILED)]
 
 
+def experiment_of(parameters: Parameters) -> ModuleType:
+    """Return the module `experiment` that lies beside the class of the parameters."""
+    return import_module(f"{type(parameters).__module__.rpartition('.')[0]}.experiment")
+
+
 def parts(parameters: Parameters, only: str | Sequence[str] | None = None) -> list[Part]:
     """Return the parts of an experiment, or those that are named: each alone, or by its network."""
-    found = {part.name: part for part in PAPERS[parameters.paper].experiment.parts(parameters)}
+    found = {part.name: part for part in experiment_of(parameters).parts(parameters)}
     if only is None:
         return list(found.values())
     chosen: dict[str, Part] = {}
@@ -146,7 +152,7 @@ def ask(parameters: Parameters, part: Part, made: Mapping[str, Any] | None = Non
     made : mapping of str to roles, optional
         Roles that are made already, by the name by which parts share them (`Part.roles`).
     """
-    experiment = PAPERS[parameters.paper].experiment
+    experiment = experiment_of(parameters)
     roles = (made or {}).get(part.roles)
     roles = experiment.roles(parameters, part) if roles is None else roles
     models = experiment.models(parameters, part, roles)
@@ -172,7 +178,7 @@ def _weights(images: int, replicates: int, seed: int) -> np.ndarray:
 
 def _rows_of_part(parameters: Parameters, part: Part, roles) -> tuple[pd.DataFrame, Any]:
     """Return the rows of a part, be it the one that says why it failed, and its roles."""
-    experiment = PAPERS[parameters.paper].experiment
+    experiment = experiment_of(parameters)
     identity = {"tier": parameters.tier, "paper": parameters.paper, "run": 0} | {**part.identity}
     content = {"part": part.name, "identity": identity, "parameters": parameters.decisive()}
     try:

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 import helpers.scores
-from helpers.audit.rejector import Rejector
 from helpers.data.packs import pack_splits, read_pack, write_pack
 from helpers.outputs import Head, Outputs
+from known_unknowns.auditing.rejector import Rejector
 
 NUMBERS = st.floats(-(2.0**60), 2.0**60, width=32)
 STORED = ("msp", "entropy", "energy", "gap", "knn", "mahalanobis", "react", "vim", "gradnorm")

@@ -9,7 +9,7 @@ import pytest
 from helpers import metrics
 from helpers.metrics.guarantees import clopper_pearson, coverage_threshold, risk_threshold
 from helpers.scores.openset import open_set_answer, openmax_answer, unknown_probability
-from helpers.testing import parametrize_with_checks
+from known_unknowns.checks import parametrize_with_checks
 
 NAN = float("nan")
 # Of each kind of argument what is good for one image, and what is not: how the message begins.
@@ -97,7 +97,7 @@ RECORDED += [
 
 @parametrize_with_checks(RECORDED)
 def test_what_must_hold_of_every_metric(check):
-    """In `helpers.testing`, for anybody's metric; those that the check is not about are skipped."""
+    """Every check of `known_unknowns.checks` that applies to the metric."""
     check()
 
 

@@ -4,7 +4,7 @@ import pytest
 
 import helpers.scores
 from helpers.scores import base
-from helpers.testing import parametrize_with_checks
+from known_unknowns.checks import parametrize_with_checks
 
 SCORES = [helpers.scores.create(name) for name in helpers.scores.names()]
 for score in SCORES:
@@ -14,7 +14,7 @@ for score in SCORES:
 
 @parametrize_with_checks(SCORES)
 def test_what_must_hold_of_every_score(check):
-    """In `helpers.testing`, for anybody's score; those that the check is not about are skipped."""
+    """Every check of `known_unknowns.checks` that applies to the score."""
     check()
 
 

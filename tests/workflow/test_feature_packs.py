@@ -7,13 +7,13 @@ import manifests
 import numpy as np
 import pytest
 
-from helpers.benchmark import packs
-from helpers.benchmark.feature_packs import EMBEDDED
 from helpers.data import Images
 from helpers.networks.model import Model
 from helpers.networks.recipe import Recipe
 from helpers.papers.run import Part
 from helpers.training import fitted
+from known_unknowns.bench import packs
+from known_unknowns.bench.feature_packs import EMBEDDED
 
 TINY = Recipe(width=4, stem_stride=2, epochs=1, batch_size=8)
 

@@ -8,8 +8,8 @@ import pytest
 from pytest import approx
 
 from helpers import metrics, scores
-from helpers.benchmark import FeaturePack, packs, values_on
-from helpers.benchmark.feature_packs import EMBEDDED
+from known_unknowns.bench import FeaturePack, packs, values_on
+from known_unknowns.bench.feature_packs import EMBEDDED
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,8 @@ import plan
 import pytest
 import yaml
 
-from helpers.papers import PAPERS, load
+from known_unknowns.chapters import CHAPTERS as PAPERS
+from known_unknowns.chapters import load
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 

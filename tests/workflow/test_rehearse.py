@@ -13,8 +13,9 @@ from step import Step
 
 from helpers import data
 from helpers.data.cards import find
-from helpers.papers import REHEARSAL, load
+from helpers.papers import REHEARSAL
 from helpers.report import results
+from known_unknowns.chapters import load
 
 
 def test_examples():

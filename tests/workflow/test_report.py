@@ -7,7 +7,7 @@ import nbformat
 import pytest
 import report
 
-from helpers.audit import words
+from known_unknowns.auditing import words
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 

@@ -14,8 +14,9 @@ import pytest
 import sweep
 
 from helpers.data.cards import find
-from helpers.papers import load, run
+from helpers.papers import run
 from helpers.report import results
+from known_unknowns.chapters import load
 from tests.test_extending import blocks
 
 ROOT = Path(__file__).resolve().parent.parent.parent

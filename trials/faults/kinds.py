@@ -12,12 +12,12 @@ import numpy as np
 
 import helpers.scores
 from helpers import cache, checkpoints
-from helpers.audit.inputs import read_outputs
-from helpers.audit.rejector import Rejector
 from helpers.data.packs import read_pack, write_pack
 from helpers.files import atomic_path
 from helpers.outputs import Head, Outputs
 from helpers.report import results
+from known_unknowns.auditing.inputs import read_outputs
+from known_unknowns.auditing.rejector import Rejector
 
 IMAGES, CLASSES, WIDTH = 40, 4, 6
 

@@ -12,12 +12,12 @@ from helpers.papers.human_centric import figures as chapter
 from helpers.papers.human_centric import parameters as human_centric
 from helpers.papers.openset_calibration import experiment as openset
 from helpers.papers.openset_calibration.figures import published_scatter
-from helpers.papers.synthesis import parameters as synthesis
 from helpers.papers.uimnet.algorithms import ALGORITHMS
 from helpers.papers.uimnet.measures import MEASURES
 from helpers.papers.unknown_detection import parameters as unknown_detection
 from helpers.report import figures
 from helpers.report.figures.style import method_styles
+from known_unknowns.across import parameters as synthesis
 
 
 def colour_of(label, axes):

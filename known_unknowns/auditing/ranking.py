@@ -1,0 +1,283 @@
+"""Every score that the inputs allow, and how well each tells right answers from all others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from helpers import scores
+from helpers.metrics import (
+    aurc,
+    auroc,
+    fpr_at_tpr,
+    resample_weights,
+    weighted_aurc,
+)
+from helpers.metrics.weighted_ranking import weighted_detection
+from helpers.outputs import Outputs
+from helpers.scores import Score
+from known_unknowns.auditing.inputs import LEAST, Inputs
+from known_unknowns.auditing.wished import DEFAULT, Wish
+
+ARGUMENTS = {"knn": {"bank": 12_800}, "relation": {"bank": 12_800}}
+"""What a score is created with: a rejector carries the bank, so it holds no more than NNGuide's."""
+
+WITHHELD = {
+    "images": "goes back to the images, which no stored outputs hold",
+    "members": "needs an ensemble or several passes",
+    "native": "is the measure of a training algorithm that brings one",
+}
+_ABSENT = {
+    "features": "needs features",
+    "head": "needs the head's weights (head_weight, head_bias)",
+    "training outputs": "needs outputs of training images",
+    "level of the logits": "needs logits, and probabilities have lost their level",
+}
+ID, UNION = "", "all"
+"""What ID images, and these and unknown ones together, are called as a set."""
+BLOCK = 2048
+"""Images whose outputs are copied at a time."""
+COMPARED = 1000
+"""ID images, and images of each set of unknown ones, on which scores are compared, at the most."""
+
+
+def fitted(inputs: Inputs, only: str | None = None) -> tuple[dict[str, Score], dict[str, str]]:
+    """Return every score that the inputs allow, fitted, and why the others are left out.
+
+    Of one name, if `only` is given, that is all that is fitted.
+
+    Returns
+    -------
+    usable : dict of str to Score
+        By name, in alphabetical order; to none of them has a validation image been shown.
+    left_out : dict of str to str
+        The reason, by name.
+    """
+    absent = {
+        "features": not inputs.validation.features.shape[1],
+        "head": inputs.head is None,
+        "training outputs": inputs.train is None,
+        "level of the logits": not inputs.level,
+    }
+    usable, left_out = {}, {}
+    for name in scores.names() if only is None else (only,):
+        score = scores.create(name, **ARGUMENTS.get(name, {}))
+        needs = score.info.needs
+        reasons = [reason for need, reason in WITHHELD.items() if need in needs]
+        reasons += [reason for need, reason in _ABSENT.items() if need in needs and absent[need]]
+        if not reasons:
+            try:
+                if score.info.fits:
+                    score.fit(inputs.train, inputs.head)
+                usable[name] = score
+                continue
+            except ValueError as error:  # a class without training images, say
+                reasons.append(f"cannot be fitted: {error}")
+        left_out[name] = "; ".join(reasons)
+    return usable, left_out
+
+
+def demands(score: Score) -> int:
+    """Return how much a score asks for: 0 logits, 1 features, 2 the head, 3 training images.
+
+    Examples
+    --------
+    >>> [demands(scores.create(name)) for name in ("msp", "gradnorm", "ash", "knn")]
+    [0, 1, 2, 3]
+    """
+    needs = score.info.needs
+    return max(
+        place
+        for place, need in enumerate(("logits", "features", "head", "training outputs"))
+        if need in needs or not place
+    )
+
+
+class Half(NamedTuple):
+    """Some images of a group, which are not copied.
+
+    Attributes
+    ----------
+    outputs : Outputs
+        Of all images of the group.
+    places : ndarray of int64
+        Of these among them.
+    """
+
+    outputs: Outputs
+    places: np.ndarray
+
+
+def score_halves(scores: Mapping[str, Score], halves: Mapping[str, Half]) -> dict[str, dict]:
+    """Return what each score says of each half, by the score's name and the half's.
+
+    The outputs are copied a block of images at a time, and scores that work in blocks of one size
+    see the same ones, so that probabilities are made once for all of them.
+    """
+    found = {name: {half: [] for half in halves} for name in scores}
+    sizes = {name: min(getattr(score, "block", BLOCK), BLOCK) for name, score in scores.items()}
+    for size in dict.fromkeys(sizes.values()):
+        some = [name for name in scores if sizes[name] == size]
+        for half, (outputs, places) in halves.items():
+            for start in range(0, len(places), size):
+                part = outputs.subset(places[start : start + size])
+                for name in some:
+                    found[name][half].append(scores[name].score_samples(part))
+    return {
+        name: {half: np.concatenate(blocks) for half, blocks in own.items()}
+        for name, own in found.items()
+    }
+
+
+class Groups:
+    """ID images and sets of unknown ones, and how often each is drawn in every replicate.
+
+    On `UNION` there are as many unknown images as wrongly classified ID ones, as evenly from all
+    sets as these allow: a score is to find both kinds of what the model does not know, and the
+    number of unknown images that somebody happened to bring must not decide which of them counts.
+
+    Parameters
+    ----------
+    correct : ndarray of bool
+        Whether each ID image is classified correctly.
+    ood : mapping of str to int
+        How many images each set has, in random order: of these the union has the first ones.
+    replicates : int
+    seed : int
+        The same for all scores, whose replicates are therefore paired.
+    wish : Wish
+        What a threshold is to promise.
+    """
+
+    def __init__(
+        self,
+        correct: np.ndarray,
+        ood: Mapping[str, int],
+        replicates: int,
+        seed: int,
+        wish: Wish = DEFAULT,
+    ):
+        self.correct, self.ood, self.wish = correct, ood, wish
+        errors = int((~correct).sum())
+        self.shares = _even(max(errors, LEAST), list(ood.values()))
+        counts = {ID: len(correct)} | dict(ood)
+        self.weights = {
+            name: resample_weights(count, replicates=replicates, seed=seed + place)
+            for place, (name, count) in enumerate(counts.items())
+        }
+
+    def wished(self, samples: Mapping[str, np.ndarray]) -> tuple[dict, np.ndarray]:
+        """Return what a score gives for the wish, as a row of `measured`, and its replicates."""
+        known, names = samples[ID], [ID, *self.ood]
+        unknown = [samples[name] for name in self.ood]
+        once = [np.ones((1, len(samples[name])), np.uint16) for name in names]
+        (value,) = self.wish.measure(known, self.correct, unknown, once)
+        weights = [self.weights[name] for name in names]
+        drawn = self.wish.measure(known, self.correct, unknown, weights)
+        return _row(self.wish.metric, ID, float(value), drawn), drawn
+
+    def measured(self, samples: Mapping[str, np.ndarray]) -> tuple[pd.DataFrame, np.ndarray]:
+        """Return what a score is worth, with intervals, and the replicates of its area.
+
+        Parameters
+        ----------
+        samples : mapping of str to ndarray
+            What it says of the ID images (`ID`) and of each set.
+
+        Returns
+        -------
+        rows : DataFrame
+            ``metric``, ``set``, ``value``, ``low`` and ``high`` (of 95 %): the AURC on the ID
+            images (set ""); with sets of unknown images that on `UNION`, and the AUROC and the
+            FPR95 on each.
+        area : ndarray of float64, shape [replicates]
+            The AURC on `UNION` where there are sets of unknown images, else on the ID images.
+        """
+        known, correct, own = samples[ID], self.correct, self.weights[ID]
+        drawn = weighted_aurc(known, correct, own)
+        rows = [_row("aurc", ID, aurc(known, correct), drawn)]
+        if self.ood:
+            unknown = {name: samples[name] for name in self.ood}
+            few = dict(zip(unknown, map(slice, self.shares), strict=True))
+            values = np.concatenate([known, *(unknown[name][few[name]] for name in few)])
+            right = np.concatenate([correct, np.zeros(len(values) - len(known), bool)])
+            theirs = [self.weights[name][:, few[name]] for name in few]
+            weights = np.concatenate([own, *theirs], axis=1)
+            drawn = weighted_aurc(values, right, weights)
+            rows.append(_row("aurc", UNION, aurc(values, right), drawn))
+            for name, theirs in unknown.items():
+                pair = known, theirs
+                areas, accepted = weighted_detection(*pair, own, self.weights[name])
+                rows += [
+                    _row("auroc", name, auroc(*pair), areas),
+                    _row("fpr95", name, fpr_at_tpr(*pair), accepted),
+                ]
+        return pd.DataFrame(rows), drawn
+
+
+def ranked(
+    usable: Mapping[str, Score], samples: Mapping[str, Mapping[str, np.ndarray]], groups: Groups
+) -> tuple[pd.DataFrame, list[str]]:
+    """Compare all scores; return them best first, and those that may be as good as the best.
+
+    Parameters
+    ----------
+    usable : mapping of str to Score
+    samples : mapping of str to mapping
+        What each says of the images in `groups`, from `score_halves`.
+    groups : Groups
+
+    Returns
+    -------
+    table : DataFrame
+        A column ``score``, and for each the row of `Groups.wished` and those of `Groups.measured`:
+        first the scores that may be the best for what was wished, in the order of their areas.
+    best : list of str
+        Of the scores that may be the best for what was wished the one of the smallest area, and
+        each of these whose difference to it in paired replicates includes 0 within 95 %; the one
+        that asks for least comes first, of equals the better one.
+    """
+    wished = {name: groups.wished(samples[name]) for name in usable}
+    sign = -1 if groups.wish.metric == "coverage" else 1  # more coverage is better, or less risk
+    ahead = {name: (sign * row["value"], sign * drawn) for name, (row, drawn) in wished.items()}
+    order, able = _as_good(ahead)
+    found = {name: groups.measured(samples[name]) for name in usable}
+    place = int(bool(groups.ood))  # of the area among the rows
+    areas = {name: (rows["value"].iloc[place], drawn) for name, (rows, drawn) in found.items()}
+    ranked_able, equal = _as_good({name: areas[name] for name in able})
+    order = [*ranked_able, *(name for name in order if name not in able)]
+    tables = [
+        pd.concat([pd.DataFrame([wished[name][0]]), found[name][0]]).assign(score=name)
+        for name in order
+    ]
+    table = pd.concat(tables, ignore_index=True)
+    table = table[["score", "metric", "set", "value", "low", "high"]]
+    return table, sorted(equal, key=lambda name: (demands(usable[name]), order.index(name)))
+
+
+def _as_good(found: Mapping[str, tuple[float, np.ndarray]]) -> tuple[list[str], list[str]]:
+    """Return scores by rising value, and those that may be as good as the first."""
+    order = sorted(found, key=lambda name: found[name][0])
+    best = found[order[0]][1]
+    return order, [name for name in order if np.quantile(found[name][1] - best, 0.025) <= 0]
+
+
+def _even(total: int, sizes: list[int]) -> list[int]:
+    """Return how many images to take of each set, `total` together if there are as many.
+
+    >>> _even(10, [2, 9, 9]), _even(10, [3, 3])
+    ([2, 4, 4], [3, 3])
+    """
+    shares = [0] * len(sizes)
+    for place, index in enumerate(sorted(range(len(sizes)), key=sizes.__getitem__)):
+        left = total - sum(shares)
+        shares[index] = min(sizes[index], round(left / (len(sizes) - place)))
+    return shares
+
+
+def _row(metric: str, name: str, value: float, drawn: Iterable[float]) -> dict:
+    low, high = np.quantile(drawn, [0.025, 0.975])
+    return {"metric": metric, "set": name, "value": value, "low": float(low), "high": float(high)}

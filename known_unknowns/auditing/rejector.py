@@ -1,0 +1,390 @@
+"""A score, fitted, and the threshold below which images are rejected: in one file, to deploy."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+import helpers.scores
+from helpers import checkpoints
+from helpers.checks import known_name, number, plain_array, whole_number
+from helpers.metrics.prediction_sets import SetRule
+from helpers.outputs import Head, Outputs
+from helpers.scores import Score
+from helpers.scores.calibration import (
+    ROUNDING,
+    are_probabilities,
+    log_probabilities,
+    softmax,
+)
+from helpers.scores.gaussians import Gaussians
+from helpers.scores.neighbours import Bank
+from helpers.scores.openset import OpenMax
+from known_unknowns.auditing.sets import name_sets
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+GIVEN = ("logits", "probabilities")
+"""What a rejector can be made from, and takes."""
+
+_VERSION = 1  # of the files
+# What a score may consist of beside numbers and arrays; a file can name nothing else.
+_PARTS = {kind.__name__: kind for kind in (Bank, Gaussians, Head, OpenMax)}
+
+
+@dataclass(frozen=True)
+class Rejector:
+    """A rule that accepts an image when its score is at least the threshold.
+
+    Attributes
+    ----------
+    score : Score
+        Fitted, with all its hyper-parameters.  Any that is computed from outputs; not one that
+        goes back to the images.
+    threshold : float
+        For instance from `helpers.metrics.guarantees`.
+    classes : int
+        K, the logits of an image.
+    width : int, optional
+        D, its features; None where the score needs none.
+    temperature : float, optional
+        By which logits, not members, are divided before the score sees them, as they were at the
+        fit and for the threshold; None leaves them as they are.
+    given : {"logits", "probabilities"}
+        What the score was fitted to, and the threshold found with: logits as the model gives them,
+        or logarithms of probabilities.
+    provenance : mapping
+        Where all this comes from, as JSON holds it: sizes, checksums, the promise in words.
+    known : ndarray of float64, shape [V], optional
+        Scores of known images that nothing was fitted to, in rising order: what p-values are
+        counted in.
+
+    Raises
+    ------
+    ValueError
+        A score that goes back to the images, or needs features of which there is no width; a
+        threshold that is not a number; a temperature that is not positive; a provenance that is no
+        plain JSON.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = f"{tempfile.mkdtemp()}/rejector.safetensors"
+    >>> Rejector(helpers.scores.create("msp"), threshold=0.9, classes=2).save(path)
+    >>> Rejector.load(path).accepts([[4.0, 0.0], [1.0, 0.0]])
+    array([ True, False])
+    """
+
+    score: Score
+    threshold: float
+    classes: int
+    width: int | None = None
+    temperature: float | None = None
+    given: str = "logits"
+    provenance: Mapping = field(default_factory=dict)
+    known: np.ndarray | None = field(default=None, compare=False)
+
+    def __post_init__(self):
+        known_name("kind of input that a rejector is given", self.given, GIVEN)
+        info = self.score.info
+        # ODIN without a step is content with the logits
+        if "images" in info.needs and getattr(self.score, "epsilon", None) != 0:
+            raise ValueError(
+                f"score: '{info.name}' goes back to the images, which a rejector does not have; "
+                "choose one that is computed from outputs"
+            )
+        if "features" in info.needs and self.width is None:
+            raise ValueError(f"width: the number of features expected, which '{info.name}' needs")
+        number("threshold", self.threshold)
+        whole_number("classes", self.classes)
+        if self.width is not None:
+            whole_number("width", self.width, least=0)
+        if (
+            self.temperature is not None
+            and not 0 < number("temperature", self.temperature) < np.inf
+        ):
+            raise ValueError(f"temperature: a positive number expected, got {self.temperature}")
+        try:
+            json.dumps(self.provenance)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"provenance: plain JSON expected ({error})") from error
+        if self.known is not None and not (len(self.known) and (np.diff(self.known) >= 0).all()):
+            raise ValueError("known: scores of known images in rising order expected")
+
+    def score_samples(self, outputs, features=None) -> np.ndarray:
+        """Return the score of each image, higher = more likely known.
+
+        Parameters
+        ----------
+        outputs : Outputs or array_like, shape [N, K]
+            The model's outputs for some images, or their logits alone.  A rejector that was made
+            from probabilities takes these in the place of logits, or their logarithms.
+        features : array_like, shape [N, D], optional
+            What the head multiplies, where `outputs` are logits and the score needs it.
+
+        Returns
+        -------
+        ndarray of float64, shape [N]
+            Bit by bit those of the score that was saved.
+
+        Raises
+        ------
+        ValueError
+            Missing features; logits or features of another width than the model's, empty, NaN,
+            infinite or of different lengths; members or a native score that the score needs and
+            logits do not have; features beside outputs.  Where the score looks at logits:
+            probabilities for logits, or the other way round (see `are_probabilities`).
+        """
+        needed = "features" in self.score.info.needs
+        if isinstance(outputs, Outputs):
+            if features is not None:
+                raise ValueError("features: none expected beside outputs, which have their own")
+        else:
+            logits = plain_array("logits", outputs)
+            if logits.ndim != 2 or logits.dtype.kind not in "biuf":
+                raise ValueError(
+                    f"logits: numbers [N, K] expected, got {logits.dtype} of shape {logits.shape}"
+                )
+            if needed and features is None:
+                raise ValueError(f"features: expected, since '{self.score.info.name}' needs them")
+            # what the score does not look at may be anything
+            features = np.zeros((len(logits), 0)) if not needed else features
+            outputs = Outputs(logits, features, np.full(len(logits), -1))
+        for name, expected in (("logits", self.classes), ("features", self.width)):
+            width = getattr(outputs, name).shape[1]
+            if width != expected and (name == "logits" or needed):
+                raise ValueError(
+                    f"{name}: width {expected} expected, as of the model that the rejector was "
+                    f"made for, got {width}"
+                )
+        if "logits" in self.score.info.needs:
+            logits = self._as_made(outputs.logits)
+            outputs = outputs if logits is outputs.logits else replace(outputs, logits=logits)
+        if self.temperature is not None:
+            outputs = replace(outputs, logits=outputs.logits / np.float32(self.temperature))
+        return self.score.score_samples(outputs)
+
+    def _as_made(self, logits: np.ndarray) -> np.ndarray:
+        """Return logits of the kind that the score was fitted to; refuse the other kind."""
+        if self.given == "logits":
+            # those of a single image may well add up to about 1
+            if are_probabilities(logits, rounding=ROUNDING if len(logits) > 1 else 1e-6):
+                raise ValueError(
+                    "logits: no value is negative and every row sums to 1, so these are "
+                    "probabilities, but the rejector was made from logits; give it what goes into "
+                    "the softmax"
+                )
+            return logits
+        if are_probabilities(logits, rounding=2 * ROUNDING):
+            return log_probabilities(logits)
+        rows = max(1, 2**20 // logits.shape[1])  # a block at a time, to bound the memory
+        blocks = (logits[i : i + rows] for i in range(0, len(logits), rows))
+        # of a logit above 1 the exponential is too large in any case, and must not overflow
+        probable = (np.exp(np.minimum(block, 1, dtype=np.float64)) for block in blocks)
+        if not all(are_probabilities(block, rounding=2 * ROUNDING) for block in probable):
+            raise ValueError(
+                "logits: the rejector was made from probabilities, but these are neither such (no "
+                "value negative, every row sums to 1) nor their logarithms; give it the softmax"
+            )
+        return logits
+
+    def accepts(self, outputs, features=None) -> np.ndarray:
+        """Tell of each image whether its score is at least the threshold, bool [N].
+
+        Parameters and errors are those of `score_samples`.
+        """
+        return self.score_samples(outputs, features) >= self.threshold
+
+    def p_values(self, scores) -> np.ndarray:
+        """Return how often a known image scores as low as an image, or lower: float64 [N].
+
+        Of a known image it is at most t with a probability of at most t, over the draws of those in
+        `known` and of the image itself (Bates et al. 2023).
+
+        Parameters
+        ----------
+        scores : array_like, shape [N]
+            As `score_samples` returns them.
+
+        Raises
+        ------
+        ValueError
+            The rejector has no scores of known images: it was made without an audit, or before
+            audits kept them.
+
+        Examples
+        --------
+        >>> rule = Rejector(helpers.scores.create("msp"), 0.9, 2, known=np.array([0.5, 0.7, 0.9]))
+        >>> rule.p_values([0.4, 0.7, 1.0])
+        array([0.25, 0.75, 1.  ])
+        """
+        if self.known is None:
+            raise ValueError("known: no scores of known images in this rejector; audit again")
+        below = np.searchsorted(self.known, np.asarray(scores), side="right")
+        return (1 + below) / (1 + len(self.known))
+
+    def judge(self, logits, features=None) -> pd.DataFrame:
+        """Return of each image whether it is accepted, what it is taken for, how surely, and why.
+
+        Parameters and errors are those of `score_samples`, but that `logits` are no `Outputs`.
+
+        Returns
+        -------
+        DataFrame
+            ``accepted``; ``label``, the name of the predicted class, or its number where the
+            rejector knows no names; ``confidence``, the largest probability at the temperature
+            that the audit found; ``score``; ``p_value``, see `p_values`, where the rejector has
+            scores of known images; ``reason``, how the score lies to the threshold; ``set``, if the
+            audit was asked for sets, the classes among which the true one is, as far as promised.
+        """
+        import pandas as pd  # who asks for scores alone needs none
+
+        scores = self.score_samples(logits, features)
+        logits = self._as_made(np.asarray(logits, np.float32))
+        names = self.provenance.get("class_names") or range(self.classes)
+        accepted, title = scores >= self.threshold, self.score.info.title
+        sides = np.where(accepted, "at least", "below")
+        temperature = self.provenance.get("temperature", 1.0)
+        judged = pd.DataFrame(
+            {
+                "accepted": accepted,
+                "label": np.asarray(names)[logits.argmax(axis=1)],
+                "confidence": softmax(logits, temperature).max(axis=1),
+                "score": scores,
+                **({} if self.known is None else {"p_value": self.p_values(scores)}),
+                "reason": [
+                    f"{title} {score:.6g} is {side} {self.threshold:.6g}"
+                    for score, side in zip(scores, sides, strict=True)
+                ],
+            }
+        )
+        if "sets" in self.provenance:
+            rule = SetRule(**self.provenance["sets"])
+            judged["set"] = name_sets(logits, names, temperature, rule)
+        return judged
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Write one safetensors file, whole or not at all.
+
+        It holds arrays, and all else as JSON.  A score that keeps training images, as ``knn``
+        does, makes it as large as they are; its ``bank`` limits how many.
+        """
+        if self.score.info.fits and getattr(self.score, "_shape", ()) is None:
+            raise ValueError(f"score: '{self.score.info.name}' is not fitted yet, call fit first")
+        tensors: dict[str, np.ndarray] = {}
+        state = _packed(dict(vars(self.score)), self.score.info.name, tensors, {})
+        known = None if self.known is None else _packed(self.known, "known", tensors, {})
+        checkpoints.save(
+            path,
+            tensors,
+            rejector=_VERSION,
+            score=self.score.info.name,
+            state=state,
+            threshold=float(self.threshold),
+            classes=self.classes,
+            width=self.width,
+            temperature=self.temperature,
+            given=self.given,
+            provenance=self.provenance,
+            known=known,
+        )
+
+    @classmethod
+    def load(cls, path: str | os.PathLike) -> Rejector:
+        """Read what `save` wrote. Nothing in the file is executed.
+
+        Raises
+        ------
+        FileNotFoundError
+            There is no such file.
+        ValueError
+            The file is truncated or altered, no rejector, of another version of the format, lacks
+            a tensor, or names a score that does not exist; or its score cannot answer.
+        """
+        tensors, saved = checkpoints.load(path, framework="np")
+        if "rejector" not in saved:
+            raise ValueError(f"{path}: no rejector expected here; give a file of `Rejector.save`")
+        if saved["rejector"] != _VERSION:
+            raise ValueError(
+                f"{path}: version {_VERSION} of the format expected, got {saved['rejector']}; "
+                "read it with the version of this package that wrote it"
+            )
+        try:
+            score = helpers.scores.create(saved["score"])
+            vars(score).update(_unpacked(saved["state"], tensors))
+            names = ("threshold", "classes", "width", "temperature", "provenance")
+            given = saved.get("given", "logits")  # files of before did not say
+            known = _unpacked(saved.get("known"), tensors)
+            made = cls(score, given=given, known=known, **{name: saved[name] for name in names})
+            made._try_out()
+            return made
+        except KeyError as error:
+            raise ValueError(f"{path}: {error} is missing; write the file again") from error
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from error
+        except (AttributeError, IndexError, TypeError) as error:
+            raise ValueError(f"{path}: its score cannot be read ({error})") from error
+
+    def _try_out(self) -> None:
+        """Refuse a score whose arrays do not fit together or hold NaN: it cannot score an image."""
+        if {"members", "native"} & {*self.score.info.needs}:
+            return
+        zeros = Outputs(
+            np.zeros((1, self.classes)), np.zeros((1, self.width or 0)), np.zeros(1, int)
+        )
+        with np.errstate(all="ignore"):
+            found = self.score.score_samples(zeros)
+        if not np.isfinite(found).all():
+            raise ValueError(f"of an image of zeros its score is {found[0]}; write the file again")
+
+
+def _packed(value, name: str, tensors: dict, seen: dict):
+    """Return a value as JSON holds it, its arrays put into `tensors`, each of them once.
+
+    Plain numbers, text and None stand for themselves, and so do lists; all else becomes a mapping
+    with a key that says what it is.
+    """
+    if isinstance(value, np.ndarray | np.generic):
+        if id(value) not in seen:
+            # Sums are rounded by the order of an array in memory, so that is kept.
+            turned = value.ndim > 1 and value.flags.f_contiguous and not value.flags.c_contiguous
+            tensors[name] = np.asarray(value.T if turned else value)
+            kind = "number" if isinstance(value, np.generic) else "turned" if turned else "array"
+            seen[id(value)] = {kind: name}
+        return seen[id(value)]
+    if isinstance(value, list | tuple):
+        items = [_packed(one, f"{name}.{i}", tensors, seen) for i, one in enumerate(value)]
+        return items if isinstance(value, list) else {"tuple": items}
+    kind = "mapping" if isinstance(value, dict) else type(value).__name__
+    if kind == "mapping" or _PARTS.get(kind) is type(value):
+        items = value if kind == "mapping" else vars(value)
+        return {kind: {key: _packed(items[key], f"{name}.{key}", tensors, seen) for key in items}}
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise ValueError(f"score: {name} is a {kind}, which cannot be written to a file")
+
+
+def _unpacked(value, tensors: Mapping):
+    """Return what `_packed` was given."""
+    if isinstance(value, list):
+        return [_unpacked(one, tensors) for one in value]
+    if not isinstance(value, dict):
+        return value
+    ((kind, content),) = value.items()
+    if kind in ("array", "turned", "number"):
+        array = tensors[content]
+        return array.T if kind == "turned" else array[()] if kind == "number" else array
+    if kind == "tuple":
+        return tuple(_unpacked(content, tensors))
+    items = {key: _unpacked(one, tensors) for key, one in content.items()}
+    if kind == "mapping":
+        return items
+    part = object.__new__(_PARTS[known_name("part of a score", kind, _PARTS)])
+    vars(part).update(items)
+    return part

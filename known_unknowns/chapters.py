@@ -1,0 +1,37 @@
+"""The book's chapters: the papers, and what goes beyond them."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from helpers.checks import known_name
+from helpers.papers import PAPERS, Paper
+from known_unknowns import across
+
+if TYPE_CHECKING:
+    from helpers.papers.parameters import Parameters
+
+CHAPTERS: dict[str, Paper] = {**PAPERS, across.PAPER.name: across.PAPER}
+"""The records of all chapters that have results, in the order of the book, by name."""
+
+
+def package_of(chapter: str) -> str:
+    """Return the package that has a chapter's modules.
+
+    Examples
+    --------
+    >>> package_of("uimnet"), package_of("audit")
+    ('helpers.papers.uimnet', 'known_unknowns.auditing')
+    """
+    return CHAPTERS[chapter].package if chapter in CHAPTERS else "known_unknowns.auditing"
+
+
+def load(chapter: str, tier: str, *, root: Path | None = None, **given) -> Parameters:
+    """Return the parameters of a chapter at a tier, as `helpers.papers.load` does for a paper."""
+    from helpers.papers.parameters import load_as
+
+    known_name("paper", chapter, [*CHAPTERS, "audit"])
+    kind = import_module(f"{package_of(chapter)}.parameters").Parameters
+    return load_as(kind, chapter, tier, root=root, **given)

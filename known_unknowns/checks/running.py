@@ -1,0 +1,172 @@
+"""How a check is run: on made-up data, and, where it fails, on smaller and smaller ones."""
+
+from __future__ import annotations
+
+import inspect
+import traceback
+import unittest
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from helpers.checks import known_name
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Checks(dict):
+    """Checks by name, in the order in which they are run; each is a function of its docstring.
+
+    Parameters
+    ----------
+    kind : str
+        What is checked, in a word.
+    case
+        The data that are made up; every check takes what is to be checked, and a case.
+    ladder : mapping of str to tuple
+        For each field of the case the values that are tried, from small to large, once a check
+        has failed.
+    """
+
+    def __init__(self, kind: str, case, ladder: Mapping[str, tuple]):
+        self.kind, self.case, self.ladder = kind, case, ladder
+
+    def __call__(self, function: Callable) -> Callable:
+        """Add a check, under the function's name (a decorator)."""
+        self[function.__name__] = function
+        return function
+
+    def run(self, name: str, subject, case=None) -> None:
+        """Run one check.
+
+        Parameters
+        ----------
+        name : str
+            Of the check.
+        subject
+            What is checked: it has a name, and knows how it was handed in (`given`).
+        case : optional
+            The only data to look at; by default the usual ones, and smaller ones where it fails.
+
+        Raises
+        ------
+        AssertionError
+            The check fails: says its name, what broke, what must hold, and on which data.
+        unittest.SkipTest
+            It does not apply, and why.
+        """
+        check = self[known_name("check", name, self)]
+        found = failure(check, subject, case or self.case)
+        if found is None:
+            return
+        least = case or self.case
+        for field, values in () if case else [*self.ladder.items()] * 2:
+            for value in values:
+                smaller = replace(least, **{field: value})
+                if value >= getattr(least, field):
+                    break
+                try:
+                    one = failure(check, subject, smaller)
+                except unittest.SkipTest:
+                    continue
+                if one and one[0] == found[0]:  # and not for another reason
+                    found, least = one, smaller
+                    break
+        raise AssertionError(
+            f"check '{name}' of {self.kind} '{subject.name}' failed: {found[1]}\n"
+            f"What must hold: {' '.join(inspect.getdoc(check).split())}\n"
+            f"Smallest case: {least.in_words()}. To see it again:\n"
+            f"    from known_unknowns.checks import {type(least).__name__}, check_{self.kind}\n"
+            f"    check_{self.kind}({subject.given}, only='{name}', case={least})"
+        )
+
+    def run_all(self, subject, only: str | None = None, case=None) -> dict[str, str]:
+        """Run all checks, or one of them, and return what came of each, in words.
+
+        Raises
+        ------
+        AssertionError
+            With the messages of all that fail.
+        """
+        found, failed = {}, []
+        for name in self if only is None else [only]:
+            try:
+                self.run(name, subject, case)
+                found[name] = "holds"
+            except unittest.SkipTest as reason:
+                found[name] = f"does not apply: {reason}"
+            except AssertionError as error:
+                failed.append(str(error))
+        if failed:
+            raise AssertionError("\n\n".join(failed))
+        return found
+
+
+class Broken(AssertionError):
+    """What a check says when it fails."""
+
+
+def hold(condition, message: str) -> None:
+    """Fail with a message unless something is true.
+
+    Examples
+    --------
+    >>> hold(1 < 2, "1 is not below 2")
+    """
+    if not condition:
+        raise Broken(message)
+
+
+def does_not_apply(reason: str) -> None:
+    """Leave a check with the reason why there is nothing to check; pytest shows it as skipped."""
+    raise unittest.SkipTest(reason)
+
+
+def failure(check: Callable, subject, case) -> tuple | None:
+    """Return what kind of failure there is, and what it says; None where the check holds."""
+    try:
+        check(subject, case)
+    except unittest.SkipTest:
+        raise
+    except Broken as error:
+        return "broken", str(error)
+    except Exception as error:
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        # without the folders of this machine
+        file = place.filename.rpartition("/site-packages/")[2].removeprefix(f"{ROOT}/")
+        kind = f"{type(error).__name__}: {error}, in line {place.lineno} of {file}"
+        return (type(error), place.filename, place.lineno), f"it raised {kind}"
+    return None
+
+
+def refusal(call: Callable, what: str, *words: str) -> None:
+    """Fail unless a call is refused, by a `ValueError` that says any of some words.
+
+    Examples
+    --------
+    >>> refusal(lambda: int("x"), "a letter", "literal")
+    >>> refusal(lambda: int("1"), "a letter")
+    Traceback (most recent call last):
+        ...
+    known_unknowns.checks.running.Broken: a letter is taken, and gives 1; a ValueError was expected
+    """
+    message = refused(call)
+    if message is None:
+        found = call()
+        shown = repr(found) if isinstance(found, int | float | np.ndarray) else type(found).__name__
+        raise Broken(f"{what} is taken, and gives {shown}; a ValueError was expected")
+    named = not words or any(word in message for word in words)
+    hold(named, f"{what} is refused without naming {' or '.join(words)}: {message!r}")
+
+
+def refused(call: Callable) -> str | None:
+    """Return how a call is refused, by a `ValueError` that was meant; None where it is not."""
+    try:
+        call()
+    except np.linalg.LinAlgError:  # a ValueError to NumPy, which says nothing to a user
+        raise
+    except ValueError as error:
+        return str(error)
+    return None

@@ -1,0 +1,61 @@
+"""Outputs of a made-up model, as a file would hold them."""
+
+import numpy as np
+import pytest
+
+from helpers.outputs import Outputs
+from known_unknowns.auditing import read_outputs
+
+
+def made(n, classes=4, *, known=True, seed=0, width=6):
+    """Return logits, features and labels: each class has its own direction, OOD images none."""
+    generator = np.random.default_rng(seed)
+    labels = np.arange(n) % classes
+    features = generator.normal(size=(n, width))
+    features[np.arange(n), labels] += 3.0 * known
+    return features[:, :classes] * 1.5, features, labels
+
+
+@pytest.fixture
+def arrays():
+    """A whole file: every array that may be given, and consistent."""
+    logits, features, labels = made(300)
+    train = made(200, seed=1)
+    unknown = made(120, known=False, seed=2)
+    production = [np.concatenate(pair) for pair in zip(made(50, seed=3), unknown, strict=True)]
+    return {
+        "logits": logits, "features": features, "labels": labels,
+        "train_logits": train[0], "train_features": train[1], "train_labels": train[2],
+        "ood_pets_and_toys_logits": unknown[0], "ood_pets_and_toys_features": unknown[1],
+        "production_logits": production[0], "production_features": production[1],
+        "head_weight": 1.5 * np.eye(4, 6), "head_bias": np.zeros(4),
+        "class_names": np.array(["ant", "bee", "cow", "dog"]),
+        "files": np.array([f"{i}.png" for i in range(300)]),
+    }  # fmt: skip
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Return a function that writes arrays to a file and returns its path."""
+
+    def written(arrays):
+        np.savez(tmp_path / "outputs.npz", **arrays)
+        return tmp_path / "outputs.npz"
+
+    return written
+
+
+@pytest.fixture
+def inputs(arrays, write):
+    """What an audit of the whole file starts from."""
+    return read_outputs(write(arrays))
+
+
+@pytest.fixture
+def group():
+    """Return a function that makes outputs of so many images."""
+
+    def made_up(n, seed, *, known=True):
+        return Outputs(*made(n, seed=seed, known=known))
+
+    return made_up

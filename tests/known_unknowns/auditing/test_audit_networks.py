@@ -1,0 +1,162 @@
+import json
+import sys
+
+import numpy as np
+import pytest
+import timm
+from PIL import Image
+from safetensors.torch import save_file
+
+from helpers import checkpoints
+from helpers.data import Images
+from helpers.networks import models
+from helpers.networks.recipe import Recipe
+from known_unknowns import chapters
+from known_unknowns.auditing import gather, images_of, open_network, show_images
+from known_unknowns.auditing.command import HOLDS, REFUSED, main
+from known_unknowns.auditing.folders import named_as
+
+RECIPE = {"depth": 8, "width": 8, "stem_stride": 2, "image_size": 16}
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("CACHE_ROOT", str(tmp_path / "cache"))
+
+
+def drawn(place, count, seed=0):
+    """Write small pictures into a folder."""
+    generator = np.random.default_rng(seed)
+    place.mkdir(parents=True)
+    for number in range(count):
+        pixels = generator.integers(256, size=(20, 24, 3), dtype=np.uint8)
+        Image.fromarray(pixels).save(place / f"{number}.png")
+    return place
+
+
+@pytest.fixture
+def pets(tmp_path):
+    """A folder of two classes, one of whose files is broken."""
+    for seed, name in enumerate(("cat", "dog")):
+        drawn(tmp_path / "pets" / name, 12, seed)
+    (tmp_path / "pets" / "dog" / "99.png").write_bytes(b"no image")
+    return tmp_path / "pets"
+
+
+@pytest.fixture
+def network(tmp_path):
+    """An untrained network of two classes, as it lies in a file."""
+    path = tmp_path / "network.safetensors"
+    checkpoints.save(path, models.create(Recipe.from_parameters(RECIPE), 2).state_dict())
+    return open_network("", path, RECIPE, 2)
+
+
+def test_folders_are_shown_and_what_cannot_be_read_is_listed(network, pets, tmp_path):
+    """A folder without subfolders is a set too."""
+    toys, street = drawn(tmp_path / "toys", 5, 5), drawn(tmp_path / "street", 6, 6)
+    inputs = show_images(
+        network, images_of(str(pets)), train=images_of(str(pets)), ood=[images_of(str(toys))],
+        production=images_of(str(street)), families=2, family_images=3,
+    )  # fmt: skip
+    assert len(inputs.validation) == len(inputs.train) == 24
+    assert inputs.unreadable == {"validation": ("dog/99.png",), "train": ("dog/99.png",)}
+    assert inputs.class_names == ("cat", "dog") and inputs.files[0] == "cat/0.png"
+    assert {name: len(one) for name, one in inputs.ood.items()} == {"toys": 5}
+    assert (inputs.ood["toys"].labels == -1).all() and len(inputs.production) == 6
+    assert [len(one) for one in inputs.families.values()] == [3, 3]
+    assert inputs.pictures([3], size=8).shape == (1, 8, 8, 3)
+    logits = inputs.validation.features @ inputs.head.weight.T + inputs.head.bias
+    assert logits == pytest.approx(inputs.validation.logits, abs=1e-5)
+
+
+def test_the_head_may_number_its_classes_otherwise(network, pets):
+    inputs = show_images(network, images_of(str(pets)), class_names=["dog", "cat"])
+    assert inputs.validation.labels.tolist() == [1] * 12 + [0] * 12
+
+
+def test_folders_that_are_no_classes_of_the_head(network, pets):
+    with pytest.raises(ValueError, match=r"none of the head's 2: 'dog' \(nearest: 'dogs'\)"):
+        show_images(network, images_of(str(pets)), class_names=["cat", "dogs"])
+    with pytest.raises(ValueError, match=r"class_names: 2 expected, .*got 3"):
+        show_images(network, images_of(str(pets)), class_names=["cat", "dog", "fox"])
+
+
+def test_an_ood_set_of_known_classes_is_refused(network, pets):
+    with pytest.raises(ValueError, match="ood: pets has classes that the model knows: cat, dog"):
+        show_images(network, images_of(str(pets)), ood=[images_of(str(pets))])
+
+
+def test_two_sets_of_one_name_are_refused(network, pets, tmp_path):
+    twice = [images_of(str(drawn(tmp_path / place / "toys", 3))) for place in "ab"]
+    with pytest.raises(ValueError, match="ood: two sets have the same name; rename a folder"):
+        show_images(network, images_of(str(pets)), ood=twice)
+
+
+def test_a_folder_may_have_the_words_of_a_class_but_not_of_two():
+    """WordNet has two cranes."""
+    titles = {"n01": "crane", "n02": "crane", "n03": "house finch"}
+    pixels, labels = np.zeros((2, 4, 4, 3), np.uint8), np.arange(2)
+    birds = Images(pixels, labels, ("house_finch", "n01"), "birds", "test")
+    assert named_as(birds, list(titles), titles).labels.tolist() == [2, 0]
+    birds = Images(pixels, labels, ("house_finch", "crane"), "birds", "test")
+    with pytest.raises(ValueError, match="1 of 2 classes are none of the head's 3: 'crane'"):
+        named_as(birds, list(titles), titles)
+
+
+def test_what_is_audited_is_a_file_or_a_network_and_its_folders(network, pets, tmp_path, write):
+    """As the parameters say; without either it is the example."""
+    logits = np.random.default_rng(0).normal(size=(30, 2))
+    path = write({"logits": logits, "labels": np.arange(30) % 2})
+    inputs = gather(chapters.load("audit", "mini", outputs=str(path)))
+    assert inputs.source == "the model behind outputs.npz" and len(inputs.validation) == 30
+    street = drawn(tmp_path / "street", 6)
+    given = {"checkpoint": str(network.path), "training": RECIPE, "generated": 2}
+    folders = {"validation": str(pets), "ood": [str(street)], "production": str(street)}
+    inputs = gather(chapters.load("audit", "mini", **given, **folders))
+    assert inputs.train is None and len(inputs.production) == 6 and list(inputs.ood) == ["street"]
+    same = show_images(network, images_of(str(pets)))
+    assert np.array_equal(inputs.validation.logits, same.validation.logits)
+    assert len(inputs.families) == 2
+
+
+def test_the_command_takes_a_network_of_timm(tmp_path, monkeypatch, capsys):
+    """If it has the weights, and torch is installed; else a line says what to do."""
+    monkeypatch.setenv("DATA_ROOT", str(tmp_path / "data"))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+    for seed, wnid in enumerate(("n01440764", "n01443537")):
+        drawn(tmp_path / "fish" / wnid, 10, seed)
+    given = ["audit", "--model", "test_resnet", "--validation", str(tmp_path / "fish")]
+    given += ["--coverage", "0.5", "--out", str(tmp_path / "a")]
+    assert main(given) == REFUSED
+    assert "test_resnet" in capsys.readouterr().err and not (tmp_path / "a").exists()
+    (tmp_path / "data" / "weights").mkdir(parents=True)
+    weights = timm.create_model("test_resnet").state_dict()
+    save_file(weights, tmp_path / "data" / "weights" / "test_resnet.safetensors")
+    assert main(given) == HOLDS
+    said = json.loads((tmp_path / "a" / "audit.json").read_text(encoding="utf-8"))
+    assert said["model"].startswith("test_resnet") and said["images"]["validation"] == 20
+    monkeypatch.setitem(sys.modules, "known_unknowns.auditing.networks", None)
+    capsys.readouterr()
+    assert main([*given, "--force"]) == REFUSED
+    assert "pip install '.[torch]'" in capsys.readouterr().err
+
+
+def test_a_checkpoint_of_another_network(tmp_path, network):
+    with pytest.raises(ValueError, match=r"does not hold the weights of a resnet .* for 5 classes"):
+        open_network("", network.path, RECIPE, 5)
+    with pytest.raises(FileNotFoundError, match="no checkpoint"):
+        open_network("", tmp_path / "nowhere")
+    with pytest.raises(ValueError, match="model, checkpoint: give one of them"):
+        open_network("")
+
+
+def test_a_folder_or_a_data_set(pets):
+    assert images_of(str(pets)).skipped == ("dog/99.png",)
+    assert images_of("digits").split == "test" and images_of("digits/train").split == "train"
+    assert images_of("mazes", size=16).images.shape[1:] == (16, 16, 3)
+    with pytest.raises(FileNotFoundError, match="no such folder"):
+        images_of(str(pets / "birds"))
+    with pytest.raises(ValueError, match="`validation` is one"):
+        images_of("")
+    with pytest.raises(ValueError, match="unknown data set 'digist'; did you mean 'digits'"):
+        images_of("digist")

@@ -1,0 +1,328 @@
+"""A rejector read from its file says what the one that was written said, and refuses the rest."""
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+import helpers.scores
+from helpers import checkpoints
+from helpers.outputs import Head, Outputs
+from helpers.scores.calibration import log_probabilities
+from known_unknowns.auditing.rejector import Rejector
+
+CLASSES, WIDTH = 20, 40
+FROM_OUTPUTS = [
+    name for name in helpers.scores.names() if helpers.scores.create(name).info.needs != ("images",)
+]
+
+
+def problem(n=300, seed=0):
+    """Return outputs whose every class occurs, with members and a native score, and their head."""
+    generator = np.random.default_rng(seed)
+    weight = np.random.default_rng(1).normal(size=(CLASSES, WIDTH)).astype(np.float32)
+    head = Head(weight, np.linspace(-1, 1, CLASSES, dtype=np.float32))
+    labels = np.arange(n) % CLASSES
+    features = generator.normal(size=(n, WIDTH)).astype(np.float32) + weight[labels]
+    logits = features @ weight.T + head.bias
+    members = generator.dirichlet(np.ones(CLASSES), size=(3, n))
+    return Outputs(logits, features, labels, members, generator.normal(size=n)), head
+
+
+def trained():
+    """Return outputs without members, so that most images are right, and their head."""
+    outputs, head = problem()
+    return replace(outputs, members=None), head
+
+
+def rejector(name="knn", threshold=0.0, **more):
+    score = helpers.scores.create(name).fit(*trained())
+    return Rejector(score, threshold, classes=CLASSES, width=WIDTH, **more)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "rejector.safetensors"
+
+
+@pytest.mark.parametrize("temperature", [None, 1.7])
+@pytest.mark.parametrize("name", FROM_OUTPUTS)
+def test_every_score_is_the_same_to_the_last_bit(name, temperature, path):
+    """On new images, after its file was read; and so is all that comes with it."""
+    made = rejector(name, temperature=temperature, provenance={"images": 300})
+    new, _ = problem(400, seed=3)
+    expected = made.score_samples(new)
+    made = replace(made, threshold=float(np.mean(expected)))
+    made.save(path)
+    read = Rejector.load(path)
+    assert (read.score_samples(new) == expected).all()
+    assert (read.accepts(new) == (expected >= made.threshold)).all()
+    assert 0 < read.accepts(new).mean() < 1
+    for field in ("threshold", "classes", "width", "temperature", "provenance"):
+        assert getattr(read, field) == getattr(made, field)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("knn", {"k": 3, "bank": 50}),
+        ("openmax", {"tail": 5, "alpha": 3, "distance": "euclidean_cosine"}),
+        ("vim", {"dim": np.int64(7)}),
+        ("gmm", {"ridge": 0.25}),
+        ("gen", {"gamma": 0.3, "top": 4}),
+    ],
+)
+def test_hyper_parameters_are_kept(name, arguments, path):
+    """Those that are not the default; what is said of new images depends on them."""
+    new, _ = problem(100, seed=3)
+    score = helpers.scores.create(name, **arguments).fit(*trained())
+    expected = score.score_samples(new)
+    assert (expected != rejector(name).score_samples(new)).any()
+    Rejector(score, 0.0, classes=CLASSES, width=WIDTH).save(path)
+    assert (Rejector.load(path).score_samples(new) == expected).all()
+
+
+def test_arrays_are_written_once(path):
+    """The features of the bank are both what is exact and what is rounded."""
+    rejector("knn").save(path)
+    tensors, _ = checkpoints.load(path)
+    assert sum(tensor.shape == (300, WIDTH) for tensor in tensors.values()) == 1
+
+
+@pytest.mark.parametrize(("name", "array"), [("dice", "weight"), ("dice", "bias")])
+def test_the_order_in_memory_is_kept(name, array, path):
+    """By which libraries for linear algebra may round; the weight is a transpose, by columns."""
+    made = rejector(name)
+    made.save(path)
+    expected, found = (getattr(one.score, array) for one in (made, Rejector.load(path)))
+    assert found.strides == expected.strides and found.dtype == expected.dtype
+    assert (found == expected).all()
+
+
+def test_logits_and_features_are_enough(path):
+    """Of any framework, and in another process that is given nothing but the file."""
+    made, (new, _) = rejector("nnguide"), problem(50, seed=3)
+    made = replace(made, threshold=float(np.median(made.score_samples(new))))
+    made.save(path)
+    np.savez(path.with_suffix(".npz"), logits=new.logits, features=new.features)
+    script = (
+        "import sys, numpy; new = numpy.load(sys.argv[2]);"
+        "from known_unknowns.auditing.rejector import Rejector;"
+        "found = Rejector.load(sys.argv[1]).accepts(new['logits'], new['features']);"
+        "print(found.tolist())"
+    )
+    arguments = [sys.executable, "-c", script, path, path.with_suffix(".npz")]
+    found = subprocess.run(arguments, capture_output=True, text=True, check=True).stdout
+    assert json.loads(found.lower()) == made.accepts(new).tolist()
+    tensors = torch.from_numpy(new.logits), torch.from_numpy(new.features)
+    assert (made.accepts(*tensors) == made.accepts(new)).all()
+
+
+def test_features_that_are_not_needed_are_not_looked_at():
+    """None, or of any width."""
+    new, _ = problem(50, seed=3)
+    made = replace(rejector("energy"), width=None)
+    expected = made.score_samples(new)
+    assert (made.score_samples(new.logits) == expected).all()
+    assert (made.score_samples(new.logits, np.ones((50, 3))) == expected).all()
+
+
+def test_logits_are_divided_by_the_temperature():
+    """Before the score, which is the largest probability at that temperature."""
+    new, _ = problem(50, seed=3)
+    new = replace(new, members=None)
+    made = rejector("msp", temperature=2.0)
+    halved = replace(new, logits=new.logits / 2)
+    assert (made.score_samples(new) == halved.probabilities.max(axis=1)).all()
+
+
+@pytest.mark.parametrize(
+    ("logits", "features", "message"),
+    [
+        ((5, CLASSES), None, r"^features: expected, since 'knn' needs them"),
+        ((5, CLASSES - 1), (5, WIDTH), r"^logits: width 20 expected, .* got 19"),
+        ((5, CLASSES), (5, WIDTH + 1), r"^features: width 40 expected, .* got 41"),
+        ((5, CLASSES), (4, WIDTH), r"^features: 5 images expected, got 4"),
+        ((0, CLASSES), (0, WIDTH), r"^logits: empty"),
+        ((CLASSES,), (5, WIDTH), r"^logits: numbers \[N, K\] expected"),
+    ],
+)
+def test_outputs_of_another_model_are_refused(logits, features, message):
+    """With the array that is wrong."""
+    arrays = [None if shape is None else np.zeros(shape) for shape in (logits, features)]
+    with pytest.raises(ValueError, match=message):
+        rejector("knn").accepts(*arrays)
+
+
+def test_width_is_checked_for_a_score_that_fits_nothing():
+    """It would answer whatever the number of classes."""
+    with pytest.raises(ValueError, match=r"^logits: width 20 expected"):
+        rejector("msp").accepts(np.zeros((5, 3)))
+
+
+def test_what_logits_do_not_have_is_asked_for():
+    """Members and native scores come with outputs; features come once."""
+    new, _ = problem(5)
+    for name, missing in (("jsd", "members"), ("native", "native")):
+        with pytest.raises(ValueError, match=f"^outputs: {missing}.* expected"):
+            rejector(name).accepts(new.logits)
+    with pytest.raises(ValueError, match=r"^features: none expected beside outputs"):
+        rejector().accepts(new, new.features)
+
+
+@pytest.mark.parametrize(
+    ("score", "more", "message"),
+    [
+        (("jacobian", {}), {}, "^score: 'jacobian' goes back to the images"),
+        (("tta", {}), {}, "^score: 'tta' goes back"),
+        (("odin", {"epsilon": 0.01}), {}, "^score: 'odin' goes back"),
+        (("knn", {}), {"width": None}, "^width: .* 'knn' needs"),
+        (("msp", {}), {"threshold": np.nan}, "^threshold: a number expected, got nan"),
+        (("msp", {}), {"temperature": 0}, "^temperature: a positive number"),
+        (("msp", {}), {"provenance": {"images": np.int64(3)}}, "^provenance: plain JSON"),
+    ],
+)
+def test_what_cannot_be_deployed_is_refused_when_made(score, more, message):
+    """Not only when its file is written or applied."""
+    arguments = {"threshold": 0.0, "classes": CLASSES, "width": WIDTH, **more}
+    with pytest.raises(ValueError, match=message):
+        Rejector(helpers.scores.create(score[0], **score[1]), **arguments)
+
+
+def test_a_part_that_cannot_be_written_is_named(path):
+    """With its place in the score; no file is left."""
+    made = rejector("react")
+    made.score.more = {"set": {1}}
+    with pytest.raises(ValueError, match=r"^score: react\.more\.set is a set"):
+        made.save(path)
+    assert not path.exists()
+
+
+def changed(path, tensors=None, **information):
+    """Write the rejector's file again, with something else in it and a checksum that fits."""
+    found, saved = checkpoints.load(path)
+    checkpoints.save(path, found if tensors is None else tensors, **{**saved, **information})
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"rejector": 2}, "version 1 of the format expected, got 2"),
+        ({"tensors": {}}, "'knn.compared.exact.0' is missing"),
+        ({"state": {"mapping": {"compared": {"Banc": {}}}}}, "did you mean 'Bank'"),
+        ({"score": "knm"}, "unknown score 'knm'; did you mean 'knn'"),
+        ({"threshold": float("nan")}, "threshold: a number expected, got nan"),
+        ({"state": 5}, "its score cannot be read"),
+        ({"state": {"mapping": {}}}, "not fitted yet"),
+        ({"width": WIDTH + 1}, "features"),
+    ],
+)
+def test_a_file_that_does_not_fit_is_refused(path, change, message):
+    """With its path."""
+    rejector("knn").save(path)
+    changed(path, **change)
+    with pytest.raises(ValueError, match=message) as caught:
+        Rejector.load(path)
+    assert str(caught.value).startswith(str(path))
+
+
+@pytest.mark.parametrize("name", ["knn", "mahalanobis", "vim"])
+def test_nan_among_what_was_learnt_is_refused(name, path):
+    """It would reject every image, and say nothing."""
+    rejector(name).save(path)
+    tensors, _ = checkpoints.load(path)
+    spoilt = {
+        key: torch.full_like(one, float("nan")) if one.is_floating_point() else one
+        for key, one in tensors.items()
+    }
+    changed(path, tensors=spoilt)
+    with pytest.raises(ValueError, match=r"rejector\.safetensors: of an image of zeros"):
+        Rejector.load(path)
+
+
+def test_other_files_are_refused(path):
+    """No rejector, half a one, none at all."""
+    checkpoints.save(path, {"weight": torch.zeros(3)})
+    with pytest.raises(ValueError, match="no rejector"):
+        Rejector.load(path)
+    rejector("knn").save(path)
+    path.write_bytes(path.read_bytes()[:-10])
+    with pytest.raises(ValueError, match="not a whole"):
+        Rejector.load(path)
+    with pytest.raises(FileNotFoundError, match="nothing"):
+        Rejector.load(path.with_name("nothing"))
+
+
+@pytest.mark.parametrize("name", ["msp", "energy", "vim", "knn"])
+def test_the_kind_of_input_is_kept_and_the_other_kind_refused(name, path):
+    """Probabilities are taken for their logarithms, if the rejector was made from these."""
+    (train, head), (new, _) = trained(), problem(50, seed=3)
+    new = replace(new, members=None)
+    logarithms = replace(new, logits=log_probabilities(new.probabilities))
+    given = replace(new, logits=np.exp(logarithms.logits))
+    rejector(name).save(path)
+    made = Rejector.load(path)
+    assert made.given == "logits"
+    if name == "knn":  # which does not look at logits
+        assert (made.score_samples(given) == made.score_samples(new)).all()
+        return
+    with pytest.raises(ValueError, match=r"^logits: .* probabilities, but .* made from logits"):
+        made.accepts(given)
+
+    train = replace(train, logits=log_probabilities(train.probabilities))
+    score = helpers.scores.create(name).fit(train, head)
+    Rejector(score, 0.0, classes=CLASSES, width=WIDTH, given="probabilities").save(path)
+    made = Rejector.load(path)
+    expected = score.score_samples(logarithms)
+    assert (made.score_samples(logarithms) == expected).all()
+    assert made.score_samples(given) == pytest.approx(expected, abs=1e-4)
+    one = given.subset(slice(0, 1))
+    assert made.score_samples(one)[0] == made.score_samples(given)[0]
+    with pytest.raises(ValueError, match=r"^logits: the rejector was made from probabilities"):
+        made.accepts(new)
+
+
+def test_logits_of_one_image_may_add_up_to_about_one():
+    made = Rejector(helpers.scores.create("msp"), 0.5, classes=2)
+    assert made.accepts([[1.0005, 0.0]]).tolist() == [True]
+    with pytest.raises(ValueError, match="made from logits"):
+        made.accepts([[0.75, 0.25]])
+
+
+def test_a_file_that_does_not_say_its_kind_was_made_from_logits(path):
+    rejector("msp").save(path)
+    tensors, saved = checkpoints.load(path)
+    del saved["given"]
+    checkpoints.save(path, tensors, **saved)
+    assert Rejector.load(path).given == "logits"
+    with pytest.raises(ValueError, match=r"unknown kind of input .* did you mean 'logits'"):
+        rejector("msp", given="logit")
+
+
+def test_p_values_are_of_the_images_that_were_kept(path):
+    """Of known images they are spread evenly, of unknown ones they are low; bit by bit as saved."""
+    made = rejector("msp")
+    new, _ = problem(400, seed=3)
+    values = made.score_samples(replace(new, members=None))
+    made = replace(made, known=np.sort(values[:200]))
+    made.save(path)
+    found = Rejector.load(path)
+    told = found.judge(new.logits)
+    assert told["score"].tolist() == values.tolist()
+    assert told["p_value"].tolist() == made.p_values(values).tolist()
+    assert abs((told["p_value"][200:] <= 0.5).mean() - 0.5) < 0.15
+    assert found.p_values([values.min() - 1, values.max() + 1]).tolist() == [1 / 201, 1.0]
+
+
+def test_a_rejector_without_known_scores_has_no_p_values(path):
+    rejector("msp").save(path)
+    made = Rejector.load(path)
+    assert "p_value" not in made.judge(problem()[0].logits)
+    with pytest.raises(ValueError, match=r"^known: no scores of known images"):
+        made.p_values([0.5])
+    with pytest.raises(ValueError, match=r"^known: scores of known images in rising order"):
+        replace(made, known=np.array([1.0, 0.5]))

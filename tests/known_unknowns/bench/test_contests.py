@@ -1,0 +1,186 @@
+"""Scores against each other, on made-up packs."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from helpers import scores
+from helpers.scores import base
+from helpers.scores.info import Info
+from known_unknowns.auditing.command import HOLDS, main
+from known_unknowns.bench import Contest, contest, entries_of, files_of
+
+OTHERS = ["energy", "mahalanobis", "max_logit", "msp"]
+
+
+def info(name, *needs):
+    return Info(name=name, title="Made", paper="None", authors="Nobody", year=2026, key="none2026",
+                equation="p", needs=needs, summary="Made up.",
+                hyper_parameters={"sign": "of what it says"})  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def few(monkeypatch):
+    """Register few scores: the contest is among all that there are."""
+    kept = {name: base._REGISTRY[name] for name in OTHERS}
+    monkeypatch.setattr(base, "_REGISTRY", kept)
+
+
+class Made(base.BlockwiseScore):
+    """A score from logits."""
+
+    info = info("made", "logits")
+
+    def __init__(self, sign=1.0):
+        self.sign = sign
+
+    def _scores(self, part):
+        return self.sign * part.probabilities.max(axis=1)
+
+
+@pytest.fixture(scope="module")
+def given(made_up):
+    return [made_up("one"), made_up("two", seed=9)]
+
+
+def test_a_copy_is_told_from_nothing_and_ranks_beside_its_original(given):
+    found = contest({"made": Made()}, given, replicates=50)
+    own = found.differences("made").set_index(["side", "other"])
+    for side in ("near", "far"):
+        assert own.loc[(side, "msp"), ["ahead", "low", "high"]].tolist() == [0, 0, 0]
+        assert own.loc[(side, "msp"), "verdict"] == "not told apart"
+        ranked = found.ranking(side)[0]
+        assert ranked["made"] == ranked["msp"]
+    assert set(found.numbers["network"]) == {"one", "two"} and found.entries == ("made",)
+
+
+def test_the_opposite_of_a_score_is_worse_than_all(given, monkeypatch):
+    """Such an entry would be refused; here its contract is not asked for."""
+    monkeypatch.setattr("known_unknowns.bench.contests.check_score", lambda score: None)
+    found = contest({"made": Made(-1.0)}, given, replicates=50)
+    own = found.differences("made")
+    assert set(own["verdict"]) == {"worse"} and (own["high"] < 0).all()
+    assert (
+        "place 5 of 5; better than 0, worse than 4, not told apart from 0."
+        in (found.sentences("made")[0])
+    )
+
+
+def test_differences_are_of_pairs():
+    """Replicates that go up and down together say more than each of the two alone."""
+    noise = np.linspace(-0.2, 0.2, 101)
+    rows = [
+        {"score": name, "network": "n", "side": "far", "test_set": "t", "auroc": area,
+         "fpr_at_tpr": 0.5, "bootstrap": area + noise}
+        for name, area in (("mine", 0.81), ("other", 0.80))
+    ]  # fmt: skip
+    (row,) = Contest(pd.DataFrame(rows), ("mine",)).differences("mine").to_dict("records")
+    assert row["verdict"] == "better" and row["low"] == pytest.approx(0.01)
+
+
+def test_ranks_tell_apart_what_always_comes_first_and_no_copy():
+    """Ten scores in the same order on twenty sets: the first is told from those far below."""
+    names = [f"s{one}" for one in range(10)]
+    rows = [
+        {"score": name, "network": "n", "side": "far", "test_set": f"t{case}",
+         "auroc": 0.9 - 0.01 * place, "fpr_at_tpr": 0.5, "bootstrap": np.zeros(2)}
+        for case in range(20) for place, name in enumerate(names)
+    ]  # fmt: skip
+    (said,) = Contest(pd.DataFrame(rows), ("s0",)).rank_tests()
+    assert "over 20 pairs" in said and "p = 0;" in said
+    difference = float(said.split("more than ")[1].split()[0])
+    assert f"of mean rank 1.0, {9 - int(difference)} are told apart" in said
+    same = pd.DataFrame(rows).assign(auroc=0.9)
+    (said,) = Contest(same, ("s0",)).rank_tests()
+    assert "p = 1;" in said and "of mean rank 5.5, 0 are told apart" in said
+
+
+def test_the_lines_for_a_notebook_run(given, monkeypatch):
+    """Those of the page on how to run it, with few packs and replicates."""
+    page = (Path(__file__).parents[2] / "book" / "how_to_run.md").read_text(encoding="utf-8")
+    (lines,) = (one for one in re.findall(r"^```python\n(.*?)^```$", page, re.M | re.S)
+                if "contest" in one)  # fmt: skip
+    monkeypatch.setattr("known_unknowns.bench.contests.packs", lambda: given)
+    names = {"MyScore": Made}
+    exec(lines, names)
+    assert names["found"].entries == ("my_score",)
+
+
+def test_a_score_that_breaks_the_contract_is_refused_with_the_place(given):
+    with pytest.raises(AssertionError, match="higher_is_known"):
+        contest({"made": Made(-1.0)}, given)
+
+
+def test_a_score_that_needs_what_no_pack_has_is_refused(given):
+    class Again(Made):
+        info = info("again", "members")
+
+    with pytest.raises(ValueError, match=r"again: .* it needs members"):
+        contest({"again": Again()}, given)
+
+
+def test_what_is_written_is_what_was_found(given, tmp_path):
+    found = contest({"made": Made()}, given[:1], replicates=20)
+    page = found.write(tmp_path / "out").read_text(encoding="utf-8")
+    assert all(sentence.replace("<", "&lt;") in page for sentence in found.sentences("made"))
+    assert {one.name for one in (tmp_path / "out").iterdir()} == files_of(found.entries)
+    assert page.count("<svg") == 2 and "http://" not in page.split("<svg")[0]
+    table = pd.read_csv(tmp_path / "out/table.csv").set_index("score")
+    means = found.means()
+    assert table["auroc_far"].to_dict() == pytest.approx(means["auroc", "far"].to_dict())
+    assert len(pd.read_csv(tmp_path / "out/differences_made.csv")) == 2 * len(OTHERS)
+
+
+SCORE = (
+    "from helpers.scores import register\n"
+    "from helpers.scores.base import BlockwiseScore\n"
+    "from helpers.scores.info import Info\n\n\n"
+    "@register\nclass Largest(BlockwiseScore):\n"
+    "    info = Info(name='largest', title='Largest', paper='None', authors='Nobody',\n"
+    "                year=2026, key='none2026', equation='z', summary='The largest.',\n"
+    "                needs=('logits', 'level of the logits'))\n\n"
+    "    def _scores(self, part):\n        return part.logits.max(axis=1).astype(float)\n"
+)
+
+
+def test_the_command_ranks_what_a_file_registers(tmp_path, given, monkeypatch, capsys):
+    """On the packs of a folder; what is on the screen is what is found."""
+    (tmp_path / "largest.py").write_text(SCORE)
+    (tmp_path / "packs").mkdir()
+    given[0].write(tmp_path / "packs" / "one.safetensors")
+    monkeypatch.chdir(tmp_path)
+    assert main(["bench", "largest.py", "--packs", "packs"]) == HOLDS
+    assert {one.name for one in (tmp_path / "largest_bench").iterdir()} == files_of(["largest"])
+    told = capsys.readouterr().out
+    assert "largest" in told and told.endswith("\nlargest_bench/index.html\n")
+
+
+def test_a_file_enters_the_scores_that_it_registers(tmp_path, given):
+    file = tmp_path / "my_score.py"
+    file.write_text(SCORE)
+    entries = entries_of(file)
+    assert list(entries) == ["largest"]
+    found = contest(entries, given[:1], replicates=20)
+    own = found.differences("largest").set_index(["side", "other"])
+    assert own.loc[("far", "max_logit"), "ahead"] == 0
+    assert set(found.numbers["score"]) == {"largest", *OTHERS}
+    assert "largest" in scores.names()
+
+
+def test_the_file_of_the_page_on_how_to_run_is_a_score(tmp_path, given):
+    page = (Path(__file__).parents[2] / "book" / "how_to_run.md").read_text(encoding="utf-8")
+    (lines,) = re.findall(r"^```python\n(# my_score\.py\n.*?)^```$", page, re.M | re.S)
+    (tmp_path / "my_score.py").write_text(lines, encoding="utf-8")
+    found = contest(entries_of(tmp_path / "my_score.py"), given[:1], replicates=20)
+    assert found.entries == ("my_score",) and found.sentences("my_score")
+
+
+def test_a_file_without_a_score_is_refused(tmp_path):
+    (tmp_path / "empty.py").write_text("x = 1\n")
+    with pytest.raises(ValueError, match=r"registers no score; put @helpers\.scores"):
+        entries_of(tmp_path / "empty.py")
+    with pytest.raises(FileNotFoundError, match=r"absent\.py: no such file"):
+        entries_of(tmp_path / "absent.py")
