@@ -17,7 +17,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import licences
 import pandas as pd
 import pyarrow as pa
 from pyarrow import csv
@@ -59,7 +58,7 @@ def reference(runs: Path, tier: str, downloads: Path) -> dict[str, str]:
         "networks": networks(),
         "reproducibility": reproducibility(runs, tier, downloads),
         **api(),
-        "dependencies": licences.page(),
+        "speed": speed(),
     }
 
 
@@ -217,6 +216,37 @@ def normalisation(record: Published) -> str:
 def known_by(record: Published) -> str:
     """Return by what a network's file is recognised, in words."""
     return "its tensors" if record.digest else "nothing: not checked"
+
+
+def speed() -> str:
+    """Return the page of the benchmarks, from ``benchmarks/results``."""
+    stored = ROOT / "benchmarks" / "results"
+    tables = [pd.read_parquet(stored / f"{name}.parquet") for name in ("peers", "training")]
+    rows = pd.concat(tables, ignore_index=True)
+    compared = [
+        [row.work, row.size, row.peer, f"{row.ratio:.2g} ({row.low:.2g} to {row.high:.2g})"]
+        for row in rows.itertuples()
+    ]
+    steps = pd.read_parquet(stored / "pipeline.parquet")
+    chapters = steps.groupby([steps["part"].str.partition("/")[0], "quantity"])["value"].sum()
+    lines = [[name, *map("{:.0f}".format, row)] for name, row in chapters.unstack().iterrows()]
+    machines = pd.concat([rows, steps])["machine"].unique()
+    return f"""# Speed
+
+`make bench` compares this project with the peers' own functions. Both sides get the same arrays, in
+turn and in one process, and must give the same numbers. *Times as fast* is the seconds of the peer
+divided by ours: the median over the rounds, with the lowest and the highest.
+Measured on {"; ".join(machines)}, with {rows["versions"].iloc[0]}.
+
+{markdown_table(["work", "size", "peer", "times as fast"], compared)}
+
+## Seconds of the chapters
+
+All notebooks of tier `{steps["tier"].iloc[0]}`, from an empty cache. A test compares the CPU
+seconds with a budget.
+
+{markdown_table(["chapter", "CPU seconds", "seconds"], lines)}
+"""
 
 
 ON_A_PAGE = ("networks", "papers", "report", "training")
