@@ -53,13 +53,7 @@ class Listing(Labelled):
 
     @classmethod
     def scan(cls, path: str | os.PathLike, *, split: str = "test") -> Listing:
-        """List a folder, with or without the subfolders train, val and test.
-
-        Raises
-        ------
-        FileNotFoundError, ValueError
-            As `helpers.data.sources.listing`.
-        """
+        """List a folder, with or without the subfolders train, val and test."""
         root, files, description = listing(path, split)
         return cls(root, tuple(files), **description)
 

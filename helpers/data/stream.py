@@ -87,29 +87,12 @@ class ImageStream(Listing):
             for as long as no path, size or time of modification changes: a file replaced by one
             of the same size *and* time goes unnoticed.  Without, no file is opened, `contents`
             are times of modification in nanoseconds, and a broken file ends the run that reads it.
-
-        Raises
-        ------
-        FileNotFoundError
-            No such folder.
-        ValueError
-            Unknown split; no classes, or no images that can be read.
-        OSError
-            A file may not be read, or the disk fails: that is no property of the image.
         """
         return cls.open(Listing.scan(path, split=split), verify=verify)
 
     @classmethod
     def open(cls, listed: Listing, *, verify: bool = True) -> ImageStream:
-        """Look at the files of a listing, and find out which of them are broken, as `scan`.
-
-        Raises
-        ------
-        ValueError
-            None of them can be read.
-        OSError
-            A file is gone or may not be read, or the disk fails.
-        """
+        """Look at the files of a listing, and find out which of them are broken, as `scan`."""
         status = [os.stat(os.path.join(listed.root, file)) for file in listed.files]
         sizes = np.array([one.st_size for one in status], np.int64)
         times = np.array([one.st_mtime_ns for one in status], np.int64).astype(np.uint64)
@@ -250,12 +233,6 @@ class ImageStream(Listing):
         indices : Tensor of int64, shape [B]
         images : Tensor of uint8, shape [B, 3, size, size]
             Channels-last in memory.
-
-        Raises
-        ------
-        ValueError
-            Indices of no images, a size or number of images that is not positive; or, when its
-            turn comes, an image that cannot be read: says which.
         """
         import torch
         from torch.utils.data import DataLoader

@@ -65,13 +65,7 @@ class Published:
         return names_of(self.data_set)
 
     def locate(self) -> Path:
-        """Return the file of its weights.
-
-        Raises
-        ------
-        FileNotFoundError
-            It is not there: says where it was looked for and where to get it.
-        """
+        """Return the file of its weights."""
         places = [root / file for root in (network_root(), EMBEDDED) for file in self.files]
         for place in places:
             if place.is_file():
@@ -90,11 +84,6 @@ class Published:
         own : bool
             The file is a user's, and may hold other weights of the same architecture: then a
             warning says so.
-
-        Raises
-        ------
-        ValueError
-            The file cannot be read, holds more than tensors, or is not the author's.
         """
         tensors = {
             name: tensor
@@ -146,11 +135,6 @@ def read_tensors(path: Path) -> dict[str, torch.Tensor]:
     """Read a file of weights, of PyTorch or safetensors; nothing in it is executed.
 
     Of a checkpoint the state dictionary; the prefix of networks on several GPUs goes.
-
-    Raises
-    ------
-    ValueError
-        The file cannot be read, or holds more than tensors.
     """
     from timm.models import load_state_dict
 
@@ -186,11 +170,6 @@ def _record(name: str, author: str, facts: Mapping) -> Published:
 
 def find(name: str) -> Published:
     """Return the record of a network.
-
-    Raises
-    ------
-    ValueError
-        There is none of this name; says which is nearest.
 
     Examples
     --------

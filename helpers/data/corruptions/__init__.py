@@ -95,11 +95,6 @@ def corrupt(images: np.ndarray, name: str, severity: int, *, seed: int) -> np.nd
     -------
     ndarray of uint8, shape [N, H, W, 3]
 
-    Raises
-    ------
-    ValueError
-        Images of another type or shape, or too small; an unknown name; a severity out of range.
-
     Notes
     -----
     The parameters are those of the published size that is nearest to the shorter side (see
@@ -159,11 +154,6 @@ def corrupt_set(images: Images, name: str, severity: int, *, seed: int = 0) -> I
     Images
         Its name is that of the set, of the corruption and the severity, joined by hyphens; its
         origin tells the corruption, the severity and the seed.
-
-    Raises
-    ------
-    ValueError
-        As `corrupt`.
 
     Examples
     --------
