@@ -323,7 +323,7 @@ class _TwoTokens(nn.Module):
 
 
 def _classifier(model: nn.Module, name: str, preprocessing: Mapping) -> Classifier:
-    """Return a model as a classifier, after a look whether its logits are linear in its features."""
+    """Return a model as a classifier; refuse one whose logits are not linear in its features."""
     pixels = np.random.default_rng(0).integers(0, 256, (2, *preprocessing["input_size"]), np.uint8)
     images = torch.from_numpy(pixels)
     mean, std = (255 * torch.tensor(preprocessing[one]).view(3, 1, 1) for one in ("mean", "std"))

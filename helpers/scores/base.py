@@ -152,13 +152,13 @@ def rowwise_product(rows: np.ndarray, matrix: np.ndarray, *, block: int = 256) -
     True
     """
     columns = matrix.T.astype(np.float64, copy=False)
-    found = np.empty((len(rows), matrix.shape[1]))
+    products = np.empty((len(rows), matrix.shape[1]))
     for start in range(0, len(rows), block):
-        part = rows[start : start + block]
+        block_rows = rows[start : start + block]
         filled = np.zeros((block, rows.shape[1]))
-        filled[: len(part)] = part
-        found[start : start + block] = (columns @ filled.T).T[: len(part)]
-    return found
+        filled[: len(block_rows)] = block_rows
+        products[start : start + block] = (columns @ filled.T).T[: len(block_rows)]
+    return products
 
 
 def in_blocks(
@@ -173,15 +173,15 @@ def in_blocks(
     The last block is filled up by repeating the last image, unless `filled` says that this
     changes nothing.  All others are no copies.
     """
-    found = np.empty(len(outputs))
+    values = np.empty(len(outputs))
     for start in range(0, len(outputs), size):
         rows = slice(start, start + size)
         if filled and rows.stop > len(outputs):
             rows = np.minimum(np.arange(start, start + size), len(outputs) - 1)
         # a whole block is shown itself, so that what is derived of it serves the next score, too
         part = outputs if len(outputs) == size else outputs.subset(rows)
-        found[start : start + size] = score(part)[: len(outputs) - start]
-    return found
+        values[start : start + size] = score(part)[: len(outputs) - start]
+    return values
 
 
 class BlockwiseScore:

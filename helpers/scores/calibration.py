@@ -57,13 +57,13 @@ def softmax(logits, temperature: float = 1.0) -> np.ndarray:
     logits = float_array("logits", logits, ndim=2)
     if not 0 < number("temperature", temperature) < np.inf:
         raise ValueError(f"temperature: a positive number expected, got {temperature}")
-    found = np.empty(logits.shape)
+    probabilities = np.empty(logits.shape)
     for rows in row_blocks(logits.shape):
-        part = np.divide(logits[rows], temperature, out=found[rows])
-        part -= part.max(axis=1, keepdims=True)
-        np.exp(part, out=part)
-        part /= part.sum(axis=1, keepdims=True)
-    return found
+        exponentials = np.divide(logits[rows], temperature, out=probabilities[rows])
+        exponentials -= exponentials.max(axis=1, keepdims=True)
+        np.exp(exponentials, out=exponentials)
+        exponentials /= exponentials.sum(axis=1, keepdims=True)
+    return probabilities
 
 
 def confidences(logits, temperature: float = 1.0) -> np.ndarray:
@@ -221,7 +221,7 @@ def fit_temperature(logits, labels) -> float:
         return (log_total - scaled_true).mean(), np.array([(scaled_true - expected).mean()])
 
     # Starts from logits of unit spread: soft predictions, where the gradient is still large.
-    found = minimize(
+    minimum = minimize(
         loss,
         x0=[0.0],
         jac=True,
@@ -229,4 +229,4 @@ def fit_temperature(logits, labels) -> float:
         bounds=[(-widest, widest)],
         options={"ftol": 0.0, "gtol": 1e-12, "maxiter": 200},
     )
-    return float(spread * np.exp(found.x[0]))
+    return float(spread * np.exp(minimum.x[0]))

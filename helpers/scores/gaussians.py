@@ -131,11 +131,11 @@ def class_gaussians(train_outputs, *, normalised: bool = False) -> Gaussians:
     """
     kept, name = train_outputs.derived, "gaussians, normalised" if normalised else "gaussians"
     if name not in kept:
-        found = moments(train_outputs, normalised=normalised)
-        if not found.within.any():
+        taken = moments(train_outputs, normalised=normalised)
+        if not taken.within.any():
             raise ValueError("train_outputs: features that vary within a class expected")
-        check_classes(found.counts[:-1])
-        kept[name] = Gaussians(found.means[:-1], found.within / len(train_outputs))
+        check_classes(taken.counts[:-1])
+        kept[name] = Gaussians(taken.means[:-1], taken.within / len(train_outputs))
     return kept[name]
 
 
@@ -197,9 +197,9 @@ class RelativeMahalanobis(BlockwiseScore):
 
     def _learn(self, train_outputs, head):
         self.classes = class_gaussians(train_outputs, normalised=self.normalised)
-        found = moments(train_outputs, normalised=self.normalised)
-        covariance = found.about(found.mean) / len(train_outputs)
-        self.background = Gaussians(found.mean[None], covariance)
+        taken = moments(train_outputs, normalised=self.normalised)
+        covariance = taken.about(taken.mean) / len(train_outputs)
+        self.background = Gaussians(taken.mean[None], covariance)
 
     def _scores(self, part):
         rows = unit_rows(part.features) if self.normalised else part.features
@@ -266,9 +266,9 @@ class GaussianMixture(BlockwiseScore):
             features = train_outputs.features[members].astype(np.float64)
             self.means[label] = features.mean(axis=0)
             features -= self.means[label]
-            own = slice(self.starts[label], self.starts[label] + ranks[label])
-            axes[own], variances = self._axes(features)
-            self.centres[own] = axes[own] @ self.means[label]
+            rows = slice(self.starts[label], self.starts[label] + ranks[label])
+            axes[rows], variances = self._axes(features)
+            self.centres[rows] = axes[rows] @ self.means[label]
             volume = np.log(variances).sum() + (width - ranks[label]) * np.log(self.ridge)
             self.constants[label] -= (volume + width * np.log(2 * np.pi)) / 2
         self.axes = axes.T

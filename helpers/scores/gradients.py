@@ -84,8 +84,12 @@ class ODIN(ImageScore):
         if len(model.networks) > 1:
             raise ValueError(f"model: one network expected, got {len(model.networks)}")
         steps = [float(epsilon) for epsilon in epsilons]
-        own = {"temperature": float(self.temperature), "epsilons": steps}
-        return self._kept(lambda one, *a, **o: stepped_logits(*one, *a, **o), model, images, **own)
+
+        def step(networks: Sequence[Classifier], *shown, **options) -> np.ndarray:
+            return stepped_logits(*networks, *shown, **options)
+
+        settings = {"temperature": float(self.temperature), "epsilons": steps}
+        return self._kept(step, model, images, **settings)
 
     def _of_logits(self, logits: np.ndarray) -> np.ndarray:
         parts = (logits[start : start + 1024] for start in range(0, len(logits), 1024))
@@ -130,7 +134,7 @@ def stepped_logits(
     trained = [weight for weight in classifier.parameters() if weight.requires_grad]
     for weight in trained:  # the gradient of the pixels alone is wanted: half the memory
         weight.requires_grad_(False)
-    found = []
+    stepped = []
     try:
         for batch in images.in_order(batch_size=size, **view):
             pixels = batch.to(device).float().requires_grad_()
@@ -140,11 +144,11 @@ def stepped_logits(
             step = 255 * gradient.sign()
             with torch.inference_mode():
                 moved = [classifier(pixels - epsilon * step).float() for epsilon in epsilons]
-                found.append(torch.stack(moved).cpu().numpy())
+                stepped.append(torch.stack(moved).cpu().numpy())
     finally:
         for weight in trained:
             weight.requires_grad_()
-    return np.concatenate(found, axis=1)
+    return np.concatenate(stepped, axis=1)
 
 
 _MEMORY = 2**31  # bytes of gradients at once: 6 images of 224 pixels with ImageNot's 266 classes
@@ -228,22 +232,22 @@ def jacobian_norms(
         raise ValueError(f"temperatures: positive numbers expected, got {list(temperatures)}")
     classifiers = as_list(classifier)
     device = classifiers[0].mean.device
-    read = (one.to(device) for one in images.in_order(batch_size=batch_size, **view))
-    found = []
+    read = (batch.to(device) for batch in images.in_order(batch_size=batch_size, **view))
+    norms = []
     for pixels in (part for batch in read for part in batch.split(_at_once(classifiers, batch))):
         pixels = pixels.float().requires_grad_()
         answers = log_probabilities(classifiers, pixels)
         order = answers.detach().argsort(dim=1, descending=True)  # the predicted class comes first
         differences = answers.gather(1, order[:, 1:]) - answers.gather(1, order[:, :1])
         gradients = [
-            torch.autograd.grad(one.sum(), pixels, retain_graph=True)[0].flatten(1)
-            for one in differences.unbind(dim=1)
+            torch.autograd.grad(difference.sum(), pixels, retain_graph=True)[0].flatten(1)
+            for difference in differences.unbind(dim=1)
         ]
         rows = torch.stack(gradients, dim=1).mul_(255)
         products = (rows @ rows.mT).double().cpu().numpy()
         values = differences.detach().double().cpu().numpy()
-        found.append([_norms(products, values, one) for one in temperatures])
-    return np.concatenate(found, axis=1)
+        norms.append([_norms(products, values, temperature) for temperature in temperatures])
+    return np.concatenate(norms, axis=1)
 
 
 def _at_once(classifiers: Sequence[Classifier], batch: torch.Tensor) -> int:

@@ -111,7 +111,7 @@ def log_probabilities(classifiers: Sequence[Classifier], pixels: torch.Tensor) -
 def as_list(classifier: Classifier | Sequence[Classifier]) -> list[Classifier]:
     """Return one network or several as a list, in evaluation mode."""
     several = isinstance(classifier, Sequence)
-    return [one.eval() for one in (classifier if several else [classifier])]
+    return [network.eval() for network in (classifier if several else [classifier])]
 
 
 @recorded("tta")
@@ -145,12 +145,9 @@ class TestTimeAugmentation(ImageScore):
         def largest(*shown, **options) -> np.ndarray:
             return augmented_probabilities(*shown, **options).max(axis=2)
 
-        own = {
-            "copies": self.copies,
-            "seed": self.seed,
-            "temperatures": list(map(float, temperatures)),
-        }
-        return self._kept(largest, model, images, **own)
+        settings = {"copies": self.copies, "seed": self.seed}
+        at = list(map(float, temperatures))
+        return self._kept(largest, model, images, **settings, temperatures=at)
 
 
 def augmented_probabilities(
@@ -203,7 +200,7 @@ def augmented_probabilities(
     classifiers = as_list(classifier)
     device = classifiers[0].mean.device
     seeds = np.random.SeedSequence(seed).generate_state(copies)
-    found = []
+    blocks = []
     for batch in images.in_order(batch_size=batch_size, **view):
         batch, total = batch.to(device), 0.0
         changed = v2.Compose(
@@ -214,11 +211,11 @@ def augmented_probabilities(
                 v2.RandomGrayscale(p=0.1),
             ]
         )
-        for one in seeds:
+        for drawn_seed in seeds:
             with torch.random.fork_rng(devices=[]), torch.inference_mode():
-                torch.manual_seed(int(one))
+                torch.manual_seed(int(drawn_seed))
                 answers = log_probabilities(classifiers, changed(batch)).double()
                 at = [(answers / temperature).softmax(dim=1) for temperature in temperatures]
                 total = total + torch.stack(at)
-        found.append((total / copies).cpu().numpy())
-    return np.concatenate(found, axis=1)
+        blocks.append((total / copies).cpu().numpy())
+    return np.concatenate(blocks, axis=1)

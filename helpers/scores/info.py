@@ -150,4 +150,4 @@ def lacking(needs: Iterable[str], model: Model, outputs: Outputs) -> list[str]:
         "images": not model.passes,
         "one network": one_network,
     }
-    return [one for one in needs if not has.get(one, True)]
+    return [need for need in needs if not has.get(need, True)]

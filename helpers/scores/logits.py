@@ -160,7 +160,7 @@ class JensenShannon(BlockwiseScore):
                 "outputs: members expected (an ensemble's, or passes with dropout), got none"
             )
         members = part.members.astype(np.float64)
-        within = np.mean([negative_entropy(one) for one in members], axis=0)
+        within = np.mean([negative_entropy(member) for member in members], axis=0)
         # rounding could lift it above 0, which Jensen's inequality does not
         return np.minimum(negative_entropy(members.mean(axis=0)) - within, 0)
 

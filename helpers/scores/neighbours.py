@@ -109,14 +109,14 @@ class Bank:
             i, j = rows[part], columns[part]
             bank, factors, offsets = (array[places[i, j]] for array in self.exact)
             table[i, j] = np.vecdot(queries[i], bank.astype(np.float64)) * factors + offsets
-        found = np.sort(table, axis=1)[:, -k:]
+        largest = np.sort(table, axis=1)[:, -k:]
         # Where even the smallest that was kept may be one of the largest, others may be, too.
         short = (values.min(axis=1, keepdims=True) >= middle - margin) & (margin > 0)
         if values.shape[1] < len(self.exact[0]) and short.any():
             again = np.flatnonzero(short)
             for part in _split(len(again), 8 * spare):
-                found[again[part]] = self._search(queries[again[part]], k, every, 8 * spare)
-        return found
+                largest[again[part]] = self._search(queries[again[part]], k, every, 8 * spare)
+        return largest
 
     def _candidates(self, queries, count):
         """Return the `count` largest products in single precision, and their rows in the bank."""
@@ -130,11 +130,11 @@ class Bank:
             products *= factors[block].astype(np.float32)
             products += offsets[block].astype(np.float32)
             if values.shape[1] < count:
-                found = _largest_columns(products, count)
-                products = np.take_along_axis(products, found, axis=1)
+                columns = _largest_columns(products, count)
+                products = np.take_along_axis(products, columns, axis=1)
             else:  # few are above the smallest of those kept: the others need no sorting
-                products, found = _values_above(products, values.min(axis=1, keepdims=True))
-            values, places = np.hstack([values, products]), np.hstack([places, found + start])
+                products, columns = _values_above(products, values.min(axis=1, keepdims=True))
+            values, places = np.hstack([values, products]), np.hstack([places, columns + start])
             best = _largest_columns(values, count)
             values = np.take_along_axis(values, best, axis=1)
             places = np.take_along_axis(places, best, axis=1)
@@ -157,9 +157,9 @@ def _values_above(values: np.ndarray, floor: np.ndarray) -> tuple[np.ndarray, np
     counts = np.bincount(rows, minlength=len(values))
     slots = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
     shape = len(values), counts.max()
-    found, places = np.full(shape, -np.inf, np.float32), np.zeros(shape, np.int64)
-    found[rows, slots], places[rows, slots] = values.ravel()[chosen], columns
-    return found, places
+    kept, places = np.full(shape, -np.inf, np.float32), np.zeros(shape, np.int64)
+    kept[rows, slots], places[rows, slots] = values.ravel()[chosen], columns
+    return kept, places
 
 
 def _split(length: int, width: int) -> Iterator[slice]:

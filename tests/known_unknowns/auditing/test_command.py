@@ -19,7 +19,7 @@ from known_unknowns.auditing.command import FAILS, HOLDS, REFUSED, STOPPED, main
 from known_unknowns.auditing.rejector import Rejector
 
 FILES = ["audit.json", "rejector.safetensors", "report.html"]
-HERE = os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parent.parent.parent)}
+HERE = os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parents[3])}
 """For processes in other folders."""
 
 
