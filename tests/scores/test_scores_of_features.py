@@ -123,17 +123,6 @@ def test_vra_by_hand():
     assert found == pytest.approx(energy(outputs(same, SQUARE).logits))
 
 
-def test_vra_against_the_formula(problem):
-    """With thresholds that are sorted from a copy, and features of both signs."""
-    (train, head), (test, _) = problem(300), problem(40, seed=3)
-    low, high = np.quantile(train.features, [0.6, 0.9], axis=0, method="inverted_cdf")
-    rectified = np.where(test.features < low, 0, test.features)
-    rectified = np.where(rectified > high, high, rectified)
-    expected = energy(rectified @ head.weight.T.astype(float) + head.bias)
-    score = helpers.scores.create("vra", low=60, high=90).fit(train, head)
-    assert score.score_samples(test) == pytest.approx(expected, rel=1e-6)
-
-
 @pytest.mark.parametrize("images", [1, 7, 5000])
 def test_percentiles_by_feature_are_exact_over_several_blocks(images):
     """Of both signs, with many zeros, small and large ones; numpy sorts a copy of them all."""
