@@ -87,7 +87,7 @@ class Listing(Labelled):
         )
 
     def below(self, root: Path, files: Iterable[str]) -> Iterator[str]:
-        """Yield the paths of files within a folder above `self.root`."""
+        """Yield the paths of files within a folder above `root`."""
         place = self.root.relative_to(root).as_posix()
         return (file if place == "." else f"{place}/{file}" for file in files)
 
