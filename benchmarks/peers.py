@@ -22,7 +22,7 @@ import helpers.scores
 from benchmarks.comparing import Comparison, check_equal
 from helpers import labelfree, metrics
 from helpers.outputs import Head, Outputs
-from helpers.scores.vim import principal_dimensions
+from helpers.scores.gaussians import principal_dimensions
 
 IMAGES, CLASSES = 10**6, 100
 TRAINING, FEATURES, IMAGENET_CLASSES = 10_000, 2048, 1000

@@ -205,11 +205,7 @@ def normalisation(record: Published) -> str:
 
 def known_by(record: Published) -> str:
     """Return by what a network's file is recognised, in words."""
-    if record.digest:
-        return "its tensors"
-    if record.sha256:
-        return f"SHA-256 `{record.sha256}…`"
-    return f"Git's SHA-1 `{record.blob[:8]}…`" if record.blob else "nothing: not checked"
+    return "its tensors" if record.digest else "nothing: not checked"
 
 
 def speed() -> str:

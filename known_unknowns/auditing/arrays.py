@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from helpers.checks import known_name
-from helpers.data.arrays import TABLES, read_npz, read_table
+from known_unknowns.auditing.array_files import TABLES, read_npz, read_table
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -18,7 +18,7 @@ import numpy as np
 
 from helpers import __version__
 from helpers.files import atomic_path
-from helpers.scores import relation
+from helpers.scores import neighbours as relation
 from helpers.scores.calibration import softmax
 from known_unknowns.auditing.onnx_graph import Graph, Value, import_onnx
 from known_unknowns.auditing.rejector import Rejector

@@ -140,7 +140,7 @@ def test_a_step_that_takes_all_packs_depends_on_each(tmp_path, monkeypatch):
     step = plan.Step("gscore/dataset", "", {}, data_sets=tuple(names))
     packs = [one for one in plan.packs_of(step) if one.endswith(".zip")]
     assert packs == [str(tmp_path / f"{name}.zip") for name in ("moss", "pebbles")]
-    assert {"pictures/base.py", "pictures/tilings.py"} <= set(plan.packs_of(step))
+    assert {"pictures/base.py", "pictures/patterns.py"} <= set(plan.packs_of(step))
     assert plan.packs_of(replace(step, data_sets=("digits",))) == []
 
 
