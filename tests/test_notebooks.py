@@ -121,7 +121,7 @@ def test_the_first_table_is_that_of_the_committed_results(path):
     """Found in seconds here, and after the whole pipeline by nbval."""
     first = cells(path, "code")[0]
     if not first["source"].endswith("headline()"):
-        assert path.parent.name == "audit" or path.stem == "leaderboard"
+        assert path.parent.name == "audit"
         return
     stored = "".join(first["outputs"][0]["data"]["text/html"])
     remedy = "this stores it anew: `make notebooks`"
