@@ -26,7 +26,7 @@ UNDATED = {"stellarium"}
 """Software that is cited as a whole."""
 SOURCES = [
     path
-    for folder in ("book", "helpers", "notebooks", "pictures", "workflow")
+    for folder in ("book", "helpers", "known_unknowns", "notebooks", "pictures", "workflow")
     for kind in ("md", "py", "yaml", "ipynb")
     for path in (ROOT / folder).rglob(f"*.{kind}")
 ]
