@@ -84,11 +84,11 @@ _NOW = {
     },
     "gscore": {
         Verdict.SUPPORTED: "Order sets by the Gscore; for a number, take an estimator that has an "
-        "interval ({doc}`which <without_labels>`).",
+        "interval ({doc}`which <../notebooks/gscore/estimators>`).",
         Verdict.CONTRADICTED: "Do not judge a detector by its Gscore; take another estimator "
-        "({doc}`which <without_labels>`).",
+        "({doc}`which <../notebooks/gscore/estimators>`).",
         Verdict.UNDECIDED: "Do not judge a detector by its Gscore alone; take an estimator that "
-        "has an interval ({doc}`which <without_labels>`).",
+        "has an interval ({doc}`which <../notebooks/gscore/estimators>`).",
     },
     "openset_calibration": {
         Verdict.SUPPORTED: "Fit a temperature, and still reject before trusting a probability "
