@@ -20,7 +20,7 @@ IDENTIFIERS = {
     "url": r"https?://[\w.-]+(/\S*)?",
     "isbn": r"[\dX-]{10,17}",
 }
-ON_PAPER = {"korn1998", "nemenyi1963"}
+ON_PAPER = {"nemenyi1963"}
 """Printed without a DOI, and at no address that is known to stay."""
 UNDATED = {"stellarium"}
 """Software that is cited as a whole."""

@@ -328,7 +328,7 @@ SCORES = [
     ),
     (
         "little_input_is_a_number",
-        "scores nan",
+        "image 0 scores",
         score_of(of=lambda _, outputs: largest(outputs) / outputs.logits.std(axis=1)),
     ),
     (
