@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from helpers.labelfree import share_bound
 from known_unknowns.auditing import audit
 from known_unknowns.auditing.summary import findings, summary
 from known_unknowns.auditing.thresholds import draw_mixture, promise_risk
+from known_unknowns.without_labels import share_bound
 
 RISK, LEVEL, SHARE = 0.2, 0.1, 0.1
 
