@@ -12,11 +12,11 @@ import numpy as np
 
 from helpers import data, labelfree, metrics, scores
 from helpers.metrics.calibration import calibration_error, reliability_curve
-from helpers.metrics.guarantees import risk_threshold
 from helpers.report.movable import Axis, Position, movable
 from helpers.scores.calibration import confidences, fit_temperature
 from known_unknowns.bench import FeaturePack, values_on
 from known_unknowns.bench.feature_packs import EMBEDDED
+from known_unknowns.guarantees import risk_threshold
 
 NETWORK = "resnet20.akamaster_cifar10"
 STEPS = 41

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from helpers import labelfree
-from helpers.metrics.guarantees import (
+from known_unknowns.guarantees import (
     clopper_pearson,
     coverage_threshold,
     images_needed,

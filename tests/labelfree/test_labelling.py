@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from helpers.labelfree import choose_to_label, labelled_accuracy, labelled_risk
-from helpers.metrics.guarantees import clopper_pearson
+from known_unknowns.guarantees import clopper_pearson
 
 
 def draw(generator, images=2000, unknown=0.0, sure=2.0):

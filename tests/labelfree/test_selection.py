@@ -3,7 +3,7 @@ import pytest
 from scipy.stats import false_discovery_control
 
 from helpers.labelfree import conformal_p_values, selection_outcome, suspected_unknown
-from helpers.metrics.guarantees import coverage_threshold
+from known_unknowns.guarantees import coverage_threshold
 
 
 def draw(generator, share=0.3, known=500, images=400, shift=3):

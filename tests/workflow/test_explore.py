@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from helpers import metrics, scores
-from helpers.metrics.guarantees import risk_threshold
 from helpers.papers import PAPERS
 from known_unknowns.bench import FeaturePack
+from known_unknowns.guarantees import risk_threshold
 
 BOOK = Path(__file__).resolve().parents[2] / "book"
 
