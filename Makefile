@@ -7,7 +7,6 @@
 #             or some of them, and what they need: PAPER=uimnet, STEP=uimnet/figures
 # make rehearsal   tier paper with made-up images and small sizes, every notebook of it
 # make gpu    what waits for a GPU, the most valuable first: make gpu MINUTES=25
-# make test-onnx   the audit's ONNX files, with the extra `onnx`
 # make faults   kills, flipped bits, full disks, two runs at once: what becomes of the files
 # make trials   every number of the page How this is tested, anew; hours
 # make test-slurm   the cluster's profile, on a Slurm of one's own on this machine
@@ -28,7 +27,7 @@ ALONE = openset_calibration
 export PYTHONUNBUFFERED = 1
 unexport PYTHONDONTWRITEBYTECODE   # byte code is written on first use; without it every start costs seconds
 
-.PHONY: setup preview book pdf test test-all rehearsal gpu test-onnx test-slurm run notebooks bench faults trials lab clean
+.PHONY: setup preview book pdf test test-all rehearsal gpu test-slurm run notebooks bench faults trials lab clean
 .DEFAULT_GOAL := book
 
 .venv/.installed: requirements.lock pyproject.toml workflow/install.py
@@ -72,10 +71,6 @@ rehearsal: .venv/.installed
 
 gpu: .venv/.installed
 	@$(BIN)/python workflow/gpu.py --minutes $(MINUTES)
-
-test-onnx: .venv/.installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -c .venv/requirements.txt -e ".[onnx,zoo]"
-	$(BIN)/python -m pytest tests/audit/test_export.py tests/audit/test_onnx_model.py tests/networks/test_frozen_features.py
 
 test-slurm: .venv/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -c .venv/requirements.txt -e ".[slurm]"

@@ -15,7 +15,7 @@ import nbformat
 from nbconvert import HTMLExporter
 
 from helpers.files import atomic_path
-from known_unknowns.auditing.words import plain_text
+from known_unknowns.auditing.sentences import plain_text
 
 _ROLE = re.compile(r"\{(glue:text|cite:p|cite:t|doc|term)\}`([^`]+)`")
 # What a chapter's card says of its paper; a report is about somebody's model.

@@ -13,22 +13,22 @@ from helpers.checks import known_name, open_share, whole_number
 from helpers.metrics.bootstrap import weighted_calibration_error
 from helpers.outputs import Outputs
 from helpers.scores.calibration import confidences, fit_temperature, softmax
-from known_unknowns.auditing import gates, near_copies, ranking
-from known_unknowns.auditing.directions import principal_directions
-from known_unknowns.auditing.doubts import doubt_share, find_doubts
-from known_unknowns.auditing.drift import find_drift
+from known_unknowns.auditing import gates, ranking
+from known_unknowns.auditing.by_class import by_answer, by_class
+from known_unknowns.auditing.doubts import COPIES_AMONG, doubt_share, find_doubts
+from known_unknowns.auditing.drift import find_drift, principal_directions
 from known_unknowns.auditing.inputs import Inputs
+from known_unknowns.auditing.label_errors import likely_label_errors
 from known_unknowns.auditing.prediction import look_at_unlabelled, predict_by_score
-from known_unknowns.auditing.report import Audit
-from known_unknowns.auditing.sets import find_sets
+from known_unknowns.auditing.record import Audit
 from known_unknowns.auditing.thresholds import (
     WISHES,
     check_share,
+    draw_mixture,
     promise_coverage,
     promise_risk,
     share,
 )
-from known_unknowns.auditing.weak_groups import find_weak_groups
 from known_unknowns.auditing.wished import Wish
 
 FITTED = 10_000
@@ -45,7 +45,6 @@ def audit(
     coverage: float = 0.9,
     confidence: float = 0.95,
     unknown_share: float = 0.0,
-    sets: float | None = None,
     replicates: int = 200,
     seed: int = 0,
     require: Sequence[str] = (),
@@ -70,9 +69,6 @@ def audit(
     unknown_share : float
         Up to which share of unknown images, like those of the OOD sets, the promise of a risk is
         to hold, in [0, 1); with 0 it is about ID images alone.
-    sets : float, optional
-        Also find answers of several classes that hold the true one with at least this probability,
-        in (0, 1).
     replicates : int
         Of the bootstrap.
     seed : int
@@ -81,7 +77,7 @@ def audit(
         What has to hold of the numbers found, as in ``accuracy>=0.9``; see
         `known_unknowns.auditing.gates`, and `Audit.requirements` for what became of them.
     tell : callable
-        Told what is done now, in a few words.
+        Function that receives what is done now, in a few words.
 
     Raises
     ------
@@ -94,8 +90,6 @@ def audit(
     known_name("wish", wish, WISHES)
     for name, value in (("risk", risk), ("coverage", coverage), ("confidence", confidence)):
         open_share(name, value)
-    if sets is not None:
-        open_share("sets", sets)
     check_share(unknown_share, inputs.ood)
     whole_number("replicates", replicates)
     whole_number("seed", seed, least=0)
@@ -152,24 +146,25 @@ def audit(
         )  # fmt: skip
         doubts += doubt_share(unlabelled.least, unknown_share)
     unknown = {name: samples[name] for name in inputs.ood}
+    scores, right = samples["validation"], correct[measuring]
     thresholds = {
         "risk": promise_risk(
-            samples["validation"],
-            correct[measuring],
-            unknown,
-            risk,
-            confidence,
-            unknown=unknown_share,
-            seed=seed,
+            scores, right, unknown, risk, confidence, unknown=unknown_share, seed=seed
         ),
-        "coverage": promise_coverage(
-            samples["validation"], correct[measuring], unknown, coverage, confidence
-        ),
+        "coverage": promise_coverage(scores, right, unknown, coverage, confidence),
     }
     tried = (wish, *WISHES) if fallback else (wish,)
-    possible = [one for one in tried if not thresholds[one].problem]
-    sure = confidences(validation.logits, temperature)
-    wrong = np.flatnonzero(~correct)
+    deployed = next((name for name in tried if not thresholds[name].problem), "")
+    threshold = thresholds[deployed].value if deployed else np.inf
+    promised = thresholds["risk"].wished if deployed == "risk" else 1.0
+    names, strata = inputs.class_names, inputs.strata
+    answers = validation.predictions[measuring], names
+    kinds = None
+    if strata is not None:
+        kinds, numbers = np.unique(np.asarray(strata), return_inverse=True)
+        kinds = numbers[measuring], tuple(map(str, kinds))
+    sure, wrong = confidences(validation.logits, temperature), np.flatnonzero(~correct)
+    calibration = _calibration(validation.subset(measuring[:FITTED]), temperature, replicates, seed)
     return Audit(
         inputs=inputs,
         doubts=doubts,
@@ -177,9 +172,7 @@ def audit(
         measuring=measuring,
         accuracy=share(correct),
         temperature=temperature,
-        calibration=_calibration(
-            validation.subset(measuring[:FITTED]), temperature, replicates, seed
-        ),
+        calibration=calibration,
         ranking=table,
         best=tuple(best),
         score=score,
@@ -187,23 +180,23 @@ def audit(
         left_out=left_out,
         samples=samples,
         thresholds=thresholds,
-        deployed=possible[0] if possible else "",
+        deployed=deployed,
+        promised_on=draw_mixture(scores, right, unknown, unknown_share, seed=seed),
+        by_class=by_class(validation, names, measuring, scores >= threshold, promised),
+        by_answer=by_answer(scores, right, *answers, risk, confidence),
+        by_stratum=(0, ()) if kinds is None else by_answer(scores, right, *kinds, risk, confidence),
+        suspected_labels=likely_label_errors(validation, temperature),
         prediction=prediction,
         unlabelled=unlabelled,
         drift=drift,
-        weak_groups=find_weak_groups(
-            own_places[choosing], ~correct[choosing], own_places[measuring], ~correct[measuring]
-        ),
+        claimed=confidences(validation.logits),
         sure=sure,
         wrong=wrong[np.argsort(-sure[wrong], kind="stable")],
-        sets=None
-        if sets is None
-        else find_sets(validation, choosing, measuring, temperature, sets, confidence),
-        notes=(*(str(one.message) for one in caught), *_left_aside(inputs)),
+        notes=(*(str(warning.message) for warning in caught), *_left_aside(inputs)),
         settings={
             "wish": wish, "fallback": fallback, "risk": risk, "coverage": coverage,
             "confidence": confidence, "unknown_share": unknown_share,
-            "sets": sets, "replicates": replicates, "seed": seed, "require": list(require),
+            "replicates": replicates, "seed": seed, "require": list(require),
         },
     )  # fmt: skip
 
@@ -221,9 +214,9 @@ def _left_aside(inputs: Inputs) -> Iterator[str]:
             f"Temperature, calibration and the directions in which images differ are taken from "
             f"{FITTED} images of the half that each belongs to."
         )
-    if max(len(inputs.validation), len(inputs.train or ())) > near_copies.MOST:
+    if max(len(inputs.validation), len(inputs.train or ())) > COPIES_AMONG:
         yield (
-            f"Images that are nearly copies are looked for among {near_copies.MOST} validation and "
+            f"Images that are nearly copies are looked for among {COPIES_AMONG} validation and "
             "as many training images, drawn by chance; exact copies among all."
         )
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from helpers.metrics import guarantees
 from helpers.outputs import Outputs
+from known_unknowns import guarantees
 from known_unknowns.auditing.thresholds import share
 
 LEVEL = 0.95
@@ -105,8 +105,8 @@ def by_class(
 
 def by_answer(
     scores: np.ndarray,
-    answers: np.ndarray,
     correct: np.ndarray,
+    answers: np.ndarray,
     names: tuple[str, ...],
     risk: float,
     confidence: float,
@@ -122,12 +122,12 @@ def by_answer(
     ----------
     scores : ndarray, shape [M]
         Of the measuring half.
+    correct : ndarray of bool, shape [M]
     answers : ndarray of int64, shape [M]
         The predicted classes of the same images.
-    correct : ndarray of bool, shape [M]
     names : tuple of str, length K
     risk, confidence : float
-        As for `helpers.metrics.guarantees.risk_threshold`.
+        As for `known_unknowns.guarantees.risk_threshold`.
 
     Returns
     -------

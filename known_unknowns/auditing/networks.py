@@ -1,10 +1,11 @@
-"""A network and folders of images, in place of a file of outputs."""
+"""What is audited: a file of outputs, a network and folders of images, or the example."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -16,9 +17,12 @@ from helpers.networks import published, zoo
 from helpers.networks.devices import default_device, device_name
 from helpers.networks.recipe import Recipe
 from helpers.training.fitted import Fitted
-from known_unknowns.auditing.folders import check_unknown, named_as
-from known_unknowns.auditing.inputs import Inputs
+from known_unknowns.auditing.folders import check_unknown, images_of, named_as
+from known_unknowns.auditing.inputs import Inputs, read_outputs, unlabelled
 from pictures import FAMILIES
+
+if TYPE_CHECKING:
+    from known_unknowns.auditing.parameters import Parameters
 
 Network = zoo.Pretrained | Fitted
 
@@ -195,3 +199,91 @@ def _note(network: Network) -> str:
     name = getattr(network, "name", "")
     note = published.find(name).note if name in published.records() else ""
     return f"Of {name}: {note}." if note else ""
+
+
+def example(
+    network: str,
+    images: str,
+    *,
+    ood: Sequence[str],
+    met: Sequence[str],
+    families: int = 30,
+    seed: int = 0,
+) -> Inputs:
+    """Return the inputs of an audit of a published network, and what became of its promises.
+
+    Half of the test images are for validation.  The other half and sets that the audit is not
+    shown are what the network meets later: its unlabelled images, whose labels are held back.
+
+    Parameters
+    ----------
+    network : str
+        One of `helpers.networks.published.records`.
+    images : str
+        The data set that it was trained on, or a part of it, with the splits train and test.
+    ood, met : sequence of str
+        Data sets of unknown images: those that somebody brings to the audit, and those that turn
+        up later.  Any number of the first, at least one of the others.
+    families : int
+        Generated families that the prediction without labels learns from; none of them is met.
+    seed : int
+        Of what is drawn.
+
+    Raises
+    ------
+    FileNotFoundError
+        A file of the network or of a data set is not there: says where to put it.
+    ValueError
+        An unknown name; a set that shows a class of the network; none to be met.
+    """
+    if not met:
+        raise ValueError("met: at least one data set expected, to be mixed with new images")
+    whole = data.load(images, "test")
+    size = whole.images.shape[1]
+    sets = [images_of(name, size=size) for name in (*ood, *met)]
+    found = show_images(
+        zoo.load(network, progress=False),
+        whole,
+        train=data.load(images, "train"),
+        ood=sets,  # all of them, so that no family is one of these
+        production=sets[-1],
+        families=families,
+        seed=seed,
+    )
+    order = np.random.default_rng(seed).permutation(len(whole))
+    first, second = np.sort(order[: len(whole) // 2]), np.sort(order[len(whole) // 2 :])
+    brought, later = sets[: len(ood)], sets[len(ood) :]
+    held_back = {"new": found.validation.subset(second)}
+    held_back |= {one.name: found.ood[one.name] for one in later}
+    return replace(
+        found,
+        validation=found.validation.subset(first),
+        images=whole.subset(first),
+        files=tuple(found.files[place] for place in first),
+        ood={one.name: found.ood[one.name] for one in brought},
+        production=unlabelled(list(held_back.values())),
+        held_back=held_back,
+    )
+
+
+def gather(given: Parameters) -> Inputs:
+    """Return the inputs of the audit that parameters ask for.
+
+    Raises
+    ------
+    ValueError, FileNotFoundError
+        As `read_outputs`, `images_of`, `open_network` and `example`.
+    """
+    if given.outputs:
+        return read_outputs(given.outputs, treat_as=given.treat_as)
+    families = {"families": given.generated, "seed": given.seed}
+    if not (given.model or given.checkpoint):
+        sets = {"ood": given.example_ood, "met": given.example_met}
+        return example(given.example, given.example_images, **sets, **families)
+    known, names = images_of(given.validation), given.class_names
+    roles = [role for role in ("train", "production") if getattr(given, role)]
+    more = {role: images_of(getattr(given, role)) for role in roles}
+    weights = given.checkpoint, given.training, len(names or known.class_names)
+    network = open_network(given.model, *weights, download=given.download)
+    ood = list(map(images_of, given.ood))
+    return show_images(network, known, ood=ood, class_names=names, **families, **more)

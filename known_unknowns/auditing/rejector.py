@@ -13,7 +13,6 @@ import numpy as np
 import helpers.scores
 from helpers import checkpoints
 from helpers.checks import known_name, number, plain_array, whole_number
-from helpers.metrics.prediction_sets import SetRule
 from helpers.outputs import Head, Outputs
 from helpers.scores import Score
 from helpers.scores.bank import Bank
@@ -25,7 +24,6 @@ from helpers.scores.calibration import (
 )
 from helpers.scores.mahalanobis import Gaussians
 from helpers.scores.openset import OpenMax
-from known_unknowns.auditing.sets import name_sets
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,7 +46,7 @@ class Rejector:
         Fitted, with all its hyper-parameters.  Any that is computed from outputs; not one that
         goes back to the images.
     threshold : float
-        For instance from `helpers.metrics.guarantees`.
+        For instance from `known_unknowns.guarantees`.
     classes : int
         K, the logits of an image.
     width : int, optional
@@ -240,8 +238,7 @@ class Rejector:
             ``accepted``; ``label``, the name of the predicted class, or its number where the
             rejector knows no names; ``confidence``, the largest probability at the temperature
             that the audit found; ``score``; ``p_value``, see `p_values`, where the rejector has
-            scores of known images; ``reason``, how the score lies to the threshold; ``set``, if the
-            audit was asked for sets, the classes among which the true one is, as far as promised.
+            scores of known images; ``reason``, how the score lies to the threshold.
         """
         import pandas as pd  # who asks for scores alone needs none
 
@@ -251,7 +248,7 @@ class Rejector:
         accepted, title = scores >= self.threshold, self.score.info.title
         sides = np.where(accepted, "at least", "below")
         temperature = self.provenance.get("temperature", 1.0)
-        judged = pd.DataFrame(
+        return pd.DataFrame(
             {
                 "accepted": accepted,
                 "label": np.asarray(names)[logits.argmax(axis=1)],
@@ -264,10 +261,6 @@ class Rejector:
                 ],
             }
         )
-        if "sets" in self.provenance:
-            rule = SetRule(**self.provenance["sets"])
-            judged["set"] = name_sets(logits, names, temperature, rule)
-        return judged
 
     def save(self, path: str | os.PathLike) -> None:
         """Write one safetensors file, whole or not at all.

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from helpers.checks import number
-from helpers.metrics import guarantees
+from known_unknowns import guarantees
 
 WISHES = ("risk", "coverage")
 """What the threshold that is deployed may promise."""
@@ -39,7 +39,7 @@ class Threshold:
         `risk` above reckon with; they are wrong where they are accepted.
     conditional : float
         Of a coverage, which is promised on average over draws of validation images: what this draw
-        has with the wished confidence (`helpers.metrics.guarantees.conditional_coverage`).
+        has with the wished confidence (`known_unknowns.guarantees.conditional_coverage`).
     """
 
     wish: str
@@ -158,7 +158,7 @@ def promise_risk(
     ood : mapping of str to ndarray
         Scores of each OOD set.
     risk, confidence : float
-        As for `helpers.metrics.guarantees.risk_threshold`.
+        As for `known_unknowns.guarantees.risk_threshold`.
     unknown, seed
         As for `draw_mixture`.  The risk grows with the share of unknown images, so that what is
         promised at this share holds at any smaller one.
@@ -191,7 +191,7 @@ def promise_coverage(scores, correct, ood, coverage: float, confidence: float = 
     """Return the threshold that promises a coverage, or why there is none.
 
     Parameters are those of `promise_risk`, and `coverage` as for
-    `helpers.metrics.guarantees.coverage_threshold`; `confidence` is that of what a single draw of
+    `known_unknowns.guarantees.coverage_threshold`; `confidence` is that of what a single draw of
     validation images has.
     """
     try:

@@ -7,7 +7,7 @@ import nbformat
 import pytest
 import report
 
-from known_unknowns.auditing import words
+from known_unknowns.auditing import sentences as words
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 

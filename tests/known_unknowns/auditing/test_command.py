@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import warnings
@@ -13,12 +14,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers import __version__
-from known_unknowns.auditing import audit, page, read_outputs
-from known_unknowns.auditing.command import FAILS, HOLDS, REFUSED, STOPPED, main
+from known_unknowns.auditing import audit, read_outputs, report
+from known_unknowns.auditing.command import DEMO, FAILS, HOLDS, REFUSED, STOPPED, main
 from known_unknowns.auditing.rejector import Rejector
 
 FILES = ["audit.json", "rejector.safetensors", "report.html"]
+
+
 HERE = os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parent.parent.parent)}
 """For processes in other folders."""
 
@@ -66,7 +68,7 @@ def test_an_audit_is_a_folder(file, tmp_path, capsys):
 def test_it_runs_where_there_is_no_torch(file, tmp_path):
     """Nor anything else that an extra would bring; and it can be asked for as a module."""
     absent = ("torch", "torchvision", "timm", "pydantic", "yaml", "sklearn", "tqdm", "nltk",
-              "pyarrow", "jinja2", "seaborn", "IPython")  # fmt: skip
+              "pyarrow", "seaborn", "IPython")  # fmt: skip
     program = (
         "import runpy, sys\n"
         "class Absent:\n"
@@ -98,15 +100,6 @@ def test_requirements_decide_how_it_ends(file, capsys):
     assert [one["holds"] for one in said["requirements"]] == [True, False]
 
 
-def test_a_coverage_may_be_wished_but_not_both(file, capsys):
-    assert main(["audit", str(file), "--coverage", "0.8"]) == HOLDS
-    said = (file.parent / "outputs_audit" / "audit.json").read_text(encoding="utf-8")
-    assert json.loads(said)["deployed"] == "coverage"
-    with pytest.raises(SystemExit) as stopped:
-        main(["audit", str(file), "--coverage", "0.8", "--risk", "0.1"])
-    assert stopped.value.code == REFUSED
-
-
 def test_a_folder_that_is_there_is_refused_without_force(file, tmp_path, capsys):
     """Before anything is computed; and with it, one that holds something else is, too."""
     folder = tmp_path / "a"
@@ -128,10 +121,10 @@ def test_a_stop_leaves_nothing_half_written(file, tmp_path, monkeypatch, capsys)
     assert main(given) == HOLDS
     before = {one: (tmp_path / "a" / one).read_bytes() for one in FILES}
 
-    def stopped(*arguments):
+    def stopped(*arguments, **data):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(page, "write_page", stopped)
+    monkeypatch.setattr(report, "write_page", stopped)
     assert main([*given, "--force"]) == STOPPED
     assert "stopped, nothing is written" in capsys.readouterr().err
     assert {one: (tmp_path / "a" / one).read_bytes() for one in FILES} == before
@@ -151,6 +144,7 @@ WRONG = [
     (["accept", "nowhere.safetensors", "outputs.npz"], "nowhere.safetensors"),
     (["audit", "outputs.npz", "--share", "1.5"], "share: at least 0 and below 1 expected, got 1.5"),
     ([], "known-unknowns: a command expected: demo, audit, compare"),
+    (["audit", "--model", "a.onnx"], "the audit's page shows how onnxruntime writes the outputs"),
     (["audit"], "FILE, or --model and --validation, expected"),
     (["audti"], "invalid choice: 'audti'"),
     (["audit", "outputs.npz", "--risk", "few"], "invalid float value: 'few'"),
@@ -248,20 +242,6 @@ def test_of_what_is_often_written_the_message_says_what_to_do(
     assert message in told and told.count("\n") == 1
 
 
-def test_swapped_files_are_named(file, capsys):
-    assert main(["audit", str(file), "--risk", "0.2", "--out", "a"]) == HOLDS
-    assert main(["accept", "outputs.npz", "a/rejector.safetensors"]) == REFUSED
-    assert capsys.readouterr().err == (
-        "known-unknowns accept: outputs.npz is no rejector; expected: accept REJECTOR OUTPUTS; "
-        "the two files look swapped\n"
-    )
-
-
-def test_it_says_which_version_it_is(capsys):
-    assert main(["--version"]) == HOLDS
-    assert capsys.readouterr().out == f"known-unknowns {__version__}\n"
-
-
 def test_new_outputs_are_judged(file, arrays, tmp_path, capsys):
     assert main(["audit", str(file), "--risk", "0.2", "--out", "a"]) == HOLDS
     new = {"logits": arrays["ood_pets_and_toys_logits"]}
@@ -328,3 +308,39 @@ def test_a_pipe_that_is_closed_is_no_error(file):
     )
     process.stdout.close()
     assert process.stderr.read() == "" and process.wait() == HOLDS
+
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+PROGRAM = (
+    "import sys\n"
+    "from known_unknowns.auditing.command import main\n"
+    "status = main(['demo'])\n"
+    "sys.exit('torch is imported' if 'torch' in sys.modules else status)\n"
+)
+
+
+def shown(page):
+    """Return what a page prints below the command, in each block that shows its output."""
+    blocks = re.findall(r"^```console\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S)
+    parts = [re.split(r"^(?:\$ )?known-unknowns demo\n", block, flags=re.M) for block in blocks]
+    return [text for part in parts for text in part[1:] if text.strip()]
+
+
+def test_pages_show_what_the_demo_prints(tmp_path):
+    """But for line breaks, which a page may add.  The report of an earlier demo is replaced."""
+    (tmp_path / DEMO).mkdir()
+    (tmp_path / DEMO / "report.html").touch()
+    here = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, cwd=tmp_path, env=here
+    )
+    assert not done.returncode and not done.stderr, done.stderr[-500:]
+    assert (tmp_path / DEMO / "report.html").stat().st_size
+    files = {file.name for file in (tmp_path / DEMO).iterdir()}
+    assert files == {"audit.json", "rejector.safetensors", "report.html"}
+    assert shown(ROOT / "book" / "audit.md")
+    for page in (ROOT / "book" / "audit.md", ROOT / "README.md"):
+        for text in shown(page):
+            assert text.split() == done.stdout.split(), page.name

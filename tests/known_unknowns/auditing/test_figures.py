@@ -1,3 +1,5 @@
+"""Figures of the audit show the numbers that they are given."""
+
 import numpy as np
 import pandas as pd
 import pytest
