@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pandas as pd
@@ -13,14 +13,14 @@ from helpers.checks import known_name, open_share, whole_number
 from helpers.metrics.bootstrap import weighted_calibration_error
 from helpers.outputs import Outputs
 from helpers.scores.calibration import confidences, fit_temperature, softmax
-from known_unknowns.auditing import gates, ranking
+from known_unknowns.auditing import doubts, gates, ranking
 from known_unknowns.auditing.by_class import by_answer, by_class
-from known_unknowns.auditing.doubts import COPIES_AMONG, doubt_share, find_doubts
 from known_unknowns.auditing.drift import find_drift, principal_directions
 from known_unknowns.auditing.inputs import Inputs
 from known_unknowns.auditing.label_errors import likely_label_errors
 from known_unknowns.auditing.prediction import look_at_unlabelled, predict_by_score
 from known_unknowns.auditing.record import Audit
+from known_unknowns.auditing.sentences import render
 from known_unknowns.auditing.thresholds import (
     WISHES,
     check_share,
@@ -95,7 +95,7 @@ def audit(
     whole_number("seed", seed, least=0)
     inputs = inputs.one_of_each_group(seed)
     tell("looks for copies, and for labels that do not fit")
-    doubts = find_doubts(inputs)
+    speaks_against = doubts.find_doubts(inputs)
     generator = np.random.default_rng(seed)
     halves = {name: _halves(len(one), generator) for name, one in inputs.ood.items()}
     choosing, measuring = _halves(len(inputs.validation), generator)
@@ -144,7 +144,7 @@ def audit(
             samples["validation"], samples["production"],
             own_places[measuring], along(inputs.production),
         )  # fmt: skip
-        doubts += doubt_share(unlabelled.least, unknown_share)
+        speaks_against += doubts.doubt_share(unlabelled.least, unknown_share)
     unknown = {name: samples[name] for name in inputs.ood}
     scores, right = samples["validation"], correct[measuring]
     thresholds = {
@@ -167,7 +167,7 @@ def audit(
     calibration = _calibration(validation.subset(measuring[:FITTED]), temperature, replicates, seed)
     return Audit(
         inputs=inputs,
-        doubts=doubts,
+        doubts=speaks_against,
         choosing=choosing,
         measuring=measuring,
         accuracy=share(correct),
@@ -201,24 +201,14 @@ def audit(
     )  # fmt: skip
 
 
-def _left_aside(inputs: Inputs) -> Iterator[str]:
-    """Yield what was looked at on some of the images alone, drawn by chance."""
-    if max(map(len, (inputs.validation, *inputs.ood.values()))) // 2 > ranking.COMPARED:
-        yield (
-            f"Scores are compared on at most {ranking.COMPARED} ID images, and as many of each set "
-            "of unknown ones, drawn from the choosing half; thresholds and promises are taken from "
-            "the whole measuring half."
-        )
-    if len(inputs.validation) // 2 > FITTED:
-        yield (
-            f"Temperature, calibration and the directions in which images differ are taken from "
-            f"{FITTED} images of the half that each belongs to."
-        )
-    if max(len(inputs.validation), len(inputs.train or ())) > COPIES_AMONG:
-        yield (
-            f"Images that are nearly copies are looked for among {COPIES_AMONG} validation and "
-            "as many training images, drawn by chance; exact copies among all."
-        )
+def _left_aside(inputs: Inputs) -> list[str]:
+    """Return what was looked at on some of the images alone, drawn by chance."""
+    validation = len(inputs.validation)
+    return render(
+        "left_aside", compared=ranking.COMPARED, fitted=FITTED, copied=doubts.COPIES_AMONG,
+        largest=max(map(len, (inputs.validation, *inputs.ood.values()))) // 2,
+        half=validation // 2, learnt_from=max(validation, len(inputs.train or ())),
+    )  # fmt: skip
 
 
 def _halves(count: int, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

@@ -31,6 +31,9 @@ ood_NAME_features, production_logits, production_features, class_names, files, g
 or a table, .csv or .parquet, with columns logit_0 ..., feature_0 ..., label, set, file, group and
 stratum.
 
+REQUIRE: NAME>=NUMBER or NAME<=NUMBER, as "accuracy>=0.9" or "auroc:pets>=0.8"; names are accuracy,
+coverage, coverage_at_risk_0.05, risk, ece, ece_scaled, aurc, auroc and fpr95.
+
 Exit status: 0, 1 if a requirement does not hold, 2 if the usage or the file is wrong.
 """
 
@@ -66,24 +69,16 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="known-unknowns", description="Know what a classifier does not know.")
     parser.add_argument("--version", action="store_true", help="say which version this is")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    commands.add_parser(
-        "demo", help=f"audit a published network that comes with the package, into {DEMO}"
-    )
-    audit = commands.add_parser(
-        "audit",
-        help="from the outputs of a classifier to a report, audit.json and a rejector",
-        epilog=_FILE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    compare = commands.add_parser(
-        "compare", help="a new model with an old one; ends with 1 if anything is worse"
-    )
-    accept = commands.add_parser(
-        "accept", help="judge new outputs with the rejector of an audit, as CSV"
-    )
-    bench = commands.add_parser(
-        "bench", help="rank your score among all others, on features of published networks"
-    )
+    titles = {
+        "demo": f"audit a published network that comes with the package, into {DEMO}",
+        "audit": "from the outputs of a classifier to a report, audit.json and a rejector",
+        "compare": "a new model with an old one; ends with 1 if anything is worse",
+        "accept": "judge new outputs with the rejector of an audit, as CSV",
+        "bench": "rank your score among all others, on features of published networks",
+    }
+    added = {name: commands.add_parser(name, help=words) for name, words in titles.items()}
+    _, audit, compare, accept, bench = added.values()
+    audit.epilog, audit.formatter_class = _FILE, argparse.RawDescriptionHelpFormatter
 
     def share(command, name: str, words: str, default: float | None = None) -> None:
         command.add_argument(name, type=float, metavar="SHARE", default=default, help=words)
@@ -96,15 +91,9 @@ def _parser() -> argparse.ArgumentParser:
     share(wish, "--risk", "keep as many answers as may be with this share wrong (default: 0.05)")
     share(wish, "--coverage", "or accept at least this share of the images like those in FILE")
     share(audit, "--confidence", "with which the risk is promised (default: 0.95)", 0.95)
-    share(
-        audit, "--share", "of unknown images, like the sets in FILE, up to which a risk holds", 0.0
-    )
-    audit.add_argument(
-        "--require", action="append", default=[], metavar='"NAME>=NUMBER"',
-        help='what has to hold, as in "accuracy>=0.9" or "auroc:pets>=0.8", of the whole 95 %% '
-        "interval; any number of times; names: accuracy, coverage, coverage_at_risk_0.05, risk, "
-        "ece, ece_scaled, aurc, auroc, fpr95",
-    )  # fmt: skip
+    share(audit, "--share", "of unknown images, like the sets, up to which a risk holds", 0.0)
+    what = "what has to hold of the whole 95 %% interval, any number of times; see below"
+    audit.add_argument("--require", action="append", default=[], help=what)
     network = audit.add_argument_group("or a network of timm and folders, in place of FILE")
     network.add_argument("--model", help="its name (extra torch)")
     network.add_argument("--validation", metavar="DIR", help="a folder for each class")
@@ -155,14 +144,13 @@ def _gathered(given: argparse.Namespace):
         from known_unknowns.auditing.networks import open_network, show_images
     except ImportError as error:
         raise ValueError(f"{error}; pip install '.[torch]' in the repository") from error
-    roles = {name: getattr(given, name) for name in ("train", "production")}
+    roles = [role for role in ("train", "production") if getattr(given, role)]
+    names = tuple(line.strip() for line in lines if line.strip())
     return show_images(
-        open_network(given.model, download=given.download),
-        images_of(given.validation),
-        ood=list(map(images_of, given.ood)),
-        class_names=tuple(line.strip() for line in lines if line.strip()),
-        **{name: images_of(folder) for name, folder in roles.items() if folder},
-    )
+        open_network(given.model, download=given.download), images_of(given.validation),
+        ood=list(map(images_of, given.ood)), class_names=names,
+        **{role: images_of(getattr(given, role)) for role in roles},
+    )  # fmt: skip
 
 
 def _version(given: argparse.Namespace) -> int:

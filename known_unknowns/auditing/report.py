@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, replace
-from functools import cache
+from functools import cache, partial
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -269,24 +269,24 @@ def _drawings(audit: Audit) -> Iterator[tuple[str, str, Callable]]:
             f"label: {names[outputs.labels[i]][:16]}".replace("$", r"\$")
             for i in worst
         ]
-        yield "right", "The surest errors", lambda: chapter.surest_errors(pictures, captions)
+        yield "right", "The surest errors", partial(chapter.surest_errors, pictures, captions)
 
     before, after = (part[audit.measuring] for part in (audit.claimed, audit.sure))
     panels = {
         ("the model", "before"): metrics.reliability_curve(before, correct),
         ("the model", "after"): metrics.reliability_curve(after, correct),
     }
-    yield "sure", "Accuracy against confidence", lambda: reliability_grid(panels)
+    yield "sure", "Accuracy against confidence", partial(reliability_grid, panels)
 
     titles = {name: sentences.title(name) for name in audit.ranking["score"].unique()}
-    draw = lambda: chapter.score_ranking(audit.ranking, titles, chosen=best)  # noqa: E731
+    draw = partial(chapter.score_ranking, audit.ranking, titles, chosen=best)
     yield "score", "AURC of every score", draw
 
     promised = {f"promised {one.wish}": one for one in audit.thresholds.values() if not one.problem}
     ways = {titles[best]: samples["validation"], "largest probability": after}
     curves = {name: metrics.risk_coverage_curve(part, correct) for name, part in ways.items()}
     points = {name: (one.coverage[0], one.risk[0]) for name, one in promised.items()}
-    yield "accept", "Risk against coverage", lambda: chapter.selective_risk(curves, points)
+    yield "accept", "Risk against coverage", partial(chapter.selective_risk, curves, points)
 
     groups = {"validation": samples["validation"]}
     if audit.inputs.ood:
@@ -294,13 +294,13 @@ def _drawings(audit: Audit) -> Iterator[tuple[str, str, Callable]]:
         groups["sets of unknown images"] = np.concatenate(unknown)
     groups |= {"unlabelled": samples["production"]} if "production" in samples else {}
     lines = {name: one.value for name, one in promised.items()}
-    draw = lambda: chapter.scores_and_thresholds(groups, lines, score=titles[best])  # noqa: E731
+    draw = partial(chapter.scores_and_thresholds, groups, lines, score=titles[best])
     yield "accept", "Scores and thresholds", draw
 
     predicted = audit.prediction
     if predicted is not None and predicted.sets >= 9 and predicted.regressions:
         line = predicted.regressions["auroc"]
-        draw = lambda: chapter.prediction_on_line(line, predicted.gscore, metric="auroc")  # noqa: E731
+        draw = partial(chapter.prediction_on_line, line, predicted.gscore, metric="auroc")
         yield "unlabelled", "The prediction on its line", draw
 
 

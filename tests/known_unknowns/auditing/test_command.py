@@ -8,12 +8,12 @@ import re
 import subprocess
 import sys
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from helpers.files import project_root
 from known_unknowns.auditing import audit, read_outputs, report
 from known_unknowns.auditing.command import DEMO, FAILS, HOLDS, REFUSED, STOPPED, main
 from known_unknowns.auditing.rejector import Rejector
@@ -21,7 +21,7 @@ from known_unknowns.auditing.rejector import Rejector
 FILES = ["audit.json", "rejector.safetensors", "report.html"]
 
 
-HERE = os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parent.parent.parent)}
+HERE = os.environ | {"PYTHONPATH": str(project_root())}
 """For processes in other folders."""
 
 
@@ -310,7 +310,7 @@ def test_a_pipe_that_is_closed_is_no_error(file):
     assert process.stderr.read() == "" and process.wait() == HOLDS
 
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+ROOT = project_root()
 
 
 PROGRAM = (
@@ -332,9 +332,8 @@ def test_pages_show_what_the_demo_prints(tmp_path):
     """But for line breaks, which a page may add.  The report of an earlier demo is replaced."""
     (tmp_path / DEMO).mkdir()
     (tmp_path / DEMO / "report.html").touch()
-    here = os.environ | {"PYTHONPATH": str(ROOT)}
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, cwd=tmp_path, env=here
+        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, cwd=tmp_path, env=HERE
     )
     assert not done.returncode and not done.stderr, done.stderr[-500:]
     assert (tmp_path / DEMO / "report.html").stat().st_size
