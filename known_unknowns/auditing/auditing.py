@@ -14,22 +14,23 @@ from helpers.metrics.bootstrap import weighted_calibration_error
 from helpers.outputs import Outputs
 from helpers.scores.calibration import confidences, fit_temperature, softmax
 from known_unknowns.auditing import doubts, gates, ranking
-from known_unknowns.auditing.by_class import by_answer, by_class
+from known_unknowns.auditing.doubts import likely_label_errors
 from known_unknowns.auditing.drift import find_drift, principal_directions
 from known_unknowns.auditing.inputs import Inputs
-from known_unknowns.auditing.label_errors import likely_label_errors
 from known_unknowns.auditing.prediction import look_at_unlabelled, predict_by_score
+from known_unknowns.auditing.ranking import Wish
 from known_unknowns.auditing.record import Audit
 from known_unknowns.auditing.sentences import render
 from known_unknowns.auditing.thresholds import (
     WISHES,
+    by_answer,
+    by_class,
     check_share,
     draw_mixture,
     promise_coverage,
     promise_risk,
     share,
 )
-from known_unknowns.auditing.wished import Wish
 
 FITTED = 10_000
 """Images that temperature, directions and calibration are taken from, at the most: many more would

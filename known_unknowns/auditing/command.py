@@ -140,8 +140,7 @@ def _gathered(given: argparse.Namespace):
         raise ValueError("--validation: a folder with a subfolder for each class expected")
     lines = given.classes.read_text(encoding="utf-8").splitlines() if given.classes else ()
     try:
-        from known_unknowns.auditing.folders import images_of
-        from known_unknowns.auditing.networks import open_network, show_images
+        from known_unknowns.auditing.networks import images_of, open_network, show_images
     except ImportError as error:
         raise ValueError(f"{error}; pip install '.[torch]' in the repository") from error
     roles = [role for role in ("train", "production") if getattr(given, role)]

@@ -19,8 +19,8 @@ from helpers.files import atomic_path
 from helpers.metrics import resample_weights, weighted_aurc, weighted_auroc, weighted_mean
 from known_unknowns.auditing import ranking
 from known_unknowns.auditing.inputs import Inputs
+from known_unknowns.auditing.ranking import coverage_at_risk
 from known_unknowns.auditing.report import write_json, write_page
-from known_unknowns.auditing.wished import coverage_at_risk
 
 COMPARED = ("report.html", "comparison.json")
 """What a comparison leaves in its folder."""

@@ -39,13 +39,6 @@ class Drift:
 def find_drift(scores, others_scores, values, others) -> Drift:
     """Test whether two groups of images have the same scores, and the same features.
 
-    Parameters
-    ----------
-    scores, others_scores : array_like, shape [N] and [M]
-        Of validation and of unlabelled images.
-    values, others : ndarray, shape [N, D] and [M, D]
-        Where the same images lie along a few directions, which neither of both has chosen.
-
     Notes
     -----
     The test of Kolmogorov and Smirnov, for the score and along each direction, as Rabanser,
@@ -90,18 +83,6 @@ def distance(first, second) -> float:
 
 def principal_directions(values, *, seed: int = 0) -> np.ndarray:
     """Return the directions of the largest variance, the largest first.
-
-    Parameters
-    ----------
-    values : array_like, shape [N, D]
-        Features, a row for each image.
-    seed : int
-        Of the directions that the search starts from.
-
-    Returns
-    -------
-    ndarray of float32, shape [D, min(N, D, 16)]
-        Orthonormal columns.
 
     Notes
     -----

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import difflib
+import os
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,13 +13,12 @@ import numpy as np
 import pandas as pd
 
 from helpers import checkpoints, data
-from helpers.data import Images, ImageStream
+from helpers.data import Images, ImageStream, Listing
 from helpers.data.class_lists import wnids_of
 from helpers.networks import published, zoo
 from helpers.networks.devices import default_device, device_name
 from helpers.networks.recipe import Recipe
 from helpers.training.fitted import Fitted
-from known_unknowns.auditing.folders import check_unknown, images_of, named_as
 from known_unknowns.auditing.inputs import Inputs, read_outputs, unlabelled
 from pictures import FAMILIES
 
@@ -35,31 +36,7 @@ def open_network(
     *,
     download: bool = False,
 ) -> Network:
-    """Open a network of timm, or one that this project has trained.
-
-    Parameters
-    ----------
-    model : str
-        A name of timm; empty for a network of this project.
-    checkpoint : path
-        The file of weights.  For a network of timm it may be empty, see
-        `helpers.networks.zoo.load`.
-    recipe : mapping
-        Of a network of this project: what it was trained with, by the names of
-        `helpers.networks.recipe.Recipe`; `image_size` is the size of the images it learnt from.
-    classes : int
-        Of a network of this project: how many it knows.
-    download : bool
-        Fetch the weights of a network of timm from Hugging Face if they are nowhere else.
-
-    Raises
-    ------
-    ValueError
-        Neither a model nor a checkpoint; an unknown name; weights that are damaged or of another
-        network.
-    FileNotFoundError
-        No such file, or no weights.
-    """
+    """Open a network of timm, or one that this project has trained."""
     if model:
         return zoo.load(model, weights=checkpoint or None, download=download, progress=False)
     if not checkpoint:
@@ -99,34 +76,7 @@ def show_images(
     class_names: Sequence[str] = (),
     seed: int = 0,
 ) -> Inputs:
-    """Show all images of an audit to a network; what it said before comes from the cache.
-
-    Parameters
-    ----------
-    network : Pretrained or Fitted
-    validation : Images or ImageStream
-        ID, with labels; not learnt from.
-    train : Images or ImageStream, optional
-        ID, with labels; (a sample of) what the network has learnt from.
-    ood : sequence of Images or ImageStream
-        Of unknown classes.
-    production : Images or ImageStream, optional
-        Unlabelled.
-    families : int
-        How many generated families, drawn by seed, are shown too where there are images of
-        production; no set of `ood` is among them.
-    family_images : int
-        Of each of them.
-    class_names : sequence of str
-        The head's, in its order.  By default those of the network of timm, and else those of
-        the validation images.
-    seed : int
-
-    Raises
-    ------
-    ValueError
-        Classes that the head does not have, or as many names; two sets of one name.
-    """
+    """Show all images of an audit to a network; what it said before comes from the cache."""
     known = network.class_names if isinstance(network, zoo.Pretrained) else ()
     names = tuple(class_names) or known or validation.class_names
     classes = len(network.classifier.head.bias)
@@ -214,27 +164,6 @@ def example(
 
     Half of the test images are for validation.  The other half and sets that the audit is not
     shown are what the network meets later: its unlabelled images, whose labels are held back.
-
-    Parameters
-    ----------
-    network : str
-        One of `helpers.networks.published.records`.
-    images : str
-        The data set that it was trained on, or a part of it, with the splits train and test.
-    ood, met : sequence of str
-        Data sets of unknown images: those that somebody brings to the audit, and those that turn
-        up later.  Any number of the first, at least one of the others.
-    families : int
-        Generated families that the prediction without labels learns from; none of them is met.
-    seed : int
-        Of what is drawn.
-
-    Raises
-    ------
-    FileNotFoundError
-        A file of the network or of a data set is not there: says where to put it.
-    ValueError
-        An unknown name; a set that shows a class of the network; none to be met.
     """
     if not met:
         raise ValueError("met: at least one data set expected, to be mixed with new images")
@@ -267,13 +196,7 @@ def example(
 
 
 def gather(given: Parameters) -> Inputs:
-    """Return the inputs of the audit that parameters ask for.
-
-    Raises
-    ------
-    ValueError, FileNotFoundError
-        As `read_outputs`, `images_of`, `open_network` and `example`.
-    """
+    """Return the inputs of the audit that parameters ask for."""
     if given.outputs:
         return read_outputs(given.outputs, treat_as=given.treat_as)
     families = {"families": given.generated, "seed": given.seed}
@@ -287,3 +210,82 @@ def gather(given: Parameters) -> Inputs:
     network = open_network(given.model, *weights, download=given.download)
     ood = list(map(images_of, given.ood))
     return show_images(network, known, ood=ood, class_names=names, **families, **more)
+
+
+SPLITS = ("val", "test", "sample", "train")
+"""Of a data set's splits, the first that it has is taken."""
+
+
+def split_of(folder: str | os.PathLike) -> str:
+    """Return the split of a folder that is taken; ``test`` for a folder without subfolders."""
+    place = Path(folder).expanduser()
+    return next((one for one in SPLITS if (place / one).is_dir()), "test")
+
+
+def images_of(where: str, *, size: int | None = None) -> Images | ImageStream:
+    """Return the images of a folder, or of a data set that this book knows."""
+    if not where:
+        raise ValueError(
+            "a folder of images, or the name of a data set, expected, got ''; beside a network, "
+            "`validation` is one"
+        )
+    if Path(where).expanduser().is_dir():
+        return ImageStream.scan(where, split=split_of(where))
+    name, _, split = where.partition("/")
+    if "/" in split or name.startswith((".", "~")) or not name:
+        raise FileNotFoundError(f"image folder {where}: no such folder")
+    found = data.splits(name)
+    split = split or next((one for one in SPLITS if one in found), found[0])
+    return data.load(name, split, size=size)
+
+
+def named_as(
+    images: Images | ImageStream | Listing, class_names: Sequence[str], titles: Mapping[str, str]
+) -> Images | ImageStream | Listing:
+    """Return images with their classes numbered as a head numbers its own.
+
+    Examples
+    --------
+    >>> pixels = np.zeros((2, 4, 4, 3), np.uint8)
+    >>> pets = Images(pixels, np.array([0, 1]), ("cat", "dgo"), "pets", "test")
+    >>> named_as(pets, ["cat", "dog", "fox"], {})
+    Traceback (most recent call last):
+        ...
+    ValueError: pets: 1 of 2 classes are none of the head's 3: 'dgo' (nearest: 'dog'); rename the \
+folders, or pass class_names in the order of the head
+    """
+    words: dict[str, str] = {}
+    for name, title in titles.items():  # a word that stands for two classes stands for none
+        words[title] = "" if title in words else name
+    names = tuple(words.get(one.replace("_", " ")) or one for one in images.class_names)
+    used = set(np.unique(images.labels[images.labels >= 0]).tolist())
+    unknown = [
+        one
+        for number, (one, name) in enumerate(zip(images.class_names, names, strict=True))
+        if number in used and name not in class_names
+    ]
+    if unknown:
+        options = [*class_names, *words]
+        near = [difflib.get_close_matches(one, options, n=1, cutoff=0.4) for one in unknown[:5]]
+        shown = ", ".join(
+            f"'{one}'" + (f" (nearest: '{found[0]}')" if found else "")
+            for one, found in zip(unknown, near, strict=False)
+        )
+        raise ValueError(
+            f"{images.name}: {len(unknown)} of {len(used)} classes are none of the head's "
+            f"{len(class_names)}: {shown}{', …' if len(unknown) > 5 else ''}; rename the folders, "
+            "or pass class_names in the order of the head"
+        )
+    return replace(images, class_names=names).renumber(class_names)
+
+
+def check_unknown(
+    sets: Mapping[str, Images | ImageStream | Listing], known: Collection[str]
+) -> None:
+    """Refuse sets of unknown images, by name, that have classes which the model knows."""
+    for name, images in sets.items():
+        if shared := sorted({*images.class_names} & {*known}):
+            raise ValueError(
+                f"ood: {name} has classes that the model knows: {', '.join(shared[:5])}; take them "
+                "out, or rename their folders if their images are to count as unknown"
+            )

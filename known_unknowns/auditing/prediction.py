@@ -253,18 +253,7 @@ def look_at_unlabelled(
     correct: np.ndarray,
     chosen: np.ndarray,
 ) -> Unlabelled:
-    """Return how many unlabelled images are unknown, which, and how often the model is right.
-
-    Parameters
-    ----------
-    known, production : ndarray, shape [N] and [M]
-        Scores of ID images that have chosen nothing, and of the unlabelled ones.
-    probabilities, theirs : ndarray, shape [N, K] and [M, K]
-        Calibrated, of the same images.
-    correct : ndarray of bool, shape [N]
-    chosen : ndarray, shape [C]
-        Scores of other ID images, from which the threshold is that accuracy is estimated above.
-    """
+    """Return how many unlabelled images are unknown, which, and how often the model is right."""
     suspected = suspected_unknown(known, production, rate=RATE)
     order = np.argsort(production, kind="stable")
     accuracy, against, accepted = {}, (), {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +20,109 @@ from helpers.metrics.weighted_ranking import weighted_detection
 from helpers.outputs import Outputs
 from helpers.scores import Score
 from known_unknowns.auditing.inputs import LEAST, Inputs
-from known_unknowns.auditing.wished import DEFAULT, Wish
+
+_CELLS = 2**18  # counts held at a time: about the size of a CPU's cache
+
+
+class Wish(NamedTuple):
+    """What a threshold is to promise.
+
+    Attributes
+    ----------
+    name : {"risk", "coverage"}
+    level : float
+        The risk, or the coverage.
+    unknown : float
+        Share of unknown images that the promise of a risk reckons with.
+    """
+
+    name: str = "risk"
+    level: float = 0.05
+    unknown: float = 0.0
+
+    @property
+    def metric(self) -> str:
+        """What a score gives for it: the ``coverage`` at a risk, or the ``risk`` at a coverage."""
+        return "coverage" if self.name == "risk" else "risk"
+
+    def measure(self, scores, correct, unknown, weights) -> np.ndarray:
+        """Return that number once for each row of weights, float64 [B]."""
+        if self.name == "coverage":
+            return risk_at_coverage(scores, correct, weights[0], self.level)
+        if not self.unknown:
+            return coverage_at_risk(scores, correct, weights[0], self.level)
+        shares = [1 - self.unknown, *[self.unknown / len(unknown)] * len(unknown)]
+        masses = [
+            share * one / one.sum(axis=1, keepdims=True, dtype=np.int64)
+            for share, one in zip(shares, weights, strict=True)
+        ]
+        drawn = np.concatenate([scores, *unknown])
+        known = np.arange(len(drawn)) < len(scores)
+        right = np.concatenate([correct, np.zeros(len(drawn) - len(scores), bool)])
+        return coverage_at_risk(drawn, right, np.concatenate(masses, axis=1), self.level, known)
+
+
+DEFAULT = Wish()
+"""What an audit wishes for where nothing is said."""
+
+
+def coverage_at_risk(confidence, correct, weights, risk: float, known=None) -> np.ndarray:
+    """Return which share of the images can be kept with at most `risk` of these wrong, float64 [B].
+
+    Examples
+    --------
+    >>> coverage_at_risk(np.array([4, 3, 2, 1]), np.array([1, 1, 0, 1]) > 0, np.ones((1, 4)), 0.25)
+    array([1.])
+    >>> coverage_at_risk(np.array([4, 3, 2, 1]), np.array([1, 1, 0, 1]) > 0, np.ones((1, 4)), 0.2)
+    array([0.5])
+    """
+    order, ends = _ranked(confidence)
+    wrong, found = ~correct[order], np.empty(len(weights))
+    for rows, drawn in _sums(weights, order):
+        kept, errors = np.cumsum(drawn, axis=1), np.cumsum(drawn * wrong, axis=1)
+        counted = kept if known is None else np.cumsum(drawn * known[order], axis=1)
+        # a rounding error must not undo an equality
+        possible = ends & (errors <= risk * kept * (1 + 1e-9))
+        found[rows] = (counted * possible).max(axis=1) / counted[:, -1]
+    return found
+
+
+def risk_at_coverage(confidence, correct, weights, coverage: float) -> np.ndarray:
+    """Return which share is wrong of the images kept where `coverage` of all are, float64 [B].
+
+    Parameters are those of `coverage_at_risk`.
+
+    Examples
+    --------
+    >>> some = np.array([4, 3, 2, 1]), np.array([1, 1, 0, 1]) > 0, np.ones((1, 4))
+    >>> risk_at_coverage(*some, 0.5), risk_at_coverage(*some, 0.51)
+    (array([0.]), array([0.33333333]))
+    """
+    order, ends = _ranked(confidence)
+    wrong, found = ~correct[order], np.empty(len(weights))
+    for rows, drawn in _sums(weights, order):
+        kept, errors = np.cumsum(drawn, axis=1), np.cumsum(drawn * wrong, axis=1)
+        first = (ends & (kept >= coverage * kept[:, -1:] * (1 - 1e-9))).argmax(axis=1)[:, None]
+        both = np.take_along_axis(errors, first, 1), np.take_along_axis(kept, first, 1)
+        found[rows] = (both[0] / both[1])[:, 0]
+    return found
+
+
+def _ranked(confidence: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the images by falling score, and which are the last of those with one score."""
+    order = np.argsort(-confidence, kind="stable")
+    ranked = confidence[order]
+    return order, np.append(ranked[1:] != ranked[:-1], True)
+
+
+def _sums(weights: np.ndarray, order: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+    """Yield some rows of weights in this order, so that sums need no more than float64 or int64."""
+    kind = np.float64 if weights.dtype.kind == "f" else np.int64
+    size = max(1, _CELLS // len(order))
+    for start in range(0, len(weights), size):
+        rows = slice(start, start + size)
+        yield rows, weights[rows, order].astype(kind)
+
 
 ARGUMENTS = {"knn": {"bank": 12_800}, "relation": {"bank": 12_800}}
 """What a score is created with: a rejector carries the bank, so it holds no more than NNGuide's."""
@@ -48,13 +150,6 @@ def fitted(inputs: Inputs, only: str | None = None) -> tuple[dict[str, Score], d
     """Return every score that the inputs allow, fitted, and why the others are left out.
 
     Of one name, if `only` is given, that is all that is fitted.
-
-    Returns
-    -------
-    usable : dict of str to Score
-        By name, in alphabetical order; to none of them has a validation image been shown.
-    left_out : dict of str to str
-        The reason, by name.
     """
     absent = {
         "features": not inputs.validation.features.shape[1],
@@ -138,18 +233,6 @@ class Groups:
     On `UNION` there are as many unknown images as wrongly classified ID ones, as evenly from all
     sets as these allow: a score is to find both kinds of what the model does not know, and the
     number of unknown images that somebody happened to bring must not decide which of them counts.
-
-    Parameters
-    ----------
-    correct : ndarray of bool
-        Whether each ID image is classified correctly.
-    ood : mapping of str to int
-        How many images each set has, in random order: of these the union has the first ones.
-    replicates : int
-    seed : int
-        The same for all scores, whose replicates are therefore paired.
-    wish : Wish
-        What a threshold is to promise.
     """
 
     def __init__(
@@ -180,22 +263,7 @@ class Groups:
         return _row(self.wish.metric, ID, float(value), drawn), drawn
 
     def measured(self, samples: Mapping[str, np.ndarray]) -> tuple[pd.DataFrame, np.ndarray]:
-        """Return what a score is worth, with intervals, and the replicates of its area.
-
-        Parameters
-        ----------
-        samples : mapping of str to ndarray
-            What it says of the ID images (`ID`) and of each set.
-
-        Returns
-        -------
-        rows : DataFrame
-            ``metric``, ``set``, ``value``, ``low`` and ``high`` (of 95 %): the AURC on the ID
-            images (set ""); with sets of unknown images that on `UNION`, and the AUROC and the
-            FPR95 on each.
-        area : ndarray of float64, shape [replicates]
-            The AURC on `UNION` where there are sets of unknown images, else on the ID images.
-        """
+        """Return what a score is worth, with intervals, and the replicates of its area."""
         known, correct, own = samples[ID], self.correct, self.weights[ID]
         drawn = weighted_aurc(known, correct, own)
         rows = [_row("aurc", ID, aurc(known, correct), drawn)]
@@ -221,25 +289,7 @@ class Groups:
 def ranked(
     usable: Mapping[str, Score], samples: Mapping[str, Mapping[str, np.ndarray]], groups: Groups
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Compare all scores; return them best first, and those that may be as good as the best.
-
-    Parameters
-    ----------
-    usable : mapping of str to Score
-    samples : mapping of str to mapping
-        What each says of the images in `groups`, from `score_halves`.
-    groups : Groups
-
-    Returns
-    -------
-    table : DataFrame
-        A column ``score``, and for each the row of `Groups.wished` and those of `Groups.measured`:
-        first the scores that may be the best for what was wished, in the order of their areas.
-    best : list of str
-        Of the scores that may be the best for what was wished the one of the smallest area, and
-        each of these whose difference to it in paired replicates includes 0 within 95 %; the one
-        that asks for least comes first, of equals the better one.
-    """
+    """Compare all scores; return them best first, and those that may be as good as the best."""
     wished = {name: groups.wished(samples[name]) for name in usable}
     sign = -1 if groups.wish.metric == "coverage" else 1  # more coverage is better, or less risk
     ahead = {name: (sign * row["value"], sign * drawn) for name, (row, drawn) in wished.items()}

@@ -15,13 +15,12 @@ from helpers.outputs import Outputs
 from helpers.scores import Score
 from helpers.scores.calibration import confidences
 from known_unknowns.auditing import gates, report
-from known_unknowns.auditing.by_class import OfAnswer, OfClass
 from known_unknowns.auditing.doubts import Doubt
 from known_unknowns.auditing.drift import Drift
 from known_unknowns.auditing.inputs import Inputs
 from known_unknowns.auditing.prediction import Prediction, Unlabelled, predict_by_score
 from known_unknowns.auditing.rejector import Rejector
-from known_unknowns.auditing.thresholds import Threshold
+from known_unknowns.auditing.thresholds import OfAnswer, OfClass, Threshold
 
 KNOWN = 10_000
 """Scores of known images that a rejector keeps for its p-values, at the most."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from helpers.checks import number
+from helpers.outputs import Outputs
 from known_unknowns import guarantees
 
 WISHES = ("risk", "coverage")
@@ -77,13 +78,7 @@ def _kept(
 
 
 def check_share(unknown: float, ood: Collection[str]) -> None:
-    """Refuse a share of unknown images outside [0, 1), or one above 0 without any set of them.
-
-    Raises
-    ------
-    ValueError
-        As it says.
-    """
+    """Refuse a share of unknown images outside [0, 1), or one above 0 without any set of them."""
     if not 0 <= number("share", unknown) < 1:
         raise ValueError(f"share: at least 0 and below 1 expected, got {unknown}")
     if unknown and not ood:
@@ -101,25 +96,6 @@ def draw_mixture(
     Each is unknown with this probability, and then of any of the sets with the same one.  How many
     are of each kind is drawn first, and so many images are taken of each: as many in all as leave
     four standard deviations of room, so that one draw in ten thousand, at the most, has to be cut.
-
-    Parameters
-    ----------
-    scores, correct : ndarray, shape [N]
-        Of the ID images.
-    ood : mapping of str to ndarray
-        Scores of each set.
-    unknown : float
-        In [0, 1); with 0 the ID images are returned as they are.
-
-    Returns
-    -------
-    scores, correct : ndarray, shape [M]
-        An unknown image is never correct.
-
-    Raises
-    ------
-    ValueError
-        No set, though some images are to be unknown; a share outside [0, 1).
 
     Examples
     --------
@@ -149,20 +125,7 @@ def draw_mixture(
 def promise_risk(
     scores, correct, ood, risk: float, confidence: float, *, unknown: float = 0.0, seed: int = 0
 ) -> Threshold:
-    """Return the threshold that promises a risk, or why there is none.
-
-    Parameters
-    ----------
-    scores, correct : ndarray, shape [N]
-        Of the measuring half.
-    ood : mapping of str to ndarray
-        Scores of each OOD set.
-    risk, confidence : float
-        As for `known_unknowns.guarantees.risk_threshold`.
-    unknown, seed
-        As for `draw_mixture`.  The risk grows with the share of unknown images, so that what is
-        promised at this share holds at any smaller one.
-    """
+    """Return the threshold that promises a risk, or why there is none."""
     drawn, right = draw_mixture(scores, correct, ood, unknown, seed=seed)
     try:
         found = guarantees.risk_threshold(drawn, right, risk=risk, confidence=confidence)
@@ -206,3 +169,113 @@ def promise_coverage(scores, correct, ood, coverage: float, confidence: float = 
     )
     kept = _kept(value, scores, correct, ood)
     return Threshold("coverage", coverage, promise, conditional=least, **kept)
+
+
+LEVEL = 0.95
+"""With which a class is said to be worse than promised, all classes together."""
+
+
+@dataclass(frozen=True)
+class OfClass:
+    """The images of one class.
+
+    Attributes
+    ----------
+    name : str
+    images : int
+        Validation images of this class.
+    right : (float, float, float)
+        Accuracy on them, with the ends of its exact 95 % interval; NaN without any.
+    accepted : int
+        Images of the measuring half that the rejector accepts.
+    wrong : (float, float, float)
+        Share of wrong answers among these, likewise, taking the threshold for given.
+    beyond : bool
+        More of these are wrong than was promised of all, beyond noise (5 % over all classes).
+    """
+
+    name: str
+    images: int
+    right: tuple[float, float, float]
+    accepted: int
+    wrong: tuple[float, float, float]
+    beyond: bool
+
+
+@dataclass(frozen=True)
+class OfAnswer:
+    """The images of the measuring half to which the model gives one answer, or of one stratum.
+
+    Attributes
+    ----------
+    name : str
+    images : int
+    value : float
+        The threshold above which the wished risk is promised of these; NaN if there is none.
+    coverage, bound : float
+        Share of these images that it accepts, and the upper bound of their risk.
+    """
+
+    name: str
+    images: int
+    value: float = np.nan
+    coverage: float = np.nan
+    bound: float = np.nan
+
+
+def by_class(
+    validation: Outputs,
+    names: tuple[str, ...],
+    measuring: np.ndarray,
+    accepted: np.ndarray,
+    risk: float,
+) -> tuple[OfClass, ...]:
+    """Return what is true of the images of each class."""
+    labels, correct = validation.labels, validation.correct
+    nothing = (np.nan,) * 3
+    kept = measuring[accepted]
+    tail = (1 - LEVEL) / len(names)
+    rows = []
+    for place, name in enumerate(names):
+        right, errors = correct[labels == place], ~correct[kept[labels[kept] == place]]
+        wrong, beyond = nothing, False
+        if len(errors):
+            wrong, total = share(errors), int(errors.sum())
+            low = guarantees.clopper_pearson(total, len(errors), confidence=1 - 2 * tail).low
+            beyond = low > risk
+        accuracy = share(right) if len(right) else nothing
+        rows.append(OfClass(name, len(right), accuracy, len(errors), wrong, bool(beyond)))
+    return tuple(rows)
+
+
+def by_answer(
+    scores: np.ndarray,
+    correct: np.ndarray,
+    answers: np.ndarray,
+    names: tuple[str, ...],
+    risk: float,
+    confidence: float,
+) -> tuple[int, tuple[OfAnswer, ...]]:
+    """Return what can be promised of each answer by itself, of all of them together.
+
+    The answer of a new image is known, and its class is not, so that a threshold for each answer
+    can be used; the same holds of strata, whose numbers may stand in the place of answers.  Each is
+    promised with a share of what is left to `confidence`, so that with this confidence none of the
+    promises is false.
+    """
+    each = 1 - (1 - confidence) / len(names)
+    needed = guarantees.images_needed(risk, each)
+    rows = []
+    for place, name in enumerate(names):
+        own = answers == place
+        row = OfAnswer(name, int(own.sum()))
+        if row.images >= needed:
+            try:
+                found = guarantees.risk_threshold(
+                    scores[own], correct[own], risk=risk, confidence=each
+                )
+                row = OfAnswer(name, row.images, found.threshold, found.coverage, found.bound)
+            except ValueError:  # too many of the surest are wrong
+                pass
+        rows.append(row)
+    return needed, tuple(rows)

@@ -17,8 +17,8 @@ from known_unknowns.auditing import (
     read_outputs,
     wished,
 )
+from known_unknowns.auditing.doubts import likely_label_errors
 from known_unknowns.auditing.drift import LEVEL, distance, find_drift
-from known_unknowns.auditing.label_errors import likely_label_errors
 from known_unknowns.auditing.rejector import Rejector
 from known_unknowns.auditing.sentences import write as write_sentences
 

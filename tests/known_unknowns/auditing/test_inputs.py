@@ -13,9 +13,8 @@ from PIL import Image
 from scipy.special import softmax
 
 from known_unknowns.auditing import read_outputs
-from known_unknowns.auditing.arrays import read_arrays
 from known_unknowns.auditing.checked import looks_like
-from known_unknowns.auditing.inputs import read_new
+from known_unknowns.auditing.inputs import read_arrays, read_new
 
 
 def as_table(arrays):
@@ -123,7 +122,7 @@ def test_a_large_file_takes_no_memory(tmp_path):
     np.savez(tmp_path / "a.npz", logits=np.ones((2**16, 2**10), np.float32))
     program = (
         "import pathlib, sys\n"
-        "from known_unknowns.auditing.arrays import read_arrays\n"
+        "from known_unknowns.auditing.inputs import read_arrays\n"
         "own = lambda: int(open('/proc/self/status').read().split('RssAnon:')[1].split()[0])\n"
         "before = own()\n"
         "arrays = read_arrays(pathlib.Path(sys.argv[1]))\n"

@@ -15,8 +15,7 @@ from helpers.networks import models
 from helpers.networks.recipe import Recipe
 from known_unknowns import chapters
 from known_unknowns.auditing.command import HOLDS, REFUSED, main
-from known_unknowns.auditing.folders import images_of, named_as
-from known_unknowns.auditing.networks import gather, open_network, show_images
+from known_unknowns.auditing.networks import gather, images_of, named_as, open_network, show_images
 
 RECIPE = {"depth": 8, "width": 8, "stem_stride": 2, "image_size": 16}
 

@@ -10,8 +10,17 @@ from helpers.metrics import aurc
 from helpers.scores import base
 from helpers.scores.energy import log_sum_exp
 from known_unknowns.auditing import ranking, read_outputs
-from known_unknowns.auditing.ranking import ID, Groups, Half, fitted, ranked, score_halves
-from known_unknowns.auditing.wished import Wish, coverage_at_risk, risk_at_coverage
+from known_unknowns.auditing.ranking import (
+    ID,
+    Groups,
+    Half,
+    Wish,
+    coverage_at_risk,
+    fitted,
+    ranked,
+    risk_at_coverage,
+    score_halves,
+)
 
 
 def groups_of(inputs, replicates):
