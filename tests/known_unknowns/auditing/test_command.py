@@ -168,13 +168,6 @@ def as_table(arrays):
     return table.assign(label=arrays["labels"])
 
 
-def write_missing(arrays, path):
-    """Write a table of numbers that may be missing, as databases do, with one that is."""
-    table = as_table(arrays).convert_dtypes()
-    table.loc[7, "logit_2"] = pd.NA
-    table.to_parquet(path)
-
-
 def write_npz(logits):
     return lambda arrays, path: np.savez(
         path, logits=logits(arrays["logits"]), labels=arrays["labels"]
@@ -186,45 +179,16 @@ FILES_OF_OTHERS = {
         lambda arrays, path: as_table(arrays).to_csv(path, sep=";", index=False),
         "separates its columns by ';'; commas expected. In Python: pandas.read_csv",
     ),
-    "commas.csv": (
-        lambda arrays, path: as_table(arrays).to_csv(path, sep=";", decimal=",", index=False),
-        "with decimal=',' to read numbers like 0,5",
-    ),
-    "tabs.csv": (
-        lambda arrays, path: as_table(arrays).to_csv(path, sep="\t", index=False),
-        r"separates its columns by '\t'",
-    ),
     "index.csv": (
         lambda arrays, path: as_table(arrays).to_csv(path),
         "column 'Unnamed: 0' has no name in the file; leave it out, as table.to_csv(path, index=F",
     ),
-    "logit.csv": (
-        lambda arrays, path: as_table(arrays).mask(np.eye(300, 5) > 0).to_csv(
-            path, index=False
-        ),
-        "logit_0: a number is missing in 4 of 300 rows of the set validation; write the numbers",
-    ),
-    "missing.parquet": (
-        write_missing,
-        "logit_2: a number is missing in 1 of 300 rows of the set validation; write the numbers",
-    ),
-    "binary.csv": (
-        lambda arrays, path: as_table(arrays)[["logit_0", "label"]].to_csv(path, index=False),
-        "got shape (300, 1); of one logit for two classes, write np.c_[0 * logits, logits]",
-    ),
     "binary.npz": (write_npz(lambda logits: logits[:, :1]), "write np.c_[0 * logits, logits]"),
-    "flat.npz": (write_npz(lambda logits: logits[:, 0]), "write np.c_[0 * logits, logits]"),
     "huge.npz": (
         write_npz(lambda logits: 1e30 * logits),
         "logits: numbers up to 1e+15 in size expected, got 8.77418e+30, whose squares are infinite",
     ),
-    "masked.npz": (
-        write_npz(lambda logits: np.where(np.eye(300, 4) > 0, -3e38, logits)),
-        "got 3e+38, whose squares are infinite; if it stands for a class that is left out, write",
-    ),
     "zeros.npz": (write_npz(lambda logits: 0 * logits), "all values are 0, so no class is predi"),
-    "halves.npz": (write_npz(lambda logits: 0 * logits + 0.4), "all values are 0.4, so no class"),
-    "sevens.npz": (write_npz(lambda logits: 0 * logits + 7), "all values are 7, so no class is"),
 }  # fmt: skip
 
 
