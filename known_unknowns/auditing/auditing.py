@@ -86,8 +86,8 @@ def audit(
         An unknown wish, a share outside (0, 1), no score that can be computed, a requirement of
         something that there is not.
     """
-    for one in require:
-        gates.read_requirement(one, inputs.ood)
+    for part in require:
+        gates.read_requirement(part, inputs.ood)
     known_name("wish", wish, WISHES)
     for name, value in (("risk", risk), ("coverage", coverage), ("confidence", confidence)):
         open_share(name, value)
@@ -98,13 +98,13 @@ def audit(
     tell("looks for copies, and for labels that do not fit")
     speaks_against = doubts.find_doubts(inputs)
     generator = np.random.default_rng(seed)
-    halves = {name: _halves(len(one), generator) for name, one in inputs.ood.items()}
+    halves = {name: _halves(len(part), generator) for name, part in inputs.ood.items()}
     choosing, measuring = _halves(len(inputs.validation), generator)
     few, fit = choosing[: ranking.COMPARED], choosing[:FITTED]
     validation, correct = inputs.validation, inputs.validation.correct
     first, second = (
         {ranking.ID: ranking.Half(validation, part)}
-        | {name: ranking.Half(one, halves[name][i][:end]) for name, one in inputs.ood.items()}
+        | {name: ranking.Half(part, halves[name][i][:end]) for name, part in inputs.ood.items()}
         for i, part, end in ((0, few, ranking.COMPARED), (1, measuring, None))
     )
     with warnings.catch_warnings(record=True) as caught:
@@ -114,7 +114,7 @@ def audit(
     usable, left_out = ranking.fitted(inputs)
     tell(f"compares {len(usable)} scores")
     chosen = ranking.score_halves(usable, first)
-    counts = [{name: len(one[name].places) for name in inputs.ood} for one in (first, second)]
+    counts = [{name: len(part[name].places) for name in inputs.ood} for part in (first, second)]
     wished = Wish(wish, {"risk": risk, "coverage": coverage}[wish], unknown_share)
     groups = ranking.Groups(correct[few], counts[0], replicates, seed, wished)
     table, best = ranking.ranked(usable, chosen, groups)
@@ -131,8 +131,8 @@ def audit(
     prediction = unlabelled = drift = None
     if inputs.production is not None:
         samples["production"] = score.score_samples(inputs.production)
-        own = chosen[best[0]][ranking.ID], samples, samples["production"]
-        prediction = predict_by_score(inputs, score, *own, seed)
+        arrays = chosen[best[0]][ranking.ID], samples, samples["production"]
+        prediction = predict_by_score(inputs, score, *arrays, seed)
         unlabelled = look_at_unlabelled(
             samples["validation"],
             samples["production"],

@@ -140,16 +140,12 @@ def _gathered(given: argparse.Namespace):
         raise ValueError("--validation: a folder with a subfolder for each class expected")
     lines = given.classes.read_text(encoding="utf-8").splitlines() if given.classes else ()
     try:
-        from known_unknowns.auditing.networks import images_of, open_network, show_images
+        from known_unknowns.auditing.networks import gather
     except ImportError as error:
         raise ValueError(f"{error}; pip install '.[torch]' in the repository") from error
-    roles = [role for role in ("train", "production") if getattr(given, role)]
-    names = tuple(line.strip() for line in lines if line.strip())
-    return show_images(
-        open_network(given.model, download=given.download), images_of(given.validation),
-        ood=list(map(images_of, given.ood)), class_names=names,
-        **{role: images_of(getattr(given, role)) for role in roles},
-    )  # fmt: skip
+    names = [line.strip() for line in lines if line.strip()]
+    more = {"outputs": "", "checkpoint": "", "training": {}, "generated": 0, "seed": 0}
+    return gather(argparse.Namespace(**vars(given) | more, class_names=names))
 
 
 def _version(given: argparse.Namespace) -> int:
@@ -202,10 +198,10 @@ def _audit(given: argparse.Namespace) -> int:
     )  # fmt: skip
     _report(audited, out, replaces, tell)
     judged = audited.requirements
-    for one in judged:
-        how = "holds" if one.holds else "DOES NOT HOLD"
-        print(f"{one.requirement}: {how}, {one.value:.4g} ({one.low:.4g} to {one.high:.4g})")
-    return HOLDS if all(one.holds for one in judged) else FAILS
+    for text, value, low, high, holds in judged:
+        how = "holds" if holds else "DOES NOT HOLD"
+        print(f"{text}: {how}, {value:.4g} ({low:.4g} to {high:.4g})")
+    return HOLDS if all(requirement.holds for requirement in judged) else FAILS
 
 
 def _report(audited, out: Path, replaces: Iterable[str] | None, tell: Callable) -> None:

@@ -140,9 +140,9 @@ def compare(
     """
     open_share("risk", risk)
     _refuse_others(old, new)
-    old, new = (one.one_of_each_group(seed) for one in (old, new))
+    old, new = (part.one_of_each_group(seed) for part in (old, new))
     known_name("score", score, scores.names())
-    counts = {ranking.ID: len(old.validation)} | {name: len(one) for name, one in old.ood.items()}
+    counts = {ranking.ID: len(old.validation)} | {name: len(part) for name, part in old.ood.items()}
     weights = {
         name: resample_weights(count, replicates=replicates, seed=seed + place)
         for place, (name, count) in enumerate(counts.items())
@@ -168,7 +168,9 @@ def _measure(inputs: Inputs, name: str, risk: float, weights: dict) -> dict:
         raise ValueError(f"score: {inputs.source} does not allow '{name}': {left_out[name]}")
     known, correct = usable[name].score_samples(inputs.validation), inputs.validation.correct
     drawn, once = weights[ranking.ID], np.ones((1, len(known)), np.uint16)
-    kept, kept_replicates = (coverage_at_risk(known, correct, one, risk) for one in (once, drawn))
+    kept, kept_replicates = (
+        coverage_at_risk(known, correct, drawings, risk) for drawings in (once, drawn)
+    )
     numbers = {
         ("accuracy", ""): (float(correct.mean()), weighted_mean(correct.astype(float), drawn)),
         ("aurc", ""): (metrics.aurc(known, correct), weighted_aurc(known, correct, drawn)),
@@ -194,7 +196,7 @@ def _refuse_others(old: Inputs, new: Inputs) -> None:
     if old.files and new.files:
         pairs["files"] = old.files, new.files
     if old.groups is not None or new.groups is not None:
-        pairs["groups"] = tuple(np.asarray(one.groups, dtype=str) for one in (old, new))
+        pairs["groups"] = tuple(np.asarray(part.groups, dtype=str) for part in (old, new))
     for name, pair in pairs.items():
         before, after = map(np.asarray, pair)
         if before.shape != after.shape:

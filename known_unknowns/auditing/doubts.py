@@ -136,8 +136,10 @@ def _of_copies(inputs: Inputs) -> Iterator[Doubt]:
     part, train = inputs.validation, inputs.train
     digests, first = _digests(part), {}
     learnt = set() if train is None else set(_digests(train))
-    copies = [place for place, one in enumerate(digests) if first.setdefault(one, place) != place]
-    common = [place for place, one in enumerate(digests) if one in learnt]
+    copies = [
+        place for place, digest in enumerate(digests) if first.setdefault(digest, place) != place
+    ]
+    common = [place for place, digest in enumerate(digests) if digest in learnt]
     what = "features and logits" if part.features.shape[1] else "logits"
     # of those that are equal to the last bit, the first alone can be nearly a copy of others
     single = np.setdiff1d(np.arange(len(part)), [*copies, *common])
@@ -237,7 +239,7 @@ def likely_label_errors(outputs: Outputs, temperature: float = 1.0) -> np.ndarra
     """
     labels, classes = outputs.labels, outputs.num_classes
     blocks = row_blocks(outputs.logits.shape)
-    own = np.concatenate(
+    of_label = np.concatenate(
         [
             np.take_along_axis(
                 softmax(outputs.logits[rows], temperature), labels[rows, None], axis=1
@@ -247,13 +249,13 @@ def likely_label_errors(outputs: Outputs, temperature: float = 1.0) -> np.ndarra
     )
     counts = np.bincount(labels, minlength=classes)
     least = np.full(classes, np.inf)  # a class without a label is likely nowhere
-    np.divide(np.bincount(labels, own, classes), counts, out=least, where=counts > 0)
+    np.divide(np.bincount(labels, of_label, classes), counts, out=least, where=counts > 0)
     lead = np.full(len(outputs), -np.inf)
     for rows in blocks:
         probabilities = softmax(outputs.logits[rows], temperature)
         # of equal ones none is suspected for a rounding error
         likely = np.where(probabilities >= least * (1 - 1e-9), probabilities, -np.inf)
         other = likely.argmax(axis=1)
-        lead[rows] = np.where(other == labels[rows], -np.inf, likely.max(axis=1) - own[rows])
+        lead[rows] = np.where(other == labels[rows], -np.inf, likely.max(axis=1) - of_label[rows])
     places = np.flatnonzero(lead > 0)
     return places[np.argsort(-lead[places], kind="stable")]

@@ -33,7 +33,7 @@ class Drift:
 
     def found(self, level: float = LEVEL) -> tuple[str, ...]:
         """Return in which of the two the images differ: ``score``, ``features``, both or none."""
-        return tuple(one for one in ("score", "features") if getattr(self, one)[1] <= level)
+        return tuple(name for name in ("score", "features") if getattr(self, name)[1] <= level)
 
 
 def find_drift(scores, others_scores, values, others) -> Drift:
@@ -60,8 +60,8 @@ def find_drift(scores, others_scores, values, others) -> Drift:
     size = len(scores) * len(others_scores) / (len(scores) + len(others_scores))
 
     def largest(pairs) -> tuple[float, float]:
-        found = max(distance(*pair) for pair in pairs)
-        return found, float(min(1, 2 * len(pairs) * kolmogorov(np.sqrt(size) * found)))
+        difference = max(distance(*pair) for pair in pairs)
+        return difference, float(min(1, 2 * len(pairs) * kolmogorov(np.sqrt(size) * difference)))
 
     columns = list(zip(np.asarray(values).T, np.asarray(others).T, strict=True))
     return Drift(len(columns), largest([(scores, others_scores)]), largest(columns))
@@ -77,7 +77,7 @@ def distance(first, second) -> float:
     """
     first, second = np.sort(first), np.sort(second)
     both = np.concatenate([first, second])
-    below = [np.searchsorted(one, both, side="right") / len(one) for one in (first, second)]
+    below = [np.searchsorted(group, both, side="right") / len(group) for group in (first, second)]
     return float(np.abs(below[0] - below[1]).max())
 
 
@@ -102,5 +102,5 @@ def principal_directions(values, *, seed: int = 0) -> np.ndarray:
     for _ in range(2):
         basis = np.linalg.qr(values @ drawn)[0]
         drawn = values.T @ basis
-    found = np.linalg.svd(drawn, full_matrices=False)[0]
-    return found[:, : min(DIRECTIONS, *values.shape)]
+    directions = np.linalg.svd(drawn, full_matrices=False)[0]
+    return directions[:, : min(DIRECTIONS, *values.shape)]

@@ -62,9 +62,9 @@ def read_requirement(text: str, sets: Iterable[str] | None = None) -> Requiremen
     ValueError: unknown number to require 'acuracy'; did you mean 'accuracy'? There are: accuracy, \
 aurc, auroc, coverage, coverage_at_risk, ece, ece_scaled, fpr95, risk
     """
-    if not (found := _FORM.fullmatch(text.strip())):
+    if not (match := _FORM.fullmatch(text.strip())):
         raise ValueError(f"require: NAME>=NUMBER or NAME<=NUMBER expected, got '{text}'")
-    name, risk = found["name"].strip(), np.nan
+    name, risk = match["name"].strip(), np.nan
     if name.startswith(f"{_AT_RISK}_"):
         risk, name = _number(name.removeprefix(f"{_AT_RISK}_")), _AT_RISK
         if not 0 < risk < 1:
@@ -73,9 +73,9 @@ aurc, auroc, coverage, coverage_at_risk, ece, ece_scaled, fpr95, risk
                 f"got '{text}'"
             )
     known_name("number to require", name, NUMBERS)
-    if not 0 <= (limit := _number(found["limit"])) <= 1:
+    if not 0 <= (limit := _number(match["limit"])) <= 1:
         raise ValueError(f"require: a share between 0 and 1 expected, got '{text}'; 90 % is 0.9")
-    place = (found["set"] or "").strip()
+    place = (match["set"] or "").strip()
     if place and name not in OF_SETS:
         raise ValueError(f"require: {name} is of no set, got '{text}'; write {name}>=NUMBER")
     if sets is not None and name in OF_SETS:
@@ -86,7 +86,7 @@ aurc, auroc, coverage, coverage_at_risk, ece, ece_scaled, fpr95, risk
             )
         if place:
             known_name("set of unknown images", place, names)
-    return Requirement(text.strip(), name, place, found["sense"] == ">=", limit, risk)
+    return Requirement(text.strip(), name, place, match["sense"] == ">=", limit, risk)
 
 
 def _number(text: str) -> float:
@@ -105,26 +105,27 @@ def judge(audit: Audit, requirements: Sequence[str]) -> list[Judged]:
     """
     judged = []
     for text in requirements:
-        one = read_requirement(text, audit.inputs.ood)
-        numbers = _numbers(audit, one)
-        value, low, high = min(numbers, key=lambda row, one=one: row[1] if one.least else -row[2])
-        holds = low >= one.limit if one.least else high <= one.limit  # not where it is NaN
-        judged.append(Judged(one.text, float(value), float(low), float(high), bool(holds)))
+        required = read_requirement(text, audit.inputs.ood)
+        numbers = _numbers(audit, required)
+        least, limit = required.least, required.limit
+        value, low, high = min(numbers, key=lambda row, least=least: row[1] if least else -row[2])
+        holds = low >= limit if least else high <= limit  # not where it is NaN
+        judged.append(Judged(required.text, float(value), float(low), float(high), bool(holds)))
     return judged
 
 
-def _numbers(audit: Audit, one: Requirement) -> list[tuple[float, float, float]]:
+def _numbers(audit: Audit, required: Requirement) -> list[tuple[float, float, float]]:
     """Return a number with the ends of its interval, once for each set that is asked for."""
-    if one.name == "accuracy":
+    if required.name == "accuracy":
         return [audit.accuracy]
-    if one.name in _SCALING:
-        return [tuple(audit.calibration.loc[_SCALING[one.name]][["ece", "low", "high"]])]
-    if one.name in ("risk", "coverage"):
+    if required.name in _SCALING:
+        return [tuple(audit.calibration.loc[_SCALING[required.name]][["ece", "low", "high"]])]
+    if required.name in ("risk", "coverage"):
         deployed = audit.thresholds.get(audit.deployed)
-        return [(np.nan,) * 3 if deployed is None else getattr(deployed, one.name)]
-    if one.name == _AT_RISK:  # as `Threshold.coverage`
+        return [(np.nan,) * 3 if deployed is None else getattr(deployed, required.name)]
+    if required.name == _AT_RISK:  # as `Threshold.coverage`
         settings, samples = audit.settings, audit.samples
-        risk = one.risk if one.risk == one.risk else settings["risk"]
+        risk = required.risk if required.risk == required.risk else settings["risk"]
         return [
             promise_risk(
                 samples["validation"], audit.correct, {name: samples[name] for name in
@@ -132,7 +133,7 @@ def _numbers(audit: Audit, one: Requirement) -> list[tuple[float, float, float]]
                 unknown=settings["unknown_share"], seed=settings["seed"],
             ).coverage
         ]  # fmt: skip
-    rows = audit.confirmed[audit.confirmed["metric"].eq(one.name)]
-    if one.name not in OF_SETS or one.set:  # the AURC is that of the ID images, set ""
-        rows = rows[rows["set"].eq(one.set)]
+    rows = audit.confirmed[audit.confirmed["metric"].eq(required.name)]
+    if required.name not in OF_SETS or required.set:  # the AURC is that of the ID images, set ""
+        rows = rows[rows["set"].eq(required.set)]
     return [tuple(row) for row in rows[["value", "low", "high"]].to_numpy()]

@@ -203,11 +203,11 @@ class Inputs:
         if self.validation.labels.min() < 0:
             raise ValueError("validation: a label for each image expected, got −1")
         for name in ("groups", "strata"):
-            own = getattr(self, name)
-            if own is not None and np.shape(own) != (len(self.validation),):
+            values = getattr(self, name)
+            if values is not None and np.shape(values) != (len(self.validation),):
                 raise ValueError(
                     f"{name}: one for each of {len(self.validation)} images expected, got shape "
-                    f"{np.shape(own)}"
+                    f"{np.shape(values)}"
                 )
         for name in self.ood:
             if name in _TAKEN:
@@ -262,8 +262,8 @@ class Inputs:
 
 def unlabelled(parts: Sequence[Outputs]) -> Outputs:
     """Put the outputs of several groups of images together as one group without labels."""
-    logits = np.concatenate([one.logits for one in parts])
-    features = np.concatenate([one.features for one in parts])
+    logits = np.concatenate([part.logits for part in parts])
+    features = np.concatenate([part.features for part in parts])
     return Outputs(logits, features, np.full(len(logits), -1))
 
 
@@ -342,16 +342,16 @@ def make_inputs(arrays: Mapping[str, np.ndarray], *, treat_as: str = "logits", *
         logits = checked_logits(name, matrix(arrays, name, width=classes), treat_as)
         count = len(logits)
         if features:
-            found = matrix(arrays, f"{prefix}features", width=width, length=count)
+            values = matrix(arrays, f"{prefix}features", width=width, length=count)
         else:
-            found = np.empty((count, 0), np.float32)
+            values = np.empty((count, 0), np.float32)
         labels = np.full(count, -1)
         if labelled:
             labels = checked_labels(arrays, f"{prefix}labels", classes, count)
-        told = Outputs(logits, found, labels)
+        outputs_of_group = Outputs(logits, values, labels)
         if labelled:
-            told.__dict__["predictions"] = row_by_row(np.argmax, logits)
-        return told
+            outputs_of_group.__dict__["predictions"] = row_by_row(np.argmax, logits)
+        return outputs_of_group
 
     validation = outputs("", True)
     names = checked_texts(arrays, "class_names", classes)

@@ -42,24 +42,24 @@ def open_network(
     if not checkpoint:
         raise ValueError("model, checkpoint: give one of them, or a file of outputs")
     tensors, information = checkpoints.load(checkpoint)
-    made = Recipe.from_parameters(recipe or {})
+    trained = Recipe.from_parameters(recipe or {})
     network = Fitted(
         path=Path(checkpoint),
-        recipe=made,
+        recipe=trained,
         num_classes=classes,
         history=pd.DataFrame(information.get("history", {})),
         seconds=information.get("seconds", 0.0),
         device=default_device(),
-        device_name=device_name(default_device(), made.threads),
+        device_name=device_name(default_device(), trained.threads),
         sha256=checkpoints.digest(tensors),
     )
     try:
         network.classifier  # noqa: B018 (it is made when first asked for)
     except RuntimeError as error:
         raise ValueError(
-            f"checkpoint: {checkpoint} does not hold the weights of a {made.backbone} of depth "
-            f"{made.depth:g} and width {made.width:g} for {classes} classes; correct `recipe`, or "
-            f"the folders of classes ({error})"
+            f"checkpoint: {checkpoint} does not hold the weights of a {trained.backbone} of depth "
+            f"{trained.depth:g} and width {trained.width:g} for {classes} classes; correct "
+            f"`recipe`, or the folders of classes ({error})"
         ) from error
     return network
 
@@ -91,7 +91,7 @@ def show_images(
         numbered = named_as(images, names, titles)
         return replace(numbered, class_names=known) if known else numbered
 
-    sets = {one.name: one.unknown() for one in ood}
+    sets = {part.name: part.unknown() for part in ood}
     if len(sets) != len(ood):
         raise ValueError("ood: two sets have the same name; rename a folder")
     check_unknown(dict(zip(sets, ood, strict=True)), {*names, *titles.values()})
@@ -114,22 +114,22 @@ def show_images(
         )
         for name in drawn
     }
-    found = {role: network.outputs(images) for role, images in parts.items()}
+    outputs = {role: network.outputs(images) for role, images in parts.items()}
     streams = {**parts, **sets}
     images = parts["validation"]
     return Inputs(
         source=_source(network),
-        validation=found["validation"],
+        validation=outputs["validation"],
         class_names=tuple(titles.get(name, name) for name in names),
-        train=found.get("train"),
+        train=outputs.get("train"),
         head=network.classifier.head,
         ood={name: network.outputs(images) for name, images in sets.items()},
         families=shown,
-        production=found.get("production"),
+        production=outputs.get("production"),
         files=getattr(images, "files", ()) or tuple(map(str, range(len(images)))),
         images=images,
         unreadable={
-            role: one.skipped for role, one in streams.items() if getattr(one, "skipped", ())
+            role: part.skipped for role, part in streams.items() if getattr(part, "skipped", ())
         },
         sha256={"weights": network.sha256}
         | {role: images.sha256 for role, images in streams.items()},
@@ -170,7 +170,7 @@ def example(
     whole = data.load(images, "test")
     size = whole.images.shape[1]
     sets = [images_of(name, size=size) for name in (*ood, *met)]
-    found = show_images(
+    shown = show_images(
         zoo.load(network, progress=False),
         whole,
         train=data.load(images, "train"),
@@ -182,14 +182,14 @@ def example(
     order = np.random.default_rng(seed).permutation(len(whole))
     first, second = np.sort(order[: len(whole) // 2]), np.sort(order[len(whole) // 2 :])
     brought, later = sets[: len(ood)], sets[len(ood) :]
-    held_back = {"new": found.validation.subset(second)}
-    held_back |= {one.name: found.ood[one.name] for one in later}
+    held_back = {"new": shown.validation.subset(second)}
+    held_back |= {part.name: shown.ood[part.name] for part in later}
     return replace(
-        found,
-        validation=found.validation.subset(first),
+        shown,
+        validation=shown.validation.subset(first),
         images=whole.subset(first),
-        files=tuple(found.files[place] for place in first),
-        ood={one.name: found.ood[one.name] for one in brought},
+        files=tuple(shown.files[place] for place in first),
+        ood={part.name: shown.ood[part.name] for part in brought},
         production=unlabelled(list(held_back.values())),
         held_back=held_back,
     )
@@ -219,7 +219,7 @@ SPLITS = ("val", "test", "sample", "train")
 def split_of(folder: str | os.PathLike) -> str:
     """Return the split of a folder that is taken; ``test`` for a folder without subfolders."""
     place = Path(folder).expanduser()
-    return next((one for one in SPLITS if (place / one).is_dir()), "test")
+    return next((split for split in SPLITS if (place / split).is_dir()), "test")
 
 
 def images_of(where: str, *, size: int | None = None) -> Images | ImageStream:
@@ -234,8 +234,8 @@ def images_of(where: str, *, size: int | None = None) -> Images | ImageStream:
     name, _, split = where.partition("/")
     if "/" in split or name.startswith((".", "~")) or not name:
         raise FileNotFoundError(f"image folder {where}: no such folder")
-    found = data.splits(name)
-    split = split or next((one for one in SPLITS if one in found), found[0])
+    known = data.splits(name)
+    split = split or next((option for option in SPLITS if option in known), known[0])
     return data.load(name, split, size=size)
 
 
@@ -257,19 +257,21 @@ folders, or pass class_names in the order of the head
     words: dict[str, str] = {}
     for name, title in titles.items():  # a word that stands for two classes stands for none
         words[title] = "" if title in words else name
-    names = tuple(words.get(one.replace("_", " ")) or one for one in images.class_names)
+    names = tuple(words.get(folder.replace("_", " ")) or folder for folder in images.class_names)
     used = set(np.unique(images.labels[images.labels >= 0]).tolist())
     unknown = [
-        one
-        for number, (one, name) in enumerate(zip(images.class_names, names, strict=True))
+        folder
+        for number, (folder, name) in enumerate(zip(images.class_names, names, strict=True))
         if number in used and name not in class_names
     ]
     if unknown:
         options = [*class_names, *words]
-        near = [difflib.get_close_matches(one, options, n=1, cutoff=0.4) for one in unknown[:5]]
+        near = [
+            difflib.get_close_matches(folder, options, n=1, cutoff=0.4) for folder in unknown[:5]
+        ]
         shown = ", ".join(
-            f"'{one}'" + (f" (nearest: '{found[0]}')" if found else "")
-            for one, found in zip(unknown, near, strict=False)
+            f"'{folder}'" + (f" (nearest: '{match[0]}')" if match else "")
+            for folder, match in zip(unknown, near, strict=False)
         )
         raise ValueError(
             f"{images.name}: {len(unknown)} of {len(used)} classes are none of the head's "

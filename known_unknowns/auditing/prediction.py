@@ -92,8 +92,12 @@ class Prediction:
         """By metric: who answers, in words, and the answer; the Gscore's line if nobody else."""
         for name, title in ESTIMATED_BY.items():
             if name in self.estimates:
-                return {metric: (title, *one) for metric, one in self.estimates[name].items()}
-        return {metric: ("the Gscore's line", *one) for metric, one in self.values.items()}
+                return {
+                    metric: (title, *estimate) for metric, estimate in self.estimates[name].items()
+                }
+        return {
+            metric: ("the Gscore's line", *estimate) for metric, estimate in self.values.items()
+        }
 
     @property
     def not_for(self) -> str:
@@ -146,8 +150,8 @@ def predict(
             fitted["curve_regression"] = ESTIMATORS["curve_regression"](validation, meta)
         estimates = {
             name: {
-                metric: tuple(one)
-                for metric, one in estimator.estimate(production, level=LEVEL).items()
+                metric: tuple(estimate)
+                for metric, estimate in estimator.estimate(production, level=LEVEL).items()
             }
             for name, estimator in fitted.items()
         }
@@ -267,7 +271,10 @@ def look_at_unlabelled(
             shares = {"share": max(least, share), "least": least}
             accepted = accuracy_of_accepted(*pair, keep, **shares, level=LEVEL)
     accuracy, accepted = (
-        {name: (one.value, one.low, one.high) for name, one in estimates.items()}
+        {
+            name: (estimate.value, estimate.low, estimate.high)
+            for name, estimate in estimates.items()
+        }
         for estimates in (accuracy, accepted)
     )
     listed = tuple(int(place) for place in order if suspected.chosen[place])
@@ -283,7 +290,7 @@ def predict_by_score(
     seed: int,
 ) -> Prediction:
     """Predict from the scores of unlabelled images, or say why that cannot be done."""
-    families = {name: score.score_samples(one) for name, one in inputs.families.items()}
+    families = {name: score.score_samples(part) for name, part in inputs.families.items()}
     try:
         return predict(
             chosen,

@@ -53,8 +53,8 @@ class Wish(NamedTuple):
             return coverage_at_risk(scores, correct, weights[0], self.level)
         shares = [1 - self.unknown, *[self.unknown / len(unknown)] * len(unknown)]
         masses = [
-            share * one / one.sum(axis=1, keepdims=True, dtype=np.int64)
-            for share, one in zip(shares, weights, strict=True)
+            share * weight / weight.sum(axis=1, keepdims=True, dtype=np.int64)
+            for share, weight in zip(shares, weights, strict=True)
         ]
         drawn = np.concatenate([scores, *unknown])
         known = np.arange(len(drawn)) < len(scores)
@@ -77,14 +77,14 @@ def coverage_at_risk(confidence, correct, weights, risk: float, known=None) -> n
     array([0.5])
     """
     order, ends = _ranked(confidence)
-    wrong, found = ~correct[order], np.empty(len(weights))
+    wrong, coverages = ~correct[order], np.empty(len(weights))
     for rows, drawn in _sums(weights, order):
         kept, errors = np.cumsum(drawn, axis=1), np.cumsum(drawn * wrong, axis=1)
         counted = kept if known is None else np.cumsum(drawn * known[order], axis=1)
         # a rounding error must not undo an equality
         possible = ends & (errors <= risk * kept * (1 + 1e-9))
-        found[rows] = (counted * possible).max(axis=1) / counted[:, -1]
-    return found
+        coverages[rows] = (counted * possible).max(axis=1) / counted[:, -1]
+    return coverages
 
 
 def risk_at_coverage(confidence, correct, weights, coverage: float) -> np.ndarray:
@@ -99,13 +99,13 @@ def risk_at_coverage(confidence, correct, weights, coverage: float) -> np.ndarra
     (array([0.]), array([0.33333333]))
     """
     order, ends = _ranked(confidence)
-    wrong, found = ~correct[order], np.empty(len(weights))
+    wrong, risks = ~correct[order], np.empty(len(weights))
     for rows, drawn in _sums(weights, order):
         kept, errors = np.cumsum(drawn, axis=1), np.cumsum(drawn * wrong, axis=1)
         first = (ends & (kept >= coverage * kept[:, -1:] * (1 - 1e-9))).argmax(axis=1)[:, None]
         both = np.take_along_axis(errors, first, 1), np.take_along_axis(kept, first, 1)
-        found[rows] = (both[0] / both[1])[:, 0]
-    return found
+        risks[rows] = (both[0] / both[1])[:, 0]
+    return risks
 
 
 def _ranked(confidence: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -212,7 +212,7 @@ def score_halves(scores: Mapping[str, Score], halves: Mapping[str, Half]) -> dic
     The outputs are copied a block of images at a time, and scores that work in blocks of one size
     see the same ones, so that probabilities are made once for all of them.
     """
-    found = {name: {half: [] for half in halves} for name in scores}
+    scored = {name: {half: [] for half in halves} for name in scores}
     sizes = {name: min(getattr(score, "block", BLOCK), BLOCK) for name, score in scores.items()}
     for size in dict.fromkeys(sizes.values()):
         some = [name for name in scores if sizes[name] == size]
@@ -220,10 +220,10 @@ def score_halves(scores: Mapping[str, Score], halves: Mapping[str, Half]) -> dic
             for start in range(0, len(places), size):
                 part = outputs.subset(places[start : start + size])
                 for name in some:
-                    found[name][half].append(scores[name].score_samples(part))
+                    scored[name][half].append(scores[name].score_samples(part))
     return {
-        name: {half: np.concatenate(blocks) for half, blocks in own.items()}
-        for name, own in found.items()
+        name: {half: np.concatenate(blocks) for half, blocks in blocks_of_halves.items()}
+        for name, blocks_of_halves in scored.items()
     }
 
 
@@ -264,8 +264,8 @@ class Groups:
 
     def measured(self, samples: Mapping[str, np.ndarray]) -> tuple[pd.DataFrame, np.ndarray]:
         """Return what a score is worth, with intervals, and the replicates of its area."""
-        known, correct, own = samples[ID], self.correct, self.weights[ID]
-        drawn = weighted_aurc(known, correct, own)
+        known, correct, of_known = samples[ID], self.correct, self.weights[ID]
+        drawn = weighted_aurc(known, correct, of_known)
         rows = [_row("aurc", ID, aurc(known, correct), drawn)]
         if self.ood:
             unknown = {name: samples[name] for name in self.ood}
@@ -273,12 +273,12 @@ class Groups:
             values = np.concatenate([known, *(unknown[name][few[name]] for name in few)])
             right = np.concatenate([correct, np.zeros(len(values) - len(known), bool)])
             theirs = [self.weights[name][:, few[name]] for name in few]
-            weights = np.concatenate([own, *theirs], axis=1)
+            weights = np.concatenate([of_known, *theirs], axis=1)
             drawn = weighted_aurc(values, right, weights)
             rows.append(_row("aurc", UNION, aurc(values, right), drawn))
             for name, theirs in unknown.items():
                 pair = known, theirs
-                areas, accepted = weighted_detection(*pair, own, self.weights[name])
+                areas, accepted = weighted_detection(*pair, of_known, self.weights[name])
                 rows += [
                     _row("auroc", name, auroc(*pair), areas),
                     _row("fpr95", name, fpr_at_tpr(*pair), accepted),
@@ -294,13 +294,13 @@ def ranked(
     sign = -1 if groups.wish.metric == "coverage" else 1  # more coverage is better, or less risk
     ahead = {name: (sign * row["value"], sign * drawn) for name, (row, drawn) in wished.items()}
     order, able = _as_good(ahead)
-    found = {name: groups.measured(samples[name]) for name in usable}
+    measured = {name: groups.measured(samples[name]) for name in usable}
     place = int(bool(groups.ood))  # of the area among the rows
-    areas = {name: (rows["value"].iloc[place], drawn) for name, (rows, drawn) in found.items()}
+    areas = {name: (rows["value"].iloc[place], drawn) for name, (rows, drawn) in measured.items()}
     ranked_able, equal = _as_good({name: areas[name] for name in able})
     order = [*ranked_able, *(name for name in order if name not in able)]
     tables = [
-        pd.concat([pd.DataFrame([wished[name][0]]), found[name][0]]).assign(score=name)
+        pd.concat([pd.DataFrame([wished[name][0]]), measured[name][0]]).assign(score=name)
         for name in order
     ]
     table = pd.concat(tables, ignore_index=True)
@@ -308,11 +308,11 @@ def ranked(
     return table, sorted(equal, key=lambda name: (demands(usable[name]), order.index(name)))
 
 
-def _as_good(found: Mapping[str, tuple[float, np.ndarray]]) -> tuple[list[str], list[str]]:
+def _as_good(candidates: Mapping[str, tuple[float, np.ndarray]]) -> tuple[list[str], list[str]]:
     """Return scores by rising value, and those that may be as good as the first."""
-    order = sorted(found, key=lambda name: found[name][0])
-    best = found[order[0]][1]
-    return order, [name for name in order if np.quantile(found[name][1] - best, 0.025) <= 0]
+    order = sorted(candidates, key=lambda name: candidates[name][0])
+    best = candidates[order[0]][1]
+    return order, [name for name in order if np.quantile(candidates[name][1] - best, 0.025) <= 0]
 
 
 def _even(total: int, sizes: list[int]) -> list[int]:

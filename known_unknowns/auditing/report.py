@@ -282,10 +282,16 @@ def _drawings(audit: Audit) -> Iterator[tuple[str, str, Callable]]:
     draw = partial(chapter.score_ranking, audit.ranking, titles, chosen=best)
     yield "score", "AURC of every score", draw
 
-    promised = {f"promised {one.wish}": one for one in audit.thresholds.values() if not one.problem}
+    promised = {
+        f"promised {threshold.wish}": threshold
+        for threshold in audit.thresholds.values()
+        if not threshold.problem
+    }
     ways = {titles[best]: samples["validation"], "largest probability": after}
     curves = {name: metrics.risk_coverage_curve(part, correct) for name, part in ways.items()}
-    points = {name: (one.coverage[0], one.risk[0]) for name, one in promised.items()}
+    points = {
+        name: (threshold.coverage[0], threshold.risk[0]) for name, threshold in promised.items()
+    }
     yield "accept", "Risk against coverage", partial(chapter.selective_risk, curves, points)
 
     groups = {"validation": samples["validation"]}
@@ -293,7 +299,7 @@ def _drawings(audit: Audit) -> Iterator[tuple[str, str, Callable]]:
         unknown = [samples[name] for name in audit.inputs.ood]
         groups["sets of unknown images"] = np.concatenate(unknown)
     groups |= {"unlabelled": samples["production"]} if "production" in samples else {}
-    lines = {name: one.value for name, one in promised.items()}
+    lines = {name: threshold.value for name, threshold in promised.items()}
     draw = partial(chapter.scores_and_thresholds, groups, lines, score=titles[best])
     yield "accept", "Scores and thresholds", draw
 

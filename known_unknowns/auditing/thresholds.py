@@ -110,13 +110,15 @@ def draw_mixture(
     groups = [scores, *ood.values()]
     shares = np.array([1 - unknown, *[unknown / len(ood)] * len(ood)])
     noise = 4 * np.sqrt(shares * (1 - shares))
-    sizes = np.array([len(one) for one in groups])
+    sizes = np.array([len(group) for group in groups])
     # the largest m with m p + 4 sqrt(m p (1 - p)) <= size, for each group
     roots = (np.sqrt(noise**2 + 4 * shares * sizes) - noise) / (2 * shares)
     generator = np.random.default_rng(seed)
     counts = np.minimum(generator.multinomial(int(roots.min() ** 2), shares), sizes)
-    places = [generator.permutation(len(one))[:n] for one, n in zip(groups, counts, strict=True)]
-    drawn = np.concatenate([one[place] for one, place in zip(groups, places, strict=True)])
+    places = [
+        generator.permutation(len(group))[:n] for group, n in zip(groups, counts, strict=True)
+    ]
+    drawn = np.concatenate([group[place] for group, place in zip(groups, places, strict=True)])
     right = np.zeros(len(drawn), bool)
     right[: counts[0]] = correct[places[0]]
     return drawn, right
@@ -128,7 +130,7 @@ def promise_risk(
     """Return the threshold that promises a risk, or why there is none."""
     drawn, right = draw_mixture(scores, correct, ood, unknown, seed=seed)
     try:
-        found = guarantees.risk_threshold(drawn, right, risk=risk, confidence=confidence)
+        rule = guarantees.risk_threshold(drawn, right, risk=risk, confidence=confidence)
     except ValueError as error:
         return Threshold("risk", risk, problem=str(error).partition(": ")[2], unknown=unknown)
     images, wrong = "accepted images like the validation images", "classified wrongly"
@@ -145,8 +147,8 @@ def promise_risk(
         else f"Of {images}, at most {100 * risk:g} % are {wrong}, in the long run. This is false "
         f"for at most {100 * (1 - confidence):g} % of all draws of validation images."
     )
-    kept = _kept(found.threshold, scores, correct, ood)
-    kept["risk"] = share(~right[drawn >= found.threshold])
+    kept = _kept(rule.threshold, scores, correct, ood)
+    kept["risk"] = share(~right[drawn >= rule.threshold])
     return Threshold("risk", risk, promise, unknown=unknown, **kept)
 
 
@@ -267,14 +269,14 @@ def by_answer(
     needed = guarantees.images_needed(risk, each)
     rows = []
     for place, name in enumerate(names):
-        own = answers == place
-        row = OfAnswer(name, int(own.sum()))
+        chosen = answers == place
+        row = OfAnswer(name, int(chosen.sum()))
         if row.images >= needed:
             try:
-                found = guarantees.risk_threshold(
-                    scores[own], correct[own], risk=risk, confidence=each
+                rule = guarantees.risk_threshold(
+                    scores[chosen], correct[chosen], risk=risk, confidence=each
                 )
-                row = OfAnswer(name, row.images, found.threshold, found.coverage, found.bound)
+                row = OfAnswer(name, row.images, rule.threshold, rule.coverage, rule.bound)
             except ValueError:  # too many of the surest are wrong
                 pass
         rows.append(row)

@@ -15,7 +15,6 @@ from known_unknowns.auditing import (
     doubts,
     ranking,
     read_outputs,
-    wished,
 )
 from known_unknowns.auditing.doubts import likely_label_errors
 from known_unknowns.auditing.drift import LEVEL, distance, find_drift
@@ -173,13 +172,13 @@ def test_of_many_images_some_are_and_promises_rest_on_all(inputs, monkeypatch):
         assert any(told in one for one in found.notes)
 
 
-@pytest.mark.parametrize("measure", [wished.coverage_at_risk, wished.risk_at_coverage])
+@pytest.mark.parametrize("measure", [ranking.coverage_at_risk, ranking.risk_at_coverage])
 def test_replicates_at_a_time_change_nothing(measure, monkeypatch):
     generator = np.random.default_rng(0)
     given = generator.normal(size=50).round(1), generator.random(50) < 0.8
     weights = generator.integers(0, 3, (20, 50))
     whole = measure(*given, weights, 0.3)
-    monkeypatch.setattr(wished, "_CELLS", 120)
+    monkeypatch.setattr(ranking, "_CELLS", 120)
     assert np.array_equal(measure(*given, weights, 0.3), whole)
 
 

@@ -51,11 +51,10 @@ def path(tmp_path):
     return tmp_path / "rejector.safetensors"
 
 
-@pytest.mark.parametrize("temperature", [None, 1.7])
 @pytest.mark.parametrize("name", FROM_OUTPUTS)
-def test_every_score_is_the_same_to_the_last_bit(name, temperature, path):
+def test_every_score_is_the_same_to_the_last_bit(name, path):
     """On new images, after its file was read; and so is all that comes with it."""
-    made = rejector(name, temperature=temperature, provenance={"images": 300})
+    made = rejector(name, provenance={"images": 300})
     new, _ = problem(400, seed=3)
     expected = made.score_samples(new)
     made = replace(made, threshold=float(np.mean(expected)))
@@ -64,7 +63,7 @@ def test_every_score_is_the_same_to_the_last_bit(name, temperature, path):
     assert (read.score_samples(new) == expected).all()
     assert (read.accepts(new) == (expected >= made.threshold)).all()
     assert 0 < read.accepts(new).mean() < 1
-    for field in ("threshold", "classes", "width", "temperature", "provenance"):
+    for field in ("threshold", "classes", "width", "provenance"):
         assert getattr(read, field) == getattr(made, field)
 
 
@@ -153,7 +152,6 @@ def test_what_logits_do_not_have_is_asked_for():
         (("odin", {"epsilon": 0.01}), {}, "^score: 'odin' goes back"),
         (("knn", {}), {"width": None}, "^width: .* 'knn' needs"),
         (("msp", {}), {"threshold": np.nan}, "^threshold: a number expected, got nan"),
-        (("msp", {}), {"temperature": 0}, "^temperature: a positive number"),
         (("msp", {}), {"provenance": {"images": np.int64(3)}}, "^provenance: plain JSON"),
     ],
 )
