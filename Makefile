@@ -5,7 +5,6 @@
 # make run    the notebooks of a tier, without the book: make run TIER=small DATA_ROOT=...
 #             or some of them, and what they need: PAPER=uimnet, STEP=uimnet/figures
 # make rehearsal   tier paper with made-up images and small sizes, every notebook of it
-# make test-onnx   the audit's ONNX files, with the extra `onnx`
 PYTHON ?= python3
 TIER ?= mini
 CORES ?= $(shell $(PYTHON) -c "import os; print(len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else os.cpu_count())")
@@ -60,9 +59,6 @@ test-all: test
 rehearsal: .venv/.installed
 	@$(BIN)/python workflow/rehearse.py --cores $(CORES)
 
-test-onnx: .venv/.installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -c .venv/requirements.txt -e ".[onnx,zoo]"
-	$(BIN)/python -m pytest tests/audit/test_export.py tests/audit/test_onnx_model.py tests/networks/test_frozen_features.py
 
 notebooks: .venv/.installed
 	@$(BIN)/python workflow/run.py --cores $(CORES) all

@@ -13,9 +13,9 @@ import helpers.scores
 import known_unknowns
 from helpers import checkpoints, data, metrics
 from helpers.data.packs import read_pack, write_pack
-from helpers.metrics import guarantees
 from helpers.outputs import Head, Outputs
 from helpers.scores.calibration import softmax
+from known_unknowns import guarantees
 from known_unknowns.auditing import Inputs, audit, read_outputs
 from known_unknowns.auditing.rejector import Rejector
 

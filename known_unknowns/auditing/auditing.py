@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pandas as pd
@@ -13,23 +13,24 @@ from helpers.checks import known_name, open_share, whole_number
 from helpers.metrics.bootstrap import weighted_calibration_error
 from helpers.outputs import Outputs
 from helpers.scores.calibration import confidences, fit_temperature, softmax
-from known_unknowns.auditing import gates, near_copies, ranking
-from known_unknowns.auditing.directions import principal_directions
-from known_unknowns.auditing.doubts import doubt_share, find_doubts
-from known_unknowns.auditing.drift import find_drift
+from known_unknowns.auditing import doubts, gates, ranking
+from known_unknowns.auditing.doubts import likely_label_errors
+from known_unknowns.auditing.drift import find_drift, principal_directions
 from known_unknowns.auditing.inputs import Inputs
 from known_unknowns.auditing.prediction import look_at_unlabelled, predict_by_score
-from known_unknowns.auditing.report import Audit
-from known_unknowns.auditing.sets import find_sets
+from known_unknowns.auditing.ranking import Wish
+from known_unknowns.auditing.record import Audit
+from known_unknowns.auditing.sentences import render
 from known_unknowns.auditing.thresholds import (
     WISHES,
+    by_answer,
+    by_class,
     check_share,
+    draw_mixture,
     promise_coverage,
     promise_risk,
     share,
 )
-from known_unknowns.auditing.weak_groups import find_weak_groups
-from known_unknowns.auditing.wished import Wish
 
 FITTED = 10_000
 """Images that temperature, directions and calibration are taken from, at the most: many more would
@@ -45,7 +46,6 @@ def audit(
     coverage: float = 0.9,
     confidence: float = 0.95,
     unknown_share: float = 0.0,
-    sets: float | None = None,
     replicates: int = 200,
     seed: int = 0,
     require: Sequence[str] = (),
@@ -70,9 +70,6 @@ def audit(
     unknown_share : float
         Up to which share of unknown images, like those of the OOD sets, the promise of a risk is
         to hold, in [0, 1); with 0 it is about ID images alone.
-    sets : float, optional
-        Also find answers of several classes that hold the true one with at least this probability,
-        in (0, 1).
     replicates : int
         Of the bootstrap.
     seed : int
@@ -81,7 +78,7 @@ def audit(
         What has to hold of the numbers found, as in ``accuracy>=0.9``; see
         `known_unknowns.auditing.gates`, and `Audit.requirements` for what became of them.
     tell : callable
-        Told what is done now, in a few words.
+        Function that receives what is done now, in a few words.
 
     Raises
     ------
@@ -89,27 +86,25 @@ def audit(
         An unknown wish, a share outside (0, 1), no score that can be computed, a requirement of
         something that there is not.
     """
-    for one in require:
-        gates.read_requirement(one, inputs.ood)
+    for part in require:
+        gates.read_requirement(part, inputs.ood)
     known_name("wish", wish, WISHES)
     for name, value in (("risk", risk), ("coverage", coverage), ("confidence", confidence)):
         open_share(name, value)
-    if sets is not None:
-        open_share("sets", sets)
     check_share(unknown_share, inputs.ood)
     whole_number("replicates", replicates)
     whole_number("seed", seed, least=0)
     inputs = inputs.one_of_each_group(seed)
     tell("looks for copies, and for labels that do not fit")
-    doubts = find_doubts(inputs)
+    speaks_against = doubts.find_doubts(inputs)
     generator = np.random.default_rng(seed)
-    halves = {name: _halves(len(one), generator) for name, one in inputs.ood.items()}
+    halves = {name: _halves(len(part), generator) for name, part in inputs.ood.items()}
     choosing, measuring = _halves(len(inputs.validation), generator)
     few, fit = choosing[: ranking.COMPARED], choosing[:FITTED]
     validation, correct = inputs.validation, inputs.validation.correct
     first, second = (
         {ranking.ID: ranking.Half(validation, part)}
-        | {name: ranking.Half(one, halves[name][i][:end]) for name, one in inputs.ood.items()}
+        | {name: ranking.Half(part, halves[name][i][:end]) for name, part in inputs.ood.items()}
         for i, part, end in ((0, few, ranking.COMPARED), (1, measuring, None))
     )
     with warnings.catch_warnings(record=True) as caught:
@@ -119,7 +114,7 @@ def audit(
     usable, left_out = ranking.fitted(inputs)
     tell(f"compares {len(usable)} scores")
     chosen = ranking.score_halves(usable, first)
-    counts = [{name: len(one[name].places) for name in inputs.ood} for one in (first, second)]
+    counts = [{name: len(part[name].places) for name in inputs.ood} for part in (first, second)]
     wished = Wish(wish, {"risk": risk, "coverage": coverage}[wish], unknown_share)
     groups = ranking.Groups(correct[few], counts[0], replicates, seed, wished)
     table, best = ranking.ranked(usable, chosen, groups)
@@ -136,8 +131,8 @@ def audit(
     prediction = unlabelled = drift = None
     if inputs.production is not None:
         samples["production"] = score.score_samples(inputs.production)
-        own = chosen[best[0]][ranking.ID], samples, samples["production"]
-        prediction = predict_by_score(inputs, score, *own, seed)
+        arrays = chosen[best[0]][ranking.ID], samples, samples["production"]
+        prediction = predict_by_score(inputs, score, *arrays, seed)
         unlabelled = look_at_unlabelled(
             samples["validation"],
             samples["production"],
@@ -150,36 +145,35 @@ def audit(
             samples["validation"], samples["production"],
             own_places[measuring], along(inputs.production),
         )  # fmt: skip
-        doubts += doubt_share(unlabelled.least, unknown_share)
+        speaks_against += doubts.doubt_share(unlabelled.least, unknown_share)
     unknown = {name: samples[name] for name in inputs.ood}
+    scores, right = samples["validation"], correct[measuring]
     thresholds = {
         "risk": promise_risk(
-            samples["validation"],
-            correct[measuring],
-            unknown,
-            risk,
-            confidence,
-            unknown=unknown_share,
-            seed=seed,
+            scores, right, unknown, risk, confidence, unknown=unknown_share, seed=seed
         ),
-        "coverage": promise_coverage(
-            samples["validation"], correct[measuring], unknown, coverage, confidence
-        ),
+        "coverage": promise_coverage(scores, right, unknown, coverage, confidence),
     }
     tried = (wish, *WISHES) if fallback else (wish,)
-    possible = [one for one in tried if not thresholds[one].problem]
-    sure = confidences(validation.logits, temperature)
-    wrong = np.flatnonzero(~correct)
+    deployed = next((name for name in tried if not thresholds[name].problem), "")
+    threshold = thresholds[deployed].value if deployed else np.inf
+    promised = thresholds["risk"].wished if deployed == "risk" else 1.0
+    names, strata = inputs.class_names, inputs.strata
+    answers = validation.predictions[measuring], names
+    kinds = None
+    if strata is not None:
+        kinds, numbers = np.unique(np.asarray(strata), return_inverse=True)
+        kinds = numbers[measuring], tuple(map(str, kinds))
+    sure, wrong = confidences(validation.logits, temperature), np.flatnonzero(~correct)
+    calibration = _calibration(validation.subset(measuring[:FITTED]), temperature, replicates, seed)
     return Audit(
         inputs=inputs,
-        doubts=doubts,
+        doubts=speaks_against,
         choosing=choosing,
         measuring=measuring,
         accuracy=share(correct),
         temperature=temperature,
-        calibration=_calibration(
-            validation.subset(measuring[:FITTED]), temperature, replicates, seed
-        ),
+        calibration=calibration,
         ranking=table,
         best=tuple(best),
         score=score,
@@ -187,45 +181,35 @@ def audit(
         left_out=left_out,
         samples=samples,
         thresholds=thresholds,
-        deployed=possible[0] if possible else "",
+        deployed=deployed,
+        promised_on=draw_mixture(scores, right, unknown, unknown_share, seed=seed),
+        by_class=by_class(validation, names, measuring, scores >= threshold, promised),
+        by_answer=by_answer(scores, right, *answers, risk, confidence),
+        by_stratum=(0, ()) if kinds is None else by_answer(scores, right, *kinds, risk, confidence),
+        suspected_labels=likely_label_errors(validation, temperature),
         prediction=prediction,
         unlabelled=unlabelled,
         drift=drift,
-        weak_groups=find_weak_groups(
-            own_places[choosing], ~correct[choosing], own_places[measuring], ~correct[measuring]
-        ),
+        claimed=confidences(validation.logits),
         sure=sure,
         wrong=wrong[np.argsort(-sure[wrong], kind="stable")],
-        sets=None
-        if sets is None
-        else find_sets(validation, choosing, measuring, temperature, sets, confidence),
-        notes=(*(str(one.message) for one in caught), *_left_aside(inputs)),
+        notes=(*(str(warning.message) for warning in caught), *_left_aside(inputs)),
         settings={
             "wish": wish, "fallback": fallback, "risk": risk, "coverage": coverage,
             "confidence": confidence, "unknown_share": unknown_share,
-            "sets": sets, "replicates": replicates, "seed": seed, "require": list(require),
+            "replicates": replicates, "seed": seed, "require": list(require),
         },
     )  # fmt: skip
 
 
-def _left_aside(inputs: Inputs) -> Iterator[str]:
-    """Yield what was looked at on some of the images alone, drawn by chance."""
-    if max(map(len, (inputs.validation, *inputs.ood.values()))) // 2 > ranking.COMPARED:
-        yield (
-            f"Scores are compared on at most {ranking.COMPARED} ID images, and as many of each set "
-            "of unknown ones, drawn from the choosing half; thresholds and promises are taken from "
-            "the whole measuring half."
-        )
-    if len(inputs.validation) // 2 > FITTED:
-        yield (
-            f"Temperature, calibration and the directions in which images differ are taken from "
-            f"{FITTED} images of the half that each belongs to."
-        )
-    if max(len(inputs.validation), len(inputs.train or ())) > near_copies.MOST:
-        yield (
-            f"Images that are nearly copies are looked for among {near_copies.MOST} validation and "
-            "as many training images, drawn by chance; exact copies among all."
-        )
+def _left_aside(inputs: Inputs) -> list[str]:
+    """Return what was looked at on some of the images alone, drawn by chance."""
+    validation = len(inputs.validation)
+    return render(
+        "left_aside", compared=ranking.COMPARED, fitted=FITTED, copied=doubts.COPIES_AMONG,
+        largest=max(map(len, (inputs.validation, *inputs.ood.values()))) // 2,
+        half=validation // 2, learnt_from=max(validation, len(inputs.train or ())),
+    )  # fmt: skip
 
 
 def _halves(count: int, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

@@ -254,10 +254,10 @@ def checked_head(arrays: Mapping[str, np.ndarray], validation: Outputs, level: b
     weight = matrix(arrays, "head_weight", width=width, length=classes)
     bias = matrix({"head_bias": arrays["head_bias"][None]}, "head_bias", width=classes)[0]
     few = slice(0, 256)
-    expected, found = validation.logits[few], validation.features[few] @ weight.T + bias
+    expected, computed = validation.logits[few], validation.features[few] @ weight.T + bias
     if not level:  # of probabilities, some may have underflowed
-        expected, found = softmax(expected, axis=1), softmax(found, axis=1)
-    if np.abs(found - expected).max() > 10 * ROUNDING * max(np.abs(expected).max(), 1):
+        expected, computed = softmax(expected, axis=1), softmax(computed, axis=1)
+    if np.abs(computed - expected).max() > 10 * ROUNDING * max(np.abs(expected).max(), 1):
         raise ValueError(
             "head_weight, head_bias: features @ head_weight.T + head_bias differs from the logits; "
             "features are what the last layer multiplies: give these, or leave the head out"

@@ -18,24 +18,7 @@ from helpers.report.figures.style import BLUE, LINES, ORANGE, RED, axes_grid, ch
 
 
 def score_ranking(ranking: pd.DataFrame, titles: Mapping[str, str], *, chosen: str) -> Axes:
-    """Draw the AURC of all scores with its intervals, the best one on top.
-
-    Parameters
-    ----------
-    ranking : DataFrame
-        Columns ``score``, ``metric``, ``set``, ``value``, ``low`` and ``high``, the scores in
-        their order (see `known_unknowns.auditing.ranking`): AURC of the ID images (set "") as
-        circles, and of ID and unknown images together, if there are any, as squares.
-    titles : mapping of str to str
-        What each score is called.
-    chosen : str
-        The score whose name is bold.
-
-    Raises
-    ------
-    ValueError
-        An empty table, or one without these columns; `chosen` is not in it.
-    """
+    """Draw the AURC of all scores with its intervals, the best one on top."""
     check_columns("ranking", ranking, ["score", "metric", "set", "value", "low", "high"])
     names = list(dict.fromkeys(ranking["score"]))
     known_name("chosen score", chosen, names)
@@ -69,20 +52,6 @@ def scores_and_thresholds(
     """Draw how the scores of groups of images are distributed, and where thresholds cut.
 
     The axis leaves out the lowest and the highest 0.5 % of all scores, which may be far away.
-
-    Parameters
-    ----------
-    samples : mapping of str to array_like, shape [N]
-        Scores of up to four groups of images.
-    thresholds : mapping of str to float
-        By what they promise; an image is accepted on their right.
-    score : str
-        What the axis is called.
-
-    Raises
-    ------
-    ValueError
-        As `score_histograms`.
     """
     ends = np.quantile(np.concatenate(list(samples.values())), [0.005, 0.995])
     ends = min([ends[0], *thresholds.values()]), max([ends[1], *thresholds.values()])
@@ -98,20 +67,7 @@ def selective_risk(
     curves: Mapping[str, tuple[np.ndarray, np.ndarray]],
     points: Mapping[str, tuple[float, float]],
 ) -> Axes:
-    """Draw risk–coverage curves, and the points that thresholds choose on the first of them.
-
-    Parameters
-    ----------
-    curves : mapping of str to (coverage, risk)
-        As for `risk_coverage_curves`.
-    points : mapping of str to (float, float)
-        Coverage and risk at each threshold, by what it promises.
-
-    Raises
-    ------
-    ValueError
-        As `risk_coverage_curves`.
-    """
+    """Draw risk–coverage curves, and the points that thresholds choose on the first of them."""
     ax = risk_coverage_curves(curves)
     for (name, place), marker in zip(points.items(), "D*P", strict=False):
         ax.plot(
@@ -123,23 +79,7 @@ def selective_risk(
 
 
 def surest_errors(pictures: np.ndarray, captions: Sequence[str]) -> np.ndarray:
-    """Show images, four in a row, with a caption above each.
-
-    Parameters
-    ----------
-    pictures : ndarray of uint8, shape [N, H, W, 3]
-    captions : sequence of str, length N
-        A few short lines each.
-
-    Returns
-    -------
-    ndarray of Axes, shape [rows, 4]
-
-    Raises
-    ------
-    ValueError
-        No image, or another number of captions.
-    """
+    """Show images, four in a row, with a caption above each."""
     if not len(pictures) or len(pictures) != len(captions):
         raise ValueError(f"captions: {len(pictures)} expected, at least 1, got {len(captions)}")
     rows = -(-len(pictures) // 4)
@@ -154,22 +94,7 @@ def surest_errors(pictures: np.ndarray, captions: Sequence[str]) -> np.ndarray:
 
 
 def prediction_on_line(regression: Regression, gscore: float, *, metric: str) -> Axes:
-    """Draw the line from Gscore to a metric, and where unlabelled images lie on it.
-
-    Parameters
-    ----------
-    regression : Regression
-        Of at least nine sets.
-    gscore : float
-        Of the unlabelled images, at the regression's threshold.
-    metric : str
-        One of `helpers.labelfree.METRICS`.
-
-    Raises
-    ------
-    ValueError
-        As `gscore_scatter`.
-    """
+    """Draw the line from Gscore to a metric, and where unlabelled images lie on it."""
     ax = gscore_scatter(regression, metric=metric)
     ax.axvline(gscore, color=RED, linewidth=1.5, linestyle="--", label="unlabelled images")
     value = float(np.clip(regression.predict([gscore])[0], 0, 1))

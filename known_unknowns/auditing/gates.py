@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -17,20 +16,11 @@ from helpers.checks import known_name
 from known_unknowns.auditing.thresholds import promise_risk
 
 if TYPE_CHECKING:
-    from known_unknowns.auditing.report import Audit
+    from known_unknowns.auditing.record import Audit
 
-NUMBERS = {
-    "accuracy": "share of the validation images that are classified correctly",
-    "coverage": "share of the images that the rejector accepts",
-    "coverage_at_risk": "the same at the wished risk; coverage_at_risk_0.01 at this one",
-    "risk": "share of wrong answers among those that it accepts",
-    "ece": "how far its confidence is from how often it is right, as the model gives it",
-    "ece_scaled": "the same after temperature scaling",
-    "aurc": "how often accepted images are wrong, the mean over all thresholds",
-    "auroc": "how well the score tells a set of unknown images from ID images",
-    "fpr95": "share of unknown images accepted where 95 % of the ID images are",
-}
-"""What can be required, by its name."""
+NUMBERS = ("accuracy", "coverage", "coverage_at_risk", "risk", "ece", "ece_scaled", "aurc",
+           "auroc", "fpr95")  # fmt: skip
+"""What can be required, by its name.  ``coverage`` and ``risk`` are the rejector's."""
 OF_SETS = ("auroc", "fpr95")
 """Those of a set of unknown images: ``auroc:pets``, or without a name of each."""
 _SCALING = {"ece": "before", "ece_scaled": "after"}
@@ -38,25 +28,8 @@ _AT_RISK = "coverage_at_risk"
 _FORM = re.compile(r"(?P<name>[^:<>=]+)(:(?P<set>[^<>=]+))?(?P<sense>>=|<=)(?P<limit>[^<>=]+)")
 
 
-@dataclass(frozen=True)
-class Requirement:
-    """One number and its limit.
-
-    Attributes
-    ----------
-    text : str
-        As it was written.
-    name : str
-        One of `NUMBERS`.
-    set : str
-        The set of unknown images; empty for each of them, or where there is none.
-    least : bool
-        Whether the limit is the least that the number may be, or the most.
-    limit : float
-        In [0, 1].
-    risk : float
-        That of ``coverage_at_risk``, where it is not the wished one; else NaN.
-    """
+class Requirement(NamedTuple):
+    """One number and its limit; ``risk`` is NaN unless a coverage is required at a certain one."""
 
     text: str
     name: str
@@ -77,19 +50,7 @@ class Judged(NamedTuple):
 
 
 def read_requirement(text: str, sets: Iterable[str] | None = None) -> Requirement:
-    """Return what a requirement says.
-
-    Parameters
-    ----------
-    text : str
-        ``NAME>=NUMBER`` or ``NAME<=NUMBER``, of a set of unknown images ``NAME:SET>=NUMBER``.
-    sets : iterable of str, optional
-        The sets that there are.
-
-    Raises
-    ------
-    ValueError
-        Of another form; a number or set that is not known; a limit outside [0, 1].
+    """Return the requirement ``NAME>=NUMBER``, ``NAME<=NUMBER`` or ``NAME:SET>=NUMBER``.
 
     Examples
     --------
@@ -101,19 +62,20 @@ def read_requirement(text: str, sets: Iterable[str] | None = None) -> Requiremen
     ValueError: unknown number to require 'acuracy'; did you mean 'accuracy'? There are: accuracy, \
 aurc, auroc, coverage, coverage_at_risk, ece, ece_scaled, fpr95, risk
     """
-    if not (found := _FORM.fullmatch(text.strip())):
+    if not (match := _FORM.fullmatch(text.strip())):
         raise ValueError(f"require: NAME>=NUMBER or NAME<=NUMBER expected, got '{text}'")
-    name, risk = found["name"].strip(), np.nan
+    name, risk = match["name"].strip(), np.nan
     if name.startswith(f"{_AT_RISK}_"):
-        name, risk = _AT_RISK, _read_risk(name, text)
+        risk, name = _number(name.removeprefix(f"{_AT_RISK}_")), _AT_RISK
+        if not 0 < risk < 1:
+            raise ValueError(
+                "require: a risk between 0 and 1 expected, as in coverage_at_risk_0.05, "
+                f"got '{text}'"
+            )
     known_name("number to require", name, NUMBERS)
-    try:
-        limit = float(found["limit"])
-    except ValueError:
-        limit = np.nan
-    if not 0 <= limit <= 1:
+    if not 0 <= (limit := _number(match["limit"])) <= 1:
         raise ValueError(f"require: a share between 0 and 1 expected, got '{text}'; 90 % is 0.9")
-    place = (found["set"] or "").strip()
+    place = (match["set"] or "").strip()
     if place and name not in OF_SETS:
         raise ValueError(f"require: {name} is of no set, got '{text}'; write {name}>=NUMBER")
     if sets is not None and name in OF_SETS:
@@ -124,20 +86,15 @@ aurc, auroc, coverage, coverage_at_risk, ece, ece_scaled, fpr95, risk
             )
         if place:
             known_name("set of unknown images", place, names)
-    return Requirement(text.strip(), name, place, found["sense"] == ">=", limit, risk)
+    return Requirement(text.strip(), name, place, match["sense"] == ">=", limit, risk)
 
 
-def _read_risk(name: str, text: str) -> float:
-    """Return the risk at which a coverage is required, from the end of its name."""
+def _number(text: str) -> float:
+    """Return a number, or NaN."""
     try:
-        risk = float(name.removeprefix(f"{_AT_RISK}_"))
+        return float(text)
     except ValueError:
-        risk = np.nan
-    if not 0 < risk < 1:
-        raise ValueError(
-            f"require: a risk between 0 and 1 expected, as in coverage_at_risk_0.05, got '{text}'"
-        )
-    return risk
+        return np.nan
 
 
 def judge(audit: Audit, requirements: Sequence[str]) -> list[Judged]:
@@ -145,46 +102,38 @@ def judge(audit: Audit, requirements: Sequence[str]) -> list[Judged]:
 
     Without a rejector neither a risk nor a coverage holds.  A requirement of every set of unknown
     images is that of the one whose interval reaches furthest to the wrong side.
-
-    Raises
-    ------
-    ValueError
-        As `read_requirement`.
     """
     judged = []
     for text in requirements:
-        one = read_requirement(text, audit.inputs.ood)
-        value, low, high = min(
-            _numbers(audit, one), key=lambda found: found[1] if one.least else -found[2]
-        )
-        holds = low >= one.limit if one.least else high <= one.limit  # not where it is NaN
-        judged.append(Judged(one.text, float(value), float(low), float(high), bool(holds)))
+        required = read_requirement(text, audit.inputs.ood)
+        numbers = _numbers(audit, required)
+        least, limit = required.least, required.limit
+        value, low, high = min(numbers, key=lambda row, least=least: row[1] if least else -row[2])
+        holds = low >= limit if least else high <= limit  # not where it is NaN
+        judged.append(Judged(required.text, float(value), float(low), float(high), bool(holds)))
     return judged
 
 
-def _numbers(audit: Audit, one: Requirement) -> list[tuple[float, float, float]]:
+def _numbers(audit: Audit, required: Requirement) -> list[tuple[float, float, float]]:
     """Return a number with the ends of its interval, once for each set that is asked for."""
-    if one.name == "accuracy":
+    if required.name == "accuracy":
         return [audit.accuracy]
-    if one.name in _SCALING:
-        row = audit.calibration.loc[_SCALING[one.name]]
-        return [tuple(row[["ece", "low", "high"]])]
-    if one.name in ("risk", "coverage"):
+    if required.name in _SCALING:
+        return [tuple(audit.calibration.loc[_SCALING[required.name]][["ece", "low", "high"]])]
+    if required.name in ("risk", "coverage"):
         deployed = audit.thresholds.get(audit.deployed)
-        return [(np.nan,) * 3 if deployed is None else getattr(deployed, one.name)]
-    if one.name == _AT_RISK:
-        return [_coverage_at(audit, one.risk if one.risk == one.risk else audit.settings["risk"])]
-    rows = audit.confirmed[audit.confirmed["metric"].eq(one.name)]
-    if one.name not in OF_SETS or one.set:  # the AURC is that of the ID images, set ""
-        rows = rows[rows["set"].eq(one.set)]
+        return [(np.nan,) * 3 if deployed is None else getattr(deployed, required.name)]
+    if required.name == _AT_RISK:  # as `Threshold.coverage`
+        settings, samples = audit.settings, audit.samples
+        risk = required.risk if required.risk == required.risk else settings["risk"]
+        return [
+            promise_risk(
+                samples["validation"], audit.correct, {name: samples[name] for name in
+                audit.inputs.ood}, risk, settings["confidence"],
+                unknown=settings["unknown_share"], seed=settings["seed"],
+            ).coverage
+        ]  # fmt: skip
+    rows = audit.confirmed[audit.confirmed["metric"].eq(required.name)]
+    if required.name not in OF_SETS or required.set:  # the AURC is that of the ID images, set ""
+        rows = rows[rows["set"].eq(required.set)]
     return [tuple(row) for row in rows[["value", "low", "high"]].to_numpy()]
-
-
-def _coverage_at(audit: Audit, risk: float) -> tuple[float, float, float]:
-    """Return the coverage where this risk is promised, as `Threshold.coverage`."""
-    settings, samples = audit.settings, audit.samples
-    unknown = {name: samples[name] for name in audit.inputs.ood}
-    return promise_risk(
-        samples["validation"], audit.correct, unknown, risk, settings["confidence"],
-        unknown=settings["unknown_share"], seed=settings["seed"],
-    ).coverage  # fmt: skip

@@ -6,6 +6,7 @@ Whatever is wrong with the file is found here, before anything is computed.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,7 +17,7 @@ import numpy as np
 from helpers.checks import known_name
 from helpers.files import sha256_file
 from helpers.outputs import Head, Outputs
-from known_unknowns.auditing.arrays import read_arrays
+from known_unknowns.auditing.array_files import TABLES, read_npz, read_table
 from known_unknowns.auditing.checked import (
     TREATED,
     checked_groups,
@@ -32,6 +33,95 @@ from known_unknowns.auditing.checked import (
 
 if TYPE_CHECKING:
     from helpers.data import Images, ImageStream
+if TYPE_CHECKING:
+    import pandas as pd
+
+_OF_IMAGES = {"group": "groups", "stratum": "strata"}
+_PREFIXES = {"validation": "", "train": "train_", "production": "production_"}
+
+
+def read_arrays(path: Path) -> dict[str, np.ndarray]:
+    """Return the arrays of a file, by the names that `read_outputs` knows."""
+    if path.suffix.lower() in TABLES:
+        return _arranged(read_table(path))
+    return read_npz(path)
+
+
+def _arranged(table: pd.DataFrame) -> dict[str, np.ndarray]:
+    """Return the arrays of a table."""
+    if not len(table):
+        raise ValueError("outputs: the table has no row, and a row for each image is expected")
+    kinds = {kind: _numbered(table, kind) for kind in ("logit", "feature")}
+    columns = [name for names in kinds.values() for name in names]
+    options = {*columns, "logit_0", "feature_0", "label", "set", "file", *_OF_IMAGES}
+    for name in table.columns:
+        if str(name).startswith("Unnamed: "):  # as pandas calls the index that it has written
+            raise ValueError(
+                f"outputs: the column {name!r} has no name in the file; leave it out, as "
+                "table.to_csv(path, index=False) does with the index"
+            )
+        known_name("column", name, options)
+    if not kinds["logit"]:
+        raise ValueError(
+            "logit_0: missing, and with it all logits; the columns are "
+            f"{', '.join(map(str, table.columns[:8]))}"
+        )
+    sets = np.full(len(table), "validation", dtype=object)
+    if "set" in table:
+        if missing := int(table["set"].isna().sum()):
+            raise ValueError(f"set: missing in {missing} of {len(table)} rows")
+        sets = table["set"].astype(str).to_numpy(dtype=object)
+    arrays: dict[str, np.ndarray] = {}
+    for name in dict.fromkeys(sets):
+        part, prefix = table[sets == name], _PREFIXES.get(name, f"ood_{name}_")
+        for kind, names in kinds.items():
+            if names:
+                _check_cells(part[names], name)
+                arrays[f"{prefix}{kind}s"] = part[names].to_numpy()
+        if "label" in table and name in ("validation", "train"):
+            arrays[f"{prefix}labels"] = _labels(part["label"], name)
+        if "file" in table and name == "validation":
+            arrays["files"] = part["file"].astype(str).to_numpy(dtype=str)
+        for column, array in _OF_IMAGES.items():
+            if column in table and name == "validation":
+                if missing := int(part[column].isna().sum()):
+                    raise ValueError(
+                        f"{column}: missing in {missing} of {len(part)} validation rows"
+                    )
+                arrays[array] = part[column].astype(str).to_numpy(dtype=str)
+    return arrays
+
+
+def _numbered(table: pd.DataFrame, kind: str) -> list[str]:
+    """Return the columns ``KIND_0``, ``KIND_1`` … in this order; refuse a gap."""
+    count = sum(bool(re.fullmatch(rf"{kind}_\d+", str(name))) for name in table.columns)
+    names = [f"{kind}_{number}" for number in range(count)]
+    if missing := [name for name in names if name not in table]:
+        raise ValueError(
+            f"{missing[0]}: missing, though there are {count} columns of this kind; they count "
+            f"from {kind}_0 without a gap"
+        )
+    return names
+
+
+def _check_cells(cells: pd.DataFrame, name: str) -> None:
+    """Refuse missing numbers of a set."""
+    missing = cells.isna()
+    if rows := int(missing.any(axis=1).sum()):
+        raise ValueError(
+            f"{missing.any().idxmax()}: a number is missing in {rows} of {len(cells)} rows of the "
+            f"set {name}; write the numbers, or leave these rows out"
+        )
+
+
+def _labels(labels: pd.Series, name: str) -> np.ndarray:
+    """Return labels as whole numbers; an empty cell elsewhere has made floats of them."""
+    if missing := int(labels.isna().sum()):
+        raise ValueError(f"label: missing in {missing} of {len(labels)} rows of the set {name}")
+    values = labels.to_numpy()
+    whole = values.dtype.kind == "f" and (values == np.round(values)).all()
+    return values.astype(np.int64) if whole else values
+
 
 LEAST = 20  # validation images, of which each half serves another purpose
 _TAKEN = ("", "all", "production", "validation")  # as names of groups, in tables and in samples
@@ -113,11 +203,11 @@ class Inputs:
         if self.validation.labels.min() < 0:
             raise ValueError("validation: a label for each image expected, got −1")
         for name in ("groups", "strata"):
-            own = getattr(self, name)
-            if own is not None and np.shape(own) != (len(self.validation),):
+            values = getattr(self, name)
+            if values is not None and np.shape(values) != (len(self.validation),):
                 raise ValueError(
                     f"{name}: one for each of {len(self.validation)} images expected, got shape "
-                    f"{np.shape(own)}"
+                    f"{np.shape(values)}"
                 )
         for name in self.ood:
             if name in _TAKEN:
@@ -129,11 +219,6 @@ class Inputs:
         The images of a group are alike, so that many of them say little more than one: as
         independent draws they would make every interval too short and every promise too bold.
         What is left are independent draws, of a group and then of one of its images.
-
-        Raises
-        ------
-        ValueError
-            Fewer than 20 groups.
         """
         if self.groups is None:
             return self
@@ -177,8 +262,8 @@ class Inputs:
 
 def unlabelled(parts: Sequence[Outputs]) -> Outputs:
     """Put the outputs of several groups of images together as one group without labels."""
-    logits = np.concatenate([one.logits for one in parts])
-    features = np.concatenate([one.features for one in parts])
+    logits = np.concatenate([part.logits for part in parts])
+    features = np.concatenate([part.features for part in parts])
     return Outputs(logits, features, np.full(len(logits), -1))
 
 
@@ -189,7 +274,7 @@ def read_outputs(path: str | os.PathLike, *, treat_as: str = "logits") -> Inputs
     ----------
     path : path
         Written by ``numpy.savez(path, logits=..., labels=..., ...)``, or a table as
-        `known_unknowns.auditing.arrays` describes it.  N validation images, K classes, D features:
+        `known_unknowns.auditing.inputs` describes it.  N validation images, K classes, D features:
 
         * ``logits`` [N, K], ``labels`` [N] (whole numbers, 0 to K − 1); if it is there,
           ``features`` [N, D], what the last layer multiplies.
@@ -241,16 +326,7 @@ logarithms taken
 
 
 def make_inputs(arrays: Mapping[str, np.ndarray], *, treat_as: str = "logits", **more) -> Inputs:
-    """Return inputs from arrays by the names that `read_outputs` lists, and its errors.
-
-    Parameters
-    ----------
-    arrays : mapping of str to ndarray
-    treat_as : {"logits", "probabilities"}
-        As for `read_outputs`.
-    **more
-        Fields of `Inputs` that are no arrays: ``source`` and what else is known.
-    """
+    """Return inputs from arrays by the names that `read_outputs` lists, and its errors."""
     sets = checked_names(arrays, needed=("logits", "labels"))
     features = "features" in arrays
     classes = matrix(arrays, "logits").shape[1]
@@ -266,16 +342,16 @@ def make_inputs(arrays: Mapping[str, np.ndarray], *, treat_as: str = "logits", *
         logits = checked_logits(name, matrix(arrays, name, width=classes), treat_as)
         count = len(logits)
         if features:
-            found = matrix(arrays, f"{prefix}features", width=width, length=count)
+            values = matrix(arrays, f"{prefix}features", width=width, length=count)
         else:
-            found = np.empty((count, 0), np.float32)
+            values = np.empty((count, 0), np.float32)
         labels = np.full(count, -1)
         if labelled:
             labels = checked_labels(arrays, f"{prefix}labels", classes, count)
-        told = Outputs(logits, found, labels)
+        outputs_of_group = Outputs(logits, values, labels)
         if labelled:
-            told.__dict__["predictions"] = row_by_row(np.argmax, logits)
-        return told
+            outputs_of_group.__dict__["predictions"] = row_by_row(np.argmax, logits)
+        return outputs_of_group
 
     validation = outputs("", True)
     names = checked_texts(arrays, "class_names", classes)
@@ -298,21 +374,7 @@ def make_inputs(arrays: Mapping[str, np.ndarray], *, treat_as: str = "logits", *
 def read_new(
     path: str | os.PathLike,
 ) -> tuple[np.ndarray, np.ndarray | None, tuple[str, ...]]:
-    """Read what a rejector is to judge: new outputs of its model, in a file as of `read_outputs`.
-
-    Returns
-    -------
-    logits : ndarray of float32, shape [N, K]
-        Or probabilities: the rejector knows which it was made from.
-    features : ndarray of float32, shape [N, D], or None
-    files : tuple of str, length N
-        What the images are called; their numbers, where the file does not say.
-
-    Raises
-    ------
-    FileNotFoundError, ValueError
-        As `read_outputs`, but that nothing beside the logits is missed.
-    """
+    """Read new outputs for a rejector: logits, features and file names, as `read_outputs` does."""
     arrays = read_arrays(Path(path))
     checked_names(arrays, needed=("logits",))
     logits = matrix(arrays, "logits")

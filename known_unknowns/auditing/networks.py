@@ -1,24 +1,29 @@
-"""A network and folders of images, in place of a file of outputs."""
+"""What is audited: a file of outputs, a network and folders of images, or the example."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import difflib
+import os
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from helpers import checkpoints, data
-from helpers.data import Images, ImageStream
+from helpers.data import Images, ImageStream, Listing
 from helpers.data.class_lists import wnids_of
 from helpers.networks import published, zoo
 from helpers.networks.devices import default_device, device_name
 from helpers.networks.recipe import Recipe
 from helpers.training.fitted import Fitted
-from known_unknowns.auditing.folders import check_unknown, named_as
-from known_unknowns.auditing.inputs import Inputs
+from known_unknowns.auditing.inputs import Inputs, read_outputs, unlabelled
 from pictures import FAMILIES
+
+if TYPE_CHECKING:
+    from known_unknowns.auditing.parameters import Parameters
 
 Network = zoo.Pretrained | Fitted
 
@@ -31,54 +36,30 @@ def open_network(
     *,
     download: bool = False,
 ) -> Network:
-    """Open a network of timm, or one that this project has trained.
-
-    Parameters
-    ----------
-    model : str
-        A name of timm; empty for a network of this project.
-    checkpoint : path
-        The file of weights.  For a network of timm it may be empty, see
-        `helpers.networks.zoo.load`.
-    recipe : mapping
-        Of a network of this project: what it was trained with, by the names of
-        `helpers.networks.recipe.Recipe`; `image_size` is the size of the images it learnt from.
-    classes : int
-        Of a network of this project: how many it knows.
-    download : bool
-        Fetch the weights of a network of timm from Hugging Face if they are nowhere else.
-
-    Raises
-    ------
-    ValueError
-        Neither a model nor a checkpoint; an unknown name; weights that are damaged or of another
-        network.
-    FileNotFoundError
-        No such file, or no weights.
-    """
+    """Open a network of timm, or one that this project has trained."""
     if model:
         return zoo.load(model, weights=checkpoint or None, download=download, progress=False)
     if not checkpoint:
         raise ValueError("model, checkpoint: give one of them, or a file of outputs")
     tensors, information = checkpoints.load(checkpoint)
-    made = Recipe.from_parameters(recipe or {})
+    trained = Recipe.from_parameters(recipe or {})
     network = Fitted(
         path=Path(checkpoint),
-        recipe=made,
+        recipe=trained,
         num_classes=classes,
         history=pd.DataFrame(information.get("history", {})),
         seconds=information.get("seconds", 0.0),
         device=default_device(),
-        device_name=device_name(default_device(), made.threads),
+        device_name=device_name(default_device(), trained.threads),
         sha256=checkpoints.digest(tensors),
     )
     try:
         network.classifier  # noqa: B018 (it is made when first asked for)
     except RuntimeError as error:
         raise ValueError(
-            f"checkpoint: {checkpoint} does not hold the weights of a {made.backbone} of depth "
-            f"{made.depth:g} and width {made.width:g} for {classes} classes; correct `recipe`, or "
-            f"the folders of classes ({error})"
+            f"checkpoint: {checkpoint} does not hold the weights of a {trained.backbone} of depth "
+            f"{trained.depth:g} and width {trained.width:g} for {classes} classes; correct "
+            f"`recipe`, or the folders of classes ({error})"
         ) from error
     return network
 
@@ -95,34 +76,7 @@ def show_images(
     class_names: Sequence[str] = (),
     seed: int = 0,
 ) -> Inputs:
-    """Show all images of an audit to a network; what it said before comes from the cache.
-
-    Parameters
-    ----------
-    network : Pretrained or Fitted
-    validation : Images or ImageStream
-        ID, with labels; not learnt from.
-    train : Images or ImageStream, optional
-        ID, with labels; (a sample of) what the network has learnt from.
-    ood : sequence of Images or ImageStream
-        Of unknown classes.
-    production : Images or ImageStream, optional
-        Unlabelled.
-    families : int
-        How many generated families, drawn by seed, are shown too where there are images of
-        production; no set of `ood` is among them.
-    family_images : int
-        Of each of them.
-    class_names : sequence of str
-        The head's, in its order.  By default those of the network of timm, and else those of
-        the validation images.
-    seed : int
-
-    Raises
-    ------
-    ValueError
-        Classes that the head does not have, or as many names; two sets of one name.
-    """
+    """Show all images of an audit to a network; what it said before comes from the cache."""
     known = network.class_names if isinstance(network, zoo.Pretrained) else ()
     names = tuple(class_names) or known or validation.class_names
     classes = len(network.classifier.head.bias)
@@ -137,7 +91,7 @@ def show_images(
         numbered = named_as(images, names, titles)
         return replace(numbered, class_names=known) if known else numbered
 
-    sets = {one.name: one.unknown() for one in ood}
+    sets = {part.name: part.unknown() for part in ood}
     if len(sets) != len(ood):
         raise ValueError("ood: two sets have the same name; rename a folder")
     check_unknown(dict(zip(sets, ood, strict=True)), {*names, *titles.values()})
@@ -160,22 +114,22 @@ def show_images(
         )
         for name in drawn
     }
-    found = {role: network.outputs(images) for role, images in parts.items()}
+    outputs = {role: network.outputs(images) for role, images in parts.items()}
     streams = {**parts, **sets}
     images = parts["validation"]
     return Inputs(
         source=_source(network),
-        validation=found["validation"],
+        validation=outputs["validation"],
         class_names=tuple(titles.get(name, name) for name in names),
-        train=found.get("train"),
+        train=outputs.get("train"),
         head=network.classifier.head,
         ood={name: network.outputs(images) for name, images in sets.items()},
         families=shown,
-        production=found.get("production"),
+        production=outputs.get("production"),
         files=getattr(images, "files", ()) or tuple(map(str, range(len(images)))),
         images=images,
         unreadable={
-            role: one.skipped for role, one in streams.items() if getattr(one, "skipped", ())
+            role: part.skipped for role, part in streams.items() if getattr(part, "skipped", ())
         },
         sha256={"weights": network.sha256}
         | {role: images.sha256 for role, images in streams.items()},
@@ -195,3 +149,145 @@ def _note(network: Network) -> str:
     name = getattr(network, "name", "")
     note = published.find(name).note if name in published.records() else ""
     return f"Of {name}: {note}." if note else ""
+
+
+def example(
+    network: str,
+    images: str,
+    *,
+    ood: Sequence[str],
+    met: Sequence[str],
+    families: int = 30,
+    seed: int = 0,
+) -> Inputs:
+    """Return the inputs of an audit of a published network, and what became of its promises.
+
+    Half of the test images are for validation.  The other half and sets that the audit is not
+    shown are what the network meets later: its unlabelled images, whose labels are held back.
+    """
+    if not met:
+        raise ValueError("met: at least one data set expected, to be mixed with new images")
+    whole = data.load(images, "test")
+    size = whole.images.shape[1]
+    sets = [images_of(name, size=size) for name in (*ood, *met)]
+    shown = show_images(
+        zoo.load(network, progress=False),
+        whole,
+        train=data.load(images, "train"),
+        ood=sets,  # all of them, so that no family is one of these
+        production=sets[-1],
+        families=families,
+        seed=seed,
+    )
+    order = np.random.default_rng(seed).permutation(len(whole))
+    first, second = np.sort(order[: len(whole) // 2]), np.sort(order[len(whole) // 2 :])
+    brought, later = sets[: len(ood)], sets[len(ood) :]
+    held_back = {"new": shown.validation.subset(second)}
+    held_back |= {part.name: shown.ood[part.name] for part in later}
+    return replace(
+        shown,
+        validation=shown.validation.subset(first),
+        images=whole.subset(first),
+        files=tuple(shown.files[place] for place in first),
+        ood={part.name: shown.ood[part.name] for part in brought},
+        production=unlabelled(list(held_back.values())),
+        held_back=held_back,
+    )
+
+
+def gather(given: Parameters) -> Inputs:
+    """Return the inputs of the audit that parameters ask for."""
+    if given.outputs:
+        return read_outputs(given.outputs, treat_as=given.treat_as)
+    families = {"families": given.generated, "seed": given.seed}
+    if not (given.model or given.checkpoint):
+        sets = {"ood": given.example_ood, "met": given.example_met}
+        return example(given.example, given.example_images, **sets, **families)
+    known, names = images_of(given.validation), given.class_names
+    roles = [role for role in ("train", "production") if getattr(given, role)]
+    more = {role: images_of(getattr(given, role)) for role in roles}
+    weights = given.checkpoint, given.training, len(names or known.class_names)
+    network = open_network(given.model, *weights, download=given.download)
+    ood = list(map(images_of, given.ood))
+    return show_images(network, known, ood=ood, class_names=names, **families, **more)
+
+
+SPLITS = ("val", "test", "sample", "train")
+"""Of a data set's splits, the first that it has is taken."""
+
+
+def split_of(folder: str | os.PathLike) -> str:
+    """Return the split of a folder that is taken; ``test`` for a folder without subfolders."""
+    place = Path(folder).expanduser()
+    return next((split for split in SPLITS if (place / split).is_dir()), "test")
+
+
+def images_of(where: str, *, size: int | None = None) -> Images | ImageStream:
+    """Return the images of a folder, or of a data set that this book knows."""
+    if not where:
+        raise ValueError(
+            "a folder of images, or the name of a data set, expected, got ''; beside a network, "
+            "`validation` is one"
+        )
+    if Path(where).expanduser().is_dir():
+        return ImageStream.scan(where, split=split_of(where))
+    name, _, split = where.partition("/")
+    if "/" in split or name.startswith((".", "~")) or not name:
+        raise FileNotFoundError(f"image folder {where}: no such folder")
+    known = data.splits(name)
+    split = split or next((option for option in SPLITS if option in known), known[0])
+    return data.load(name, split, size=size)
+
+
+def named_as(
+    images: Images | ImageStream | Listing, class_names: Sequence[str], titles: Mapping[str, str]
+) -> Images | ImageStream | Listing:
+    """Return images with their classes numbered as a head numbers its own.
+
+    Examples
+    --------
+    >>> pixels = np.zeros((2, 4, 4, 3), np.uint8)
+    >>> pets = Images(pixels, np.array([0, 1]), ("cat", "dgo"), "pets", "test")
+    >>> named_as(pets, ["cat", "dog", "fox"], {})
+    Traceback (most recent call last):
+        ...
+    ValueError: pets: 1 of 2 classes are none of the head's 3: 'dgo' (nearest: 'dog'); rename the \
+folders, or pass class_names in the order of the head
+    """
+    words: dict[str, str] = {}
+    for name, title in titles.items():  # a word that stands for two classes stands for none
+        words[title] = "" if title in words else name
+    names = tuple(words.get(folder.replace("_", " ")) or folder for folder in images.class_names)
+    used = set(np.unique(images.labels[images.labels >= 0]).tolist())
+    unknown = [
+        folder
+        for number, (folder, name) in enumerate(zip(images.class_names, names, strict=True))
+        if number in used and name not in class_names
+    ]
+    if unknown:
+        options = [*class_names, *words]
+        near = [
+            difflib.get_close_matches(folder, options, n=1, cutoff=0.4) for folder in unknown[:5]
+        ]
+        shown = ", ".join(
+            f"'{folder}'" + (f" (nearest: '{match[0]}')" if match else "")
+            for folder, match in zip(unknown, near, strict=False)
+        )
+        raise ValueError(
+            f"{images.name}: {len(unknown)} of {len(used)} classes are none of the head's "
+            f"{len(class_names)}: {shown}{', …' if len(unknown) > 5 else ''}; rename the folders, "
+            "or pass class_names in the order of the head"
+        )
+    return replace(images, class_names=names).renumber(class_names)
+
+
+def check_unknown(
+    sets: Mapping[str, Images | ImageStream | Listing], known: Collection[str]
+) -> None:
+    """Refuse sets of unknown images, by name, that have classes which the model knows."""
+    for name, images in sets.items():
+        if shared := sorted({*images.class_names} & {*known}):
+            raise ValueError(
+                f"ood: {name} has classes that the model knows: {', '.join(shared[:5])}; take them "
+                "out, or rename their folders if their images are to count as unknown"
+            )

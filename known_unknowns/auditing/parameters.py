@@ -22,7 +22,7 @@ class Parameters(parameters.Parameters):
         What is audited where nothing is brought: a published network, and its data set.
     example_ood, example_met : list of str
         Its data sets of unknown images: those that the audit is given, and those that turn up
-        later; see `known_unknowns.auditing.example`.
+        later; see `known_unknowns.auditing.networks.example`.
     outputs : str
         A file of outputs (.npz), from any framework; see `known_unknowns.auditing.read_outputs`.
     treat_as : str

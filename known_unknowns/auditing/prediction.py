@@ -19,6 +19,7 @@ from helpers.labelfree import (
     true_metrics,
 )
 from helpers.metrics.correlation import pearson
+from known_unknowns.auditing.sentences import render
 from known_unknowns.without_labels import (
     ESTIMATORS,
     Answers,
@@ -48,13 +49,6 @@ ESTIMATED_BY = {
     "prior_corrected": "the prior-corrected ROC at an estimated share",
 }
 """Estimators that answer, the first that can, and how the report calls them."""
-NOT_FOR = {
-    "curve_regression": "Do not use this where unknown images are of a kind that none of the sets "
-    "is like, nor where known images have changed: the intervals cover neither.",
-    "prior_corrected": "Do not use the value without its interval where unknown images are among "
-    "the surest, of which it sees too few; known images that have changed count as unknown.",
-}
-"""When not to use what each of these answers."""
 KEPT = 0.95  # of the known images, by the threshold that accuracy is estimated above
 
 
@@ -70,7 +64,7 @@ class Prediction:
         Of the unlabelled images; without a line, by 2-means.
     unknown : float
         At least this share of the unlabelled images is of no known class
-        (`helpers.labelfree.share_bound`); NaN where they cannot be judged.
+        (`known_unknowns.without_labels.share_bound`); NaN where they cannot be judged.
     values : dict of str to (float, float, float)
         By metric: predicted value, and the ends of its 90 % interval (NaN with fewer than nine
         sets or 50 images); empty without a line.
@@ -100,13 +94,18 @@ class Prediction:
         """By metric: who answers, in words, and the answer; the Gscore's line if nobody else."""
         for name, title in ESTIMATED_BY.items():
             if name in self.estimates:
-                return {metric: (title, *one) for metric, one in self.estimates[name].items()}
-        return {metric: ("the Gscore's line", *one) for metric, one in self.values.items()}
+                return {
+                    metric: (title, *estimate) for metric, estimate in self.estimates[name].items()
+                }
+        return {
+            metric: ("the Gscore's line", *estimate) for metric, estimate in self.values.items()
+        }
 
     @property
     def not_for(self) -> str:
         """When not to use the answer, in a sentence; what the line's limits are, `limits` says."""
-        return next((NOT_FOR[name] for name in ESTIMATED_BY if name in self.estimates), "")
+        answers = (name for name in ESTIMATED_BY if name in self.estimates)
+        return next((render(f"not_for_{name}")[0] for name in answers), "")
 
 
 def predict(
@@ -153,94 +152,57 @@ def predict(
             fitted["curve_regression"] = ESTIMATORS["curve_regression"](validation, meta)
         estimates = {
             name: {
-                metric: tuple(one)
-                for metric, one in estimator.estimate(production, level=LEVEL).items()
+                metric: tuple(estimate)
+                for metric, estimate in estimator.estimate(production, level=LEVEL).items()
             }
             for name, estimator in fitted.items()
         }
     if len(unknown) < 3:
-        alone, own = (
-            float(gscores(one, ["kmeans_l2"], taus=[0.5])["kmeans_l2"][0])
-            for one in (mixture, known)
+        alone, validated = (
+            float(gscores(part, ["kmeans_l2"], taus=[0.5])["kmeans_l2"][0])
+            for part in (mixture, known)
         )
+        limits = render("without_line", sets=len(unknown), alone=alone, validated=validated)
         return Prediction(
-            len(production), len(unknown), alone, share, estimates=estimates,
-            limits=(
-                "No prediction by a Gscore: a line takes at least three sets of unknown images, "
-                f"and there are {len(unknown)}. The Gscore itself (2-means, ℓ2) is {alone:.3g}, "
-                f"and that of validation images {own:.3g}: a number without a scale of its own.",
-            ),
-        )  # fmt: skip
+            len(production), len(unknown), alone, share, estimates=estimates, limits=tuple(limits)
+        )
     generator = np.random.default_rng(seed)
     learnt, truths = [], {metric: [] for metric in PREDICTED}
-    for theirs in unknown.values():
+    for ood in unknown.values():
         counts = [
             int(generator.integers(min(FEW, len(group)), len(group), endpoint=True))
-            for group in (known, theirs)
+            for group in (known, ood)
         ]
         pair = [
             generator.choice(group, count, replace=False)
-            for group, count in zip((known, theirs), counts, strict=True)
+            for group, count in zip((known, ood), counts, strict=True)
         ]
         learnt.append(gscores(np.concatenate(pair), [EVALUATOR], validation=validation)[EVALUATOR])
-        told = true_metrics(*pair)
-        for metric in PREDICTED:
-            truths[metric].append(told[metric])
-    own = gscores(mixture, [EVALUATOR], validation=validation)[EVALUATOR]
-    values, lines, correlations, guesses = {}, {}, {}, []
+        for metric, truth in true_metrics(*pair).items():
+            if metric in truths:
+                truths[metric].append(truth)
+    curve = gscores(mixture, [EVALUATOR], validation=validation)[EVALUATOR]
+    values, lines, correlations, guesses, beyond = {}, {}, {}, [], False
     sure = len(unknown) >= 9 and len(production) >= FEWEST  # enough for an interval
     for metric in PREDICTED:
-        line = fit_regression(learnt, truths[metric], TAUS)
-        there = own[[int(np.argmin(np.abs(line.tau - TAUS)))]]
-        value = float(np.clip(line.predict(there)[0], 0, 1))
-        ends = (np.nan, np.nan)
+        line, truth = fit_regression(learnt, truths[metric], TAUS), np.asarray(truths[metric])
+        gscore = curve[[int(np.argmin(np.abs(line.tau - TAUS)))]]
+        value, ends = float(np.clip(line.predict(gscore)[0], 0, 1)), (np.nan, np.nan)
         if sure:
-            ends = tuple(float(end[0]) for end in line.interval(there, LEVEL))
-        values[metric], lines[metric] = (value, *ends), line
-        varied = np.ptp(truths[metric]) > 0
-        correlations[metric] = (
-            float(pearson(line.gscores, np.asarray(truths[metric]))) if varied else np.nan
-        )
-        if varied and _left_out_skill(line, np.asarray(truths[metric])) != "better than guessing":
+            ends = tuple(float(end[0]) for end in line.interval(gscore, LEVEL))
+        values[metric], lines[metric] = (value, *ends), (line, float(gscore[0]))
+        beyond |= not line.gscores.min() <= gscore[0] <= line.gscores.max()
+        varied = np.ptp(truth) > 0
+        correlations[metric] = float(pearson(line.gscores, truth)) if varied else np.nan
+        if varied and _left_out_skill(line, truth) != "better than guessing":
             guesses.append(metric.upper())
-    gscore = {
-        metric: float(own[int(np.argmin(np.abs(line.tau - TAUS)))])
-        for metric, line in lines.items()
-    }
-    limits = [
-        f"The line learnt from {len(unknown)} sets, {generated} of them generated; it holds as far "
-        "as what is unknown in production is like these."
-    ]
-    if any(not o.gscores.min() <= gscore[name] <= o.gscores.max() for name, o in lines.items()):
-        limits.append(
-            "The Gscore of the unlabelled images lies outside those of the sets: the line is "
-            "continued beyond what it has seen"
-            + (", and its interval is too narrow." if sure else ".")
-        )
-    if guesses:
-        limits.append(
-            f"Left out in turn, the sets are foretold by the line no better than by guessing their "
-            f"mean: {' and '.join(guesses)}."
-        )
-    for metric, r in correlations.items():
-        if np.isnan(r):
-            limits.append(
-                f"The {metric.upper()} is the same on all sets: the line cannot say anything else."
-            )
-        elif abs(r) < 0.7:
-            limits.append(
-                f"Over the sets, Gscore and {metric.upper()} correlate with r = {r:.2f} only: "
-                "take the prediction for a guess."
-            )
-    if len(unknown) < 9:
-        limits.append("An interval of 90 % takes at least nine sets, so there is none.")
-    if len(production) < FEWEST:
-        limits.append(
-            f"{len(production)} images say too little for an interval, which takes {FEWEST}."
-        )
+    limits = render(
+        "about_line", sets=len(unknown), generated=generated, beyond=beyond, sure=sure,
+        guesses=guesses, correlations=correlations, images=len(production), fewest=FEWEST,
+    )  # fmt: skip
     return Prediction(
-        len(production), len(unknown), gscore["auroc"], share, values, estimates, lines,
-        correlations, tuple(limits),
+        len(production), len(unknown), lines["auroc"][1], share, values, estimates,
+        {metric: line for metric, (line, _) in lines.items()}, correlations, tuple(limits),
     )  # fmt: skip
 
 
@@ -261,17 +223,17 @@ class Unlabelled:
     ----------
     least : float
         At least this share of them is unlike the validation images; false for at most 5 % of all
-        draws (`helpers.labelfree.share_bound`).
+        draws (`known_unknowns.without_labels.share_bound`).
     share : float
-        The estimate of that share (`helpers.labelfree.estimate_share`).
+        The estimate of that share (`known_unknowns.without_labels.estimate_share`).
     listed : tuple of int
         Places of those that are suspected to be unknown, the least likely known first; at most a
-        tenth of them is expected to be known (`helpers.labelfree.suspected_unknown`).
+        tenth of them is expected to be known (`known_unknowns.without_labels.suspected_unknown`).
     fewest : int
         With fewer unknown images than that none can be listed.
     accuracy : dict of str to (float, float, float)
         By estimator: the accuracy on them with its 90 % interval
-        (`helpers.labelfree.estimate_accuracy`); empty for too few images.
+        (`known_unknowns.without_labels.estimate_accuracy`); empty for too few images.
     against : tuple of str
         What speaks against these estimates (`helpers.labelfree.assumptions`).
     accepted : dict of str to (float, float, float)
@@ -297,42 +259,28 @@ def look_at_unlabelled(
     correct: np.ndarray,
     chosen: np.ndarray,
 ) -> Unlabelled:
-    """Return how many unlabelled images are unknown, which, and how often the model is right.
-
-    Parameters
-    ----------
-    known, production : ndarray, shape [N] and [M]
-        Scores of ID images that have chosen nothing, and of the unlabelled ones.
-    probabilities, theirs : ndarray, shape [N, K] and [M, K]
-        Calibrated, of the same images.
-    correct : ndarray of bool, shape [N]
-    chosen : ndarray, shape [C]
-        Scores of other ID images, from which the threshold is that accuracy is estimated above.
-    """
-    found = suspected_unknown(known, production, rate=RATE)
+    """Return how many unlabelled images are unknown, which, and how often the model is right."""
+    suspected = suspected_unknown(known, production, rate=RATE)
     order = np.argsort(production, kind="stable")
     accuracy, against, accepted = {}, (), {}
     least, share = share_bound(known, production), estimate_share(known, production)
     if len(production) >= FEWEST:
         pair = Answers(probabilities), correct, Answers(theirs)
-        estimates = estimate_accuracy(*pair, level=LEVEL)
-        accuracy = {name: (one.value, one.low, one.high) for name, one in estimates.items()}
-        against = assumptions(*pair)
+        accuracy, against = estimate_accuracy(*pair, level=LEVEL), assumptions(*pair)
         threshold = np.quantile(chosen, 1 - KEPT)
         keep = known >= threshold, production >= threshold
         if keep[0].any() and keep[1].sum() >= FEWEST:
             shares = {"share": max(least, share), "least": least}
-            told = accuracy_of_accepted(*pair, keep, **shares, level=LEVEL)
-            accepted = {name: (one.value, one.low, one.high) for name, one in told.items()}
-    return Unlabelled(
-        least,
-        share,
-        tuple(int(place) for place in order if found.chosen[place]),
-        found.fewest,
-        accuracy,
-        against,
-        accepted,
+            accepted = accuracy_of_accepted(*pair, keep, **shares, level=LEVEL)
+    accuracy, accepted = (
+        {
+            name: (estimate.value, estimate.low, estimate.high)
+            for name, estimate in estimates.items()
+        }
+        for estimates in (accuracy, accepted)
     )
+    listed = tuple(int(place) for place in order if suspected.chosen[place])
+    return Unlabelled(least, share, listed, suspected.fewest, accuracy, against, accepted)
 
 
 def predict_by_score(
@@ -344,7 +292,7 @@ def predict_by_score(
     seed: int,
 ) -> Prediction:
     """Predict from the scores of unlabelled images, or say why that cannot be done."""
-    families = {name: score.score_samples(one) for name, one in inputs.families.items()}
+    families = {name: score.score_samples(part) for name, part in inputs.families.items()}
     try:
         return predict(
             chosen,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +20,109 @@ from helpers.metrics.weighted_ranking import weighted_detection
 from helpers.outputs import Outputs
 from helpers.scores import Score
 from known_unknowns.auditing.inputs import LEAST, Inputs
-from known_unknowns.auditing.wished import DEFAULT, Wish
+
+_CELLS = 2**18  # counts held at a time: about the size of a CPU's cache
+
+
+class Wish(NamedTuple):
+    """What a threshold is to promise.
+
+    Attributes
+    ----------
+    name : {"risk", "coverage"}
+    level : float
+        The risk, or the coverage.
+    unknown : float
+        Share of unknown images that the promise of a risk reckons with.
+    """
+
+    name: str = "risk"
+    level: float = 0.05
+    unknown: float = 0.0
+
+    @property
+    def metric(self) -> str:
+        """What a score gives for it: the ``coverage`` at a risk, or the ``risk`` at a coverage."""
+        return "coverage" if self.name == "risk" else "risk"
+
+    def measure(self, scores, correct, unknown, weights) -> np.ndarray:
+        """Return that number once for each row of weights, float64 [B]."""
+        if self.name == "coverage":
+            return risk_at_coverage(scores, correct, weights[0], self.level)
+        if not self.unknown:
+            return coverage_at_risk(scores, correct, weights[0], self.level)
+        shares = [1 - self.unknown, *[self.unknown / len(unknown)] * len(unknown)]
+        masses = [
+            share * weight / weight.sum(axis=1, keepdims=True, dtype=np.int64)
+            for share, weight in zip(shares, weights, strict=True)
+        ]
+        drawn = np.concatenate([scores, *unknown])
+        known = np.arange(len(drawn)) < len(scores)
+        right = np.concatenate([correct, np.zeros(len(drawn) - len(scores), bool)])
+        return coverage_at_risk(drawn, right, np.concatenate(masses, axis=1), self.level, known)
+
+
+DEFAULT = Wish()
+"""What an audit wishes for where nothing is said."""
+
+
+def coverage_at_risk(confidence, correct, weights, risk: float, known=None) -> np.ndarray:
+    """Return which share of the images can be kept with at most `risk` of these wrong, float64 [B].
+
+    Examples
+    --------
+    >>> coverage_at_risk(np.array([4, 3, 2, 1]), np.array([1, 1, 0, 1]) > 0, np.ones((1, 4)), 0.25)
+    array([1.])
+    >>> coverage_at_risk(np.array([4, 3, 2, 1]), np.array([1, 1, 0, 1]) > 0, np.ones((1, 4)), 0.2)
+    array([0.5])
+    """
+    order, ends = _ranked(confidence)
+    wrong, coverages = ~correct[order], np.empty(len(weights))
+    for rows, drawn in _sums(weights, order):
+        kept, errors = np.cumsum(drawn, axis=1), np.cumsum(drawn * wrong, axis=1)
+        counted = kept if known is None else np.cumsum(drawn * known[order], axis=1)
+        # a rounding error must not undo an equality
+        possible = ends & (errors <= risk * kept * (1 + 1e-9))
+        coverages[rows] = (counted * possible).max(axis=1) / counted[:, -1]
+    return coverages
+
+
+def risk_at_coverage(confidence, correct, weights, coverage: float) -> np.ndarray:
+    """Return which share is wrong of the images kept where `coverage` of all are, float64 [B].
+
+    Parameters are those of `coverage_at_risk`.
+
+    Examples
+    --------
+    >>> some = np.array([4, 3, 2, 1]), np.array([1, 1, 0, 1]) > 0, np.ones((1, 4))
+    >>> risk_at_coverage(*some, 0.5), risk_at_coverage(*some, 0.51)
+    (array([0.]), array([0.33333333]))
+    """
+    order, ends = _ranked(confidence)
+    wrong, risks = ~correct[order], np.empty(len(weights))
+    for rows, drawn in _sums(weights, order):
+        kept, errors = np.cumsum(drawn, axis=1), np.cumsum(drawn * wrong, axis=1)
+        first = (ends & (kept >= coverage * kept[:, -1:] * (1 - 1e-9))).argmax(axis=1)[:, None]
+        both = np.take_along_axis(errors, first, 1), np.take_along_axis(kept, first, 1)
+        risks[rows] = (both[0] / both[1])[:, 0]
+    return risks
+
+
+def _ranked(confidence: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the images by falling score, and which are the last of those with one score."""
+    order = np.argsort(-confidence, kind="stable")
+    ranked = confidence[order]
+    return order, np.append(ranked[1:] != ranked[:-1], True)
+
+
+def _sums(weights: np.ndarray, order: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+    """Yield some rows of weights in this order, so that sums need no more than float64 or int64."""
+    kind = np.float64 if weights.dtype.kind == "f" else np.int64
+    size = max(1, _CELLS // len(order))
+    for start in range(0, len(weights), size):
+        rows = slice(start, start + size)
+        yield rows, weights[rows, order].astype(kind)
+
 
 ARGUMENTS = {"knn": {"bank": 12_800}, "relation": {"bank": 12_800}}
 """What a score is created with: a rejector carries the bank, so it holds no more than NNGuide's."""
@@ -48,13 +150,6 @@ def fitted(inputs: Inputs, only: str | None = None) -> tuple[dict[str, Score], d
     """Return every score that the inputs allow, fitted, and why the others are left out.
 
     Of one name, if `only` is given, that is all that is fitted.
-
-    Returns
-    -------
-    usable : dict of str to Score
-        By name, in alphabetical order; to none of them has a validation image been shown.
-    left_out : dict of str to str
-        The reason, by name.
     """
     absent = {
         "features": not inputs.validation.features.shape[1],
@@ -117,7 +212,7 @@ def score_halves(scores: Mapping[str, Score], halves: Mapping[str, Half]) -> dic
     The outputs are copied a block of images at a time, and scores that work in blocks of one size
     see the same ones, so that probabilities are made once for all of them.
     """
-    found = {name: {half: [] for half in halves} for name in scores}
+    scored = {name: {half: [] for half in halves} for name in scores}
     sizes = {name: min(getattr(score, "block", BLOCK), BLOCK) for name, score in scores.items()}
     for size in dict.fromkeys(sizes.values()):
         some = [name for name in scores if sizes[name] == size]
@@ -125,10 +220,10 @@ def score_halves(scores: Mapping[str, Score], halves: Mapping[str, Half]) -> dic
             for start in range(0, len(places), size):
                 part = outputs.subset(places[start : start + size])
                 for name in some:
-                    found[name][half].append(scores[name].score_samples(part))
+                    scored[name][half].append(scores[name].score_samples(part))
     return {
-        name: {half: np.concatenate(blocks) for half, blocks in own.items()}
-        for name, own in found.items()
+        name: {half: np.concatenate(blocks) for half, blocks in blocks_of_halves.items()}
+        for name, blocks_of_halves in scored.items()
     }
 
 
@@ -138,18 +233,6 @@ class Groups:
     On `UNION` there are as many unknown images as wrongly classified ID ones, as evenly from all
     sets as these allow: a score is to find both kinds of what the model does not know, and the
     number of unknown images that somebody happened to bring must not decide which of them counts.
-
-    Parameters
-    ----------
-    correct : ndarray of bool
-        Whether each ID image is classified correctly.
-    ood : mapping of str to int
-        How many images each set has, in random order: of these the union has the first ones.
-    replicates : int
-    seed : int
-        The same for all scores, whose replicates are therefore paired.
-    wish : Wish
-        What a threshold is to promise.
     """
 
     def __init__(
@@ -180,24 +263,9 @@ class Groups:
         return _row(self.wish.metric, ID, float(value), drawn), drawn
 
     def measured(self, samples: Mapping[str, np.ndarray]) -> tuple[pd.DataFrame, np.ndarray]:
-        """Return what a score is worth, with intervals, and the replicates of its area.
-
-        Parameters
-        ----------
-        samples : mapping of str to ndarray
-            What it says of the ID images (`ID`) and of each set.
-
-        Returns
-        -------
-        rows : DataFrame
-            ``metric``, ``set``, ``value``, ``low`` and ``high`` (of 95 %): the AURC on the ID
-            images (set ""); with sets of unknown images that on `UNION`, and the AUROC and the
-            FPR95 on each.
-        area : ndarray of float64, shape [replicates]
-            The AURC on `UNION` where there are sets of unknown images, else on the ID images.
-        """
-        known, correct, own = samples[ID], self.correct, self.weights[ID]
-        drawn = weighted_aurc(known, correct, own)
+        """Return what a score is worth, with intervals, and the replicates of its area."""
+        known, correct, of_known = samples[ID], self.correct, self.weights[ID]
+        drawn = weighted_aurc(known, correct, of_known)
         rows = [_row("aurc", ID, aurc(known, correct), drawn)]
         if self.ood:
             unknown = {name: samples[name] for name in self.ood}
@@ -205,12 +273,12 @@ class Groups:
             values = np.concatenate([known, *(unknown[name][few[name]] for name in few)])
             right = np.concatenate([correct, np.zeros(len(values) - len(known), bool)])
             theirs = [self.weights[name][:, few[name]] for name in few]
-            weights = np.concatenate([own, *theirs], axis=1)
+            weights = np.concatenate([of_known, *theirs], axis=1)
             drawn = weighted_aurc(values, right, weights)
             rows.append(_row("aurc", UNION, aurc(values, right), drawn))
             for name, theirs in unknown.items():
                 pair = known, theirs
-                areas, accepted = weighted_detection(*pair, own, self.weights[name])
+                areas, accepted = weighted_detection(*pair, of_known, self.weights[name])
                 rows += [
                     _row("auroc", name, auroc(*pair), areas),
                     _row("fpr95", name, fpr_at_tpr(*pair), accepted),
@@ -221,36 +289,18 @@ class Groups:
 def ranked(
     usable: Mapping[str, Score], samples: Mapping[str, Mapping[str, np.ndarray]], groups: Groups
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Compare all scores; return them best first, and those that may be as good as the best.
-
-    Parameters
-    ----------
-    usable : mapping of str to Score
-    samples : mapping of str to mapping
-        What each says of the images in `groups`, from `score_halves`.
-    groups : Groups
-
-    Returns
-    -------
-    table : DataFrame
-        A column ``score``, and for each the row of `Groups.wished` and those of `Groups.measured`:
-        first the scores that may be the best for what was wished, in the order of their areas.
-    best : list of str
-        Of the scores that may be the best for what was wished the one of the smallest area, and
-        each of these whose difference to it in paired replicates includes 0 within 95 %; the one
-        that asks for least comes first, of equals the better one.
-    """
+    """Compare all scores; return them best first, and those that may be as good as the best."""
     wished = {name: groups.wished(samples[name]) for name in usable}
     sign = -1 if groups.wish.metric == "coverage" else 1  # more coverage is better, or less risk
     ahead = {name: (sign * row["value"], sign * drawn) for name, (row, drawn) in wished.items()}
     order, able = _as_good(ahead)
-    found = {name: groups.measured(samples[name]) for name in usable}
+    measured = {name: groups.measured(samples[name]) for name in usable}
     place = int(bool(groups.ood))  # of the area among the rows
-    areas = {name: (rows["value"].iloc[place], drawn) for name, (rows, drawn) in found.items()}
+    areas = {name: (rows["value"].iloc[place], drawn) for name, (rows, drawn) in measured.items()}
     ranked_able, equal = _as_good({name: areas[name] for name in able})
     order = [*ranked_able, *(name for name in order if name not in able)]
     tables = [
-        pd.concat([pd.DataFrame([wished[name][0]]), found[name][0]]).assign(score=name)
+        pd.concat([pd.DataFrame([wished[name][0]]), measured[name][0]]).assign(score=name)
         for name in order
     ]
     table = pd.concat(tables, ignore_index=True)
@@ -258,11 +308,11 @@ def ranked(
     return table, sorted(equal, key=lambda name: (demands(usable[name]), order.index(name)))
 
 
-def _as_good(found: Mapping[str, tuple[float, np.ndarray]]) -> tuple[list[str], list[str]]:
+def _as_good(candidates: Mapping[str, tuple[float, np.ndarray]]) -> tuple[list[str], list[str]]:
     """Return scores by rising value, and those that may be as good as the first."""
-    order = sorted(found, key=lambda name: found[name][0])
-    best = found[order[0]][1]
-    return order, [name for name in order if np.quantile(found[name][1] - best, 0.025) <= 0]
+    order = sorted(candidates, key=lambda name: candidates[name][0])
+    best = candidates[order[0]][1]
+    return order, [name for name in order if np.quantile(candidates[name][1] - best, 0.025) <= 0]
 
 
 def _even(total: int, sizes: list[int]) -> list[int]:

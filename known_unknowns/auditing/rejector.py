@@ -13,7 +13,6 @@ import numpy as np
 import helpers.scores
 from helpers import checkpoints
 from helpers.checks import known_name, number, plain_array, whole_number
-from helpers.metrics.prediction_sets import SetRule
 from helpers.outputs import Head, Outputs
 from helpers.scores import Score
 from helpers.scores.calibration import (
@@ -25,7 +24,6 @@ from helpers.scores.calibration import (
 from helpers.scores.gaussians import Gaussians
 from helpers.scores.neighbours import Bank
 from helpers.scores.openset import OpenMax
-from known_unknowns.auditing.sets import name_sets
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,14 +46,11 @@ class Rejector:
         Fitted, with all its hyper-parameters.  Any that is computed from outputs; not one that
         goes back to the images.
     threshold : float
-        For instance from `helpers.metrics.guarantees`.
+        For instance from `known_unknowns.guarantees`.
     classes : int
         K, the logits of an image.
     width : int, optional
         D, its features; None where the score needs none.
-    temperature : float, optional
-        By which logits, not members, are divided before the score sees them, as they were at the
-        fit and for the threshold; None leaves them as they are.
     given : {"logits", "probabilities"}
         What the score was fitted to, and the threshold found with: logits as the model gives them,
         or logarithms of probabilities.
@@ -69,8 +64,7 @@ class Rejector:
     ------
     ValueError
         A score that goes back to the images, or needs features of which there is no width; a
-        threshold that is not a number; a temperature that is not positive; a provenance that is no
-        plain JSON.
+        threshold that is not a number; a provenance that is no plain JSON.
 
     Examples
     --------
@@ -85,7 +79,6 @@ class Rejector:
     threshold: float
     classes: int
     width: int | None = None
-    temperature: float | None = None
     given: str = "logits"
     provenance: Mapping = field(default_factory=dict)
     known: np.ndarray | None = field(default=None, compare=False)
@@ -105,11 +98,6 @@ class Rejector:
         whole_number("classes", self.classes)
         if self.width is not None:
             whole_number("width", self.width, least=0)
-        if (
-            self.temperature is not None
-            and not 0 < number("temperature", self.temperature) < np.inf
-        ):
-            raise ValueError(f"temperature: a positive number expected, got {self.temperature}")
         try:
             json.dumps(self.provenance)
         except (TypeError, ValueError) as error:
@@ -166,8 +154,6 @@ class Rejector:
         if "logits" in self.score.info.needs:
             logits = self._as_made(outputs.logits)
             outputs = outputs if logits is outputs.logits else replace(outputs, logits=logits)
-        if self.temperature is not None:
-            outputs = replace(outputs, logits=outputs.logits / np.float32(self.temperature))
         return self.score.score_samples(outputs)
 
     def _as_made(self, logits: np.ndarray) -> np.ndarray:
@@ -240,8 +226,7 @@ class Rejector:
             ``accepted``; ``label``, the name of the predicted class, or its number where the
             rejector knows no names; ``confidence``, the largest probability at the temperature
             that the audit found; ``score``; ``p_value``, see `p_values`, where the rejector has
-            scores of known images; ``reason``, how the score lies to the threshold; ``set``, if the
-            audit was asked for sets, the classes among which the true one is, as far as promised.
+            scores of known images; ``reason``, how the score lies to the threshold.
         """
         import pandas as pd  # who asks for scores alone needs none
 
@@ -251,7 +236,7 @@ class Rejector:
         accepted, title = scores >= self.threshold, self.score.info.title
         sides = np.where(accepted, "at least", "below")
         temperature = self.provenance.get("temperature", 1.0)
-        judged = pd.DataFrame(
+        return pd.DataFrame(
             {
                 "accepted": accepted,
                 "label": np.asarray(names)[logits.argmax(axis=1)],
@@ -264,10 +249,6 @@ class Rejector:
                 ],
             }
         )
-        if "sets" in self.provenance:
-            rule = SetRule(**self.provenance["sets"])
-            judged["set"] = name_sets(logits, names, temperature, rule)
-        return judged
 
     def save(self, path: str | os.PathLike) -> None:
         """Write one safetensors file, whole or not at all.
@@ -289,7 +270,6 @@ class Rejector:
             threshold=float(self.threshold),
             classes=self.classes,
             width=self.width,
-            temperature=self.temperature,
             given=self.given,
             provenance=self.provenance,
             known=known,
@@ -318,12 +298,12 @@ class Rejector:
         try:
             score = helpers.scores.create(saved["score"])
             vars(score).update(_unpacked(saved["state"], tensors))
-            names = ("threshold", "classes", "width", "temperature", "provenance")
+            names = ("threshold", "classes", "width", "provenance")
             given = saved.get("given", "logits")  # files of before did not say
             known = _unpacked(saved.get("known"), tensors)
-            made = cls(score, given=given, known=known, **{name: saved[name] for name in names})
-            made._try_out()
-            return made
+            rejector = cls(score, given=given, known=known, **{name: saved[name] for name in names})
+            rejector._try_out()
+            return rejector
         except KeyError as error:
             raise ValueError(f"{path}: {error} is missing; write the file again") from error
         except ValueError as error:
@@ -339,9 +319,9 @@ class Rejector:
             np.zeros((1, self.classes)), np.zeros((1, self.width or 0)), np.zeros(1, int)
         )
         with np.errstate(all="ignore"):
-            found = self.score.score_samples(zeros)
-        if not np.isfinite(found).all():
-            raise ValueError(f"of an image of zeros its score is {found[0]}; write the file again")
+            scored = self.score.score_samples(zeros)
+        if not np.isfinite(scored).all():
+            raise ValueError(f"of an image of zeros its score is {scored[0]}; write the file again")
 
 
 def _packed(value, name: str, tensors: dict, seen: dict):
@@ -359,7 +339,7 @@ def _packed(value, name: str, tensors: dict, seen: dict):
             seen[id(value)] = {kind: name}
         return seen[id(value)]
     if isinstance(value, list | tuple):
-        items = [_packed(one, f"{name}.{i}", tensors, seen) for i, one in enumerate(value)]
+        items = [_packed(item, f"{name}.{i}", tensors, seen) for i, item in enumerate(value)]
         return items if isinstance(value, list) else {"tuple": items}
     kind = "mapping" if isinstance(value, dict) else type(value).__name__
     if kind == "mapping" or _PARTS.get(kind) is type(value):
@@ -373,7 +353,7 @@ def _packed(value, name: str, tensors: dict, seen: dict):
 def _unpacked(value, tensors: Mapping):
     """Return what `_packed` was given."""
     if isinstance(value, list):
-        return [_unpacked(one, tensors) for one in value]
+        return [_unpacked(item, tensors) for item in value]
     if not isinstance(value, dict):
         return value
     ((kind, content),) = value.items()
@@ -382,7 +362,7 @@ def _unpacked(value, tensors: Mapping):
         return array.T if kind == "turned" else array[()] if kind == "number" else array
     if kind == "tuple":
         return tuple(_unpacked(content, tensors))
-    items = {key: _unpacked(one, tensors) for key, one in content.items()}
+    items = {key: _unpacked(item, tensors) for key, item in content.items()}
     if kind == "mapping":
         return items
     part = object.__new__(_PARTS[known_name("part of a score", kind, _PARTS)])

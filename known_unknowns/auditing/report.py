@@ -1,361 +1,321 @@
-"""What an audit has found: its numbers, its rejector, and the files that it leaves."""
+"""The files that an audit leaves: numbers as JSON, one HTML page, and the rejector."""
 
 from __future__ import annotations
 
+import base64
+import io
 import json
 import os
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
-from functools import cached_property
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, replace
+from functools import cache, partial
+from html import escape
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import jinja2
 import numpy as np
 import pandas as pd
+from markupsafe import Markup
 
-from helpers import __version__
+from helpers import __version__, metrics
 from helpers.files import atomic_path
-from helpers.outputs import Outputs
-from helpers.scores import Score
-from helpers.scores.calibration import confidences
-from known_unknowns.auditing import gates, moving
-from known_unknowns.auditing.by_class import OfAnswer, OfClass, by_answer, by_class
-from known_unknowns.auditing.doubts import Doubt
-from known_unknowns.auditing.drift import Drift
-from known_unknowns.auditing.inputs import Inputs
-from known_unknowns.auditing.label_errors import likely_label_errors
-from known_unknowns.auditing.prediction import Prediction, Unlabelled, predict_by_score
-from known_unknowns.auditing.rejector import Rejector
-from known_unknowns.auditing.sets import Sets
-from known_unknowns.auditing.thresholds import (
-    Threshold,
-    draw_mixture,
-)
-from known_unknowns.auditing.weak_groups import WeakGroup
+from known_unknowns.auditing import sentences
+
+if TYPE_CHECKING:
+    from known_unknowns.auditing.record import Audit
 
 WRITTEN = ("report.html", "audit.json", "rejector.safetensors")
-KNOWN = 10_000
-"""Scores of known images that a rejector keeps for its p-values, at the most."""
 """What an audit leaves in its folder."""
+BARS = 8
+"""Sets of unknown images in the picture, those of which most are accepted."""
+ERRORS = 12
+"""The surest ones, as many as are shown."""
+NAMES = {"ece": "ECE", "low": "from", "high": "to", "floor": "ECE by chance", "nll": "NLL",
+         "brier": "Brier score", "aurc": "AURC", "auroc": "AUROC", "fpr95": "FPR95",
+         "coverage": "kept at the risk", "risk": "wrong at the coverage"}  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Audit:
-    """What an audit found.
+def as_dict(audit: Audit) -> dict:
+    """Return every number of the report as JSON holds it; of single images the most wrong ones."""
+    inputs, names = audit.inputs, audit.inputs.class_names
+    labels, predictions = inputs.validation.labels, inputs.validation.predictions
 
-    The validation images, and those of each OOD set, are divided by chance into two halves.  The
-    *choosing* half fits the temperature and ranks the scores; the *measuring* half has chosen
-    nothing, and gives the calibration, the thresholds and the figures of the chosen score.
+    def image(place: int) -> str | int:
+        return inputs.files[place] if inputs.files else int(place)
 
-    Attributes
-    ----------
-    inputs : Inputs
-        With one validation image of each group, where there are groups.
-    doubts : tuple of Doubt
-        What speaks against the validation images.
-    choosing, measuring : ndarray of int64
-        Places of the halves among the validation images.
-    accuracy : (float, float, float)
-        On all validation images, with the ends of its exact 95 % interval.
-    temperature : float
-    calibration : DataFrame
-        Rows ``before`` and ``after`` temperature scaling; ``ece``, ``low`` and ``high`` of its 95 %
-        interval, ``floor`` (the ECE that perfect calibration would show), ``nll`` and ``brier``.
-        Replicates of the bootstrap have a larger ECE than the images, so that the interval lies
-        rather high: what is required of it is required with some reserve.
-    ranking : DataFrame
-        From `known_unknowns.auditing.ranking.ranked`, on the choosing half.
-    best : tuple of str
-        The chosen score, and those that may be as good.
-    score : Score
-        The chosen one, fitted.
-    confirmed : DataFrame
-        The same rows for the chosen score on the measuring half.
-    left_out : dict of str to str
-        Why a score is not in the ranking.
-    samples : dict of str to ndarray
-        The chosen score of ``validation`` (the measuring half), each OOD set (its measuring half)
-        and ``production``.
-    thresholds : dict of str to Threshold
-        By wish.
-    deployed : str
-        The wish whose threshold the rejector has; empty if it has none.
-    prediction : Prediction, optional
-        Where there are unlabelled images.
-    unlabelled : Unlabelled, optional
-        Likewise: how many of them are unknown, which, and how often the model is right on them.
-    drift : Drift, optional
-        Likewise: whether they are drawn from what the validation images are.
-    weak_groups : (int, tuple of WeakGroup)
-        How many groups of images were looked at, and on which the model is wrong more often.
-    sure : ndarray of float64
-        The largest probability of each validation image after temperature scaling.
-    wrong : ndarray of int64
-        Places of the wrongly classified validation images, the surest first.
-    notes : tuple of str
-        What was odd, in sentences.
-    settings : dict
-        Arguments of `audit`.
-    sets : Sets, optional
-        Answers of several classes, where they were asked for.
+    def optional(part) -> dict | None:
+        return None if part is None else asdict(part)
+
+    prediction = audit.prediction and optional(replace(audit.prediction, regressions={}))
+    if prediction:
+        del prediction["regressions"]
+    drift = optional(audit.drift)
+    if drift:
+        accepted = sentences.accepted_unlabelled(audit)
+        drift |= {"found": audit.drift.found(), "accepted": accepted}
+    groups = ("validation", "train", "production")
+    sizes = {name: len(getattr(inputs, name) or ()) for name in groups}
+    halves = {"choosing": len(audit.choosing), "measuring": len(audit.measuring)}
+    sets = {kind: {name: len(part) for name, part in getattr(inputs, kind).items()}
+            for kind in ("ood", "families")}  # fmt: skip
+    sureness = dict(zip(("right", "low", "high"), audit.accuracy, strict=True))
+    return _plain(
+        {
+            "version": __version__,
+            "model": inputs.source,
+            "doubts": [doubt._asdict() for doubt in audit.doubts],
+            "summary": sentences.summary(audit),
+            "requirements": [judged._asdict() for judged in audit.requirements],
+            "settings": audit.settings,
+            "sha256": dict(inputs.sha256),
+            "images": sizes | halves | {"grouped": inputs.grouped} | sets,
+            "unreadable": {role: list(files) for role, files in inputs.unreadable.items()},
+            "accuracy": audit.accuracy,
+            "temperature": audit.temperature,
+            "sureness": {"claimed": float(audit.claimed.mean())} | sureness,
+            "calibration": audit.calibration.to_dict("index"),
+            "ranking": audit.ranking.to_dict("records"),
+            "left_out": audit.left_out,
+            "recommended": audit.best[0],
+            "as_good": audit.best[1:],
+            "confirmed": audit.confirmed.to_dict("records"),
+            "thresholds": {wish: asdict(row) for wish, row in audit.thresholds.items()},
+            "deployed": audit.deployed,
+            "classes": [asdict(row) for row in audit.by_class],
+            "answers": [asdict(row) for row in audit.by_answer[1]],
+            "images_needed_by_answer": audit.by_answer[0],
+            "strata": [asdict(row) for row in audit.by_stratum[1]],
+            "images_needed_by_stratum": audit.by_stratum[0],
+            "curve": thresholds(audit),
+            "picture": bars(audit),
+            "prediction": prediction,
+            "unlabelled": optional(audit.unlabelled),
+            "drift": drift,
+            "most_wrongly_sure": [
+                {
+                    "image": image(place),
+                    "label": names[labels[place]],
+                    "predicted": names[predictions[place]],
+                    "confidence": float(audit.sure[place]),
+                }
+                for place in audit.wrong[:100]
+            ],
+            "suspected_labels": [image(place) for place in audit.suspected_labels],
+            "findings": [finding._asdict() for finding in sentences.findings(audit)],
+            "notes": audit.notes,
+        }
+    )
+
+
+def thresholds(audit: Audit) -> list[dict]:
+    """Return ten thresholds, each of which rejects another tenth, and the rejector's: eleven rows.
+
+    ``coverage`` and ``risk`` are those of the measuring half.
+    """
+    scores, deployed = audit.samples["validation"], audit.thresholds.get(audit.deployed)
+    values = {*np.quantile(scores, np.arange(10) / 10, method="nearest").tolist()}
+    promised = None if deployed is None else deployed.value
+    rows = []
+    for value in sorted(values if promised is None else values | {promised}):
+        accepted = scores >= value
+        unknown = {name: float((audit.samples[name] >= value).mean()) for name in audit.inputs.ood}
+        kept, risk = float(accepted.mean()), float((~audit.correct[accepted]).mean())
+        rows.append({"threshold": value, "coverage": kept, "risk": risk, "ood_accepted": unknown,
+                     "promised": value == promised})  # fmt: skip
+    return rows
+
+
+def bars(audit: Audit) -> list[dict]:
+    """Return what the rejector makes of each group of images; without one, how right the model is.
+
+    ``right``, ``wrong`` (accepted; an unknown image is wrong), ``unsure`` (accepted, and nobody
+    knows) and ``left`` (to a person) add up to 1.  Validation images are the measuring half.
     """
 
-    inputs: Inputs
-    doubts: tuple[Doubt, ...]
-    choosing: np.ndarray
-    measuring: np.ndarray
-    accuracy: tuple[float, float, float]
-    temperature: float
-    calibration: pd.DataFrame
-    ranking: pd.DataFrame
-    best: tuple[str, ...]
-    score: Score
-    confirmed: pd.DataFrame
-    left_out: dict[str, str]
-    samples: dict[str, np.ndarray]
-    thresholds: dict[str, Threshold]
-    deployed: str
-    prediction: Prediction | None
-    unlabelled: Unlabelled | None
-    drift: Drift | None
-    weak_groups: tuple[int, tuple[WeakGroup, ...]]
-    sure: np.ndarray
-    wrong: np.ndarray
-    notes: tuple[str, ...]
-    settings: dict
-    sets: Sets | None = None
+    def bar(images: str, right=0.0, wrong=0.0, unsure=0.0, left=0.0) -> dict:
+        shares = {"right": right, "wrong": wrong, "unsure": unsure, "left": left}
+        return {"images": images} | {name: float(share) for name, share in shares.items()}
 
-    @property
-    def measured(self) -> Outputs:
-        """The outputs of the measuring half."""
-        return self.inputs.validation.subset(self.measuring)
+    deployed, correct = audit.thresholds.get(audit.deployed), audit.correct
+    if deployed is None:
+        return [bar("images like yours", right=correct.mean(), wrong=(~correct).mean())]
+    accepted = audit.samples["validation"] >= deployed.value
+    right, wrong = (accepted & correct).mean(), (accepted & ~correct).mean()
+    rows = [bar("images like yours", right=right, wrong=wrong, left=(~accepted).mean())]
+    unknown = sorted(deployed.ood_accepted.items(), key=lambda pair: -pair[1])
+    rows += [bar(f"unknown: {name}", wrong=share, left=1 - share) for name, share in unknown[:BARS]]
+    if "production" in audit.samples:
+        share = float((audit.samples["production"] >= deployed.value).mean())
+        rows.append(bar("unlabelled images", unsure=share, left=1 - share))
+    return rows
 
-    @cached_property
-    def correct(self) -> np.ndarray:
-        """Whether each image of the measuring half is classified correctly."""
-        return self.inputs.validation.correct[self.measuring]
 
-    def confidence(self, part: Outputs) -> np.ndarray:
-        """Return the largest probabilities after temperature scaling."""
-        return confidences(part.logits, self.temperature)
+def save(audit: Audit, folder: str | os.PathLike) -> list[Path]:
+    """Write `WRITTEN`: report, numbers, and a rejector if there is a threshold; return the files.
 
-    @cached_property
-    def claimed(self) -> np.ndarray:
-        """The largest probabilities of all validation images, as the model gives them."""
-        return confidences(self.inputs.validation.logits)
+    The rejector of an audit that was saved there before is removed, before this ``audit.json``
+    takes its name: a kill at any time leaves no rejector of which ``audit.json`` does not speak.
+    """
+    numbers = as_dict(audit)
+    page, findings, place = (Path(folder) / name for name in WRITTEN)
+    written = [page, findings]
+    with atomic_path(findings) as temporary:
+        write_json(temporary, numbers)
+        write_page(page, "report.html", **page_data(numbers), figures=figures(audit))
+        place.unlink(missing_ok=True)
+    if (rejector := audit.rejector) is not None:
+        written.append(place)
+        rejector.save(place)
+    return written
 
-    @cached_property
-    def promised_on(self) -> tuple[np.ndarray, np.ndarray]:
-        """The scores that the promise of a risk is made on, and which of the images are right."""
-        unknown = {name: self.samples[name] for name in self.inputs.ood}
-        settings = self.settings
-        return draw_mixture(
-            self.samples["validation"], self.correct, unknown, settings["unknown_share"],
-            seed=settings["seed"],
-        )  # fmt: skip
 
-    @cached_property
-    def by_class(self) -> tuple[OfClass, ...]:
-        """What is true of the images of each class; without a rejector nothing is accepted."""
-        deployed = self.thresholds.get(self.deployed)
-        accepted = np.zeros(len(self.measuring), bool)
-        if deployed is not None:
-            accepted = self.samples["validation"] >= deployed.value
-        promised = deployed.wished if self.deployed == "risk" else 1.0
-        validation, names = self.inputs.validation, self.inputs.class_names
-        return by_class(validation, names, self.measuring, accepted, promised)
+def write_json(path: Path, numbers: Mapping) -> None:
+    """Write numbers as JSON, in which everything is finite."""
+    text = json.dumps(numbers, indent=1, ensure_ascii=False, allow_nan=False)
+    path.write_text(text + "\n", encoding="utf-8")
 
-    @cached_property
-    def by_answer(self) -> tuple[int, tuple[OfAnswer, ...]]:
-        """What can be promised of each answer by itself, and how many images that takes."""
-        settings = self.settings
-        return by_answer(
-            self.samples["validation"], self.inputs.validation.predictions[self.measuring],
-            self.correct, self.inputs.class_names, settings["risk"], settings["confidence"],
-        )  # fmt: skip
 
-    @cached_property
-    def by_stratum(self) -> tuple[int, tuple[OfAnswer, ...]]:
-        """What can be promised of each stratum by itself, and how many images that takes."""
-        if self.inputs.strata is None:
-            return 0, ()
-        names, numbers = np.unique(np.asarray(self.inputs.strata), return_inverse=True)
-        settings = self.settings
-        return by_answer(
-            self.samples["validation"], numbers[self.measuring], self.correct,
-            tuple(map(str, names)), settings["risk"], settings["confidence"],
-        )  # fmt: skip
+def write_page(path: Path, template: str, **data) -> None:
+    """Write a page that needs nothing beside it: a policy forbids connections and scripts."""
+    style = Markup((sentences.TEMPLATES / "report.css").read_text(encoding="utf-8"))
+    text = _environment().get_template(template).render(style=style, version=__version__, **data)
+    with atomic_path(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
 
-    @cached_property
-    def suspected_labels(self) -> np.ndarray:
-        """Places of the validation images whose labels are probably wrong, the surest first."""
-        return likely_label_errors(self.inputs.validation, self.temperature)
 
-    @property
-    def requirements(self) -> list[gates.Judged]:
-        """What became of the requirements, in their order."""
-        return gates.judge(self, self.settings["require"])
+def page_data(numbers: Mapping) -> dict:
+    """Return what the template of the report shows beside its figures."""
+    rows = pd.DataFrame(numbers["ranking"])
+    rows = rows[rows["metric"] != "fpr95"]
+    columns = rows["metric"].map(NAMES) + ", " + rows["set"].replace({"": "ID", "all": "all"})
+    wide = rows.assign(column=columns).pivot(index="score", columns="column", values="value")
+    wide = wide.loc[rows["score"].unique(), columns.unique()]
+    classes = [row for row in numbers["classes"] if row["images"]]
+    return {
+        "said": numbers,
+        "names": NAMES,
+        "ranking": [(sentences.title(row[0]), *row[1:]) for row in wide.itertuples()],
+        "columns": list(wide.columns),
+        "left_out": [(sentences.title(name), why) for name, why in numbers["left_out"].items()],
+        "classes": sorted(classes, key=lambda row: row["right"][0]),
+        "few": ERRORS,
+        "shown": BARS,
+        "kept": {name: row for name, row in numbers["thresholds"].items() if not row["problem"]},
+    }
 
-    @property
-    def rejector(self) -> Rejector | None:
-        """The chosen score with the threshold that is deployed."""
-        if not self.deployed:
-            return None
-        chosen, settings = self.thresholds[self.deployed], self.settings
-        width = self.inputs.validation.features.shape[1]
-        return Rejector(
-            self.score,
-            threshold=chosen.value,
-            classes=self.inputs.validation.num_classes,
-            width=width if "features" in self.score.info.needs else None,
-            given="logits" if self.inputs.level else "probabilities",
-            known=np.sort(self.samples["validation"][:KNOWN]),  # in random order before
-            provenance={
-                "model": self.inputs.source,
-                "logits": "as the model gives them" if self.inputs.level else "log-probabilities",
-                "promise": chosen.promise,
-                chosen.wish: chosen.wished,
-                "confidence": settings["confidence"],
-                "images": {"choosing": len(self.choosing), "measuring": len(self.measuring)},
-                "sha256": dict(self.inputs.sha256),
-                "version": __version__,
-                # for the answers that `Rejector.judge` writes beside its verdicts
-                "temperature": self.temperature,
-                "class_names": list(self.inputs.class_names),
-                **self._set_rule(),
-            },
-        )
 
-    def _set_rule(self) -> dict:
-        """Return the rule of answers of several classes, where there is one, as JSON holds it."""
-        if self.sets is None or self.sets.problem:
-            return {}
-        return {"sets": {name: getattr(self.sets, name) for name in ("most", "penalty", "free")}}
+def to_html(sentence: str) -> Markup:
+    """Return a sentence as HTML; what stands between backticks is code.
 
-    def predict(self, unlabelled: Outputs) -> Prediction:
-        """Return what is predicted of other unlabelled images than those of production."""
-        half = self.inputs.validation.subset(self.choosing)
-        chosen, scores = (self.score.score_samples(one) for one in (half, unlabelled))
-        return predict_by_score(
-            self.inputs, self.score, chosen, self.samples, scores, self.settings["seed"]
-        )
+    >>> to_html("Call `f` for <b>.")
+    Markup('Call <code>f</code> for &lt;b&gt;.')
+    """
+    sentence = escape(sentence).replace(" %", "&nbsp;%")
+    pieces = sentence.split("`")
+    if len(pieces) % 2:  # else there is a backtick of a name
+        pieces[1::2] = [f"<code>{piece}</code>" for piece in pieces[1::2]]
+        return Markup("".join(pieces))
+    return Markup(sentence)
 
-    def as_dict(self) -> dict:
-        """Return what was found as JSON holds it: no arrays by image but the most wrong ones.
 
-        Every number of the report is in it.
-        """
-        from known_unknowns.auditing import sections, summary  # which are about audits
+@cache
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(sentences.TEMPLATES), undefined=jinja2.StrictUndefined,
+        autoescape=True, trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    environment.filters |= {"sentence": to_html}
+    return environment
 
-        inputs, names = self.inputs, self.inputs.class_names
-        sure, predictions = self.sure, inputs.validation.predictions
-        prediction = None
-        if self.prediction is not None:
-            prediction = asdict(replace(self.prediction, regressions={}))
-            del prediction["regressions"]
-        return _plain(
-            {
-                "version": __version__,
-                "model": inputs.source,
-                "doubts": [asdict(one) for one in self.doubts],
-                "summary": summary.summary(self),
-                "requirements": [one._asdict() for one in self.requirements],
-                "settings": self.settings,
-                "sha256": dict(inputs.sha256),
-                "images": {
-                    "validation": len(inputs.validation),
-                    "choosing": len(self.choosing),
-                    "measuring": len(self.measuring),
-                    "grouped": inputs.grouped,
-                    "train": 0 if inputs.train is None else len(inputs.train),
-                    "production": 0 if inputs.production is None else len(inputs.production),
-                    "ood": {name: len(one) for name, one in inputs.ood.items()},
-                    "families": {name: len(one) for name, one in inputs.families.items()},
-                },
-                "unreadable": {role: list(files) for role, files in inputs.unreadable.items()},
-                "accuracy": self.accuracy,
-                "temperature": self.temperature,
-                "sureness": summary.measure_sureness(self)._asdict(),
-                "calibration": self.calibration.to_dict("index"),
-                "ranking": self.ranking.to_dict("records"),
-                "left_out": self.left_out,
-                "recommended": self.best[0],
-                "as_good": self.best[1:],
-                "confirmed": self.confirmed.to_dict("records"),
-                "thresholds": {wish: asdict(one) for wish, one in self.thresholds.items()},
-                "deployed": self.deployed,
-                "classes": [asdict(one) for one in self.by_class],
-                "answers": [asdict(one) for one in self.by_answer[1]],
-                "images_needed_by_answer": self.by_answer[0],
-                "strata": [asdict(one) for one in self.by_stratum[1]],
-                "images_needed_by_stratum": self.by_stratum[0],
-                "sets": None if self.sets is None else asdict(self.sets),
-                "curve": [asdict(one) for one in moving.places(self)],
-                "picture": [asdict(one) for one in summary.bars(self)],
-                "prediction": prediction,
-                "unlabelled": None if self.unlabelled is None else asdict(self.unlabelled),
-                "drift": None
-                if self.drift is None
-                else asdict(self.drift)
-                | {
-                    "found": self.drift.found(),
-                    "accepted": sections.accepted_unlabelled(self),
-                },
-                "weak_groups": {
-                    "looked_at": self.weak_groups[0],
-                    "groups": [asdict(one) for one in sections.describe_groups(self)],
-                },
-                "most_wrongly_sure": [
-                    {
-                        "image": inputs.files[place] if inputs.files else int(place),
-                        "label": names[inputs.validation.labels[place]],
-                        "predicted": names[predictions[place]],
-                        "confidence": float(sure[place]),
-                    }
-                    for place in self.wrong[:100]
-                ],
-                "suspected_labels": [
-                    inputs.files[place] if inputs.files else int(place)
-                    for place in self.suspected_labels
-                ],
-                "findings": [asdict(one) for one in summary.findings(self)],
-                "notes": self.notes,
-            }
-        )
 
-    def save(self, folder: str | os.PathLike) -> list[Path]:
-        """Write `WRITTEN`: report, findings, and a rejector if there is a threshold.
+def figures(audit: Audit) -> dict[str, list[tuple[str, str]]]:
+    """Return the figures of each finding, words and address of the image; none is left open."""
+    if "matplotlib.pyplot" not in sys.modules:
+        import matplotlib as mpl
 
-        The rejector of an audit that was saved there before is removed, before this ``audit.json``
-        takes its name: a kill at any time leaves no rejector of which ``audit.json`` does not
-        speak.
+        mpl.use("agg")  # nobody looks at windows
+    import matplotlib.pyplot as plt
 
-        Returns
-        -------
-        list of Path
-            What was written.
-        """
-        from known_unknowns.auditing.page import write_page  # which is about audits, and draws
+    from helpers.report.figures import use_style
 
-        said = self.as_dict()
-        page, findings, place = (Path(folder) / name for name in WRITTEN)
-        written = [page, findings]
-        with atomic_path(findings) as temporary:
-            text = json.dumps(said, indent=1, ensure_ascii=False, allow_nan=False)
-            temporary.write_text(text + "\n", encoding="utf-8")
-            write_page(page, self, said)
-            place.unlink(missing_ok=True)
-        if (rejector := self.rejector) is not None:
-            written.append(place)
-            rejector.save(place)
-        return written
+    images: dict[str, list[tuple[str, str]]] = {}
+    with plt.rc_context():
+        use_style()
+        for name, words, draw in _drawings(audit):
+            ax = np.ravel(draw())[0]
+            buffer = io.BytesIO()
+            ax.figure.set_dpi(110)
+            ax.figure.canvas.print_png(buffer)  # savefig would find the layout twice
+            plt.close(ax.figure)
+            data = base64.b64encode(buffer.getvalue()).decode()
+            images.setdefault(name, []).append((words, f"data:image/png;base64,{data}"))
+    return images
+
+
+def _drawings(audit: Audit) -> Iterator[tuple[str, str, Callable]]:
+    """Yield finding, words and function of each figure."""
+    from helpers.report.figures import reliability_grid
+    from known_unknowns.auditing import figures as chapter
+
+    correct, samples, best = audit.correct, audit.samples, audit.best[0]
+    worst = audit.wrong[:ERRORS]
+    pictures = audit.inputs.pictures(worst, size=96) if len(worst) else None
+    if pictures is not None:
+        names, outputs = audit.inputs.class_names, audit.inputs.validation
+        captions = [
+            f"{names[outputs.predictions[i]][:16]}, {100 * audit.sure[i]:.0f} %\n"
+            f"label: {names[outputs.labels[i]][:16]}".replace("$", r"\$")
+            for i in worst
+        ]
+        yield "right", "The surest errors", partial(chapter.surest_errors, pictures, captions)
+
+    before, after = (part[audit.measuring] for part in (audit.claimed, audit.sure))
+    panels = {
+        ("the model", "before"): metrics.reliability_curve(before, correct),
+        ("the model", "after"): metrics.reliability_curve(after, correct),
+    }
+    yield "sure", "Accuracy against confidence", partial(reliability_grid, panels)
+
+    titles = {name: sentences.title(name) for name in audit.ranking["score"].unique()}
+    draw = partial(chapter.score_ranking, audit.ranking, titles, chosen=best)
+    yield "score", "AURC of every score", draw
+
+    promised = {
+        f"promised {threshold.wish}": threshold
+        for threshold in audit.thresholds.values()
+        if not threshold.problem
+    }
+    ways = {titles[best]: samples["validation"], "largest probability": after}
+    curves = {name: metrics.risk_coverage_curve(part, correct) for name, part in ways.items()}
+    points = {
+        name: (threshold.coverage[0], threshold.risk[0]) for name, threshold in promised.items()
+    }
+    yield "accept", "Risk against coverage", partial(chapter.selective_risk, curves, points)
+
+    groups = {"validation": samples["validation"]}
+    if audit.inputs.ood:
+        unknown = [samples[name] for name in audit.inputs.ood]
+        groups["sets of unknown images"] = np.concatenate(unknown)
+    groups |= {"unlabelled": samples["production"]} if "production" in samples else {}
+    lines = {name: threshold.value for name, threshold in promised.items()}
+    draw = partial(chapter.scores_and_thresholds, groups, lines, score=titles[best])
+    yield "accept", "Scores and thresholds", draw
+
+    predicted = audit.prediction
+    if predicted is not None and predicted.sets >= 9 and predicted.regressions:
+        line = predicted.regressions["auroc"]
+        draw = partial(chapter.prediction_on_line, line, predicted.gscore, metric="auroc")
+        yield "unlabelled", "The prediction on its line", draw
 
 
 def _plain(value):
     """Return a value with plain numbers and lists; what is not a number becomes None."""
     if isinstance(value, Mapping):
-        return {str(name): _plain(one) for name, one in value.items()}
+        return {str(name): _plain(part) for name, part in value.items()}
     if isinstance(value, list | tuple | np.ndarray):
-        return [_plain(one) for one in value]
+        return [_plain(part) for part in value]
     if isinstance(value, np.generic):
         value = value.item()
     return None if isinstance(value, float) and not np.isfinite(value) else value

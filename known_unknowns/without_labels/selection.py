@@ -60,7 +60,7 @@ def conformal_p_values(validation, mixture) -> np.ndarray:
 
     Notes
     -----
-    Vovk et al. 2005; Bates et al. 2023.  It is what `helpers.metrics.guarantees.coverage_threshold`
+    Vovk et al. 2005; Bates et al. 2023.  It is what `known_unknowns.guarantees.coverage_threshold`
     compares with 1 − coverage, for all coverages at once.
 
     Examples

@@ -6,14 +6,14 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from helpers.metrics.guarantees import (
+from known_unknowns import without_labels
+from known_unknowns.guarantees import (
     clopper_pearson,
     coverage_threshold,
     images_needed,
     larger_risk,
     risk_threshold,
 )
-from known_unknowns import without_labels
 
 SHARE = st.floats(0.01, 0.99)
 SCORES = st.lists(st.integers(-5, 5), min_size=1, max_size=80)

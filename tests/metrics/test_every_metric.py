@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from helpers import metrics
-from helpers.metrics.guarantees import clopper_pearson, coverage_threshold, risk_threshold
 from helpers.scores.openset import open_set_answer, openmax_answer, unknown_probability
 from known_unknowns.checks import parametrize_with_checks
+from known_unknowns.guarantees import clopper_pearson, coverage_threshold, risk_threshold
 
 NAN = float("nan")
 # Of each kind of argument what is good for one image, and what is not: how the message begins.

@@ -104,7 +104,7 @@ def test_a_network_whose_features_may_be_negative_is_refused(source, images, mon
 
 
 def test_features_of_the_runtime_are_those_of_torch(source, images):
-    """The extra zoo has the runtime (`make test-onnx`); nine images are no whole batch."""
+    """The extra zoo has the runtime (`pip install ".[zoo]"`); nine images are no whole batch."""
     for name in frozen_features.RUNTIME:
         pytest.importorskip(name)
     compiled = replace(source, classifier=frozen_features.Compiled(source, 8))

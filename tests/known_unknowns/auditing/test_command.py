@@ -4,22 +4,24 @@ import csv
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from helpers import __version__
-from known_unknowns.auditing import audit, page, read_outputs
-from known_unknowns.auditing.command import FAILS, HOLDS, REFUSED, STOPPED, main
+from helpers.files import project_root
+from known_unknowns.auditing import audit, read_outputs, report
+from known_unknowns.auditing.command import DEMO, FAILS, HOLDS, REFUSED, STOPPED, main
 from known_unknowns.auditing.rejector import Rejector
 
 FILES = ["audit.json", "rejector.safetensors", "report.html"]
-HERE = os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parents[3])}
+
+
+HERE = os.environ | {"PYTHONPATH": str(project_root())}
 """For processes in other folders."""
 
 
@@ -65,8 +67,8 @@ def test_an_audit_is_a_folder(file, tmp_path, capsys):
 
 def test_it_runs_where_there_is_no_torch(file, tmp_path):
     """Nor anything else that an extra would bring; and it can be asked for as a module."""
-    absent = ("torch", "torchvision", "timm", "pydantic", "sklearn", "tqdm", "nltk", "pyarrow",
-              "jinja2", "seaborn", "IPython")  # fmt: skip
+    absent = ("torch", "torchvision", "timm", "pydantic", "sklearn", "tqdm", "nltk",
+              "pyarrow", "seaborn", "IPython")  # fmt: skip
     program = (
         "import runpy, sys\n"
         "class Absent:\n"
@@ -98,15 +100,6 @@ def test_requirements_decide_how_it_ends(file, capsys):
     assert [one["holds"] for one in said["requirements"]] == [True, False]
 
 
-def test_a_coverage_may_be_wished_but_not_both(file, capsys):
-    assert main(["audit", str(file), "--coverage", "0.8"]) == HOLDS
-    said = (file.parent / "outputs_audit" / "audit.json").read_text(encoding="utf-8")
-    assert json.loads(said)["deployed"] == "coverage"
-    with pytest.raises(SystemExit) as stopped:
-        main(["audit", str(file), "--coverage", "0.8", "--risk", "0.1"])
-    assert stopped.value.code == REFUSED
-
-
 def test_a_folder_that_is_there_is_refused_without_force(file, tmp_path, capsys):
     """Before anything is computed; and with it, one that holds something else is, too."""
     folder = tmp_path / "a"
@@ -128,10 +121,10 @@ def test_a_stop_leaves_nothing_half_written(file, tmp_path, monkeypatch, capsys)
     assert main(given) == HOLDS
     before = {one: (tmp_path / "a" / one).read_bytes() for one in FILES}
 
-    def stopped(*arguments):
+    def stopped(*arguments, **data):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(page, "write_page", stopped)
+    monkeypatch.setattr(report, "write_page", stopped)
     assert main([*given, "--force"]) == STOPPED
     assert "stopped, nothing is written" in capsys.readouterr().err
     assert {one: (tmp_path / "a" / one).read_bytes() for one in FILES} == before
@@ -151,6 +144,7 @@ WRONG = [
     (["accept", "nowhere.safetensors", "outputs.npz"], "nowhere.safetensors"),
     (["audit", "outputs.npz", "--share", "1.5"], "share: at least 0 and below 1 expected, got 1.5"),
     ([], "known-unknowns: a command expected: demo, audit, compare"),
+    (["audit", "--model", "a.onnx"], "the audit's page shows how onnxruntime writes the outputs"),
     (["audit"], "FILE, or --model and --validation, expected"),
     (["audti"], "invalid choice: 'audti'"),
     (["audit", "outputs.npz", "--risk", "few"], "invalid float value: 'few'"),
@@ -174,13 +168,6 @@ def as_table(arrays):
     return table.assign(label=arrays["labels"])
 
 
-def write_missing(arrays, path):
-    """Write a table of numbers that may be missing, as databases do, with one that is."""
-    table = as_table(arrays).convert_dtypes()
-    table.loc[7, "logit_2"] = pd.NA
-    table.to_parquet(path)
-
-
 def write_npz(logits):
     return lambda arrays, path: np.savez(
         path, logits=logits(arrays["logits"]), labels=arrays["labels"]
@@ -192,45 +179,16 @@ FILES_OF_OTHERS = {
         lambda arrays, path: as_table(arrays).to_csv(path, sep=";", index=False),
         "separates its columns by ';'; commas expected. In Python: pandas.read_csv",
     ),
-    "commas.csv": (
-        lambda arrays, path: as_table(arrays).to_csv(path, sep=";", decimal=",", index=False),
-        "with decimal=',' to read numbers like 0,5",
-    ),
-    "tabs.csv": (
-        lambda arrays, path: as_table(arrays).to_csv(path, sep="\t", index=False),
-        r"separates its columns by '\t'",
-    ),
     "index.csv": (
         lambda arrays, path: as_table(arrays).to_csv(path),
         "column 'Unnamed: 0' has no name in the file; leave it out, as table.to_csv(path, index=F",
     ),
-    "logit.csv": (
-        lambda arrays, path: as_table(arrays).mask(np.eye(300, 5) > 0).to_csv(
-            path, index=False
-        ),
-        "logit_0: a number is missing in 4 of 300 rows of the set validation; write the numbers",
-    ),
-    "missing.parquet": (
-        write_missing,
-        "logit_2: a number is missing in 1 of 300 rows of the set validation; write the numbers",
-    ),
-    "binary.csv": (
-        lambda arrays, path: as_table(arrays)[["logit_0", "label"]].to_csv(path, index=False),
-        "got shape (300, 1); of one logit for two classes, write np.c_[0 * logits, logits]",
-    ),
     "binary.npz": (write_npz(lambda logits: logits[:, :1]), "write np.c_[0 * logits, logits]"),
-    "flat.npz": (write_npz(lambda logits: logits[:, 0]), "write np.c_[0 * logits, logits]"),
     "huge.npz": (
         write_npz(lambda logits: 1e30 * logits),
         "logits: numbers up to 1e+15 in size expected, got 8.77418e+30, whose squares are infinite",
     ),
-    "masked.npz": (
-        write_npz(lambda logits: np.where(np.eye(300, 4) > 0, -3e38, logits)),
-        "got 3e+38, whose squares are infinite; if it stands for a class that is left out, write",
-    ),
     "zeros.npz": (write_npz(lambda logits: 0 * logits), "all values are 0, so no class is predi"),
-    "halves.npz": (write_npz(lambda logits: 0 * logits + 0.4), "all values are 0.4, so no class"),
-    "sevens.npz": (write_npz(lambda logits: 0 * logits + 7), "all values are 7, so no class is"),
 }  # fmt: skip
 
 
@@ -246,20 +204,6 @@ def test_of_what_is_often_written_the_message_says_what_to_do(
         assert main(["audit", name]) == REFUSED
     told = capsys.readouterr().err
     assert message in told and told.count("\n") == 1
-
-
-def test_swapped_files_are_named(file, capsys):
-    assert main(["audit", str(file), "--risk", "0.2", "--out", "a"]) == HOLDS
-    assert main(["accept", "outputs.npz", "a/rejector.safetensors"]) == REFUSED
-    assert capsys.readouterr().err == (
-        "known-unknowns accept: outputs.npz is no rejector; expected: accept REJECTOR OUTPUTS; "
-        "the two files look swapped\n"
-    )
-
-
-def test_it_says_which_version_it_is(capsys):
-    assert main(["--version"]) == HOLDS
-    assert capsys.readouterr().out == f"known-unknowns {__version__}\n"
 
 
 def test_new_outputs_are_judged(file, arrays, tmp_path, capsys):
@@ -328,3 +272,38 @@ def test_a_pipe_that_is_closed_is_no_error(file):
     )
     process.stdout.close()
     assert process.stderr.read() == "" and process.wait() == HOLDS
+
+
+ROOT = project_root()
+
+
+PROGRAM = (
+    "import sys\n"
+    "from known_unknowns.auditing.command import main\n"
+    "status = main(['demo'])\n"
+    "sys.exit('torch is imported' if 'torch' in sys.modules else status)\n"
+)
+
+
+def shown(page):
+    """Return what a page prints below the command, in each block that shows its output."""
+    blocks = re.findall(r"^```console\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S)
+    parts = [re.split(r"^(?:\$ )?known-unknowns demo\n", block, flags=re.M) for block in blocks]
+    return [text for part in parts for text in part[1:] if text.strip()]
+
+
+def test_pages_show_what_the_demo_prints(tmp_path):
+    """But for line breaks, which a page may add.  The report of an earlier demo is replaced."""
+    (tmp_path / DEMO).mkdir()
+    (tmp_path / DEMO / "report.html").touch()
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, cwd=tmp_path, env=HERE
+    )
+    assert not done.returncode and not done.stderr, done.stderr[-500:]
+    assert (tmp_path / DEMO / "report.html").stat().st_size
+    files = {file.name for file in (tmp_path / DEMO).iterdir()}
+    assert files == {"audit.json", "rejector.safetensors", "report.html"}
+    assert shown(ROOT / "book" / "audit.md")
+    for page in (ROOT / "book" / "audit.md", ROOT / "README.md"):
+        for text in shown(page):
+            assert text.split() == done.stdout.split(), page.name

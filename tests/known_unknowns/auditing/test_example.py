@@ -27,14 +27,6 @@ def test_validation_and_later_images_are_two_halves(inputs):
     assert (inputs.images.labels == inputs.validation.labels).all()
 
 
-def test_what_is_met_later_is_unlabelled_and_was_not_shown_before(inputs):
-    met = {*inputs.held_back} - {"new"}
-    assert met and not met & {*inputs.ood, *inputs.families}
-    assert len(inputs.production) == sum(map(len, inputs.held_back.values()))
-    assert (inputs.production.labels == -1).all()
-    assert "epoch was chosen by the test images" in inputs.note
-
-
 @pytest.mark.parametrize("tier", TIERS)
 def test_no_set_shows_a_class_of_the_network(tier):
     given = chapters.load("audit", tier)
@@ -49,12 +41,3 @@ def test_a_missing_network_is_not_replaced_by_another(tmp_path, monkeypatch):
     monkeypatch.setenv("NETWORK_ROOT", str(tmp_path))
     with pytest.raises(FileNotFoundError, match=r"densenet100.*NETWORK_ROOT.*Get the file from"):
         audit.gather(chapters.load("audit", "mini", example="densenet100.dice_cifar10"))
-
-
-def test_an_example_that_meets_nothing_is_refused():
-    with pytest.raises(ValueError, match=r"^met: at least one data set expected"):
-        audit.example("resnet20.akamaster_cifar10", "cifar10_mini", ood=["digits"], met=[])
-    with pytest.raises(ValueError, match=r"example_met: at least 1 value\(s\) expected"):
-        chapters.load("audit", "mini", example_met=[])
-    with pytest.raises(ValueError, match=r"unknown published network .resnet21\.akamaster_cifar10"):
-        chapters.load("audit", "mini", example="resnet21.akamaster_cifar10")

@@ -1,5 +1,6 @@
 """A requirement holds where the whole interval of its number does."""
 
+import numpy as np
 import pytest
 
 from known_unknowns.auditing import audit
@@ -41,11 +42,6 @@ def test_without_a_set_the_worst_one_decides(inputs):
     assert most.high == max(one.high for one in judge(found, [f"fpr95:{n}<=1" for n in sets]))
 
 
-def test_without_a_rejector_no_risk_holds(inputs):
-    found = audit(inputs, risk=0.001, replicates=5, require=["risk<=1", "coverage>=0"])
-    assert [one.holds for one in found.requirements] == [False, False]
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -64,7 +60,13 @@ def test_what_cannot_be_required_is_refused(text, message):
         read_requirement(text, ["pets"])
 
 
-def test_a_set_that_is_not_there_is_refused_before_anything_is_computed(inputs):
-    inputs = type(inputs)(**{**vars(inputs), "ood": {}})
-    with pytest.raises(ValueError, match="asks for a set of unknown images, and there is none"):
-        audit(inputs, require=["auroc>=0.5"], tell=lambda line: pytest.fail(line))
+def test_a_coverage_can_be_required_at_a_risk(inputs):
+    """At any risk, or at the wished one; what cannot be promised does not hold."""
+    found = audit(inputs, risk=0.2, replicates=5)
+    texts = ["coverage_at_risk_0.2>=0.1", "coverage_at_risk>=0.1", "coverage_at_risk_0.001>=0"]
+    at, wished, never = judge(found, texts)
+    assert at[1:4] == wished[1:4] == found.thresholds["risk"].coverage and at.holds
+    assert np.isnan(never.value) and not never.holds
+    for wrong in ("coverage_at_risk_2>=0.5", "coverage_at_risk_low>=0.5"):
+        with pytest.raises(ValueError, match="a risk between 0 and 1 expected"):
+            judge(found, [wrong])

@@ -16,6 +16,8 @@ from helpers.scores.calibration import log_probabilities
 from known_unknowns.auditing.rejector import Rejector
 
 CLASSES, WIDTH = 20, 40
+
+
 FROM_OUTPUTS = [
     name for name in helpers.scores.names() if helpers.scores.create(name).info.needs != ("images",)
 ]
@@ -49,11 +51,10 @@ def path(tmp_path):
     return tmp_path / "rejector.safetensors"
 
 
-@pytest.mark.parametrize("temperature", [None, 1.7])
 @pytest.mark.parametrize("name", FROM_OUTPUTS)
-def test_every_score_is_the_same_to_the_last_bit(name, temperature, path):
+def test_every_score_is_the_same_to_the_last_bit(name, path):
     """On new images, after its file was read; and so is all that comes with it."""
-    made = rejector(name, temperature=temperature, provenance={"images": 300})
+    made = rejector(name, provenance={"images": 300})
     new, _ = problem(400, seed=3)
     expected = made.score_samples(new)
     made = replace(made, threshold=float(np.mean(expected)))
@@ -62,7 +63,7 @@ def test_every_score_is_the_same_to_the_last_bit(name, temperature, path):
     assert (read.score_samples(new) == expected).all()
     assert (read.accepts(new) == (expected >= made.threshold)).all()
     assert 0 < read.accepts(new).mean() < 1
-    for field in ("threshold", "classes", "width", "temperature", "provenance"):
+    for field in ("threshold", "classes", "width", "provenance"):
         assert getattr(read, field) == getattr(made, field)
 
 
@@ -84,13 +85,6 @@ def test_hyper_parameters_are_kept(name, arguments, path):
     assert (expected != rejector(name).score_samples(new)).any()
     Rejector(score, 0.0, classes=CLASSES, width=WIDTH).save(path)
     assert (Rejector.load(path).score_samples(new) == expected).all()
-
-
-def test_arrays_are_written_once(path):
-    """The features of the bank are both what is exact and what is rounded."""
-    rejector("knn").save(path)
-    tensors, _ = checkpoints.load(path)
-    assert sum(tensor.shape == (300, WIDTH) for tensor in tensors.values()) == 1
 
 
 @pytest.mark.parametrize(("name", "array"), [("dice", "weight"), ("dice", "bias")])
@@ -122,24 +116,6 @@ def test_logits_and_features_are_enough(path):
     assert (made.accepts(*tensors) == made.accepts(new)).all()
 
 
-def test_features_that_are_not_needed_are_not_looked_at():
-    """None, or of any width."""
-    new, _ = problem(50, seed=3)
-    made = replace(rejector("energy"), width=None)
-    expected = made.score_samples(new)
-    assert (made.score_samples(new.logits) == expected).all()
-    assert (made.score_samples(new.logits, np.ones((50, 3))) == expected).all()
-
-
-def test_logits_are_divided_by_the_temperature():
-    """Before the score, which is the largest probability at that temperature."""
-    new, _ = problem(50, seed=3)
-    new = replace(new, members=None)
-    made = rejector("msp", temperature=2.0)
-    halved = replace(new, logits=new.logits / 2)
-    assert (made.score_samples(new) == halved.probabilities.max(axis=1)).all()
-
-
 @pytest.mark.parametrize(
     ("logits", "features", "message"),
     [
@@ -156,12 +132,6 @@ def test_outputs_of_another_model_are_refused(logits, features, message):
     arrays = [None if shape is None else np.zeros(shape) for shape in (logits, features)]
     with pytest.raises(ValueError, match=message):
         rejector("knn").accepts(*arrays)
-
-
-def test_width_is_checked_for_a_score_that_fits_nothing():
-    """It would answer whatever the number of classes."""
-    with pytest.raises(ValueError, match=r"^logits: width 20 expected"):
-        rejector("msp").accepts(np.zeros((5, 3)))
 
 
 def test_what_logits_do_not_have_is_asked_for():
@@ -182,7 +152,6 @@ def test_what_logits_do_not_have_is_asked_for():
         (("odin", {"epsilon": 0.01}), {}, "^score: 'odin' goes back"),
         (("knn", {}), {"width": None}, "^width: .* 'knn' needs"),
         (("msp", {}), {"threshold": np.nan}, "^threshold: a number expected, got nan"),
-        (("msp", {}), {"temperature": 0}, "^temperature: a positive number"),
         (("msp", {}), {"provenance": {"images": np.int64(3)}}, "^provenance: plain JSON"),
     ],
 )
@@ -286,23 +255,6 @@ def test_the_kind_of_input_is_kept_and_the_other_kind_refused(name, path):
         made.accepts(new)
 
 
-def test_logits_of_one_image_may_add_up_to_about_one():
-    made = Rejector(helpers.scores.create("msp"), 0.5, classes=2)
-    assert made.accepts([[1.0005, 0.0]]).tolist() == [True]
-    with pytest.raises(ValueError, match="made from logits"):
-        made.accepts([[0.75, 0.25]])
-
-
-def test_a_file_that_does_not_say_its_kind_was_made_from_logits(path):
-    rejector("msp").save(path)
-    tensors, saved = checkpoints.load(path)
-    del saved["given"]
-    checkpoints.save(path, tensors, **saved)
-    assert Rejector.load(path).given == "logits"
-    with pytest.raises(ValueError, match=r"unknown kind of input .* did you mean 'logits'"):
-        rejector("msp", given="logit")
-
-
 def test_p_values_are_of_the_images_that_were_kept(path):
     """Of known images they are spread evenly, of unknown ones they are low; bit by bit as saved."""
     made = rejector("msp")
@@ -316,13 +268,3 @@ def test_p_values_are_of_the_images_that_were_kept(path):
     assert told["p_value"].tolist() == made.p_values(values).tolist()
     assert abs((told["p_value"][200:] <= 0.5).mean() - 0.5) < 0.15
     assert found.p_values([values.min() - 1, values.max() + 1]).tolist() == [1 / 201, 1.0]
-
-
-def test_a_rejector_without_known_scores_has_no_p_values(path):
-    rejector("msp").save(path)
-    made = Rejector.load(path)
-    assert "p_value" not in made.judge(problem()[0].logits)
-    with pytest.raises(ValueError, match=r"^known: no scores of known images"):
-        made.p_values([0.5])
-    with pytest.raises(ValueError, match=r"^known: scores of known images in rising order"):
-        replace(made, known=np.array([1.0, 0.5]))

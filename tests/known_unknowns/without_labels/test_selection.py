@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import false_discovery_control
 
-from helpers.metrics.guarantees import coverage_threshold
+from known_unknowns.guarantees import coverage_threshold
 from known_unknowns.without_labels import conformal_p_values, selection_outcome, suspected_unknown
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from helpers.metrics.guarantees import (
+from known_unknowns.guarantees import (
     clopper_pearson,
     coverage_threshold,
     images_needed,

@@ -3,15 +3,17 @@
 import subprocess
 import sys
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from PIL import Image
+from scipy.special import softmax
 
 from known_unknowns.auditing import read_outputs
-from known_unknowns.auditing.arrays import read_arrays
-from known_unknowns.auditing.inputs import read_new
+from known_unknowns.auditing.inputs import read_arrays, read_new
 
 
 def as_table(arrays):
@@ -83,6 +85,10 @@ def test_a_table_says_which_images_belong_together(arrays, write_table):
         (lambda t: t.assign(label=np.nan), "label: missing in 300 of 300 rows of the set valid"),
         (lambda t: t.assign(label=t["label"] + 0.5), "labels: whole numbers"),
         (lambda t: t.assign(logit_2="a"), "logits: numbers of shape"),
+        (
+            lambda t: t.assign(logit_0=t["logit_0"].where(t["logit_0"] > 0)),
+            "logit_0: a number is mi",
+        ),
     ],
 )
 def test_what_is_wrong_with_a_table_is_said(arrays, write_table, change, message):
@@ -96,13 +102,6 @@ def test_another_kind_of_file_than_the_name_says_is_refused(arrays, write, tmp_p
     (tmp_path / name).write_bytes(content)
     with pytest.raises(ValueError, match=name):
         read_outputs(tmp_path / name)
-
-
-def test_a_table_for_a_reader_that_is_not_there(arrays, tmp_path, monkeypatch):
-    as_table(arrays).to_parquet(tmp_path / "a.parquet")
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(ValueError, match=r"pip install pyarrow, or write \.npz or \.csv"):
-        read_arrays(tmp_path / "a.parquet")
 
 
 def test_arrays_are_mapped_as_they_lie(arrays, write):
@@ -126,7 +125,7 @@ def test_a_large_file_takes_no_memory(tmp_path):
     np.savez(tmp_path / "a.npz", logits=np.ones((2**16, 2**10), np.float32))
     program = (
         "import pathlib, sys\n"
-        "from known_unknowns.auditing.arrays import read_arrays\n"
+        "from known_unknowns.auditing.inputs import read_arrays\n"
         "own = lambda: int(open('/proc/self/status').read().split('RssAnon:')[1].split()[0])\n"
         "before = own()\n"
         "arrays = read_arrays(pathlib.Path(sys.argv[1]))\n"
@@ -196,3 +195,123 @@ def test_nothing_in_a_file_is_executed(tmp_path, compressed):
     assert not sprung.exists()
     np.load(tmp_path / "a.npz", allow_pickle=True)["logits"]
     assert sprung.exists()  # it was a trap
+
+
+def test_a_whole_file_is_read_as_it_was_written(arrays, inputs):
+    """The name of an OOD set may hold underscores; what is unlabelled gets the label −1."""
+    assert np.array_equal(inputs.validation.logits, arrays["logits"].astype(np.float32))
+    assert np.array_equal(inputs.train.labels, arrays["train_labels"])
+    assert list(inputs.ood) == ["pets_and_toys"] and (inputs.production.labels == -1).all()
+    assert np.array_equal(inputs.head.weight, arrays["head_weight"])
+    assert inputs.class_names == ("ant", "bee", "cow", "dog") and inputs.files[7] == "7.png"
+    assert inputs.level and inputs.validation.features.shape == (300, 6)
+
+
+def test_probabilities_are_detected_and_may_be_treated_as_such(arrays, write):
+    """Their logarithms give the same probabilities; only the level of the logits is lost."""
+    names = [name for name in arrays if name.endswith("logits")]
+    changed = arrays | {name: softmax(arrays[name], axis=1) for name in names}
+    with pytest.raises(
+        ValueError, match=r'^logits \(300, 4\): .*probabilities.*treat_as="probabilities"'
+    ):
+        read_outputs(write(changed))
+    inputs = read_outputs(write(changed), treat_as="probabilities")
+    assert inputs.validation.probabilities == pytest.approx(changed["logits"], abs=1e-6)
+    assert not inputs.level and inputs.head is not None
+    with pytest.raises(ValueError, match="logits: probabilities expected, as treat_as says"):
+        read_outputs(write(arrays), treat_as="probabilities")
+    with pytest.raises(ValueError, match="unknown way to treat_as 'logit'; did you mean 'logits'"):
+        read_outputs(write(arrays), treat_as="logit")
+
+
+def nan(values):
+    values = values.copy()
+    values[3, 1] = np.nan
+    return values
+
+
+WRONG = [
+    ({"logit": lambda a: a["logits"]}, "unknown array 'logit'; did you mean 'logits'"),
+    ({"ood_x_logit": lambda a: a["logits"]}, "unknown array 'ood_x_logit'; .*'ood_x_logits'"),
+    ({"ood_logits": lambda a: a["logits"]}, "ood_logits: without the set's name"),
+    ({"ood_x_features": lambda a: a["features"]}, "ood_x_logits: missing, though there is"),
+    ({"ood_x_logits": lambda a: a["logits"]}, "ood_x_features: missing, though other group"),
+    ({"labels": None}, "labels: missing; the file holds logits, features"),
+    ({"labels": lambda a: a["labels"] + 1}, "0 to 3 expected, got 1 to 4; .* subtract 1"),
+    ({"labels": lambda a: a["labels"] * 2}, "labels: 0 to 3 expected, got 0 to 6"),
+    ({"labels": lambda a: a["labels"] - 1}, "labels: 0 to 3 expected, got -1 to 2"),
+    ({"labels": lambda a: a["labels"] / 1}, r"labels: whole numbers .*astype\(int\)"),
+    ({"labels": lambda a: np.eye(4, dtype=int)[a["labels"]]}, r"argmax\(axis=1\)"),
+    ({"labels": lambda a: a["labels"][:9]}, "labels: one for each of the 300 rows .* one loop"),
+    ({"logits": lambda a: nan(a["logits"])}, "logits: NaN or infinite values in 1 of 300 rows"),
+    ({"features": lambda a: a["features"][:9]}, r"features: numbers of shape \[300, 6\] expected"),
+    ({"features": lambda a: a["features"][:9]}, r"float64 \(9, 6\); write all arrays in one loop"),
+    ({"features": lambda a: a["features"].T}, r"write features.T, a row for each image"),
+    (
+        {"features": lambda a: a["features"][:, :, None]},
+        r"features.reshape\(len\(features\), -1",
+    ),
+    ({"features": lambda a: a["features"].astype(str)}, r"write features.astype\(np.float32\)"),
+    ({"logits": lambda a: a["logits"][:, 0]}, r"float64 \(300,\); of one logit for two classes"),
+    ({"train_labels": None}, "train_labels: missing, though there is train_logits"),
+    ({"train_logits": lambda a: a["train_logits"][:, :3]}, r"train_logits: .*\[N, 4\] expected"),
+    ({"production_logits": lambda a: np.zeros((0, 4))}, "production_logits: no image"),
+    (
+        {"logits": lambda a: 100 * softmax(a["logits"], axis=1)},
+        r"^logits \(300, 4\): .*percentages",
+    ),
+    ({"logits": lambda a: softmax(a["logits"], axis=1).round(2)}, "probabilities of few digits"),
+    ({"logits": lambda a: 0.9 * softmax(a["logits"], axis=1) + 0.05}, "probably sigmoids"),
+    ({"head_bias": None}, "head_bias: missing, though there is head_weight"),
+    ({"head_weight": lambda a: a["head_weight"].T}, r"head_weight: .*\[4, 6\] expected"),
+    ({"head_bias": lambda a: a["head_bias"] + 1}, "head_bias differs from the logits"),
+    ({"class_names": lambda a: a["class_names"][:3]}, "class_names: 4 texts expected"),
+    ({"class_names": lambda a: a["class_names"].astype(object)}, "dtype=str"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), WRONG, ids=[message for _, message in WRONG])
+def test_what_is_wrong_is_said(arrays, write, change, message):
+    for name, value in change.items():
+        if value is None:
+            del arrays[name]
+        else:
+            arrays[name] = value(arrays)
+    with pytest.raises(ValueError, match=message):
+        read_outputs(write(arrays))
+
+
+def test_inputs_of_ones_own_are_looked_at_too(inputs):
+    unlabelled = replace(inputs.validation, labels=np.full(300, -1))
+    with pytest.raises(ValueError, match="validation: a label for each image expected"):
+        replace(inputs, validation=unlabelled)
+    with pytest.raises(ValueError, match=r"groups: one for each of 300 images expected, got .*4,"):
+        replace(inputs, groups=np.arange(4))
+
+
+def test_a_file_that_is_none(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"outputs: no file .*nowhere\.npz"):
+        read_outputs(tmp_path / "nowhere.npz")
+    for name, content in (("text.npz", b"hello"), ("empty.npz", b""), ("zip.npz", b"PK\3\4rest")):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(ValueError, match=name):
+            read_outputs(tmp_path / name)
+    np.save(tmp_path / "logits.npy", np.ones((20, 2)))
+    with pytest.raises(ValueError, match=r"logits\.npy is of numpy\.save; .* numpy\.savez"):
+        read_outputs(tmp_path / "logits.npy")
+
+
+@pytest.mark.parametrize("name", ["validation", "production", "all"])
+def test_a_set_cannot_take_the_name_of_another_group(arrays, write, name):
+    """Its scores would stand for those of the validation images, and set the threshold."""
+    few = {"logits": arrays["logits"], "labels": arrays["labels"]}
+    with pytest.raises(ValueError, match=f"ood: a set cannot be called '{name}'"):
+        read_outputs(write(few | {f"ood_{name}_logits": arrays["logits"]}))
+
+
+def test_pictures_come_from_files_that_are_there(arrays, write, tmp_path):
+    assert read_outputs(write(arrays)).pictures([0, 1]) is None
+    path = tmp_path / "red.png"
+    Image.new("RGB", (20, 10), "red").save(path)
+    inputs = read_outputs(write(arrays | {"files": np.array([str(path)] * 300)}))
+    assert inputs.pictures([5, 7], size=8)[:, 0, 0].tolist() == [[255, 0, 0]] * 2

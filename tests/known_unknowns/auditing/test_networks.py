@@ -1,3 +1,5 @@
+"""A network and folders of images in place of a file; the example keeps its condition."""
+
 import json
 import sys
 
@@ -12,9 +14,8 @@ from helpers.data import Images
 from helpers.networks import models
 from helpers.networks.recipe import Recipe
 from known_unknowns import chapters
-from known_unknowns.auditing import gather, images_of, open_network, show_images
 from known_unknowns.auditing.command import HOLDS, REFUSED, main
-from known_unknowns.auditing.folders import named_as
+from known_unknowns.auditing.networks import gather, images_of, named_as, open_network, show_images
 
 RECIPE = {"depth": 8, "width": 8, "stem_stride": 2, "image_size": 16}
 
@@ -69,11 +70,6 @@ def test_folders_are_shown_and_what_cannot_be_read_is_listed(network, pets, tmp_
     assert logits == pytest.approx(inputs.validation.logits, abs=1e-5)
 
 
-def test_the_head_may_number_its_classes_otherwise(network, pets):
-    inputs = show_images(network, images_of(str(pets)), class_names=["dog", "cat"])
-    assert inputs.validation.labels.tolist() == [1] * 12 + [0] * 12
-
-
 def test_folders_that_are_no_classes_of_the_head(network, pets):
     with pytest.raises(ValueError, match=r"none of the head's 2: 'dog' \(nearest: 'dogs'\)"):
         show_images(network, images_of(str(pets)), class_names=["cat", "dogs"])
@@ -84,12 +80,6 @@ def test_folders_that_are_no_classes_of_the_head(network, pets):
 def test_an_ood_set_of_known_classes_is_refused(network, pets):
     with pytest.raises(ValueError, match="ood: pets has classes that the model knows: cat, dog"):
         show_images(network, images_of(str(pets)), ood=[images_of(str(pets))])
-
-
-def test_two_sets_of_one_name_are_refused(network, pets, tmp_path):
-    twice = [images_of(str(drawn(tmp_path / place / "toys", 3))) for place in "ab"]
-    with pytest.raises(ValueError, match="ood: two sets have the same name; rename a folder"):
-        show_images(network, images_of(str(pets)), ood=twice)
 
 
 def test_a_folder_may_have_the_words_of_a_class_but_not_of_two():

@@ -1,3 +1,5 @@
+"""The score is chosen by what was wished, and by its area among those as good at that."""
+
 from dataclasses import replace
 
 import numpy as np
@@ -8,7 +10,17 @@ from helpers.metrics import aurc
 from helpers.scores import base
 from helpers.scores.logits import log_sum_exp
 from known_unknowns.auditing import ranking, read_outputs
-from known_unknowns.auditing.ranking import Groups, Half, _even, fitted, ranked, score_halves
+from known_unknowns.auditing.ranking import (
+    ID,
+    Groups,
+    Half,
+    Wish,
+    coverage_at_risk,
+    fitted,
+    ranked,
+    risk_at_coverage,
+    score_halves,
+)
 
 
 def groups_of(inputs, replicates):
@@ -67,11 +79,6 @@ def test_a_score_that_cannot_be_fitted_is_left_out_with_its_reason(arrays, write
     assert "got none of class 2" in left_out["mahalanobis"]
 
 
-def test_errors_and_unknown_images_count_alike():
-    assert _even(10, [2, 9, 9]) == [2, 4, 4]
-    assert _even(100, [3, 3]) == [3, 3] and _even(7, [50, 50, 50]) == [2, 2, 3]
-
-
 def test_the_union_has_as_many_unknown_images_as_errors(inputs):
     groups, halves = groups_of(inputs, 20)
     errors = (~inputs.validation.correct).sum()
@@ -102,14 +109,83 @@ def test_of_scores_that_may_be_as_good_the_most_modest_comes_first(inputs):
     assert best == ["msp", "copy"]
 
 
-def test_a_score_that_is_worse_beyond_noise_is_not_among_the_best(inputs):
-    class Reversed:
-        info = scores.create("msp").info
+IMAGES = 1000
 
-        def score_samples(self, outputs):
-            return -scores.create("msp").score_samples(outputs)
 
-    usable = {"msp": scores.create("msp"), "reversed": Reversed()}
-    groups, halves = groups_of(replace(inputs, ood={}), 50)
-    table, best = ranked(usable, score_halves(usable, halves), groups)
-    assert best == ["msp"] and list(dict.fromkeys(table["score"])) == ["msp", "reversed"]
+def made_up(seed=0):
+    """Return right answers, and two scores: one good at the top, one good altogether.
+
+    A fifth of the answers is wrong.  The first score puts all wrong ones into the lower half and
+    mixes there; the second has one wrong among ten at the very top, and is perfect elsewhere.
+    """
+    generator = np.random.default_rng(seed)
+    correct = np.arange(IMAGES) >= IMAGES // 5
+    upper = np.where(correct, generator.integers(0, 2, IMAGES), 0) * 10 + generator.random(IMAGES)
+    perfect = correct + generator.random(IMAGES) / 2
+    perfect[generator.permutation(IMAGES // 5)[:30]] = 3 + generator.random(30)
+    return correct, {"msp": upper, "energy": perfect}
+
+
+def choose(correct, samples, wish, ood=None, replicates=100):
+    usable = {name: scores.create(name) for name in samples}
+    found = {name: {ID: own} | (ood or {}).get(name, {}) for name, own in samples.items()}
+    sets = {} if ood is None else {"pets": len(ood["msp"]["pets"])}
+    table, best = ranked(usable, found, Groups(correct, sets, replicates, 0, wish))
+    return table, best
+
+
+@pytest.mark.parametrize(
+    ("wish", "chosen"),
+    [
+        (Wish("risk", 0.01), "msp"),
+        (Wish("risk", 0.05), "energy"),
+        (Wish("coverage", 0.4), "msp"),
+        (Wish("coverage", 0.8), "energy"),
+    ],
+)
+def test_the_wish_chooses_and_not_the_area(wish, chosen):
+    """The area is the smaller one for the first score, whatever is wished."""
+    table, best = choose(*made_up(), wish)
+    area = table[table["metric"] == "aurc"].set_index("score")["value"]
+    assert best == [chosen] and table["score"].iloc[0] == chosen and area.idxmin() == "msp"
+    assert set(table["metric"]) == {wish.metric, "aurc"}
+
+
+def test_of_scores_that_are_as_good_for_the_wish_the_area_decides():
+    """Where all answers may be accepted, the wish says nothing."""
+    table, best = choose(*made_up(), Wish("risk", 0.5))
+    assert (table[table["metric"] == "coverage"]["value"] == 1).all() and best == ["msp"]
+
+
+def test_a_stated_share_of_unknown_images_counts():
+    """A score that lets unknown images through keeps little where they are reckoned with."""
+    generator = np.random.default_rng(1)
+    correct = generator.random(IMAGES) < 0.97
+    own = generator.random(IMAGES) + correct
+    samples = {"msp": own + 0.001, "energy": own}
+    ood = {"msp": {"pets": np.full(200, 3.0)}, "energy": {"pets": np.full(200, -1.0)}}
+    assert set(choose(correct, samples, Wish("risk", 0.05), ood)[0]["metric"]) >= {"coverage"}
+    table, best = choose(correct, samples, Wish("risk", 0.05, 0.2), ood)
+    kept = table[table["metric"] == "coverage"].set_index("score")["value"]
+    assert best == ["energy"] and kept["energy"] == 1 and kept["msp"] == 0
+    table, _ = choose(correct, samples, Wish("risk", 0.05), ood)
+    assert (table[table["metric"] == "coverage"]["value"] == 1).all()
+
+
+@pytest.mark.parametrize("decimals", [8, 1])
+def test_weights_are_images_drawn_again(decimals):
+    """Each row of weights gives what the images, repeated as often, give."""
+    generator = np.random.default_rng(2)
+    values, correct = generator.random(200).round(decimals), generator.random(200) < 0.8
+    weights = generator.multinomial(200, np.full(200, 1 / 200), size=5).astype(np.uint16)
+    for row in weights:
+        again, right = np.repeat(values, row), np.repeat(correct, row)
+        kept = [(again >= one).mean() for one in again if (~right[again >= one]).mean() <= 0.15]
+        assert coverage_at_risk(values, correct, row[None], 0.15)[0] == max(kept, default=0)
+        enough = max(one for one in again if (again >= one).mean() >= 0.7)
+        risk = (~right[again >= enough]).mean()
+        assert risk_at_coverage(values, correct, row[None], 0.7)[0] == pytest.approx(risk)
+    every = coverage_at_risk(values, correct, weights, 0.15)
+    assert np.array_equal(
+        every, [coverage_at_risk(values, correct, w[None], 0.15)[0] for w in weights]
+    )
