@@ -23,7 +23,7 @@ from tqdm import tqdm  # noqa: E402
 
 from helpers.data import Images, features  # noqa: E402
 from helpers.papers import run  # noqa: E402
-from helpers.papers.parameters import Parameters, read  # noqa: E402
+from helpers.papers.parameters import Parameters, values_of  # noqa: E402
 from known_unknowns.chapters import CHAPTERS, load  # noqa: E402
 
 
@@ -49,7 +49,7 @@ def main() -> None:
 def with_features(tier: str) -> list[str]:
     """Return the papers whose parameters at a tier name frozen networks."""
     files = sorted((ROOT / "params" / tier).glob("*.yaml"))
-    found = [one.stem for one in files if one.stem in CHAPTERS and read(one).get("features")]
+    found = [one.stem for one in files if one.stem in CHAPTERS and values_of(one).get("features")]
     if not found:
         raise ValueError(f"{tier}: no parameters of this tier name `features`")
     return found

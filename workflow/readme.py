@@ -12,18 +12,17 @@ from __future__ import annotations
 import functools
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import front
 import glance
 import openings
 import pandas as pd
-import yaml
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from helpers.papers import PAPERS  # noqa: E402
+from helpers.papers.parameters import load  # noqa: E402
 from helpers.report.claims import Verdict  # noqa: E402
 from helpers.report.ledger import ledger  # noqa: E402
 from helpers.report.table import markdown_table  # noqa: E402
@@ -76,16 +75,9 @@ def details() -> str:
 
 def section(paper: str, tier: str, table: pd.DataFrame) -> str:
     """Return a chapter's main table of one tier, with its caption above it, and the verdicts."""
-    main = PAPERS[paper].tables.main_table(table, parameters(paper, tier))
+    main = PAPERS[paper].tables.main_table(table, load(paper, tier))
     text = f"**{glance.TITLES[paper]}.** {main.caption}"
     return "\n\n".join([text, main.markdown(), verdicts(paper, table)])
-
-
-def parameters(paper: str, tier: str) -> SimpleNamespace:
-    """Return the parameters that a paper's committed results were made with."""
-    file = ROOT / "params" / tier / f"{paper}.yaml"
-    values = yaml.safe_load(file.read_text(encoding="utf-8"))
-    return SimpleNamespace(**{"tier": tier} | values.get("evaluation", values))
 
 
 def verdicts(paper: str, table: pd.DataFrame) -> str:

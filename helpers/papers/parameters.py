@@ -2,8 +2,8 @@
 
 ``params/<tier>/<paper>.yaml`` gives each value once; its keys are the fields of the paper's own
 class `helpers.papers.<paper>.parameters.Parameters`, a subclass of the one here.  A file that
-begins with ``extends: TIER`` says only what is otherwise than at that tier.  Importing this module
-costs nothing, so that parameters are refused before work starts.
+begins with ``extends: TIER`` says only what is otherwise than at that tier, as all but ``mini`` do.
+Importing this module costs nothing, so that parameters are refused before work starts.
 """
 
 from __future__ import annotations
@@ -293,38 +293,44 @@ def load_as(
     return parameters.replace(**given) if given else parameters
 
 
-def values_of(file: Path) -> dict[str, Any]:
-    """Return the names and values of a tier's file, those of the tier that it extends among them.
+def values_of(file: Path, above: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Return the names and values of a tier's file, with those of the tiers that it extends.
+
+    `above` are the tiers that extend it.
 
     Raises
     ------
     ValueError
-        As `read`; there is no such tier of this paper, or it extends another one itself.
+        As `read`; this paper has no such tier to extend, or it is among those `above`.
     """
     values = read(file)
     below = values.pop("extends", None)
     if below is None:
         return values
-    others = file.parent.parent.glob(f"*/{file.name}")
-    known_name("tier to extend", below, [one.parent.name for one in others if one != file])
-    base = read(file.parent.parent / below / file.name)
-    if "extends" in base:
-        raise ValueError(f"extends: tier '{below}' extends another one itself")
-    return overlay(base, values)
+    above = (*above, file.parent.name)
+    others = {path.parent.name for path in file.parent.parent.glob(f"*/{file.name}")}
+    known_name("tier to extend", below, sorted(others - {*above}))
+    return overlay(values_of(file.parent.parent / below / file.name, above), values)
+
+
+class Only(dict):
+    """A mapping that replaces the one of the tier that is extended: ``!only`` in a file."""
 
 
 def overlay(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
-    """Return names and values of which some are changed; of names within names, those alone.
+    """Return names and values with changes; within a mapping, only the named ones change.
 
     Examples
     --------
     >>> overlay({"runs": 5, "networks": {"a": {"depth": 18, "width": 64}, "b": {}}},
     ...         {"networks": {"a": {"depth": 8}}})
     {'runs': 5, 'networks': {'a': {'depth': 8, 'width': 64}, 'b': {}}}
+    >>> overlay({"networks": {"a": {}, "b": {}}}, {"networks": Only(c={})})
+    {'networks': {'c': {}}}
     """
     return base | {
-        name: overlay(base[name], value)
-        if isinstance(value, dict) and isinstance(base.get(name), dict)
+        name: overlay({} if isinstance(value, Only) else base.get(name) or {}, value)
+        if isinstance(value, dict)
         else value
         for name, value in changes.items()
     }
@@ -343,6 +349,11 @@ class _Loader(yaml.SafeLoader):
                 )
             seen.add(str(key.value))
         return node
+
+
+_Loader.add_constructor(
+    "!only", lambda loader, node: Only(loader.construct_mapping(node, deep=True))
+)
 
 
 # the last ones come of a tag on a value that it does not fit, such as `!!bool maybe`

@@ -9,7 +9,17 @@ import pytest
 import yaml
 
 from helpers.papers import REHEARSAL, parameters
-from helpers.papers.parameters import Count, DataSet, Score, Seed, load, read, tiers
+from helpers.papers.parameters import (
+    Count,
+    DataSet,
+    Only,
+    Score,
+    Seed,
+    load,
+    read,
+    tiers,
+    values_of,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 PAPER = "openset_calibration"
@@ -111,13 +121,36 @@ def test_a_file_that_extends_another_tier_says_what_is_otherwise(stacked):
     [
         ("extends: mni", None, "unknown tier to extend 'mni'; did you mean 'mini'"),
         ("extends: tiny", None, "unknown tier to extend 'tiny'"),
-        ("extends: mini", "extends: tiny", "extends: tier 'mini' extends another one itself"),
+        ("extends: mini", "extends: tiny", "unknown tier to extend 'tiny'"),  # in a circle
         ("extends: mini\nrnus: 7", None, "unknown parameter 'rnus'; did you mean 'runs'"),
     ],
 )
 def test_a_mistake_in_what_is_extended_is_refused(stacked, text, base, message):
     with pytest.raises(ValueError, match=rf"^params/tiny/{PAPER}\.yaml: .*{message}"):
         stacked(text, base)
+
+
+def test_a_mapping_may_replace_the_one_of_the_tier_that_is_extended(stacked):
+    """All of it, or the mapping of one name in it."""
+    changed = stacked("extends: mini\nnetworks: !only {a: {depth: 14}}\ntraining: {epochs: 3}")
+    assert changed.networks == {"a": {"depth": 14}}
+    assert changed.training == load(PAPER, "mini").training | {"epochs": 3}
+    with pytest.raises(ValueError, match="expected a mapping node"):
+        stacked("extends: mini\nruns: !only 3")
+
+
+@pytest.mark.parametrize("file", sorted(ROOT.glob("params/*/*.yaml")), ids=str)
+def test_every_tier_but_mini_lists_only_differences(file):
+    """No value, and none within a mapping, is that of the tier that is extended."""
+    values = read(file)
+    below = values.pop("extends", "")
+    assert bool(below) == (file.parent.name != "mini")
+    base = values_of(file.parent.parent / below / file.name) if below else {}
+    for name, value in values.items():
+        assert value != base.get(name), name
+        if isinstance(value, dict) and not isinstance(value, Only):
+            same = [key for key in value if key in base.get(name, {})]
+            assert all(value[key] != base[name][key] for key in same), name
 
 
 SIZES = {

@@ -1,4 +1,3 @@
-import importlib.util
 import json
 from pathlib import Path
 
@@ -12,24 +11,9 @@ from helpers.papers.human_centric.claims import CLAIMS
 from helpers.report import results
 from helpers.report.claims import Verdict
 from helpers.report.ledger import LARGER, PUBLISHED, anchor, ledger, read, tally
+from tests.report.claim_tables import MAKE
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-
-
-@pytest.fixture(scope="module")
-def made_up(table_of):
-    """Return a function: the made-up results table that the tests of a paper's own claims use."""
-
-    def build(paper, *changes, **options):
-        file = ROOT / "tests" / "papers" / paper / "test_claims.py"
-        spec = importlib.util.spec_from_file_location(f"made_up_{paper}", file)
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        fixture = getattr(module.made_up, "__wrapped__", None)
-        make = fixture(table_of) if fixture else module.made_up
-        return make(*changes, **options)
-
-    return build
 
 
 NEAR = "pearson_fpr95 primary"
@@ -50,13 +34,13 @@ MORE = {"human_centric": {"runs": 1}, "gscore": {"noise": 0.25}}  # of tables th
 
 
 @pytest.fixture(scope="module")
-def found(made_up):
+def found():
     """Ledgers by verdict; the tables of each would give it to one claim of every paper."""
     tables = {
-        Verdict.SUPPORTED: {("mini", paper): made_up(paper) for paper in CHANGED},
-        Verdict.CONTRADICTED: {("mini", p): made_up(p, *CHANGED[p][1]) for p in CHANGED},
+        Verdict.SUPPORTED: {("mini", paper): MAKE[paper]() for paper in CHANGED},
+        Verdict.CONTRADICTED: {("mini", p): MAKE[p](*CHANGED[p][1]) for p in CHANGED},
         Verdict.UNDECIDED: {
-            ("mini", p): made_up(p, *CHANGED[p][2], **MORE.get(p, {})) for p in CHANGED
+            ("mini", p): MAKE[p](*CHANGED[p][2], **MORE.get(p, {})) for p in CHANGED
         },
     }
     return {verdict: ledger(PAPERS, own, ["mini", "small"]) for verdict, own in tables.items()}
@@ -97,14 +81,12 @@ def test_the_effect_that_stands_for_a_claim_has_its_verdict(found):
     assert every["effect"].between(every["low"] - 1e-9, every["high"] + 1e-9).all()
 
 
-def test_the_weakest_effect_stands_for_a_supported_claim_and_the_worst_for_a_contradicted_one(
-    made_up,
-):
+def test_the_weakest_effect_stands_for_a_supported_claim_and_the_worst_for_a_contradicted_one():
     """Both by hand: three methods, of which one is least behind, or furthest ahead."""
     near = {("crl", "aurc", "union"): 0.71, ("edl", "aurc", "union"): 0.80}
     ahead = {("crl", "aurc", "union"): 0.65, ("edl", "aurc", "union"): 0.67}
     for changes, verdict in ((near, Verdict.SUPPORTED), (ahead, Verdict.CONTRADICTED)):
-        tables = {("mini", "unknown_detection"): made_up("unknown_detection", changes)}
+        tables = {("mini", "unknown_detection"): MAKE["unknown_detection"](changes)}
         row = ledger(PAPERS, tables, ["mini"]).iloc[0]
         assert (row["claim"], row["verdict"], row["effects"]) == ("ensemble", verdict, 8)
         assert row["decided_by"] == "AURC on the union, CRL minus Deep Ensemble"
@@ -113,14 +95,14 @@ def test_the_weakest_effect_stands_for_a_supported_claim_and_the_worst_for_a_con
         assert row["clearance"] == pytest.approx(row["effect"] / reach)
 
 
-def test_claims_without_numbers_say_so(found, made_up):
+def test_claims_without_numbers_say_so(found):
     """A tier without results, a paper without printed numbers, and a claim that lacks models."""
     rows = found[Verdict.SUPPORTED].set_index(["paper", "tier", "claim"]).sort_index()
     small = rows.xs("small", level="tier")
     assert set(small["verdict"]) == {Verdict.NO_DATA}
     assert set(small["note"]) == {"no results of this tier"}
     assert set(rows.loc["uimnet", PUBLISHED]["note"]) == {"the paper's own numbers are not at hand"}
-    few = made_up("human_centric").query("backbone in ['resnet8', 'resnet14']")
+    few = MAKE["human_centric"]().query("backbone in ['resnet8', 'resnet14']")
     few = ledger(PAPERS, {("mini", "human_centric"): few}, ["mini"]).set_index(["claim", "tier"])
     lacking = few.loc[[("accuracy", "mini")]].iloc[0]
     assert lacking["verdict"] == Verdict.NO_DATA and np.isnan(lacking["effect"])
@@ -135,10 +117,10 @@ def test_printed_numbers_have_no_interval_and_the_verdicts_of_their_paper(found)
     assert own.to_dict() == theirs.to_dict()
 
 
-def test_the_effect_by_the_second_variant_stands_beside_the_first(made_up):
+def test_the_effect_by_the_second_variant_stands_beside_the_first():
     """Whatever it says; "" where a paper or a table has no such variant."""
-    held = made_up("human_centric", {}, {"resnet8+adversarial_1": (0.50, 0.6, 1e5)}, spread=0)
-    plain = made_up("human_centric", spread=0)
+    held = MAKE["human_centric"]({}, {"resnet8+adversarial_1": (0.50, 0.6, 1e5)}, spread=0)
+    plain = MAKE["human_centric"](spread=0)
     both = pd.concat([plain, held.assign(variant="held-out threshold")])
     for table, expected in (
         (both, "by the held-out threshold +0.100 [+0.100, +0.100]"),
@@ -183,10 +165,10 @@ def test_links_lead_to_headings_of_the_notebooks(found):
     assert set(shown["mini"]) == {"the-paper-s-conclusions"}
 
 
-def test_tables_are_read_where_they_lie(tmp_path, monkeypatch, made_up):
+def test_tables_are_read_where_they_lie(tmp_path, monkeypatch):
     """The tier's own runs first, then committed tiers; one of both is read from the runs."""
     monkeypatch.setattr("helpers.report.ledger.project_root", lambda: tmp_path)
-    own = made_up("openset_calibration")
+    own = MAKE["openset_calibration"]()
     committed = tmp_path / "results" / "small"
     committed.mkdir(parents=True)
     results.write(relabelled(own, "small"), committed / "openset_calibration.parquet")
@@ -207,8 +189,8 @@ def relabelled(table, tier):
     return table.assign(row=results.row_ids(table))
 
 
-def test_unknown_papers_and_tiers_are_refused(made_up):
-    table = made_up("openset_calibration")
+def test_unknown_papers_and_tiers_are_refused():
+    table = MAKE["openset_calibration"]()
     with pytest.raises(ValueError, match="unknown paper 'gscor'; did you mean 'gscore'"):
         ledger(PAPERS, {("mini", "gscor"): table}, ["mini"])
     with pytest.raises(ValueError, match="unknown tier 'small'"):

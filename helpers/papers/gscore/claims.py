@@ -21,13 +21,14 @@ of the predictions behind it, which decides nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from helpers.papers.gscore.parameters import DETECTORS
 from helpers.papers.gscore.skills import METRIC_TITLES, pooled_skill, set_errors
-from helpers.report.claims import Claim, Effect, Term
+from helpers.report.claim_files import read_claims
 from helpers.report.paper_claims import Claims, refuse_duplicates
 
 __all__ = ["CLAIMS", "derive"]
@@ -37,137 +38,19 @@ ALL_NETWORKS = "all networks"
 
 _PROPOSED = "ude_wasserstein"
 _TITLES = {"fpr95": "FPR95", "auroc": "AUROC"}
-_OTHERS = {  # what the RMSE of the proposed evaluator is compared with, and whether it decides
-    "kmeans_l2": ("k-means", True),
-    "gmm_wasserstein": ("GMM + Wasserstein", True),
-    "confidence": ("confidence", True),
-    "auto_evaluation": ("auto-evaluation", True),
-    "gmm_kl": ("GMM + KL", False),
-    "ude_kl": ("UDE + KL", False),
+_OTHERS = {  # with what the RMSE of the proposed evaluator is compared
+    "kmeans_l2": "k-means",
+    "gmm_wasserstein": "GMM + Wasserstein",
+    "confidence": "confidence",
+    "auto_evaluation": "auto-evaluation",
+    "gmm_kl": "GMM + KL",
+    "ude_kl": "UDE + KL",
 }
-_STRONG = 0.8
 _FEWEST = 4  # networks for a rank correlation; of three, one order in six is perfect by chance
 _REPLICATES = 1000
 _SMALLEST, _WIDEST = 50, 10
 _CLEAR = 0.3  # below it a line explains less than a tenth of the variance: no sign to speak of
 _TURNS = "the sign is not stable over divisions"
-
-
-def _effect(
-    name: str, method: str, metric: str, relation: str, margin: float, decides: bool = True
-) -> Effect:
-    return Effect(name, (Term(1, method, metric, test_set="all"),), relation, margin, decides)
-
-
-_CLAIMS = (
-    Claim(
-        id="correlation",
-        text="Gscore correlates strongly with FPR95 and AUROC.",
-        source="Figure 3",
-        check="|Pearson's correlation| of UDE + Wasserstein with each metric, mean over detectors,"
-        " is > 0.8",
-        effects=tuple(
-            _effect(
-                f"correlation with {title}, mean over detectors",
-                _PROPOSED, f"correlation_{metric}", ">", _STRONG,
-            )
-            for metric, title in _TITLES.items()
-        ),
-        needs="a detector with UDE + Wasserstein",
-    ),
-    Claim(
-        id="rmse",
-        text="UDE + Wasserstein has the lowest RMSE.",
-        source="Table 1",
-        check="RMSE of each other evaluator of Table 1 minus that of UDE + Wasserstein, for FPR95"
-        " and AUROC, mean over detectors, is > 0",
-        effects=tuple(
-            _effect(
-                f"RMSE of {of}, {title} minus UDE + Wasserstein",
-                name, f"excess_{metric}", ">", 0.0, decides,
-            )
-            for metric, of in _TITLES.items()
-            for name, (title, decides) in _OTHERS.items()
-        ),
-        needs="a detector with UDE + Wasserstein, and with each of the others",
-    ),
-    Claim(
-        id="fpr95",
-        text="Gscore correlates better with FPR95 than with AUROC.",
-        source="Figure 3",
-        check="|Pearson's correlation| of UDE + Wasserstein with FPR95 minus that with AUROC, mean"
-        " over detectors, is > 0",
-        effects=(
-            _effect(
-                "correlation with FPR95 minus that with AUROC, mean over detectors",
-                _PROPOSED, "correlation_gain", ">", 0.0,
-            ),
-        ),
-        needs="a detector with UDE + Wasserstein",
-    ),
-    Claim(
-        id="detectors",
-        text="Gscore correlates strongly with the metrics of every detector.",
-        source="Figure 3",
-        check="|Pearson's correlation| of UDE + Wasserstein with FPR95 is > 0.8 for each detector",
-        effects=tuple(
-            _effect(
-                f"correlation with {title}, {DETECTORS[name]}",
-                f"{name}/{_PROPOSED}", f"correlation_{metric}", ">", _STRONG, metric == "fpr95",
-            )
-            for metric, title in _TITLES.items()
-            for name in DETECTORS
-        ),
-        needs="the paper's four detectors with UDE + Wasserstein, by which sets differ",
-    ),
-    *(
-        Claim(
-            id=id,
-            text=f"Gscore correlates strongly with FPR95 {where}.",
-            source=source,
-            check=f"the least |Pearson's correlation| over {over}, of UDE + Wasserstein of MSP with"
-            " FPR95, is > 0.8",
-            effects=(
-                _effect(
-                    f"least correlation with FPR95 of MSP over {kind}",
-                    f"msp/{_PROPOSED}", f"least_of_{kind}", ">", _STRONG,
-                ),
-            ),
-            needs=needs,
-        )
-        for id, kind, where, over, source, needs in (
-            ("backbones", "networks", "on every backbone", "networks", "Figure 4",
-             "MSP with UDE + Wasserstein on two networks"),
-            ("sizes", "sizes", "on test sets of down to 50 images", "sizes of 50 and up",
-             "Figures 6 and 9",
-             f"test sets of {_SMALLEST} images, with MSP and UDE + Wasserstein"),
-            ("ratios", "ratios", "at ratios of ID to OOD between 1:10 and 10:1", "these ratios",
-             "Figures 6 and 9",
-             f"ratios of 1:{_WIDEST} and {_WIDEST}:1, with MSP and UDE + Wasserstein"),
-        )
-    ),
-    Claim(
-        id="accuracy",
-        text="Classifiers of higher accuracy detect better.",
-        about=("detection",),
-        source="Table 2",
-        check="rank correlation over networks of accuracy and FPR95 of MSP, mean over sets, is"
-        " < -0.5",
-        effects=(
-            _effect(
-                "Spearman's correlation of accuracy and FPR95 of MSP",
-                "msp", "accuracy_correlation", "<", -0.5,
-            ),
-        ),
-        needs=f"accuracy and FPR95 of MSP on {_FEWEST} networks",
-    ),
-)  # fmt: skip
-"""The margins are this project's: the paper calls a mean of 0.911 strong, and gives no bound.
-
-Of 0.8, a line explains 64 % of the variance.  For single detectors FPR95 alone decides, since of
-AUROC the paper's own mean over them is 0.852.  The two evaluators of Table 6 do not decide: with
-the paper, UDE + KL is as good to 0.1 point.
-"""
 
 
 def derive(table: pd.DataFrame) -> pd.DataFrame:
@@ -408,5 +291,13 @@ def _as_variants(printed: pd.DataFrame) -> pd.DataFrame:
 
 
 CLAIMS = Claims(
-    "gscore", _CLAIMS, derive=derive, every_variant=True, resampled="sets", printed=_as_variants
-)
+    "gscore",
+    read_claims(
+        Path(__file__).with_name("claims.yaml"),
+        metric=_TITLES, detector=DETECTORS, evaluator=_OTHERS,
+    ),
+    derive=derive,
+    every_variant=True,
+    resampled="sets",
+    printed=_as_variants,
+)  # fmt: skip

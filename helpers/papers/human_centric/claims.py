@@ -18,242 +18,20 @@ nothing, and nothing is decided that the held-out threshold does not say too.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 
 from helpers.checks import known_name
 from helpers.papers.human_centric.parameters import METHODS
-from helpers.papers.human_centric.quantities import (
-    FEWEST,
-    SCORES,
-    WAYS,
-    WEAK,
-    quantities,
-    read_numbers,
-)
-from helpers.report.claims import Claim, Effect, Term
+from helpers.papers.human_centric.quantities import SCORES, quantities, read_numbers
+from helpers.report.claim_files import read_claims
 from helpers.report.paper_claims import Claims, Second
 from helpers.report.published import with_averages
 
 ALL_MODELS = "all models"
 """What `backbone` says in the rows of `derive`."""
-
-_TABLES = "Tables 1 and 2"
-_POINT = 0.01  # one point of the paper's tables, which are in per cent
-_LITTLE = 0.02  # where the paper says "little", or "almost"
-
-
-def _effect(name: str, method: str, metric: str, relation: str, margin: float) -> tuple[Effect]:
-    return (Effect(name, (Term(1, method, metric, test_set="average"),), relation, margin),)
-
-
-_TWO_RESNETS = "two ResNets that are trained normally, with FPR over the label-shifted sets"
-_AHEAD = (  # what is said of each score, the metric of `derive`, and below what it must be
-    ("least average DER99 gained over MSP", "least_gain", 0.0),
-    ("mean rank ahead of MSP in critical differences", "rank_gain", 1.0),
-)
-_CLAIMS = (
-    Claim(
-        id="conventional",
-        text="Judged as usual, with all ID images as known, MSP is behind GradNorm on a ResNet.",
-        about=("detection",),
-        source="Figure 2: by 27.54 points on ResNet-50",
-        check="FPR at 95 % TPR over the label-shifted sets is higher for MSP, in the mean over"
-        " ResNets that are trained normally",
-        effects=_effect(
-            "FPR at 95 % TPR of MSP minus GradNorm, all ID images known",
-            "msp", "fpr_at_tpr_behind", ">", 0.0,
-        ),
-        needs=_TWO_RESNETS,
-    ),
-    Claim(
-        id="correct-ones",
-        text="With only the ID images as known that are answered correctly, MSP is ahead of"
-        " GradNorm on a ResNet.",
-        about=("detection",),
-        source="Figure 2: by 16.55 points on ResNet-50",
-        check="the same, over the images that are answered correctly, is lower for MSP",
-        effects=_effect(
-            "FPR at 95 % TPR of MSP minus GradNorm, correct ID images known",
-            "msp", "fpr_at_tpr_correct_behind", "<", 0.0,
-        ),
-        needs=_TWO_RESNETS,
-    ),
-    Claim(
-        id="consistent",
-        text="No score is consistently better than MSP.",
-        about=("detection",),
-        source=_TABLES,
-        check="each score is behind MSP on some model, and ahead of it by less than the critical"
-        " difference of Nemenyi's test in mean rank over the models",
-        effects=tuple(
-            effect
-            for said, metric, margin in _AHEAD
-            for name in SCORES[1:]
-            for effect in _effect(f"{said}, {METHODS[name]}", name, metric, "<", margin)
-        ),
-        needs="two models with all of the paper's scores",
-    ),
-    Claim(
-        id="architecture",
-        text="Which score is best depends on the architecture.",
-        about=("detection",),
-        source=f"{_TABLES}, figure 4",
-        check="on some architecture, the score that is best on average over them is worse than"
-        " another by > 0.01 of average DER99",
-        effects=_effect(
-            "average DER99 lost on an architecture by keeping to one score",
-            "network", "regret", ">", _POINT,
-        ),
-        needs="two architectures with all of the paper's scores",
-    ),
-    Claim(
-        id="accuracy",
-        text="Models of higher accuracy have lower detection error rates.",
-        about=("detection",),
-        source="Figures 4 and 5",
-        check="rank correlation over models of accuracy and average DER99 of MSP is < -0.5",
-        effects=_effect(
-            "Spearman's correlation of accuracy and average DER99 of MSP",
-            "msp", "accuracy_correlation", "<", -0.5,
-        ),
-        needs=f"{FEWEST} models with accuracy and all of the paper's scores",
-    ),
-    Claim(
-        id="capacity",
-        text="A larger model of a family does not always have lower detection error rates.",
-        about=("detection",),
-        source="Figure 4",
-        check="average DER99 rises by > 0.01 to the next larger model of a family, for the score"
-        " and the two models of which it rises most in the other runs",
-        effects=_effect(
-            "rise of average DER99 to the next larger model of a family, chosen by other runs",
-            "network", "capacity_rise", ">", _POINT,
-        ),
-        needs="two models of one family that differ in their number of parameters",
-    ),
-    Claim(
-        id="depth",
-        text="ViM gets better with the depth of a ResNet, and then worse again.",
-        about=("detection",),
-        source="Figure 4: by 6.67 points from ResNet-50 to 101, and by 1.92 back at 152",
-        check="of the three largest of the family of ResNets with the most models, average DER99 of"
-        " ViM is lowest on the middle one, by > 0.01 each",
-        effects=tuple(
-            effect
-            for which in ("smaller", "larger")
-            for effect in _effect(
-                f"average DER99 of ViM, {which} ResNet minus the middle one",
-                "vim", f"middle_gain_from_{which}", ">", _POINT,
-            )
-        ),
-        needs="three ResNets of one family, trained normally, with all of the paper's scores",
-    ),
-    Claim(
-        id="adversarial",
-        text="Strong adversarial training raises detection error rates.",
-        about=("training", "detection"),
-        source="Figure 5",
-        check="average DER99 of MSP is higher at the largest strength than without; a fine-tuned"
-        " network is compared with one that is fine-tuned plainly",
-        effects=_effect(
-            "average DER99 of MSP, adversarial at the largest strength minus normal",
-            "msp", "adversarial_harm", ">", 0.0,
-        ),
-        needs="a model trained adversarially, and one of its architecture that is not",
-    ),
-    Claim(
-        id="weak-adversarial",
-        text="Weak adversarial training changes detection error rates little.",
-        about=("training", "detection"),
-        source="Figure 5",
-        check=f"average DER99 of MSP at the largest strength up to {WEAK} differs by < 0.02 from"
-        " that without",
-        effects=tuple(
-            effect
-            for said, relation, sign in (("at most", "<", 1), ("at least", ">", -1))
-            for effect in _effect(
-                f"average DER99 of MSP, weakly adversarial minus normal, {said}",
-                "msp", "weak_change", relation, sign * _LITTLE,
-            )
-        ),
-        needs=f"a model trained adversarially with a strength up to {WEAK}, and one of its"
-        " architecture that is not",
-    ),
-    Claim(
-        id="robust",
-        text="On models that are trained adversarially, MSP is almost the best score.",
-        about=("training", "detection"),
-        source="Figure 5",
-        check="average DER99 of MSP is above that of the best score by < 0.02, in the mean over"
-        " models that are trained adversarially",
-        effects=_effect(
-            "average DER99 of MSP minus the best score, adversarial",
-            "msp", "robust_lag", "<", _LITTLE,
-        ),
-        needs="two models trained adversarially, with all of the paper's scores",
-    ),
-    Claim(
-        id="strategy",
-        text="Which way of training is best depends on the score.",
-        about=("training", "detection"),
-        source="Figure 6",
-        check="for some score, the way of training that is best on average over the scores is worse"
-        " than another by > 0.01 of average DER99",
-        effects=_effect(
-            "average DER99 that a score loses by keeping to one way of training",
-            "network", "strategy_regret", ">", _POINT,
-        ),
-        needs=f"{WAYS} ways to train one architecture, adversarial images apart",
-    ),
-    Claim(
-        id="teacher",
-        text="Of all ways of training, distillation is best for MSP and KNN.",
-        about=("training", "detection"),
-        source="Figure 6",
-        check="average DER99 of MSP, and that of KNN, is lower on the distilled model than on any"
-        " other of its architecture",
-        effects=tuple(
-            effect
-            for name in ("msp", "knn")
-            for effect in _effect(
-                f"average DER99 of {METHODS[name]}, distilled minus the best other way",
-                name, "distilled_lag", "<", 0.0,
-            )
-        ),
-        needs=f"{WAYS} ways to train one architecture, distillation among them",
-    ),
-    Claim(
-        id="distillation",
-        text="Distillation lowers the detection error rate of MSP.",
-        about=("training", "detection"),
-        source="Figure 7",
-        check="average DER99 of MSP is lower with distillation, on average over architectures; a"
-        " fine-tuned network is compared with one that is fine-tuned plainly",
-        effects=_effect(
-            "average DER99 of MSP, normal minus distilled",
-            "msp", "distillation_gain", ">", 0.0,
-        ),
-        needs="a distilled model, and one of its architecture that is not",
-    ),
-    Claim(
-        id="inconsistent-distillation",
-        text="What distillation does to other scores depends on the architecture.",
-        about=("training", "detection"),
-        source="Figure 7: KNN gains 26.95 points with ResNet-50, and loses 8.96 with DeiT-B",
-        check="average DER99 of some other score falls by > 0.01 on one architecture, and rises by"
-        " > 0.01 on another",
-        effects=_effect(
-            "average DER99, lesser of a score's largest gain and largest loss by distillation",
-            "network", "distillation_both", ">", _POINT,
-        ),
-        needs="distilled models of two architectures, and the same ones that are not",
-    ),
-)  # fmt: skip
-"""The margins are this project's: the paper gives none.  Effects that it prints are in `source`.
-
-A correlation of 0.5 is what Cohen (1988) calls large.  The scores are the paper's nine.
-"""
 
 
 def cases(table: pd.DataFrame, *, metric: str = "der99") -> pd.DataFrame:
@@ -373,7 +151,9 @@ def derive(table: pd.DataFrame) -> pd.DataFrame:
 
 CLAIMS = Claims(
     "human_centric",
-    _CLAIMS,
+    read_claims(
+        Path(__file__).with_name("claims.yaml"), score={name: METHODS[name] for name in SCORES}
+    ),
     derive=derive,
     second=Second("held-out threshold", variant="held-out threshold"),
     printed=with_averages,

@@ -7,102 +7,15 @@ there at all, and whatever differs says nothing of it.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 
-from helpers.report.claims import Claim, Effect, Term
+from helpers.report.claim_files import read_claims
 from helpers.report.paper_claims import Claims, index_numbers
 
 CLOSED, OPEN, OPENMAX = "closed-set", "open-set", "open-set + OpenMax"
-_TABLES = "Tables I-VI"
-
-_CLAIMS = (
-    Claim(
-        id="closed-set",
-        text="Closed-set, temperature scaling brings the calibration error close to perfect.",
-        source=_TABLES,
-        check="ECE falls, and exceeds that of perfectly calibrated predictions by < 0.02",
-        effects=(
-            Effect(
-                "closed-set ECE after scaling, above the floor",
-                (Term(1, CLOSED, "ece", "after"), Term(-1, CLOSED, "ece_floor", "after")),
-                "<",
-                0.02,
-            ),
-            Effect(
-                "closed-set ECE, fall by scaling",
-                (Term(1, CLOSED, "ece", "before"), Term(-1, CLOSED, "ece", "after")),
-                ">",
-                0.0,
-            ),
-        ),
-    ),
-    Claim(
-        id="open-set",
-        text="Open-set, temperature scaling helps but leaves a clear gap.",
-        source=_TABLES,
-        check="ECE falls, and still exceeds that of perfectly calibrated predictions by > 0.05",
-        effects=(
-            Effect(
-                "open-set ECE, fall by scaling",
-                (Term(1, OPEN, "ece", "before"), Term(-1, OPEN, "ece", "after")),
-                ">",
-                0.0,
-            ),
-            Effect(
-                "open-set ECE after scaling, above the floor",
-                (Term(1, OPEN, "ece", "after"), Term(-1, OPEN, "ece_floor", "after")),
-                ">",
-                0.05,
-            ),
-        ),
-    ),
-    Claim(
-        id="less-effective",
-        text="Temperature scaling is much less effective open-set than closed-set.",
-        source=f"Abstract, {_TABLES}",
-        check="scaling removes a share of the ECE that is lower open-set than closed-set by > 0.1",
-        effects=(
-            Effect(
-                "share of the ECE removed by scaling, closed-set minus open-set",
-                (Term(1, CLOSED, "ece_removed"), Term(-1, OPEN, "ece_removed")),
-                ">",
-                0.1,
-            ),
-        ),
-    ),
-    Claim(
-        id="openmax",
-        text="OpenMax raises open-set accuracy without better calibration.",
-        about=("detection",),
-        source=_TABLES,
-        check="accuracy is higher with OpenMax than with the threshold, with a tail that refuses as"
-        " many held-out images, and neither Brier score nor ECE is lower",
-        effects=(
-            Effect(
-                "accuracy gained by OpenMax",
-                (Term(1, OPENMAX, "accuracy", "after"), Term(-1, OPEN, "accuracy", "after")),
-                ">",
-                0.0,
-            ),
-            Effect(
-                "Brier score added by OpenMax",
-                (Term(1, OPENMAX, "brier", "after"), Term(-1, OPEN, "brier", "after")),
-                ">=",
-                0.0,
-            ),
-            # The paper's own ECE falls with OpenMax in four of its six tables, so that its
-            # sentence holds of its Brier scores and not of its calibration errors.
-            Effect(
-                "ECE added by OpenMax",
-                (Term(1, OPENMAX, "ece", "after"), Term(-1, OPEN, "ece", "after")),
-                ">=",
-                0.0,
-            ),
-        ),
-    ),
-)
-"""The margins are this project's: the paper says "close" and "gap" and gives no number."""
 
 _MOST_UNEQUAL = 3.0
 """So many times as many images may one of OpenMax and the threshold refuse as the other."""
@@ -176,7 +89,7 @@ def _with_floor(printed: pd.DataFrame) -> pd.DataFrame:
 
 CLAIMS = Claims(
     "openset_calibration",
-    _CLAIMS,
+    read_claims(Path(__file__).with_name("claims.yaml")),
     derive=derive,
     judges="matched tail",
     partial=True,

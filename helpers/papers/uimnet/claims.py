@@ -14,8 +14,8 @@ not at hand, so that there is nothing printed to check.
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -23,7 +23,7 @@ import pandas as pd
 from helpers.papers.uimnet.algorithms import ALGORITHMS
 from helpers.papers.uimnet.columns import FREE, PAPERS_FORM, split_columns
 from helpers.papers.uimnet.measures import MEASURES
-from helpers.report.claims import Claim, Effect, Term
+from helpers.report.claim_files import read_claims
 from helpers.report.paper_claims import Claims, index_numbers
 from helpers.report.preconditions import LEAST_AUROC, MOST_LOSS
 
@@ -37,7 +37,6 @@ _GOOD, _POOR = ("entropy", "msp", "gap"), ("jacobian", "tta", "native")
 _SECOND = ("msp", "gap", *_POOR, "gmm")
 _IN, _OUT = ("accuracy", "accuracy_top5", "nll", "ece"), ("auroc", "out_as_out")
 _TEST_SET = dict.fromkeys(_IN, "test") | dict.fromkeys((*_OUT, "in_as_in"), "out")
-_POINT, _NLL, _MOVED, _MARGINAL, _ALIKE = 0.01, 0.05, 0.02, 0.05, 0.03
 _ENSEMBLE = "ensemble minus single"
 _SPECTRAL = "spectral normalisation minus none"
 _CALIBRATION, _MOVE = "calibrated minus not", "change with calibration"
@@ -64,173 +63,6 @@ def _over(measure: str) -> str:
 
 def _ahead(measure: str) -> str:
     return f"Entropy minus {MEASURES[measure]}"
-
-
-def _effects(
-    metrics: Iterable[str], compared: Iterable[str], relation: str, margin: float, decides=True
-) -> tuple[Effect, ...]:
-    """Return the effect on each metric of all that is compared."""
-    return tuple(
-        Effect(f"{_TITLES[metric]}, {what}", (Term(1, what, metric, test_set=_TEST_SET[metric]),),
-               relation, margin, decides)
-        for metric, what in itertools.product(metrics, compared)
-    )  # fmt: skip
-
-
-def _within(
-    metrics: Iterable[str], compared: Iterable[str], below: float, above: float
-) -> tuple[Effect, ...]:
-    """Return the effects that hold where all that is compared lies between two margins."""
-    metrics, compared = list(metrics), list(compared)
-    sides = (_effects(metrics, compared, *one) for one in ((">", below), ("<", above)))
-    return tuple(
-        Effect(f"{one.name}, from {side}", one.terms, one.relation, one.margin)
-        for side, effects in zip(("below", "above"), sides, strict=True)
-        for one in effects
-    )
-
-
-_OUT_OF_ERM = [*map(_versus, ("mixup", "mc_dropout", "soft_labels"))]
-_SINGLE = [_together(name) for name in ("erm", *_OTHERS) if name != "mimo"]
-
-_CLAIMS = (
-    Claim(
-        id="erm",
-        text="No algorithm is better than ERM in-domain.",
-        about=("training",),
-        source="Section 8, Table 3",
-        check="with each algorithm, accuracy and ACC@5 are above those of ERM by < 0.01 and, at the"
-        " learned temperature, NLL is below it by < 0.05 and ECE by < 0.01",
-        effects=(
-            *_effects(["accuracy", "accuracy_top5"], map(_versus, _OTHERS), "<", _POINT),
-            *_effects(["nll"], map(_versus, _OTHERS), ">", -_NLL),
-            *_effects(["ece"], map(_versus, _OTHERS), ">", -_POINT),
-        ),
-        needs="ERM and each of the paper's other algorithms",
-    ),
-    Claim(
-        id="erm-out-domain",
-        text="No algorithm but MIMO is better than ERM out-domain.",
-        about=("training", "detection"),
-        source="Section 8, Table 4",
-        check="with each other algorithm, AUROC, OutAsOut and InAsIn of Entropy are above those of"
-        " ERM by < 0.02",
-        effects=_effects([*_OUT, "in_as_in"], _OUT_OF_ERM, "<", _MOVED),
-        needs="ERM and each of the paper's other algorithms",
-    ),
-    Claim(
-        id="alike",
-        text="After the search, algorithms behave alike.",
-        about=("training", "detection"),
-        source="Section 8",
-        check="accuracy, and AUROC of Entropy, of each algorithm are within 0.03 of ERM's",
-        effects=_within(["accuracy", "auroc"], map(_versus, _OTHERS), -_ALIKE, _ALIKE),
-        needs="ERM and each of the paper's other algorithms",
-    ),
-    Claim(
-        id="ensemble-in-domain",
-        text="Ensembling improves in-domain metrics.",
-        about=("training",),
-        source="Section 8, Table 3",
-        check="accuracy and ACC@5 are higher, NLL and ECE are lower with the ensemble of all trials"
-        " than with the chosen one, mean over algorithms",
-        effects=_effects(["accuracy", "accuracy_top5"], [_ENSEMBLE], ">", 0.0)
-        + _effects(["nll", "ece"], [_ENSEMBLE], "<", 0.0),
-        needs="an algorithm with an ensemble",
-    ),
-    Claim(
-        id="ensemble-out-domain",
-        text="Ensembling improves out-domain metrics of all algorithms but MIMO.",
-        about=("training", "detection"),
-        source="Section 8, Table 4",
-        check="AUROC and OutAsOut of Entropy are higher with the ensemble of all trials than with"
-        " the chosen one, of each algorithm; of MIMO they gain < 0.02",
-        effects=_effects(_OUT, _SINGLE, ">", 0.0)
-        + _effects(_OUT, [_together("mimo")], "<", _MOVED),
-        needs="ensembles of the paper's algorithms",
-    ),
-    Claim(
-        id="mimo",
-        text="MIMO is the only algorithm that, single, outperforms ensembles of ERM in OutAsOut.",
-        about=("training", "detection"),
-        source="Section 8, Table 4",
-        check="on the largest network, OutAsOut of Entropy is higher with MIMO than with the"
-        " ensemble of ERM, and not so with each other algorithm",
-        effects=_effects(["out_as_out"], [_versus_ensemble("mimo")], ">", 0.0)
-        + _effects(
-            ["out_as_out"], [_versus_ensemble(one) for one in _OTHERS if one != "mimo"], "<", 0.0
-        ),
-        needs="ERM with an ensemble, and each of the paper's other algorithms",
-    ),
-    Claim(
-        id="calibration",
-        text="Calibration lowers ECE and hardly moves out-domain metrics.",
-        source="Section 8, Tables 3 and 4",
-        check="mean over algorithms of ECE is lower after temperature scaling; AUROC, OutAsOut and"
-        " InAsIn of Entropy move by < 0.02, mean over algorithms of the absolute change",
-        effects=_effects(["ece"], [_CALIBRATION], "<", 0.0)
-        + _effects([*_OUT, "in_as_in"], [_MOVE], "<", _MOVED),
-        needs="an algorithm before and after temperature scaling",
-    ),
-    Claim(
-        id="spectral",
-        text="Spectral normalisation is neutral in-domain, and marginally negative out-domain.",
-        about=("training", "detection"),
-        source="Section 8, Tables 3 and 4",
-        check="with each weight matrix divided by its norm, accuracy moves by < 0.01, AUROC and"
-        " OutAsOut of Entropy gain < 0.02 and lose < 0.05, means over algorithms",
-        effects=_within(["accuracy"], [_SPECTRAL], -_POINT, _POINT)
-        + _within(_OUT, [_SPECTRAL], -_MARGINAL, _MOVED),
-        needs="an algorithm with and without spectral normalisation of the form `weights`",
-    ),
-    Claim(
-        id="entropy",
-        text="Entropy is the best measure, with a generous gap.",
-        about=("detection",),
-        source="Section 8, Table 4 and appendix B",
-        check="AUROC and OutAsOut of Entropy are above those of each other measure by > 0.02, means"
-        " over the algorithms that have both",
-        effects=_effects(_OUT, map(_ahead, _SECOND), ">", _MOVED),
-        needs="an algorithm with all of the paper's measures",
-    ),
-    Claim(
-        id="measures",
-        text="Entropy, Largest and Gap are better than Jacobian, Augmentations and Native.",
-        about=("detection",),
-        source="Section 8, Table 4 and appendix B",
-        check="AUROC and OutAsOut, means over the algorithms that have both, of the worst of the"
-        " three are higher than those of each other measure",
-        effects=_effects(_OUT, [*map(_over, _POOR)], ">", 0.0),
-        needs="an algorithm with these measures",
-    ),
-    Claim(
-        id="gmm-rbf",
-        text="Neither GMM, as a measure, nor RBF, as an algorithm, is competitive.",
-        about=("training", "detection"),
-        source="Section 8",
-        check="AUROC of Entropy is above that of GMM by > 0.02, mean over algorithms; accuracy of"
-        " ERM is above that of RBF by > 0.01",
-        effects=_effects(["auroc"], [_ahead("gmm")], ">", _MOVED)
-        + _effects(["accuracy"], [_versus("rbf")], "<", -_POINT),
-        needs="ERM and RBF, and GMM",
-    ),
-    Claim(
-        id="size",
-        text="Larger networks raise OutAsOut by much.",
-        about=("detection",),
-        source="Section 8, Table 4 and appendix B",
-        check="OutAsOut of Entropy is higher by > 0.02 on the largest than on the smallest network,"
-        " mean over algorithms",
-        effects=_effects(["out_as_out"], [_SIZE], ">", _MOVED),
-        needs="networks of two sizes",
-    ),
-)
-"""The margins are this project's: the paper gives no number.
-
-One point of accuracy, and two of AUROC and of OutAsOut (whose threshold comes from few validation
-images), count as no difference; so does 0.05 of NLL, 5 % of the probability of the right class.
-Three points apart are alike, up to five are marginal.
-"""
 
 
 def derive(table: pd.DataFrame) -> pd.DataFrame:
@@ -410,4 +242,12 @@ def _places(numbers: pd.DataFrame) -> list[tuple[str, str]]:
     return list(zip(*levels, strict=True))
 
 
-CLAIMS = Claims("uimnet", _CLAIMS, derive=derive, every_variant=True)
+CLAIMS = Claims(
+    "uimnet",
+    read_claims(
+        Path(__file__).with_name("claims.yaml"),
+        metric=_TITLES, algorithm=ALGORITHMS, measure=MEASURES,
+    ),
+    derive=derive,
+    every_variant=True,
+)  # fmt: skip

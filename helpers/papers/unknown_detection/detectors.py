@@ -10,9 +10,12 @@ import numpy as np
 
 from helpers import scores
 from helpers.data import Images, features
+from helpers.data.pixels import smoothness
 from helpers.networks.model import Model
-from helpers.papers.unknown_detection import methods
+from helpers.papers.unknown_detection import methods, selection
+from helpers.papers.unknown_detection.authors import AUTHORS
 from helpers.papers.unknown_detection.roles import Benchmark
+from helpers.scores.openset import OpenMax, openmax_answer
 from helpers.training.fitted import Fitted, fit
 
 if TYPE_CHECKING:
@@ -90,36 +93,104 @@ def train(
 
 def train_method(parameters: Parameters, benchmark: Benchmark, method: str, run: int) -> Model:
     """Train the networks of a method, or take them from the cache."""
-    recipe, one = parameters.method_recipe(method), methods.named(method)
+    recipe, record = parameters.method_recipe(method), methods.named(method)
     networks = [
         train(parameters, benchmark, recipe, run=run, member=member)
-        for run, member in one.networks(parameters, run)
+        for run, member in record.networks(parameters, run)
     ]
-    return Model(method, tuple(networks), parameters.passes if one.passes else 0)
+    return Model(method, tuple(networks), parameters.passes if record.passes else 0)
 
 
 def make(
     parameters: Parameters, benchmark: Benchmark, model: Model, variant: str = "primary"
 ) -> Detector:
-    """Make a trained method ready: hyper-parameters chosen, scores fitted."""
-    one = methods.named(model.name)
-    detect = one.detect if variant == "primary" else one.variants[variant]
-    if detect:
+    """Return a trained method with hyper-parameters chosen and scores fitted."""
+    if detect := DETECT.get((model.name, variant)):
         return detect(parameters, benchmark, model)
-    score = scores.create(one.score, **one.arguments)
+    method = methods.named(model.name)
+    score = scores.create(method.score, **method.arguments)
     if score.info.fits:
         score.fit(model.outputs(benchmark.train), model.head)
     return by_score(model, score)
 
 
 def by_score(model: Model, score: scores.Score, chosen: dict[str, float] | None = None) -> Detector:
-    """Return the method that asks networks by a score that is fitted already.
+    """Return the method whose confidence is a fitted score; predictions are of plain images."""
 
-    What a network predicts is asked of the image as it is.
+    def answer(images: Images) -> Answer:
+        outputs = model.outputs(images)
+        return Answer(scores.score(score, model, images, outputs), outputs.correct)
+
+    return Detector(model, answer, chosen or {})
+
+
+def detect_evidence(parameters: Parameters, benchmark: Benchmark, model: Model) -> Detector:
+    """Return EDL with the confidence of its Dirichlet distributions.
+
+    The expected probability of the predicted class, alpha / S, in place of the softmax that the
+    benchmark's code uses.
     """
 
     def answer(images: Images) -> Answer:
-        found = model.outputs(images)
-        return Answer(scores.score(score, model, images, found), found.correct)
+        outputs = model.outputs(images)
+        alpha = np.exp(np.clip(outputs.logits.astype(np.float64), -10, 10)) + 1
+        return Answer(alpha.max(axis=1) / alpha.sum(axis=1), outputs.correct)
 
-    return Detector(model, answer, chosen or {})
+    return Detector(model, answer)
+
+
+def detect_odin(parameters: Parameters, benchmark: Benchmark, model: Model) -> Detector:
+    """Return ODIN with a temperature and a step chosen on held-out images."""
+    grid = selection.odin_grid(parameters, model, benchmark.visible)
+    chosen = dict(zip(("temperature", "epsilon"), selection.best(grid), strict=True))
+    return by_score(model, scores.create("odin", **chosen), chosen)
+
+
+def detect_openmax(
+    parameters: Parameters, benchmark: Benchmark, model: Model, kind: type[OpenMax] = OpenMax
+) -> Detector:
+    """Return OpenMax, with "unknown" among its K + 1 classes; its parameters are chosen.
+
+    They are the number of revised logits and the length of the tail.
+    """
+    grid = selection.openmax_grid(parameters, model, benchmark.visible, kind)
+    alpha, tail = selection.best(grid)
+    train = model.outputs(benchmark.train)
+    rule = selection.openmax(train, alpha, tail, parameters.distance, kind)
+
+    def answer(images: Images) -> Answer:
+        outputs = model.outputs(images)
+        probabilities = rule.probabilities(outputs.logits)
+        classes = openmax_answer(probabilities)
+        # "unknown" is an incorrect answer to an image of a known class, and correct for no other
+        correct = (classes == outputs.labels) & (outputs.labels >= 0)
+        return Answer(1 - probabilities[:, -1], correct)
+
+    return Detector(model, answer, {"alpha": alpha, "tail": tail})
+
+
+def detect_flat_openmax(parameters: Parameters, benchmark: Benchmark, model: Model) -> Detector:
+    """Return OpenMax by the rule of the authors' code on CIFAR, one factor for all ranks."""
+    return detect_openmax(parameters, benchmark, model, selection.FlatOpenMax)
+
+
+def detect_smoothness(parameters: Parameters, benchmark: Benchmark, model: Model) -> Detector:
+    """Return the smoothness of images in memory; the predictions are the baseline's."""
+
+    def answer(images: Images) -> Answer:
+        if not isinstance(images, Images):  # these are resized, which the score would measure
+            raise TypeError("smoothness: images as they are stored expected, got photographs")
+        pixels = images.pictures(np.arange(len(images)))  # also where the network sees features
+        return Answer(smoothness(pixels), model.outputs(images).correct)
+
+    return Detector(model, answer)
+
+
+DETECT = {
+    ("edl", "evidence"): detect_evidence,
+    ("odin", "primary"): detect_odin,
+    ("openmax", "primary"): detect_openmax,
+    ("openmax", AUTHORS): detect_flat_openmax,
+    ("smoothness", "primary"): detect_smoothness,
+}
+"""By method and variant, what takes the place of a method's score."""

@@ -61,8 +61,8 @@ def parts(parameters: Parameters) -> list[Part]:
     """
     names = [*parameters.methods]
     if "baseline" in names:
-        aside = ((name, one.aside) for name, one in methods.FILES.items() if one.aside)
-        names += [name for name, shown in aside if shown(parameters)]
+        records = methods.RECORDS.items()
+        names += [name for name, method in records if method.aside and method.aside(parameters)]
     for name in names:
         recipe = parameters.method_recipe(name)
         objective = objectives.create(recipe.objective, **recipe.objective_arguments)

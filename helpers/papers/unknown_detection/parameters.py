@@ -30,17 +30,17 @@ from helpers.papers.unknown_detection import methods
 
 MOST_MEMBERS = 100  # of an ensemble: the seeds of two runs are as far apart
 
-METHODS = {name: one.title for name, one in methods.FILES.items() if one.place}
+METHODS = {name: method.title for name, method in methods.NINE.items()}
 """The paper's nine methods in the order of its tables, and how they are called."""
 
-ASIDE = {name: one.title for name, one in methods.FILES.items() if one.aside}
+ASIDE = {name: method.title for name, method in methods.RECORDS.items() if method.aside}
 """Scores beside them: one that the paper tried and left out, and one that asks no network."""
 
 BY_IMAGENET = ("near_in_imagenet", "near_not_in_imagenet")
 """Of networks that have learnt ImageNet: near-OOD test images of its classes, and of others."""
 
 Method = Annotated[str, AfterValidator(methods.checked)]
-"""A file of `methods`, an objective, or either with another score, as in ``baseline+energy``."""
+"""A record of `methods`, an objective, or either with another score, as in ``baseline+energy``."""
 
 
 class FarSet(BaseModel):

@@ -366,9 +366,13 @@ def test_one_ensemble_may_be_made_of_all_runs(roles, detector):
     assert set(rows(roles, **given).query("method == 'ensemble'")["run"]) == {0}
 
 
-def test_every_file_is_a_method_and_the_papers_nine_have_their_places():
-    assert [one.place for one in methods.FILES.values() if one.place] == [*range(1, 10)]
-    assert list(METHODS) == [name for name, one in methods.FILES.items() if one.place]
+def test_every_variant_and_every_function_is_of_a_method():
+    """And the paper's nine come first."""
+    assert list(METHODS) == list(methods.RECORDS)[:9] == methods.names()[:9]
+    records = methods.RECORDS.items()
+    variants = {(name, variant) for name, method in records for variant in method.variants}
+    primary = {(name, "primary") for name in ("odin", "openmax", "smoothness")}
+    assert detectors.DETECT.keys() == variants | primary
 
 
 def test_smoothness_asks_the_images_alone(roles, table):

@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-import yaml
 
 from helpers.papers import PAPERS
+from helpers.papers.parameters import values_of
 from helpers.report import published, results
 from helpers.report.tables.published import (
     agreement,
@@ -180,5 +180,4 @@ def test_a_harder_test_set_is_no_order_of_methods():
 @pytest.mark.parametrize("paper", ["openset_calibration", "unknown_detection"])
 def test_every_network_of_the_parameter_files_has_a_nearest(paper):
     for file in sorted(ROOT.glob(f"params/*/{paper}.yaml")):
-        sections = yaml.safe_load(file.read_text(encoding="utf-8"))
-        assert set(sections.get("grid", sections)["networks"]) <= set(PAPERS[paper].networks)
+        assert set(values_of(file)["networks"]) <= set(PAPERS[paper].networks)

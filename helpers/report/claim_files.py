@@ -1,0 +1,86 @@
+"""Claims from a paper's ``claims.yaml``, one line per effect.
+
+An effect is ``NAME: METRIC of METHOD - METRIC of METHOD < MARGIN``, with one term or several.  A
+metric is ``ece``, ``aurc@union`` on another test set than ``test``, or ``ece after`` scaling.
+A mapping with the line as ``effect`` may have ``decides: false``, and ``over``: names with keys.
+Then there is an effect for each combination of the keys.  ``{name}`` in the line becomes the title
+of the key, and ``{name.id}`` the key itself.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import yaml
+
+from helpers.report.claims import Claim, Effect, Term
+
+_EFFECT = re.compile(r"(.+): (.+) (<|>|>=) (-?[\d.]+)")
+_TERM = re.compile(r"(\w+)(?: (\w+))?(?:@(.+?))? of (.+)")
+
+
+class _Title(str):
+    """A title that knows its key."""
+
+    id: str
+
+
+def read_claims(file: Path, **titles: Mapping[str, str]) -> tuple[Claim, ...]:
+    """Return the claims of a file.
+
+    Parameters
+    ----------
+    file : Path
+        In YAML: under ``claims``, for each claim the fields of `Claim`.
+    **titles : mapping of str to str
+        Titles by key, for the names in ``over``.  "not KEY" means all keys but one, "all" all of
+        them.  A name without titles has the keys as titles.
+    """
+    records = yaml.safe_load(file.read_text(encoding="utf-8"))["claims"]
+    tuples = ("about", "names")
+    return tuple(
+        Claim(
+            **record
+            | {name: tuple(record.get(name, ())) for name in tuples}
+            | {"effects": tuple(_effects(record["effects"], titles))}
+        )
+        for record in records
+    )
+
+
+def _effects(records: list, titles: Mapping[str, Mapping[str, str]]) -> Iterator[Effect]:
+    for record in records:
+        record = {"effect": record} if isinstance(record, str) else record
+        over = record.get("over", {})
+        choices = [_titles(keys, titles.get(name)) for name, keys in over.items()]
+        for chosen in itertools.product(*choices):
+            line = record["effect"].format(**dict(zip(over, chosen, strict=True)))
+            yield _effect(line, record.get("decides", True))
+
+
+def _titles(keys: list[str] | str, titles: Mapping[str, str] | None) -> list[_Title]:
+    if isinstance(keys, str):
+        left_out = keys.removeprefix("not ")
+        if titles is None or left_out not in (*titles, "all"):
+            raise ValueError(f"over: a list, 'all' or 'not KEY' expected, got {keys!r}")
+        keys = [key for key in titles if key != left_out]
+    chosen = [_Title(titles[key] if titles else key) for key in keys]
+    for title, key in zip(chosen, keys, strict=True):
+        title.id = key
+    return chosen
+
+
+def _effect(line: str, decides: bool) -> Effect:
+    parts = _EFFECT.fullmatch(line)
+    terms = [_TERM.fullmatch(text) for text in parts[2].split(" - ")] if parts else [None]
+    if None in terms:
+        raise ValueError(f"effect: 'NAME: METRIC of METHOD < MARGIN' expected, got {line!r}")
+    signed = []
+    for term in terms:
+        metric, calibration, test_set, method = term.groups()
+        sign = -1 if signed else 1
+        signed.append(Term(sign, method, metric, calibration or "", test_set or "test"))
+    return Effect(parts[1], tuple(signed), parts[3], float(parts[4]), decides)

@@ -1,0 +1,250 @@
+"""Made-up results tables that agree with every claim of a paper, and changes of them.
+
+`CASES` has the changes that contradict a claim, or leave it undecided.
+"""
+
+from itertools import product
+from re import search
+
+import numpy as np
+
+from helpers.papers import PAPERS
+from helpers.papers.gscore.parameters import DETECTORS
+from helpers.papers.human_centric.parameters import PAPER_METHODS
+from helpers.papers.uimnet.algorithms import ALGORITHMS
+from helpers.papers.uimnet.measures import MEASURES
+from helpers.papers.unknown_detection.composition import PAPER_UNION
+from helpers.papers.unknown_detection.parameters import METHODS
+from helpers.report import results
+
+BASE = dict(tier="mini", data_set="cifar10_mini", backbone="resnet8", run=0, images=100)
+
+
+def table_of(records, **shared):
+    made = results.provenance({}, seed=0, device="cpu", seconds=1.0)
+    return results.tidy([BASE | shared | record for record in records], made)
+
+
+def verdicts(paper, table, **given):
+    """Return the verdict on each claim of a paper."""
+    claims = PAPERS[paper].claims.CLAIMS
+    summed = claims.verdicts(claims.check(table, **given))
+    return dict(zip(summed["claim"], map(str, summed["verdict"]), strict=True))
+
+
+FAR = ("digits", "LSUN-FIX", "dtd")
+DETECTION = {
+    **{(method, "aurc", "union"): 0.73 for method in METHODS},
+    **{(method, "auroc", "near"): 0.73 for method in METHODS},
+    **{(method, "auroc", "far"): 0.75 for method in METHODS},
+    **{(method, "accuracy", "test"): 0.744 for method in METHODS},
+    **{(method, "mean_confidence", "near"): 0.6 for method in ("baseline", "ensemble")},
+    **{(method, "mean_confidence", "far"): 0.5 for method in ("baseline", "ensemble")},
+    **{("baseline", "auroc", name): 0.7 for name in FAR},
+    **{("outlier_exposure", "auroc", name): 0.9 for name in FAR},
+    ("ensemble", "aurc", "union"): 0.69,
+    ("baseline", "aurc", "test"): 0.075,
+    ("odin", "aurc", "test"): 0.09,
+    ("openmax", "aurc", "test"): 0.16,
+    ("outlier_exposure", "accuracy", "test"): 0.728,
+    ("outlier_exposure", "auroc", "far"): 0.93,
+    ("mahalanobis", "auroc", "aliased"): 0.9,
+    ("mahalanobis", "auroc", "fixed"): 0.52,
+    ("baseline", "aurc", "union"): 0.735,
+    ("ensemble", "accuracy", "test"): 0.79,
+    ("mc_dropout", "aurc", "test"): 0.066,
+}
+ON_IMAGENET = {
+    ("openmax", "aurc", "union"): 0.78,
+    ("edl", "accuracy", "test"): 0.7,
+    ("outlier_exposure", "accuracy", "test"): 0.76,
+    ("outlier_exposure", "aurc", "test"): 0.06,
+}
+
+
+def unknown_detection(changes=(), *, spread=0.001, data_set="cifar100"):
+    """Three runs; the union at the paper's shares is as ours, unless it is changed."""
+    generator = np.random.default_rng(0)
+    numbers = DETECTION | (ON_IMAGENET if data_set == "imagenet" else {}) | dict(changes)
+    records = [
+        dict(test_set=test_set, run=run, method=method, metric=metric,
+             value=value + spread * generator.standard_normal(),
+             bootstrap=value + spread * generator.standard_normal(40))
+        for run in range(3)
+        for (method, metric, test_set), value in numbers.items()
+    ]  # fmt: skip
+    records += [
+        record | {"test_set": PAPER_UNION} for record in records
+        if record["test_set"] == "union"
+        and (record["method"], record["metric"], PAPER_UNION) not in numbers
+    ]  # fmt: skip
+    return table_of(records, paper="unknown_detection", data_set=data_set)
+
+
+MODELS = {  # average DER99 of MSP, accuracy and number of parameters
+    "resnet8": (0.40, 0.70, 1e5),
+    "resnet14": (0.36, 0.74, 2e5),
+    "resnet20": (0.39, 0.73, 3e5),
+    "vit4": (0.50, 0.60, 2e5),
+    "resnet8+adversarial_0.1": (0.41, 0.69, 1e5),
+    "resnet8+adversarial_1": (0.55, 0.55, 1e5),
+    "resnet8+augmix": (0.39, 0.71, 1e5),
+    "resnet8+stylised": (0.43, 0.66, 1e5),
+    "resnet8+distilled": (0.37, 0.72, 1e5),
+    "vit4+distilled": (0.48, 0.62, 2e5),
+}
+BEHIND = dict(zip(PAPER_METHODS, 0.02 * np.arange(9), strict=True))  # MSP is the best, DICE worst
+OTHERS = {("vit4", "knn"): 0.45, ("resnet8+augmix", "gradnorm"): 0.40}  # the best there
+# FPR at 95 % TPR of MSP and GradNorm, all ID images as known, and the correct ones alone
+RANKINGS = {"fpr_at_tpr": (0.63, 0.36), "fpr_at_tpr_correct": (0.42, 0.58)}
+
+
+def human_centric(changes=(), models=(), rankings=(), *, spread=0.001, runs=2, replicates=40):
+    """DER99 by (model, score), what `MODELS` has, and the FPR of all models may change."""
+    generator, records = np.random.default_rng(0), []
+    changes, rankings = OTHERS | dict(changes), RANKINGS | dict(rankings)
+    grid = product((MODELS | dict(models)).items(), range(runs))
+    for (model, (msp, accuracy, size)), run in grid:
+        rates = {name: changes.get((model, name), msp + by) for name, by in BEHIND.items()}
+        numbers = {(name, "der99", "average"): rate for name, rate in rates.items()}
+        numbers["network", "accuracy", "test"] = accuracy
+        for metric, pair in rankings.items():
+            for name, value in zip(("msp", "gradnorm"), pair, strict=True):
+                numbers[name, metric, "label-shifted"] = value
+        for (method, metric, test_set), value in numbers.items():
+            noise = spread * generator.standard_normal(replicates + 1)
+            cell = dict(method=method, metric=metric, test_set=test_set)
+            cell |= dict(backbone=model, run=run)
+            records.append(cell | {"value": value + noise[0], "bootstrap": value + noise[1:]})
+        records.append(cell | {"method": "network", "metric": "parameters", "value": size,
+                               "bootstrap": ()})  # fmt: skip
+    return table_of(records, paper="human_centric")
+
+
+IN = {"accuracy": 0.7, "accuracy_top5": 0.9, "nll": 1.0, "ece": 0.10}
+OUT = {"auroc": 0.8, "out_as_out": 0.3, "in_as_in": 0.95}
+POOR = ("jacobian", "tta", "native")
+
+
+def _agreeing(backbone, algorithm, measure, variant, calibration, metric):
+    value = (IN | OUT)[metric] - 0.2 * (algorithm == "rbf")
+    if algorithm not in ("erm", "rbf"):
+        value += {"accuracy": -0.02, "nll": 0.02}.get(metric, 0.0)
+    if variant == "ensemble" and not (algorithm == "mimo" and measure):
+        value += {"nll": -0.1, "ece": -0.03, "in_as_in": 0.0}.get(metric, 0.04)
+    if algorithm == "mimo" and metric == "out_as_out":
+        value += 0.05
+    if calibration == "after":
+        value += {"ece": -0.04}.get(metric, 0.0)
+    if backbone.endswith("+weights"):
+        value += {"auroc": -0.01, "out_as_out": -0.01}.get(metric, 0.0)
+    value -= 0.1 * (measure in (*POOR, "gmm")) + 0.04 * (measure in ("msp", "gap"))
+    return value + 0.1 * (metric == "out_as_out" and backbone.startswith("resnet20"))
+
+
+def uimnet(*changes, spread=0.001, runs=2, replicates=40):
+    """``(0.1, {"metric": ["nll"]})`` raises every NLL by 0.1."""
+    generator, records = np.random.default_rng(0), []
+    grid = product(
+        ("resnet8", "resnet8+weights", "resnet20", "resnet20+weights"), ALGORITHMS,
+        ("", *MEASURES), ("primary", "ensemble"), ("before", "after"), IN | OUT, range(runs),
+    )  # fmt: skip
+    for *key, run in grid:
+        names = ("backbone", "algorithm", "measure", "variant", "calibration", "metric")
+        named = dict(zip(names, key, strict=True))
+        if (named["metric"] in IN) == bool(named["measure"]):
+            continue
+        value = _agreeing(**named) + sum(
+            gain
+            for gain, where in changes
+            if all(named[name] in values for name, values in where.items())
+        )
+        noise = value + spread * generator.standard_normal(replicates + 1)
+        method = f"{named.pop('algorithm')}/{named['measure']}".rstrip("/")
+        test_set = "out" if named.pop("measure") else "test"
+        records.append(named | {"method": method, "test_set": test_set, "run": run,
+                                "value": noise[0], "bootstrap": noise[1:]})  # fmt: skip
+    return table_of(records, paper="uimnet")
+
+
+UDE = "ude_wasserstein"
+EVALUATORS = ("kmeans_l2", "gmm_wasserstein", "confidence", "auto_evaluation", "gmm_kl", "ude_kl")
+NETWORKS = ("resnet8", "resnet14", "densenet", "vit")
+VARIANTS = ("size 20", "size 50", "size 400")
+VARIANTS += ("ratio 1:100", "ratio 1:10", "ratio 1:1", "ratio 10:1")
+
+
+def gscore(changes=(), *, runs=3, spread=0.001, noise=0.02):
+    """60 sets near a line; to numbers that match "NETWORK METHOD METRIC VARIANT" is added."""
+    names = "backbone", "method", "metric", "variant", "value", "test_set", "run"
+    generator, records, changes = np.random.default_rng(0), [], dict(changes)
+
+    def add(*key, value=None, test_set="all", run=0):
+        if value is None:
+            network, method, metric, variant = key
+            value = {"pearson_fpr95": -0.95, "pearson_auroc": 0.88}.get(metric, 0.06)
+            value -= 0.02 * (metric.startswith("rmse") and method.endswith(UDE))
+            if metric == "accuracy":
+                value = 0.7 + 0.02 * NETWORKS.index(network)
+            if variant in ("size 20", "ratio 1:100"):
+                value = -0.3  # no claim is about these
+            value += sum(by for what, by in changes.items() if search(what, " ".join(key)))
+            value += spread * generator.standard_normal() * (test_set == "all")
+        records.append(dict(zip(names, (*key, value, test_set, run), strict=True)))
+
+    for place, network in enumerate(NETWORKS):
+        add(network, "network", "accuracy", "primary", test_set="test")
+        for run, metric in product(range(runs), ("fpr95", "auroc")):
+            for method in map("/".join, product(DETECTORS, (UDE, *EVALUATORS))):
+                add(network, method, f"rmse_{metric}", "primary", run=run)
+                if method.endswith(UDE):
+                    add(network, method, f"pearson_{metric}", "primary", run=run)
+            for variant in VARIANTS if metric == "fpr95" else ():
+                add(network, f"msp/{UDE}", "pearson_fpr95", variant, run=run)
+        for (number, score), detector in product(enumerate(np.linspace(0, 1, 60)), DETECTORS):
+            near, name = generator.standard_normal(2) * noise, f"set {number}"
+            fpr95 = 0.8 - 0.6 * score - 0.02 * place + near[0]
+            for variant in ("meta", "test"):
+                add(network, detector, "fpr95", variant, value=fpr95, test_set=name)
+                auroc = 0.6 + 0.3 * score + near[1]
+                add(network, detector, "auroc", variant, value=auroc, test_set=name)
+            add(network, f"{detector}/{UDE}", "gscore", "meta", value=score, test_set=name)
+    return table_of(records, paper="gscore")
+
+
+OPENMAX = "open-set + OpenMax"
+CALIBRATION = {
+    ("closed-set", "before", "ece"): 0.07,
+    ("closed-set", "after", "ece"): 0.015,
+    ("closed-set", "after", "ece_floor"): 0.01,
+    ("open-set", "before", "ece"): 0.35,
+    ("open-set", "after", "ece"): 0.23,
+    ("open-set", "after", "ece_floor"): 0.01,
+    ("open-set", "after", "accuracy"): 0.60,
+    ("open-set", "after", "brier"): 0.65,
+    (OPENMAX, "after", "accuracy"): 0.63,
+    (OPENMAX, "after", "brier"): 0.70,
+    (OPENMAX, "after", "ece"): 0.25,
+}
+
+
+def openset_calibration(changes=(), *, spread=0.001, runs=3, cells=(("digits", "resnet8"),)):
+    """Numbers by (method, calibration, metric) may change."""
+    generator, records = np.random.default_rng(0), []
+    numbers = CALIBRATION | dict(changes)
+    for (data_set, backbone), run in product(cells, range(runs)):
+        for (method, calibration, metric), value in numbers.items():
+            value = value + spread * generator.standard_normal()
+            drawn = value + spread * generator.standard_normal(40)
+            records.append(
+                dict(data_set=data_set, backbone=backbone, run=run, calibration=calibration,
+                     test_set="test", method=method, metric=metric, value=value,
+                     bootstrap=() if metric == "ece_floor" else drawn)
+            )  # fmt: skip
+    return table_of(records, paper="openset_calibration")
+
+
+MAKE = {
+    make.__name__: make
+    for make in (unknown_detection, human_centric, uimnet, gscore, openset_calibration)
+}
