@@ -15,9 +15,6 @@ from helpers.checks import known_name
 from helpers.networks.recipe import OBJECTIVES
 from helpers.papers.unknown_detection.authors import AUTHORS
 
-YOURS = "yours: "
-"""What the name of a method begins with whose answers somebody else gave, see `yours`."""
-
 
 @dataclass(frozen=True)
 class Method:
@@ -196,11 +193,11 @@ def trained_in(parameters, run: int) -> list[str]:
 
 
 def title(name: str) -> str:
-    """Return a method's title; for one of `YOURS` the name that it was given.
+    """Return a method's title.
 
     Examples
     --------
-    >>> title("crl"), title("crl+energy"), title("yours: my net")
-    ('CRL', 'CRL + Energy', 'my net')
+    >>> title("crl"), title("crl+energy")
+    ('CRL', 'CRL + Energy')
     """
-    return name.removeprefix(YOURS) if name.startswith(YOURS) else named(name).title
+    return named(name).title

@@ -10,7 +10,7 @@ import pandas as pd
 from helpers.checks import known_name
 from helpers.papers.unknown_detection import PAPER, composition
 from helpers.papers.unknown_detection.authors import AUTHORS
-from helpers.papers.unknown_detection.methods import YOURS, title
+from helpers.papers.unknown_detection.methods import title
 from helpers.papers.unknown_detection.parameters import ASIDE, BY_IMAGENET, METHODS
 from helpers.report import published, results
 from helpers.report.table import DOWN, TIMES, UP, Table, categories, mark_best, numbers
@@ -126,7 +126,6 @@ def detection(
     if part.empty:
         raise ValueError("part: no number of these methods and metrics")
     cells, sets = comparisons.head_stand_ins(comparisons.stack_sources(part))
-    cells.loc[cells["method"].str.startswith(YOURS), "source"] = "yours"
     _, scale, sign = zip(*cells["metric"].map(_HEADINGS), strict=True)
     rank = cells["mean"] * list(sign)
     among = [cells[name] for name in ("source", "metric", "test_set")]
@@ -265,8 +264,6 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
     )
     if frozen := comparisons.frozen_in_words(parameters, table):
         caption += f" {frozen}"
-    if yours := [title(name) for name in titles if name.startswith(YOURS)]:
-        caption += f" Yours: {', '.join(yours)}."
     return Table(
         cells,
         ["method"],
