@@ -94,7 +94,8 @@ def test_every_key_cited_by_a_record_or_in_prose_is_in_the_bibliography():
 def test_every_make_command_in_the_prose_is_a_target():
     targets = set(re.findall(r"^([a-z]+)\s*:(?!=)", (ROOT / "Makefile").read_text(), re.M))
     workflow = ROOT / ".github/workflows/ci.yml"
-    for path in [*PROSE, workflow, ROOT / ".ci/run"]:
+    current = [path for path in PROSE if path.name != "CHANGELOG.md"]  # history names old targets
+    for path in [*current, workflow, ROOT / ".ci/run"]:
         text = path.read_text(encoding="utf-8")
         commands = re.findall(r"(?:^|`|\$ |run: |exec )make ([a-z]+)", text, re.M)
         assert set(commands) <= targets, path

@@ -40,17 +40,7 @@ GENERATED = "This page is generated from the records in the code that it describ
 
 
 def reference(runs: Path, tier: str, downloads: Path) -> dict[str, str]:
-    """Return every generated page, as Markdown, by its name.
-
-    Parameters
-    ----------
-    runs : Path
-        Folder of the executed notebooks and results tables.
-    tier : str
-        The tier that they belong to.
-    downloads : Path
-        Folder of the pages, for the files that they offer.
-    """
+    """Return every generated page, as Markdown, by its name; write downloads into a folder."""
     return {
         "methods": methods(),
         "metrics": metrics(),
@@ -223,29 +213,18 @@ def speed() -> str:
     stored = ROOT / "benchmarks" / "results"
     tables = [pd.read_parquet(stored / f"{name}.parquet") for name in ("peers", "training")]
     rows = pd.concat(tables, ignore_index=True)
-    compared = [
-        [row.work, row.size, row.peer, f"{row.ratio:.2g} ({row.low:.2g} to {row.high:.2g})"]
-        for row in rows.itertuples()
+    rows["times as fast"] = [
+        f"{row.ratio:.2f} ({row.low:.2f}–{row.high:.2f})" for row in rows.itertuples()
     ]
-    steps = pd.read_parquet(stored / "pipeline.parquet")
-    chapters = steps.groupby([steps["part"].str.partition("/")[0], "quantity"])["value"].sum()
-    lines = [[name, *map("{:.0f}".format, row)] for name, row in chapters.unstack().iterrows()]
-    machines = pd.concat([rows, steps])["machine"].unique()
+    shown = rows[["work", "size", "peer", "times as fast"]]
     return f"""# Speed
 
-`make bench` compares this project with the peers' own functions. Both sides get the same arrays, in
-turn and in one process, and must give the same numbers. *Times as fast* is the seconds of the peer
-divided by ours: the median over the rounds, with the lowest and the highest.
-Measured on {"; ".join(machines)}, with {rows["versions"].iloc[0]}.
+`make bench` compares this project with the functions of other libraries. Both sides get the same
+arrays, in turn and in one process, and must give the same numbers. *Times as fast* is the seconds
+of the peer divided by ours: the median of the rounds, with the lowest and the highest.
+Measured on {rows["machine"].iloc[0]}, with {rows["versions"].iloc[0]}.
 
-{markdown_table(["work", "size", "peer", "times as fast"], compared)}
-
-## Seconds of the chapters
-
-All notebooks of tier `{steps["tier"].iloc[0]}`, from an empty cache. A test compares the CPU
-seconds with a budget.
-
-{markdown_table(["chapter", "CPU seconds", "seconds"], lines)}
+{markdown_table(shown.columns, shown.itertuples(index=False))}
 """
 
 
@@ -348,13 +327,7 @@ def stages(folders: Iterable[Path]) -> str:
 
 
 def reproducibility(runs: Path, tier: str, downloads: Path) -> str:
-    """Return the page of provenance, and write the results tables that it offers.
-
-    Raises
-    ------
-    FileNotFoundError
-        There is no results table under `runs`, and these are not the repository's notebooks.
-    """
+    """Return the page of provenance, and write the results tables that it offers."""
     files = sorted(runs.rglob("results.parquet"))
     if not files and runs.resolve() != ROOT / "notebooks":
         raise FileNotFoundError(
