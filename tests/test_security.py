@@ -35,7 +35,9 @@ def test_each_promise_names_a_test_that_there_is():
 
 def test_a_promise_without_its_test_is_seen():
     other = PAGE.replace("::test_names_are_text`", "::test_names_are_anything`")
-    assert missing(other) == ["tests/known_unknowns/auditing/test_report.py::test_names_are_anything"]
+    assert missing(other) == [
+        "tests/known_unknowns/auditing/test_report.py::test_names_are_anything"
+    ]
     assert missing("`tests/test_nowhere.py::test_it`") == ["tests/test_nowhere.py::test_it"]
     bare = PAGE.replace("\n## What is not", "| Nothing ever breaks. | |\n\n## What is not")
     assert any("::test_" not in row for row in promises(bare))

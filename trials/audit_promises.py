@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 from helpers.metrics.prediction_sets import prediction_sets, set_rule
+from known_unknowns.auditing.by_class import by_answer, by_class
 from known_unknowns.auditing.weak_groups import find_weak_groups
+from known_unknowns.auditing.wished import coverage_at_risk
 
 from helpers.metrics import guarantees
 from helpers.outputs import Outputs
-from known_unknowns.auditing.by_class import by_answer, by_class
 from known_unknowns.auditing.drift import find_drift
 from known_unknowns.auditing.inputs import Inputs
-from known_unknowns.auditing.wished import coverage_at_risk
 from trials.simulating import WORLD, Promise
 
 RISK, TRUE, CONFIDENCE = 0.12, 0.121, 0.8
