@@ -1,20 +1,14 @@
 # make book   from a fresh clone to the rendered book (TIER=mini by default)
 # make preview   a book of the stored outputs, in a minute or two; `make book` begins with it
-# make pdf    the rendered book as one PDF; wants Chromium
 # make test   everything that has to hold
 # make test-all   and once more what takes long: every notebook alone, every variant of a network
 # make run    the notebooks of a tier, without the book: make run TIER=small DATA_ROOT=...
 #             or some of them, and what they need: PAPER=uimnet, STEP=uimnet/figures
 # make rehearsal   tier paper with made-up images and small sizes, every notebook of it
-# make gpu    what waits for a GPU, the most valuable first: make gpu MINUTES=25
-# make faults   kills, flipped bits, full disks, two runs at once: what becomes of the files
-# make trials   every number of the page How this is tested, anew; hours
-# make test-slurm   the cluster's profile, on a Slurm of one's own on this machine
 PYTHON ?= python3
 TIER ?= mini
 CORES ?= $(shell $(PYTHON) -c "import os; print(len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else os.cpu_count())")
 PROFILE ?=
-MINUTES ?= 25
 BIN := .venv/bin
 PIPELINE = $(BIN)/python workflow/run.py --tier $(TIER) --cores $(CORES) $(if $(PROFILE),--profile $(PROFILE))
 # what trains is tested as on a processor without AVX-512, too: oneDNN and torch have other code for
@@ -27,7 +21,7 @@ ALONE = openset_calibration
 export PYTHONUNBUFFERED = 1
 unexport PYTHONDONTWRITEBYTECODE   # byte code is written on first use; without it every start costs seconds
 
-.PHONY: setup preview book pdf test test-all rehearsal gpu test-slurm run notebooks bench faults trials lab clean
+.PHONY: setup preview book test test-all rehearsal run notebooks bench lab clean
 .DEFAULT_GOAL := book
 
 .venv/.installed: requirements.lock pyproject.toml workflow/install.py
@@ -41,10 +35,6 @@ preview: .venv/.installed
 book: .venv/.installed
 	@$(PIPELINE) book
 	@echo "open $(CURDIR)/runs/$(TIER)/book/_build/html/index.html"
-
-pdf: .venv/.installed
-	@test -e runs/$(TIER)/book/_build/html/index.html || $(PIPELINE) book
-	@$(BIN)/python workflow/pdf.py --tier $(TIER)
 
 run: .venv/.installed
 	@$(PIPELINE) $(if $(PAPER),--paper $(PAPER)) $(if $(STEP),--step $(STEP)) all
@@ -69,30 +59,12 @@ test-all: test
 rehearsal: .venv/.installed
 	@$(BIN)/python workflow/rehearse.py --cores $(CORES)
 
-gpu: .venv/.installed
-	@$(BIN)/python workflow/gpu.py --minutes $(MINUTES)
-
-test-slurm: .venv/.installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -c .venv/requirements.txt -e ".[slurm]"
-	$(BIN)/python workflow/test_slurm.py
-
 notebooks: .venv/.installed
 	@$(BIN)/python workflow/run.py --cores $(CORES) all
 	$(BIN)/python workflow/refresh.py
 
 bench: .venv/.installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -c .venv/requirements.txt -e ".[bench]"
 	$(BIN)/python -m benchmarks
-
-faults: .venv/.installed
-	$(BIN)/python -m trials.faults
-
-trials: faults
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -c .venv/requirements.txt -e ".[trials]"
-	$(BIN)/python -m trials.promises
-	$(BIN)/python -m trials.types
-	$(BIN)/python -m trials.branches
-	$(BIN)/python -m trials.mutants
 
 lab: .venv/.installed
 	$(BIN)/jupyter lab --notebook-dir .

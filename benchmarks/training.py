@@ -1,28 +1,22 @@
-"""The training loop against a bare loop, against a loop over a DataLoader, and members together.
+"""Compare the training loop with a bare loop and with a loop over a DataLoader.
 
-The bare loop does nothing that training cannot do without: forward, loss, backward, step. It
-takes whole batches off the tensor in order, without shuffling, augmentation, learning-rate
-schedule, learning curve, progress bar or checks.  The loop over a DataLoader is that of tutorials:
-Pillow images, torchvision's transforms, one image at a time.
+The bare loop does only forward, loss, backward and step.  It takes whole batches in order, without
+augmentation, schedule, learning curve or checks.  The loop over a DataLoader is the loop of
+tutorials: Pillow images and torchvision's transforms, one image at a time.
 
     python -m benchmarks.training
 """
 
 from __future__ import annotations
 
-import contextlib
-import math
-import os
-from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
+from collections.abc import Callable
 
 import torch
 from PIL import Image
 from torch.utils.data import DataLoader, Dataset
 from torchvision import transforms
 
-from benchmarks.comparing import Comparison, agree, seconds
+from benchmarks.comparing import Comparison, check_equal
 from helpers import checkpoints, data
 from helpers.networks import models
 from helpers.networks.devices import reproducible
@@ -30,7 +24,6 @@ from helpers.networks.recipe import Recipe
 from helpers.training.augmentation import PADDING
 from helpers.training.loop import train
 
-MEMBERS = 5
 # its rate is constant, so that a loop without a schedule does the same
 RECIPE = Recipe(
     depth=8, width=16, epochs=1, learning_rate=0.02, warmup_epochs=0.0, schedule="multistep",
@@ -42,11 +35,13 @@ SIZES = {  # of tiers: the stem's stride, images per step, and epochs that take 
 }
 
 
-def optimiser_of(network: torch.nn.Module, recipe: Recipe, **options) -> torch.optim.SGD:
+def optimiser_of(
+    network: torch.nn.Module, recipe: Recipe, *, fused: bool = False
+) -> torch.optim.SGD:
     """Return the recipe's optimiser, as far as the loops here know it."""
     return torch.optim.SGD(
         network.parameters(), lr=recipe.learning_rate, momentum=recipe.momentum,
-        weight_decay=recipe.weight_decay, nesterov=recipe.nesterov, **options,
+        weight_decay=recipe.weight_decay, nesterov=recipe.nesterov, fused=fused,
     )  # fmt: skip
 
 
@@ -105,29 +100,12 @@ def pillow_transform(images: data.Images, augmentation: tuple[str, ...] = ()) ->
 
 
 class LoaderLoop:
-    """Train a network epoch by epoch over a DataLoader of torchvision's transforms.
+    """Train a network epoch by epoch over a DataLoader of torchvision's transforms."""
 
-    Parameters
-    ----------
-    network : nn.Module
-        From float images [B, 3, H, W] to logits.
-    images : Images
-    recipe : Recipe
-        Its optimiser, batches and augmentation.
-    workers : int
-        Processes of the DataLoader, started once for all epochs.
-    device : str
-    shuffle : bool
-        As anybody does, except to compare with another loop.
-    """
-
-    def __init__(self, network, images, recipe, *, workers=0, device="cpu", shuffle=True):
-        transform = pillow_transform(images, recipe.augmentation)
-        self.loader = DataLoader(
-            PillowImages(images, transform), recipe.batch_size, shuffle=shuffle, drop_last=True,
-            num_workers=workers, persistent_workers=workers > 0, pin_memory=device != "cpu",
-        )  # fmt: skip
-        self.network, self.device = network.to(device), device
+    def __init__(self, network, images: data.Images, recipe: Recipe, *, shuffle: bool = True):
+        pixels = PillowImages(images, pillow_transform(images, recipe.augmentation))
+        self.loader = DataLoader(pixels, recipe.batch_size, shuffle=shuffle, drop_last=True)
+        self.network = network
         self.optimiser = optimiser_of(self.network, recipe)
 
     def __call__(self) -> float:
@@ -135,8 +113,6 @@ class LoaderLoop:
         self.network.train()
         total = 0.0
         for inputs, targets in self.loader:
-            inputs = inputs.to(self.device, non_blocking=True)
-            targets = targets.to(self.device, non_blocking=True)
             self.optimiser.zero_grad()
             loss = torch.nn.functional.cross_entropy(self.network(inputs), targets)
             loss.backward()
@@ -161,7 +137,7 @@ def check(images: data.Images, recipe: Recipe) -> None:
     network = plain_network(recipe, len(images.class_names))
     with reproducible("cpu", recipe.threads):
         other = bare(ordered, recipe)
-        agree(loss, LoaderLoop(network, ordered, recipe, shuffle=False)(), within=1e-3)
+        check_equal(loss, LoaderLoop(network, ordered, recipe, shuffle=False)(), within=1e-3)
     if checkpoints.digest(other.state_dict()) != checkpoints.digest(classifier.state_dict()):
         raise AssertionError("the bare loop's weights are not ours, bit for bit")
 
@@ -177,94 +153,27 @@ def size_of(recipe: Recipe) -> str:
 
 
 def against_loops(comparison: Comparison, images: data.Images) -> None:
-    """Some epochs of one network, set-up included: ours on one core, against the loops."""
+    """Time some epochs of one network on one core, set-up included."""
     torch.set_num_threads(1)
     for tier in SIZES:
         plain, augmented = recipe_of(tier, augmentation=()), recipe_of(tier)
         check(images, plain)
-        size = size_of(plain)
+        size = f"ResNet-8, 32×32, stem stride {plain.stem_stride}, batch {plain.batch_size}"
         comparison.add(
             "training, no augmentation", size, "bare loop",
             lambda recipe=plain: ours(images, recipe), lambda recipe=plain: bare(images, recipe),
-            wanted=0.9, rounds=3, note="weights equal bit for bit",
+            note="weights equal bit for bit",
         )  # fmt: skip
         comparison.add(
             "training, crops and flips", size, "bare loop without them",
             lambda recipe=augmented: ours(images, recipe),
             lambda recipe=augmented: bare(images, recipe),
-            wanted=0.9, rounds=3,
-            limit="padding, cropping and flipping, which the bare loop does not do",
         )  # fmt: skip
         network = plain_network(augmented, len(images.class_names))
-        share = bare_share(images, augmented, network)
-        for workers in (0, 2):
-            comparison.add(
-                "training, crops and flips", size, f"DataLoader, {workers} workers",
-                lambda recipe=augmented: ours(images, recipe),
-                LoaderLoop(network, images, augmented, workers=workers),
-                wanted=2, rounds=3, share=1 / augmented.epochs,
-                note="loss agrees without augmentation; with it each side draws its own"
-                + ("; theirs has other cores for its workers" if workers else ""),
-                limit=f"the network itself: a bare loop takes {share:.0%} of their loop's time "
-                "without workers",
-            )  # fmt: skip
-
-
-def bare_share(images: data.Images, recipe: Recipe, network: torch.nn.Module) -> float:
-    """Return the share of the time of the loop over a DataLoader that a bare loop takes."""
-    loop = LoaderLoop(network, images, recipe)
-    loop()
-    return seconds(lambda: bare(images, recipe)) / (recipe.epochs * seconds(loop))
-
-
-def member(seed: int) -> int:
-    """Train one member of an ensemble for an epoch; return the process that did."""
-    ours(data.load("cifar10_mini", "train"), recipe_of("mini", epochs=1), seed)
-    return os.getpid()
-
-
-@contextlib.contextmanager
-def side_by_side(task: Callable[[int], int], processes: int) -> Iterator[Callable]:
-    """Start processes in each of which a task has run; give a map over them."""
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-        seen: set[int] = set()
-        while len(seen) < processes:
-            seen |= set(pool.map(task, range(processes)))
-        yield lambda numbers: list(pool.map(task, numbers))
-
-
-def members(comparison: Comparison, images: data.Images) -> None:
-    """Five members: side by side, one on each core, as ``workflow/sweep.py`` trains them."""
-    cores = os.cpu_count() or 1
-    processes, recipe = min(cores, MEMBERS), recipe_of("mini", epochs=1)
-    size = f"{size_of(recipe)}, {cores} cores"
-    turns = math.ceil(MEMBERS / processes)
-    bound = f"five members on {processes} cores take {turns} turns: at most {MEMBERS / turns:.2f}"
-
-    loop = LoaderLoop(plain_network(recipe, len(images.class_names)), images, recipe)
-
-    def one_by_one(threads: int) -> None:
-        torch.set_num_threads(threads)
-        loop()
-        torch.set_num_threads(1)
-
-    one_by_one(1)
-    times = {
-        threads: seconds(lambda threads=threads: one_by_one(threads)) for threads in (1, cores)
-    }
-    threads = min(times, key=times.get)
-    with side_by_side(member, processes) as several, side_by_side(member, 1) as one:
         comparison.add(
-            "five ensemble members", size, "one member, times five",
-            lambda: several(range(MEMBERS)), lambda: one([0]), wanted=1, rounds=3,
-            share=1 / MEMBERS, note=bound,
-        )  # fmt: skip
-        comparison.add(
-            "five ensemble members", size, "DataLoader, 0 workers, times five",
-            lambda: several(range(MEMBERS)), lambda: one_by_one(threads), wanted=2, rounds=3,
-            share=1 / MEMBERS, limit=f"the network itself; {bound}",
-            note="each side draws its own; "
-            f"of 1 and {cores} threads, theirs is faster with {threads}",
+            "training, crops and flips", size, "DataLoader",
+            lambda recipe=augmented: ours(images, recipe), LoaderLoop(network, images, augmented),
+            share=1 / augmented.epochs, note="each side draws its crops and flips",
         )  # fmt: skip
 
 
@@ -273,7 +182,6 @@ def main() -> None:
     images = data.load("cifar10_mini", "train")
     comparison = Comparison("training")
     against_loops(comparison, images)
-    members(comparison, images)
     comparison.write()
 
 

@@ -17,21 +17,32 @@ CHAPTERS: dict[str, Paper] = {**PAPERS, across.PAPER.name: across.PAPER}
 """The records of all chapters that have results, in the order of the book, by name."""
 
 
+OTHERS = {
+    "audit": "known_unknowns.auditing",
+    "without_labels": "known_unknowns.without_labels",
+}
+"""Packages with parameters and notebooks that are no chapter with claims."""
+
+PARAMETERS_OF = {"without_labels": "gscore"}
+"""Whose parameter files, networks and results table a package takes."""
+
+
 def package_of(chapter: str) -> str:
-    """Return the package that has a chapter's modules.
+    """Return the package that has the modules of a chapter or of `OTHERS`.
 
     Examples
     --------
     >>> package_of("uimnet"), package_of("audit")
     ('helpers.papers.uimnet', 'known_unknowns.auditing')
     """
-    return CHAPTERS[chapter].package if chapter in CHAPTERS else "known_unknowns.auditing"
+    return CHAPTERS[chapter].package if chapter in CHAPTERS else OTHERS[chapter]
 
 
 def load(chapter: str, tier: str, *, root: Path | None = None, **given) -> Parameters:
-    """Return the parameters of a chapter at a tier, as `helpers.papers.load` does for a paper."""
+    """Return the parameters of a chapter or of `OTHERS`, as `helpers.papers.load` does."""
     from helpers.papers.parameters import load_as
 
-    known_name("paper", chapter, [*CHAPTERS, "audit"])
+    known_name("paper", chapter, [*CHAPTERS, *OTHERS])
     kind = import_module(f"{package_of(chapter)}.parameters").Parameters
-    return load_as(kind, chapter, tier, root=root, **given)
+    file = PARAMETERS_OF.get(chapter, chapter)
+    return load_as(kind, file, tier, root=root, **given)

@@ -1,4 +1,4 @@
-"""Nature from afar: what noise and a few colours make of hills, wood and the night sky."""
+"""Nature: plants, animals, land and sky, of a few curves and noise."""
 
 from __future__ import annotations
 
@@ -8,14 +8,201 @@ from pictures.base import (
     SIZE,
     X,
     Y,
+    disc,
     each,
     family,
     mix,
     random_turn,
+    rotate,
+    segment_distance,
     to_bytes,
     uniform,
     value_noise,
 )
+
+
+def _meadow(generator: np.random.Generator, n: int) -> np.ndarray:
+    """Draw grounds that are out of focus: soft patches of two greens, browns or blues."""
+    tones = np.array([[0.35, 0.5, 0.2], [0.45, 0.38, 0.25], [0.55, 0.7, 0.85]], np.float32)
+    tone = tones[generator.integers(0, 3, n)][:, np.newaxis, np.newaxis]
+    x, y = random_turn(generator, n)
+    patches = value_noise(generator, x, y, 9)
+    first, second = (tone * uniform(generator, low, low + 0.5, n, 1, 1, 3) for low in (0.4, 0.9))
+    return mix(first, second, patches)
+
+
+@family("Leaves")
+def leaves(generator: np.random.Generator, n: int) -> np.ndarray:
+    """A leaf in a green, yellow or red of its own, with a midrib and side veins, entire or with
+    teeth, before a ground that is out of focus.
+    """
+    x, y = random_turn(generator, n)
+    half, width = each(uniform(generator, 11, 16, n)), each(uniform(generator, 4, 9, n))
+    x = x + each(uniform(generator, -0.03, 0.03, n)) * y * y  # a bend
+    along = (y / half).clip(-1, 1)
+    teeth = 1 + each(uniform(generator, 0, 0.15, n)) * np.sin(4 * y)
+    edge = width * (1 - along**2) * (1 + 0.5 * along) * teeth - np.abs(x)
+    spacing = each(uniform(generator, 2.5, 4.5, n))
+    side = np.abs((y + 0.8 * np.abs(x)) % spacing - spacing / 2)
+    veins = np.maximum((1 - np.abs(x)).clip(0, 1), 0.6 * (1 - 1.5 * side).clip(0, 1))
+    colour = uniform(generator, 0, 1, n, 1, 1, 3) * [0.7, 0.4, 0.15] + [0.2, 0.3, 0.02]
+    light = 1 + 0.25 * np.sign(x) * each(uniform(generator, -1, 1, n)) + 0.5 * veins
+    blade = colour.astype(np.float32) * light[..., np.newaxis]
+    return to_bytes(mix(_meadow(generator, n), blade, (edge + 0.5).clip(0, 1)))
+
+
+@family("Flowers")
+def flowers(generator: np.random.Generator, n: int) -> np.ndarray:
+    """A flower from above with four to thirteen petals, pointed or round, in one or two rows
+    around a yellow or brown heart, before a ground that is out of focus.
+    """
+    image, (x, y) = _meadow(generator, n), random_turn(generator, n)
+    x, y = (z - each(uniform(generator, -4, 4, n)) for z in (x, y))
+    radius, angle = np.hypot(x, y), np.arctan2(y, x)
+    petals = each(generator.integers(4, 14, n))
+    size, form = each(uniform(generator, 9, 15, n)), each(uniform(generator, 0.2, 1.2, n))
+    colour = uniform(generator, 0.3, 1, n, 1, 1, 3) * uniform(generator, 0, 1, n, 1, 1, 3) ** 0.3
+    for row in range(2):  # the second, smaller and paler, lies between the first
+        turn = np.abs(np.cos(petals * angle / 2 + row * np.pi / 2)) + 1e-3
+        reach = size * (1 - 0.35 * row) * (0.3 + 0.7 * turn**form)
+        shade = 0.6 + 0.4 * radius / size + 0.2 * turn
+        petal = (colour + 0.15 * row) * shade[..., np.newaxis]
+        image = mix(image, petal, (reach - radius + 0.5).clip(0, 1))
+    heart = np.array([0.85, 0.65, 0.1], np.float32) * uniform(generator, 0.3, 1.1, n, 1, 1, 1)
+    grain = 0.7 + 0.6 * generator.random((n, SIZE, SIZE, 1), np.float32)
+    return to_bytes(
+        mix(image, heart * grain, disc(x, y, size * each(uniform(generator, 0.15, 0.4, n))))
+    )
+
+
+@family("Butterflies")
+def butterflies(generator: np.random.Generator, n: int) -> np.ndarray:
+    """A butterfly with spread wings: two pairs of one form, patterned in two colours with dark
+    rims and an eye on each, the left wing the mirror of the right.
+    """
+    image, (x, y) = _meadow(generator, n), random_turn(generator, n)
+    x = np.abs(x)
+    first = uniform(generator, 0.2, 1, n, 1, 1, 3) * [1, 0.8, 0.6]
+    second = uniform(generator, 0, 1, n, 1, 1, 3)
+    pattern = 0.5 + 0.5 * np.sin(each(uniform(generator, 0.3, 0.9, n)) * np.hypot(x, y + 4))
+    wing = mix(first, second, pattern * each(uniform(generator, 0.2, 1, n)))
+    for low in (True, False):
+        length, width = each(uniform(generator, 6, 8, n)), each(uniform(generator, 3.5, 5.5, n))
+        tilt = each(uniform(generator, 0.3, 0.8, n)) * (1 if low else -1)
+        along = np.cos(tilt) * x + np.sin(tilt) * y - length
+        across = np.cos(tilt) * y - np.sin(tilt) * x
+        depth = (
+            1 - np.hypot(along / length, across / (width * (0.7 + 0.4 * along / length)))
+        ) * width
+        rim = (depth - each(uniform(generator, 0.5, 1.5, n))).clip(0, 1)
+        eye = disc(along - length / 3, across, 1.5)
+        dark = mix(wing, np.float32(0.08), np.maximum(1 - rim, 0.9 * eye))
+        image = mix(image, dark, (depth + 0.5).clip(0, 1))
+    body = (1.2 - segment_distance(x, y, (0, -5), (0, 5))).clip(0, 1)
+    feeler = (0.9 - segment_distance(x, y, (0, -5), (3, -10))).clip(0, 0.8)
+    return to_bytes(mix(image, np.float32(0.1), np.maximum(body, feeler)))
+
+
+@family("Fish")
+def fish(generator: np.random.Generator, n: int) -> np.ndarray:
+    """Two to four fish of one kind, with a tail, an eye and stripes or a dark back, swimming in
+    water that gets darker with depth.
+    """
+    colour = uniform(generator, 0.3, 1, n, 1, 1, 3)
+    stripe, other = each(uniform(generator, 0.8, 2.5, n)), uniform(generator, 0, 1, n, 1, 1, 3)
+    slim, count = each(uniform(generator, 0.35, 0.7, n)), each(generator.integers(2, 5, n))
+    water = uniform(generator, 0.2, 0.7, n, 1, 1, 3) * [0.4, 1, 1.3]
+    wave = value_noise(generator, np.broadcast_to(X / 3, (n, SIZE, SIZE)), Y + 0 * count, 3)
+    image = water * (1 - 0.4 * Y / SIZE + 0.25 * wave)[..., np.newaxis]
+    for k in range(4):
+        size = each(uniform(generator, 4, 8, n))
+        facing = each(generator.choice([-1, 1], n))
+        x = (X - each(uniform(generator, -10, 10, n))) * facing / size
+        y = (Y - each(uniform(generator, -12, 12, n))) / size
+        body = slim * (1 - (x - 0.1) ** 2) - np.abs(y)
+        tail = np.minimum(0.7 * (-0.5 - x), x + 1.5) - np.abs(y)
+        inside = (np.maximum(body, tail) * size + 0.5).clip(0, 1) * (k < count)
+        shade = 1.1 - 0.6 * (y < -slim / 3) - 0.3 * y
+        skin = mix(colour, other, 0.8 * (np.sin(2 * np.pi * stripe * x) > 0.3))
+        skin = skin * shade[..., np.newaxis].clip(0.4, 1.4)
+        eye = disc((x - 0.65) * size, (y + 0.1) * size, 0.7)
+        image = mix(image, mix(skin, np.float32(0.05), eye), inside)
+    return to_bytes(image)
+
+
+@family("Cells under a microscope")
+def cells(generator: np.random.Generator, n: int) -> np.ndarray:
+    """A stained smear: a dozen cells, round to oval, with a bright margin and most with a dark
+    nucleus, in two shades of the stain on a pale, uneven ground.
+    """
+    x, y = random_turn(generator, n)
+    stain = uniform(generator, 0.35, 0.9, n, 1, 1, 3)
+    ground = 1 - 0.3 * (1 - stain) - 0.08 * value_noise(generator, x, y, 10)[..., np.newaxis]
+    image, grain = ground, value_noise(generator, x, y, 1.5)
+    typical = each(uniform(generator, 2.5, 5, n))
+    for _ in range(12):
+        place, turn = uniform(generator, -18, 18, 2, n), each(uniform(generator, 0, 3.2, n))
+        u, v = X - each(place[0]), Y - each(place[1])
+        u, v = rotate(u, v, turn)
+        oval, radius = (
+            each(uniform(generator, 0.65, 1, n)),
+            typical * each(uniform(generator, 0.7, 1.3, n)),
+        )
+        nucleus = disc(u + radius / 5, v / oval, radius * each(uniform(generator, 0, 0.55, n)))
+        depth = (0.35 + 0.3 * grain) * disc(u, v / oval, radius) + 0.45 * nucleus
+        edge = 0.5 * disc(u, v / oval, radius + 0.7) * (1 - disc(u, v / oval, radius))
+        image = mix(image, stain * 0.7, depth)
+        image = mix(image, np.float32(1), edge)
+    return to_bytes(image)
+
+
+@family("Fingerprints")
+def fingerprints(generator: np.random.Generator, n: int) -> np.ndarray:
+    """Prints of a fingertip: ridges as whorls, loops or arches, broken here and there, in ink on
+    paper or as powder on a dark ground, weaker towards the rim.
+    """
+    x, y = (z - each(uniform(generator, -3, 3, n)) for z in random_turn(generator, n))
+    whorl = np.hypot(x, 0.8 * y)
+    loop = np.hypot(x, np.minimum(y, 0)) + 0.25 * np.abs(y)
+    arch = y + 6 * np.exp(-((x / 6) ** 2))
+    flow = np.choose(each(generator.integers(0, 3, n)), [whorl, loop, arch])
+    flow = flow + 2.5 * value_noise(generator, x, y, 8)
+    ridge = 0.5 + 0.5 * np.sin(2 * np.pi * flow / each(uniform(generator, 2.6, 4, n)))
+    broken = (3 * value_noise(generator, x, y, 2) - 0.3).clip(0, 1)
+    pressed = (1.3 - np.hypot(x / 12, y / 15) ** 2).clip(0, 1)
+    paper, dark = uniform(generator, 0.8, 1, n, 1, 1, 3), uniform(generator, 0, 0.35, n, 1, 1, 3)
+    powder = each(generator.random(n) < 0.3)[..., np.newaxis]
+    ground, colour = np.where(powder, dark, paper), np.where(powder, paper, dark)
+    return to_bytes(mix(ground, colour, ridge**1.5 * broken * pressed))
+
+
+@family("Trees", citation_key="mandelbrot1982")
+def trees(generator: np.random.Generator, n: int) -> np.ndarray:
+    """Bare trees that fork again and again by the same two angles and lengths, which differ from
+    tree to tree, before an evening sky.
+    """
+    sky = mix(
+        uniform(generator, 0.3, 0.8, n, 1, 1, 3) * [0.7, 0.8, 1.2],
+        uniform(generator, 0.6, 1, n, 1, 1, 3) * [1.1, 0.9, 0.7],
+        np.broadcast_to(Y / SIZE + 0.5, (n, SIZE, SIZE)),
+    )
+    bend = uniform(generator, 0.2, 0.7, n, 2) * [-1, 1]
+    shrink = uniform(generator, 0.65, 0.85, n, 2)
+    x, y = uniform(generator, -5, 5, n, 1), np.full((n, 1), SIZE / 2, np.float32)
+    direction, length = uniform(generator, -0.15, 0.15, n, 1), uniform(generator, 7, 11, n, 1)
+    nearest = np.full((n, SIZE, SIZE), np.inf, np.float32)
+    for level in range(5):
+        end = x + length * np.sin(direction), y - length * np.cos(direction)
+        thick = 1.6 * 0.62**level
+        for k in range(x.shape[1]):
+            tips = [tuple(each(z[:, k]).astype(np.float32) for z in tip) for tip in ((x, y), end)]
+            nearest = np.minimum(nearest, segment_distance(X, Y, *tips) - thick)
+        x, y = (np.repeat(z, 2, axis=1) for z in end)
+        direction = np.repeat(direction, 2, axis=1) + np.tile(bend, 2**level)
+        length = np.repeat(length, 2, axis=1) * np.tile(shrink, 2**level)
+    bark = uniform(generator, 0, 0.3, n, 1, 1, 3)
+    return to_bytes(mix(sky, bark, (0.5 - nearest).clip(0, 1)))
+
 
 # deep water, shallow water, beach, meadow, wood, rock, snow
 _LAND = np.array(
@@ -73,3 +260,102 @@ def stars(generator: np.random.Generator, n: int) -> np.ndarray:
     mist = value_noise(generator, x, y, 14) * value_noise(generator, x, y, 6)
     veil = mist[..., np.newaxis] * uniform(generator, 0, 0.5, n, 1, 1, 3)
     return to_bytes(points.reshape(n, SIZE, SIZE, 3) + 0.02 + veil)
+
+
+@family("Planets")
+def planets(generator: np.random.Generator, n: int) -> np.ndarray:
+    """A planet or moon in the light of its sun: a ball with bands or continents, a dark side, some
+    with a ring, before a black sky with a few stars.
+    """
+    x, y = (z - each(uniform(generator, -4, 4, n)) for z in random_turn(generator, n))
+    radius = each(uniform(generator, 6, 12, n))
+    depth = np.sqrt((1 - (x**2 + y**2) / radius**2).clip(0, 1))  # towards the eye, 0 at the rim
+    curve = 1 + depth  # the surface turns away at the rim
+    bands = value_noise(generator, x / curve / 6, y, 2.5)
+    lands = (4 * value_noise(generator, 2 * x / curve, 2 * y / curve, 4) - 1.6).clip(0, 1)
+    surface = np.where(each(generator.random(n) < 0.5), bands, lands)
+    first, second = uniform(generator, 0.2, 0.9, 2, n, 1, 1, 3)
+    angle = each(uniform(generator, 0, 2 * np.pi, n))
+    light = (np.cos(angle) * x + np.sin(angle) * y) / radius * 0.8 + 0.6 * depth
+    ball = mix(first, second, surface) * (1.1 * light.clip(0.03, 1))[..., np.newaxis]
+    sparks = generator.random((n, SIZE, SIZE, 1), np.float32)
+    sky = 0.03 + ((sparks - 0.985) * 60).clip(0, 0.9)
+    image = mix(sky, ball, disc(x, y, radius))
+    ring = np.hypot(x, 3.5 * y) / radius
+    ringed = each(generator.random(n) < 0.4) & ((y > 0) | (depth == 0))  # half is behind the ball
+    dust = ringed * (ring > 1.25) * (ring < 2) * (0.6 + 0.3 * np.sin(14 * ring))
+    return to_bytes(mix(image, 0.3 + 0.7 * second, dust))
+
+
+@family("Galaxies")
+def galaxies(generator: np.random.Generator, n: int) -> np.ndarray:
+    """Spiral galaxies seen from any side: a warm core, two to four bluish arms wound more or less
+    tightly, with knots of young stars.
+    """
+    x, y = random_turn(generator, n)
+    y = y / each(uniform(generator, 0.3, 1, n))  # tilted against the line of sight
+    radius, angle = np.hypot(x, y), np.arctan2(y, x)
+    arms, wound = each(generator.integers(2, 5, n)), each(uniform(generator, 1.5, 4, n))
+    turn = arms * (angle - wound * np.log(radius + 1))
+    knots = 0.4 + 1.2 * value_noise(generator, x, y, 2)
+    disk = np.exp(-radius / each(uniform(generator, 5, 9, n)))
+    arm = disk * (0.5 + 0.5 * np.cos(turn)) ** 2 * knots
+    core = np.exp(-((radius / each(uniform(generator, 1.5, 4, n))) ** 2))
+    blue = np.array([0.6, 0.75, 1], np.float32) * uniform(generator, 0.8, 1.6, n, 1, 1, 3)
+    warm = np.array([1, 0.85, 0.6], np.float32) * uniform(generator, 0.8, 1.2, n, 1, 1, 3)
+    sparks = ((generator.random((n, SIZE, SIZE), np.float32) - 0.97) * 20).clip(0, 1)
+    glow = sum(
+        amount[..., np.newaxis] * colour
+        for amount, colour in ((arm, blue), (core, warm), (0.25 * disk, warm), (sparks, 1))
+    )
+    return to_bytes(glow + 0.02)
+
+
+@family("Clouds", citation_key="perlin1985")
+def clouds(generator: np.random.Generator, n: int) -> np.ndarray:
+    """Clouds in a sky by day or in the evening: four octaves of value noise, flatter towards the
+    horizon, dark below and bright above, more or less closed.
+    """
+    low = each(uniform(generator, 0.8, 1.6, n))
+    shift = each(uniform(generator, 0, 99, n))
+    x, y = X * (1.6 + Y / SIZE) + shift, Y * low * (1.6 + Y / SIZE) + shift
+    noise = sum(0.5**k * value_noise(generator, x, y, 14 / 2**k) for k in range(4)) / 1.875
+    cover = ((noise - each(uniform(generator, 0.35, 0.55, n))) * 6).clip(0, 1)
+    shade = (0.9 - 2.5 * np.gradient(noise, axis=1)).clip(0.5, 1.05)
+    evening = uniform(generator, 0, 1, n, 1, 1, 1) ** 3
+    high = np.array([0.25, 0.45, 0.85], np.float32) * uniform(generator, 0.7, 1.1, n, 1, 1, 1)
+    horizon = np.float32([0.75, 0.87, 1]) * (1 - evening) + np.float32([1, 0.55, 0.35]) * evening
+    sky = mix(high, horizon, np.broadcast_to(Y / SIZE + 0.5, cover.shape))
+    white = 1 - 0.4 * evening * (1 - horizon)
+    return to_bytes(mix(sky, white * shade[..., np.newaxis], cover))
+
+
+@family("Lightning")
+def lightning(generator: np.random.Generator, n: int) -> np.ndarray:
+    """Lightning at night: a bright, jagged path from the clouds to the ground with two branches,
+    and its glow in violet or blue on the clouds.
+    """
+    steps = 9
+    y = np.linspace(-SIZE / 2 - 1, SIZE / 2 - 3, steps + 1, dtype=np.float32)
+    jumps = generator.normal(0, 2.6, (3, n, steps + 1)).astype(np.float32)
+    jumps[1:] += generator.choice(np.float32([-2, 2]), (2, n, 1))  # the branches lead away
+    jumps[0, :, :1] = uniform(generator, -9, 9, n, 1)
+    x = jumps[0].cumsum(axis=1)
+    distance = np.full((n, SIZE, SIZE), np.inf, np.float32)
+    for path, (first, last) in enumerate(((0, steps), (2, 5), (5, 8))):
+        place = x[:, first]
+        for k in range(first, last):
+            after = x[:, k + 1] if path == 0 else place + jumps[path, :, k]
+            ends = (each(place), y[k]), (each(after), y[k + 1])
+            thinner = 0.35 * (path > 0)
+            distance = np.minimum(distance, segment_distance(X, Y, *ends) + thinner)
+            place = after
+    x, y = random_turn(generator, n)
+    mist = 0.5 * value_noise(generator, x, y, 10) + 0.5 * value_noise(generator, x, y, 4)
+    tint = np.array([0.55, 0.45, 0.9], np.float32) * uniform(generator, 0.7, 1.3, n, 1, 1, 3)
+    reach = each(uniform(generator, 4, 12, n))
+    glow = (0.15 + 0.9 * np.exp(-distance / reach)) * (0.25 + 0.75 * mist)
+    land = (Y > 12 + 2 * mist)[..., np.newaxis]
+    sky = np.where(land, np.float32(0.03), glow[..., np.newaxis] * tint)
+    bolt = (each(uniform(generator, 0.7, 1.2, n)) - distance + 0.3).clip(0, 1)
+    return to_bytes(mix(sky, np.float32(1), bolt * (Y < 14)))

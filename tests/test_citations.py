@@ -20,13 +20,13 @@ IDENTIFIERS = {
     "url": r"https?://[\w.-]+(/\S*)?",
     "isbn": r"[\dX-]{10,17}",
 }
-ON_PAPER = {"korn1998", "nemenyi1963"}
+ON_PAPER = {"nemenyi1963"}
 """Printed without a DOI, and at no address that is known to stay."""
 UNDATED = {"stellarium"}
 """Software that is cited as a whole."""
 SOURCES = [
     path
-    for folder in ("book", "helpers", "notebooks", "pictures", "workflow")
+    for folder in ("book", "helpers", "known_unknowns", "notebooks", "pictures", "workflow")
     for kind in ("md", "py", "yaml", "ipynb")
     for path in (ROOT / folder).rglob(f"*.{kind}")
 ]

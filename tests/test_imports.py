@@ -41,6 +41,7 @@ WITHOUT_VISION = (
     "helpers.networks.published",
     "helpers.networks.spectral", "helpers.networks.timm_weights", "helpers.papers",
     "helpers.training", "known_unknowns.across", "known_unknowns.chapters",
+    "known_unknowns.without_labels",
 )  # fmt: skip
 
 SHOW_IMAGES = ("known_unknowns.auditing.networks",)

@@ -14,6 +14,7 @@ from PIL import Image
 
 from helpers.papers import PAPERS
 from helpers.report import figures
+from known_unknowns.chapters import CHAPTERS
 
 ROOT = Path(__file__).resolve().parent.parent
 EVERY = sorted((ROOT / "notebooks").rglob("*.ipynb"))
@@ -40,10 +41,11 @@ def test_there_are_notebooks():
     papers = {path.parent.name for path in NOTEBOOKS}
     others = {
         "audit": {"audit"},
-        "gscore": {"dataset", "training", "evaluation", "figures", "estimators", "questions"},
-        "synthesis": {"training", "evaluation", "figures", *PAPERS["synthesis"].about_all},
+        "beyond": {"without_labels"},
+        "synthesis": {"training", "evaluation", "figures", *CHAPTERS["synthesis"].about_all},
     }
-    assert papers == {*PAPERS, *others} == {path.parent.name for path in SOLUTIONS}
+    assert papers == {*PAPERS, *others}
+    assert papers - {"beyond"} == {path.parent.name for path in SOLUTIONS}
     for paper in papers:
         stems = {path.stem for path in NOTEBOOKS if path.parent.name == paper}
         assert stems == others.get(paper, {"dataset", "training", "evaluation", "figures"})
@@ -121,7 +123,7 @@ def test_the_first_table_is_that_of_the_committed_results(path):
     """Found in seconds here, and after the whole pipeline by nbval."""
     first = cells(path, "code")[0]
     if not first["source"].endswith("headline()"):
-        assert path.parent.name == "audit" or path.stem == "leaderboard"
+        assert path.parent.name in ("audit", "beyond")
         return
     stored = "".join(first["outputs"][0]["data"]["text/html"])
     remedy = "this stores it anew: `make notebooks`"
@@ -146,8 +148,11 @@ def exercises(path: Path) -> dict[str, str]:
 
 
 def unsolved(path: Path) -> list[str]:
-    """Return the exercises of a notebook that name no solution."""
-    return [number for number, said in exercises(path).items() if not said.endswith(SOLVED)]
+    """Return the exercises of a notebook that name no solution and have no folded answer."""
+    text = cells(path, "markdown")[-1]["source"]
+    folded = set(re.findall(r"^(\d+)\. .+\n\n```{dropdown} Answer", text, re.M))
+    asked = exercises(path).items()
+    return [number for number, said in asked if not said.endswith(SOLVED) and number not in folded]
 
 
 @each

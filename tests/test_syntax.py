@@ -66,7 +66,8 @@ CHANGES = {
                      {*OBJECTIVES, "outputs", "all"}),
     "another package's name": ("networks/models.py", "from torch import nn",
                                "from numpy import nn", {*OBJECTIVES, "outputs", "all"}),
-    "a score": ("scores/react.py", "percentile: float = 90.0", "percentile: float = 80.0", {"all"}),
+    "a score": ("scores/shaping.py", "percentile: float = 90.0", "percentile: float = 80.0",
+                {"all"}),
     "a table": ("report/table.py", "def ", "def _", {"all"}),
     "a class list": ("data/class_lists/food101.txt", "\n", " \n", {"all"}),
 }  # fmt: skip

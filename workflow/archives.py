@@ -1,7 +1,7 @@
 """Small archives of made-up images, laid out as the makers of the streamed data sets do it.
 
-What `arrange.py` is tried on: each function of `ARCHIVES` writes an unpacked archive into a folder
-and tells what it wrote.  `layouts.py`, which reads them, says where each layout is described.
+Each function of `ARCHIVES` writes an unpacked archive into a folder, and returns what it wrote;
+`arrange.py` reads it.
 """
 
 from __future__ import annotations

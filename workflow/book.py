@@ -7,10 +7,9 @@ With ``--runs notebooks`` the pages show the outputs that are stored in the repo
 and say so on the first one: a book before anything is executed.
 
 The sources are the prose of ``book/``, the executed notebooks of ``--runs``, the reference pages
-that :mod:`pages` writes from the package's own records, :mod:`speed` from the benchmarks and
-:mod:`tested` from the trials, and what :mod:`front`, :mod:`openings` and :mod:`explore` make of
-the results at hand.  They are laid out like the repository, so that the launch, download and
-repository links of a page name its own file.
+that :mod:`pages` writes from the package's own records, and what :mod:`front`, :mod:`openings` and
+:mod:`explore` make of the results at hand.  They are laid out like the repository, so that the
+launch, download and repository links of a page name its own file.
 
 Every build starts from an empty tree, and takes the place of the book that was there before only
 once it has succeeded.  Of that one it takes what was made of pages whose sources are the same, so
@@ -41,8 +40,6 @@ import nbformat
 import openings
 import pages
 import pybtex.plugin
-import speed
-import tested
 import yaml
 from jupyter_book.config import get_default_sphinx_config
 from jupyter_book.sphinx import build_sphinx
@@ -168,8 +165,6 @@ def assemble(tree: Path, runs: Path, tier: str) -> None:
     reference.mkdir()
     for name, text in pages.reference(runs, tier, downloads=reference).items():
         (reference / f"{name}.md").write_text(text, encoding="utf-8")
-    (reference / "speed.md").write_text(speed.page(reference), encoding="utf-8")
-    tested.write(reference)
     # no pages, but parts of the introduction, and what each overview page opens with
     found, tables = glance.judge(runs, tier)
     numbers = front.stored()
@@ -247,7 +242,7 @@ def render(tree: Path) -> Path:
     name = config["sphinx"]["config"]["mathjax_path"]
     (html / "_static" / name).parent.mkdir()
     shutil.copyfile(mathjax / "static" / name, html / "_static" / name)
-    if wrong := links.problems(links.check(html)):
+    if wrong := links.problems(html):
         sys.exit("\n".join(["the book was not built: in its pages", *wrong]))
     return html
 

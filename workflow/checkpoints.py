@@ -9,6 +9,7 @@ under the names of tensors that timm has.  Nothing is downloaded, and nothing in
 """
 
 import argparse
+import csv
 import hashlib
 import re
 import sys
@@ -54,42 +55,12 @@ class Source(NamedTuple):
         return found[1] if found else ""
 
 
-_STYLISED = "github.com/rgeirhos/texture-vs-shape, models/load_pretrained_models.py"
-SOURCES = {
-    **{
-        f"resnet50+adversarial_{radius}": Source(
-            "Salman et al. (2020)",
-            f"resnet50_l2_eps{radius}.ckpt",
-            "huggingface.co/madrylab/robust-imagenet-models",
-        )
-        for radius in ("0.01", "0.03", "0.05", "0.1", "0.25", "0.5", "1", "3")
-    },
-    "resnet50+stylised": Source(
-        "Geirhos et al. (2019)", "resnet50_train_60_epochs-c8e5653e.pth.tar", _STYLISED
-    ),
-    "resnet50+stylised_half": Source(
-        "Geirhos et al. (2019)",
-        "resnet50_train_45_epochs_combined_IN_SF-2a0d100e.pth.tar",
-        _STYLISED,
-    ),
-    "resnet50+augmix": Source(
-        "Hendrycks et al. (2020)", "", "github.com/google-research/augmix, Pretrained weights"
-    ),
-    "resnet50+autoaugment": Source("", "", ""),
-    "resnet50+adversarial_noise": Source(
-        "Rusak et al. (2020)", "ANT_Model.pth", "github.com/bethgelab/game-of-noise/releases"
-    ),
-    "resnet50+distilled": Source(
-        "Shen and Savvides (2020)",
-        "MEALV2_ResNet50_224.pth",
-        "github.com/szq0214/MEAL-V2, release v1.0.0",
-    ),
-}
+with open(Path(__file__).with_suffix(".csv"), encoding="utf-8", newline="") as _file:
+    SOURCES = {row.pop("network"): Source(**row) for row in csv.DictReader(_file)}
 """The networks of tier ``paper`` whose weights timm does not have.
 
-Which file of AutoAugment's ResNet-50 the paper took it does not say, and no official one for
-PyTorch was found: any that has the names of ``resnet50`` will do.  The two hashes are those in the
-names of the files.
+The paper does not say which of AutoAugment's ResNet-50 it used, and we found no official file for
+PyTorch: any file with the names of ``resnet50`` will do.  The names of two files hold a hash.
 """
 
 

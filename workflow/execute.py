@@ -10,6 +10,7 @@ import re
 import resource
 import sys
 import textwrap
+import time
 from pathlib import Path
 
 import kernels  # isort: skip (the others import faster after it)
@@ -53,7 +54,9 @@ def main() -> None:
     # A killed pipeline may leave this very step running; wait for it rather than share its files.
     with open(output.with_name(f".{output.stem}.lock"), "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
+        began = time.monotonic()
         execute(step, output, arguments.tier)
+    print(f"{step.name}: {time.monotonic() - began:.0f} s", flush=True)
 
 
 def execute(step: Step, output: Path, tier: str) -> None:

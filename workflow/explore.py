@@ -1,326 +1,201 @@
-"""The figure of each chapter in which a reader moves something, written anew at every build.
+"""Write the figure with a slider of each chapter, anew at every build.
 
-All are of one network that others have trained, whose outputs come with the package as a feature
-pack: what is moved is what the chapter is about, on real images and at no cost.
+Each figure shows one published network, whose outputs come with the package as a feature pack.
+matplotlib draws the curves; a few lines of script move a vertical line and change the sentence.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import io
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from html import escape
+from itertools import cycle
+from typing import NamedTuple
 
+import matplotlib.pyplot as plt
 import numpy as np
 
-from helpers import data, labelfree, metrics, scores
-from helpers.metrics.calibration import calibration_error, reliability_curve
-from helpers.report.movable import Axis, Position, movable
+from helpers import labelfree, metrics, scores
+from helpers.metrics.calibration import calibration_error
+from helpers.report import figures
 from helpers.scores.calibration import confidences, fit_temperature
 from known_unknowns.bench import FeaturePack, values_on
 from known_unknowns.bench.feature_packs import EMBEDDED
-from known_unknowns.guarantees import risk_threshold
 
 NETWORK = "resnet20.akamaster_cifar10"
 STEPS = 41
-"""Positions of a figure."""
-_COMPARED = ("msp", "energy", "knn", "vim")  # the first is what the others are drawn against
+"""Positions of a slider."""
+NO_METADATA = dict.fromkeys(["Creator", "Date", "Format", "Type"])
+PAGE = """<figure class="movable">
+{svg}
+<label>{label} <input type="range" min="0" max="{last}" value="{start}" style="width: 60%"></label>
+<figcaption aria-live="polite">{sentence}</figcaption>
+<script type="application/json">{data}</script>
+<script>{{
+  const figure = document.currentScript.parentElement, slider = figure.querySelector("input");
+  const data = JSON.parse(figure.querySelector("script").textContent);
+  slider.addEventListener("input", () => {{
+    const move = `translate(${{data.moves[slider.value]}} 0)`;
+    figure.querySelector("#cursor").setAttribute("transform", move);
+    figure.querySelector("figcaption").textContent = data.sentences[slider.value];
+  }});
+}}</script></figure>"""
+
+
+class Figure(NamedTuple):
+    """Titles of both axes, the positions of the slider on x, and the curves at these positions."""
+
+    x: str
+    y: str
+    positions: Sequence[float]
+    curves: Mapping[str, Sequence[float]]
+
+    def sentences(self) -> list[str]:
+        """Return the values of all curves at each position, in words."""
+        values = {name: [f"{value:.3f}" for value in one] for name, one in self.curves.items()}
+        return [
+            f"{self.x} {x:.3g}: " + ", ".join(f"{name} {values[name][i]}" for name in values) + "."
+            for i, x in enumerate(self.positions)
+        ]
 
 
 def write(pack: FeaturePack | None = None) -> dict[str, str]:
-    """Return each chapter's figure with a line on what it is of, as Markdown."""
+    """Return each chapter's figure with a line about the images, as Markdown."""
     pack = pack or FeaturePack.read(EMBEDDED / f"{NETWORK}.safetensors")
-    title = data.find(pack.id_set).title if data.find(pack.id_set) else pack.id_set
-    what = (
-        f"Drag in the picture, or move the slider: `{pack.name}`, {len(pack.test):,} test images "
-        f"of {title}, {len(pack.near)} near and {len(pack.far)} far sets of unknown images "
-        "([feature pack](feature-packs))."
-    )
-    return {
-        paper: f"{what}\n\n```{{raw}} html\n{draw(pack)}\n```\n" for paper, draw in FIGURES.items()
-    }
+    about = f"Move the slider: {len(pack.test):,} test images, {len(pack.near)} near and "
+    about += f"{len(pack.far)} far sets, network `{pack.name}` ([feature pack](feature-packs))."
+    html = {paper: draw(paper, make(pack)) for paper, make in FIGURES.items()}
+    return {paper: f"{about}\n\n```{{raw}} html\n{one}\n```\n" for paper, one in html.items()}
 
 
-def percent(share: float) -> str:
-    """Return a share as a reader says it.
-
-    >>> percent(0.0523)
-    '5.2 %'
-    """
-    return f"{100 * share:.1f} %"
+def draw(name: str, figure: Figure) -> str:
+    """Return a figure as HTML that needs nothing else: an SVG, a slider and a sentence."""
+    figures.use_style()
+    start, sentences = len(figure.positions) // 2, figure.sentences()
+    with plt.rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):
+        drawn, ax = plt.subplots(figsize=(6, 3.4), layout="constrained")
+        for (label, values), style in zip(figure.curves.items(), cycle(["-", "--", "-.", ":"])):
+            ax.plot(figure.positions, values, style, label=label)
+        ax.axvline(figure.positions[start], color="black", gid="cursor")
+        ax.set(xlabel=figure.x, ylabel=figure.y)
+        ax.legend()
+        drawn.savefig(svg := io.StringIO(), format="svg", metadata=NO_METADATA)
+        places = ax.transData.transform([(x, 0) for x in figure.positions])[:, 0]
+        plt.close(drawn)
+    moves = np.round((places - places[start]) * 72 / drawn.dpi, 1).tolist()
+    return PAGE.format(
+        svg="<svg" + svg.getvalue().partition("<svg")[2], label=escape(figure.x),
+        last=len(moves) - 1, start=start, sentence=escape(sentences[start]),
+        # no sentence ends the script
+        data=json.dumps({"moves": moves, "sentences": sentences}).replace("<", "\\u003c"),
+    )  # fmt: skip
 
 
 def join(parts: Iterable) -> np.ndarray:
-    """Return what several sets have in common, one after the other."""
+    """Return several sets as one array."""
     return np.concatenate(list(parts))
 
 
-def _thresholds(values: np.ndarray) -> np.ndarray:
-    """Return thresholds that part all images into shares of about the same size."""
-    return np.unique(np.quantile(values, np.linspace(0, 0.99, STEPS)))
+def groups_of(pack: FeaturePack, score: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the scores of the test images, of the near and of the far images."""
+    scorer = scores.create(score)
+    near, far = (join(map(scorer.score_samples, one.values())) for one in (pack.near, pack.far))
+    return scorer.score_samples(pack.test), near, far
 
 
-def calibration(pack: FeaturePack) -> str:
-    """Reliability at a temperature, alone and with as many unknown images among the known ones."""
-    test, unknown = pack.test, join(one.logits for one in pack.near.values())[: len(pack.test)]
-    best = fit_temperature(test.logits, test.labels)
-    temperatures = np.unique(np.round([*np.geomspace(best / 3, 3 * best, STEPS - 1), 1.0], 3))
-    positions = []
-    for one in temperatures:
-        sure, others = (confidences(logits, one) for logits in (test.logits, unknown))
-        both, right = join([sure, others]), join([test.correct, np.zeros(len(others), bool)])
-        bars, mixed = reliability_curve(sure, test.correct), reliability_curve(both, right)
-        errors = calibration_error(sure, test.correct), calibration_error(both, right)
-        said = (
-            f"At temperature {one:.2f} the ECE is {percent(errors[0])} on images of known classes, "
-            f"and {percent(errors[1])} with {len(others)} near unknown ones among them, of which "
-            f"no answer is right. The temperature that fits the known ones is {best:.2f}."
-        )
-        positions.append(
-            Position(
-                f"{one:.2f}",
-                said,
-                points={"with unknown images": (mixed.confidence, mixed.accuracy)},
-                bars={"known classes": (*bars.edges.T, bars.accuracy)},
-            )
-        )
-    return movable(
-        positions,
-        name="temperature",
-        what="Temperature",
-        alt="Accuracy against confidence, in bins.",
-        axes=(Axis("confidence", 0, 1), Axis("accuracy", 0, 1)),
-        still={"honest": ([0, 1], [0, 1])},
-        start=int(np.abs(temperatures - 1).argmin()),
-    )
+def calibration(pack: FeaturePack) -> Figure:
+    """Compute the ECE at each temperature, with and without unknown images."""
+    test, near = pack.test, join(outputs.logits for outputs in pack.near.values())[: len(pack.test)]
+    both, correct = join([test.logits, near]), join([test.correct, np.zeros(len(near), bool)])
+    fitted = fit_temperature(test.logits, test.labels)
+    temperatures = np.geomspace(fitted / 3, 3 * fitted, STEPS)
+    alone = [calibration_error(confidences(test.logits, t), test.correct) for t in temperatures]
+    mixed = [calibration_error(confidences(both, t), correct) for t in temperatures]
+    curves = {"known classes": alone, "with as many near unknown images": mixed}
+    return Figure("temperature", "ECE", temperatures, curves)
 
 
-def risk_coverage(pack: FeaturePack) -> str:
-    """The risk–coverage curve of the union, with the threshold on it."""
-    groups = {"ID": pack.test.correct}
-    values = {"ID": scores.create("msp").score_samples(pack.test)}
-    for side in ("near", "far"):
-        own = getattr(pack, side).values()
-        values[side] = join(scores.create("msp").score_samples(one) for one in own)
-        groups[side] = np.zeros(len(values[side]), bool)
-    confidence, right = join(values.values()), join(groups.values())
-    coverage, risk = metrics.risk_coverage_curve(confidence, right)
-    kept = np.unique(np.linspace(len(coverage) // 100, len(coverage) - 1, 200).astype(int))
-    positions = []
-    for one in _thresholds(confidence)[::-1]:
-        accepted = {name: own >= one for name, own in values.items()}
-        count = sum(each.sum() for each in accepted.values())
-        wrong = {name: int((each & ~groups[name]).sum()) for name, each in accepted.items()}
-        share, bad = count / len(right), sum(wrong.values()) / count
-        said = (
-            f"From a confidence of {one:.3f} on, {percent(share)} of the images are accepted. Of "
-            f"these {percent(bad)} should not be: {wrong['ID']:,} mistakes, {wrong['near']:,} near "
-            f"and {wrong['far']:,} far images."
-        )
-        point = {"threshold": ([share], [bad])}
-        positions.append(Position(f"{one:.3f}", said, points=point, at=share))
-    return movable(
-        positions,
-        name="risk_coverage",
-        what="Threshold",
-        alt="Risk against coverage.",
-        axes=(Axis("coverage", 0, 1, True), Axis("risk", 0, 1.1 * risk.max(), True)),
-        still={"largest probability": (coverage[kept], risk[kept])},
-        start=len(positions) // 2,
-    )
-
-
-def detection_errors(pack: FeaturePack) -> str:
-    """What a threshold does to right answers and to the rest, and the detection error rate."""
-    one = scores.create("max_logit")
-    unknown = join(one.score_samples(each) for each in pack.far.values())
-    values = join([one.score_samples(pack.test), unknown])
-    right = join([pack.test.correct, np.zeros(len(unknown), bool)])
-    thresholds = np.linspace(*np.quantile(values, [0.005, 0.995]), STEPS)
-    lost = np.array([(values[right] < each).mean() for each in thresholds])
-    passed = np.array([(values[~right] >= each).mean() for each in thresholds])
-    rate = np.array([metrics.detection_error_rate(values, right, each) for each in thresholds])
-    wrong = (~right).mean()
-    positions = [
-        Position(
-            f"{each:.1f}",
-            f"With the threshold at {each:.1f}, {percent(one)} of the right answers are rejected, "
-            f"and {percent(two)} of the wrong and unknown ones pass: a detection error rate of "
-            f"{percent(three)}. Accepting everything gives {percent(wrong)}, rejecting everything "
-            f"{percent(1 - wrong)}.",
-            points={"threshold": ([each], [three])},
-            at=each,
-        )
-        for each, one, two, three in zip(thresholds, lost, passed, rate, strict=True)
-    ]
-    return movable(
-        positions,
-        name="detection_error",
-        what="Threshold",
-        alt="Errors of a detector against its threshold.",
-        axes=(Axis("maximum logit", thresholds[0], thresholds[-1]), Axis("share", 0, 1, True)),
-        still={
-            "right, rejected": (thresholds, lost),
-            "wrong or unknown, accepted": (thresholds, passed),
-            "detection error rate": (thresholds, rate),
-        },
-        start=int(np.abs(lost - 0.05).argmin()),
-    )
-
-
-def confusion(pack: FeaturePack) -> str:
-    """Where known and near images fall on the two sides of a threshold."""
-    one = scores.create("entropy")
-    inside = one.score_samples(pack.test)
-    outside = join(one.score_samples(each) for each in pack.near.values())
-    edges = np.linspace(min(inside.min(), outside.min()), 0, 25)
-    heights = {
-        name: np.sqrt(np.histogram(values, edges)[0] / len(values))
-        for name, values in (("known", inside), ("near", outside))
+def risk_coverage(pack: FeaturePack) -> Figure:
+    """Compute the risk at each coverage of the union of test, near and far images."""
+    values = join(groups_of(pack, "msp"))
+    known = join([pack.test.correct, np.zeros(len(values) - len(pack.test), bool)])
+    accepted = [values >= t for t in np.quantile(values, np.linspace(0.99, 0, STEPS))]
+    curves = {
+        "risk": [(~known[one]).mean() for one in accepted],
+        "of it unknown images": [one[len(pack.test) :].sum() / one.sum() for one in accepted],
     }
-    top = max(map(np.max, heights.values()))
-    steps = {name: (np.repeat(edges, 2)[1:-1], np.repeat(one, 2)) for name, one in heights.items()}
-    positions = []
-    for each in np.linspace(edges[0], edges[-1], STEPS):
-        shares = metrics.domain_confusion(inside, outside, each)
-        said = (
-            f"At {each:.2f}: InAsIn {percent(shares.InAsIn)}, InAsOut {percent(shares.InAsOut)}, "
-            f"OutAsIn {percent(shares.OutAsIn)}, OutAsOut {percent(shares.OutAsOut)}."
-        )
-        line = {"threshold": ([each, each], [0, top])}
-        positions.append(Position(f"{each:.2f}", said, lines=line, at=each))
-    keep = metrics.rejection_threshold(inside, keep=0.95)
-    return movable(
-        positions,
-        name="confusion",
-        what="Threshold",
-        alt="Histograms of the entropy of known and near images.",
-        axes=(Axis("entropy, negated", edges[0], 0), Axis("√ of the share of images", 0, top)),
-        still=steps,
-        start=int(np.abs([one.at - keep for one in positions]).argmin()),
-    )
+    return Figure("coverage", "share", [one.mean() for one in accepted], curves)
 
 
-def gscore_line(pack: FeaturePack) -> str:
-    """Sets of unknown images about the line that was learnt at equal shares, at another share."""
-    energy = scores.create("energy")
-    known = energy.score_samples(pack.test)
-    sets = [energy.score_samples(one) for one in (pack.near | pack.far).values()]
-    truths = np.array([metrics.fpr_at_tpr(known, one) for one in sets])
-    count = min(map(len, sets))
+def detection_errors(pack: FeaturePack) -> Figure:
+    """Compute both errors of each threshold, and the detection error rate."""
+    test, _, far = groups_of(pack, "max_logit")
+    values, known = join([test, far]), join([pack.test.correct, np.zeros(len(far), bool)])
+    thresholds = np.linspace(*np.quantile(values, [0.005, 0.995]), STEPS)
+    curves = {
+        "correct, rejected": [(values[known] < t).mean() for t in thresholds],
+        "incorrect or unknown, accepted": [(values[~known] >= t).mean() for t in thresholds],
+        "detection error rate": [
+            metrics.detection_error_rate(values, known, t) for t in thresholds
+        ],
+    }
+    return Figure("threshold of the maximum logit", "share", thresholds, curves)
+
+
+def confusion(pack: FeaturePack) -> Figure:
+    """Compute the domain confusion of known and near images at each threshold."""
+    test, near, _ = groups_of(pack, "entropy")
+    thresholds = np.linspace(min(test.min(), near.min()), 0, STEPS)
+    shares = [metrics.domain_confusion(test, near, t)._asdict() for t in thresholds]
+    curves = {name: [one[name] for one in shares] for name in shares[0]}
+    return Figure("threshold of the negative entropy", "share", thresholds, curves)
+
+
+def gscore_line(pack: FeaturePack) -> Figure:
+    """Compute the error of a line, learned at equal shares, at each share of unknown images."""
+    energy = scores.create("energy").score_samples
+    known, sets = energy(pack.test), [*map(energy, (pack.near | pack.far).values())]
+    truths, count = np.array([metrics.fpr_at_tpr(known, one) for one in sets]), min(map(len, sets))
 
     def gscores(share: float) -> np.ndarray:
-        others = round(count * min(1, share / (1 - share)))
-        mixed = round(others * (1 - share) / share)
-        mixtures = (join([known[:mixed], one[:others]]) for one in sets)
-        return np.array(
-            [labelfree.gscores(one, ["kmeans_l2"], taus=[0.5])["kmeans_l2"][0] for one in mixtures]
-        )
+        unknown = round(count * min(1, share / (1 - share)))
+        inside = known[: round(unknown / share - unknown)]
+        mixtures = [join([inside, one[:unknown]]) for one in sets]
+        found = [labelfree.gscores(one, ["kmeans_l2"], taus=[0.5]) for one in mixtures]
+        return np.array([one["kmeans_l2"][0] for one in found])
 
     line = labelfree.fit_regression(gscores(0.5)[:, None], truths, [0.5])
     shares = np.round(np.linspace(0.05, 0.9, 18), 2)
-    found = {share: gscores(share) for share in shares}
-    ends = np.array([min(map(np.min, found.values())), max(map(np.max, found.values()))])
-    low, high = np.floor(ends[0]), np.ceil(ends[1])
-    grid = np.linspace(low, high, 60)
-    positions = [
-        Position(
-            percent(share),
-            f"Of {percent(share)} unknown images among all, the line, which has learnt from equal "
-            "parts, foretells the FPR95 of these sets with an error (root mean square) of "
-            f"{100 * np.sqrt(np.mean((line.predict(own) - truths) ** 2)):.1f} points.",
-            points={"a set of unknown images": (own, truths)},
-        )
-        for share, own in found.items()
-    ]
-    return movable(
-        positions,
-        name="gscore_line",
-        what="Share of unknown images",
-        alt="FPR95 against the Gscore, with a line.",
-        axes=(Axis("Gscore", low, high), Axis("FPR95", 0, 1, True)),
-        still={"line at equal parts": (grid, line.predict(grid))},
-        start=int(np.abs(shares - 0.5).argmin()),
-    )
+    errors = [np.sqrt(np.mean((line.predict(gscores(one)) - truths) ** 2)) for one in shares]
+    return Figure("share of unknown images", "error of FPR95", shares, {"RMS error": errors})
 
 
-def composition(pack: FeaturePack) -> str:
-    """The AURC of scores against the share of unknown images, which decides who leads."""
-    generator = np.random.default_rng(0)
-    values = {}
-    for name in _COMPARED:
+def composition(pack: FeaturePack) -> Figure:
+    """Compare AURCs at each share of unknown images, which decides the ranking."""
+    total = sum(map(len, (pack.near | pack.far).values()))
+    counts = np.linspace(0, total, STEPS).astype(int)
+    shares, curves = counts / (counts + len(pack.test)), {}
+    for name in ("msp", "energy", "knn", "vim"):
         score = scores.create_as_published(name, pack.id_set)
-        said = values_on(pack, score)
-        values[score.info.title] = said.pop("test"), join(said.values())
-    order = generator.permutation(len(next(iter(values.values()))[1]))
-    correct, most = pack.test.correct, len(order) / (len(order) + len(pack.test))
-    shares = np.linspace(0, most, STEPS)
-    areas = {name: [] for name in values}
-    for share in shares:
-        taken = order[: round(len(correct) * share / (1 - share))]
-        right = join([correct, np.zeros(len(taken), bool)])
-        for name, (known, unknown) in values.items():
-            areas[name].append(metrics.aurc(join([known, unknown[taken]]), right))
-    first = np.array(next(iter(areas.values())))
-    gaps = {name: np.array(one) - first for name, one in areas.items()}
-    low, high = (pick(list(gaps.values())) for pick in (np.min, np.max))
-    positions = []
-    for place, share in enumerate(shares):
-        ranked = sorted(areas, key=lambda name: areas[name][place])
-        listed = ", ".join(f"{name} {areas[name][place]:.3f}" for name in ranked)
-        said = f"With {percent(share)} unknown images, the lowest AURC first: {listed}."
-        line = {"share": ([share, share], [low, high])}
-        positions.append(Position(percent(share), said, lines=line, at=share))
-    return movable(
-        positions,
-        name="composition",
-        what="Share of unknown images",
-        alt="AURC of scores, less that of the first, against the share of unknown images.",
-        axes=(
-            Axis("unknown among all images", 0, most, True),
-            Axis(f"AURC, less that of {next(iter(areas))}", low, high),
-        ),
-        still={name: (shares, gap) for name, gap in gaps.items()},
-        start=0,
-    )
+        groups = values_on(pack, score)
+        test, unknown = groups.pop("test"), join(groups.values())
+        unknown = np.random.default_rng(0).permutation(unknown)
+        curves[score.info.title] = [
+            metrics.aurc(join([test, unknown[:n]]), join([pack.test.correct, np.zeros(n, bool)]))
+            for n in counts
+        ]
+    baseline = next(iter(curves.values()))
+    gaps = {name: np.subtract(areas, baseline) for name, areas in curves.items()}
+    return Figure("share of unknown images", "AURC − AURC of MSP", shares, gaps)
 
 
-def promise(pack: FeaturePack) -> str:
-    """How many images may be accepted at a risk that is promised."""
-    sure, right = scores.create("msp").score_samples(pack.test), pack.test.correct
-    coverage, risk = metrics.risk_coverage_curve(sure, right)
-    kept = np.unique(np.linspace(len(coverage) // 50, len(coverage) - 1, 200).astype(int))
-    top, positions = 1.5 * risk[-1], []
-    for wish in np.linspace(0.002, top, STEPS):
-        shown = {"accepted": ([0], [0])}
-        try:
-            found = risk_threshold(sure, right, risk=wish)
-        except ValueError:
-            said = f"A risk of {percent(wish)} cannot be promised from {len(right):,} images."
-        else:
-            said = (
-                f"For a risk of at most {percent(wish)}, with a confidence of 95 %, answers from "
-                f"{found.threshold:.3f} on are accepted: {percent(found.coverage)} of the images, "
-                f"of which {percent(found.risk)} are wrong here."
-            )
-            shown = {"accepted": ([found.coverage], [found.risk])}
-        wished = {"wish": ([0, 1], [wish, wish])}
-        positions.append(Position(percent(wish), said, lines=wished, points=shown))
-    return movable(
-        positions,
-        name="promise",
-        what="Risk that is wished",
-        alt="Risk against coverage, with the risk that is wished and what is accepted for it.",
-        axes=(Axis("coverage", 0, 1, True), Axis("risk", 0, top, True)),
-        still={"largest probability": (coverage[kept], risk[kept])},
-        start=STEPS // 2,
-    )
-
-
-FIGURES: dict[str, Callable[[FeaturePack], str]] = {
+FIGURES: dict[str, Callable[[FeaturePack], Figure]] = {
     "openset_calibration": calibration,
     "unknown_detection": risk_coverage,
     "human_centric": detection_errors,
     "uimnet": confusion,
     "gscore": gscore_line,
     "synthesis": composition,
-    "audit": promise,
 }
-"""By chapter."""
+"""The figure of each chapter."""

@@ -13,15 +13,16 @@ folder, with their hashes.
 from __future__ import annotations
 
 import argparse
+import json
 import logging
 from collections.abc import Mapping
 from pathlib import Path
 
-import manifests
 import numpy as np
 
 from helpers import metrics, papers, scores
 from helpers.data import cards, subsample
+from helpers.files import atomic_path, sha256_file
 from helpers.networks import published
 from helpers.papers import PAPERS
 from known_unknowns.bench import FeaturePack, packs, values_on
@@ -91,15 +92,20 @@ def network_of(part, model) -> dict:
 
 def describe(folder: Path) -> None:
     """Write the manifest of a folder's packs."""
-    notes = {
-        f"{pack.name}.safetensors": {
+    files = {}
+    for pack in sorted(packs(folder), key=lambda pack: pack.name):
+        path = folder / f"{pack.name}.safetensors"
+        files[path.name] = {
+            "bytes": path.stat().st_size,
+            "sha256": sha256_file(path),
             "id_set": pack.id_set,
             **pack.facts,
-            "images": {place: len(one) for place, one in pack.parts.items()},
+            "images": {place: len(outputs) for place, outputs in pack.parts.items()},
         }
-        for pack in packs(folder)
-    }
-    manifests.write(folder, {"what": "feature packs of known_unknowns.bench"}, notes)
+    about = {"manifest": 1, "what": "feature packs of known_unknowns.bench", "files": files}
+    with atomic_path(folder / "manifest.json") as temporary:
+        text = json.dumps(about, indent=1, ensure_ascii=False)
+        temporary.write_text(f"{text}\n", encoding="utf-8")
 
 
 def cost(pack: FeaturePack) -> dict[str, float]:

@@ -73,15 +73,6 @@ def _printed(paper: str, claim: str, effect: str) -> float:
     return own.iloc[0] if len(own) else float("nan")
 
 
-def reasons(note: str) -> tuple[str, str, str]:
-    """Return what a ledger's note says: who is on the other side, the doubt, why not testable.
-
-    >>> reasons("against: vit"), reasons("doubted: it turns")
-    (('vit', '', ''), ('', 'it turns', ''))
-    """
-    return tuple(note.partition(one)[2] for one in ("against: ", "doubted: ", "not testable: "))
-
-
 def judge(runs: Path, tier: str) -> tuple[pd.DataFrame, dict[tuple, pd.DataFrame]]:
     """Return the ledger of all papers, and the results tables that it was made of.
 

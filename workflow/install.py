@@ -2,16 +2,13 @@
 
     python3 workflow/install.py .venv
 
-Installs what `requirements.lock` pins, and this package in editable mode. If the
-interpreter already has a torch and torchvision that fit (torch >= 2.11, and both import),
-those are used instead of several GB of downloads. A folder with something else in it than a
-virtual environment is left as it is.
+Installs what `requirements.lock` pins, and this package in editable mode. If the interpreter has a
+fitting torch and torchvision (torch >= 2.11), those are used instead of several GB of downloads.
 """
 
 import argparse
 import fcntl
 import hashlib
-import json
 import os
 import re
 import shutil
@@ -26,29 +23,21 @@ LOCK = ROOT / "requirements.lock"
 OURS = ("--no-build-isolation", "-e", f"{ROOT}[torch,book,test,lab]")
 OF_TORCH = re.compile(r"^(torch|torchvision|triton|cuda-[a-z-]+|nvidia-[a-z0-9-]+)==")
 PROBE = """
-import json, torch, torchvision
+import torch
 from torchvision.ops import nms  # fails where the two were not built for one another
-print(json.dumps([torch.__version__, torchvision.__version__]))
+raise SystemExit(tuple(map(int, torch.__version__.split(".")[:2])) < (2, 11))
 """
 
 
-def torch_already_there() -> list[str] | None:
-    """Return the versions of a fitting torch and torchvision that a new environment would see.
-
-    That is what the interpreter itself has: a virtual environment's own packages stay its own.
-    """
-    interpreter = sys._base_executable
-    answer = subprocess.run([interpreter, "-c", PROBE], capture_output=True, text=True)
-    if answer.returncode:
-        return None
-    versions = json.loads(answer.stdout.splitlines()[-1])
-    major, minor = (int(part) for part in versions[0].split(".")[:2])
-    return versions if (major, minor) >= (2, 11) else None
+def torch_fits() -> bool:
+    """Return whether the interpreter itself has a torch that a new environment would see."""
+    probe = subprocess.run([sys._base_executable, "-c", PROBE], capture_output=True)
+    return not probe.returncode
 
 
 def check_replaceable(folder: Path) -> None:
     """End with a message unless the folder is a virtual environment, empty, or not there."""
-    if (folder.is_dir() and not any(folder.iterdir())) or (folder / "pyvenv.cfg").is_file():
+    if folder.is_dir() and (not any(folder.iterdir()) or (folder / "pyvenv.cfg").is_file()):
         return
     if folder.exists() or folder.is_symlink():
         sys.exit(
@@ -84,29 +73,22 @@ def main(command_line: list[str] | None = None) -> None:
     lock = open(folder.with_name(f"{folder.name}.lock"), "a")
     fcntl.flock(lock, fcntl.LOCK_EX)
     stamp = folder / ".installed"
-    state = hashlib.sha256(LOCK.read_bytes() + str(ROOT).encode()).hexdigest()
-    own = hashlib.sha256((ROOT / "pyproject.toml").read_bytes()).hexdigest()
-    before, _, own_before = stamp.read_text().partition(" ") if stamp.exists() else ("", "", "")
-    if before == state:
-        if own_before != own:  # other commands or packages of ours
-            install(folder, *OURS)
-        stamp.write_text(f"{state} {own}")  # newer than what it is made from
-        return
-
-    versions = torch_already_there()
-    pins = [line for line in LOCK.read_text().splitlines() if not line.startswith("#")]
-    if versions:
-        print(f"using the installed torch {versions[0]} and torchvision {versions[1]}", flush=True)
-        pins = [line for line in pins if not OF_TORCH.match(line)]
-    else:
-        print("installing the pinned packages, torch among them: a few minutes", flush=True)
-    shutil.rmtree(folder, ignore_errors=True)  # what a killed installation left is not trusted
-    venv.create(folder, with_pip=True, system_site_packages=bool(versions))
-    filtered = folder / "requirements.txt"
-    filtered.write_text("\n".join(pins) + "\n")
-    install(folder, "-r", filtered)
-    install(folder, *OURS)
-    stamp.write_text(f"{state} {own}")
+    pins, project = LOCK.read_text(), (ROOT / "pyproject.toml").read_bytes()
+    state = hashlib.sha256(f"{pins}{ROOT}".encode()).hexdigest()
+    if not stamp.exists() or stamp.read_text().partition(" ")[0] != state:
+        there = torch_fits()
+        torch = "using the installed torch" if there else "installing torch"
+        print(f"{torch} and the pinned packages: a few minutes", flush=True)
+        # what a killed installation left is not trusted
+        shutil.rmtree(folder, ignore_errors=True)
+        venv.create(folder, with_pip=True, system_site_packages=there)
+        lines = [line for line in pins.splitlines() if not (there and OF_TORCH.match(line))]
+        (folder / "requirements.txt").write_text("\n".join(lines) + "\n")
+        install(folder, "-r", folder / "requirements.txt")
+    own = f"{state} {hashlib.sha256(project).hexdigest()}"
+    if not stamp.exists() or stamp.read_text() != own:
+        install(folder, *OURS)
+    stamp.write_text(own)  # newer than what it is made from
 
 
 if __name__ == "__main__":

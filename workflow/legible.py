@@ -13,6 +13,7 @@ import argparse
 import itertools
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -20,12 +21,12 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from pdf import browser
 from PIL import Image
 from websocket import create_connection
 
 from helpers.report.figures.style import SMALLEST
 
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 LEAST = {"figure": 9, "table": 12}  # pixels
 MEASURE = """(async () => {
   document.querySelectorAll("details").forEach(folded => folded.open = true);
@@ -58,9 +59,12 @@ MEASURE = """(async () => {
 
 def measure(pages: list[Path], width: int) -> Iterator[tuple[Path, dict]]:
     """Open each page in a window of this width, and yield the widths and letters of its parts."""
+    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if browser is None:
+        sys.exit("no browser to measure with: install Chromium")
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         command = [
-            browser(), "--headless", "--disable-gpu", "--no-first-run", "--remote-allow-origins=*",
+            browser, "--headless", "--disable-gpu", "--no-first-run", "--remote-allow-origins=*",
             "--remote-debugging-port=0", f"--user-data-dir={profile}", "--disable-sync",
             "--disable-background-networking", "--disable-component-update",
             *(["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []),

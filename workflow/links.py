@@ -1,138 +1,55 @@
-"""Check the pages of a rendered book: every link leads somewhere, nothing is fetched or told.
+"""List broken links, foreign scripts, paths of this machine and heavy pages of a rendered book.
 
-    python workflow/links.py runs/mini/book/_build/html
-
-`workflow/book.py` does it at the end of every build.
+`workflow/book.py` calls `problems` at the end of every build.
 """
 
 from __future__ import annotations
 
+import html
 import re
-import sys
-from html.parser import HTMLParser
+from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
-ADDRESSES = ("href", "src", "poster", "data")
 HEAVIEST = 2_000_000
-"""Bytes of a page and its pictures, without what all pages share, such as the theme's scripts."""
+"""Bytes of a page with its pictures, without the scripts and styles that all pages share."""
+_SCRIPT = re.compile(r"(<script\b[^>]*>).*?</script>", re.S)
+_TAG = re.compile(r"<(\w+)\b((?:[^>\"]|\"[^\"]*\")*)>")
+_ADDRESS = re.compile(r'\b(?:href|src|poster|data)="([^"]+)"')
+_ANCHOR = re.compile(r'\b(?:id|name)="([^"]*)"')
+_PATH = re.compile(r"(?:Posix|Windows)Path\(")
 
 
-_PATH = re.compile(r"(?:Posix|Windows)Path\(")  # as Python shows one, of whoever built the book
-
-
-class _Page(HTMLParser):
-    """What a page can be linked to at, what it links to, and what is loaded with it."""
-
-    def __init__(self, text: str):
-        super().__init__()
-        self.anchors: set[str] = {"", "top"}
-        self.links: list[str] = []
-        self.loaded: list[tuple[str, str]] = []
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = dict(attrs)
-        self.anchors |= {given.get("id") or ""}
-        if tag == "a":
-            self.anchors |= {given.get("name") or ""}
-        for name in ADDRESSES:
-            if not (address := given.get(name)):
-                continue
-            loads = tag not in ("a", "area", "link", "form") or (
-                "stylesheet" in (given.get("rel") or "").split()
-            )
-            if loads and not address.startswith("data:"):
-                self.loaded.append((tag, address))
-            self.links.append(address)
-
-    handle_startendtag = handle_starttag
-
-
-class Checked(NamedTuple):
-    """What is wrong with the pages of a book, and what they weigh.
-
-    Attributes
-    ----------
-    broken : list of str
-        Links inside the book to a file or an anchor that is not there.
-    fetched : list of str
-        What a page would load from elsewhere when it is opened.
-    paths : list of str
-        Pages that show where something lies on the machine on which they were built.
-    bytes : dict of str to int
-        Of each page and its pictures.
-    shared : int
-        Bytes of the scripts and styles that a page loads beside these, at most; a browser keeps
-        them from one page to the next.
-    """
-
-    broken: list[str]
-    fetched: list[str]
-    paths: list[str]
-    bytes: dict[str, int]
-    shared: int
-
-
-def check(html: Path) -> Checked:
-    """Check all pages of a rendered book, but for the theme's own templates."""
-    html = html.resolve()
-    files = [one for one in sorted(html.rglob("*.html")) if "_static" not in one.parts]
-    texts = {one: one.read_text(encoding="utf-8") for one in files}
-    pages = {one: _Page(text) for one, text in texts.items()}
-    paths = [one.relative_to(html).as_posix() for one in files if _PATH.search(texts[one])]
-    broken, fetched, weights, shared = [], [], {}, 0
-    for file, page in pages.items():
-        name = file.relative_to(html).as_posix()
-        for address in dict.fromkeys(page.links):
+def problems(folder: Path) -> list[str]:
+    """Return a line for each problem of the pages in a folder, without the theme's templates."""
+    files = [file for file in sorted(folder.rglob("*.html")) if "_static" not in file.parts]
+    texts = {file: file.read_text(encoding="utf-8") for file in files}
+    anchors = {file: {"", "top", *_ANCHOR.findall(text)} for file, text in texts.items()}
+    found = []
+    for file, text in texts.items():
+        name, weight = file.relative_to(folder).as_posix(), file.stat().st_size
+        if _PATH.search(text):
+            found.append(f"shows a path of this machine: {name}")
+        for tag, address, loads in dict.fromkeys(addresses(_SCRIPT.sub(r"\1", text))):
             parts = urlsplit(address)
-            if parts.scheme or parts.netloc:
-                continue
             target = (file.parent / unquote(parts.path)).resolve() if parts.path else file
-            if not target.is_file():
-                broken.append(f"{name}: {address}")
-            elif target in pages and unquote(parts.fragment) not in pages[target].anchors:
-                broken.append(f"{name}: {address} (no such anchor)")
-        pictures = other = 0
-        for tag, address in dict.fromkeys(page.loaded):
-            parts = urlsplit(address)
             if parts.scheme or parts.netloc:
-                fetched.append(f"{name}: {tag} {address}")
-            elif (target := file.parent / unquote(parts.path)).is_file():
-                if tag in ("script", "link"):
-                    other += target.stat().st_size
-                else:
-                    pictures += target.stat().st_size
-        weights[name] = file.stat().st_size + pictures
-        shared = max(shared, other)
-    return Checked(broken, fetched, paths, weights, shared)
+                if loads and parts.scheme != "data":
+                    found.append(f"is fetched from elsewhere: {name}: {tag} {address}")
+            elif not target.is_file():
+                found.append(f"leads nowhere: {name}: {address}")
+            elif unquote(parts.fragment) not in anchors.get(target, {unquote(parts.fragment)}):
+                found.append(f"leads nowhere: {name}: {address} (no such anchor)")
+            elif loads and tag not in ("script", "link"):
+                weight += target.stat().st_size
+        if weight > HEAVIEST:
+            found.append(f"is too heavy: {name}, {weight / 1e6:.1f} MB with its pictures")
+    return found
 
 
-def problems(found: Checked) -> list[str]:
-    """Return what ends a build."""
-    return [
-        *(f"leads nowhere: {one}" for one in found.broken),
-        *(f"is fetched from elsewhere: {one}" for one in found.fetched),
-        *(f"shows a path of this machine: {one}" for one in found.paths),
-        *(
-            f"is too heavy: {name}, {size / 1e6:.1f} MB with its pictures"
-            for name, size in sorted(found.bytes.items(), key=lambda one: -one[1])
-            if size > HEAVIEST
-        ),
-    ]
-
-
-def main(command_line: list[str] | None = None) -> None:
-    """Check the book in the folder that is named, and say what a page weighs at most."""
-    (folder,) = sys.argv[1:] if command_line is None else command_line
-    found = check(Path(folder))
-    print(
-        f"{len(found.bytes)} pages; beside its own, one loads {found.shared / 1e6:.1f} MB or less"
-    )
-    if wrong := problems(found):
-        sys.exit("\n".join(wrong))
-
-
-if __name__ == "__main__":
-    main()
+def addresses(text: str) -> Iterator[tuple[str, str, bool]]:
+    """Yield each address of a page with its tag, and whether the browser loads it with the page."""
+    for tag, attributes in _TAG.findall(text):
+        loads = tag not in ("a", "area", "link", "form") or "stylesheet" in attributes
+        for address in _ADDRESS.findall(attributes):
+            yield tag, html.unescape(address), loads

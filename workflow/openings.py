@@ -1,9 +1,8 @@
-"""What the introduction and each paper's overview page open with, written anew at every build.
+"""Write the opening of the introduction and of each paper's overview page, from the ledger.
 
-The introduction: a table of the main claims, which the README has too.  An overview page: three
-sentences (what the paper says, what was found here and at what scale, what would settle it), what
-to do until then, and a figure of all its claims, each at the largest tier that judges it.  All of
-it follows from the ledger: a number or a verdict that changes there changes here.
+The introduction has a table of the main claims; the README has the same table.  An overview page
+has the main claim with its verdict, and a figure of all claims, each at the largest tier that
+tests it.
 """
 
 from __future__ import annotations
@@ -18,19 +17,14 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from helpers import data
-from helpers.papers import PAPERS, TIERS
+from helpers.papers import PAPERS
 from helpers.report import figures
 from helpers.report.claims import Verdict
-from helpers.report.ledger import PUBLISHED, published_checks, tally
+from helpers.report.ledger import PUBLISHED, tally
 from helpers.report.preconditions import networks_in_words
 from helpers.report.table import markdown_table, number
 
 ROOT = Path(__file__).resolve().parent.parent
-_MORE = {
-    "one run": "further runs, since there is one",
-    "one architecture": "other architectures, since there is one",
-    "one family of networks": "networks of other families, since there is one",
-}  # the caveats of `helpers.report.ledger.caveat`
 _MEASURED = {  # an effect's name: the sentence above zero and below it, unit, factor and digits
     "AURC on the union, (.+) minus (.+)": (
         "{1} is better than {0} by {size}", "{0} is better than {1} by {size}", " AURC", 1, 3
@@ -63,75 +57,39 @@ _MEASURED = {  # an effect's name: the sentence above zero and below it, unit, f
 }  # fmt: skip
 _TURNED = {">": "<", "<": ">", ">=": "<="}
 _NEEDS = {">": "more than", "<": "less than", ">=": "at least", "<=": "at most"}
-_AUDIT = "{doc}`the audit <audit>`"
-_NOW = {
-    "unknown_detection": {
-        Verdict.SUPPORTED: "Where several networks can be afforded, answer with all of them.",
-        Verdict.CONTRADICTED: "Do not pay for several networks unseen: where images of other "
-        f"classes are at hand to train with, try these first, and compare both by {_AUDIT}.",
-    },
-    "human_centric": {
-        Verdict.SUPPORTED: "Stay with MSP.",
-        Verdict.CONTRADICTED: f"Let {_AUDIT} choose the score on your own model and images.",
-        Verdict.UNDECIDED: "Stay with MSP until another score is ahead of it on your own model and "
-        f"images by more than chance: {_AUDIT} ranks them with intervals.",
-    },
-    "uimnet": {
-        Verdict.SUPPORTED: "Train as usual, and search its settings.",
-        Verdict.CONTRADICTED: "Give what is ahead of ERM a search as long as ERM's on your data.",
-        Verdict.UNDECIDED: "Train as usual, and search its settings: that something else is worth "
-        "its cost for images of the known classes has not been shown.",
-    },
-    "gscore": {
-        Verdict.SUPPORTED: "Order sets by the Gscore; for a number, take an estimator that has an "
-        "interval ({doc}`which <../notebooks/gscore/estimators>`).",
-        Verdict.CONTRADICTED: "Do not judge a detector by its Gscore; take another estimator "
-        "({doc}`which <../notebooks/gscore/estimators>`).",
-        Verdict.UNDECIDED: "Do not judge a detector by its Gscore alone; take an estimator that "
-        "has an interval ({doc}`which <../notebooks/gscore/estimators>`).",
-    },
-    "openset_calibration": {
-        Verdict.SUPPORTED: "Fit a temperature, and still reject before trusting a probability "
-        f"where unknown classes may appear: {_AUDIT} makes the rejector.",
-        Verdict.CONTRADICTED: "Do not count on a temperature where unknown classes may appear: "
-        f"{_AUDIT} makes a rejector.",
-    },
-}
-"""What a reader can do with a verdict on a main claim, until something settles it."""
 
 
 def write(
     found: pd.DataFrame, tables: Mapping[tuple[str, str], pd.DataFrame], folder: Path
 ) -> dict[str, str]:
-    """Return what each paper's overview page opens with, and draw the figures.
+    """Return the opening of each overview page and of the introduction; draw the figures.
 
     Parameters
     ----------
     found : DataFrame
         The ledger, from `glance.judge`.
     tables : mapping of (tier, paper) to DataFrame
-        The results tables that it was made of.
+        The results tables of the ledger.
     folder : Path
-        Where the figures go, as ``<paper>_found.svg``: the folder ``reference``.
+        Folder of the figures ``<paper>_found.svg``.
 
     Returns
     -------
     dict of str to str
-        Markdown, by paper; of the chapter about all of them, ``synthesis``; and of the
-        introduction, ``intro``.
+        Markdown by paper; ``synthesis`` for all papers together, and ``intro``.
     """
-    claims, main = glance.largest(found), glance.findings(found)
+    claims = glance.largest(found)
     texts = {"intro": main_claims(found, tables, "{{doc}}`{title} <{paper}>`")}
-    for line in main.itertuples():
-        own = found[(found["paper"] == line.paper) & (found["claim"] == line.claim)]
-        others = own[~own["tier"].isin([line.tier, PUBLISHED])]
-        others = others[others["verdict"] != Verdict.NO_DATA]
-        table = tables.get((line.tier, line.paper))
-        scale = "" if table is None else networks(table)
-        said = [says(line), was_found(line, others, scale), heads(line, others)]
-        said += [would_settle(line), to_do(line)]
+    for line in glance.findings(found).itertuples():
+        opening = (
+            f"**Main claim.** {line.text} ({{cite:t}}`{PAPERS[line.paper].key}`, {line.source})"
+        )
+        if line.verdict != Verdict.NO_DATA:
+            scale = networks(tables[line.tier, line.paper])
+            opening += f" **{line.verdict.capitalize()}** at the {{term}}`tier` `{line.tier}`"
+            opening += f" ({scale}): {measured(line)}."
         picture = figure(claims[claims["paper"] == line.paper], folder)
-        texts[line.paper] = "\n\n".join(filter(None, [*said, picture]))
+        texts[line.paper] = f"{opening}\n\n{picture}"
     return texts | {"synthesis": together(claims, folder)}
 
 
@@ -202,98 +160,22 @@ def measured(line) -> str:
     return f"{text}; in the paper, {opposite}"
 
 
-def _counted(claims: pd.DataFrame) -> str:
-    counts = claims["verdict"].value_counts()
-    return ", ".join(f"{counts.get(one, 0)} {one}" for one in Verdict)
-
-
 def together(claims: pd.DataFrame, folder: Path) -> str:
-    """Return how all claims fare, each at the largest tier that judges it, and draw it.
-
-    The arguments are those of `figure`, of all papers.
-    """
-    tiers = claims.loc[claims["verdict"] != Verdict.NO_DATA, "tier"]
-    shown = " and ".join(f"`{tier}`" for tier in TIERS if tier in set(tiers)) or "none yet"
+    """Return the number of claims with each verdict, and draw it for each paper."""
     figures.use_style()
-    # one bar a paper: which tier judges differs from claim to claim
     ax = figures.tally_bars(tally(claims.assign(tier="all claims")), titles=glance.TITLES)
     _save(ax, folder, "synthesis")
-    each = _counted(claims)
-    return f"""**What the papers say.** {len(claims)} sentences of the five papers are checked here.
-
-**What was found here.** Each by the largest tier that can judge it (of {shown}), they are: {each}.
-
-**What would settle it.** One by one, with what decided it:
-{{doc}}`the ledger <../notebooks/synthesis/ledger>`.
+    counts = claims["verdict"].value_counts()
+    counted = ", ".join(f"{counts.get(verdict, 0)} {verdict}" for verdict in Verdict)
+    return f"""We test {len(claims)} sentences of the five papers, each at the largest tier that can
+test it: {counted}. {{doc}}`The ledger <../notebooks/synthesis/ledger>` lists them all.
 
 ```{{figure}} reference/synthesis_found.svg
 :alt: Of the claims of each paper, how many have which verdict.
 
-The claims of each paper by their verdicts, each at the largest tier that judges it.
+The claims of each paper by their verdicts, each at the largest tier that tests it.
 ```
 """
-
-
-def says(line) -> str:
-    """Return the paper's main claim in our words, and where it stands."""
-    key = PAPERS[line.paper].key
-    by = f"{{cite:t}}`{key}`, " if key else ""
-    return f"**What the paper says.** {line.text} ({by}{line.source})"
-
-
-def was_found(line, others: pd.DataFrame, scale: str) -> str:
-    """Return the verdict, the tier and its networks, the numbers, and what other tiers say.
-
-    Parameters
-    ----------
-    line : a row of `glance.findings`
-    others : DataFrame
-        Rows of the ledger: the same claim at the other tiers that have numbers.
-    scale : str
-        From `networks`.
-    """
-    lead = "**What was found here.**"
-    if line.verdict == Verdict.NO_DATA:
-        return f"{lead} Nothing yet: there are no numbers that say anything to it ({line.note})."
-    bounds = f"[{number(line.low, '+.3f')}, {number(line.high, '+.3f')}]"
-    bounds = "(without an interval)" if pd.isna(line.low) else bounds
-    second = f", {line.second}" if line.second else ""
-    claimed = f"{line.relation} {number(line.margin, 'g')}"
-    which = f" (of {line.effects} effects the one that decides)" if line.effects > 1 else ""
-    rest = [f"{one.verdict} at `{one.tier}`" for one in others.itertuples()]
-    beyond = f"; elsewhere it is {', '.join(rest)}" if rest else ""
-    return (
-        f"{lead} At the {{term}}`tier` `{line.tier}` ({scale}) it is **{line.verdict}**: "
-        f"{line.decided_by}{which} is {number(line.effect, '+.3f')} {bounds}{second}, "
-        f"claimed {claimed}; {_theirs(line)}{beyond}."
-    )
-
-
-def _theirs(line) -> str:
-    """Return what the paper's own printed numbers say to the effect."""
-    if published_checks(PAPERS[line.paper].claims.CLAIMS) is None:
-        return "the paper's own numbers are not at hand"
-    if pd.isna(line.printed):
-        return "the paper prints no numbers for this effect"
-    whose = "" if line.tier == "paper" else ", of other networks and images,"
-    return f"the paper's own numbers{whose} give {number(line.printed, '+.3f')}"
-
-
-def heads(line, others: pd.DataFrame) -> str:
-    """Return what must be said where numbers are of tier `frozen`; "" where none are.
-
-    Parameters
-    ----------
-    line, others
-        As in `was_found`.
-    """
-    if "frozen" not in {line.tier, *others["tier"]} or line.verdict == Verdict.NO_DATA:
-        return ""
-    return (
-        "At the tier `frozen`, heads see the features of networks that have learnt ImageNet's "
-        'classes: to these, "unknown" classes that are among them are not new '
-        "({doc}`how it is measured <unknown_detection>`)."
-    )
 
 
 def networks(table: pd.DataFrame) -> str:
@@ -310,69 +192,6 @@ def networks(table: pd.DataFrame) -> str:
     kinds, runs = table["backbone"].unique(), table["run"].nunique()
     shown = f"`{kinds[0]}`" if len(kinds) == 1 else networks_in_words(kinds)
     return f"{' and '.join(titles)}; {shown}, {runs} run{'s' * (runs > 1)}"
-
-
-def would_settle(line) -> str:
-    """Return what is missing for a verdict that holds of the paper's own networks and images.
-
-    Parameters
-    ----------
-    line : a row of `glance.findings`
-    """
-    lead, last = "**What would settle it.**", largest_planned(line.paper)
-    parts, what = missing(line), "the chapter's largest tier"
-    if last == "paper":
-        what = "the paper's own scale"
-    if line.tier != last or line.verdict == Verdict.NO_DATA:
-        command = f"`make run TIER={last} PAPER={line.paper}`"
-        parts.append(f"{what}, {command} ({{doc}}`how to <how_to_run>`)")
-    elif not parts:
-        return f"{lead} This is {what}, and nothing speaks against the verdict."
-    text = "; ".join(parts)
-    return f"{lead} {text[0].upper()}{text[1:]}."
-
-
-def to_do(line) -> str:
-    """Return what to do now, as things stand.
-
-    Parameters
-    ----------
-    line : a row of `glance.findings`
-    """
-    wait = f"Rely on neither side: measure it on your own model and images, as {_AUDIT} does."
-    return f"**What to do now.** {_NOW.get(line.paper, {}).get(line.verdict, wait)}"
-
-
-def missing(line) -> list[str]:
-    """Return what would have to be there for a clear verdict at the line's own tier, in words."""
-    others, doubt, reason = glance.reasons(line.note)
-    if line.verdict == Verdict.NO_DATA:
-        return []
-    if line.verdict == Verdict.NOT_TESTABLE:
-        return [f"networks of which this is no longer true: {reason}"]
-    if line.verdict != Verdict.UNDECIDED:
-        caveats = filter(None, line.caveat.split("; "))
-        return [_MORE.get(one, f"more than {one}") for one in caveats]
-    parts = []
-    if pd.isna(line.low):
-        parts.append("several runs, since there is no interval")
-    elif line.low <= line.margin <= line.high:
-        runs = "more than one run" if line.runs == 1 else "more runs"
-        parts.append(f"{runs} or more images, since the interval reaches over the margin")
-    if others:
-        parts.append(f"agreement, since by themselves others are on the other side ({others})")
-    if doubt:
-        parts.append(f"numbers of which this is no longer true: {doubt}")
-    if line.runs == 1 and not any("than one run" in part for part in parts):
-        parts.append(_MORE["one run"])
-    return parts
-
-
-def largest_planned(paper: str) -> str:
-    """Return the largest tier of which there are parameters for a paper."""
-    return next(
-        tier for tier in reversed(TIERS) if (ROOT / "params" / tier / f"{paper}.yaml").exists()
-    )
 
 
 def figure(claims: pd.DataFrame, folder: Path) -> str:

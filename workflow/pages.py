@@ -17,7 +17,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import licences
 import pandas as pd
 import pyarrow as pa
 from pyarrow import csv
@@ -41,17 +40,7 @@ GENERATED = "This page is generated from the records in the code that it describ
 
 
 def reference(runs: Path, tier: str, downloads: Path) -> dict[str, str]:
-    """Return every generated page, as Markdown, by its name.
-
-    Parameters
-    ----------
-    runs : Path
-        Folder of the executed notebooks and results tables.
-    tier : str
-        The tier that they belong to.
-    downloads : Path
-        Folder of the pages, for the files that they offer.
-    """
+    """Return every generated page, as Markdown, by its name; write downloads into a folder."""
     return {
         "methods": methods(),
         "metrics": metrics(),
@@ -59,7 +48,7 @@ def reference(runs: Path, tier: str, downloads: Path) -> dict[str, str]:
         "networks": networks(),
         "reproducibility": reproducibility(runs, tier, downloads),
         **api(),
-        "dependencies": licences.page(),
+        "speed": speed(),
     }
 
 
@@ -216,11 +205,27 @@ def normalisation(record: Published) -> str:
 
 def known_by(record: Published) -> str:
     """Return by what a network's file is recognised, in words."""
-    if record.digest:
-        return "its tensors"
-    if record.sha256:
-        return f"SHA-256 `{record.sha256}…`"
-    return f"Git's SHA-1 `{record.blob[:8]}…`" if record.blob else "nothing: not checked"
+    return "its tensors" if record.digest else "nothing: not checked"
+
+
+def speed() -> str:
+    """Return the page of the benchmarks, from ``benchmarks/results``."""
+    stored = ROOT / "benchmarks" / "results"
+    tables = [pd.read_parquet(stored / f"{name}.parquet") for name in ("peers", "training")]
+    rows = pd.concat(tables, ignore_index=True)
+    rows["times as fast"] = [
+        f"{row.ratio:.2f} ({row.low:.2f}–{row.high:.2f})" for row in rows.itertuples()
+    ]
+    shown = rows[["work", "size", "peer", "times as fast"]]
+    return f"""# Speed
+
+`make bench` compares this project with the functions of other libraries. Both sides get the same
+arrays, in turn and in one process, and must give the same numbers. *Times as fast* is the seconds
+of the peer divided by ours: the median of the rounds, with the lowest and the highest.
+Measured on {rows["machine"].iloc[0]}, with {rows["versions"].iloc[0]}.
+
+{markdown_table(shown.columns, shown.itertuples(index=False))}
+"""
 
 
 ON_A_PAGE = ("networks", "papers", "report", "training")
@@ -322,13 +327,7 @@ def stages(folders: Iterable[Path]) -> str:
 
 
 def reproducibility(runs: Path, tier: str, downloads: Path) -> str:
-    """Return the page of provenance, and write the results tables that it offers.
-
-    Raises
-    ------
-    FileNotFoundError
-        There is no results table under `runs`, and these are not the repository's notebooks.
-    """
+    """Return the page of provenance, and write the results tables that it offers."""
     files = sorted(runs.rglob("results.parquet"))
     if not files and runs.resolve() != ROOT / "notebooks":
         raise FileNotFoundError(

@@ -22,7 +22,7 @@ from helpers.data.features import Backbone
 from helpers.networks import published, timm_weights
 from helpers.papers.parameters import Parameters, tiers
 from helpers.syntax import Package
-from known_unknowns.chapters import CHAPTERS, load, package_of
+from known_unknowns.chapters import CHAPTERS, PARAMETERS_OF, load, package_of
 from pictures import FAMILIES
 
 CHAPTER = ("dataset", "training", "evaluation", "figures")
@@ -30,9 +30,9 @@ CHAPTER = ("dataset", "training", "evaluation", "figures")
 _BEFORE = {
     "evaluation": "training",
     "figures": "evaluation",
-    "estimators": "evaluation",
-    "questions": "training",
 }  # what leaves in the cache what a notebook takes from it
+BEYOND = "beyond"
+"""The folder of notebooks that go beyond the papers and take the parameters of one."""
 ABOUT_ALL = tuple(kind for paper in CHAPTERS.values() for kind in paper.about_all)
 """Notebooks that read the results of all papers."""
 NETWORKS_OF = {paper.name: paper.networks_of for paper in CHAPTERS.values() if paper.networks_of}
@@ -69,9 +69,11 @@ def declared(notebook: str) -> dict:
 
 def tables_of(step: Step) -> list[str]:
     """Return the committed results tables that a step may show: of all papers that it is about."""
-    read = dict.fromkeys(name.partition("/")[0] for name in (step.name, *step.needs))
+    names = [name.split("/") for name in (step.name, *step.needs)]
+    read = dict.fromkeys([paper for paper, *_ in names])
+    read |= dict.fromkeys([kind for _, kind, *_ in names if kind in PARAMETERS_OF])
     if any(paper in CHAPTERS and not CHAPTERS[paper].main_claim for paper in read):
-        read |= CHAPTERS
+        read |= CHAPTERS | PARAMETERS_OF
     files = [file for paper in read for file in sorted(ROOT.glob(f"results/*/{paper}.parquet"))]
     return [str(file.relative_to(ROOT)) for file in files]
 
@@ -147,6 +149,19 @@ def steps_of(tier: str, paper: str) -> list[Step]:
                 spared=spared,
             )
             for place, (point, own) in enumerate(knobs.items())
+        ]
+    for name in [name for name, lender in PARAMETERS_OF.items() if lender == paper]:
+        notebook = f"notebooks/{BEYOND}/{name}.ipynb"
+        steps[name] = [
+            Step(
+                name=f"{BEYOND}/{name}",
+                notebook=notebook,
+                parameters=_told(notebook, parameters, {}),
+                needs=tuple(step.name for step in steps.get("evaluation", [])),
+                settings=settings,
+                data_sets=used,
+                spared=spared,
+            )
         ]
     return [step for kind in steps for step in steps[kind]]
 
@@ -259,7 +274,8 @@ def code_of(notebook: str) -> list[str]:
     modules = {"parameters"} | (
         {"experiment"} if re.search(r"papers(\.| import )run\b", source) else set()
     )
-    of_papers = [Path(notebook).parent.name]
+    folder, stem = Path(notebook).parent.name, Path(notebook).stem
+    of_papers = [PARAMETERS_OF[stem], stem] if folder == BEYOND else [folder]
     if Path(notebook).stem in ABOUT_ALL:
         modules, of_papers = {"parameters", "claims", "tables"}, list(CHAPTERS)
     names = (f"{package_of(paper)}.{module}" for paper in of_papers for module in modules)

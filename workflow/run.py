@@ -16,9 +16,7 @@ from pathlib import Path
 
 import gpus
 import pandas as pd
-import yaml
 from plan import for_snakemake, missing_of, papers, plan, with_needs
-from progress import keep_seconds, known_seconds
 from snakemake.cli import main as snakemake
 from step import ROOT, Step, write
 
@@ -78,26 +76,15 @@ def chosen(steps: Mapping[str, Step], tier: str, paper: str | None, step: str | 
     return [step] if step else found
 
 
-def measured_elsewhere(tier: str) -> dict[str, float]:
-    """Return how long the steps of a tier took where the benchmark of the pipeline was made."""
-    table = pd.read_parquet(ROOT / "benchmarks" / "results" / "pipeline.parquet")
-    own = table[(table["tier"] == tier) & (table["quantity"] == "seconds")]
-    return dict(zip(own["part"], own["value"], strict=True))
+def here_or_elsewhere(profile: str, cores: str) -> list[str]:
+    """Return Snakemake's arguments for this machine, or for a cluster's profile.
 
-
-def here_or_elsewhere(profile: str, cores: str) -> tuple[list[str], str]:
-    """Return where Snakemake is to execute the steps, as its arguments, and how many at once.
-
-    A profile alone says how many: the cores of the machine from which jobs are submitted are no
-    limit of a cluster's, and would cut the processors that a job may ask for.
+    With a profile, the cores of this machine limit nothing: jobs run elsewhere.
     """
-    if not profile:
-        found = len(gpus.visible())
-        one_a_gpu = ["--resources", f"trainings={found}"] if found else []
-        return ["--cores", cores, *one_a_gpu], cores
-    file = Path(profile, "config.yaml")  # else of the user's own profiles, which Snakemake finds
-    told = yaml.safe_load(file.read_text(encoding="utf-8")) if file.exists() else {}
-    return ["--profile", profile], str(told.get("jobs", told.get("cores", cores)))
+    if profile:
+        return ["--profile", profile]
+    count = len(gpus.visible())
+    return ["--cores", cores, *(["--resources", f"trainings={count}"] if count else [])]
 
 
 def take_lock(runs: Path) -> int:
@@ -176,21 +163,19 @@ def main() -> None:
     if arguments.target == "preview":
         return
     write(steps, runs)
-    where, at_once = here_or_elsewhere(arguments.profile, arguments.cores)
     os.chdir(ROOT)
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     print(f"tier {arguments.tier}: notebooks wanted: {len(steps)}", flush=True)
     tell_missing(steps)
-    keep_seconds(runs, measured_elsewhere(arguments.tier) | known_seconds(runs))
     command = [
         arguments.target,
         "--snakefile", "workflow/Snakefile",
         "--config", f"tier={arguments.tier}", "--nolock", "--rerun-incomplete", "--keep-going",
-        "--logger", "notebooks", "--logger-notebooks-folder", str(runs),
-        "--logger-notebooks-side-by-side", at_once, *where,
+        "--quiet", "rules", "host", "--show-failed-logs",
+        *here_or_elsewhere(arguments.profile, arguments.cores),
     ]  # fmt: skip
     try:
-        snakemake(command)  # in this process, since it finds the plugin beside this file
+        snakemake(command)
     except SystemExit as ended:
         if failed := failed_parts(steps, runs):
             print(*failed, sep="\n", file=sys.stderr)

@@ -96,17 +96,6 @@ class Step:
         return Path(self.notebook).stem in ASKING
 
 
-def name_of(rule: str) -> str:
-    """Return the name of the step that a rule executes.
-
-    Examples
-    --------
-    >>> name_of("uimnet--training--others-1")
-    'uimnet/training/others-1'
-    """
-    return rule.replace(RULE_SEPARATOR, "/")
-
-
 def write(steps: Mapping[str, Step], runs: Path) -> None:
     """Write a plan into the folder of its executed notebooks."""
     with atomic_path(runs / PLAN) as whole:

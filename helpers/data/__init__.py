@@ -69,14 +69,6 @@ def load(
     download : bool
         Let torchvision download what is not there.
 
-    Raises
-    ------
-    FileNotFoundError
-        The data set is known but not there: says which file, where it was looked for, and the
-        command that makes it.
-    ValueError
-        Unknown name or split, or a damaged pack (see `read_pack`).
-
     Examples
     --------
     >>> load("digits", "train", size=16)
@@ -111,11 +103,6 @@ def open_stream(name: str, split: str, **chosen) -> ImageStream:
     ----------
     name, split, **chosen
         As in `list_stream`.
-
-    Raises
-    ------
-    FileNotFoundError, ValueError
-        As in `list_stream`; or none of the images can be read.
     """
     return ImageStream.open(list_stream(name, split, **chosen))
 
@@ -140,13 +127,6 @@ def list_stream(
     corruptions, severities : sequence, optional
         Of ``imagenet_c`` those that are listed, by default all fifteen at all five; the folders of
         others need not be there.  Other data sets have none.
-
-    Raises
-    ------
-    FileNotFoundError
-        The folder is not there: says where it was looked for.
-    ValueError
-        No such data set, corruption or severity, or no images.
     """
     known_name("streamed data set", name, [card.name for card in cards() if card.streamed])
     locate(name)
@@ -190,11 +170,6 @@ def locate(
         One of `names`, or ``folder:PATH``.
     root, download
         As in `load`.
-
-    Raises
-    ------
-    FileNotFoundError, ValueError
-        As in `load`, before any image is read.
 
     Examples
     --------

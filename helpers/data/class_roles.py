@@ -161,11 +161,6 @@ def far(data_set: str, *, reading: str = "whole WordNet") -> pd.DataFrame:
         ``keyword``, its ``origin`` (see `wordnet_rules.keywords`), ``node``, what the keyword
         names, and ``known``, the class of ImageNet.  All are empty where a class stays.
 
-    Raises
-    ------
-    ValueError
-        Unknown `data_set` or `reading`.
-
     Examples
     --------
     >>> far("caltech256").set_index("name").loc["208.swiss-army-knife"].tolist()

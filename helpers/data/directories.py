@@ -33,13 +33,6 @@ def list_images(root: Path) -> list[str]:
     Links to folders are followed in `root` itself, and not further below.  Of what is kept only
     folders are looked at that are as they were; processes that list the same at the same time
     write the same, each a whole file.
-
-    Raises
-    ------
-    OSError
-        A folder is not there, or may not be read.
-    ValueError
-        A name that is not in UTF-8.
     """
     kept = cache.path_of("listings", cache.key(folder=str(root.resolve())), ".json")
     known, now = _read(kept), time.time_ns()

@@ -99,24 +99,12 @@ class FeatureImages(Images):
         return chosen if size is None else resize(chosen, size)
 
     def resize(self, size: int, *, antialias: bool = True) -> Images:
-        """Refuse: features have no size.
-
-        Raises
-        ------
-        ValueError
-            Always.
-        """
+        """Refuse: features have no size."""
         raise ValueError(f"{self.name}: features of images cannot be resized; resize the images")
 
 
 def beside(images: FeatureImages, views: Sequence[FeatureImages]) -> FeatureImages:
-    """Return images with their views, the rows below each image's own: uint8 [N, 1 + V, W, 3].
-
-    Raises
-    ------
-    ValueError
-        The views are of other images.
-    """
+    """Return images with their views, the rows below each image's own: uint8 [N, 1 + V, W, 3]."""
     for one in views:
         if not np.array_equal(one.pixels, images.pixels):
             raise ValueError(f"views: {one} is of other images than {images}")
@@ -125,11 +113,6 @@ def beside(images: FeatureImages, views: Sequence[FeatureImages]) -> FeatureImag
 
 def encode(features: np.ndarray, top: float) -> np.ndarray:
     """Return features as bytes, 255 steps of their square root: uint8 [N, D].
-
-    Raises
-    ------
-    ValueError
-        A feature below zero, or above `top`.
 
     Examples
     --------
@@ -176,12 +159,6 @@ class Packs:
     Parameters
     ----------
     backbone : Backbone
-
-    Raises
-    ------
-    ValueError
-        A pack is damaged, or its features are of another network, weights, size or transform than
-        `backbone` or than those of the other packs; names the file and what differs.
     """
 
     def __init__(self, backbone: Backbone):
@@ -224,14 +201,7 @@ class Packs:
         return np.where(self._seen[found] == seen, self._place[found], -1)
 
     def of(self, images: Images, remedy: str = "python workflow/features.py") -> FeatureImages:
-        """Return images as the backbone sees them.
-
-        Raises
-        ------
-        ValueError
-            Some have no features: says how many, of which set, what there is instead, and the
-            command that makes them (`remedy`).
-        """
+        """Return images as the backbone sees them."""
         places = self.places(digests(images))
         if lacking := int((places < 0).sum()):
             one, root = self.backbone, self.backbone.folder.parent
@@ -268,13 +238,7 @@ def _packs(backbone: Backbone, files: tuple) -> Packs:
 
 
 def leaves(structure) -> list[Images]:
-    """Return the images of a structure of data classes, mappings and sequences.
-
-    Raises
-    ------
-    ValueError
-        A stream: its images are not stored one by one.
-    """
+    """Return the images of a structure of data classes, mappings and sequences."""
     if isinstance(structure, ImageStream):
         raise ValueError(f"{structure.name}: images in memory expected, got a stream")
     if isinstance(structure, Images):
@@ -283,13 +247,7 @@ def leaves(structure) -> list[Images]:
 
 
 def seen_by(structure, backbone: Backbone, remedy: str):
-    """Return the same structure with all images as the backbone sees them.
-
-    Raises
-    ------
-    ValueError
-        As `Packs`, `Packs.of` and `leaves`.
-    """
+    """Return the same structure with all images as the backbone sees them."""
     if isinstance(structure, Images | ImageStream):
         (images,) = leaves(structure)
         return packs(backbone).of(images, remedy)
@@ -345,13 +303,7 @@ def write(
 
 
 def read(path: Path) -> tuple[dict, dict[str, np.ndarray]]:
-    """Read what `write` wrote: facts and arrays.  Nothing in the file is executed.
-
-    Raises
-    ------
-    ValueError
-        The file holds something else, is truncated or altered, or is of a later version.
-    """
+    """Read what `write` wrote: facts and arrays.  Nothing in the file is executed."""
     try:
         arrays, facts = checkpoints.load(path, framework="np")
         if facts.get("frozen_features") != _VERSION:

@@ -23,11 +23,6 @@ class Hypernyms:
         What each node is called, its usual name first.  A node without an entry is called as the
         node itself.
 
-    Raises
-    ------
-    ValueError
-        A parent is no node, or a node lies above itself.
-
     Examples
     --------
     >>> graph = Hypernyms({"tool": (), "knife": ("tool",), "cleaver": ("knife",), "saw": ("tool",)})
@@ -56,11 +51,6 @@ class Hypernyms:
 
         Instances ("Eiffel Tower") lie below what they are instances of.  The given nouns come
         first in the graph, in their order.  Kept in the cache: NLTK takes seconds to open WordNet.
-
-        Raises
-        ------
-        ValueError
-            A wnid is none of WordNet 3.0 (see `helpers.data.wordnet.noun`).
 
         Examples
         --------

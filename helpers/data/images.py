@@ -28,13 +28,7 @@ class Labelled:
         return replace(self, labels=np.full_like(self.labels, -1))
 
     def select(self, class_names: Sequence[str]) -> Self:
-        """Return the images of these classes only, numbered in this order.
-
-        Raises
-        ------
-        ValueError
-            There is no such class; says which is nearest.
-        """
+        """Return the images of these classes only, numbered in this order."""
         for name in class_names:
             known_name(f"class of {self.name}", name, self.class_names)
         chosen = self.renumber(dict.fromkeys(class_names))
@@ -85,11 +79,6 @@ class Images(Labelled):
     coarse_class_names : tuple of str, optional
     words : dict of str to str, optional
         What a class is called in words, where its name is a WordNet identifier.
-
-    Raises
-    ------
-    ValueError
-        An array of another type or shape, or a label out of range.  No images at all is allowed.
 
     Examples
     --------
@@ -220,11 +209,6 @@ def concatenate(sets: Sequence[Images], name: str) -> Images:
     -------
     Images
         Its split is that of the sets, or their splits joined by ``+``; its origin names all.
-
-    Raises
-    ------
-    ValueError
-        No sets, or images of different sizes: says which set.
 
     Examples
     --------

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 
@@ -52,41 +53,53 @@ class Listing(Labelled):
 
     @classmethod
     def scan(cls, path: str | os.PathLike, *, split: str = "test") -> Listing:
-        """List a folder, with or without the subfolders train, val and test.
-
-        Raises
-        ------
-        FileNotFoundError, ValueError
-            As `helpers.data.sources.listing`.
-        """
+        """List a folder, with or without the subfolders train, val and test."""
         root, files, description = listing(path, split)
         return cls(root, tuple(files), **description)
 
     @classmethod
-    def join(cls, parts: Sequence[Listing], name: str) -> Listing:
-        """Put several together as one, as `helpers.data.ImageStream.join` does streams."""
+    def join(cls, parts: Sequence[Listing], name: str, **more) -> Self:
+        """Put several together as one, one after the other, as `concatenate` does images.
+
+        Classes of the same name become one class; `root` is the folder that holds all roots.
+
+        Parameters
+        ----------
+        parts : sequence of Listing
+        name : str
+            The name of the whole.
+        **more
+            Further attributes of the whole, of a subclass.
+        """
+        if not parts:
+            raise ValueError("parts: none given; at least one is needed")
         root = Path(os.path.commonpath([part.root for part in parts]))
         names = tuple(dict.fromkeys(label for part in parts for label in part.class_names))
-        places = [part.root.relative_to(root).as_posix() for part in parts]
         return cls(
-            root,
-            tuple(
-                file if place == "." else f"{place}/{file}"
-                for place, part in zip(places, parts, strict=True)
-                for file in part.files
-            ),
-            np.concatenate([renumber(part.labels, part.class_names, names) for part in parts]),
-            names,
-            name,
-            "+".join(dict.fromkeys(part.split for part in parts)),
-            {"title": f"image folder {root.name}", "source": "folders of images"},
+            root=root,
+            files=tuple(file for part in parts for file in part.below(root, part.files)),
+            labels=np.concatenate([renumber(p.labels, p.class_names, names) for p in parts]),
+            class_names=names,
+            name=name,
+            split="+".join(dict.fromkeys(part.split for part in parts)),
+            origin={"title": f"image folder {root.name}", "source": "folders of images"},
+            **more,
         )
+
+    def below(self, root: Path, files: Iterable[str]) -> Iterator[str]:
+        """Yield the paths of files within a folder above `root`."""
+        place = self.root.relative_to(root).as_posix()
+        return (file if place == "." else f"{place}/{file}" for file in files)
 
     def __len__(self) -> int:
         return len(self.files)
 
-    def subset(self, indices) -> Listing:
-        """Return the files at `indices` (integers in any order, or a boolean mask [N])."""
+    def subset(self, indices) -> Self:
+        """Return the images at `indices` (integers in any order, or a boolean mask [N])."""
         chosen = np.arange(len(self))[indices]
         files = tuple(self.files[index] for index in chosen)
-        return replace(self, files=files, labels=self.labels[chosen])
+        return replace(self, files=files, labels=self.labels[chosen], **self._of(chosen))
+
+    def _of(self, chosen: np.ndarray) -> dict[str, np.ndarray]:
+        """Return what a subclass keeps of chosen files."""
+        return {}

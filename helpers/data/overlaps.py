@@ -27,11 +27,6 @@ def find(images: Images, data_set: str, external: Iterable[str] = ()) -> tuple[s
         In-distribution and near-OOD.
     external : iterable of str
         Further classes; those that are no wnids are of no account.
-
-    Raises
-    ------
-    ValueError
-        The classes are wnids, and the nouns of the data set's are not known.
     """
     own = class_lists.wnids_of(data_set)
     if _are_wnids(images.class_names):
@@ -61,11 +56,6 @@ def find_related(images: Images, data_set: str) -> tuple[str, ...]:
         that several nouns stand for goes where one of them does.
     data_set : str
         In-distribution.
-
-    Raises
-    ------
-    ValueError
-        The nouns of one of the two are not known, so that nothing can be told.
     """
     nouns, own = class_lists.wnids_of(images.name), class_lists.wnids_of(data_set)
     if _are_wnids(images.class_names):
@@ -116,11 +106,6 @@ def check_disjoint(external: Sequence[Images], tests: Mapping[str, Images]) -> N
     external : sequence of Images
         What is trained on, with its classes, then what hyper-parameters are chosen on.
     tests : mapping of str to Images
-
-    Raises
-    ------
-    ValueError
-        Names the test set and what is shared.
     """
     classes = set(external[0].class_names)
     images = {_digest(image) for one in external for image in one.images}

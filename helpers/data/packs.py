@@ -84,14 +84,6 @@ def read_pack(
         Resize to `size` x `size` pixels.
     antialias : bool
         How (see `helpers.data.pixels.resize`).
-
-    Raises
-    ------
-    FileNotFoundError
-        No such file.
-    ValueError
-        Unknown split; or the file is truncated or altered (checksum, CRC, number of images):
-        the message names the file, the member and the command that makes the pack again.
     """
     path = Path(path)
     if not path.is_file():
@@ -167,13 +159,6 @@ def write_pack(
     origin : mapping
         Where the images come from: ``title``, ``source``, ``licence``, ``citation``, ...
     coarse_class_names : sequence of str, optional
-
-    Raises
-    ------
-    ValueError
-        Images that are not square or larger than 256 pixels, bytes that are no JPEG file, labels
-        of another number or out of range, a class name twice, no split, or one without images or
-        with an unfit name.
 
     Examples
     --------

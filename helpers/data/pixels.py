@@ -43,11 +43,6 @@ def resize(images: np.ndarray, size: int, *, antialias: bool = True) -> np.ndarr
         details finer than the new pixels come back as coarse ones that were never there.  (At
         half the size, the four are all there are: then no harm is done.)
 
-    Raises
-    ------
-    ValueError
-        A size below 1.
-
     Examples
     --------
     >>> stripes = np.zeros((1, 9, 9, 3), np.uint8)
@@ -91,11 +86,6 @@ def smoothness(images: np.ndarray) -> np.ndarray:
     ndarray of float64, shape [N]
         From 0 (neighbours alternate) to 1 (slopes, edges, or one colour only); 0.5 is expected
         where pixels are independent.  Higher = smoother.
-
-    Raises
-    ------
-    ValueError
-        Another type or shape, or images of less than 3 pixels in height or width.
 
     Examples
     --------
@@ -144,12 +134,6 @@ def stack(
         What the images are of, for messages.
     antialias : bool
         As in `resize`.
-
-    Raises
-    ------
-    ValueError
-        No image, an unreadable one, one with more than 8 bits a channel, or (without `size`)
-        images of different sizes.
     """
     arrays: list[np.ndarray] = []
     for name, image in images:
@@ -197,12 +181,6 @@ def rgb(image: Image.Image) -> Image.Image:
 
     It is set upright in place, and comes back itself where nothing else is to be done: a copy
     costs a third of the decoding.
-
-    Raises
-    ------
-    ValueError
-        More than 8 bits a channel.  Of a broken file, Pillow's decoders raise OSError, SyntaxError
-        and others.
     """
     ImageOps.exif_transpose(image, in_place=True)
     if image.mode.startswith(("I", "F")):  # Pillow would clip these to white

@@ -68,11 +68,6 @@ def photographs(split: str, *, size: int | None = None, antialias: bool = True) 
     the way of resizing can be seen.  Sizes and places are random, with a fixed seed; the patches
     of one photograph overlap.
 
-    Raises
-    ------
-    ValueError
-        Unknown split, or no `size`: the patches are of different ones.
-
     Examples
     --------
     >>> photographs("test", size=32)
@@ -149,14 +144,6 @@ def torchvision_set(
     With `download`, torchvision fetches what is missing, with a progress bar, and checks it.
     (CIFAR's own files are Python pickles; torchvision opens them only if their MD5 sums are the
     published ones.)  All images of the split are held in memory.
-
-    Raises
-    ------
-    FileNotFoundError
-        The files are not there, or not whole, and were not to be, or could not be, downloaded.
-    ValueError
-        Unknown split; another number of images than the data set has; images of different sizes
-        without `size`.
     """
     known_name(f"split of {card.name}", split, card.splits)
     from torchvision import datasets
@@ -231,14 +218,7 @@ def _annotations(path: Path) -> Path:
 
 
 def _validation_classes(path: Path) -> dict[str, str]:
-    """Return the class of each validation image of Tiny ImageNet, by the file's name.
-
-    Raises
-    ------
-    ValueError
-        A line is not a file's name and a class, with tabs between them, or the images in
-        ``val/images`` are not those of the lines.
-    """
+    """Return the class of each validation image of Tiny ImageNet, by the file's name."""
     place = _annotations(path)
     rows = [line.split("\t") for line in place.read_text(encoding="utf-8").splitlines()]
     if bad := [number for number, row in enumerate(rows, 1) if len(row) < 2]:
@@ -271,13 +251,6 @@ def listing(path: str | os.PathLike, split: str) -> tuple[Path, list[str], dict]
         Paths within `place`, with slashes.
     description : dict
         The ``labels``, ``class_names``, ``name``, ``split`` and ``origin`` of `Images`.
-
-    Raises
-    ------
-    FileNotFoundError
-        No such folder.
-    ValueError
-        Unknown split; no classes or no images.
     """
     splits = folder_splits(path)
     known_name(f"split of {path}", split, splits)
@@ -339,14 +312,6 @@ def folder(
         Resize (shorter side) and centre-crop to `size` x `size` pixels.
     antialias : bool
         How (see `helpers.data.pixels.resize`).
-
-    Raises
-    ------
-    FileNotFoundError
-        No such folder.
-    ValueError
-        Unknown split; no classes or no images; an unreadable image; images of different sizes
-        without `size`.
     """
     check_size(size)
     place, files, description = listing(path, split)

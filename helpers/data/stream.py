@@ -1,6 +1,7 @@
 """Image folders that no memory holds: scanned once, then decoded while they are read.
 
 >>> import tempfile
+>>> from pathlib import Path
 >>> from PIL import Image
 >>> folder = Path(tempfile.mkdtemp()) / "pets"
 >>> for name in ("cat", "dog"):
@@ -18,11 +19,10 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,7 +30,6 @@ import PIL
 from PIL import Image
 
 from helpers import cache
-from helpers.data.images import Labelled, renumber
 from helpers.data.listing import Listing
 from helpers.data.pixels import channels_last, random_crop, rgb
 
@@ -46,40 +45,24 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ImageStream(Labelled):
+class ImageStream(Listing):
     """One split of an image folder, one subfolder a class; the images stay on the disk.
 
     Made by `scan`, `open` or `join`.  It has what `helpers.data.Images` has, as far as that needs
-    no pixels.
+    no pixels, and all of `helpers.data.Listing`.
 
     Attributes
     ----------
-    root : Path
-        The split's folder.
-    files : tuple of str
-        Paths within `root`, N of them.
     sizes : ndarray of int64, shape [N]
         Of the files, in bytes.
     contents : ndarray of uint64, shape [N]
         What stands for the bytes of each file, see `scan`.
-    labels : ndarray of int64, shape [N]
-        Indices into `class_names`; -1 where the image's class is none of them.
-    class_names : tuple of str
-    name, split : str
-    origin : dict
     skipped : tuple of str
         The files of the folder that cannot be read as images, and are not among `files`.
     """
 
-    root: Path
-    files: tuple[str, ...]
     sizes: np.ndarray
     contents: np.ndarray
-    labels: np.ndarray
-    class_names: tuple[str, ...]
-    name: str
-    split: str
-    origin: dict
     skipped: tuple[str, ...] = ()
 
     @classmethod
@@ -104,29 +87,12 @@ class ImageStream(Labelled):
             for as long as no path, size or time of modification changes: a file replaced by one
             of the same size *and* time goes unnoticed.  Without, no file is opened, `contents`
             are times of modification in nanoseconds, and a broken file ends the run that reads it.
-
-        Raises
-        ------
-        FileNotFoundError
-            No such folder.
-        ValueError
-            Unknown split; no classes, or no images that can be read.
-        OSError
-            A file may not be read, or the disk fails: that is no property of the image.
         """
         return cls.open(Listing.scan(path, split=split), verify=verify)
 
     @classmethod
     def open(cls, listed: Listing, *, verify: bool = True) -> ImageStream:
-        """Look at the files of a listing, and find out which of them are broken, as `scan`.
-
-        Raises
-        ------
-        ValueError
-            None of them can be read.
-        OSError
-            A file is gone or may not be read, or the disk fails.
-        """
+        """Look at the files of a listing, and find out which of them are broken, as `scan`."""
         status = [os.stat(os.path.join(listed.root, file)) for file in listed.files]
         sizes = np.array([one.st_size for one in status], np.int64)
         times = np.array([one.st_mtime_ns for one in status], np.int64).astype(np.uint64)
@@ -153,45 +119,16 @@ class ImageStream(Labelled):
         return replace(stream, contents=contents, skipped=tuple(broken)).subset(sound)
 
     @classmethod
-    def join(cls, streams: Sequence[ImageStream], name: str) -> ImageStream:
-        """Put several streams together as one, one after the other, as `concatenate` does images.
-
-        Classes of the same name become one class; `root` is the folder that holds all of theirs.
-
-        Parameters
-        ----------
-        streams : sequence of ImageStream
-        name : str
-            The name of the whole.
-
-        Raises
-        ------
-        ValueError
-            No streams.
-        """
-        if not streams:
-            raise ValueError("streams: none given; at least one is needed")
-        root = Path(os.path.commonpath([part.root for part in streams]))
-        names = tuple(dict.fromkeys(label for part in streams for label in part.class_names))
-
-        def places(part: ImageStream, files: Iterable[str]) -> Iterator[str]:
-            return ((part.root.relative_to(root) / file).as_posix() for file in files)
-
-        return cls(
-            root,
-            tuple(file for part in streams for file in places(part, part.files)),
-            np.concatenate([part.sizes for part in streams]),
-            np.concatenate([part.contents for part in streams]),
-            np.concatenate([renumber(s.labels, s.class_names, names) for s in streams]),
-            names,
+    def join(cls, parts: Sequence[ImageStream], name: str) -> ImageStream:
+        """Put several streams together as one, see `Listing.join`."""
+        root = Listing.join(parts, name).root
+        return super().join(
+            parts,
             name,
-            "+".join(dict.fromkeys(part.split for part in streams)),
-            {"title": f"image folder {root.name}", "source": "folders of images"},
-            tuple(file for part in streams for file in places(part, part.skipped)),
+            sizes=np.concatenate([part.sizes for part in parts]),
+            contents=np.concatenate([part.contents for part in parts]),
+            skipped=tuple(file for part in parts for file in part.below(root, part.skipped)),
         )
-
-    def __len__(self) -> int:
-        return len(self.files)
 
     def __repr__(self) -> str:
         return (
@@ -213,16 +150,8 @@ class ImageStream(Labelled):
             digest.update(f"{file}\n{size} {content} {label}\n".encode())
         return digest.hexdigest()
 
-    def subset(self, indices) -> ImageStream:
-        """Return the images at `indices` (integers in any order, or a boolean mask [N])."""
-        chosen = np.arange(len(self))[indices]
-        return replace(
-            self,
-            files=tuple(self.files[index] for index in chosen),
-            sizes=self.sizes[chosen],
-            contents=self.contents[chosen],
-            labels=self.labels[chosen],
-        )
+    def _of(self, chosen: np.ndarray) -> dict[str, np.ndarray]:
+        return {"sizes": self.sizes[chosen], "contents": self.contents[chosen]}
 
     def pictures(self, indices, *, size: int | None = None) -> np.ndarray:
         """Return some of the images to look at, uint8 [M, size, size, 3]; 64 pixels by default."""
@@ -304,12 +233,6 @@ class ImageStream(Labelled):
         indices : Tensor of int64, shape [B]
         images : Tensor of uint8, shape [B, 3, size, size]
             Channels-last in memory.
-
-        Raises
-        ------
-        ValueError
-            Indices of no images, a size or number of images that is not positive; or, when its
-            turn comes, an image that cannot be read: says which.
         """
         import torch
         from torch.utils.data import DataLoader

@@ -59,11 +59,6 @@ def reader() -> WordNetCorpusReader:
 def noun(wnid: str) -> Synset:
     """Return the synset of a wnid.
 
-    Raises
-    ------
-    ValueError
-        Not ``n`` and eight digits, or no noun begins there in WordNet 3.0.
-
     Examples
     --------
     >>> noun("n02437136")
@@ -87,11 +82,6 @@ def noun(wnid: str) -> Synset:
 
 def wnid(synset: Synset) -> str:
     """Return the wnid of a synset.
-
-    Raises
-    ------
-    ValueError
-        The synset is no noun.
 
     Examples
     --------
@@ -122,11 +112,6 @@ def nouns(word: str) -> tuple[Synset, ...]:
     word : str
         One word or several; capitals do not count, and space, underscore and hyphen are one.
         The spelling is WordNet's otherwise: no plural is brought to its singular.
-
-    Raises
-    ------
-    ValueError
-        WordNet does not have the word; says which is spelt most alike.
 
     Examples
     --------

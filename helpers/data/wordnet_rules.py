@@ -62,11 +62,6 @@ def find_covered(classes: Iterable[str], by: Collection[str], graph: Hypernyms) 
         The classes that overlap, in the order of `classes`.  Where several cover one, the class
         itself goes before others, and the nearest above before those further up.
 
-    Raises
-    ------
-    ValueError
-        A class is no node of the graph.
-
     Examples
     --------
     >>> graph = Hypernyms({"bus": (), "school bus": ("bus",), "bee": ()})
@@ -138,11 +133,6 @@ def draw_near(candidates: Iterable[str], count: int, *, seed: int) -> tuple[str,
     -------
     tuple of str
         In the order of the candidates.
-
-    Raises
-    ------
-    ValueError
-        There are fewer candidates than that.
 
     Examples
     --------
@@ -248,11 +238,6 @@ def keywords(
     dict of str to str
         The keywords, and where each is from: ``name``, ``part``, ``singular``, ``plural``,
         ``joined``, ``possessive``, ``split`` or ``abbreviation``.
-
-    Raises
-    ------
-    ValueError
-        The name has no words.
 
     Examples
     --------

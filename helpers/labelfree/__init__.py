@@ -1,46 +1,19 @@
-"""Evaluation without labels: what the scores of an unlabelled mixture say about a detector.
+"""Evaluation without labels, as in the Gscore paper: from scores of a mixture to a prediction.
 
-A *mixture* is an unlabelled union of ID and OOD images, and an *evaluator* a way from its scores
-to one number, the Gscore: how far apart the two parts lie that the scores are split into.  The
-more, the better the detector, so that a line through mixtures whose metrics are known predicts
-those of a mixture that nobody has labelled.
-
-`ESTIMATORS` predict AUROC and FPR95 of a mixture with intervals, the Gscore and its line among
-them; `share_bound` says how many of its images are unlike the validation images, and
-`label_shift_share_bound` the same where classes have become more or less frequent.
+A *mixture* is an unlabelled union of ID and OOD images.  An *evaluator* computes one number from
+its scores, the Gscore: the distance of the two parts into which it splits the scores.  A larger
+distance means a better detector, so that a line through mixtures whose metrics are known predicts
+the metrics of an unlabelled mixture.
 
 Scores are higher for images that are more likely known.  Empty input, NaN, infinite or constant
-scores and a mixture of one image are a `ValueError` that names the argument; a mixture that is all
-ID or all OOD is not told from another, and its Gscore is a number like any.
+scores and a mixture of one image are a `ValueError` that names the argument.  A mixture of ID
+images alone, or of OOD images alone, has a Gscore too: no score can tell.
+`known_unknowns.without_labels` has estimates that the paper does not have.
 """
 
-from helpers.labelfree.accuracy import (
-    ACCURACY_ESTIMATORS,
-    Answers,
-    accuracy_of_accepted,
-    assumptions,
-    estimate_accuracy,
-)
 from helpers.labelfree.baselines import FeatureMoments, confidence_metrics, frechet_distance
-from helpers.labelfree.constant import fit_constant
-from helpers.labelfree.curve_regression import curve_features, fit_curve_regression
-from helpers.labelfree.estimates import PREDICTED, Estimate, Estimator, MetaSets
-from helpers.labelfree.estimators import ESTIMATORS
 from helpers.labelfree.evaluators import EVALUATORS, TAUS, gscores
 from helpers.labelfree.gaussians import Mixture, fit_mixture, mixture_parts
-from helpers.labelfree.gscore_line import fit_gscore_line
-from helpers.labelfree.label_shift import (
-    ClassShares,
-    estimate_class_shares,
-    label_shift_share_bound,
-)
-from helpers.labelfree.labelling import (
-    LabelledEstimate,
-    LabelPlan,
-    choose_to_label,
-    labelled_accuracy,
-    labelled_risk,
-)
 from helpers.labelfree.mixtures import counts_in_ratio, draw_counts, draw_places
 from helpers.labelfree.parts import (
     DISTANCES,
@@ -50,14 +23,6 @@ from helpers.labelfree.parts import (
     distance,
     two_means,
 )
-from helpers.labelfree.prior_corrected import fit_prior_corrected
 from helpers.labelfree.regression import Regression, fit_regression
-from helpers.labelfree.selection import (
-    Selection,
-    conformal_p_values,
-    selection_outcome,
-    suspected_unknown,
-)
-from helpers.labelfree.share import dkw_share_bound, estimate_share, share_bound
-from helpers.labelfree.skill import describe_skill, skill, skill_of_errors
-from helpers.labelfree.truths import METRICS, true_metrics
+from helpers.labelfree.skill import Estimate, describe_skill, skill, skill_of_errors
+from helpers.labelfree.truths import METRICS, PREDICTED, true_metrics

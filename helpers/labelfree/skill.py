@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
 from helpers.checks import float_array, open_share
-from helpers.labelfree.estimates import Estimate
 from helpers.metrics import resample_weights
 
 _REPLICATES = 1000
+
+
+class Estimate(NamedTuple):
+    """An estimate and the ends of its interval, all in the metric's range."""
+
+    value: float
+    low: float
+    high: float
 
 
 def skill(predicted, truths, learnt, *, level: float = 0.95) -> Estimate:

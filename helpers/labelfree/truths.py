@@ -15,6 +15,8 @@ METRICS: dict[str, Callable[[RankedGroups], float]] = {
     "fpr60": lambda groups: groups.false_positive_rate(0.6),
 }
 """The six metrics by name, of groups that are sorted once; ID images are the positive ones."""
+PREDICTED = ("auroc", "fpr95")
+"""The metrics whose predictions have a skill."""
 
 
 def true_metrics(known, unknown) -> dict[str, float]:

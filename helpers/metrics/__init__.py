@@ -23,7 +23,6 @@ from helpers.metrics.calibration import (
     reliability_curve,
     squared_errors,
 )
-from helpers.metrics.detection import DetectionMetrics, detection_metrics
 from helpers.metrics.open_set import (
     answer_confidence,
     open_set_brier,

@@ -45,11 +45,6 @@ def computes_bfloat16() -> bool:
 def precision_on(device: str, precision: str) -> str:
     """Return the precision of a training's forward pass: bfloat16 or float32.
 
-    Raises
-    ------
-    ValueError
-        bfloat16 on a processor that can only emulate it, which is slower than float32.
-
     Examples
     --------
     >>> precision_on("cpu", "auto"), precision_on("cuda", "auto")

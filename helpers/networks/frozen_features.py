@@ -82,11 +82,6 @@ def open_network(backbone: Backbone, *, threads: int = 1, **options) -> zoo.Pret
         Of a CPU.
     **options
         Of `helpers.networks.zoo.load`.
-
-    Raises
-    ------
-    FileNotFoundError, ValueError
-        As `helpers.networks.zoo.load`; or its weights are others than `backbone` says.
     """
     source = zoo.load(backbone.network, threads=threads, **options)
     if not source.sha256.startswith(backbone.weights):
@@ -142,11 +137,6 @@ def store(
     done : callable
         Is told the number of images as they are stored.
     part : int
-
-    Raises
-    ------
-    ValueError
-        The network's features cannot be stored, see `helpers.data.features.encode`.
     """
     for start in range(0, len(images), part):
         some, begun = images.subset(slice(start, start + part)), time.monotonic()

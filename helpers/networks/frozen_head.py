@@ -54,13 +54,7 @@ class FrozenHead(nn.Module):
         self.head = nn.Linear(hidden or 3 * wide, num_classes)
 
     def forward_features(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the hidden layer's answer to features of M images each, [B, 3 M, 1, W].
-
-        Raises
-        ------
-        ValueError
-            Another number of features than the recipe says: those of another frozen network.
-        """
+        """Return the hidden layer's answer to features of M images each, [B, 3 M, 1, W]."""
         width = self.standard.num_features
         if x.shape[2] != 1 or 3 * x.shape[3] != width:
             raise ValueError(

@@ -36,11 +36,6 @@ if HEAD not in recipe.FAMILIES:
 def check(one: recipe.Recipe) -> recipe.Recipe:
     """Return a recipe, after a look at whether a head can be trained by it; others are let through.
 
-    Raises
-    ------
-    ValueError
-        It is a head's and wants what needs pixels, or a hidden layer that is not there.
-
     Examples
     --------
     >>> check(recipe.Recipe(backbone="head", depth=1, augmentation=(), objective="augmix"))

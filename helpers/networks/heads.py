@@ -33,11 +33,6 @@ def beta_quantiles(alpha: float, count: int) -> np.ndarray:
 
     Quantiles in the middles of equal parts, float32 [count], symmetric about one half.
 
-    Raises
-    ------
-    ValueError
-        `alpha` is not a positive number.
-
     Examples
     --------
     >>> beta_quantiles(1.0, 2)  # of the uniform distribution

@@ -225,13 +225,7 @@ class Classifier(nn.Module):
 
     @property
     def head(self) -> Head:
-        """The last linear layer: weight [K, D] and bias [K].
-
-        Raises
-        ------
-        ValueError
-            The network ends in something else.
-        """
+        """The last linear layer: weight [K, D] and bias [K]."""
         layer = self.backbone.get_classifier()
         if not isinstance(layer, nn.Linear):
             raise ValueError(

@@ -7,11 +7,9 @@ makes a network of it.
 
 from __future__ import annotations
 
-import hashlib
 import logging
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,7 +31,6 @@ EMBEDDED = Path(__file__).parent / "weights"
 
 :meta hide-value:
 """
-_SHA256 = 64  # hexadecimal digits
 log = logging.getLogger(__name__)
 
 
@@ -44,44 +41,7 @@ def network_root() -> Path:
 
 @dataclass(frozen=True)
 class Published:
-    """A published network: its record.
-
-    Attributes
-    ----------
-    name : str
-        ``ARCHITECTURE.AUTHOR_DATASET``, in the way of timm; with ``_VARIANT`` behind it where the
-        author has several.
-    author : str
-        Under whom it stands in the records.
-    architecture : str
-        One of `helpers.networks.cifar.BUILDERS`.
-    arguments : dict
-        Of its builder.
-    data_set : str
-        That it was trained on, whose classes it has in that order.
-    files : tuple of str
-        Where it is looked for below `network_root`, the author's own path first.
-    mean, std : tuple of float
-        Of the channels of images in [0, 1], which are normalised by them.
-    source : str
-        The address of the author's repository, or of the file.
-    licence : str
-        Of the weights, as the repository states it.
-    sha256 : str
-        Of the author's file; a few digits where no more are known, "" where none are.
-    blob : str
-        Of the author's file too: Git's own SHA-1, by which the author's repository names it; ""
-        where it is not known.
-    digest : str
-        Of its tensors in whatever file (`helpers.checkpoints.digest`); "" where it is not known.
-    bytes : int
-        Of the author's file; 0 where it is not known.
-    accuracy : float
-        Per cent of the test images that it classifies correctly, as its author prints it; 0 where
-        none is printed.
-    note : str
-        What else has to be known.
-    """
+    """The record of a published network; the head of ``published.yaml`` explains the fields."""
 
     name: str
     author: str
@@ -94,7 +54,6 @@ class Published:
     source: str
     licence: str
     sha256: str = ""
-    blob: str = ""
     digest: str = ""
     bytes: int = 0
     accuracy: float = 0.0
@@ -106,13 +65,7 @@ class Published:
         return names_of(self.data_set)
 
     def locate(self) -> Path:
-        """Return the file of its weights.
-
-        Raises
-        ------
-        FileNotFoundError
-            It is not there: says where it was looked for and where to get it.
-        """
+        """Return the file of its weights."""
         places = [root / file for root in (network_root(), EMBEDDED) for file in self.files]
         for place in places:
             if place.is_file():
@@ -131,15 +84,10 @@ class Published:
         own : bool
             The file is a user's, and may hold other weights of the same architecture: then a
             warning says so.
-
-        Raises
-        ------
-        ValueError
-            The file cannot be read, holds more than tensors, or is not the author's.
         """
         tensors = {
-            name: one
-            for name, one in read_tensors(path).items()
+            name: tensor
+            for name, tensor in read_tensors(path).items()
             if not name.endswith("num_batches_tracked")
         }
         if problem := self._differs(path, tensors):
@@ -172,43 +120,21 @@ class Published:
         return self.data_set, f"{self.data_set}_mini"
 
     def _differs(self, path: Path, tensors: Mapping[str, torch.Tensor]) -> str:
-        """Say in what a file differs from the author's; "" if it does not, or nobody can tell."""
-        if self.digest:
-            from helpers import checkpoints  # here, or the records would wait for torch
+        """Return how a file differs from the author's file; "" if it does not, or is unknown."""
+        from helpers import checkpoints  # here, or the records would wait for torch
 
-            if checkpoints.digest(tensors) == self.digest:
-                return ""
-            return f"its SHA-256 is {sha256_file(path)}, that of the author's file {self.sha256}"
-        if self.sha256 and path.suffix != ".safetensors":
-            found = sha256_file(path)
-            if found.startswith(self.sha256):
-                return ""
-            known = "is" if len(self.sha256) == _SHA256 else "begins with"
-            return f"its SHA-256 is {found}, that of the author's file {known} {self.sha256}"
-        if self.blob and path.suffix != ".safetensors":
-            found = _blob(path)
-            if found == self.blob:
-                return ""
-            return f"Git's SHA-1 of it is {found}, that of the author's file {self.blob}"
-        log.warning("weights: whether %s is the author's file cannot be checked", path)
-        return ""
-
-
-def _blob(path: Path) -> str:
-    """Return the SHA-1 by which Git names a file's content."""
-    content = path.read_bytes()
-    return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
+        if not self.digest:
+            log.warning("weights: whether %s is the author's file cannot be checked", path)
+            return ""
+        if checkpoints.digest(tensors) == self.digest:
+            return ""
+        return f"its SHA-256 is {sha256_file(path)}, that of the author's file {self.sha256}"
 
 
 def read_tensors(path: Path) -> dict[str, torch.Tensor]:
     """Read a file of weights, of PyTorch or safetensors; nothing in it is executed.
 
     Of a checkpoint the state dictionary; the prefix of networks on several GPUs goes.
-
-    Raises
-    ------
-    ValueError
-        The file cannot be read, or holds more than tensors.
     """
     from timm.models import load_state_dict
 
@@ -228,38 +154,22 @@ def records() -> dict[str, Published]:
     >>> records()["resnet20.akamaster_cifar10"].accuracy
     91.73
     """
-    text = (Path(__file__).parent / "published.yaml").read_text(encoding="utf-8")
-    return {
-        name: _record(about, author, name, own)
-        for author, about in yaml.safe_load(text).items()
-        for name, own in about["networks"].items()
-    }
+    text = Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")
+    found = {}
+    for author, common in yaml.safe_load(text).items():
+        for name, facts in common.pop("networks").items():
+            found[name] = _record(name, author, common | facts)
+    return found
 
 
-def _record(about: Mapping, author: str, name: str, own: Mapping) -> Published:
-    """Put together what is said of a network, of its author, data set and architecture."""
-    base, data_set, _, variant = re.fullmatch(
-        rf"([^.]+)\.{author}_(cifar100?)(_(\w+))?", name
-    ).groups()
-    merged = {**about, **about[data_set], **about["architectures"][base], **own}
-    known = {field.name for field in fields(Published)}
-    values = {
-        key: tuple(value) if isinstance(value, list) else value
-        for key, value in merged.items() if key in known
-    }  # fmt: skip
-    parts = {"base": base, "data_set": data_set, "variant": variant}
-    parts["prefix"] = values.get("sha256", "")[:8]
-    values["files"] = tuple(file.format(**parts) for file in values["files"])
-    return Published(**values, name=name, author=author, data_set=data_set)
+def _record(name: str, author: str, facts: Mapping) -> Published:
+    lists = {key: tuple(value) for key, value in facts.items() if isinstance(value, list)}
+    data_set = name.rpartition("_")[2]
+    return Published(name=name, author=author, data_set=data_set, **{**facts, **lists})
 
 
 def find(name: str) -> Published:
     """Return the record of a network.
-
-    Raises
-    ------
-    ValueError
-        There is none of this name; says which is nearest.
 
     Examples
     --------

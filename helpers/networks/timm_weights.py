@@ -43,13 +43,7 @@ def names() -> frozenset[str]:
 
 
 def existing(weights: Path | str) -> Path:
-    """Return the path of a file that is there.
-
-    Raises
-    ------
-    FileNotFoundError
-        It is not.
-    """
+    """Return the path of a file that is there."""
     if not Path(weights).is_file():
         raise FileNotFoundError(f"weights: no file {weights}")
     return Path(weights)
@@ -62,11 +56,6 @@ def locate(name: str, weights: Path | str | None, *, download: bool) -> tuple[Pa
     ``DATA_ROOT/weights/NAME.safetensors`` or ``.pth``; that of an installed package (see
     `PACKAGES`); one in the cache of Hugging Face on this machine, or for `TORCHVISION` in that of
     PyTorch; with `download`, one from there.
-
-    Raises
-    ------
-    FileNotFoundError
-        There is none: says where it was looked for, and the remedy.
     """
     if weights is not None:
         return existing(weights), f"file {Path(weights).name}"
@@ -122,13 +111,7 @@ def ordered(name: str, tensors: Mapping[str, torch.Tensor]) -> bool:
 def rename(
     tensors: Mapping[str, torch.Tensor], model: nn.Module, path: Path
 ) -> dict[str, torch.Tensor]:
-    """Return tensors under a model's own names, where both have them in the same order.
-
-    Raises
-    ------
-    ValueError
-        The shapes differ.
-    """
+    """Return tensors under a model's own names, where both have them in the same order."""
     own = model.state_dict()
     if [one.shape for one in tensors.values()] != [one.shape for one in own.values()]:
         raise ValueError(f"weights: {path} has not the shapes of {type(model).__name__}'s tensors")

@@ -120,11 +120,6 @@ class Pretrained:
             Of any size.  Classes that the network knows by name get its numbers, all others −1.
         passes : int
             Passes with dropout, the outputs' members; 0 leaves dropout out.
-
-        Raises
-        ------
-        ValueError
-            There are labels, but the network knows none of the classes by name.
         """
         images = self._numbered(images)
         key = cache.key(
@@ -201,14 +196,6 @@ def load(
         Of a CPU.
     progress : bool
         Show a progress bar while `Pretrained.outputs` computes.
-
-    Raises
-    ------
-    ValueError
-        Unknown name, with the nearest right one; weights that are damaged or of another network;
-        a network whose logits are not linear in its features.
-    FileNotFoundError
-        No weights: says where they were looked for, and the remedy.
 
     Examples
     --------
@@ -336,13 +323,7 @@ class _TwoTokens(nn.Module):
 
 
 def _classifier(model: nn.Module, name: str, preprocessing: Mapping) -> Classifier:
-    """Return a model as a classifier, after a look whether its logits are linear in its features.
-
-    Raises
-    ------
-    ValueError
-        They are not.
-    """
+    """Return a model as a classifier; refuse one whose logits are not linear in its features."""
     pixels = np.random.default_rng(0).integers(0, 256, (2, *preprocessing["input_size"]), np.uint8)
     images = torch.from_numpy(pixels)
     mean, std = (255 * torch.tensor(preprocessing[one]).view(3, 1, 1) for one in ("mean", "std"))

@@ -65,9 +65,6 @@ class Paper:
         The claim that is its main finding; "" for a chapter about all papers, which has no claims.
     claims_heading : str
         The heading of the chapter's figures below which the claims are judged.
-    own_claims : str
-        The chapter's notebook that judges claims which are this project's own and no paper's,
-        ``OWN`` of the module `claims`; "" where there are none.
     data_sets, test_sets, networks : mapping of str to str
         Which of the paper's data sets, test sets and networks each of ours is, or is nearest to:
         the printed number that ours is set beside.  A test set that is not named is the paper's of
@@ -94,7 +91,6 @@ class Paper:
     key: str = ""
     main_claim: str = ""
     claims_heading: str = "The paper's sentences"
-    own_claims: str = ""
     data_sets: Mapping[str, str] = field(default_factory=dict)
     test_sets: Mapping[str, str] = field(default_factory=dict)
     stand_ins: Mapping[str, str] = field(default_factory=dict)

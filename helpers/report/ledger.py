@@ -28,9 +28,6 @@ if TYPE_CHECKING:
 LARGER = "Larger tiers"
 """The heading below which each chapter's figures show the verdicts of committed results."""
 
-OWN_HEADING = "Sentences of our own"
-"""The heading below which a chapter shows the verdicts on claims that no paper makes."""
-
 PUBLISHED = "published"
 """What ``tier`` says where a claim is checked on its paper's own printed numbers."""
 
@@ -91,8 +88,6 @@ def ledger(
     papers: Mapping[str, Paper],
     tables: Mapping[tuple[str, str], pd.DataFrame],
     tiers: Sequence[str],
-    *,
-    own: bool = False,
 ) -> pd.DataFrame:
     """Judge every claim of every paper by the numbers of each tier, and by the printed ones.
 
@@ -109,9 +104,6 @@ def ledger(
         Results tables of these papers, as `read` returns them.
     tiers : sequence of str
         The tiers to judge by.  The first is the one whose notebooks the book shows.
-    own : bool
-        Judge instead the claims that are this project's own and no paper's, ``OWN`` of the
-        chapters that have some.  They are no part of any count of the papers' claims.
 
     Returns
     -------
@@ -154,10 +146,8 @@ def ledger(
         known_name("paper", name, papers)
     rows = []
     for name, paper in papers.items():
-        if own and not paper.own_claims:
-            continue
-        claims = paper.claims.OWN if own else paper.claims.CLAIMS
-        for place, tier in enumerate([*tiers, *([] if own else [PUBLISHED])]):
+        claims = paper.claims.CLAIMS
+        for place, tier in enumerate([*tiers, PUBLISHED]):
             checks, lack = None, "no results of this tier"
             if (tier, name) in tables:
                 table = tables[tier, name]
@@ -166,9 +156,7 @@ def ledger(
                 lack = "the paper's own numbers are not at hand"
                 checks = published_checks(claims)
             heading = LARGER if 0 < place < len(tiers) else paper.claims_heading
-            heading = OWN_HEADING if own else heading
-            page = paper.own_claims if own else "figures"
-            where = {"notebook": f"notebooks/{name}/{page}", "anchor": anchor(heading)}
+            where = {"notebook": f"notebooks/{name}/figures", "anchor": anchor(heading)}
             where |= {"paper": name, "tier": tier}
             measured = checks is not None and tier != PUBLISHED
             summed = None if checks is None else claims.verdicts(checks).set_index("claim")

@@ -1,7 +1,7 @@
-"""Scores: how likely an image is known, one file per score.
+"""Scores: how likely an image is known; one small class per score, in files by theme.
 
-A score is a class with the methods of `Score`, an `info` record and the decorator `register`.  A
-new file in this folder is found by itself; nothing else needs to be edited.
+A score is a class with the methods of `Score`, an `info` record and the decorator `register`.
+Every file in this folder is imported, so a new file registers its scores.
 
 Examples
 --------

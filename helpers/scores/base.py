@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse
 
 from helpers.checks import known_arguments, known_name, number
-from helpers.scores.info import Info
+from helpers.scores.info import Info, record
 
 if TYPE_CHECKING:
     from helpers.data import Images, ImageStream
@@ -44,18 +44,22 @@ class Score(Protocol):
 
 
 def register(score: type[Score]) -> type[Score]:
-    """Make a score available to `create`, under the name in its `info` (a class decorator).
-
-    Raises
-    ------
-    ValueError
-        The name is taken.
-    """
+    """Make a score available to `create`, under the name in its `info` (a class decorator)."""
     name = score.info.name
     if name in _REGISTRY:
         raise ValueError(f"score '{name}' is registered already, by {_REGISTRY[name].__name__}")
     _REGISTRY[name] = score
     return score
+
+
+def recorded(name: str) -> Callable[[type[Score]], type[Score]]:
+    """Register a score with its record in ``records.yaml`` (a class decorator)."""
+
+    def decorate(score: type[Score]) -> type[Score]:
+        score.info = record(name)
+        return register(score)
+
+    return decorate
 
 
 def names() -> list[str]:
@@ -92,7 +96,7 @@ distance, tail
     """
     score = _REGISTRY[known_name("score", name, _REGISTRY)]
     taken = (offered or {}).keys() & set(score.info.hyper_parameters)
-    arguments = {one: offered[one] for one in taken} | arguments
+    arguments = {argument: offered[argument] for argument in taken} | arguments
     known_arguments(f"score '{name}'", score, arguments)
     return score(**arguments)
 
@@ -112,20 +116,9 @@ def create_as_published(name: str, data_set: str) -> Score:
 def score(
     score: Score, model: Model, images: Images | ImageStream, outputs: Outputs | None = None
 ) -> np.ndarray:
-    """Return what a score, fitted, says of images: from one pass, or by showing them again.
+    """Return the values of a fitted score, float64 [N], higher = more likely known.
 
-    Parameters
-    ----------
-    score : Score
-    model : Model
-    images : Images or ImageStream
-    outputs : Outputs, optional
-        What the model says about them, where that is at hand.
-
-    Returns
-    -------
-    ndarray of float64, shape [N]
-        Higher = more likely known.
+    They come from the model's `outputs`, computed if not given, or from the images themselves.
     """
     if "images" in score.info.needs:
         return score.score_images(model, images)
@@ -159,13 +152,13 @@ def rowwise_product(rows: np.ndarray, matrix: np.ndarray, *, block: int = 256) -
     True
     """
     columns = matrix.T.astype(np.float64, copy=False)
-    found = np.empty((len(rows), matrix.shape[1]))
+    products = np.empty((len(rows), matrix.shape[1]))
     for start in range(0, len(rows), block):
-        part = rows[start : start + block]
+        block_rows = rows[start : start + block]
         filled = np.zeros((block, rows.shape[1]))
-        filled[: len(part)] = part
-        found[start : start + block] = (columns @ filled.T).T[: len(part)]
-    return found
+        filled[: len(block_rows)] = block_rows
+        products[start : start + block] = (columns @ filled.T).T[: len(block_rows)]
+    return products
 
 
 def in_blocks(
@@ -180,15 +173,15 @@ def in_blocks(
     The last block is filled up by repeating the last image, unless `filled` says that this
     changes nothing.  All others are no copies.
     """
-    found = np.empty(len(outputs))
+    values = np.empty(len(outputs))
     for start in range(0, len(outputs), size):
         rows = slice(start, start + size)
         if filled and rows.stop > len(outputs):
             rows = np.minimum(np.arange(start, start + size), len(outputs) - 1)
         # a whole block is shown itself, so that what is derived of it serves the next score, too
         part = outputs if len(outputs) == size else outputs.subset(rows)
-        found[start : start + size] = score(part)[: len(outputs) - start]
-    return found
+        values[start : start + size] = score(part)[: len(outputs) - start]
+    return values
 
 
 class BlockwiseScore:
@@ -340,6 +333,12 @@ def class_means(
         sums = sums + member @ values.astype(np.float64)
         counts += np.bincount(chosen, minlength=classes)
     return sums / np.maximum(counts, 1)[:, None], counts
+
+
+def mean_features(outputs: Outputs) -> np.ndarray:
+    """Return the mean of the features over all images, float64 [D]."""
+    sums = sum(part.features.sum(axis=0, dtype=np.float64) for part in parts(outputs))
+    return sums / len(outputs)
 
 
 def norms_of(features: np.ndarray) -> np.ndarray:

@@ -10,22 +10,9 @@ from scipy.special import logsumexp
 
 from helpers.checks import float_array, label_array, number
 from helpers.outputs import Outputs
-from helpers.scores.info import Info
+from helpers.scores.info import record
 
-info = Info(
-    name="temperature_scaling",
-    title="Temperature scaling",
-    paper="On Calibration of Modern Neural Networks",
-    authors="Chuan Guo, Geoff Pleiss, Yu Sun, Kilian Q. Weinberger",
-    year=2017,
-    key="guo2017",
-    equation=r"\hat p = \operatorname{softmax}(z / T), \quad"
-    r" T = \arg\min_{T > 0} -\frac{1}{N} \sum_{i=1}^{N} \log \hat p_{i, y_i}",
-    needs=("logits", "labels"),
-    summary="Divides all logits by one temperature, fitted on held-out images of known classes by "
-    "minimising the negative log-likelihood. The predicted class never changes.",
-    sign="T > 1 makes a model less confident, T < 1 more.",
-)
+info = record("temperature_scaling")
 
 # Temperatures are sought within this factor of the logits' own spread, on either side: beyond it
 # the softmax is uniform, or one-hot, to any precision that matters.
@@ -70,13 +57,13 @@ def softmax(logits, temperature: float = 1.0) -> np.ndarray:
     logits = float_array("logits", logits, ndim=2)
     if not 0 < number("temperature", temperature) < np.inf:
         raise ValueError(f"temperature: a positive number expected, got {temperature}")
-    found = np.empty(logits.shape)
+    probabilities = np.empty(logits.shape)
     for rows in row_blocks(logits.shape):
-        part = np.divide(logits[rows], temperature, out=found[rows])
-        part -= part.max(axis=1, keepdims=True)
-        np.exp(part, out=part)
-        part /= part.sum(axis=1, keepdims=True)
-    return found
+        exponentials = np.divide(logits[rows], temperature, out=probabilities[rows])
+        exponentials -= exponentials.max(axis=1, keepdims=True)
+        np.exp(exponentials, out=exponentials)
+        exponentials /= exponentials.sum(axis=1, keepdims=True)
+    return probabilities
 
 
 def confidences(logits, temperature: float = 1.0) -> np.ndarray:
@@ -234,7 +221,7 @@ def fit_temperature(logits, labels) -> float:
         return (log_total - scaled_true).mean(), np.array([(scaled_true - expected).mean()])
 
     # Starts from logits of unit spread: soft predictions, where the gradient is still large.
-    found = minimize(
+    minimum = minimize(
         loss,
         x0=[0.0],
         jac=True,
@@ -242,4 +229,4 @@ def fit_temperature(logits, labels) -> float:
         bounds=[(-widest, widest)],
         options={"ftol": 0.0, "gtol": 1e-12, "maxiter": 200},
     )
-    return float(spread * np.exp(found.x[0]))
+    return float(spread * np.exp(minimum.x[0]))

@@ -1,11 +1,20 @@
-"""Records that describe methods, from which the book's reference pages are made."""
+"""Records of methods, read from ``records.yaml``; the book's page of methods shows them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import yaml
 
 from helpers.checks import known_name
+
+if TYPE_CHECKING:
+    from helpers.networks.model import Model
+    from helpers.outputs import Outputs
 
 #: What a method may need: what it reads of a model and its outputs.  One that needs the level of
 #: the logits changes with a number added to all logits of an image, as no probability does.
@@ -77,23 +86,68 @@ class Info:
         return "training outputs" in self.needs or "head" in self.needs
 
 
-# sources of several scores
-BELGHAZI = {
-    "paper": "What classifiers know what they don't?",
-    "authors": "Mohamed Ishmael Belghazi, David Lopez-Paz",
-    "year": 2021,
-    "key": "belghazi2021",
+@functools.cache
+def _records() -> dict[str, Info]:
+    text = Path(__file__).with_name("records.yaml").read_text(encoding="utf-8")
+    content = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    records = {}
+    for name, values in content["records"].items():
+        key, needs = values.pop("source"), tuple(values.pop("needs"))
+        records[name] = Info(name=name, key=key, needs=needs, **content["papers"][key], **values)
+    return records
+
+
+def record(name: str) -> Info:
+    """Return the record of a method from ``records.yaml``.
+
+    Examples
+    --------
+    >>> record("openmax").title
+    'OpenMax'
+    """
+    return _records()[name]
+
+
+LACKING = {
+    "members": "needs an ensemble, several heads or several passes",
+    "native": "is the measure of a training algorithm that brings one",
+    "head": "needs a linear layer as the last one, of one network",
+    "level of the logits": "needs the level of the logits, which the logarithms of mean "
+    "probabilities have lost",
+    "images": "goes back to the images, to a network without dropout",
+    "one network": "needs one network",
 }
-HENDRYCKS = {
-    "paper": "Scaling Out-of-Distribution Detection for Real-World Settings",
-    "authors": "Dan Hendrycks, Steven Basart, Mantas Mazeika, Andy Zou, Joseph Kwon, "
-    "Mohammadreza Mostajabi, Jacob Steinhardt, Dawn Song",
-    "year": 2022,
-    "key": "hendrycks2022",
-}
-MUELLER = {
-    "paper": "Mahalanobis++: Improving OOD Detection via Feature Normalization",
-    "authors": "Maximilian Müller, Matthias Hein",
-    "year": 2025,
-    "key": "mueller2025",
-}
+"""Why a score cannot be had, by what the model lacks."""
+
+
+def lacking(needs: Iterable[str], model: Model, outputs: Outputs) -> list[str]:
+    """Return what a model lacks of what a score needs; nothing, if the score can be had of it.
+
+    The logarithms of mean probabilities have no level: of an ensemble, or of several heads, the
+    energy is 0 for every image but for rounding errors, and the largest logit is the score
+    ``msp``.  One network of which several passes are the answer has logits all the same, those
+    without dropout; but images are not shown to it again, since that would be without dropout too.
+
+    Parameters
+    ----------
+    needs : iterable of str
+        The score's ``info.needs``.
+    model : Model
+    outputs : Outputs
+        What it says of some images.
+
+    Returns
+    -------
+    list of str
+        Keys of `LACKING`.
+    """
+    one_network = len(model.networks) == 1
+    has = {
+        "members": outputs.members is not None,
+        "native": outputs.native is not None,
+        "head": model.head is not None,
+        "level of the logits": outputs.members is None or (one_network and model.passes > 0),
+        "images": not model.passes,
+        "one network": one_network,
+    }
+    return [need for need in needs if not has.get(need, True)]

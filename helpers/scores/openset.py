@@ -7,26 +7,12 @@ from numbers import Integral
 import numpy as np
 
 from helpers.checks import float_array, known_name, label_array
-from helpers.scores.base import rowwise_product
+from helpers.scores.base import in_blocks, register, rowwise_product
 from helpers.scores.calibration import softmax
-from helpers.scores.info import Info
+from helpers.scores.info import record
 from helpers.scores.weibull import fit_weibull
 
-thresholded_softmax = Info(
-    name="thresholded_softmax",
-    title="Thresholded softmax",
-    paper="Evaluating Uncertainty Calibration for Open-Set Recognition",
-    authors="Zongyao Lyu, Nolan B. Gutierrez, William J. Beksi",
-    year=2022,
-    key="lyu2022",
-    equation=r"\hat y = \begin{cases} \arg\max_k p_k & \max_k p_k \ge \delta \\"
-    r" \text{unknown} & \text{otherwise} \end{cases}, \qquad"
-    r" p_{\mathrm{unknown}} = \prod_{k=1}^{K} (1 - p_k)",
-    needs=("logits",),
-    summary="Answers “unknown” where the largest softmax probability falls below a threshold.",
-    sign="The largest probability is high for known images.",
-    hyper_parameters={"threshold": "smallest largest probability that is accepted"},
-)
+thresholded_softmax = record("thresholded_softmax")
 
 _DISTANCES = ("euclidean", "euclidean_cosine")
 # The share of the Euclidean distance in "euclidean_cosine", as in the authors' code.
@@ -50,11 +36,6 @@ def unknown_probability(probabilities) -> np.ndarray:
     ndarray of float64, shape [N]
         Between 0, where one probability is 1, and :math:`(1 - 1/K)^K`, where all are equal: below
         0.37 for any K.  Together with the K probabilities it sums to at least 1.
-
-    Raises
-    ------
-    ValueError
-        Empty, NaN, wrong shape or outside [0, 1].
 
     Notes
     -----
@@ -94,11 +75,6 @@ def open_set_answer(probabilities, threshold: float) -> np.ndarray:
     ndarray of int64, shape [N]
         0 to K − 1, or −1.
 
-    Raises
-    ------
-    ValueError
-        Empty, NaN or wrong shape; `threshold` NaN.
-
     Examples
     --------
     >>> open_set_answer([[0.9, 0.1], [0.4, 0.6]], 0.7)
@@ -123,11 +99,6 @@ def openmax_answer(probabilities) -> np.ndarray:
     -------
     ndarray of int64, shape [N]
         0 to K − 1, or −1.
-
-    Raises
-    ------
-    ValueError
-        Empty, NaN or wrong shape.
 
     Examples
     --------
@@ -175,11 +146,6 @@ class OpenMax:
         there is a Weibull at all; ``start``, :math:`\tau_k`; ``shape`` and ``log_scale`` of the
         distribution function.
 
-    Raises
-    ------
-    ValueError
-        `tail`, `alpha` or `distance` is none of the values above.
-
     Notes
     -----
     Bendale and Boult 2016, algorithms 1 and 2.  Where implementations differ, this one
@@ -200,28 +166,7 @@ class OpenMax:
     paper.
     """
 
-    info = Info(
-        name="openmax",
-        title="OpenMax",
-        paper="Towards Open Set Deep Networks",
-        authors="Abhijit Bendale, Terrance E. Boult",
-        year=2016,
-        key="bendale2016",
-        equation=r"\hat z_c = z_c (1 - w_c), \quad \hat z_{K+1} = \sum_c z_c w_c, \quad"
-        r" w_c = \frac{\max(\alpha - r_c, 0)}{\alpha} F_c(\lVert z - \mu_c \rVert), \quad"
-        r" s = 1 - \operatorname{softmax}(\hat z)_{K+1}",
-        needs=("logits", "level of the logits", "labels", "training outputs"),
-        summary="Moves part of each logit to an extra class “unknown”, the more the further the "
-        "image lies from the class's training images, by a Weibull fitted to their largest "
-        "distances.",
-        sign="The score is 1 minus the probability of “unknown”: high for known images.",
-        hyper_parameters={
-            "tail": "number of largest distances that each Weibull is fitted to",
-            "alpha": "number of largest logits that are revised; all by default",
-            "distance": "euclidean, or euclidean_cosine (0.005 × Euclidean + cosine)",
-        },
-        published={"ImageNet": {"tail": 20, "alpha": 10, "distance": "euclidean_cosine"}},
-    )
+    info = record("openmax")
 
     def __init__(self, tail: int = 20, alpha: int | None = None, distance: str = "euclidean"):
         for name, value, least in (("tail", tail, 2), ("alpha", 1 if alpha is None else alpha, 1)):
@@ -245,12 +190,6 @@ class OpenMax:
         -------
         OpenMax
             Itself.
-
-        Raises
-        ------
-        ValueError
-            Empty, NaN, wrong shape or length, labels out of range; `alpha` above K; no image is
-            classified correctly.
         """
         logits = np.asarray(logits)
         if logits.ndim != 2 or not logits.size:
@@ -318,11 +257,6 @@ class OpenMax:
         ndarray of float64, shape [N, K + 1]
             Each row depends on its own image only.  Of equal logits the one with the lower index
             ranks higher.
-
-        Raises
-        ------
-        ValueError
-            Empty, NaN, another number of classes than at the fit, or not fitted yet.
         """
         if not self.fitted:
             raise ValueError("OpenMax: not fitted yet, call fit first")
@@ -361,11 +295,6 @@ class OpenMax:
         -------
         ndarray of float64, shape [N, K + 1]
             Each row sums to 1.
-
-        Raises
-        ------
-        ValueError
-            As `revised_logits`; a temperature that is not positive.
         """
         return softmax(self.revised_logits(logits), temperature)
 
@@ -435,3 +364,30 @@ def _leading(values: np.ndarray, count: int) -> np.ndarray:
     top = np.take_along_axis(top, order, axis=1)
     top[tied] = np.argsort(-values[tied], axis=1, kind="stable")[:, :count]
     return top
+
+
+@register
+class OpenMaxScore:
+    """One minus OpenMax's probability of "unknown"; see `helpers.scores.openset.OpenMax`.
+
+    A confidence: it lies in [0, 1].
+
+    Parameters
+    ----------
+    tail, alpha, distance
+        As in `helpers.scores.openset.OpenMax`.
+    """
+
+    info = OpenMax.info
+
+    def __init__(self, tail: int = 20, alpha: int | None = None, distance: str = "euclidean"):
+        self.openmax = OpenMax(tail, alpha, distance)
+
+    def fit(self, train_outputs, head) -> OpenMaxScore:
+        """Fit on the correctly classified training images, and return itself."""
+        self.openmax.fit(train_outputs.logits, train_outputs.labels)
+        return self
+
+    def score_samples(self, outputs) -> np.ndarray:
+        """Return 1 − P(unknown) of each image, float64 [N]."""
+        return in_blocks(outputs, lambda part: 1.0 - self.openmax.probabilities(part.logits)[:, -1])

@@ -1,9 +1,8 @@
 """All algorithms, scores and metrics of the five papers on the same networks and images.
 
-`experiment` trains what is compared and writes the rows, `model_outputs` applies scores, and
-`predictions` says what a score foresees without labels.  `transfer` ranks scores on networks that
-others have trained, and asks whether toy networks say the same.  `leaderboard` has what OpenOOD
-prints of scores, and judges sentences by it.
+`experiment` trains the networks and computes the rows, `model_outputs` applies scores, and
+`predictions` computes the probability of "unknown" and an AUROC without labels.  The folder
+`leaderboard` holds the rows that OpenOOD prints.
 """
 
 from helpers.papers import Paper
@@ -15,5 +14,5 @@ PAPER = Paper(
     heading="Synthesis",
     networks_of="unknown_detection",
     package=__name__,
-    about_all=("ledger", "published", "transfer", "leaderboard"),
+    about_all=("ledger", "published"),
 )

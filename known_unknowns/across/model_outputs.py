@@ -16,7 +16,7 @@ from helpers.data import Images, ImageStream
 from helpers.networks.model import Model
 from helpers.outputs import Outputs
 from helpers.scores import calibration
-from helpers.scores.needs import lacking
+from helpers.scores.info import lacking
 
 if TYPE_CHECKING:
     from helpers.scores import Score
@@ -76,7 +76,7 @@ class ModelOutputs:
     def applies(self, name: str) -> bool:
         """Tell whether a score can be had from the model, and says something of its own there.
 
-        Not without what it needs (`helpers.scores.needs.lacking`), nor any but the native one from
+        Not without what it needs (`helpers.scores.info.lacking`), nor any but the native one from
         the algorithms in `BESIDE`.
         """
         if self.model.name in BESIDE and name != "native":

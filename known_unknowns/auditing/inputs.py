@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from helpers.checks import known_name
-from helpers.data.arrays import TABLES, read_npz, read_table
 from helpers.files import sha256_file
 from helpers.outputs import Head, Outputs
+from known_unknowns.auditing.array_files import TABLES, read_npz, read_table
 from known_unknowns.auditing.checked import (
     TREATED,
     checked_groups,

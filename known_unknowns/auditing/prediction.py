@@ -9,27 +9,29 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from helpers.labelfree import (
-    ESTIMATORS,
     TAUS,
-    Answers,
-    MetaSets,
     Regression,
     SortedScores,
-    accuracy_of_accepted,
-    assumptions,
     describe_skill,
-    estimate_accuracy,
-    estimate_share,
     fit_regression,
     gscores,
-    share_bound,
     skill_of_errors,
-    suspected_unknown,
     true_metrics,
 )
-from helpers.labelfree.estimates import FEWEST
 from helpers.metrics.correlation import pearson
 from known_unknowns.auditing.sentences import render
+from known_unknowns.without_labels import (
+    ESTIMATORS,
+    Answers,
+    MetaSets,
+    accuracy_of_accepted,
+    assumptions,
+    estimate_accuracy,
+    estimate_share,
+    share_bound,
+    suspected_unknown,
+)
+from known_unknowns.without_labels.estimates import FEWEST
 
 if TYPE_CHECKING:
     from helpers.scores import Score

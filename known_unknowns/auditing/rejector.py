@@ -15,14 +15,14 @@ from helpers import checkpoints
 from helpers.checks import known_name, number, plain_array, whole_number
 from helpers.outputs import Head, Outputs
 from helpers.scores import Score
-from helpers.scores.bank import Bank
 from helpers.scores.calibration import (
     ROUNDING,
     are_probabilities,
     log_probabilities,
     softmax,
 )
-from helpers.scores.mahalanobis import Gaussians
+from helpers.scores.gaussians import Gaussians
+from helpers.scores.neighbours import Bank
 from helpers.scores.openset import OpenMax
 
 if TYPE_CHECKING:

@@ -15,16 +15,14 @@ import numpy as np
 import pandas as pd
 
 from helpers import metrics, scores
-from helpers.files import atomic_path
 from helpers.metrics import ranks
-from helpers.report.table import DOWN, UP, Table, categories, mark_best, number
+from helpers.report.table import DOWN, UP
 from helpers.scores import Score
 from known_unknowns.bench.feature_packs import SIDES, FeaturePack, packs
 from known_unknowns.checks import check_score
 
 LEVEL = 0.95
 """Of the intervals of differences."""
-_SUFFIXES = ("html", "tex", "csv")
 _ABSENT = {"images", "members", "native"}  # what no pack has
 _COLUMNS = {("auroc", side): f"AUROC {side} {UP}" for side in SIDES} | {
     ("fpr_at_tpr", side): f"FPR95 {side} {DOWN}" for side in SIDES
@@ -86,99 +84,50 @@ class Contest:
                 rows.append(columns | {"verdict": verdict})
         return pd.DataFrame(rows)
 
-    def ranking(self, side: str) -> tuple[pd.Series, float]:
-        """Return mean ranks over networks and sets, the best first, and the critical difference.
+    def ranking(self, side: str) -> tuple[pd.Series, float, int]:
+        """Return mean ranks, the best first, Nemenyi's critical difference, and the cases.
+
+        A case is a pair of network and set.
 
         Notes
         -----
-        Demšar 2006.  Cases are taken as independent; those of one network are not, so that the
-        difference is rather too small.
+        Demšar 2006.  The test takes cases as independent.  Cases of one network are not, so that
+        the difference is rather too small.
         """
-        values = self._areas(side)
-        found = ranks.mean_ranks(values, lower_is_better=False).sort_values(kind="stable")
-        return found, ranks.critical_difference(values.shape[1], len(values))
+        numbers = self.numbers[self.numbers["side"] == side]
+        areas = numbers.pivot(index=["network", "test_set"], columns="score", values="auroc")
+        order = ranks.mean_ranks(areas, lower_is_better=False).sort_values(kind="stable")
+        return order, ranks.critical_difference(areas.shape[1], len(areas)), len(areas)
 
     def rank_tests(self) -> list[str]:
-        """Say for each side whether ranks tell any scores apart, and what they say of new ones."""
-        said = []
+        """Return a sentence for each side: which mean ranks differ significantly."""
+        lines = []
         for side in self.numbers["side"].unique():
-            values = self._areas(side)
-            found, difference = self.ranking(side)
-            test = "" if len(values) < 2 else (
-                ", Friedman's test that all scores are equally good has p = "
-                f"{ranks.friedman(values, lower_is_better=False).f_p_value:.2g}"
-            )  # fmt: skip
-            told = "".join(
-                f"; from {name}, of mean rank {found[name]:.1f}, "
-                f"{int((abs(found - found[name]) > difference).sum())} are told apart"
+            order, difference, cases = self.ranking(side)
+            apart = "".join(
+                f"; {int((abs(order - order[name]) > difference).sum())} differ by that from "
+                f"{name}, of mean rank {order[name]:.1f}"
                 for name in self.entries
             )
-            said.append(
-                f"Ranks, {side} images: over {len(values)} pairs of network and set{test}; mean "
-                f"ranks differ beyond chance by more than {difference:.1f} (Nemenyi's test){told}."
+            lines.append(
+                f"Ranks, {side} images: over {cases} pairs of network and set; mean ranks differ "
+                f"beyond chance by more than {difference:.1f} (Nemenyi's test){apart}."
             )
-        return said
-
-    def _areas(self, side: str) -> pd.DataFrame:
-        own = self.numbers[self.numbers["side"] == side]
-        return own.pivot(index=["network", "test_set"], columns="score", values="auroc")
+        return lines
 
     def sentences(self, entry: str) -> list[str]:
-        """Say for each side where a score stands and how many others it can be told from."""
-        means, found = self.means(), self.differences(entry)
-        said = []
-        for side in found["side"].unique():
-            column = means["auroc", side]
+        """Return a sentence for each side: the place of a score, and which scores it beats."""
+        means, differences = self.means(), self.differences(entry)
+        lines = []
+        for side, rows in differences.groupby("side", sort=False):
+            column, count = means["auroc", side], rows["verdict"].value_counts()
             place = int((column > column[entry]).sum()) + 1
-            count = found.loc[found["side"] == side, "verdict"].value_counts()
-            told = ", ".join(
-                f"{word} {count.get(verdict, 0)}"
-                for verdict, word in (("better", "better than"), ("worse", "worse than"),
-                                      ("not told apart", "not told apart from"))
-            )  # fmt: skip
-            said.append(
+            lines.append(
                 f"{entry}, {side} images: AUROC {100 * column[entry]:.1f}, place {place} of "
-                f"{len(column)}; {told}."
+                f"{len(column)}; better than {count.get('better', 0)}, worse than "
+                f"{count.get('worse', 0)}, not told apart from {count.get('not told apart', 0)}."
             )
-        return said
-
-    def table(self) -> Table:
-        """Return the means as a table, in per cent: the best is bold, what is new underlined."""
-        means = self.means()
-        long = means.stack(level=[0, 1], future_stack=True).rename("mean").reset_index()
-        long["column"] = list(zip(long["level_1"], long["side"], strict=True))
-        up = long["mean"].where(long["level_1"] == "auroc", -long["mean"])
-        cells = long.assign(
-            text=[number(100 * one, ".1f") for one in long["mean"]],
-            bold=mark_best(up, long["column"].astype(str)),
-            underlined=long["score"].isin(self.entries),
-            column=categories(long["column"].map(_COLUMNS), _COLUMNS.values()),
-            score=categories(long["score"], [*means.index]),
-        )
-        caption = (
-            f"Means over {self.numbers['test_set'].nunique()} sets of unknown images and over the "
-            f"networks {', '.join(self.numbers['network'].unique())}, per cent."
-        )
-        flat = means.set_axis([f"{metric}_{side}" for metric, side in means.columns], axis=1)
-        return Table(
-            cells, ["score"], ["column"], name="contest", caption=caption, data=flat.reset_index()
-        )
-
-    def difference_table(self, entry: str) -> Table:
-        """Return what a score is ahead of the others, in points; bold where it is told apart."""
-        found = self.differences(entry)
-        parts = (found[one].map(lambda value: number(100 * value, "+.1f"))
-                 for one in ("ahead", "low", "high"))  # fmt: skip
-        cells = found.assign(
-            text=[f"{ahead} [{low}, {high}]" for ahead, low, high in zip(*parts, strict=True)],
-            bold=found["verdict"] != "not told apart",
-            side=found["side"] + " images",
-        )
-        caption = (
-            f"By how many points of AUROC {entry} is ahead, with paired 95 % intervals for other "
-            "images of these sets, on these networks; bold where they leave 0 out."
-        )
-        return Table(cells, ["other"], ["side"], name="ahead", caption=caption, data=found)
+        return lines
 
     def write(self, folder: str | os.PathLike) -> Path:
         """Write `files_of`: tables, figures, and a page of all this; return the page's path."""
@@ -187,38 +136,44 @@ class Contest:
         from helpers.report.figures import critical_difference, use_style
 
         folder = Path(folder)
-        table = self.table()
-        for suffix in _SUFFIXES:
-            table.write(folder / f"table.{suffix}")
-        said = [line for name in self.entries for line in self.sentences(name)]
-        blocks = [f"<p>{html.escape(one)}</p>" for one in [*said, *self.rank_tests()]]
-        blocks.append(table.html())
+        folder.mkdir(parents=True, exist_ok=True)
+        means = self.means()
+        flat = means.set_axis([f"{metric}_{side}" for metric, side in means.columns], axis=1)
+        flat.to_csv(folder / "table.csv")
+        lines = [line for name in self.entries for line in self.sentences(name)]
+        blocks = [f"<p>{html.escape(line)}</p>" for line in [*lines, *self.rank_tests()]]
+        blocks.append(
+            (100 * means)
+            .set_axis([_COLUMNS[column] for column in means.columns], axis=1)
+            .rename({name: f"{name} (new)" for name in self.entries})
+            .to_html(float_format="{:.1f}".format)
+        )
         for side in self.numbers["side"].unique():
             drawn = io.StringIO()
-            with plt.rc_context():  # whoever calls this keeps a look of their own
+            with plt.rc_context():  # the caller's style stays
                 use_style()
-                ax = critical_difference(*self.ranking(side))
+                ax = critical_difference(*self.ranking(side)[:2])
                 ax.set_title(f"Mean ranks, {side} images")
                 ax.figure.savefig(drawn, format="svg")
                 plt.close(ax.figure)
             picture = drawn.getvalue()
-            with atomic_path(folder / f"ranks_{side}.svg") as path:
-                path.write_text(picture, encoding="utf-8")
+            (folder / f"ranks_{side}.svg").write_text(picture, encoding="utf-8")
             blocks.append(picture[picture.index("<svg") :])
         for name in self.entries:
-            found = self.difference_table(name)
-            found.write(folder / f"differences_{name}.csv")
-            blocks.append(found.html())
+            differences = self.differences(name)
+            differences.to_csv(folder / f"differences_{name}.csv", index=False)
+            points = 100 * differences.set_index(["other", "side"])[["ahead", "low", "high"]]
+            verdicts = differences.set_index(["other", "side"])["verdict"]
+            blocks.append(f"<p>{name} is ahead by, in points of AUROC, with 95 % intervals:</p>")
+            blocks.append(points.join(verdicts).to_html(float_format="{:+.1f}".format))
         page = _PAGE.format(body="\n".join(blocks))
-        with atomic_path(folder / "index.html") as path:
-            path.write_text(page, encoding="utf-8")
+        (folder / "index.html").write_text(page, encoding="utf-8")
         return folder / "index.html"
 
 
 def files_of(entries: Iterable[str]) -> set[str]:
     """Return the names of the files that `Contest.write` writes at most."""
-    files = {"index.html", *(f"table.{suffix}" for suffix in _SUFFIXES)}
-    files |= {f"ranks_{side}.svg" for side in SIDES}
+    files = {"index.html", "table.csv", *(f"ranks_{side}.svg" for side in SIDES)}
     return files | {f"differences_{name}.csv" for name in entries}
 
 

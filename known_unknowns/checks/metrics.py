@@ -1,26 +1,116 @@
-"""What every metric must keep to: one function an invariant, with a sentence that says it."""
+"""What must hold of every metric: one function an invariant, with a sentence that says it."""
 
 from __future__ import annotations
 
 import functools
 import tracemalloc
 from collections.abc import Callable, Mapping
-from dataclasses import astuple, is_dataclass, replace
+from dataclasses import astuple, dataclass, is_dataclass, replace
 
 import numpy as np
 
 from helpers import metrics
 from helpers.checks import known_name
 from helpers.metrics.records import KINDS
-from known_unknowns.checks.inputs import QUALITIES, MetricCase
-from known_unknowns.checks.running import Checks, does_not_apply, hold
+from known_unknowns.checks.running import Checks, does_not_apply, hold, refusal, refused
 
-SIZES = (1, 2, 3, 4, 5, 8, 20, 50)
-# Each takes a `Subject` and a case; those of metrics_refuse.py come after these.
-checks = Checks("metric", MetricCase(), {"images": SIZES, "classes": SIZES})
+QUALITIES = ("usual", "perfect", "reversed", "constant")
+"""What the made-up scores and probabilities say: mostly the truth, always, its opposite, nothing.
 
+A constant probability is that of a guess; an answer that is constant is class 0.
+"""
 RANKING = ("group", "scores")
 BOUNDED = ("shares", "probabilities", "rows", "unknown")
+SIZES = (1, 2, 3, 4, 5, 8, 20, 50)
+
+
+@dataclass(frozen=True)
+class MetricCase:
+    """The size of the data that a metric is checked on.
+
+    Attributes
+    ----------
+    images, classes : int
+        N images of either group, K classes.
+    seed : int
+        Of what is drawn.
+    """
+
+    images: int = 120
+    classes: int = 5
+    seed: int = 0
+
+    def in_words(self) -> str:
+        """Return the lengths of the arrays, and the seed."""
+        return f"{self.images} images (of each group), {self.classes} classes, seed {self.seed}"
+
+    def arguments(self, takes: Mapping[str, str], quality: str = "usual") -> dict:
+        """Return the arguments of a metric, arrays that single precision holds without rounding.
+
+        Parameters
+        ----------
+        takes : mapping of str to str
+            The name of each argument, and its kind: one of `helpers.metrics.records.KINDS`.
+        quality : str
+            One of `QUALITIES`.
+
+        Returns
+        -------
+        dict of str to ndarray or float
+            In the usual case with ties: scores are quarters.
+
+        Examples
+        --------
+        >>> takes = {"confidence": "scores", "correct": "correct"}
+        >>> MetricCase(images=4).arguments(takes, "perfect")
+        {'confidence': array([ 8., -8.,  8., -8.]), 'correct': array([ True, False,  True, False])}
+        """
+        generator = np.random.default_rng(self.seed)
+        right = generator.permutation(self.images) % 3 > 0
+        noise = generator.normal(size=(3, self.images))
+        scores = _scores(noise[0], right, quality)
+        known, unknown = np.ones_like(right), np.zeros_like(right)
+        groups = [_scores(noise[1], known, quality), _scores(noise[2], unknown, quality)]
+        vectors, truth = self._vectors(generator, quality, "rows" in takes.values())
+        answers = vectors.argmax(axis=1)
+        made = {
+            "scores": scores,
+            "shares": np.round(64 / (1 + np.exp(-2 * scores))) / 64,
+            "correct": right,
+            "probabilities": vectors,
+            "rows": vectors[:, : self.classes],
+            "unknown": vectors[:, -1],
+            "labels": truth,
+            "open labels": np.where(truth == self.classes, -1, truth),
+            "answers": np.where(answers == self.classes, -1, answers),
+            "number": 0.5,
+        }
+        return {
+            name: groups.pop(0) if kind == "group" else made[kind] for name, kind in takes.items()
+        }
+
+    def _vectors(self, generator, quality, is_open) -> tuple[np.ndarray, np.ndarray]:
+        """Return probabilities in steps of 1/256, none of them 0 in the usual case, and truths."""
+        columns = self.classes + is_open
+        truth = generator.permutation(self.images) % columns
+        if quality in ("perfect", "reversed"):
+            return np.eye(columns)[(truth + (quality == "reversed")) % columns], truth
+        logits = generator.normal(size=(self.images, columns)) + 2 * np.eye(columns)[truth]
+        powers = np.exp(logits * (quality == "usual"))
+        steps = np.floor(powers / powers.sum(axis=1, keepdims=True) * (256 - columns)) + 1
+        steps[np.arange(self.images), steps.argmax(axis=1)] += 256 - steps.sum(axis=1)
+        return steps / 256, truth
+
+
+def _scores(noise: np.ndarray, right: np.ndarray, quality: str) -> np.ndarray:
+    """Return scores of images, higher where they are right, or known; or as `quality` says."""
+    if quality in ("perfect", "reversed"):
+        return np.where(right == (quality == "perfect"), 8.0, -8.0)
+    return np.round(4 * (noise + 1.5 * right)) / 4 * (quality == "usual")
+
+
+checks = Checks("metric", MetricCase(), {"images": SIZES, "classes": SIZES})
+"""Each takes a `Subject` and a case."""
 
 
 class Subject:
@@ -85,10 +175,6 @@ class Subject:
             if kind != "number" and (not kinds or kind in kinds)
         ]
 
-    def must_take(self, *kinds: str) -> list[str]:
-        """Return the names of the arrays of some kinds; leave the check where there are none."""
-        return self.arrays(*kinds) or does_not_apply(f"it takes no {' or '.join(kinds)}")
-
     def by_rank(self) -> list[str]:
         """Return the names of the scores; leave the check where there are none to be compared."""
         names = self.arrays(*RANKING)
@@ -121,15 +207,6 @@ def close(found, expected, what: str, rtol: float = 1e-12) -> None:
 def in_words(values: np.ndarray) -> str:
     """Return a number, or the first ones of several."""
     return ", ".join(f"{one:.15g}" for one in values[:4]) + ", …" * (len(values) > 4)
-
-
-def rearranged(subject, case, change: Callable[[np.ndarray], object], what: str, rtol=1e-12):
-    """Fail unless arrays that are given in another form give the same."""
-    given = case.arguments(subject.takes)
-    changed = dict(given)
-    for name in subject.arrays():
-        changed[name] = change(given[name])
-    close(subject(changed), subject(given), what, rtol)
 
 
 @checks
@@ -221,53 +298,35 @@ def given_arrays_are_left_alone(subject, case):
         hold(np.array_equal(given[name], before[name]), f"{name} was changed in place")
 
 
-@checks
-def read_only_arrays_do(subject, case):
-    """Arrays that cannot be written to give the same."""
-
-    def lock(array):
-        array = array.copy()
-        array.flags.writeable = False
-        return array
-
-    rearranged(subject, case, lock, "of read-only arrays", rtol=0)
+def locked(array: np.ndarray) -> np.ndarray:
+    """Return a copy that cannot be written to."""
+    array = array.copy()
+    array.flags.writeable = False
+    return array
 
 
-@checks
-def strided_arrays_do(subject, case):
-    """Arrays that do not lie in one piece, and rows in Fortran's order, give the same."""
-
-    def spread(array):
-        wide = np.repeat(array, 2, axis=0)
-        return np.asfortranarray(wide)[::2]
-
-    rearranged(subject, case, spread, "of arrays with gaps")
+FORMS = {
+    "of read-only arrays": (locked, 0),
+    "of arrays with gaps": (
+        lambda array: np.asfortranarray(np.repeat(array, 2, axis=0))[::2],
+        1e-12,
+    ),
+    "of lists": (lambda a: a.tolist(), 0),
+    "of float32": (lambda a: a.astype(np.float32) if a.dtype.kind == "f" else a, 1e-12),
+    "of right and wrong as int": (lambda a: a.astype(int) if a.dtype == bool else a, 0),
+    "of right and wrong as float": (lambda a: a.astype(float) if a.dtype == bool else a, 0),
+}
+"""Other forms of the same arrays, and how far the result may move."""
 
 
 @checks
-def lists_do(subject, case):
-    """Lists give the same as arrays."""
-    rearranged(subject, case, lambda array: array.tolist(), "of lists", rtol=0)
-
-
-@checks
-def float32_is_float64(subject, case):
-    """Numbers that single precision holds exactly give the same in it: sums are in float64."""
-
-    def single(array):
-        return array.astype(np.float32) if array.dtype.kind == "f" else array
-
-    rearranged(subject, case, single, "of float32")
-
-
-@checks
-def zero_and_one_are_false_and_true(subject, case):
-    """Right and wrong may be given as 1 and 0."""
+def form_does_not_matter(subject, case):
+    """Arrays that are read-only or have gaps, lists, numbers that single precision holds exactly,
+    and 1 and 0 for right and wrong give the same."""
     given = case.arguments(subject.takes)
-    for name in subject.must_take("correct"):
-        for kind in (int, float):
-            found = subject(given | {name: given[name].astype(kind)})
-            close(found, subject(given), f"of {name} as {kind.__name__}", rtol=0)
+    for what, (change, rtol) in FORMS.items():
+        changed = given | {name: change(given[name]) for name in subject.arrays()}
+        close(subject(changed), subject(given), what, rtol)
 
 
 @checks
@@ -289,3 +348,85 @@ def memory_grows_with_the_images(subject, case):
         peaks[1] < 6 * peaks[0] + 2**16,
         f"the peak of 1,000 images is {peaks[0] / 1e3:.3g} kB, of 4,000 {peaks[1] / 1e3:.3g} kB",
     )
+
+
+def first_becomes(value: float, kind: type = float) -> Callable[[np.ndarray], np.ndarray]:
+    """Return what replaces the first number of an array, all of a kind."""
+
+    def change(array):
+        array = array.astype(kind)
+        array.flat[0] = value
+        return array
+
+    return change
+
+
+@checks
+def infinity_ranks_or_is_refused(subject, case):
+    """An infinite score counts as one above or below all others, or is refused; an infinite
+    share or probability is refused."""
+    for sign in (1, -1):
+        infinite, large = first_becomes(sign * np.inf), first_becomes(sign * 1e6)
+        for name in subject.arrays(*RANKING, *BOUNDED):
+            given = case.arguments(subject.takes)
+            spoilt, beyond = (given | {name: one(given[name])} for one in (infinite, large))
+            if refused(lambda spoilt=spoilt: subject(spoilt)) is not None:
+                continue
+            hold(subject.takes[name] in RANKING, f"{name} with {sign * np.inf} is taken")
+            found, expected = subject(spoilt), subject(beyond)
+            hold(not np.isnan(found).any(), f"of {name} with {sign * np.inf} it is NaN")
+            if np.isfinite(found).all():  # and not that score itself, as a threshold
+                close(found, expected, f"of {name} with {sign * np.inf}")
+
+
+def bad_inputs(subject, case) -> dict[str, tuple[list[str], Callable]]:
+    """Return what must be refused, in words: which arguments, and how each is changed."""
+    same_images = subject.arrays(*(kind for kind in KINDS if kind not in ("group", "number")))
+    classes = subject.arrays("labels", "open labels", "answers")
+    return {
+        "with NaN": (subject.arrays(*RANKING, *BOUNDED, "correct"), first_becomes(np.nan)),
+        "without images": (subject.arrays(), lambda array: array[:0]),
+        "of another number of dimensions": (subject.arrays(), lambda array: array[None]),
+        "of one image more": (
+            same_images if len(same_images) > 1 else [],
+            lambda array: np.concatenate([array, array[:1]]),
+        ),
+        "above 1": (subject.arrays(*BOUNDED), first_becomes(1.5)),
+        "below 0": (subject.arrays(*BOUNDED), first_becomes(-0.5)),
+        "that do not sum to 1": (subject.arrays("probabilities"), lambda array: array / 2),
+        "neither right nor wrong": (subject.arrays("correct"), first_becomes(0.5)),
+        "of truth 2": (subject.arrays("correct"), first_becomes(2)),
+        "of class −2": (classes, first_becomes(-2, int)),
+        "of a class that is not there": (classes, first_becomes(case.classes, int)),
+    }
+
+
+@checks
+def bad_input_is_refused(subject, case):
+    """NaN, no image at all, arrays of other lengths or dimensions, numbers outside [0, 1],
+    probabilities that do not sum to 1 and classes that are not there are refused by name."""
+    for what, (names, change) in bad_inputs(subject, case).items():
+        for name in names:
+            given = case.arguments(subject.takes)
+            given[name] = change(given[name])
+            named = names if what == "of one image more" else [name]
+            refusal(functools.partial(subject.function, **given), f"{name} {what}", *named)
+
+
+@checks
+def one_image_is_a_number(subject, case):
+    """One image, of each group, is enough for a number."""
+    for quality in QUALITIES:
+        found = subject(replace(case, images=1).arguments(subject.takes, quality))
+        hold(not np.isnan(found).any(), f"of one image ({quality} answers) it is NaN")
+
+
+@checks
+def one_class_is_a_number(subject, case):
+    """All images of one class; all right, or all wrong: there is a number all the same."""
+    for name in subject.arrays("labels", "open labels", "answers", "correct"):
+        for value in (0, 1) if subject.takes[name] == "correct" or case.classes > 1 else (0,):
+            given = case.arguments(subject.takes)
+            given[name] = np.full_like(given[name], value)
+            found = subject(given)
+            hold(not np.isnan(found).any(), f"where {name} is {value} throughout it is NaN")

@@ -1,4 +1,4 @@
-"""What every score must keep to: one function an invariant, with a sentence that says it."""
+"""What must hold of every score: one function an invariant, with a sentence that says it."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import functools
 import inspect
 import tempfile
 import tracemalloc
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -17,14 +17,87 @@ import helpers.scores
 from helpers.metrics import auroc
 from helpers.outputs import Head, Outputs
 from helpers.scores.info import NEEDS, Info
-from known_unknowns.checks.inputs import ScoreCase
-from known_unknowns.checks.running import Checks, does_not_apply, hold, refused
+from known_unknowns.checks.running import Checks, does_not_apply, hold, refusal, refused
 
 SIZES = (1, 2, 3, 5, 10, 20, 50, 100, 300)
-# Each takes a `Subject` and a case; those of scores_given.py come after these.
-checks = Checks(
-    "score", ScoreCase(), {"images": SIZES, "classes": SIZES, "width": SIZES, "train": SIZES}
-)
+
+
+@dataclass(frozen=True)
+class ScoreCase:
+    """The size of the data that a score is checked on.
+
+    Attributes
+    ----------
+    images, classes, width, train : int
+        N images that are scored, K classes, D features, and images that it is fitted to.
+    seed : int
+        Of what is drawn.
+
+    Examples
+    --------
+    >>> ScoreCase(images=2, classes=3, width=4, train=9).in_words()
+    'logits [2, 3] and features [2, 4], fitted to 9 images, with seed 0'
+    """
+
+    images: int = 600
+    classes: int = 20
+    width: int = 40
+    train: int = 300
+    seed: int = 0
+
+    def in_words(self) -> str:
+        """Return the shapes of the arrays, and the seed."""
+        return (
+            f"logits [{self.images}, {self.classes}] and features [{self.images}, {self.width}], "
+            f"fitted to {self.train} images, with seed {self.seed}"
+        )
+
+    def head(self) -> Head:
+        """Return the last layer of the model: random weights."""
+        weight = np.random.default_rng(1).normal(size=(self.classes, self.width))
+        bias = np.random.default_rng(2).normal(size=self.classes)
+        return Head(weight.astype(np.float32), bias.astype(np.float32))
+
+    def outputs(
+        self, needs: Sequence[str] = (), *, train: bool = False, known: bool = True
+    ) -> Outputs:
+        """Return what the model says of images to score, or of those to fit to.
+
+        The features of a known image are the weights of its class and noise; those of an unknown
+        one are noise alone.  Each class occurs in turn, and most images are classified correctly.
+
+        Parameters
+        ----------
+        needs : sequence of str
+            What a score reads; members and a native score are made where it names them.
+        train : bool
+            Images to fit to, others than those to score.
+        known : bool
+            Whether the images are of the model's classes; the labels of others are −1.
+
+        Returns
+        -------
+        Outputs
+        """
+        generator = np.random.default_rng([self.seed, train, known])
+        head, count = self.head(), self.train if train else self.images
+        labels = np.arange(count) % self.classes if known else np.full(count, -1)
+        features = generator.normal(size=(count, self.width)).astype(np.float32)
+        if known:
+            features += head.weight[labels]
+        logits = features @ head.weight.T + head.bias
+        more = {}
+        if "members" in needs:
+            noisy = logits + generator.normal(size=(3, *logits.shape))
+            powers = np.exp(noisy - noisy.max(axis=2, keepdims=True))
+            more["members"] = powers / powers.sum(axis=2, keepdims=True)
+        if "native" in needs:
+            more["native"] = generator.normal(size=count) + 3 * known
+        return Outputs(logits, features, labels, **more)
+
+
+checks = Checks("score", ScoreCase(), dict.fromkeys(["images", "classes", "width", "train"], SIZES))
+"""Each takes a `Subject` and a case."""
 
 
 class Subject:
@@ -72,17 +145,6 @@ class Subject:
                 does_not_apply(f"it goes back to the images ({message})")
         return outputs
 
-    def must_need(self, *names: str) -> None:
-        """Leave the check unless all of these are named by its needs."""
-        for name in names:
-            if name not in self.needs:
-                does_not_apply(f"its needs do not name the {name}")
-
-    def must_fit(self) -> None:
-        """Leave the check unless it takes anything before it scores."""
-        if {"training outputs", "head"}.isdisjoint(self.needs):
-            does_not_apply("its needs name neither training outputs nor a head")
-
 
 def same(found: np.ndarray, expected: np.ndarray, where: str, rtol: float = 0) -> None:
     """Fail unless scores are equal, to the last bit by default; name an image where they differ."""
@@ -119,6 +181,21 @@ def separation(subject: Subject, case: ScoreCase, temperature: float = 1.0) -> f
     for found in scores:
         numbers(found, case.images, f"at temperature {temperature:g}")
     return auroc(*scores)
+
+
+def arrays(*given: Outputs | Head) -> list[np.ndarray]:
+    """Return all arrays of outputs and heads."""
+    found = (getattr(one, field.name) for one in given for field in fields(one))
+    return [one for one in found if one is not None]
+
+
+def numbers_or_refusal(call: Callable, count: int, where: str) -> None:
+    """Fail unless a call gives numbers, or is refused in words."""
+    message = refused(call)
+    if message is None:
+        numbers(call(), count, where)
+    else:
+        hold(len(message) > 10, f"{where}: refused without a word: {message!r}")
 
 
 @checks
@@ -191,30 +268,16 @@ def equal_images_score_alike(subject, case):
 
 
 @checks
-def scoring_changes_nothing(subject, case):
-    """What a score says of images does not depend on what it was asked before."""
+def calls_are_apart(subject, case):
+    """Scores do not depend on earlier calls, on an earlier fit, or on the fit of another score."""
     score, test = subject.fitted(case), subject.test(case)
     expected = score.score_samples(test)
     score.score_samples(subject.test(case, known=False))
     same(score.score_samples(test), expected, "asked again")
-
-
-@checks
-def fit_starts_anew(subject, case):
-    """A score that is fitted a second time has forgotten the first time."""
-    test, score = subject.test(case), subject.fitted(replace(case, seed=case.seed + 1))
-    score.fit(subject.train(case), case.head())
-    expected = subject.fitted(case).score_samples(test)
-    same(score.score_samples(test), expected, "fitted twice, not once")
-
-
-@checks
-def fits_are_apart(subject, case):
-    """Fitting one score changes no other one."""
-    test, score = subject.test(case), subject.fitted(case)
-    expected = score.score_samples(test)
-    subject.fitted(replace(case, seed=case.seed + 1))
+    again = subject.fitted(replace(case, seed=case.seed + 1))
     same(score.score_samples(test), expected, "after another one was fitted")
+    again.fit(subject.train(case), case.head())
+    same(again.score_samples(test), expected, "fitted twice, not once")
 
 
 @checks
@@ -313,3 +376,121 @@ def memory_does_not_grow(subject, case):
         peaks[1] < 1.2 * peaks[0] + 4 * found.nbytes,
         f"the peak of 5,000 images is {peaks[0] / 1e6:.3g} MB, of 20,000 {peaks[1] / 1e6:.3g} MB",
     )
+
+
+@checks
+def given_arrays_are_left_alone(subject, case):
+    """Neither `fit` nor `score_samples` changes an array that it is given."""
+    train, head, test = subject.train(case), case.head(), subject.test(case)
+    given = arrays(train, head, test)
+    before = [one.copy() for one in given]
+    subject.fit(train, head).score_samples(test)
+    for one, old in zip(given, before, strict=True):
+        hold(np.array_equal(one, old), f"an array of shape {one.shape} was changed in place")
+
+
+@checks
+def form_does_not_matter(subject, case):
+    """Arrays that cannot be written to, every second image from the last one on, and outputs
+    that are read from their file have the same scores."""
+    train, head, test = subject.train(case), case.head(), subject.test(case)
+    expected = subject.fit(train, head).score_samples(test)
+    with tempfile.TemporaryDirectory() as folder:
+        read = []
+        for number, outputs in enumerate((train, test)):
+            outputs.save(Path(folder, f"{number}.safetensors"))
+            read.append(Outputs.load(Path(folder, f"{number}.safetensors")))
+        same(subject.fit(read[0], head).score_samples(read[1]), expected, "from a file")
+    turned = []
+    for ours, theirs in (
+        (slice(None, None, -1), slice(None, None, -2)),  # views
+        (np.arange(case.train)[::-1], np.arange(case.images)[::-2]),  # copies
+    ):
+        turned.append(subject.fit(train.subset(ours), head).score_samples(test.subset(theirs)))
+    same(*turned, "as every second row of an array, not copied")
+    for array in arrays(train, head, test):
+        array.flags.writeable = False
+    same(subject.fit(train, head).score_samples(test), expected, "of read-only arrays")
+
+
+@checks
+def nan_is_not_swallowed(subject, case):
+    """An image whose every number is NaN is refused or scores none, and changes no other one."""
+    score, test = subject.fitted(case), subject.test(case)
+    expected = score.score_samples(test)
+    spoilt = test.subset(np.arange(case.images))  # which is not checked as new outputs are
+    for name in ("logits", "features", "members", "native"):
+        if (array := getattr(spoilt, name)) is not None:
+            array[(slice(None), 0) if name == "members" else 0] = np.nan
+    if refused(lambda: score.score_samples(spoilt)) is None:
+        found = score.score_samples(spoilt)
+        hold(not np.isfinite(found[0]), f"an image of NaN alone scores {found[0]}")
+        same(found[1:], expected[1:], "beside an image of NaN (counted from the next)")
+
+
+@checks
+def little_input_is_a_number(subject, case):
+    """One image, a single class, images of zeros and a fit to very few images give finite scores;
+    but for one image to score, a refusal in words will do."""
+    train, head, test = subject.train(case), case.head(), subject.test(case)
+    single = subject.test(replace(case, images=1))
+    numbers(subject.fitted(case).score_samples(single), 1, "one image to score")
+    flat = [replace(one, logits=0 * one.logits, features=0 * one.features) for one in (train, test)]
+    lone = replace(case, classes=1)
+    cases = {
+        "zeros to score": (train, head, flat[1]),
+        "zeros to fit to": (flat[0], head, test),
+        "of a single class": (subject.train(lone), lone.head(), lone.outputs(subject.needs)),
+        "fitted to 1 image": (subject.train(replace(case, train=1)), head, single),
+        "fitted to an image of each class": (
+            subject.train(replace(case, train=case.classes)), head, single,
+        ),
+    }  # fmt: skip
+    for where, (ours, layer, theirs) in cases.items():
+
+        def call(ours=ours, layer=layer, theirs=theirs):
+            return subject.fit(ours, layer).score_samples(theirs)
+
+        numbers_or_refusal(call, len(theirs), where)
+
+
+@checks
+def unlabelled_images_are_seen(subject, case):
+    """Training images of no class, or a class without any, are refused in words that name labels
+    or class, or left out: scores are then finite."""
+    if not {"labels", "training outputs"} <= {*subject.needs}:
+        does_not_apply("its needs do not name labels and training outputs")
+    train, head, test = subject.train(case), case.head(), subject.test(case)
+    last = train.labels == case.classes - 1
+    for where, part in (
+        ("images of label −1", replace(train, labels=np.where(last, -1, train.labels))),
+        (f"no image of class {case.classes - 1}", train.subset(~last)),
+    ):
+
+        def call(part=part):
+            return subject.fit(part, head).score_samples(test)
+
+        if refused(call):
+            refusal(call, where, "label", "class")
+        else:
+            numbers(call(), case.images, where)
+
+
+@checks
+def wrong_use_is_refused(subject, case):
+    """A score before its fit, outputs of another model, no head, a bias too long and a weight too
+    narrow for the features are refused by name, as far as the score needs them."""
+    if {"training outputs", "head"}.isdisjoint(subject.needs):
+        does_not_apply("its needs name neither training outputs nor a head")
+    train, head, test = subject.train(case), case.head(), subject.test(case)
+    refusal(lambda: subject.new().score_samples(test), "a score that is not fitted", "fit")
+    other = replace(case, classes=case.classes + 1, width=case.width + 1).outputs(subject.needs)
+    what = f"outputs with {other.num_classes} classes and {case.width + 1} features"
+    refusal(lambda: subject.fitted(case).score_samples(other), what, "logits", "features")
+    if "head" not in subject.needs:
+        return
+    wrong = {"no head": None, "a bias too long": Head(head.weight, np.zeros(case.classes + 1))}
+    if "training outputs" in subject.needs and case.width > 1:
+        wrong["a weight too narrow"] = Head(head.weight[:, 1:], head.bias)
+    for what, layer in wrong.items():
+        refusal(lambda layer=layer: subject.fit(train, layer), what, "head")

@@ -8,8 +8,16 @@ from scipy.ndimage import convolve, gaussian_filter, map_coordinates, zoom
 from sklearn.datasets import load_sample_images
 
 from helpers.data import Images, load, resize
-from helpers.data.corruptions import NAMES, SEVERITIES, blur, corrupt, corrupt_set, digital, weather
-from helpers.data.corruptions.parameters import PARAMETERS
+from helpers.data.corruptions import (
+    NAMES,
+    SEVERITIES,
+    blur,
+    corrupt,
+    corrupt_set,
+    digital,
+    parameters,
+    weather,
+)
 
 NAME = pytest.mark.parametrize("name", NAMES)
 # of these, the published parameters of one severity may do less than those of the one before
@@ -39,8 +47,8 @@ def distance(images, name, severity):
 def test_there_are_fifteen_in_the_paper_s_groups():
     groups = list(NAMES.values())
     assert [groups.count(group) for group in dict.fromkeys(groups)] == [3, 4, 4, 4]
-    assert PARAMETERS.keys() == NAMES.keys()
-    for sizes in PARAMETERS.values():
+    assert parameters().keys() == NAMES.keys()
+    for sizes in parameters().values():
         assert [len(sizes[size]) for size in (32, 64, 224)] == [len(SEVERITIES)] * 3
 
 

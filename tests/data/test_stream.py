@@ -304,7 +304,7 @@ def test_joined_streams_are_read_as_one(folder, tmp_path):
     assert both.files[0] == "zoo/ant/0.jpg" and both.files[-1] == "more/yard/bee/3.png"
     assert both.skipped == ("more/yard/ape/2.png",) and both.sizes.sum() > 0
     np.testing.assert_array_equal(read(both)[1], np.concatenate([read(zoo)[1], read(yard)[1]]))
-    with pytest.raises(ValueError, match="streams: none given"):
+    with pytest.raises(ValueError, match="parts: none given"):
         ImageStream.join([], "nothing")
 
 

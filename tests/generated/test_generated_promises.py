@@ -6,7 +6,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from helpers import labelfree
+from known_unknowns import without_labels
 from known_unknowns.guarantees import (
     clopper_pearson,
     coverage_threshold,
@@ -83,25 +83,24 @@ def test_the_threshold_of_a_coverage_accepts_as_many_of_the_images_at_hand(score
 @given(SCORES, SCORES, SHARE)
 @example([0], [0], 0.5)
 def test_bounds_of_the_share_are_shares_and_grow_with_what_is_unlike(known, mixture, level):
-    bounds = [labelfree.share_bound, labelfree.dkw_share_bound]
-    for bound in bounds:
-        least = bound(known, mixture, level=level)
-        assert 0 <= least <= 1
-        more = bound(known, [*mixture[1:], -99.0], level=level)  # one image more is unlike
-        assert more >= least - 1e-9
-        assert bound(known, mixture, level=level / 2) >= least - 1e-9  # and less is promised
-    assert 0 <= labelfree.estimate_share(known, mixture) <= 1
+    bound = without_labels.share_bound
+    least = bound(known, mixture, level=level)
+    assert 0 <= least <= 1
+    more = bound(known, [*mixture[1:], -99.0], level=level)  # one image more is unlike
+    assert more >= least - 1e-9
+    assert bound(known, mixture, level=level / 2) >= least - 1e-9  # and less is promised
+    assert 0 <= without_labels.estimate_share(known, mixture) <= 1
 
 
 @given(SCORES, SCORES, st.floats(0.01, 0.9), st.booleans())
 def test_a_list_of_suspects_holds_the_lowest_scores(known, mixture, rate, adaptive):
-    found = labelfree.suspected_unknown(known, mixture, rate=rate, adaptive=adaptive)
+    found = without_labels.suspected_unknown(known, mixture, rate=rate, adaptive=adaptive)
     scores = np.array(mixture)
     if found.chosen.any() and not found.chosen.all():
         assert scores[found.chosen].max() < scores[~found.chosen].min()
     assert (found.p_values > 0).all() and (found.p_values <= 1).all()
     assert not found.chosen.any() or found.chosen.sum() >= found.fewest
-    more = labelfree.suspected_unknown(known, mixture, rate=min(0.95, rate + 0.05),
+    more = without_labels.suspected_unknown(known, mixture, rate=min(0.95, rate + 0.05),
                                        adaptive=adaptive)  # fmt: skip
     assert more.chosen[found.chosen].all()
 
@@ -110,29 +109,14 @@ def test_a_list_of_suspects_holds_the_lowest_scores(known, mixture, rate, adapti
 def test_accuracies_without_labels_are_shares_within_their_intervals(seed, images, classes):
     generator = np.random.default_rng(seed)
     members = generator.dirichlet(np.ones(classes), size=(2, images))
-    own = labelfree.Answers(members.mean(axis=0), members)
-    new = labelfree.Answers(own.probabilities[::-1], members[:, ::-1])
+    own = without_labels.Answers(members.mean(axis=0), members)
+    new = without_labels.Answers(own.probabilities[::-1], members[:, ::-1])
     correct = generator.random(images) < own.probabilities.max(axis=1)
     assume(correct.any())
-    found = labelfree.estimate_accuracy(own, correct, new)
-    assert set(found) == set(labelfree.ACCURACY_ESTIMATORS)
+    found = without_labels.estimate_accuracy(own, correct, new)
+    assert set(found) == set(without_labels.ACCURACY_ESTIMATORS)
     for one in found.values():
         assert 0 <= one.low <= one.value <= one.high <= 1
     # of the very same images, what corrects by the validation images is exact
     assert found["difference"].value == pytest.approx(correct.mean())
     assert found["nuclear_norm"].value == pytest.approx(correct.mean())
-
-
-@given(SEED, st.integers(40, 300), st.data())
-def test_labels_of_all_images_leave_nothing_open(seed, images, data):
-    generator = np.random.default_rng(seed)
-    confidence = generator.random(images)
-    correct = generator.random(images) < confidence
-    plan = labelfree.choose_to_label(confidence, images, seed=seed)
-    found = labelfree.labelled_accuracy(plan, confidence, correct[plan.places])
-    assert found.value == found.low == found.high == pytest.approx(correct.mean())
-    budget = data.draw(st.integers(10, images))
-    plan = labelfree.choose_to_label(confidence, budget, seed=seed)
-    assert len(plan.places) == budget == len({*plan.places.tolist()})
-    found = labelfree.labelled_accuracy(plan, confidence, correct[plan.places])
-    assert 0 <= found.low <= found.value <= found.high <= 1

@@ -11,7 +11,6 @@ from helpers.scores.info import NEEDS, Info
 NO_RECORD = {
     "answer_confidence",
     "calibration_error",
-    "detection_metrics",
     "open_set_squared_errors",
     "resample_weights",
     "squared_errors",

@@ -69,18 +69,13 @@ def trust(monkeypatch, **changed):
 @pytest.mark.parametrize("name", RECORDS)
 def test_a_record_is_whole(name):
     record = RECORDS[name]
-    for value, lengths in ((record.sha256, (0, 8, 64)), (record.blob, (0, 40)),
-                           (record.digest, (0, 64))):  # fmt: skip
-        assert len(value) in lengths and re.fullmatch("[0-9a-f]*", value)
+    for value in (record.sha256, record.digest):
+        assert re.fullmatch("[0-9a-f]{64}", value)
     assert record.source.startswith("https://")
-    assert record.licence in ("Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "MIT")
+    assert record.licence in ("BSD-2-Clause", "MIT")
     assert record.accuracy == 0 or 60 < record.accuracy < 96
     assert all(0 < one < 1 for one in (*record.mean, *record.std))
-    assert "{" not in "".join(record.files) and not Path(record.files[0]).is_absolute()
-    assert record.sha256[:8] in record.files[0] or len(record.sha256) == 64
-    known = {"resnet": 67, "vgg": 70, "mobilenetv2": 70, "shufflenetv2": 67, "repvgg": 75}
-    if "chenyaofo" in name:  # its README's lowest accuracies of CIFAR-100, and of CIFAR-10
-        assert record.accuracy > (known[record.architecture] if "cifar100" in name else 90)
+    assert not Path(record.files[0]).is_absolute()
 
 
 def test_no_file_is_that_of_two_networks():
@@ -129,26 +124,13 @@ def test_files_at_hand_are_their_authors():
         assert path.suffix == ".safetensors" or record.bytes in (0, path.stat().st_size)
 
 
-@pytest.mark.parametrize(
-    ("name", "what"),
-    [
-        (NAME, "12fca82f0bebc4135bf1f32f6e3710e61d5108578464b84fd6d7f5c1b04036c8"),
-        ("vgg11_bn.chenyaofo_cifar10", "SHA-256 is .* that of the author's file begins with eaeeb"),
-        ("wrn40_2.outlier_exposure_cifar10_oe_tune", "Git's SHA-1 of it is .* file 34864d5786"),
-    ],
-)
-def test_a_file_with_another_hash_is_refused(name, what, root, tensors):
+def test_a_file_with_another_digest_is_refused(root, tensors):
     tensors["linear.bias"] += 1e-6
-    path = put(root, tensors, name)
-    with pytest.raises(ValueError, match=rf"{path} is not the file of '{name}': .*{what}"):
-        load(name)
-    assert [one for one in root.rglob("*") if one.is_file()] == [path]
-
-
-def test_git_and_the_records_name_a_file_alike(root):
-    """``printf 'what is up, doc?' | git hash-object --stdin``, from Git's own book."""
-    (root / "doc").write_text("what is up, doc?")
-    assert published._blob(root / "doc") == "bd9dbf5aae1a3862dd1526723246b20206e5fc37"
+    path = put(root, tensors)
+    message = rf"{path} is not the file of '{NAME}': .* file {RECORDS[NAME].sha256}"
+    with pytest.raises(ValueError, match=message):
+        load()
+    assert [file for file in root.rglob("*") if file.is_file()] == [path]
 
 
 def test_what_nobody_can_check_is_said(root, tensors, monkeypatch, caplog):

@@ -134,7 +134,7 @@ def copy(tmp_path_factory):
     ignored = shutil.ignore_patterns("*.pyc.*", "syntax.json", ".*")
     for name in (
         "benchmarks", "book", "helpers", "known_unknowns", "notebooks", "params", "pictures",
-        "trials", "workflow",
+        "workflow",
     ):  # fmt: skip
         shutil.copytree(ROOT / name, folder / name, ignore=ignored)
     shutil.copy(ROOT / "pyproject.toml", folder)

@@ -9,7 +9,7 @@ import pytest
 import helpers.scores
 from helpers.outputs import Outputs
 from helpers.scores.base import BlockwiseScore
-from helpers.scores.moments import moments
+from helpers.scores.gaussians import moments
 
 # How often each fit reads its training outputs; OpenMax and the mixture have ways of their own.
 PASSES = {
@@ -134,7 +134,7 @@ def test_products_are_as_many_whatever_the_classes(name, classes, monkeypatch, f
         counts["products"] += 1
         return product(rows, matrix)
 
-    for module in ("ash", "dice", "gmm", "mahalanobis", "react", "relation", "vim", "vra"):
+    for module in ("shaping", "gaussians", "neighbours"):
         monkeypatch.setattr(f"helpers.scores.{module}.rowwise_product", counted)
     factorised.clear()
     score.score_samples(problem(n=3 * score.block, classes=classes)[0])

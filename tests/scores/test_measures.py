@@ -13,9 +13,9 @@ from helpers.data import Images
 from helpers.networks import models
 from helpers.networks.recipe import Recipe
 from helpers.outputs import Outputs, ensemble
-from helpers.scores import jacobian
-from helpers.scores.jacobian import jacobian_norms
-from helpers.scores.tta import augmented_probabilities
+from helpers.scores import gradients
+from helpers.scores.gradients import jacobian_norms
+from helpers.scores.images import augmented_probabilities
 
 
 class Linear(torch.nn.Module):
@@ -82,10 +82,10 @@ def test_the_jacobian_takes_as_many_images_at_once_as_memory_holds(monkeypatch):
     network, images, shown = linear(3, size=2), noise(7, size=2), []
     expected = jacobian_norms(network, images)
     network.register_forward_hook(lambda network, pixels, answers: shown.append(len(answers)))
-    monkeypatch.setattr(jacobian, "_MEMORY", 700)
+    monkeypatch.setattr(gradients, "_MEMORY", 700)
     np.testing.assert_allclose(jacobian_norms(network, images), expected, rtol=1e-5)
     assert shown == [1, 2, 2, 2, 1]  # the first tells how many classes there are
-    monkeypatch.setattr(jacobian, "_MEMORY", 1)
+    monkeypatch.setattr(gradients, "_MEMORY", 1)
     np.testing.assert_allclose(jacobian_norms(network, images), expected, rtol=1e-5)
 
 

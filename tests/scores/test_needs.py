@@ -7,8 +7,7 @@ import pytest
 
 from helpers import scores
 from helpers.outputs import Head, Outputs
-from helpers.scores.info import NEEDS
-from helpers.scores.needs import LACKING, lacking
+from helpers.scores.info import LACKING, NEEDS, lacking
 
 HEAD = Head(np.eye(3), np.zeros(3))
 MEMBERS = np.full((2, 4, 3), 1 / 3)

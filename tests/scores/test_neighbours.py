@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 import helpers.scores
-import helpers.scores.bank
-import helpers.scores.relation
+import helpers.scores.neighbours
 from helpers.outputs import Outputs
-from helpers.scores.bank import Bank, draw
+from helpers.scores.neighbours import Bank, draw
 
 
 def outputs(features, logits=None):
@@ -47,7 +46,7 @@ def test_knn_with_images_without_features():
 @pytest.mark.parametrize("k", [1, 7, 50, 123])
 def test_knn_is_the_kth_distance_whatever_the_blocks(k, monkeypatch):
     """Against all distances, sorted; the bank in blocks of 50, of which the last one is short."""
-    monkeypatch.setattr(helpers.scores.bank, "_ROWS", 50)
+    monkeypatch.setattr(helpers.scores.neighbours, "_ROWS", 50)
     train, test = random_outputs(123, 0), random_outputs(20, 1)
     distances = np.linalg.norm(unit(test.features)[:, None] - unit(train.features), axis=2)
     found = helpers.scores.create("knn", k=k).fit(train, None).score_samples(test)
@@ -122,7 +121,7 @@ def test_relation_counts_images_of_the_same_prediction():
 
 def test_relation_against_the_formula_whatever_the_blocks(monkeypatch):
     """Against all relations at once; the training images in blocks of 50, the last one short."""
-    monkeypatch.setattr(helpers.scores.relation, "_ROWS", 50)
+    monkeypatch.setattr(helpers.scores.neighbours, "_ROWS", 50)
     train, test = random_outputs(123, 0), random_outputs(20, 1)
     relations = np.maximum(unit(test.features) @ unit(train.features).T, 0)
     relations *= test.probabilities @ train.probabilities.T

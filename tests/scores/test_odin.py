@@ -7,7 +7,7 @@ from helpers.data import Images
 from helpers.networks import models
 from helpers.networks.recipe import Recipe
 from helpers.outputs import compute
-from helpers.scores.odin import stepped_logits
+from helpers.scores.gradients import stepped_logits
 
 
 @pytest.fixture(scope="module")

@@ -1,8 +1,5 @@
 """What every registered score must keep to; a new score is tested here by being registered."""
 
-import inspect
-from pathlib import Path
-
 import pytest
 
 import helpers.scores
@@ -23,10 +20,6 @@ def test_what_must_hold_of_every_score(check):
 
 @pytest.mark.parametrize("name", helpers.scores.names())
 class TestEach:
-    def test_it_lives_in_a_file_of_its_own(self, name):
-        module = inspect.getmodule(type(helpers.scores.create(name)))
-        assert Path(module.__file__).stem == name
-
     def test_info_says_where_it_comes_from(self, name):
         info = helpers.scores.create(name).info
         assert info.name == name and info.key.endswith(str(info.year))

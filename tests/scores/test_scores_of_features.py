@@ -5,8 +5,7 @@ import pytest
 
 import helpers.scores
 from helpers.outputs import Head, Outputs
-from helpers.scores.react import percentile_of_features
-from helpers.scores.vra import percentiles_by_feature
+from helpers.scores.shaping import percentile_of_features, percentiles_by_feature
 
 
 def outputs(features, head, labels=None):
@@ -122,17 +121,6 @@ def test_vra_by_hand():
     found = score.score_samples(outputs([[0.5, 7.0], [1.0, 3.0], [5.0, 5.0]], SQUARE))
     same = [[0.0, 6.0], [1.0, 0.0], [2.0, 5.0]]
     assert found == pytest.approx(energy(outputs(same, SQUARE).logits))
-
-
-def test_vra_against_the_formula(problem):
-    """With thresholds that are sorted from a copy, and features of both signs."""
-    (train, head), (test, _) = problem(300), problem(40, seed=3)
-    low, high = np.quantile(train.features, [0.6, 0.9], axis=0, method="inverted_cdf")
-    rectified = np.where(test.features < low, 0, test.features)
-    rectified = np.where(rectified > high, high, rectified)
-    expected = energy(rectified @ head.weight.T.astype(float) + head.bias)
-    score = helpers.scores.create("vra", low=60, high=90).fit(train, head)
-    assert score.score_samples(test) == pytest.approx(expected, rel=1e-6)
 
 
 @pytest.mark.parametrize("images", [1, 7, 5000])

@@ -1,22 +1,17 @@
 """What a cluster is asked for, by which names, and from where; no cluster is needed."""
 
-import os
-import subprocess
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 
 import plan
 import pytest
 import run
-import step as steps
-import test_slurm
 import yaml
 from snakemake_interface_common.exceptions import WorkflowError
 from snakemake_interface_executor_plugins.executors.remote import RemoteExecutor
 
 ALL = [(tier, one) for tier in plan.tiers(plan.ROOT) for one in plan.plan(tier).values()]
-PROFILE = plan.ROOT / test_slurm.PROFILE / "config.yaml"
+PROFILE = plan.ROOT / "workflow" / "profiles" / "slurm" / "config.yaml"
 
 
 def script_of(rule):
@@ -29,7 +24,7 @@ def script_of(rule):
 
 def test_executors_take_the_names_of_all_rules():
     for _, one in ALL:
-        assert script_of(one.rule) and steps.name_of(one.rule) == one.name
+        assert script_of(one.rule)
     with pytest.raises(WorkflowError, match="Path separator"):
         script_of(ALL[0][1].name)
 
@@ -80,51 +75,5 @@ def test_with_a_profile_this_machine_limits_nothing(monkeypatch):
     for gpus, limit in ([], []), (["0"], ["trainings=1"]), (["0", "1"], ["trainings=2"]):
         monkeypatch.setattr("gpus.visible", lambda found=gpus: found)
         of_gpus = ["--resources", *limit] if limit else []
-        assert run.here_or_elsewhere("", "2") == (["--cores", "2", *of_gpus], "2")
-    folder = str(PROFILE.parent)
-    assert run.here_or_elsewhere(folder, "2") == (["--profile", folder], "20")
-    assert run.here_or_elsewhere("one_of_mine", "2") == (["--profile", "one_of_mine"], "2")
-
-
-def test_the_trial_says_what_it_lacks(monkeypatch, tmp_path):
-    monkeypatch.setenv("PATH", os.fspath(tmp_path))
-    monkeypatch.setattr("shutil.which", lambda name, path: None)
-    with pytest.raises(SystemExit, match="apt-get install munge slurm-wlm"):
-        test_slurm.check_tools()
-    monkeypatch.setattr("shutil.which", lambda name, path: name)
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(SystemExit, match=r"pip install -e \"\.\[slurm\]\""):
-        test_slurm.check_tools()
-
-
-def test_the_trial_keeps_every_epoch_of_one_small_network(tmp_path):
-    copy = test_slurm.Trial(tmp_path / "copy").copy
-    assert test_slurm.ALWAYS in (copy / "helpers/training/loop.py").read_text()
-    parameters = yaml.safe_load((copy / "params/mini/openset_calibration.yaml").read_text())
-    (size,) = parameters["networks"].values()
-    assert size["epochs"] == test_slurm.EPOCHS and parameters["runs"] == 1
-
-
-def test_the_trial_rehearses_two_chapters_on_the_same_data(tmp_path):
-    alone, jobs = (test_slurm.Rehearsal(tmp_path / name) for name in ("alone", "jobs"))
-    jobs.read(alone)
-    assert jobs.variables["DATA_ROOT"] == str(tmp_path / "alone" / "runs/rehearsal/data")
-    chapters = {file.stem for file in (jobs.copy / "params" / "rehearsal").glob("*.yaml")}
-    assert chapters == {path.name for path in (jobs.copy / "notebooks").iterdir()}
-    assert chapters == set(test_slurm.REHEARSED) and len(chapters) == 2
-    for paper in chapters:  # what a file extends is there
-        assert plan.load(paper, "rehearsal", root=jobs.copy) == plan.load(paper, "rehearsal")
-
-
-@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="no /proc, and so no Slurm")
-def test_what_a_lost_node_leaves_is_ended_and_nothing_else():
-    of_trial, other = (
-        subprocess.Popen(["sleep", "60"], env=os.environ | {"SLURM_CONF": name})
-        for name in ("/trial/slurm.conf", "/trial/slurm.conf.other")
-    )
-    try:
-        test_slurm.end_what_is_left(b"SLURM_CONF=/trial/slurm.conf")
-        assert of_trial.wait(10) == -9 and other.poll() is None
-    finally:
-        of_trial.kill()
-        other.kill()
+        assert run.here_or_elsewhere("", "2") == ["--cores", "2", *of_gpus]
+    assert run.here_or_elsewhere("my_profile", "2") == ["--profile", "my_profile"]

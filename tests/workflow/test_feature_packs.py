@@ -1,13 +1,14 @@
 """Packs are made of what a tier has trained, one a network, and described with their hashes."""
 
+import json
 from types import SimpleNamespace
 
 import feature_packs
-import manifests
 import numpy as np
 import pytest
 
 from helpers.data import Images
+from helpers.files import sha256_file
 from helpers.networks.model import Model
 from helpers.networks.recipe import Recipe
 from helpers.papers.run import Part
@@ -49,6 +50,13 @@ def small(monkeypatch, tmp_path):
     monkeypatch.setattr(feature_packs, "PROBES", ("msp",))
 
 
+def files_of(folder):
+    """Return the files that a manifest lists, after a check of their hashes."""
+    files = json.loads((folder / "manifest.json").read_text("utf-8"))["files"]
+    assert all(sha256_file(folder / name) == about["sha256"] for name, about in files.items())
+    return files
+
+
 def test_each_network_has_one_pack_that_says_how_it_was_trained(small, tmp_path, caplog):
     caplog.set_level("INFO")
     feature_packs.main([str(tmp_path / "out"), "--of", "small", "made_up"])
@@ -57,13 +65,13 @@ def test_each_network_has_one_pack_that_says_how_it_was_trained(small, tmp_path,
     assert list(pack.parts) == ["train", "test", "near/near", "far/static"]
     assert pack.facts["network"]["recipe"]["width"] == 4
     assert "0/ensemble: one network with a head expected" in caplog.text
-    (said,) = manifests.read(tmp_path / "out")["files"].values()
+    (said,) = files_of(tmp_path / "out").values()
     assert said["images"] == dict.fromkeys(pack.parts, 24)
     assert said["network_sha256"] == pack.facts["network_sha256"]
 
 
 def test_the_manifest_of_the_packs_that_come_along_is_of_these_files():
-    said = manifests.read(EMBEDDED)["files"]
+    said = files_of(EMBEDDED)
     assert set(said) == {file.name for file in EMBEDDED.glob("*.safetensors")}
     for pack in packs():
         about = said[f"{pack.name}.safetensors"]

@@ -112,7 +112,6 @@ def test_a_part_that_failed_fails_the_pipeline(notes, code, tmp_path, monkeypatc
 
     monkeypatch.setattr(run, "ROOT", tmp_path)
     monkeypatch.setattr(run, "planned", lambda *asked: {step.name: step})
-    monkeypatch.setattr(run, "measured_elsewhere", lambda tier: {})
     monkeypatch.setattr(run, "snakemake", snakemake)
     monkeypatch.setattr(sys, "argv", ["run.py", "all"])
     monkeypatch.chdir(tmp_path)

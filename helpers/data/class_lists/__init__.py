@@ -27,11 +27,6 @@ def names_of(data_set: str) -> tuple[str, ...]:
     ----------
     data_set : {"caltech256", "cifar10", "cifar100", "food101", "lsun", "places365"}
 
-    Raises
-    ------
-    ValueError
-        There is no such list.
-
     Examples
     --------
     >>> names_of("food101")[:2], len(names_of("caltech256")), len(names_of("places365"))
@@ -62,11 +57,6 @@ def wnids_of(data_set: str, *, senses: str = "extended") -> dict[str, str]:
     dict of str to str
         Names of classes by wnid, in the data set's order; those of Tiny ImageNet are ImageNet's.
         Empty for any other data set: its classes are not known to be nouns of WordNet.
-
-    Raises
-    ------
-    ValueError
-        Unknown `senses`.
 
     Examples
     --------

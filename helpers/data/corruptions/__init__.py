@@ -2,7 +2,7 @@
 
 Hendrycks and Dietterich (2019) damage test images in fifteen ways, out of four groups, to ask what
 a classifier is worth away from clean photographs.  Their formulas are rebuilt here with NumPy,
-SciPy and Pillow; their parameters are in `parameters`.  What differs from their released images:
+SciPy and Pillow; their parameters are in ``parameters.yaml``.  Differences from their images:
 
 * Frost is drawn by a formula, for want of their photographs of it (see `weather.frost`).
 * What they leave to OpenCV, scikit-image or ImageMagick is computed here to the same definition,
@@ -17,14 +17,17 @@ Images(cifar10_mini-fog-3/test: 5 images of 32x32, 10 classes)
 
 from __future__ import annotations
 
+import functools
 import hashlib
+import math
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
+import yaml
 
 from helpers.checks import known_name
 from helpers.data.corruptions import blur, digital, noise, weather
-from helpers.data.corruptions.parameters import PARAMETERS, nearest_size
 from helpers.data.images import Images
 from pictures.base import to_bytes
 
@@ -50,6 +53,26 @@ SEVERITIES = (1, 2, 3, 4, 5)
 _BLOCK_VALUES = 2**20  # values worked on at once: bounds the memory, and does not change the result
 
 
+@functools.cache
+def parameters() -> dict[str, dict[int, list]]:
+    """Return the parameters by corruption and size: a list with an entry for each severity."""
+    text = Path(__file__).with_name("parameters.yaml").read_text(encoding="utf-8")
+    return yaml.safe_load(text)
+
+
+def nearest_size(side: int) -> int:
+    """Return the published size nearest to a height or width in pixels, by their ratio.
+
+    Lengths in the parameters are not scaled to sizes in between.
+
+    Examples
+    --------
+    >>> [nearest_size(side) for side in (28, 45, 46, 96, 119, 120, 384)]
+    [32, 32, 64, 64, 64, 224, 224]
+    """
+    return min((32, 64, 224), key=lambda size: abs(math.log(side / size)))
+
+
 def corrupt(images: np.ndarray, name: str, severity: int, *, seed: int) -> np.ndarray:
     """Corrupt images, each by itself.
 
@@ -72,15 +95,10 @@ def corrupt(images: np.ndarray, name: str, severity: int, *, seed: int) -> np.nd
     -------
     ndarray of uint8, shape [N, H, W, 3]
 
-    Raises
-    ------
-    ValueError
-        Images of another type or shape, or too small; an unknown name; a severity out of range.
-
     Notes
     -----
     The parameters are those of the published size that is nearest to the shorter side (see
-    `parameters.nearest_size`).  A severity is a line of the authors' tables, not a distance: of
+    `nearest_size`).  A severity is a line of the authors' tables, not a distance: of
     glass and motion blur, snow, frost, fog and elastic transform, the next severity may leave the
     images nearer to the original, where one parameter grows and another shrinks.
 
@@ -104,8 +122,8 @@ def corrupt(images: np.ndarray, name: str, severity: int, *, seed: int) -> np.nd
     if side < 8:
         raise ValueError(f"images: at least 8 pixels in height and width expected, got {side}")
 
-    setting = PARAMETERS[name][nearest_size(side)][severity - 1]
-    settings = setting if isinstance(setting, tuple) else (setting,)
+    setting = parameters()[name][nearest_size(side)][severity - 1]
+    settings = setting if isinstance(setting, list) else [setting]
     recipe = f"{name}/{severity}/{seed}/{shape[1:]}/".encode()
     result = np.empty_like(images, order="C")
     block = max(1, _BLOCK_VALUES // np.prod(shape[1:]))
@@ -136,11 +154,6 @@ def corrupt_set(images: Images, name: str, severity: int, *, seed: int = 0) -> I
     Images
         Its name is that of the set, of the corruption and the severity, joined by hyphens; its
         origin tells the corruption, the severity and the seed.
-
-    Raises
-    ------
-    ValueError
-        As `corrupt`.
 
     Examples
     --------

@@ -15,7 +15,6 @@ PAPER = Paper(
     heading="Evaluation without labels",
     key="zhang2023",
     main_claim="correlation",
-    own_claims="estimators",
     data_sets={"cifar10_mini": "CIFAR-10", "cifar10": "CIFAR-10", "cifar100": "CIFAR-100"},
     networks={
         **dict.fromkeys(["resnet8", "resnet8_erm", "resnet20", "resnet18"], "ResNet-18"),

@@ -25,13 +25,12 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pandas as pd
 
-from helpers.papers.gscore.own_claims import OWN
 from helpers.papers.gscore.parameters import DETECTORS
 from helpers.papers.gscore.skills import METRIC_TITLES, pooled_skill, set_errors
 from helpers.report.claims import Claim, Effect, Term
 from helpers.report.paper_claims import Claims, refuse_duplicates
 
-__all__ = ["CLAIMS", "OWN", "derive"]
+__all__ = ["CLAIMS", "derive"]
 
 ALL_NETWORKS = "all networks"
 """What `backbone` says in the rows of `derive` that are over several networks."""

@@ -15,8 +15,6 @@ import numpy as np
 from helpers.labelfree import METRICS, TAUS, fit_regression
 from helpers.metrics.correlation import pearson, spearman
 from helpers.networks.model import Model, Network
-from helpers.papers.gscore.answers import Classified, rows_of_answers
-from helpers.papers.gscore.estimators import all_rows_of_estimators
 from helpers.papers.gscore.mixtures import (
     PARTS,
     DetectorScores,
@@ -95,8 +93,8 @@ class SuiteOutputs:
 
     Attributes
     ----------
-    answers : dict of str to Classified
-        Of the ID images ``validation`` and ``test``, and of each set by its name.
+    correct : ndarray of bool, shape [N]
+        Which ID test images are classified correctly.
     detectors : dict of str to DetectorScores
         The detectors, and MSP.
     confidence : dict of str to DetectorScores
@@ -106,7 +104,7 @@ class SuiteOutputs:
         is shown fewer images has smaller mixtures, and the distances of the others.
     """
 
-    answers: dict[str, Classified]
+    correct: np.ndarray
     detectors: dict[str, DetectorScores]
     confidence: dict[str, DetectorScores]
     distances: dict[str, np.ndarray]
@@ -128,9 +126,7 @@ def outputs(parameters: Parameters, part: Part, roles: Suite, models: Network) -
         one: feature_distances(model, roles, one, places)
         for one, places in choose_images(msp, parameters).items()
     }
-    images = {"validation": roles.validation, "test": roles.test, **roles.sets}
-    answers = {name: Classified.of(model.outputs(one)) for name, one in images.items()}
-    return SuiteOutputs(answers, detectors, confidence, distances)
+    return SuiteOutputs(model.outputs(roles.test).correct, detectors, confidence, distances)
 
 
 def _shown(scores: DetectorScores) -> list[int]:
@@ -276,10 +272,8 @@ def rows(parameters: Parameters, part: Part, outputs: SuiteOutputs, draw: Draw) 
       Variants other than ``primary`` have these of the FPR95 alone.
     * msp/ude_wasserstein, for each run and each set that tests it: ``predicted_``, ``lower_`` and
       ``upper_METRIC`` of AUROC and FPR95.
-    * ``DETECTOR/ESTIMATOR``: see `all_rows_of_estimators`.
-    * What else the library says of mixtures, see `rows_of_answers`.
     """
-    right = outputs.answers["test"].correct
+    right = outputs.correct
     yield results.row("test", "accuracy", right.mean(), len(right), method="network")
     (first, *_), every, guesses = parameters.detectors, {}, {}
     for name in parameters.detectors:
@@ -314,10 +308,6 @@ def rows(parameters: Parameters, part: Part, outputs: SuiteOutputs, draw: Draw) 
                 first, mixtures, taus, division, parameters, metrics=["fpr95"]
             ):
                 yield {"run": run, "variant": variant.name} | row
-    given = outputs.detectors, outputs.confidence, divisions, names
-    yield from all_rows_of_estimators(*given, parameters)
-    if len(outputs.detectors[first].known["test"]) == len(right):  # and none was left out
-        yield from rows_of_answers(first, outputs.detectors[first], outputs.answers, parameters)
 
 
 def _evaluate_variant(

@@ -10,13 +10,10 @@ from matplotlib.axes import Axes
 
 from helpers.checks import float_array
 from helpers.labelfree import Parts, fit_regression, skill
-from helpers.metrics.ranks import critical_difference as least_difference
-from helpers.metrics.ranks import mean_ranks
 from helpers.papers.gscore.parameters import DETECTORS
-from helpers.papers.gscore.skills import ESTIMATOR_TITLES, skill_in_words
+from helpers.papers.gscore.skills import skill_in_words
 from helpers.report.figures.images import contact_sheet
 from helpers.report.figures.labelfree import gscore_scatter, metric_title
-from helpers.report.figures.ranks import critical_difference
 from helpers.report.figures.style import (
     BLUE,
     GREEN,
@@ -289,32 +286,4 @@ def easiest_to_hardest(
     names = [f"{name}, {100 * areas[name]:.1f}" for name in order]
     ax = contact_sheet(np.concatenate(shown), labels, names, columns=columns)
     ax.set_title("AUROC (%), easiest first", loc="left")
-    return ax
-
-
-def estimator_ranks(errors: pd.DataFrame, *, variant: str, metric: str) -> Axes:
-    """Draw which estimators are told apart by their errors: mean ranks and critical difference.
-
-    A case is a set: the mean over divisions and networks of how far off an estimator is there.
-
-    Parameters
-    ----------
-    errors : DataFrame
-        From `helpers.papers.gscore.skills.set_errors`.
-    variant, metric : str
-        Which of them.
-
-    Raises
-    ------
-    ValueError
-        No such errors, or as `helpers.metrics.ranks.mean_ranks`.
-    """
-    own = errors[(errors["variant"] == variant) & (errors["metric"] == metric)]
-    if own.empty:
-        raise ValueError(f"errors: none of {metric} in the variant {variant}")
-    own = own.assign(error=own["error"].abs())
-    cases = own.pivot_table("error", "test_set", "evaluator").dropna()
-    found = mean_ranks(cases.rename(columns=ESTIMATOR_TITLES), lower_is_better=True)
-    ax = critical_difference(found, least_difference(cases.shape[1], len(cases)))
-    ax.set_title(f"{metric_title(metric)}, {variant}", loc="left")
     return ax

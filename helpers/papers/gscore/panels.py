@@ -1,10 +1,9 @@
-"""Figures of what changes as the mixtures do: correlation and skill, and the sign of a line."""
+"""Figures of what changes as the mixtures do: correlation and skill."""
 
 from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.ticker import NullLocator
 
 from helpers.papers.gscore.skills import set_errors
@@ -12,7 +11,6 @@ from helpers.papers.gscore.tables import EVALUATOR_TITLES
 from helpers.report.figures.style import (
     GREY,
     axes_grid,
-    axes_or_new,
     check_columns,
     method_styles,
     refuse_several,
@@ -136,35 +134,6 @@ def _panels(table: pd.DataFrame, own: pd.DataFrame, metric: str, label: str) -> 
     key = {"loc": "outside upper center", "ncols": len(handles)}
     axes[0, 0].figure.legend(handles.values(), handles, **key)
     return axes
-
-
-def sign_curves(correlations: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Draw the correlation of Gscore and FPR95 against the threshold τ, a curve for each column.
-
-    Parameters
-    ----------
-    correlations : DataFrame
-        From `helpers.papers.gscore.signs.correlations_by_tau`.
-    ax : Axes, optional
-
-    Raises
-    ------
-    ValueError
-        No number.
-    """
-    if not correlations.notna().any(axis=None):
-        raise ValueError("correlations: no number")
-    ax = axes_or_new(ax, figsize=(6, 3.2))
-    names = {share: f"{100 * share:g} %" for share in correlations}
-    styles = method_styles([*names.values()])
-    for share, one in correlations.items():
-        style = {key: styles[names[share]][key] for key in ("color", "linestyle")}
-        ax.plot(one.index, one, **style, label=names[share])
-    ax.axhline(0, color=GREY, linewidth=1)
-    ax.set(xlabel="τ", ylabel="r with FPR95", ylim=(-1.05, 1.05))
-    ax.legend(title="known images made unsure", loc="lower center", bbox_to_anchor=(0.5, 1),
-              ncols=len(styles))  # fmt: skip
-    return ax
 
 
 def _place(step: str) -> float:

@@ -11,26 +11,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from helpers.labelfree import describe_skill, fit_regression, skill_of_errors
-from helpers.labelfree.estimates import PREDICTED
+from helpers.labelfree import PREDICTED, describe_skill, fit_regression, skill_of_errors
 from helpers.report.table import MINUS
-
-KNOWN, DRAWN = "share known", "share drawn"
-"""The two protocols of every detector, as variants of the results table."""
-OTHER_KIND = f"{DRAWN}, other kinds"
-"""The protocol in which drawn sets teach and all others test."""
-ESTIMATED = "prior_corrected_estimated"
-ESTIMATOR_TITLES = {
-    "constant": "constant",
-    "confidence": "confidence",
-    ESTIMATED: "prior-corrected, share estimated",
-    "prior_corrected": "prior-corrected, share told",
-    "gscore": "Gscore line",
-    "curve_regression": "regression on the P–P curve",
-}
-"""The estimators, those without meta sets after the constant, and how they are called."""
-WITHOUT_META_SETS = ("confidence", ESTIMATED)
-"""Those that are told nothing but scores: neither meta sets nor the share."""
 
 METRIC_TITLES = {
     "detection_error": "detection error",
@@ -43,13 +25,17 @@ METRIC_TITLES = {
 """The metrics that are predicted, in the order of the paper's Table 4, and how they are called."""
 
 _PLACE = ["data_set", "backbone", "variant", "detector", "evaluator", "metric"]
-_KEY = ["data_set", "backbone", "run", "test_set", "detector", "metric"]
-_COLUMNS = [*dict.fromkeys([*_KEY, *_PLACE]), "error", "guessed", "row"]
+KEY = ["data_set", "backbone", "run", "test_set", "detector", "metric"]
+COLUMNS = [*dict.fromkeys([*KEY, *_PLACE]), "error", "guessed", "row"]
 CONSTANT = "constant"
 """What the rows of the constant are called: ``DETECTOR/constant``."""
 
 
-def set_errors(table: pd.DataFrame, metrics: Sequence[str] = PREDICTED) -> pd.DataFrame:
+def set_errors(
+    table: pd.DataFrame,
+    metrics: Sequence[str] = PREDICTED,
+    variants: Sequence[str] = ("primary",),
+) -> pd.DataFrame:
     """Return how far every prediction is off, and the constant beside it, set by set.
 
     Parameters
@@ -58,30 +44,31 @@ def set_errors(table: pd.DataFrame, metrics: Sequence[str] = PREDICTED) -> pd.Da
         A results table of one tier.
     metrics : sequence of str
         Of `helpers.labelfree.METRICS`.
+    variants : sequence of str
+        Whose stored predictions count, the primary one among them.
 
     Returns
     -------
     DataFrame
-        ``data_set``, ``backbone``, ``run``, ``test_set``, ``detector``, ``evaluator``, ``variant``
-        ("primary", or a protocol), ``metric``; ``error`` and ``guessed``, predicted less true,
+        ``data_set``, ``backbone``, ``run``, ``test_set``, ``detector``, ``evaluator``, ``variant``,
+        ``metric``; ``error`` and ``guessed``, predicted less true,
         and the constant less true; and the ``row`` of the truth.  Predictions are those that the
         table holds; of evaluators whose predictions it does not hold, those of the line at the
         threshold of the first division, whose Gscores it has.  Empty where no set was predicted.
     """
     names = table["method"].str.partition("/")
     table = table.assign(detector=names[0], evaluator=names[2])
-    found = [pd.DataFrame(columns=_COLUMNS)]
+    found = [pd.DataFrame(columns=COLUMNS)]
     for (data_set, backbone), own in table.groupby(["data_set", "backbone"], sort=False):
         said = own[own["metric"].str.startswith("predicted_")]
-        said = said[said["variant"].isin(["primary", KNOWN, DRAWN])]
+        said = said[said["variant"].isin(variants)]
         tested = said[said["variant"] == "primary"].groupby("run")["test_set"].agg(set)
         of_sets = own[own["variant"].isin(["meta", "test"])]
         for detector, rows in of_sets.groupby("detector", sort=False):
             stored = said[said["detector"] == detector]
             errors = _of_detector(rows, stored, tested.to_dict(), metrics)
             errors = errors.assign(data_set=data_set, backbone=backbone, detector=detector)
-            found.append(errors[_COLUMNS])
-    found.append(_of_other_protocols(table, metrics))
+            found.append(errors[COLUMNS])
     found = [one for one in found if len(one)] or found[:1]
     return pd.concat(found, ignore_index=True)
 
@@ -122,7 +109,7 @@ def _of_detector(
                 "row": np.append(ids[metric].to_numpy(object), None)[place],
             })  # fmt: skip
     if not any(len(one["place"]) for one in found):
-        return pd.DataFrame(columns=_COLUMNS)
+        return pd.DataFrame(columns=COLUMNS)
     joined = pd.DataFrame({name: np.concatenate([one[name] for one in found]) for name in found[0]})
     names = wide.index.to_numpy()[joined["place"]]
     return joined.assign(test_set=names)
@@ -137,34 +124,6 @@ def _by_a_line(evaluator: str, meta, test, truths, learnt: np.ndarray) -> list[n
     place = np.flatnonzero(~learnt)
     names = (np.full(len(place), one, object) for one in ("primary", evaluator))
     return [place, *names, line.predict(test[place])]
-
-
-def _of_other_protocols(table: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
-    """Return the errors where sets, or ID images, are others: each table of them has its constant.
-
-    Truths too are in the table where the ID images are not those of ``test``.
-    """
-    kinds = table["metric"].str.partition("_")
-    table = table.assign(what=kinds[0], of=kinds[2])
-    other = table["variant"].str.startswith(f"{DRAWN}, ") & table["of"].isin(list(metrics))
-    said = table[other & (table["what"] == "predicted")].assign(metric=lambda one: one["of"])
-    if said.empty:
-        return pd.DataFrame(columns=_COLUMNS)
-    place = [*_KEY, "variant"]
-    constant = said[said["evaluator"] == CONSTANT].set_index(place)["value"]
-    own = table[other & (table["what"] == "true")].assign(metric=lambda one: one["of"])
-    own = own.set_index(place)["value"]
-    usual = table[(table["variant"] == "test") & (table["evaluator"] == "")]
-    keys = [name for name in _KEY if name != "run"]
-    usual = usual.set_index(keys)[["value", "row"]].rename(columns={"value": "right"})
-    said = said.drop(columns="row").merge(usual, how="left", left_on=keys, right_index=True)
-    places = pd.MultiIndex.from_frame(said[place])
-    right = own.reindex(places).to_numpy()
-    right = np.where(np.isnan(right), said["right"], right)
-    said = said.assign(
-        error=said["value"] - right, guessed=constant.reindex(places).to_numpy() - right
-    )
-    return said.dropna(subset=["error", "guessed"])[_COLUMNS]
 
 
 def skills(errors: pd.DataFrame, *, level: float = 0.95) -> pd.DataFrame:
@@ -247,7 +206,7 @@ def with_constant(table: pd.DataFrame, errors: pd.DataFrame) -> pd.DataFrame:
         And rows ``rmse_METRIC`` of ``DETECTOR/constant``, a run a division; ``row`` has the names
         of the truths that they are computed from.
     """
-    first = errors[errors["variant"] == "primary"].drop_duplicates(_KEY)
+    first = errors[errors["variant"] == "primary"].drop_duplicates(KEY)
     if first.empty:
         return table
     own = first.assign(value=first["guessed"] ** 2).groupby(

@@ -25,7 +25,7 @@ from helpers.papers.uimnet.roles import DomainSplit
 from helpers.report import results
 from helpers.scores import calibration
 from helpers.scores.images import ImageScore
-from helpers.scores.needs import LACKING, lacking
+from helpers.scores.info import LACKING, lacking
 
 if TYPE_CHECKING:
     from helpers.papers.uimnet.parameters import Parameters

@@ -17,7 +17,7 @@ from helpers.outputs import Outputs
 from helpers.papers.unknown_detection.authors import FLAT
 from helpers.papers.unknown_detection.roles import Visible
 from helpers.scores.calibration import softmax
-from helpers.scores.odin import ODIN
+from helpers.scores.gradients import ODIN
 from helpers.scores.openset import OpenMax
 
 if TYPE_CHECKING:

@@ -17,7 +17,6 @@ from helpers.report.figures.scores import (
 )
 from helpers.report.figures.selective import risk_coverage_curves
 from helpers.report.figures.softmax import softmax_heatmaps
-from helpers.report.figures.speed import growth_curves, growth_exponents, speed_ratios
 from helpers.report.figures.style import use_style
 from helpers.report.figures.training import learning_curves
 from helpers.report.figures.trees import wordnet_tree

@@ -9,7 +9,7 @@ from helpers import data, metrics, scores
 from helpers.data import Images
 from helpers.networks import zoo
 from helpers.outputs import Outputs
-from helpers.papers import run
+from helpers.papers import PAPERS, run
 from helpers.papers.unknown_detection.composition import PAPER_UNION
 from helpers.papers.unknown_detection.roles import Benchmark
 from helpers.scores import openset
@@ -128,7 +128,7 @@ def test_numbers_are_those_of_the_benchmark_of_unknown_detection(table, monkeypa
     lent = Benchmark(
         **own, near_classes=ROLES.known, superclass_of={}, near=ROLES.near["near"], aside={}
     )
-    monkeypatch.setattr(run.PAPERS["unknown_detection"].experiment, "roles", lambda *_: lent)
+    monkeypatch.setattr(PAPERS["unknown_detection"].experiment, "roles", lambda *_: lent)
     theirs = run.rows(benchmark, progress=False).query("variant == 'primary'")
     keys = ["run", "method", "test_set", "metric"]
     alone = theirs["metric"].isin(["mean_confidence"]) | theirs["test_set"].isin([PAPER_UNION])

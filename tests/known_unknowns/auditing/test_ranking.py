@@ -8,7 +8,7 @@ import pytest
 from helpers import scores
 from helpers.metrics import aurc
 from helpers.scores import base
-from helpers.scores.energy import log_sum_exp
+from helpers.scores.logits import log_sum_exp
 from known_unknowns.auditing import ranking, read_outputs
 from known_unknowns.auditing.ranking import (
     ID,

@@ -221,32 +221,3 @@ def test_bad_input(scores, varied, suites):
     ):
         with pytest.raises(ValueError, match=message):
             draw(*given, **options)
-
-
-def test_estimators_are_ranked_by_how_far_off_they_are():
-    """The nearest on every set is first; a case is a set, whatever the runs."""
-    errors = pd.DataFrame(
-        [
-            {"test_set": f"set {k}", "run": run, "evaluator": name, "error": sign * miss,
-             "variant": "share known", "metric": "auroc"}
-            for k in range(30)
-            for run, sign in enumerate((1, -1))
-            for name, miss in (("constant", 0.3), ("prior_corrected", 0.1), ("gscore", 0.2))
-        ]
-    )  # fmt: skip
-    ax = figures.estimator_ranks(errors, variant="share known", metric="auroc")
-    said = [text.get_text().replace("\n", " ") for text in ax.texts]
-    assert "prior-corrected, share told  1.00" in said and "3.00  constant" in said
-    assert ax.get_title("left") == "AUROC, share known"
-    with pytest.raises(ValueError, match="errors: none of fpr95 in the variant share known"):
-        figures.estimator_ranks(errors, variant="share known", metric="fpr95")
-
-
-def test_signs_are_curves_over_the_threshold(texts):
-    """A gap where there is no correlation."""
-    made = pd.DataFrame({0.0: [-0.9, -0.8, np.nan], 0.6: [0.4, -0.5, -0.9]}, index=[0, 0.5, 1])
-    ax = panels.sign_curves(made)
-    assert texts(ax.get_legend()) == ["0 %", "60 %"]
-    assert ax.lines[1].get_ydata().tolist() == [0.4, -0.5, -0.9]
-    with pytest.raises(ValueError, match="correlations: no number"):
-        panels.sign_curves(made * np.nan)

@@ -16,7 +16,7 @@ from helpers.papers.uimnet import experiment, trials
 from helpers.papers.uimnet.columns import choose_trial
 from helpers.papers.uimnet.roles import DomainSplit, class_means
 from helpers.papers.uimnet.trials import Trial, algorithm_of, train_trials, validation_nll
-from helpers.scores.jacobian import jacobian_norms
+from helpers.scores.gradients import jacobian_norms
 
 TINY = load("uimnet", "mini").replace(
     featuriser="tiny", sizes={"tiny": {"width": 4, "stem_stride": 2}}, spectral=["none"],

@@ -19,8 +19,8 @@ from helpers.papers.uimnet.roles import DomainSplit
 from helpers.report import results
 from helpers.scores import base
 from helpers.scores.base import BlockwiseScore
-from helpers.scores.energy import log_sum_exp
-from helpers.scores.info import BELGHAZI, Info
+from helpers.scores.info import Info
+from helpers.scores.logits import log_sum_exp
 
 SIZES = {"train": 60, "validation": 30, "test": 40, "out": 20}
 CLASSES = ("a", "b", "c")
@@ -132,7 +132,8 @@ def test_what_a_score_of_logits_is_asked(split):
 class Seeing(BlockwiseScore):
     """A score that keeps what it is shown."""
 
-    info = Info(name="seeing", title="What it saw", **BELGHAZI, equation="s", summary="None.",
+    info = Info(name="seeing", title="What it saw", paper="None", authors="None", year=2026,
+                key="belghazi2021", equation="s", summary="None.",
                 needs=("features", "head", "training outputs"))  # fmt: skip
     seen: ClassVar[list] = []
 

@@ -27,17 +27,15 @@ def colour_of(label, axes):
 
 @pytest.mark.parametrize("others", [(), ("Energy", "mine"), ("mine", "ViM", "Baseline")])
 def test_msp_has_one_colour_in_every_figure_that_draws_it(others):
-    """Curves, costs, training and scatters, first or last, by name or by title."""
+    """Curves, training and scatters, first or last, by name or by title."""
     expected = method_styles(["msp"])["msp"]["color"]
     names = [*others, "MSP"]
     curve = risk_coverage_curve([0.9, 0.1, 0.8], [True, False, True])
     history = pd.DataFrame({"epoch": [1, 2], "loss": [2.0, 1.0], "accuracy": [0.2, 0.5]})
-    costs = pd.DataFrame({"images": [1, 2], "seconds": [1.0, 2.0], "step": "score"})
     shares = pd.DataFrame({"paper": [0.1], "mean": 0.1, "std": 0.0, "metric": "ece"})
     drawn = [
         figures.risk_coverage_curves(dict.fromkeys(names, curve)),
         figures.learning_curves(pd.concat([history.assign(network=one) for one in names]))[0],
-        figures.growth_curves(pd.concat([costs.assign(score=one) for one in names]))[0],
     ]
     assert {colour_of("MSP", axes) for axes in drawn} == {expected}
     shares = pd.concat([shares.assign(method=one, calibration="after") for one in names])

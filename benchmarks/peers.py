@@ -1,0 +1,196 @@
+"""Compare metrics and scores with the functions of pytorch-ood, torchmetrics and scikit-learn.
+
+Both sides get the same arrays, as each wants them, and must agree up to the convention that the row
+names.
+
+    python -m benchmarks.peers
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import sklearn.metrics
+import torch
+import torchmetrics.functional.classification as torchmetrics
+from pytorch_ood import detector
+from pytorch_ood.metrics import functional as pytorch_ood
+from sklearn.mixture import GaussianMixture
+
+import helpers.scores
+from benchmarks.comparing import Comparison, check_equal
+from helpers import labelfree, metrics
+from helpers.outputs import Head, Outputs
+from helpers.scores.gaussians import principal_dimensions
+
+IMAGES, CLASSES = 10**6, 100
+TRAINING, FEATURES, IMAGENET_CLASSES = 10_000, 2048, 1000
+
+
+def compare_ranking(comparison: Comparison) -> None:
+    """Time AURC, AUROC, AUPR and FPR95 of a million images."""
+    generator = np.random.default_rng(0)
+    known = generator.random(IMAGES) < 0.6
+    scores = generator.normal(size=IMAGES) + known
+    correct = known & (generator.random(IMAGES) < 0.5 + 0.4 * (scores > 1))
+    inside, outside = scores[known], scores[~known]
+    tensor = torch.from_numpy
+    # pytorch-ood scores how unknown an image is, and labels an unknown image with −1
+    unknown_scores, labels = tensor(-scores), tensor(np.where(known, 1, -1))
+    probability, positive = tensor(1 / (1 + np.exp(-scores))), tensor(known.astype(int))
+    peers = [
+        ("AURC", "pytorch-ood", lambda: metrics.aurc(scores, correct),
+         lambda: 1 - pytorch_ood.aurra(tensor(scores), tensor(correct))),
+        ("AUROC", "pytorch-ood", lambda: metrics.auroc(inside, outside),
+         lambda: pytorch_ood.auroc(unknown_scores, labels)),
+        ("AUROC", "scikit-learn", lambda: metrics.auroc(inside, outside),
+         lambda: sklearn.metrics.roc_auc_score(known, scores)),
+        ("AUROC", "torchmetrics", lambda: metrics.auroc(inside, outside),
+         lambda: torchmetrics.binary_auroc(probability, positive)),
+        ("AUPR", "scikit-learn", lambda: metrics.aupr(inside, outside, positive="known"),
+         lambda: sklearn.metrics.average_precision_score(known, scores)),
+        ("FPR95", "pytorch-ood", lambda: metrics.fpr_at_tpr(inside, outside),
+         lambda: pytorch_ood.fpr_at_tpr(tensor(scores), -labels)),
+    ]  # fmt: skip
+    for work, peer, ours, theirs in peers:
+        check_equal(ours(), float(theirs()), within=1e-4)
+        comparison.add(work, f"{IMAGES:,} images", peer, ours, theirs)
+
+
+def compare_bootstrap(comparison: Comparison) -> None:
+    """Time AURCs of a thousand resampled test sets of 50,000 images."""
+    generator, images, replicates, some = np.random.default_rng(1), 50_000, 1000, 20
+    scores = generator.normal(size=images)
+    correct = generator.random(images) < 0.5 + 0.4 * (scores > 0)
+    weights = metrics.resample_weights(images, replicates=replicates, seed=0)
+
+    def ours():
+        return metrics.weighted_aurc(scores, correct, weights)
+
+    def one_by_one():
+        drawn = [np.repeat(np.arange(images), row) for row in weights[:some]]
+        return [metrics.aurc(scores[chosen], correct[chosen]) for chosen in drawn]
+
+    check_equal(ours()[:some], one_by_one())
+    size = f"{replicates:,} × {images:,} images"
+    comparison.add(
+        "AURC, bootstrap", size, "metric, one by one", ours, one_by_one, share=some / replicates
+    )
+
+
+def compare_calibration(comparison: Comparison) -> None:
+    """Time ECE and NLL of a million images and a hundred classes."""
+    generator = np.random.default_rng(2)
+    logits = generator.normal(size=(IMAGES, CLASSES)).astype(np.float32) * 2
+    labels = generator.integers(CLASSES, size=IMAGES)
+    logits[np.arange(IMAGES), labels] += 3
+    tensor, truth = torch.from_numpy(logits).softmax(dim=1), torch.from_numpy(labels)
+    probabilities, classes = tensor.numpy(), np.arange(CLASSES)
+    peers = [
+        ("ECE", "torchmetrics", lambda: metrics.ece(probabilities, labels),
+         lambda: torchmetrics.multiclass_calibration_error(tensor, truth, CLASSES, n_bins=15)),
+        ("NLL", "scikit-learn", lambda: metrics.nll(probabilities, labels),
+         lambda: sklearn.metrics.log_loss(labels, probabilities, labels=classes)),
+    ]  # fmt: skip
+    for work, peer, ours, theirs in peers:
+        check_equal(ours(), float(theirs()), within=1e-4)
+        comparison.add(work, f"{IMAGES:,} × {CLASSES}", peer, ours, theirs)
+
+
+def draw_outputs(images: int, seed: int) -> tuple[Outputs, Head]:
+    """Draw outputs as large as those of a ResNet-50 on ImageNet, and the head behind them."""
+    generator = np.random.default_rng(0)
+    weight = generator.normal(size=(IMAGENET_CLASSES, FEATURES)) / np.sqrt(FEATURES)
+    bias = generator.normal(size=IMAGENET_CLASSES) / 10
+    head = Head(weight.astype(np.float32), bias.astype(np.float32))
+    labels = np.arange(images) % IMAGENET_CLASSES
+    noise = np.random.default_rng(seed).standard_normal((images, FEATURES), dtype=np.float32)
+    features = np.maximum(noise + 10 * head.weight[labels], 0)  # as a ReLU leaves them
+    return Outputs(features @ head.weight.T + head.bias, features, labels), head
+
+
+def detectors(head: Head) -> dict[str, tuple[object, str, int, float, float]]:
+    """Return the detector of pytorch-ood for each score.
+
+    Each with what it reads, the number of images that it scores, the factor between its scores and
+    ours, and the tolerance as a share of the spread of our scores.
+    """
+    linear = torch.nn.Linear(FEATURES, IMAGENET_CLASSES)
+    linear.load_state_dict({name: torch.from_numpy(array) for name, array in vars(head).items()})
+    weight, bias = linear.weight.data, linear.bias.data
+    dimensions = principal_dimensions(FEATURES)
+    return {
+        "max_logit": (detector.MaxLogit(None), "logits", TRAINING, 1, 1e-3),
+        "energy": (detector.EnergyBased(None), "logits", TRAINING, 1, 1e-3),
+        "entropy": (detector.Entropy(None), "logits", TRAINING, 1, 1e-3),
+        "gen": (detector.GEN(None, M=100), "logits", TRAINING, 100, 1e-3),
+        "kl_matching": (detector.KLMatching(None), "logits", TRAINING, 1, 1e-3),
+        "knn": (detector.KNN(None), "features", 256, 1, 1e-3),
+        "vim": (detector.ViM(None, dimensions, weight, bias), "features", 4096, 1, 0.2),
+        "mahalanobis": (detector.Mahalanobis(None), "features", 64, 2 * TRAINING, 1e-3),
+    }
+
+
+def compare_scores(comparison: Comparison) -> None:
+    """Time fitting and scoring with outputs of ImageNet's size."""
+    (train, head), (test, _) = draw_outputs(TRAINING, 1), draw_outputs(TRAINING, 2)
+    for name, (peer, reads, images, factor, within) in detectors(head).items():
+        score = helpers.scores.create(name)
+        shown, asked = (torch.from_numpy(getattr(one, reads)) for one in (train, test))
+        labels = torch.from_numpy(train.labels)
+        fit = getattr(peer, f"fit_{reads}", None)
+        score.fit(train, head)
+        if fit is not None and "training outputs" in score.info.needs:
+            comparison.add(
+                f"{name}, fit", f"{TRAINING:,} × {shown.shape[1]:,}", "pytorch-ood",
+                # a subset keeps no moments of the fit before
+                lambda name=name: helpers.scores.create(name).fit(train.subset(slice(None)), head),
+                lambda fit=fit, shown=shown, labels=labels: fit(shown, labels), rounds=1,
+            )  # fmt: skip
+        predict = getattr(peer, f"predict_{reads}", None) or peer.predict
+        few, asked = test.subset(slice(0, images)), asked[:images]
+        values = score.score_samples(few)
+        check_equal(values, -factor * predict(asked).double().numpy(), within=within * values.std())
+        comparison.add(
+            f"{name}, score", f"{images:,} × {shown.shape[1]:,}", "pytorch-ood",
+            lambda score=score, few=few: score.score_samples(few),
+            lambda predict=predict, asked=asked: predict(asked),
+        )  # fmt: skip
+
+
+def compare_mixture(comparison: Comparison) -> None:
+    """Time the fit of two Gaussians to 20,000 scores, as exactly as scikit-learn does it."""
+    generator = np.random.default_rng(0)
+    scores = np.concatenate(
+        [8 + 2 * generator.normal(size=10_000), generator.gamma(3, 0.8, 10_000)]
+    )
+    start, floor = labelfree.two_means(scores), 1e-6 * scores.var()
+
+    def theirs() -> GaussianMixture:
+        return GaussianMixture(
+            2, tol=1e-14, max_iter=2000, reg_covar=floor,
+            weights_init=start.counts / len(scores), means_init=start.means[:, None],
+            precisions_init=(1 / (start.deviations**2 + floor))[:, None, None],
+        ).fit(scores[:, None])  # fmt: skip
+
+    def ours():
+        return labelfree.fit_mixture(scores)
+
+    check_equal(ours().means, np.sort(theirs().means_[:, 0])[::-1], within=1e-6 * scores.std())
+    comparison.add("two Gaussians", f"{len(scores):,} scores", "scikit-learn", ours, theirs)
+
+
+def main() -> None:
+    """Measure everything, and keep it."""
+    comparison = Comparison("peers")
+    parts: list[Callable] = [
+        compare_ranking, compare_bootstrap, compare_calibration, compare_mixture, compare_scores,
+    ]  # fmt: skip
+    for compare in parts:
+        compare(comparison)
+    comparison.write()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,125 @@
+"""Scores that relate the features to the weights of the last layer or to class means."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from helpers.scores.base import BlockwiseScore, class_means, mean_features, recorded
+
+
+@recorded("fdbd")
+class DecisionBoundaryDistance(BlockwiseScore):
+    """The mean distance of the features to the decision boundaries, over that to their mean.
+
+    The boundary between the predicted class and another one is where their logits are equal, a
+    hyperplane; the distance to it has a closed form.  The mean is over all other classes, and is
+    divided by the distance of the features to the mean of the training features.
+
+    Notes
+    -----
+    Liu and Qin 2024.  Their code sums over the classes: the same ranking.
+    """
+
+    def _learn(self, train_outputs, head):
+        self.normals = cdist(*2 * (head.weight.astype(np.float64),))
+        np.fill_diagonal(self.normals, np.inf)  # no boundary with itself: a distance of 0
+        if len(self.normals) < 2 or not self.normals.all():
+            raise ValueError("head: two or more classes, each with weights of its own, expected")
+        self.mean = mean_features(train_outputs)
+
+    def _scores(self, part):
+        predicted = part.logits.argmax(axis=1)
+        ahead = part.logits.max(axis=1, keepdims=True).astype(np.float64) - part.logits
+        distances = (ahead / self.normals[predicted]).sum(axis=1) / (part.num_classes - 1)
+        spread = np.linalg.norm(part.features - self.mean, axis=1)
+        return distances / np.maximum(spread, np.finfo(np.float32).tiny)
+
+
+@recorded("gradnorm")
+class GradNorm(BlockwiseScore):
+    r"""The L1 norm of the gradient of the last layer's weight, of the cross-entropy to uniform.
+
+    The gradient is the outer product of :math:`p - 1/K` and the features, so its norm is the
+    product of theirs: nothing has to be differentiated.
+
+    Notes
+    -----
+    Huang et al. 2021, with their temperature 1.  Their code sums over targets of 1 where the
+    paper has 1/K, which multiplies each score by K and leaves the ranking as it is.
+    """
+
+    def _scores(self, part):
+        norms = np.abs(part.features).sum(axis=1, dtype=np.float64)
+        gaps = part.probabilities - 1 / part.num_classes
+        return norms * np.abs(gaps, out=gaps).sum(axis=1)
+
+
+@recorded("nci")
+class NeuralCollapse(BlockwiseScore):
+    r"""How well the features point to the predicted class's weights, and how long they are.
+
+    In a network that was trained for long, the features of a class, less the mean of all, point in
+    the direction of the weights of that class, and are far from 0.  The first is the projection of
+    the weights of the predicted class on the features less the mean of the training features; the
+    second is the sum of the features' absolute values, times :math:`\alpha`.
+
+    Parameters
+    ----------
+    alpha : float
+        At least 0.
+
+    Notes
+    -----
+    Liu and Qin 2025, equation and code (theirs is OpenOOD's).  They choose :math:`\alpha` for each
+    network among 0.0001, 0.001, 0.01 and 0.1 on validation images, known and unknown ones; their
+    code begins with 0.0001, the default here.  At the mean itself, where the direction is none, the
+    projection is 0.
+    """
+
+    def __init__(self, alpha: float = 0.0001):
+        if not 0 <= alpha < np.inf:
+            raise ValueError(f"alpha: a number, at least 0, expected, got {alpha}")
+        self.alpha = alpha
+
+    def _learn(self, train_outputs, head):
+        self.mean = mean_features(train_outputs)
+        self.weight = head.weight
+
+    def _scores(self, part):
+        centred = part.features - self.mean
+        along = np.einsum("nd,nd->n", centred, self.weight[part.predictions])
+        length = np.linalg.norm(centred, axis=1)
+        size = np.abs(part.features).sum(axis=1, dtype=np.float64)
+        return along / np.maximum(length, np.finfo(np.float32).tiny) + self.alpha * size
+
+
+@recorded("she")
+class SimplifiedHopfieldEnergy(BlockwiseScore):
+    """The inner product of the features with the pattern of the predicted class.
+
+    A pattern is the mean of the features over the correctly classified training images of a class.
+    A class of which there is none has no pattern and is left out, as if the model did not have it:
+    an image that is predicted as such a class is compared with the pattern of the most probable
+    class that has one.
+
+    Notes
+    -----
+    Zhang et al. 2023, their simplified energy with the inner product, on the features before the
+    head and without a step of the image.  OpenOOD takes the mean of no image for the pattern of a
+    class without any, which is not a number.
+    """
+
+    def _learn(self, train_outputs, head):
+        means, counts = class_means(
+            train_outputs, lambda part: (part.features[part.correct], part.labels[part.correct])
+        )
+        self.kept = np.flatnonzero(counts)
+        if not len(self.kept):
+            raise ValueError("train_outputs: a correctly classified image expected, got none")
+        self.patterns = means[self.kept]
+
+    def _scores(self, part):
+        likely = part.logits if part.members is None else part.probabilities
+        patterns = self.patterns[likely[:, self.kept].argmax(axis=1)]
+        return np.einsum("nd,nd->n", part.features, patterns)

@@ -1,0 +1,272 @@
+"""Scores from the derivative by the pixels: ODIN and the Jacobian."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from helpers.scores.base import recorded
+from helpers.scores.calibration import softmax
+from helpers.scores.images import ImageScore, as_list, log_probabilities
+
+if TYPE_CHECKING:
+    import torch
+
+    from helpers.data import Images, ImageStream
+    from helpers.networks.model import Model
+    from helpers.networks.models import Classifier
+    from helpers.outputs import Outputs
+
+
+@recorded("odin")
+class ODIN(ImageScore):
+    """The largest probability at a high temperature, of an image moved towards its answer.
+
+    A confidence: it lies in [1/K, 1].  Both hyper-parameters are chosen on
+    held-out images, and none of the images that the score is then tested on may be among them.
+
+    Parameters
+    ----------
+    temperature : float
+        Above 0.
+    epsilon : float
+        Length of the step in each pixel, as a share of the range of pixel values.  At 0, the
+        default, there is no step: the logits are enough, and what is left of ODIN is a softmax at
+        a high temperature.
+
+    Notes
+    -----
+    Liang et al. 2018, equations 1 and 2.  Their code names a step for each network and set of
+    unknown images; those here are for a DenseNet and most of the sets.  The step is of the same
+    length in every channel whatever the network divides pixels by, and a gradient of zero moves
+    nothing.
+    """
+
+    def __init__(self, temperature: float = 1000.0, epsilon: float = 0.0):
+        if not temperature > 0:
+            raise ValueError(f"temperature: a positive number expected, got {temperature}")
+        if not epsilon >= 0:
+            raise ValueError(f"epsilon: at least 0 expected, got {epsilon}")
+        self.temperature, self.epsilon = temperature, epsilon
+
+    def passes(self, classes: int) -> int:
+        """Return 3: of the image, back to its pixels, and of the image that was moved."""
+        return 3 if self.epsilon else 1
+
+    def score_samples(self, outputs: Outputs) -> np.ndarray:
+        """Return the scores of images that are not moved, float64 [N].
+
+        Raises
+        ------
+        ValueError
+            `epsilon` is above 0: the images are needed.
+        """
+        return super().score_samples(outputs) if self.epsilon else self._of_logits(outputs.logits)
+
+    def score_images(self, model: Model, images: Images | ImageStream) -> np.ndarray:
+        """Return the largest probability of each image after its step, float64 [N]."""
+        if not self.epsilon:
+            return self._of_logits(model.outputs(images).logits)
+        return self._of_logits(self.stepped(model, images, [self.epsilon])[0])
+
+    def stepped(
+        self, model: Model, images: Images | ImageStream, epsilons: Sequence[float]
+    ) -> np.ndarray:
+        """Return the logits after steps of several lengths, float32 [E, N, K], kept by content.
+
+        Raises
+        ------
+        ValueError
+            Several networks answer together: the step is that of one.
+        """
+        if len(model.networks) > 1:
+            raise ValueError(f"model: one network expected, got {len(model.networks)}")
+        steps = [float(epsilon) for epsilon in epsilons]
+
+        def step(networks: Sequence[Classifier], *shown, **options) -> np.ndarray:
+            return stepped_logits(*networks, *shown, **options)
+
+        settings = {"temperature": float(self.temperature), "epsilons": steps}
+        return self._kept(step, model, images, **settings)
+
+    def _of_logits(self, logits: np.ndarray) -> np.ndarray:
+        parts = (logits[start : start + 1024] for start in range(0, len(logits), 1024))
+        return np.concatenate([softmax(part, self.temperature).max(axis=1) for part in parts])
+
+
+def stepped_logits(
+    classifier: Classifier,
+    images: Images | ImageStream,
+    temperature: float,
+    epsilons: Sequence[float],
+    **view,
+) -> np.ndarray:
+    """Return the logits of images after ODIN's step, for several lengths of it.
+
+    The gradient does not depend on the length, so it is taken once for all of them.
+
+    Parameters
+    ----------
+    classifier : Classifier
+        On the device where to compute.
+    images : Images or ImageStream
+    temperature : float
+    epsilons : sequence of float
+        E lengths.
+    **view
+        How the network sees images, as arguments of ``images.in_order``.
+
+    Returns
+    -------
+    ndarray of float32, shape [E, N, K]
+    """
+    import torch
+
+    from helpers.networks import devices
+
+    classifier = classifier.eval()
+    device = classifier.mean.device
+    size = devices.batch_size(classifier, images, **view)
+    if device.type != "cpu":
+        size = -(-size // 4)  # the gradient needs that much more memory
+    trained = [weight for weight in classifier.parameters() if weight.requires_grad]
+    for weight in trained:  # the gradient of the pixels alone is wanted: half the memory
+        weight.requires_grad_(False)
+    stepped = []
+    try:
+        for batch in images.in_order(batch_size=size, **view):
+            pixels = batch.to(device).float().requires_grad_()
+            largest = (classifier(pixels).float() / temperature).log_softmax(dim=1).amax(dim=1)
+            # summed, so that each image gets the gradient that it would get alone
+            (gradient,) = torch.autograd.grad(-largest.sum(), pixels)
+            step = 255 * gradient.sign()
+            with torch.inference_mode():
+                moved = [classifier(pixels - epsilon * step).float() for epsilon in epsilons]
+                stepped.append(torch.stack(moved).cpu().numpy())
+    finally:
+        for weight in trained:
+            weight.requires_grad_()
+    return np.concatenate(stepped, axis=1)
+
+
+_MEMORY = 2**31  # bytes of gradients at once: 6 images of 224 pixels with ImageNot's 266 classes
+
+
+@recorded("jacobian")
+class Jacobian(ImageScore):
+    """Minus the squared Frobenius norm of the derivative of the probabilities by the pixels.
+
+    At most 0.
+
+    Notes
+    -----
+    Belghazi and Lopez-Paz 2021, as their text has it; their code takes the gradient of the sum
+    of all logits instead.
+    """
+
+    def passes(self, classes: int) -> int:
+        """Return K: one forwards, and a gradient for each class but the predicted one."""
+        return classes
+
+    def at_temperatures(
+        self, model: Model, images: Images | ImageStream, temperatures: Sequence[float]
+    ) -> np.ndarray:
+        """Return minus the squared norm of each image's Jacobian, float64 [T, N]."""
+        return -self._kept(
+            jacobian_norms, model, images, temperatures=list(map(float, temperatures))
+        )
+
+
+def jacobian_norms(
+    classifier: Classifier | Sequence[Classifier],
+    images: Images | ImageStream,
+    *,
+    temperatures: Sequence[float] = (1.0,),
+    batch_size: int = 50,
+    **view,
+) -> np.ndarray:
+    r"""Return the squared Frobenius norm of each image's Jacobian, at several temperatures.
+
+    The derivative of the probabilities by the pixels, these as shares of their range: a matrix of
+    K rows and as many columns as the image has values.  It is exact.
+
+    Parameters
+    ----------
+    classifier : Classifier or sequence of Classifier
+        On the device where to compute; of several, the ensemble of their mean probabilities.
+        Dropout is not at work.
+    images : Images or ImageStream
+    temperatures : sequence of float
+        T of them, above 0, by which logits (of an ensemble, the logarithms of its mean
+        probabilities) are divided.
+    batch_size : int
+        Images at once, at most: fewer where their gradients, as many as classes times pixels, would
+        take more than 2 GiB.
+    **view
+        How the networks see images, as arguments of ``images.in_order``.
+
+    Returns
+    -------
+    ndarray of float64, shape [T, N]
+
+    Raises
+    ------
+    ValueError
+        A temperature that is not positive, or none.
+
+    Notes
+    -----
+    Probabilities depend on logits through the differences to that of one class r alone.  These
+    are K − 1, each differentiated for a whole batch at once; an image has more values than a
+    network has classes, so forward products would be more.  With d the gradients of the
+    differences and :math:`s = \sum_j p_j d_j`, the rows of the Jacobian are
+    :math:`p_k (d_k - s) / T`, with :math:`d_r = 0`: the products of the gradients with each other
+    are enough for any temperature.  The class r is the predicted one; the sum then has small
+    terms only and keeps its digits where the network is certain.
+    """
+    import torch
+
+    if not len(temperatures) or not min(temperatures) > 0:
+        raise ValueError(f"temperatures: positive numbers expected, got {list(temperatures)}")
+    classifiers = as_list(classifier)
+    device = classifiers[0].mean.device
+    read = (batch.to(device) for batch in images.in_order(batch_size=batch_size, **view))
+    norms = []
+    for pixels in (part for batch in read for part in batch.split(_at_once(classifiers, batch))):
+        pixels = pixels.float().requires_grad_()
+        answers = log_probabilities(classifiers, pixels)
+        order = answers.detach().argsort(dim=1, descending=True)  # the predicted class comes first
+        differences = answers.gather(1, order[:, 1:]) - answers.gather(1, order[:, :1])
+        gradients = [
+            torch.autograd.grad(difference.sum(), pixels, retain_graph=True)[0].flatten(1)
+            for difference in differences.unbind(dim=1)
+        ]
+        rows = torch.stack(gradients, dim=1).mul_(255)
+        products = (rows @ rows.mT).double().cpu().numpy()
+        values = differences.detach().double().cpu().numpy()
+        norms.append([_norms(products, values, temperature) for temperature in temperatures])
+    return np.concatenate(norms, axis=1)
+
+
+def _at_once(classifiers: Sequence[Classifier], batch: torch.Tensor) -> int:
+    """Return of how many images the gradients, and their copy side by side, fit into memory."""
+    import torch
+
+    with torch.inference_mode():
+        classes = log_probabilities(classifiers, batch[:1].float()).shape[1]
+    return max(1, _MEMORY // (2 * 4 * classes * batch[0].numel()))
+
+
+def _norms(products: np.ndarray, differences: np.ndarray, temperature: float) -> np.ndarray:
+    """Return squared norms [B] from the products [B, K − 1, K − 1] of the gradients of the logits'
+    differences [B, K − 1] to the largest logit."""
+    odds = np.exp(differences / temperature)
+    first = 1 / (1 + odds.sum(axis=1))
+    others = odds * first[:, None]
+    with_sum = np.einsum("bij,bj->bi", products, others)
+    of_sum = np.einsum("bi,bi->b", with_sum, others)
+    squares = np.einsum("bii->bi", products) - 2 * with_sum + of_sum[:, None]
+    total = (others**2 * np.maximum(squares, 0)).sum(axis=1) + first**2 * of_sum
+    return total / temperature**2

@@ -1,0 +1,41 @@
+"""What unlabelled images say beyond the Gscore paper: shares, lists, accuracy, AUROC and FPR95.
+
+`ESTIMATORS` predict AUROC and FPR95 of a mixture with intervals; `share_bound` bounds the share of
+images that are unlike the validation images, and `label_shift_share_bound` does the same where
+classes have become more or less frequent; `suspected_unknown` lists these images;
+`estimate_accuracy` estimates the accuracy of the classifier.  With labels for a few images, use
+ppi-python.  `experiment` compares all of them with labels, on the mixtures of the Gscore paper.
+"""
+
+from helpers.labelfree import Estimate
+from known_unknowns.without_labels.accuracy import (
+    ACCURACY_ESTIMATORS,
+    Answers,
+    accuracy_of_accepted,
+    assumptions,
+    estimate_accuracy,
+)
+from known_unknowns.without_labels.constant import fit_constant
+from known_unknowns.without_labels.curve_regression import curve_features, fit_curve_regression
+from known_unknowns.without_labels.estimates import FEWEST, Estimator, MetaSets
+from known_unknowns.without_labels.gscore_line import fit_gscore_line
+from known_unknowns.without_labels.label_shift import label_shift_share_bound
+from known_unknowns.without_labels.prior_corrected import fit_prior_corrected
+from known_unknowns.without_labels.selection import (
+    Selection,
+    conformal_p_values,
+    selection_outcome,
+    suspected_unknown,
+)
+from known_unknowns.without_labels.share import estimate_share, share_bound
+
+ESTIMATORS = {
+    "constant": fit_constant,
+    "gscore": fit_gscore_line,
+    "prior_corrected": fit_prior_corrected,
+    "curve_regression": fit_curve_regression,
+}
+"""Functions of (validation, meta, share=) that return an `Estimator`; see `estimates`.
+
+The prior-corrected ROC alone needs no meta sets, and the constant no validation images.
+"""

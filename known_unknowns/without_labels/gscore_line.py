@@ -1,0 +1,113 @@
+"""The Gscore with its line, behind the interface of all estimators."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from helpers.checks import float_array
+from helpers.labelfree.evaluators import TAUS, gscores
+from helpers.labelfree.regression import Regression, fewest_sets, fit_regression
+from known_unknowns.without_labels.estimates import (
+    BySize,
+    Estimate,
+    MetaSets,
+    check_meta,
+    check_share,
+    mixture_array,
+    wider,
+)
+
+
+@dataclass(frozen=True)
+class GscoreLine:
+    """Lines from the Gscore of a mixture to the metrics of the detector.
+
+    Attributes
+    ----------
+    evaluator : str
+        One of `helpers.labelfree.EVALUATORS`.
+    validation : ndarray, shape [V]
+        Validation scores.
+    lines : dict of str to Regression
+        By metric, that of each set against all ID images.
+    own : dict of str to ndarray, shape [S]
+        By metric, on the images of the mixture that the Gscore is of.
+    """
+
+    evaluator: str
+    validation: np.ndarray
+    lines: dict[str, Regression]
+    own: dict[str, np.ndarray]
+
+    def estimate(self, mixture, *, level: float = 0.9) -> dict[str, Estimate]:
+        """See `Estimator.estimate`.
+
+        The scores of the mixture must not be constant; the interval is all of [0, 1] with fewer
+        sets than it takes, see `Regression.interval`.
+        """
+        mixture = mixture_array(mixture, level)
+        every = gscores(mixture, [self.evaluator], validation=self.validation)[self.evaluator]
+        found = {}
+        for metric, line in self.lines.items():
+            gscore, ends = every[[np.abs(TAUS - line.tau).argmin()]], (0.0, 1.0)
+            if len(line.gscores) >= fewest_sets(level):
+                own = line.gscores, self.own[metric]
+                both = (line.interval(gscore, level, redrawn=one) for one in (None, own))
+                ends = wider(*((float(low[0]), float(high[0])) for low, high in both))
+            found[metric] = Estimate(float(np.clip(line.predict(gscore)[0], 0, 1)), *ends)
+        return found
+
+
+def fit_gscore_line(
+    validation,
+    meta: MetaSets | None = None,
+    *,
+    share: float | None = None,
+    evaluator: str = "ude_wasserstein",
+    seed: int = 0,
+) -> BySize:
+    """Return lines from Gscores to metrics, learnt from one mixture of each meta set.
+
+    Parameters
+    ----------
+    validation, meta, share
+        See `.estimates`; the meta sets are mixed in this share.
+    evaluator : str
+        One of `helpers.labelfree.EVALUATORS`.
+    seed : int
+        Of the mixtures.
+
+    Returns
+    -------
+    BySize
+        Of a `GscoreLine`.  Each metric has a threshold τ of its own.
+
+    Raises
+    ------
+    ValueError
+        Fewer than three meta sets; a share outside (0, 1]; no validation image, NaN, infinite.  As
+        `gscores` and `fit_regression` once it is asked.
+
+    Notes
+    -----
+    Zhang et al. 2023, whose share is 0.5; there all mixtures have the same ID images, and τ is the
+    one that is best for the FPR95 (`helpers.papers.gscore`).  Of other ID images such a line is
+    often far off, since its threshold was chosen for those.
+
+    *Not to be used* where the share of unknown images is not known: a Gscore changes with it as it
+    does with the detector.
+    """
+    meta, share = check_meta(meta, 3), check_share(share)
+    validation = float_array("validation", validation)
+
+    def learn(images: int) -> GscoreLine:
+        learnt, mixtures = [], list(meta.mix(share, images=images, seed=seed))
+        for scores, (ours, theirs) in zip(meta.unknown.values(), mixtures, strict=True):
+            mixed = np.concatenate([meta.known[ours], scores[theirs]])
+            learnt.append(gscores(mixed, [evaluator], validation=validation)[evaluator])
+        lines = {name: fit_regression(learnt, one, TAUS) for name, one in meta.truths.items()}
+        return GscoreLine(evaluator, validation, lines, meta.own_truths(mixtures))
+
+    return BySize(learn)

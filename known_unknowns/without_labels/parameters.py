@@ -1,0 +1,11 @@
+"""The parameters: those of the Gscore paper, whose networks, mixtures and results table we use."""
+
+from typing import ClassVar
+
+from helpers.papers.gscore import parameters
+
+
+class Parameters(parameters.Parameters):
+    """The parameters of the Gscore paper, for the experiment of this package."""
+
+    paper: ClassVar[str] = "gscore"

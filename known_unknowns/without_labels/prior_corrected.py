@@ -1,0 +1,206 @@
+"""The ROC curve of validation images against the mixture, corrected for the known images in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from helpers.checks import float_array
+from helpers.metrics import resample_weights
+from helpers.metrics.ranking import required_count
+from known_unknowns.without_labels.estimates import (
+    Estimate,
+    MetaSets,
+    check_share,
+    mixture_array,
+    wider,
+)
+from known_unknowns.without_labels.share import estimate_share, share_bound
+
+_REPLICATES, _BLOCK = 400, 2**20  # numbers held at a time
+_KEPT = 0.95
+
+
+@dataclass(frozen=True)
+class PriorCorrected:
+    """Validation images in the place of the known ones of the mixture.
+
+    Attributes
+    ----------
+    validation : ndarray, shape [V]
+    share : float or None
+        Of unknown images in the mixture; None if it is estimated.
+    """
+
+    validation: np.ndarray
+    share: float | None = None
+
+    def estimate(self, mixture, *, level: float = 0.9) -> dict[str, Estimate]:
+        """See `Estimator.estimate`.
+
+        Intervals are percentiles of the bootstrap, at a known share as wide as 1 / share; at an
+        estimated one they hold for every share from its lower bound to 1, since none of these can
+        be excluded.  The metric of these very images hangs on which known ones are among them,
+        FPR95 above all, whose threshold is set by the lowest 5 %; the interval is for both.
+        """
+        mixture = mixture_array(mixture, level)
+        area, passed, kept = _two_samples(self.validation.tobytes(), mixture.tobytes())
+        tail, share, possible = (1 - level) / 2, self.share, [self.share]
+        if share is None:  # half of the error probability is the bound's
+            tail = tail / 2
+            possible = [share_bound(self.validation, mixture, level=(1 + level) / 2), 1.0]
+            # without any image that is unlike them, all unknown ones would look known
+            share = estimate_share(self.validation, mixture) or 1.0
+        own = [_errors_on_own_images(self.validation, mixture, one) for one in possible]
+        # what the metric is where the score tells nothing, and how far it is from that
+        parts = {"auroc": (0.5, area - 0.5), "fpr95": (kept[0], passed - kept)}
+        found = {}
+        for metric, (nothing, shift) in parts.items():
+            ends = np.quantile(shift[1:], [tail, 1 - tail])
+            every = [tuple(_divide(end, one) for end in ends) for one in possible]
+            for one, errors in zip(possible, own, strict=True):
+                missed = np.quantile(errors[metric], [1 - tail, tail])
+                every.append(tuple(_divide(shift[0], one) - missed))
+            numbers = shift[0] / share, *wider(*every)
+            found[metric] = Estimate(*(float(np.clip(nothing + end, 0, 1)) for end in numbers))
+        return found
+
+
+def fit_prior_corrected(
+    validation, meta: MetaSets | None = None, *, share: float | None = None
+) -> PriorCorrected:
+    r"""Return the estimator that takes validation images for the known ones of the mixture.
+
+    With a share π of unknown images, the AUROC of validation images against the mixture, and the
+    share of the mixture above the 5 % quantile of the validation images, are
+
+    .. math:: A = \tfrac12 (1 - \pi) + \pi \, \text{AUROC}, \qquad
+              Q = 0.95 \, (1 - \pi) + \pi \, \text{FPR95},
+
+    and both are solved for the metric.
+
+    Parameters
+    ----------
+    validation, meta, share
+        See `.estimates`.  No meta sets are needed; without `share` it is
+        estimated by `estimate_share` from the same scores.
+
+    Returns
+    -------
+    PriorCorrected
+
+    Raises
+    ------
+    ValueError
+        No validation image, NaN, infinite scores, the wrong shape; a share outside (0, 1].
+
+    Notes
+    -----
+    Jain, White and Radivojac 2017.  Where scores are tied, the share of validation images that the
+    threshold keeps stands in for 0.95.  *Not to be used* where the known images have changed since
+    validation: they count as unknown ones.  With few unknown images the error grows as 1 / π, and
+    the interval says so.  With an estimated share and a score that leaves unknown images among the
+    highest, π is estimated too small and the detector taken for too good; the interval holds all
+    the same, as wide as that is.
+
+    Examples
+    --------
+    >>> known, unknown = np.arange(1000) / 100, np.arange(1000) / 100 - 4
+    >>> mixture = [*known, *unknown]
+    >>> found = fit_prior_corrected(known, share=0.5).estimate(mixture)
+    >>> from helpers.metrics import auroc
+    >>> round(found["auroc"].value, 2), round(auroc(known, unknown), 2)
+    (0.82, 0.82)
+    """
+    return PriorCorrected(float_array("validation", validation), check_share(share))
+
+
+def _divide(shift: float, share: float) -> float:
+    """Return the quotient; by 0 it has no end."""
+    return shift / share if share else np.inf * np.sign(shift) if shift else 0.0
+
+
+def _errors_on_own_images(
+    validation: np.ndarray, mixture: np.ndarray, share: float
+) -> dict[str, np.ndarray]:
+    """Return by how much estimates miss the metric of the very images of mixtures, replicates.
+
+    Validation images and the known ones of the mixture are drawn from the former.  The latter move
+    estimate and metric, in opposite directions.  How many unknown images score below each of them
+    follows from mixture and share.
+    """
+    images = round((1 - share) * len(mixture))
+    if not share or not images:  # nothing is excluded, or there are no known images
+        return dict.fromkeys(("auroc", "fpr95"), np.zeros(1))
+    validation, mixture, count = np.sort(validation), np.sort(mixture), len(validation)
+    known, mixed = (
+        np.array([np.searchsorted(one, validation, side=side) for side in ("left", "right")])
+        / len(one)
+        for one in (validation, mixture)
+    )
+    unknown = np.clip((mixed - (1 - share) * known) / share, 0, 1)
+    odds, (below, _) = (1 - share) / share, unknown
+    placed = unknown.mean(axis=0) + odds * known.mean(axis=0)
+    lowest = np.searchsorted(validation, validation)  # of the images with the same score
+    # the threshold's place from below, of either group
+    cuts = [size - required_count("kept", _KEPT, size) for size in (count, images)]
+    drawn = _drawn(count, images)
+    held, inside = drawn[:, :count], drawn[:, count:]
+    first, second = (
+        np.partition(one, cut)[:, cut] for one, cut in zip((held, inside), cuts, strict=True)
+    )
+    extra = (inside >= lowest[first][:, None]).mean(axis=1) - (1 - cuts[0] / count)
+    return {
+        "auroc": placed[held].mean(axis=1) - placed[inside].mean(axis=1),
+        "fpr95": below[second] - below[first] + odds * extra,
+    }
+
+
+@lru_cache(maxsize=8)  # the same for many mixtures of one size
+def _drawn(count: int, images: int) -> np.ndarray:
+    """Return the places of `count` images, and of more, among so many in each replicate."""
+    return np.random.default_rng(2).integers(count, size=(_REPLICATES, count + images))
+
+
+@lru_cache(maxsize=2)  # who compares shares, told and estimated ones, asks about it again
+def _two_samples(validation: bytes, mixture: bytes) -> tuple[np.ndarray, ...]:
+    """Return A, Q and the share of validation images kept: of the images, then of replicates.
+
+    Of scores as bytes of float64.  Sorted once; a replicate is a row of weights, and ties are
+    never split.
+    """
+    validation, mixture = np.frombuffer(validation), np.frombuffer(mixture)
+    order = np.argsort(-np.concatenate([validation, mixture]))
+    ranked = np.concatenate([validation, mixture])[order]
+    last = np.flatnonzero(np.append(ranked[1:] != ranked[:-1], True))
+    ours = order < len(validation)
+    rows = 1 + _REPLICATES
+    # each with a seed of its own, or groups of one size would be drawn alike
+    weights = [_weights(len(one), seed) for seed, one in enumerate((validation, mixture))]
+    found = np.empty((3, rows))
+    needed = required_count("kept", _KEPT, len(validation))
+    step = max(1, _BLOCK // len(order))
+    for start in range(0, rows, step):
+        part = slice(start, start + step)
+        drawn = np.take(np.hstack([one[part] for one in weights]), order, axis=1)
+        true, false = (
+            np.cumsum(drawn * group, axis=1, dtype=np.int64)[:, last] for group in (ours, ~ours)
+        )
+        heights = true + np.pad(true, ((0, 0), (1, 0)))[:, :-1]
+        area = (np.diff(false, axis=1, prepend=0) * heights).sum(axis=1)
+        first = (true < needed).sum(axis=1)[:, None]
+        found[:, part] = (
+            area / (2.0 * len(validation) * len(mixture)),
+            np.take_along_axis(false, first, axis=1)[:, 0] / len(mixture),
+            np.take_along_axis(true, first, axis=1)[:, 0] / len(validation),
+        )
+    return tuple(found)
+
+
+@lru_cache(maxsize=8)
+def _weights(images: int, seed: int) -> np.ndarray:
+    """Return how often each image is drawn: once, and then in every replicate."""
+    drawn = resample_weights(images, replicates=_REPLICATES, seed=seed)
+    return np.vstack([np.ones(images, np.uint16), drawn])

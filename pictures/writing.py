@@ -1,0 +1,248 @@
+"""Letters and signs of a font's scripts."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pictures.base import (
+    SIZE,
+    X,
+    Y,
+    disc,
+    each,
+    family,
+    mix,
+    random_turn,
+    rotate,
+    segment_distance,
+    to_bytes,
+    two_colours,
+    uniform,
+    value_noise,
+)
+from pictures.font import atlas, ink, page, random_glyphs, random_tilt
+
+
+@family("Latin letters")
+def latin(generator: np.random.Generator, n: int) -> np.ndarray:
+    """One letter of the Latin alphabet, large or small, leaning a little, in one colour on another
+    that fades to one side.
+    """
+    glyphs, (x, y) = atlas("latin"), random_tilt(generator, n, 0.4, move=4)
+    scale = each(uniform(generator, 0.6, 1.3, n))
+    shown = ink(glyphs, each(random_glyphs(generator, glyphs, n)), x / scale, y / scale)
+    ground, colour = two_colours(generator, n)
+    fade = 1 - 0.5 * (random_turn(generator, n)[0] / SIZE + 0.5).clip(0, 1)
+    return to_bytes(mix(ground * fade[..., np.newaxis], colour, shown))
+
+
+@family("Greek letters")
+def greek(generator: np.random.Generator, n: int) -> np.ndarray:
+    """Six Greek letters scattered over a light ground, of any size, turn and colour, the later
+    ones over the earlier ones.
+    """
+    glyphs = atlas("greek")
+    image = np.broadcast_to(uniform(generator, 0.6, 1, n, 1, 1, 3), (n, SIZE, SIZE, 3))
+    for _ in range(6):
+        scale = each(uniform(generator, 0.35, 0.8, n))
+        place = random_turn(generator, n)
+        x, y = ((z - each(uniform(generator, -13, 13, n))) / scale for z in place)
+        shown = ink(glyphs, each(random_glyphs(generator, glyphs, n)), x, y)
+        image = mix(image, uniform(generator, 0, 0.8, n, 1, 1, 3), shown)
+    return to_bytes(image)
+
+
+@family("Cyrillic print")
+def cyrillic(generator: np.random.Generator, n: int) -> np.ndarray:
+    """Printed pages of Cyrillic letters, five to ten pixels high, dark on light paper, with spaces
+    between the words, a slight slope and a shadow over the paper.
+    """
+    x, y = random_tilt(generator, n, 0.15)
+    shown, column, row = page(generator, "cyrillic", x, y, each(uniform(generator, 5, 10, n)))
+    shown = shown * (generator.random((n, 16, 16)) > 0.2)[each(np.arange(n)), row, column]
+    shadow = 0.75 + 0.25 * value_noise(generator, x, y, 20)
+    paper = uniform(generator, 0.85, 1, n, 1, 1, 3) * shadow[..., np.newaxis]
+    return to_bytes(mix(paper, uniform(generator, 0, 0.25, n, 1, 1, 3), shown))
+
+
+@family("Georgian blocks")
+def georgian(generator: np.random.Generator, n: int) -> np.ndarray:
+    """Toy blocks side by side, each painted in a colour of its own, with a bevelled rim and a
+    white letter of the Georgian alphabet.
+    """
+    x, y = random_tilt(generator, n, 0.3)
+    cell = each(uniform(generator, 9, 17, n))
+    shown, column, row = page(generator, "georgian", x, y, cell)
+    colour = uniform(generator, 0.1, 0.8, n, 16, 16, 3)[each(np.arange(n)), row, column]
+    across, down = ((z / cell) % 1 - 0.5 for z in (x, y))
+    rim = np.maximum(np.abs(across), np.abs(down)) > 0.4
+    light = 1 + 0.5 * rim * np.where(across + down < 0, 1, -1)
+    return to_bytes(mix(colour * light[..., np.newaxis], np.float32(0.95), shown))
+
+
+@family("Hebrew neon signs")
+def hebrew(generator: np.random.Generator, n: int) -> np.ndarray:
+    """Two or three Hebrew letters that glow in one colour on a dark wall of bricks."""
+    glyphs, scale = atlas("hebrew"), each(uniform(generator, 0.5, 0.75, n))
+    brick = (X + 4 * (np.floor(Y / 4) % 2)) % 8 < 1
+    wall = uniform(generator, 0.05, 0.3, n, 1, 1, 3) * (1 - 0.5 * (brick | (Y % 4 < 1)))[..., None]
+    bright, place = np.zeros((n, SIZE, SIZE), np.float32), each(uniform(generator, -14, -7, n))
+    glow = np.zeros_like(bright)
+    for _ in range(3):
+        x, y = (X - place) / scale, (Y - each(uniform(generator, -4, 4, n))) / scale
+        which = each(random_glyphs(generator, glyphs, n))
+        bright = np.maximum(bright, ink(glyphs, which, x, y))
+        glow += np.exp(-((X - place) ** 2 + (Y * scale) ** 2) / 60)
+        place = place + 22 * scale
+    colour = uniform(generator, 0, 1, n, 1, 1, 3)
+    colour /= colour.max(axis=3, keepdims=True)
+    return to_bytes(mix(wall + 0.35 * glow[..., None] * colour, 0.3 + 0.7 * colour, bright))
+
+
+@family("Arabic rosettes")
+def arabic(generator: np.random.Generator, n: int) -> np.ndarray:
+    """An Arabic letter repeated four to nine times around the middle, gilded, over glazed ground
+    with a disc inside.
+    """
+    glyphs, (x, y) = atlas("arabic"), random_turn(generator, n)
+    radius, angle = np.hypot(x, y), np.arctan2(y, x)
+    sector = 2 * np.pi / each(generator.integers(4, 10, n))
+    angle = angle % sector - sector / 2
+    scale = each(uniform(generator, 0.35, 0.65, n))
+    centre = each(uniform(generator, 7, 11, n))
+    along, across = radius * np.cos(angle) - centre, radius * np.sin(angle)
+    shown = ink(glyphs, each(random_glyphs(generator, glyphs, n)), across / scale, along / scale)
+    ground = uniform(generator, 0, 0.6, n, 1, 1, 3)
+    other = (ground + uniform(generator, 0.1, 0.4, n, 1, 1, 3)) % 1
+    ground = mix(ground, other, disc(x, y, each(uniform(generator, 3, 15, n))))
+    gold = np.array([1, 0.85, 0.4], np.float32) * (0.75 + 0.25 * np.cos(x / 3))[..., np.newaxis]
+    return to_bytes(mix(ground, gold, shown))
+
+
+@family("Tifinagh carvings")
+def tifinagh(generator: np.random.Generator, n: int) -> np.ndarray:
+    """Letters of the Tuareg, cut into rough stone that is lit from one side."""
+    x, y = random_tilt(generator, n, 0.3)
+    shown, _, _ = page(generator, "tifinagh", x, y, each(uniform(generator, 10, 18, n)))
+    rough = sum(0.6**k * value_noise(generator, x, y, 8 / 2**k) for k in range(3))
+    height = 0.35 * rough - 0.3 * shown
+    side = each(generator.choice([-1, 1], n))
+    light = 0.75 + 1.2 * (np.gradient(height, axis=1) + side * np.gradient(height, axis=2))
+    stone = np.array([0.8, 0.65, 0.5], np.float32) * uniform(generator, 0.7, 1.2, n, 1, 1, 3)
+    return to_bytes(stone * (light - 0.2 * shown)[..., np.newaxis])
+
+
+@family("Braille")
+def braille(generator: np.random.Generator, n: int) -> np.ndarray:
+    """Pages in Braille: cells of raised dots on pale paper or tinted metal, lit from above."""
+    x, y = random_tilt(generator, n, 0.2)
+    height, _, _ = page(generator, "braille", x, y, each(uniform(generator, 10, 16, n)))
+    light = 0.8 + 0.35 * np.gradient(height, axis=1) + 0.15 * height
+    paper = uniform(generator, 0.55, 1, n, 1, 1, 3)
+    return to_bytes(paper * light[..., np.newaxis])
+
+
+@family("Mathematical signs")
+def mathematics(generator: np.random.Generator, n: int) -> np.ndarray:
+    """Signs of mathematics in chalk, white or in a pale colour, on a blackboard of black, green or
+    blue that was wiped badly.
+    """
+    x, y = random_tilt(generator, n, 0.2)
+    shown, _, _ = page(generator, "mathematics", x, y, each(uniform(generator, 9, 16, n)))
+    grain = value_noise(generator, x, y, 1.2)
+    wiped = 0.25 * value_noise(generator, x / 6, y, 5) * value_noise(generator, x, y, 12)
+    boards = np.array([[0.1, 0.1, 0.1], [0.08, 0.25, 0.17], [0.1, 0.15, 0.3]], np.float32)
+    board = boards[generator.integers(0, 3, n)][:, np.newaxis, np.newaxis]
+    chalk = uniform(generator, 0.75, 1, n, 1, 1, 3)
+    return to_bytes(mix(board, chalk, wiped + shown * (0.4 + 0.8 * grain)))
+
+
+@family("Arrows")
+def arrows(generator: np.random.Generator, n: int) -> np.ndarray:
+    """A field of arrows, one sort an image, that turn from place to place as in a map of winds,
+    dark on a light ground or the reverse.
+    """
+    glyphs = atlas("arrows")
+    cell = each(uniform(generator, 6.5, 11, n))
+    x, y = (z / cell + each(uniform(generator, 8, 9, n)) for z in (X, Y))
+    middle = np.floor(x) + 0.5, np.floor(y) + 0.5  # all of a cell reads one direction
+    angle = 2 * np.pi * (value_noise(generator, *middle, 4) + each(uniform(generator, 0, 1, n)))
+    x, y = rotate(*((z - m) * 24 for z, m in zip((x, y), middle, strict=True)), angle)
+    shown = ink(glyphs, each(random_glyphs(generator, glyphs, n)), x, y)
+    return to_bytes(mix(*two_colours(generator, n), shown))
+
+
+@family("Chess boards")
+def chess(generator: np.random.Generator, n: int) -> np.ndarray:
+    """Parts of chess boards, three to five fields wide: black and white pieces on half of the
+    fields, whose two tones are of one colour.
+    """
+    glyphs, which = atlas("chess"), each(np.arange(n))
+    cell = each(uniform(generator, 6.5, 11, n))
+    x, y = (z / cell + each(uniform(generator, 8, 10, n)) for z in (X, Y))
+    column, row = (np.floor(z).astype(int) for z in (x, y))
+    light = uniform(generator, 0.7, 0.95, n, 1, 1, 3)
+    dark = light * uniform(generator, 0.45, 0.75, n, 1, 1, 3)
+    image = mix(light, dark, (column + row) % 2)
+    piece = random_glyphs(generator, glyphs, n, 16, 16)[which, row % 16, column % 16]
+    taken = (generator.random((n, 16, 16)) < 0.5)[which, row % 16, column % 16]
+    # the font's white pieces are outlines: the black one, filled, is put under its lines
+    x, y = ((z - k - 0.5) * 30 for z, k in ((x, column), (y, row)))
+    image = mix(image, np.float32(0.98), taken * ink(glyphs, piece % 6 + 6, x, y) * (piece < 6))
+    return to_bytes(mix(image, np.float32(0.08), taken * ink(glyphs, piece, x, y)))
+
+
+@family("Hexagrams")
+def hexagrams(generator: np.random.Generator, n: int) -> np.ndarray:
+    """A hexagram of the Book of Changes as a seal: white in a worn square of red ink, on paper
+    with fibres.
+    """
+    glyphs, (x, y) = atlas("hexagrams"), random_tilt(generator, n, 0.3, move=3)
+    scale = each(uniform(generator, 0.55, 0.9, n))
+    shown = ink(glyphs, each(random_glyphs(generator, glyphs, n)), x / scale, y / scale)
+    square = (16 * scale - np.maximum(np.abs(x), np.abs(y)) + 0.5).clip(0, 1)
+    worn = (4 * value_noise(generator, x, y, 2.5) - 0.2).clip(0, 1)
+    paper = uniform(generator, 0.75, 1, n, 1, 1, 3)
+    paper = paper * (0.85 + 0.15 * value_noise(generator, x / 4, y, 1.5))[..., np.newaxis]
+    red = np.array([0.75, 0.12, 0.1], np.float32) * uniform(generator, 0.7, 1.2, n, 1, 1, 3)
+    return to_bytes(mix(paper, red, square * worn * (1 - shown)))
+
+
+@family("Syllabics wallpaper")
+def syllabics(generator: np.random.Generator, n: int) -> np.ndarray:
+    """Wallpaper: one sign of the Canadian Aboriginal syllabics, repeated without end in rows that
+    are shifted, on stripes of two colours.
+    """
+    glyphs, (x, y) = atlas("syllabics"), random_tilt(generator, n, np.pi)
+    cell = each(uniform(generator, 5, 9, n))
+    row = np.floor(y / cell)
+    x = x / cell + row * each(uniform(generator, 0, 1, n))
+    inside = (x % 1 - 0.5) * 28, (y / cell - row - 0.5) * 28
+    shown = ink(glyphs, each(random_glyphs(generator, glyphs, n)), *inside)
+    first, second = two_colours(generator, n)
+    ground = mix(first, uniform(generator, 0, 1, n, 1, 1, 3), 0.5 * (row % 2))
+    return to_bytes(mix(ground, second, shown))
+
+
+@family("Captchas")
+def captchas(generator: np.random.Generator, n: int) -> np.ndarray:
+    """Four Latin letters and digits in a row, each bent and turned in its own way, over a freckled
+    ground and under three thin lines, which are there to make reading hard.
+    """
+    glyphs = np.concatenate([atlas("latin"), atlas("digits")])
+    paper = uniform(generator, 0.7, 1, n, 1, 1, 3)
+    freckles = generator.random((n, SIZE, SIZE), np.float32) < each(uniform(generator, 0, 0.2, n))
+    image = mix(paper, uniform(generator, 0, 1, n, SIZE, SIZE, 3), 0.5 * freckles)
+    bend, wave = each(uniform(generator, 0.5, 2, n)), each(uniform(generator, 0, 7, n))
+    for k in range(4):
+        x = X + bend * np.sin(Y / 4 + wave) - each(uniform(generator, -1, 1, n)) - 7.6 * (k - 1.5)
+        y = Y + bend * np.cos(X / 4 + wave) - each(uniform(generator, -5, 5, n))
+        x, y = rotate(x, y, each(uniform(generator, -0.5, 0.5, n)))
+        scale = each(uniform(generator, 0.4, 0.55, n))
+        shown = ink(glyphs, each(random_glyphs(generator, glyphs, n)), x / scale, y / scale)
+        image = mix(image, uniform(generator, 0, 0.55, n, 1, 1, 3), shown)
+    for _ in range(3):
+        left, right = (each(uniform(generator, -SIZE / 2, SIZE / 2, n)) for _ in range(2))
+        distance = segment_distance(X, Y, (-SIZE / 2, left), (SIZE / 2, right))
+        image = mix(image, uniform(generator, 0, 0.7, n, 1, 1, 3), (1 - distance).clip(0, 1))
+    return to_bytes(image)

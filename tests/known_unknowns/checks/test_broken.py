@@ -1,0 +1,474 @@
+"""Each check fails for a score or a metric that breaks what it is about, and says so."""
+
+import hashlib
+import re
+import sys
+import unittest
+import weakref
+from collections import Counter
+from dataclasses import replace
+from functools import partial
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import helpers.scores
+from helpers import metrics
+from helpers.scores import base
+from helpers.scores.calibration import softmax
+from known_unknowns.checks import (
+    METRIC_CHECKS,
+    SCORE_CHECKS,
+    MetricCase,
+    ScoreCase,
+    check_metric,
+    check_score,
+    parametrize_with_checks,
+)
+
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+GROUPS = {"known": "group", "unknown": "group"}
+RANKED = {"confidence": "scores", "correct": "correct"}
+CLASSIFIED = {"probabilities": "probabilities", "labels": "labels"}
+CALLS = Counter()
+
+
+def aurc_by_argsort(confidence, correct):
+    """Return the AURC as it is often written: ties stay in the order of the files."""
+    wrong = ~np.asarray(correct)[np.argsort(-np.asarray(confidence), kind="stable")]
+    return float((np.cumsum(wrong) / np.arange(1, len(wrong) + 1)).mean())
+
+
+def auroc_by_argsort(known, unknown):
+    """Return the AUROC by ranks: of equal scores the known image, which comes first, counts."""
+    order = np.argsort(-np.concatenate([known, unknown]), kind="stable")
+    is_known = order < len(known)
+    return float(np.cumsum(is_known)[~is_known].mean() / len(known))
+
+
+def auroc_by_pairs(known, unknown):
+    known, unknown = np.asarray(known, float)[:, None], np.asarray(unknown, float)
+    return float(np.mean((known > unknown) + (known == unknown) / 2))
+
+
+def auroc_of_errors(confidence, correct):
+    correct = np.asarray(correct, bool)
+    return metrics.auroc(np.asarray(confidence)[correct], np.asarray(confidence)[~correct])
+
+
+def sorts(known, unknown):
+    known.sort()
+    return metrics.auroc(known, unknown)
+
+
+def counts_calls(known, unknown):
+    CALLS["all"] += 1
+    return metrics.auroc(known, unknown) + CALLS["all"]
+
+
+def as_in_memory(probabilities, labels):
+    """Take the rows as they lie in memory."""
+    array = np.asarray(probabilities)
+    return metrics.brier(array.ravel(order="K").reshape(array.shape), labels)
+
+
+def brier_as_given(probabilities, labels):
+    """Compute in whatever precision is given, and look at nothing."""
+    own = np.eye(np.shape(probabilities)[1], dtype=np.asarray(probabilities).dtype)[labels]
+    return float(np.square(probabilities - own).sum(axis=1).mean(dtype=own.dtype))
+
+
+def error_rate(confidence, correct):
+    return float(np.mean(~correct))
+
+
+def takes_arrays_alone(confidence, correct):
+    return metrics.aurc(confidence.ravel(), correct)
+
+
+def without(condition):
+    """Return an AURC of the images whose confidence satisfies something."""
+
+    def aurc(confidence, correct):
+        confidence = np.asarray(confidence, float)
+        kept = condition(confidence)
+        return metrics.aurc(confidence[kept], np.asarray(correct)[kept])
+
+    return aurc
+
+
+def cut_to_length(confidence, correct):
+    length = min(len(confidence), len(correct))
+    return metrics.aurc(confidence[:length], correct[:length])
+
+
+def nothing_of_nothing(known, unknown):
+    return metrics.auroc(known, unknown) if len(known) and len(unknown) else 0.0
+
+
+METRICS = [
+    ("result_is_float64", lambda known, unknown: np.float32(metrics.auroc(known, unknown)), GROUPS),
+    ("result_is_in_range",
+        lambda known, unknown: 100 * metrics.auroc(known, unknown), GROUPS, "higher", "[0, 1]",
+    ),
+    ("better_is_better", lambda known, unknown: metrics.auroc(unknown, known), GROUPS, "higher"),
+    ("order_does_not_matter", aurc_by_argsort, RANKED),
+    ("ties_are_not_broken", auroc_by_argsort, GROUPS, "higher"),
+    ("calls_are_apart", counts_calls, GROUPS),
+    ("given_arrays_are_left_alone", sorts, GROUPS),
+    ("form_does_not_matter", sorts, GROUPS),
+    ("form_does_not_matter", as_in_memory, CLASSIFIED),
+    ("form_does_not_matter", takes_arrays_alone, RANKED),
+    ("form_does_not_matter", brier_as_given, CLASSIFIED),
+    ("form_does_not_matter", error_rate, RANKED),
+    ("memory_grows_with_the_images", auroc_by_pairs, GROUPS),
+    ("bad_input_is_refused", without(lambda confidence: ~np.isnan(confidence)), RANKED),
+    ("infinity_ranks_or_is_refused", without(lambda confidence: ~np.isinf(confidence)), RANKED),
+    ("bad_input_is_refused", nothing_of_nothing, GROUPS),
+    ("bad_input_is_refused", cut_to_length, RANKED),
+    ("bad_input_is_refused", 
+        lambda known, unknown: metrics.auroc(np.ravel(known), np.ravel(unknown)), GROUPS,
+    ),
+    ("bad_input_is_refused", brier_as_given, CLASSIFIED),
+    ("one_image_is_a_number", lambda known, unknown: np.std(known, ddof=1), GROUPS),
+    ("one_class_is_a_number", auroc_of_errors, RANKED),
+]  # fmt: skip
+
+LOGITS = ("logits", "level of the logits", "training outputs")
+
+
+def score_of(needs=LOGITS, **methods):
+    """Return a class like `Theirs` but for what is given."""
+    info = SimpleNamespace(name="theirs", needs=needs)
+    return type("Broken", (Theirs,), {"info": info} | methods)
+
+
+def largest(outputs):
+    return outputs.logits.max(axis=1).astype(np.float64)
+
+
+def mean_of(outputs):
+    return sum(largest(part).sum() for part in base.parts(outputs)) / len(outputs)
+
+
+class Theirs:
+    """The largest logit, less the mean of those of the training images; no relative of ours."""
+
+    info = SimpleNamespace(name="theirs", needs=LOGITS)
+
+    def fit(self, train_outputs, head):
+        self.width, self.mean = train_outputs.num_classes, mean_of(train_outputs)
+        return self
+
+    def of(self, outputs):
+        return largest(outputs)
+
+    def score_samples(self, outputs):
+        if not hasattr(self, "width"):
+            raise ValueError("call fit first")
+        if outputs.num_classes != self.width:
+            raise ValueError(f"outputs: {self.width} logits expected, got {outputs.num_classes}")
+        return base.in_blocks(outputs, self.of, filled=False) - self.mean
+
+
+def after(change):
+    """Return a class whose scores are changed before they are returned."""
+
+    def score_samples(self, outputs):
+        return change(Theirs.score_samples(self, outputs), self)
+
+    return score_of(score_samples=score_samples)
+
+
+def changes_in_place(score, outputs):
+    outputs.logits[:] -= outputs.logits.max()
+    return Theirs.score_samples(score, outputs)
+
+
+def changes_for_a_moment(score, outputs):
+    outputs.logits[:] += 1
+    found = Theirs.score_samples(score, outputs) - 1
+    outputs.logits[:] -= 1
+    return found
+
+
+def runs_along(found, score):
+    score.mean += found.mean()
+    return found
+
+
+def looks_at_the_buffer(score, outputs):
+    assert hashlib.sha256(outputs.logits).digest()
+    return largest(outputs)
+
+
+def adds_up(score, train_outputs, head):
+    Theirs.fit(score, train_outputs, head)
+    score.mean = score.total = getattr(score, "total", 0.0) + score.mean
+    return score
+
+
+def keeps_in_the_class(score, train_outputs, head):
+    type(score).width, type(score).mean = train_outputs.num_classes, mean_of(train_outputs)
+    return score
+
+
+def keeps_the_images(score, train_outputs, head):
+    score.kept = train_outputs.logits.astype(np.float64)
+    return Theirs.fit(score, train_outputs, head)
+
+
+def means_of_classes(score, train_outputs, head):
+    classes = range(train_outputs.num_classes)
+    found = largest(train_outputs)
+    means = [found[train_outputs.labels == k].mean() for k in classes]
+    score.width, score.mean = train_outputs.num_classes, np.mean(means)
+    return score
+
+
+def not_a_mapped_file(score, outputs):
+    if isinstance(outputs.logits.base, np.memmap):
+        raise TypeError("in no memory of its own")
+    return Theirs.score_samples(score, outputs)
+
+
+def never_checks(score, outputs):
+    return outputs.logits.max(axis=1) - score.__dict__.get("mean", 0.0)
+
+
+def checks_the_fit_alone(score, outputs):
+    if not hasattr(score, "width"):
+        raise ValueError("call fit first")
+    return never_checks(score, outputs)
+
+
+KEPT = weakref.WeakKeyDictionary()
+
+
+class Forgetful(Theirs):
+    """Registered while it is checked; what it learns is kept beside it."""
+
+    info = replace(helpers.scores.create("energy").info, name="forgetful", needs=LOGITS)
+    mean = property(lambda self: KEPT.get(self, 99.0), lambda self, x: KEPT.update({self: x}))
+
+
+SCORES = [
+    ("info_is_complete", "info.needs is ('luck',)", score_of(needs=("luck",))),
+    (
+        "fit_returns_itself",
+        "fit returns something else",
+        score_of(fit=lambda self, train, head: Theirs.fit(self, train, head) and None),
+    ),
+    (
+        "scores_are_float64",
+        "ndarray of float32, not of float64",
+        after(lambda found, *_: found.astype(np.float32)),
+    ),
+    (
+        "higher_is_known",
+        "AUROC of known against unknown images is 0",
+        after(lambda found, *_: -found),
+    ),
+    (
+        "batch_is_its_images",
+        "in a batch of 2, not alone: image 0 scores",
+        after(lambda found, *_: found - found.mean()),
+    ),
+    (
+        "order_does_not_matter",
+        "in another order: image 0 scores",
+        after(lambda found, *_: found + 1e-9 * np.arange(len(found))),
+    ),
+    (
+        "equal_images_score_alike",
+        "copies of one image: image 1 scores 2, not 1",
+        after(lambda found, *_: np.argsort(np.argsort(found)) + 0.0),
+    ),
+    ("calls_are_apart", "asked again: image 0 scores", after(runs_along)),
+    ("calls_are_apart", "fitted twice, not once: image 0 scores", score_of(fit=adds_up)),
+    (
+        "calls_are_apart",
+        "after another one was fitted: image 0 scores",
+        score_of(fit=keeps_in_the_class),
+    ),
+    ("saved_score_is_the_same", "read from its file: image 0 scores -9", Forgetful),
+    (
+        "only_needs_are_read",
+        "with other labels of the images that are scored",
+        score_of(of=lambda _, outputs: largest(outputs) + outputs.correct),
+    ),
+    (
+        "level_matters_as_said",
+        "info.needs does not name the level of the logits",
+        score_of(needs=("logits", "training outputs")),
+    ),
+    (
+        "temperature_keeps_the_sign",
+        "at temperature 0.05: image",
+        score_of(of=lambda _, outputs: np.exp(largest(outputs))),
+    ),
+    ("memory_does_not_grow", "the peak of 5,000 images is 1.", score_of(fit=keeps_the_images)),
+    (
+        "given_arrays_are_left_alone",
+        "was changed in place",
+        score_of(score_samples=changes_in_place),
+    ),
+    (
+        "form_does_not_matter",
+        "output array is read-only",
+        score_of(score_samples=changes_for_a_moment),
+    ),
+    ("form_does_not_matter", "ndarray is not C-contiguous", score_of(of=looks_at_the_buffer)),
+    ("form_does_not_matter", "in no memory of its own", score_of(score_samples=not_a_mapped_file)),
+    (
+        "nan_is_not_swallowed",
+        "an image of NaN alone scores 0.0",
+        after(lambda found, *_: np.nan_to_num(found)),
+    ),
+    (
+        "little_input_is_a_number",
+        "image 0 scores",
+        score_of(of=lambda _, outputs: largest(outputs) / outputs.logits.std(axis=1)),
+    ),
+    (
+        "little_input_is_a_number",
+        "one image to score: ndarray of shape (), not (1,)",
+        after(lambda found, *_: np.squeeze(found)),
+    ),
+    (
+        "little_input_is_a_number",
+        "it raised IndexError",
+        score_of(of=lambda _, outputs: largest(outputs) - outputs.logits[:, 1]),
+    ),
+    (
+        "unlabelled_images_are_seen",
+        "images of label −1: image 0 scores nan",
+        score_of(needs=(*LOGITS, "labels"), fit=means_of_classes),
+    ),
+    (
+        "wrong_use_is_refused",
+        "a score that is not fitted is taken",
+        score_of(score_samples=never_checks),
+    ),
+    (
+        "wrong_use_is_refused",
+        "outputs with 2 classes and 2 features is taken",
+        score_of(score_samples=checks_the_fit_alone),
+    ),
+    ("wrong_use_is_refused", "no head is taken", score_of(needs=(*LOGITS, "head"))),
+]
+
+
+def test_there_is_a_broken_one_for_each_check():
+    assert {name for name, *_ in METRICS} == {*METRIC_CHECKS}
+    assert {name for name, *_ in SCORES} == {*SCORE_CHECKS}
+
+
+def case_of(error) -> MetricCase | ScoreCase:
+    """Return the smallest case, as a message tells it."""
+    text = re.search(r"case=(\w+Case\(.*\))\)$", str(error.value))[1]
+    return eval(text, {"MetricCase": MetricCase, "ScoreCase": ScoreCase})
+
+
+@pytest.mark.parametrize(("name", "function", "takes", "more"), [
+    (name, function, takes, more) for name, function, takes, *more in METRICS
+])  # fmt: skip
+def test_each_check_of_metrics_fails_for_what_breaks_it(name, function, takes, more):
+    """With its name, and a case in which the metric fails when asked again."""
+    options = dict(zip(("better", "range"), more, strict=False)) | {"only": name}
+    with pytest.raises(AssertionError, match=f"check '{name}' of metric") as failed:
+        check_metric(function, takes, **options)
+    with pytest.raises(AssertionError, match=f"check '{name}'"):
+        check_metric(function, takes, **options, case=case_of(failed))
+
+
+@pytest.mark.parametrize(("name", "phrase", "score"), SCORES)
+def test_each_check_of_scores_fails_for_what_breaks_it(name, phrase, score, monkeypatch):
+    """With its name, what must hold, and a case in which the score fails when asked again."""
+    monkeypatch.setitem(base._REGISTRY, "forgetful", Forgetful)
+    with pytest.raises(AssertionError) as failed:
+        check_score(score, only=name)
+    first, second, *_ = str(failed.value).splitlines()
+    assert first.startswith(f"check '{name}' of score") and phrase in first
+    assert second.startswith("What must hold: ")
+    with pytest.raises(AssertionError, match=re.escape(first)):
+        check_score(score, only=name, case=case_of(failed))
+
+
+def test_what_is_right_passes():
+    """Of a class that is not ours, and not registered; what does not apply is said."""
+    found = check_score(Theirs)
+    assert list(found) == list(SCORE_CHECKS)
+    assert {name for name, what in found.items() if what != "holds"} == {
+        "saved_score_is_the_same", "unlabelled_images_are_seen",
+    }  # fmt: skip
+    found = check_metric(metrics.rejection_threshold)
+    assert list(found) == list(METRIC_CHECKS) and found["bad_input_is_refused"] == "holds"
+    assert found["better_is_better"].startswith("does not apply: neither higher nor lower")
+
+
+def test_the_case_is_the_smallest():
+    with pytest.raises(AssertionError, match=r"MetricCase\(images=2, classes=1, seed=0\)"):
+        check_metric(aurc_by_argsort, RANKED, only="ties_are_not_broken")
+
+
+class OpenMaxOfTheBatch(type(helpers.scores.create("openmax"))):
+    """As pytorch-ood 0.4 has it: what the classes lose is added up over the whole batch."""
+
+    def score_samples(self, outputs):
+        revised = self.openmax.revised_logits(outputs.logits)
+        revised[:, -1] = revised[:, -1].sum()
+        return 1 - softmax(revised)[:, -1]
+
+
+def test_an_openmax_that_depends_on_its_batch_is_found():
+    """The defect of a peer that need not be installed for this; ours has it not."""
+    case = ScoreCase(images=60, classes=12, width=12, train=240)
+    check_score(helpers.scores.create("openmax"), only="batch_is_its_images", case=case)
+    with pytest.raises(AssertionError, match="'batch_is_its_images' of score 'openmax' failed: "):
+        check_score(OpenMaxOfTheBatch, only="batch_is_its_images", case=case)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: check_score("msp"), TypeError, "score: an instance, a class or a function"),
+        (lambda: check_score(Theirs, only="batch"), ValueError, "unknown check 'batch'"),
+        (lambda: check_metric("auroc"), TypeError, "function: a function expected, got 'auroc'"),
+        (lambda: check_metric(brier_as_given), ValueError, "takes: the arguments of 'brier_as_giv"),
+        (lambda: check_metric(error_rate, {"confidence": "score"}), ValueError, "unknown kind of"),
+        (lambda: check_metric(metrics.aurc, only="nan"), ValueError, "unknown check 'nan'"),
+    ],
+)
+def test_what_is_not_known_is_refused(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+def test_files_are_not_asked_for_where_they_cannot_be_read(monkeypatch):
+    monkeypatch.setitem(sys.modules, "known_unknowns.auditing.rejector", None)
+    found = check_score(helpers.scores.create("knn"), only="saved_score_is_the_same")
+    assert "which is not installed" in found["saved_score_is_the_same"]
+
+
+def test_a_score_that_goes_back_to_the_images_is_left_alone_where_it_needs_them():
+    found = check_score(helpers.scores.create("odin", epsilon=0.1))
+    assert found["info_is_complete"] == found["fit_returns_itself"] == "holds"
+    assert "score 'odin' needs the images themselves" in found["batch_is_its_images"]
+
+
+def test_each_check_is_a_test_of_its_own():
+    """Named by score or metric, its arguments, and check; one that does not apply is skipped."""
+    knn = [helpers.scores.create("knn"), helpers.scores.create("knn", k=3)]
+    others = [metrics.aurc, partial(metrics.aupr, positive="known"), (aurc_by_argsort, RANKED)]
+    mark = parametrize_with_checks([*knn, *others]).mark
+    tests = dict(zip(mark.kwargs["ids"], mark.args[1], strict=True))
+    assert len(tests) == 2 * len(SCORE_CHECKS) + 3 * len(METRIC_CHECKS)
+    tests["knn-2-fit_returns_itself"]()
+    tests["aurc-ties_are_not_broken"]()
+    with pytest.raises(unittest.SkipTest, match="its needs do not name labels"):
+        tests["knn-unlabelled_images_are_seen"]()
+    with pytest.raises(AssertionError, match="check 'order_does_not_matter' of metric"):
+        tests["aurc_by_argsort-order_does_not_matter"]()
+    assert vars(knn[1]) == {"k": 3, "bank": None}  # it is checked on copies
