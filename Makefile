@@ -21,7 +21,7 @@ ALONE = openset_calibration
 export PYTHONUNBUFFERED = 1
 unexport PYTHONDONTWRITEBYTECODE   # byte code is written on first use; without it every start costs seconds
 
-.PHONY: setup preview book test test-all rehearsal test-onnx run notebooks bench lab clean
+.PHONY: setup preview book test test-all rehearsal run notebooks bench lab clean
 .DEFAULT_GOAL := book
 
 .venv/.installed: requirements.lock pyproject.toml workflow/install.py
@@ -58,7 +58,6 @@ test-all: test
 
 rehearsal: .venv/.installed
 	@$(BIN)/python workflow/rehearse.py --cores $(CORES)
-
 
 notebooks: .venv/.installed
 	@$(BIN)/python workflow/run.py --cores $(CORES) all

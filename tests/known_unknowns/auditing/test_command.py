@@ -67,8 +67,8 @@ def test_an_audit_is_a_folder(file, tmp_path, capsys):
 
 def test_it_runs_where_there_is_no_torch(file, tmp_path):
     """Nor anything else that an extra would bring; and it can be asked for as a module."""
-    absent = ("torch", "torchvision", "timm", "pydantic", "sklearn", "tqdm", "nltk",
-              "pyarrow", "seaborn", "IPython")  # fmt: skip
+    absent = ("torch", "torchvision", "timm", "pydantic", "sklearn", "tqdm", "nltk", "pyarrow",
+              "seaborn", "IPython")  # fmt: skip
     program = (
         "import runpy, sys\n"
         "class Absent:\n"
