@@ -286,17 +286,6 @@ def test_the_score_of_the_readme(tmp_path):
     assert "median_gap" in table and "mahalanobis" in table
 
 
-def test_the_classifier_of_the_book():
-    """It rejects some images, more often those on which the classifier is wrong."""
-    (block,) = blocks("book/audit.md", "A classifier of scikit-learn")
-    names = {}
-    exec(block, names)
-    accepted, answers, true = names["accepted"], names["answers"], names["labels"][1500:]
-    assert 0.5 < accepted.mean() < 1 and np.array_equal(answers == -1, ~accepted)
-    everything = names["model"].estimator_.predict(names["images"][1500:])
-    assert (answers == true)[accepted].mean() > (everything == true).mean()
-
-
 def test_the_audit_of_the_book(tmp_path, monkeypatch):
     """The notebook, on a file, and the page that is made of it."""
     monkeypatch.chdir(tmp_path)

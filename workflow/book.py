@@ -43,10 +43,10 @@ import pybtex.plugin
 import yaml
 from jupyter_book.config import get_default_sphinx_config
 from jupyter_book.sphinx import build_sphinx
-from plan import CHAPTER, papers, plan
+from plan import CHAPTER, plan
 from refresh import reduce_pictures
 
-from known_unknowns.chapters import CHAPTERS, package_of
+from known_unknowns.chapters import CHAPTERS
 
 ROOT = Path(__file__).resolve().parent.parent
 TOC = "book/_toc.yml"
@@ -213,8 +213,9 @@ def render(tree: Path) -> Path:
     """
     html = tree / "_build" / "html"
     # whole before autodoc comes, which adds to the annotations of the classes that they inherit
-    for name in papers("mini"):
-        import_module(f"{package_of(name)}.parameters")
+    for file in sorted([*ROOT.glob("helpers/papers/*/parameters.py"),
+                        *ROOT.glob("known_unknowns/*/parameters.py")]):  # fmt: skip
+        import_module(".".join(file.relative_to(ROOT).with_suffix("").parts))
     # else looked up in the metadata of all that is installed, for each of hundreds of references
     pybtex.plugin.entry_points = functools.cache(pybtex.plugin.entry_points)
     jupyter_book.config.get_default_sphinx_config = without_thebe  # no setting takes one away

@@ -109,7 +109,7 @@ class Parameters(BenchmarkParameters):
 
         Examples
         --------
-        >>> from helpers.papers.parameters import load
+        >>> from known_unknowns.chapters import load
         >>> load("synthesis", "mini").recipe_of("crl").objective
         'crl'
         """

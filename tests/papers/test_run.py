@@ -71,7 +71,7 @@ def experiment(monkeypatch, tmp_path):
         rows=rows,
         asked=asked,
     )
-    monkeypatch.setitem(run.PAPERS, "uimnet", SimpleNamespace(experiment=stages))
+    monkeypatch.setattr(run, "experiment_of", lambda parameters: stages)
     return stages
 
 

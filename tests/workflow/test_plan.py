@@ -246,11 +246,11 @@ def test_a_module_that_imports_its_neighbours_brings_them_along(tmp_path, monkey
     (package / "ant.py").write_text("")
     (package / "list.txt").write_text("")
     notebook = {"cells": [{"cell_type": "code", "source": "import helpers.zoo", "metadata": {}}]}
-    (tmp_path / "notebook").mkdir()
-    (tmp_path / "notebook" / "a.ipynb").write_text(json.dumps(notebook))
+    (tmp_path / "audit").mkdir()
+    (tmp_path / "audit" / "a.ipynb").write_text(json.dumps(notebook))
     monkeypatch.setattr(plan, "ROOT", tmp_path)
     wanted = {"helpers/zoo/ant.py", "helpers/zoo/list.txt"}
-    assert wanted <= set(plan.code_of("notebook/a.ipynb"))
+    assert wanted <= set(plan.code_of("audit/a.ipynb"))
 
 
 def test_a_notebook_depends_on_the_modules_that_it_uses_and_on_no_others():

@@ -81,27 +81,6 @@ def test_other_rows_are_left_out_and_mixed_tables_refused(noisy):
         synthesis.cells(table.head(1).assign(method="baselin/msp"))
 
 
-def test_scaling_sets_errors_before_and_after_side_by_side(table_of_measures):
-    """Means over runs; an error that is not there is no number."""
-    before = table_of_measures(
-        {
-            (0, "baseline", "ece"): 0.2, (1, "baseline", "ece"): 0.4, (0, "mixup", "ece"): 0.1,
-            (0, "baseline/msp", "open_set_ece"): 0.5,
-        }
-    )  # fmt: skip
-    after = before.assign(variant="scaled", calibration="after", value=before["value"] / 2)
-    degrees = before[before["metric"] == "ece"].assign(
-        variant="scaled", metric="temperature", value=3.0
-    )
-    found = synthesis.scaling(pd.concat([before, after, degrees]))
-    assert found.index.tolist() == ["Baseline (ERM)", "Mixup"]
-    assert found.loc["Baseline (ERM)"].tolist() == pytest.approx([3.0, 0.3, 0.15, 0.5, 0.25])
-    assert found.loc["Mixup"].isna().tolist() == [False, False, False, True, True]
-    with pytest.raises(ValueError, match="several of tier"):
-        synthesis.scaling(pd.concat([before, before.assign(tier="small")]))
-    assert synthesis.scaling(before).empty
-
-
 @pytest.mark.parametrize("correlation", ["spearman", "kendall"])
 def test_agreement_is_the_rank_correlation_of_oriented_means(noisy, correlation):
     """As SciPy has it of the means over runs, errors turned round; symmetric, 1 with itself."""
@@ -166,17 +145,6 @@ def test_what_cannot_be_ranked_is_left_out_or_named(noisy):
         synthesis.agreement(table, among="score")
 
 
-def test_leaders_and_their_places(means):
-    """Each measure's best cell, and the lowest place that another measure gives it."""
-    means = means.iloc[:3].assign(auroc_far=[np.nan, 0.7, 0.9])[["aurc", "auroc_far"]]
-    first, second = synthesis.leaders(means).to_dict("records")
-    assert (first["score"], first["worst place"]) == ("vim", "2 of 2")
-    assert (second["algorithm"], second["worst place"]) == ("Mixup", "3 of 3")
-    assert second["by"] == MEASURES["aurc"].title
-    best = synthesis.best_scores(means, "aurc")
-    assert best.index.tolist() == [("baseline", "vim"), ("mixup", "msp")]
-
-
 def test_pareto_front_holds_what_nothing_beats():
     """On random numbers, by definition: nothing on the front is beaten, all else is."""
     rng = np.random.default_rng(0)
@@ -188,15 +156,3 @@ def test_pareto_front_holds_what_nothing_beats():
         beaten = any((one >= own).all() and (one > own).any() for one in good)
         assert front[place] != beaten
     assert not synthesis.pareto(means.assign(ece=np.nan), names).any()
-    with pytest.raises(ValueError, match="measures: empty"):
-        synthesis.pareto(means, [])
-
-
-def test_shown_has_titles_and_arrows(means):
-    """A reader must see which way is better, and whole numbers of passes."""
-    table = synthesis.shown(means.loc[["mixup"], ["passes", "aurc"]].astype(float))
-    assert table.to_dict("list") == {
-        "algorithm": ["Mixup"], "score": ["msp"], "Passes per image ↓": [1],
-        "AURC, unknown detection ↓": [0.4],
-    }  # fmt: skip
-    assert table["Passes per image ↓"].dtype.kind == "i"
