@@ -14,7 +14,6 @@ from PIL import Image
 
 from helpers.report import figures
 from known_unknowns.chapters import CHAPTERS
-from known_unknowns.chapters import CHAPTERS as PAPERS
 
 ROOT = Path(__file__).resolve().parent.parent
 EVERY = sorted((ROOT / "notebooks").rglob("*.ipynb"))
@@ -44,7 +43,7 @@ def test_there_are_notebooks():
         "beyond": {"without_labels"},
         "synthesis": {"training", "evaluation", "figures", *CHAPTERS["synthesis"].about_all},
     }
-    assert papers == {*PAPERS, *others}
+    assert papers == {*CHAPTERS, *others}
     assert papers - {"beyond"} == {path.parent.name for path in SOLUTIONS}
     for paper in papers:
         stems = {path.stem for path in NOTEBOOKS if path.parent.name == paper}
@@ -90,14 +89,14 @@ def first_output_of_mini(path: Path, headline: str) -> bool:
     return not shown or f"#T_{headline} " not in shown[0]
 
 
-@pytest.mark.parametrize("paper", [paper for paper in PAPERS if PAPERS[paper].main_claim])
+@pytest.mark.parametrize("paper", [paper for paper in CHAPTERS if CHAPTERS[paper].main_claim])
 def test_no_page_begins_with_mini_where_a_larger_tier_has_the_same_table(paper, tmp_path):
     """Nor with a table that results of a larger tier, committed since, have left behind.
 
     What the chapter's overview opens with is of the largest tier, by `test_glance`, and comes
     first, by `test_openings`.
     """
-    folder, headline = ROOT / "notebooks" / paper, PAPERS[paper].headline()
+    folder, headline = ROOT / "notebooks" / paper, CHAPTERS[paper].headline()
     tiers = {file.parent.name for file in (ROOT / "results").glob(f"*/{paper}.parquet")}
     assert tiers and "mini" not in tiers
     pages = sorted(set(folder.glob("*.ipynb")) - set(SOLUTIONS))  # which show nothing of mini
@@ -130,7 +129,7 @@ def test_the_first_table_is_that_of_the_committed_results(path):
     assert stored.strip() == committed_table(first["source"]).strip(), f"{path.stem}: {remedy}"
 
 
-@pytest.mark.parametrize("paper", [paper for paper in PAPERS if PAPERS[paper].main_claim])
+@pytest.mark.parametrize("paper", [paper for paper in CHAPTERS if CHAPTERS[paper].main_claim])
 def test_a_chapter_shows_its_methods_own_lines(paper):
     """Below an equation, where networks are trained and where they are evaluated."""
     for kind in ("training", "evaluation"):
@@ -198,10 +197,12 @@ def test_a_cell_has_at_most_40_lines(path):
 
 
 @each
-def test_cells_define_no_classes(path):
+def test_functions_are_short_and_there_are_no_classes(path):
     for cell in cells(path, "code"):
-        nodes = ast.walk(ast.parse(cell["source"]))
-        assert not [node for node in nodes if isinstance(node, ast.ClassDef)]
+        for node in ast.walk(ast.parse(cell["source"])):
+            assert not isinstance(node, ast.ClassDef)
+            if isinstance(node, ast.FunctionDef):
+                assert node.end_lineno - node.lineno < 12, node.name
 
 
 @each
@@ -286,11 +287,11 @@ def test_titles_of_pages_are_unique_and_name_the_chapter():
         titles.append(re.search(r"^# (.+)$", page.read_text(encoding="utf-8"), re.M)[1])
     assert len(titles) == len(set(titles))
     for path in EVERY:
-        paper = PAPERS.get(path.parent.name)
+        paper = CHAPTERS.get(path.parent.name)
         own = {"audit": "Audit your own model", "beyond": "Evaluation without labels"}
         heading = paper.heading if paper else own[path.parent.name]
         solved = path.stem == "solutions"
         assert title(path).startswith(f"{heading}: " if not solved else f"Solutions: {heading}")
-    for name, paper in PAPERS.items():
+    for name, paper in CHAPTERS.items():
         page = (ROOT / "book" / f"{name}.md").read_text(encoding="utf-8")
         assert page.startswith(f"# {paper.heading}\n")

@@ -130,6 +130,8 @@ def pareto(means: pd.DataFrame, measures: Sequence[str]) -> pd.Series:
     >>> pareto(means, ["accuracy", "ece"]).tolist()
     [True, True, False]
     """
+    if not measures:
+        raise ValueError("measures: empty")
     signs = np.array([1 if MEASURES[name].higher else -1 for name in measures])
     values = signs * means[list(measures)].to_numpy(dtype=np.float64)
     no_worse = (values[None] >= values[:, None]).all(axis=2)

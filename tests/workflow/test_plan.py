@@ -10,8 +10,7 @@ import plan
 import pytest
 import yaml
 
-from known_unknowns.chapters import CHAPTERS as PAPERS
-from known_unknowns.chapters import load
+from known_unknowns.chapters import CHAPTERS, load
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -27,7 +26,7 @@ def test_every_tier_has_a_plan_whose_steps_exist(tier):
     for paper in plan.papers(tier):
         own = [step for step in steps.values() if step.name.startswith(f"{paper}/")]
         kinds = {path.stem for path in (ROOT / "notebooks" / paper).glob("*.ipynb")}
-        if paper in PAPERS and not load(paper, tier).trainings():
+        if paper in CHAPTERS and not load(paper, tier).trainings():
             kinds -= {"training"}  # of networks that are all given
         assert {Path(step.notebook).stem for step in own} == kinds
         assert {f"{paper}/{kind}" for kind in kinds} <= set(steps)  # the pages of the book
@@ -35,7 +34,7 @@ def test_every_tier_has_a_plan_whose_steps_exist(tier):
 
 def test_every_paper_has_notebooks_and_a_mini_tier():
     papers = {path.name for path in (ROOT / "notebooks").iterdir() if path.is_dir()}
-    assert papers - {plan.BEYOND} == set(plan.papers("mini")) == {*PAPERS, "audit"}
+    assert papers - {plan.BEYOND} == set(plan.papers("mini")) == {*CHAPTERS, "audit"}
 
 
 def test_the_grid_is_complete():
@@ -193,7 +192,7 @@ def test_what_is_about_all_papers_waits_for_the_results_of_each():
     """And depends on what is committed of each."""
     steps = plan.plan("mini")
     evaluated = {name for name, one in steps.items() if one.makes} - {"synthesis/evaluation"}
-    assert evaluated == {f"{paper}/evaluation" for paper in PAPERS if PAPERS[paper].main_claim}
+    assert evaluated == {f"{paper}/evaluation" for paper in CHAPTERS if CHAPTERS[paper].main_claim}
     for kind in plan.ABOUT_ALL:
         assert set(steps[f"synthesis/{kind}"].needs) == evaluated
     every = {str(file.relative_to(ROOT)) for file in ROOT.glob("results/*/*.parquet")}

@@ -156,3 +156,5 @@ def test_pareto_front_holds_what_nothing_beats():
         beaten = any((one >= own).all() and (one > own).any() for one in good)
         assert front[place] != beaten
     assert not synthesis.pareto(means.assign(ece=np.nan), names).any()
+    with pytest.raises(ValueError, match="measures: empty"):
+        synthesis.pareto(means, [])
