@@ -110,7 +110,7 @@ def contents() -> dict:
 def chapter(paper: str) -> dict:
     """Return the entry of a paper's chapter in the table of contents."""
     there = {file.stem for file in (ROOT / "notebooks" / paper).glob("*.ipynb")}
-    others = sorted(there - set(CHAPTER), key=lambda name: (name == "solutions", name))
+    others = sorted(there - set(CHAPTER))
     names = [*(name for name in CHAPTER if name in there), *others]
     sections = [{"file": f"notebooks/{paper}/{name}"} for name in names]
     return {"file": f"book/{paper}", "sections": sections}
