@@ -43,16 +43,6 @@ def code(*names: str) -> str:
     lies in do not matter, nor does a definition of the same module that is not used.  Of other
     packages the names count, not their versions.
 
-    Parameters
-    ----------
-    *names : str
-        Modules, functions or classes of this package: ``"helpers.training.loop.train"``.
-
-    Raises
-    ------
-    ValueError
-        There is none of this name.
-
     Examples
     --------
     >>> code("helpers.cache.key") == code("helpers.outputs.Head")
@@ -66,15 +56,6 @@ def load_or_make(path: Path, load: Callable[[Path], Kept], make: Callable[[Path]
 
     A damaged file is set aside as ``NAME.damaged``, with a warning that names it, and made
     anew; nothing is ever loaded from it.
-
-    Parameters
-    ----------
-    path : Path
-        Under `cache_root`, with the key in its name.
-    load : callable
-        Reads the file; raises ValueError if it is not whole.
-    make : callable
-        Writes the file, atomically.
     """
     if path.exists():
         try:
@@ -99,13 +80,6 @@ def array(kind: str, key: str, make: Callable[[], np.ndarray]) -> np.ndarray:
     """Return an array that is kept as ``cache_root()/kind/key.safetensors``; compute it if not.
 
     The file has a checksum, so that an altered one is made anew.
-
-    Parameters
-    ----------
-    kind, key : str
-        As in `path_of`.
-    make : callable
-        Computes the array.
     """
     from helpers import checkpoints  # who keeps no arrays needs none
 
@@ -122,13 +96,6 @@ def value(kind: str, key: str, make: Callable[[], object]) -> object:
     """Return what JSON can hold, kept as ``cache_root()/kind/key.json``; compute it if not.
 
     The first line of the file is a checksum of the second, so that an altered one is made anew.
-
-    Parameters
-    ----------
-    kind, key : str
-        As in `path_of`.
-    make : callable
-        Computes the value: of tuples come lists, and all names of a mapping are strings.
     """
 
     def load(path: Path) -> object:

@@ -44,17 +44,7 @@ def digest(tensors: Mapping[str, Tensor]) -> str:
 
 
 def save(path: str | os.PathLike, tensors: Mapping[str, Tensor], **information) -> None:
-    """Write tensors and JSON values, whole or not at all.
-
-    Parameters
-    ----------
-    path : path
-        Where to; an existing file is replaced.
-    tensors : mapping of str to Tensor, or of str to ndarray
-        Tensors are copied to the CPU.
-    **information
-        Anything that JSON holds.
-    """
+    """Write tensors and JSON values, whole or not at all."""
     if all(isinstance(one, np.ndarray) for one in tensors.values()):
         from safetensors.numpy import save_file
 
@@ -85,13 +75,6 @@ def load(path: str | os.PathLike, *, framework: str = "pt") -> tuple[dict[str, T
     -------
     tensors : dict of str to Tensor, or of str to ndarray
     information : dict
-
-    Raises
-    ------
-    FileNotFoundError
-        There is no such file.
-    ValueError
-        The file is truncated or altered, or `save` did not write it; the message names it.
     """
     if not os.path.exists(path):
         raise FileNotFoundError(f"no checkpoint at {path}")

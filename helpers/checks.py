@@ -18,20 +18,6 @@ LARGEST = 2**53
 def known_name(kind: str, name: str, options: Iterable[str]) -> str:
     """Return `name` if it is one of `options`, else fail with the nearest match.
 
-    Parameters
-    ----------
-    kind : str
-        What the name stands for, as the message should say it ("backbone", "tier").
-    name : str
-        The name to check.
-    options : iterable of str
-        The names that exist.
-
-    Raises
-    ------
-    ValueError
-        Names the unknown name, the nearest one and all that there are.
-
     Examples
     --------
     >>> known_name("backbone", "resnt18", ["resnet18", "densenet40"])
@@ -49,11 +35,6 @@ def known_name(kind: str, name: str, options: Iterable[str]) -> str:
 
 def known_arguments(kind: str, function: Callable, arguments: Mapping[str, object]) -> None:
     """Refuse keyword arguments that a function or class does not take.
-
-    Raises
-    ------
-    ValueError
-        Names the argument and the nearest right one.
 
     Examples
     --------
@@ -73,12 +54,6 @@ iterable, key, reverse
 def plain_array(name: str, values) -> np.ndarray:
     """Return `values` as an array of one type, or say what is wrong with the argument `name`.
 
-    Raises
-    ------
-    ValueError
-        Rows of different lengths; a masked array, whose mask would be forgotten; a tensor that
-        keeps track of gradients, or lies on another device.
-
     Examples
     --------
     >>> plain_array("scores", [[1, 2], [3]])
@@ -97,27 +72,7 @@ def plain_array(name: str, values) -> np.ndarray:
 def float_array(
     name: str, values, *, ndim: int = 1, length: int | None = None, finite: bool = True
 ) -> np.ndarray:
-    """Return `values` as a float64 array, or say what is wrong with the argument `name`.
-
-    Parameters
-    ----------
-    name : str
-        The argument's name, for the message.
-    values : array_like
-        Numbers; booleans count as 0 and 1.
-    ndim : int
-        The number of dimensions that the argument must have.
-    length : int, optional
-        The length that its first dimension must have.
-    finite : bool
-        Refuse infinities too (NaN is always refused).
-
-    Raises
-    ------
-    ValueError
-        Empty, NaN, infinite (with `finite`), of another shape or another length; whole numbers
-        beyond 2 ** 53, not all of which float64 holds.
-    """
+    """Return `values` as a float64 array, or say what is wrong with the argument `name`."""
     array = plain_array(name, values)
     if array.dtype.kind not in "biuf":
         raise ValueError(f"{name}: numbers expected, got dtype {array.dtype}")
@@ -187,24 +142,6 @@ def label_array(
     name: str, labels, *, classes: int, length: int | None = None, unknown: bool = False
 ) -> np.ndarray:
     """Return `labels` as an int64 array [N], or say what is wrong with the argument `name`.
-
-    Parameters
-    ----------
-    name : str
-        The argument's name, for the message.
-    labels : array_like of int
-        Class indices, 0 to ``classes - 1``.
-    classes : int
-        The number of classes that the model knows, K.
-    length : int, optional
-        The length that the array must have.
-    unknown : bool
-        Allow the label −1, an image of none of the model's classes.
-
-    Raises
-    ------
-    ValueError
-        Empty, not integers, of another shape or length, or out of range.
 
     Examples
     --------

@@ -100,19 +100,6 @@ def atomic_folder(
 ) -> Iterator[Path]:
     """Give an empty folder beside `path`, which takes its name only if the block succeeds.
 
-    Parameters
-    ----------
-    path : path
-        Where to.
-    replaces : collection of str, optional
-        The folder may be there and is replaced, if it holds no other files than these; without,
-        it must not be there.
-
-    Raises
-    ------
-    FileExistsError
-        It is there and must not be; it is no folder, or holds something else.
-
     Examples
     --------
     >>> target = Path(tempfile.mkdtemp()) / "answers"

@@ -38,15 +38,7 @@ class Definition(NamedTuple):
 
 
 class Package:
-    """A package as it lies in a folder, with others beside it; each file is read once.
-
-    Parameters
-    ----------
-    folder : Path
-        That of the package: ``.../helpers``.
-    *others : Path
-        Folders beside it whose code is followed as well.
-    """
+    """A package as it lies in a folder, with others beside it; each file is read once."""
 
     def __init__(self, folder: Path, *others: Path):
         self.folder = folder

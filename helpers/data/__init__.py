@@ -25,13 +25,7 @@ EMBEDDED = Path(__file__).resolve().parent / "embedded"
 
 
 def names(root: str | os.PathLike | None = None) -> list[str]:
-    """Return the names that `load` knows: the built-in sets, the packs in `root`, the cards.
-
-    Parameters
-    ----------
-    root : path-like, optional
-        The folder of packs; by default `helpers.files.data_root`.
-    """
+    """Return the names that `load` knows: the built-in sets, the packs in `root`, the cards."""
     folder = data_root() if root is None else Path(root)
     # a leading dot marks a file that is still being written
     packs = {path.stem for path in folder.glob("*.zip") if not path.name.startswith(".")}
@@ -97,13 +91,7 @@ def load(
 
 
 def open_stream(name: str, split: str, **chosen) -> ImageStream:
-    """Open a data set that lies as a folder of images among the packs, without reading it whole.
-
-    Parameters
-    ----------
-    name, split, **chosen
-        As in `list_stream`.
-    """
+    """Open a data set that lies as a folder of images among the packs, without reading it whole."""
     return ImageStream.open(list_stream(name, split, **chosen))
 
 
@@ -117,16 +105,6 @@ def list_stream(
     """List a data set that lies as a folder of images among the packs; no file is opened.
 
     Who wants some of the images chooses them here, before `ImageStream.open` looks at them.
-
-    Parameters
-    ----------
-    name : str
-        One with a card that says so (``imagenet``, ``imagenet_c``, ``food101``, ...).
-    split : str
-        As in `ImageStream.scan`: ``test`` where the folder has none.
-    corruptions, severities : sequence, optional
-        Of ``imagenet_c`` those that are listed, by default all fifteen at all five; the folders of
-        others need not be there.  Other data sets have none.
     """
     known_name("streamed data set", name, [card.name for card in cards() if card.streamed])
     locate(name)
@@ -163,13 +141,6 @@ def locate(
     name: str, *, root: str | os.PathLike | None = None, download: bool = False
 ) -> Path | None:
     """Return the pack that `load` would read, or None where another source has the data set.
-
-    Parameters
-    ----------
-    name : str
-        One of `names`, or ``folder:PATH``.
-    root, download
-        As in `load`.
 
     Examples
     --------

@@ -82,18 +82,6 @@ PAPER = {
 def tiny_imagenet(*, senses: str = "extended") -> pd.DataFrame:
     """Return which classes of Tiny ImageNet are external to CIFAR-100, and why others are not.
 
-    Parameters
-    ----------
-    senses : {"extended", "assigned"}
-        Which nouns stand for the classes of CIFAR-100 (see `class_lists.wnids_of`).
-
-    Returns
-    -------
-    DataFrame
-        One row per class in the data set's order: ``wnid``, ``name``, ``role`` ("external" or
-        "removed"); of those removed ``by``, the class of CIFAR-100, and ``relation``, "same" or
-        "descendant"; both are empty otherwise.
-
     Examples
     --------
     >>> table = tiny_imagenet().set_index("name")
@@ -112,18 +100,6 @@ def tiny_imagenet(*, senses: str = "extended") -> pd.DataFrame:
 
 def imagenet(*, seed: int = 0) -> pd.DataFrame:
     """Return the role of each class of ImageNet where those of Tiny ImageNet are in-distribution.
-
-    Parameters
-    ----------
-    seed : int
-        Of the draw of 200 near-OOD classes.  The paper's own draw is not known.
-
-    Returns
-    -------
-    DataFrame
-        One row per class: ``wnid``, ``name``, ``role`` ("in-distribution", "near", "not drawn" or
-        "external") and ``below``, the parents of in-distribution classes that a candidate lies
-        below, the broadest last.
 
     Examples
     --------
@@ -145,21 +121,6 @@ def imagenet(*, seed: int = 0) -> pd.DataFrame:
 
 def far(data_set: str, *, reading: str = "whole WordNet") -> pd.DataFrame:
     """Return which classes of a data set are far-OOD beside ImageNet, and why others are not.
-
-    Parameters
-    ----------
-    data_set : str
-        One of `FAR_SETS`.
-    reading : str
-        One of `READINGS`.
-
-    Returns
-    -------
-    DataFrame
-        One row per class in the data set's order: ``name``, ``role`` ("far" or "removed"),
-        ``rules``, those that remove it, and of one of these, (ii) only where it is alone,
-        ``keyword``, its ``origin`` (see `wordnet_rules.keywords`), ``node``, what the keyword
-        names, and ``known``, the class of ImageNet.  All are empty where a class stays.
 
     Examples
     --------
@@ -192,13 +153,6 @@ def far(data_set: str, *, reading: str = "whole WordNet") -> pd.DataFrame:
 
 def counts() -> pd.DataFrame:
     """Return how many classes each rule leaves or removes, beside the paper's counts.
-
-    Returns
-    -------
-    DataFrame
-        ``classes`` and ``reading`` say what is counted; ``ours``, ``paper`` and ``difference``;
-        ``note``, what a difference is about where that can be told.  The first of several
-        readings of one count is the one that is used.
 
     Examples
     --------

@@ -11,11 +11,6 @@ from helpers.data.stream import ImageStream
 def hold_out(labels: np.ndarray, share: float, *, run: int, seed: int) -> np.ndarray:
     """Choose a share of the images of each class at random.
 
-    Returns
-    -------
-    ndarray of bool, shape [N]
-        True for the images held out; of each class the rounded share, but at least one.
-
     Examples
     --------
     >>> hold_out(np.repeat([0, 1], 10), 0.1, run=0, seed=0).sum()

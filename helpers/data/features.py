@@ -154,12 +154,7 @@ def as_images(codes: np.ndarray) -> np.ndarray:
 
 
 class Packs:
-    """All features of a backbone that are stored.
-
-    Parameters
-    ----------
-    backbone : Backbone
-    """
+    """All features of a backbone that are stored."""
 
     def __init__(self, backbone: Backbone):
         self.backbone, self.weights = backbone, backbone.weights
@@ -276,20 +271,7 @@ def _parts(structure) -> dict:
 def write(
     backbone: Backbone, images: Images, codes: np.ndarray, *, weights: str, seconds: float
 ) -> Path:
-    """Write the features of some images as a pack, whole or not at all; return where it is.
-
-    Parameters
-    ----------
-    backbone : Backbone
-    images : Images
-        N of them.
-    codes : ndarray of uint8, shape [N, D]
-        See `encode`.
-    weights : str
-        Digest of the network's weights.
-    seconds : float
-        That it took.
-    """
+    """Write the features of some images as a pack, whole or not at all; return where it is."""
     arrays = {"codes": np.ascontiguousarray(codes), "digests": digests(images)}
     facts = backbone.facts | {
         "weights": weights, "seconds": seconds, "name": images.name, "split": images.split,

@@ -92,12 +92,6 @@ class Hypernyms:
     def prune(self, keep: Collection[str]) -> Hypernyms:
         """Return the graph of some nodes, small enough to be drawn.
 
-        Parameters
-        ----------
-        keep : collection of str
-            Nodes that stay.  Above them only those stay where lines meet; chains between become
-            one line, and what is above all lines goes.
-
         Examples
         --------
         >>> graph = Hypernyms({"a": (), "b": ("a",), "c": ("b",), "d": ("b",), "e": ("d",)})

@@ -37,12 +37,6 @@ class Labelled:
     def renumber(self, class_names: Iterable[str]) -> Self:
         """Return the same images with their classes numbered as a model numbers its own.
 
-        Parameters
-        ----------
-        class_names : iterable of str
-            The model's classes, by name.  An image of any other class gets the label -1, and so
-            do all where the model knows none of the names.
-
         Examples
         --------
         >>> pixels = np.zeros((3, 2, 2, 3), np.uint8)
@@ -140,14 +134,7 @@ class Images(Labelled):
         )
 
     def pictures(self, indices, *, size: int | None = None) -> np.ndarray:
-        """Return some of the images to look at, uint8 [M, H, W, 3]; `ImageStream` can do it too.
-
-        Parameters
-        ----------
-        indices : array_like of int, shape [M]
-        size : int, optional
-            Height and width in pixels; by default the images' own.
-        """
+        """Return some of the images to look at, uint8 [M, H, W, 3]; `ImageStream` can do it too."""
         chosen = self.images[np.asarray(indices)]
         return chosen if size is None else resize(chosen, size)
 
@@ -158,23 +145,7 @@ class Images(Labelled):
         size: int | None = None,
         transform: Callable[[Image.Image], np.ndarray] | None = None,
     ) -> Iterator[torch.Tensor]:
-        """Yield all images in their order, as `helpers.data.stream.ImageStream.in_order` does.
-
-        Parameters
-        ----------
-        batch_size : int
-            Images in a batch; the last may have fewer.
-        size : int, optional
-            Ignored: images in memory already have their size.
-        transform : callable, optional
-            Takes a Pillow image and returns it as a model wants it, uint8 [3, H, W]; of one shape
-            for all.  Called in threads.
-
-        Yields
-        ------
-        Tensor of uint8, shape [B, 3, H, W]
-            Channels-last in memory: without `transform` views of `images`, not copies.
-        """
+        """Yield all images in their order, as `helpers.data.stream.ImageStream.in_order` does."""
         import torch
 
         # Pillow resizes outside Python's lock; where nothing is to be done, no thread is started
@@ -197,18 +168,6 @@ def concatenate(sets: Sequence[Images], name: str) -> Images:
 
     Classes of the same name become one class, in the order in which they first appear; an image
     of label -1 keeps it.  Coarse labels are left out, as sets need not agree on their meaning.
-
-    Parameters
-    ----------
-    sets : sequence of Images
-        All of one size.
-    name : str
-        The name of the whole.
-
-    Returns
-    -------
-    Images
-        Its split is that of the sets, or their splits joined by ``+``; its origin names all.
 
     Examples
     --------

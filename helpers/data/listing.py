@@ -62,14 +62,6 @@ class Listing(Labelled):
         """Put several together as one, one after the other, as `concatenate` does images.
 
         Classes of the same name become one class; `root` is the folder that holds all roots.
-
-        Parameters
-        ----------
-        parts : sequence of Listing
-        name : str
-            The name of the whole.
-        **more
-            Further attributes of the whole, of a subclass.
         """
         if not parts:
             raise ValueError("parts: none given; at least one is needed")

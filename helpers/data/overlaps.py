@@ -18,15 +18,6 @@ def find(images: Images, data_set: str, external: Iterable[str] = ()) -> tuple[s
     Beside a data set whose classes are known nouns, those that are WordNet's overlap where they
     are, or lie below, one of the others; of other names those overlap whose name a node has that
     it spans.
-
-    Parameters
-    ----------
-    images : Images
-        Whose classes are looked at.
-    data_set : str
-        In-distribution and near-OOD.
-    external : iterable of str
-        Further classes; those that are no wnids are of no account.
     """
     own = class_lists.wnids_of(data_set)
     if _are_wnids(images.class_names):
@@ -48,14 +39,6 @@ def find_related(images: Images, data_set: str) -> tuple[str, ...]:
 
     Whatever is shown of a class above may be of the one below: of CIFAR-10's trucks, some are
     CIFAR-100's pickup trucks.
-
-    Parameters
-    ----------
-    images : Images
-        Whose classes are looked at: wnids, or those of a data set whose nouns are known.  A class
-        that several nouns stand for goes where one of them does.
-    data_set : str
-        In-distribution.
     """
     nouns, own = class_lists.wnids_of(images.name), class_lists.wnids_of(data_set)
     if _are_wnids(images.class_names):
@@ -100,12 +83,6 @@ def check_disjoint(external: Sequence[Images], tests: Mapping[str, Images]) -> N
 
     What is trained on would be tested on: every number of Outlier Exposure, ODIN and OpenMax
     would be too good.
-
-    Parameters
-    ----------
-    external : sequence of Images
-        What is trained on, with its classes, then what hyper-parameters are chosen on.
-    tests : mapping of str to Images
     """
     classes = set(external[0].class_names)
     images = {_digest(image) for one in external for image in one.images}

@@ -72,19 +72,7 @@ UNREADABLE = (
 def read_pack(
     path: str | os.PathLike, split: str, *, size: int | None = None, antialias: bool = True
 ) -> Images:
-    """Read one split of a pack, after checking it.
-
-    Parameters
-    ----------
-    path : path-like
-        The pack's file.
-    split : str
-        One of its splits.
-    size : int, optional
-        Resize to `size` x `size` pixels.
-    antialias : bool
-        How (see `helpers.data.pixels.resize`).
-    """
+    """Read one split of a pack, after checking it."""
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"no pack {path}. This makes it: `{remedy(path.stem)}`")

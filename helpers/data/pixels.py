@@ -32,17 +32,6 @@ def resize(images: np.ndarray, size: int, *, antialias: bool = True) -> np.ndarr
     Of an image that is not square, the central square.  Images that have the size already are
     returned as they are.
 
-    Parameters
-    ----------
-    images : ndarray of uint8, shape [N, H, W, 3]
-    size : int
-        Height and width of the result, in pixels.
-    antialias : bool
-        Pillow's bicubic filter, which averages all pixels when it reduces.  Otherwise each pixel
-        is interpolated between the four nearest to its centre, and those between are left out:
-        details finer than the new pixels come back as coarse ones that were never there.  (At
-        half the size, the four are all there are: then no harm is done.)
-
     Examples
     --------
     >>> stripes = np.zeros((1, 9, 9, 3), np.uint8)
@@ -76,16 +65,6 @@ def smoothness(images: np.ndarray) -> np.ndarray:
     Tack et al. (2020) found by a score of neighbouring pixels' differences that the "resize"
     versions of LSUN and Tiny ImageNet are not smooth.  Such differences also grow with an image's
     contrast; the division by them makes the score free of it.  This definition is the project's.
-
-    Parameters
-    ----------
-    images : ndarray of uint8, shape [N, H, W, 3]
-
-    Returns
-    -------
-    ndarray of float64, shape [N]
-        From 0 (neighbours alternate) to 1 (slopes, edges, or one colour only); 0.5 is expected
-        where pixels are independent.  Higher = smoother.
 
     Examples
     --------
@@ -122,19 +101,7 @@ def stack(
     *,
     antialias: bool = True,
 ) -> np.ndarray:
-    """Stack named Pillow images into one uint8 array [N, H, W, 3].
-
-    Parameters
-    ----------
-    images : iterable of (str, PIL.Image.Image)
-        The name stands in messages.  Opened files are decoded here, one at a time.
-    size : int or None
-        Bring each image to `size` x `size` pixels as `resize` does; None leaves them alone.
-    source : str
-        What the images are of, for messages.
-    antialias : bool
-        As in `resize`.
-    """
+    """Stack named Pillow images into one uint8 array [N, H, W, 3]."""
     arrays: list[np.ndarray] = []
     for name, image in images:
         try:
@@ -199,11 +166,6 @@ def random_crop(
     """Draw a box that covers 8 to 100 % of an image, 3:4 to 4:3 wide to high, at a random place.
 
     Boxes that do not fit are drawn anew, ten times; then the largest central one is taken.
-
-    Returns
-    -------
-    (left, top, right, bottom) : int
-        In pixels.
 
     Examples
     --------

@@ -242,15 +242,6 @@ def listing(path: str | os.PathLike, split: str) -> tuple[Path, list[str], dict]
     is distributed: training images in ``train/WNID/images``, the classes of those in
     ``val/images`` in ``val/val_annotations.txt``.  No file is looked at, and a folder that has
     not changed since it was listed is not listed again (see `helpers.data.directories`).
-
-    Returns
-    -------
-    place : Path
-        The split's folder.
-    files : list of str
-        Paths within `place`, with slashes.
-    description : dict
-        The ``labels``, ``class_names``, ``name``, ``split`` and ``origin`` of `Images`.
     """
     splits = folder_splits(path)
     known_name(f"split of {path}", split, splits)
@@ -302,16 +293,6 @@ def folder(
 
     Images and classes are in the order of `listing`.  Transparent pixels become white.  Large
     folders are read by `helpers.data.stream`.
-
-    Parameters
-    ----------
-    path : path-like
-        The folder, with or without splits (see `folder_splits`).
-    split : str
-    size : int, optional
-        Resize (shorter side) and centre-crop to `size` x `size` pixels.
-    antialias : bool
-        How (see `helpers.data.pixels.resize`).
     """
     check_size(size)
     place, files, description = listing(path, split)

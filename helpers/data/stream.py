@@ -72,21 +72,10 @@ class ImageStream(Listing):
         """List the images of a folder, and find out which of them are broken.
 
         Classes are numbered as `helpers.data.sources.listing` says.  Where only some are wanted,
-        they are chosen from a `Listing`, and these opened.
-
-        Parameters
-        ----------
-        path : path-like
-            The folder, with or without the subfolders train, val and test.
-        split : str
-            One of them; ``test`` for a folder without.
-        verify : bool
-            Decode every image once, in threads, and leave out those that cannot be decoded
-            (a truncated file is not to be known otherwise); `contents` are then 64 bits of the
-            BLAKE2b of its bytes, which are read in any case.  What is found is kept in the cache
-            for as long as no path, size or time of modification changes: a file replaced by one
-            of the same size *and* time goes unnoticed.  Without, no file is opened, `contents`
-            are times of modification in nanoseconds, and a broken file ends the run that reads it.
+        they are chosen from a `Listing`, and these opened.  With `verify`, every image is decoded
+        once, and images that cannot be decoded are left out.  The result is cached as long as no
+        path, size or time of modification changes: a file that is replaced by another one of the
+        same size and time goes unnoticed.
         """
         return cls.open(Listing.scan(path, split=split), verify=verify)
 
@@ -167,22 +156,7 @@ class ImageStream(Listing):
         transform: Callable[[Image.Image], np.ndarray] | None = None,
         workers: int | None = None,
     ) -> Iterator[torch.Tensor]:
-        """Yield all images in their order, as models are evaluated (see `batches`).
-
-        Parameters
-        ----------
-        batch_size : int
-            Images in a batch; the last may have fewer.
-        size : int, optional
-            Height and width in pixels; 224 by default.
-        transform, workers : optional
-            As in `batches`.
-
-        Yields
-        ------
-        Tensor of uint8, shape [B, 3, size, size]
-            Or of the size that `transform` gives.
-        """
+        """Yield all images in their order, as models are evaluated (see `batches`)."""
         for _, images in self.batches(
             np.arange(len(self)),
             batch_size=batch_size,
@@ -209,30 +183,6 @@ class ImageStream(Listing):
         For training, a crop of 8 to 100 % of the area and a ratio of 3:4 to 4:3 at a random place
         is brought to `size`, and flipped by a fair coin.  Both resizes are bilinear and
         antialiased, as torchvision's on Pillow images.
-
-        Parameters
-        ----------
-        indices : array_like of int, shape [M]
-            Which images, in the order in which they are wanted; an image may come twice.
-        batch_size : int
-            Images in a batch; the last may have fewer.
-        size : int
-            Height and width in pixels.
-        augment : bool
-            Crop and flip at random, as for training.
-        seed : int
-            Not negative.  It and the position in `indices` decide a crop, whatever reads it.
-        transform : callable, optional
-            Takes the place of all that: takes a Pillow image and returns it as a model wants it,
-            uint8 [3, H, W]; of one shape for all.  What decodes calls it, so it can be pickled.
-        workers : int, optional
-            Processes that decode; 0 decodes in this one.  By default one a processor, at most 16.
-
-        Yields
-        ------
-        indices : Tensor of int64, shape [B]
-        images : Tensor of uint8, shape [B, 3, size, size]
-            Channels-last in memory.
         """
         import torch
         from torch.utils.data import DataLoader

@@ -107,12 +107,6 @@ def knows(word: str) -> bool:
 def nouns(word: str) -> tuple[Synset, ...]:
     """Return all synsets that a word names, its most frequent sense first.
 
-    Parameters
-    ----------
-    word : str
-        One word or several; capitals do not count, and space, underscore and hyphen are one.
-        The spelling is WordNet's otherwise: no plural is brought to its singular.
-
     Examples
     --------
     >>> nouns("can opener")

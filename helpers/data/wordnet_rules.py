@@ -47,21 +47,6 @@ def find_covered(classes: Iterable[str], by: Collection[str], graph: Hypernyms) 
 
     This removes classes of Tiny ImageNet from the external set of CIFAR-100.
 
-    Parameters
-    ----------
-    classes : iterable of str
-        Those that may overlap.
-    by : collection of str
-        Those that they may overlap with.
-    graph : Hypernyms
-        Holds all of these.
-
-    Returns
-    -------
-    dict of str to Cover
-        The classes that overlap, in the order of `classes`.  Where several cover one, the class
-        itself goes before others, and the nearest above before those further up.
-
     Examples
     --------
     >>> graph = Hypernyms({"bus": (), "school bus": ("bus",), "bee": ()})
@@ -84,18 +69,6 @@ def near_candidates(
     """Find the classes that may be near-OOD: those below a parent of an in-distribution class.
 
     All parents count, and any depth below them.
-
-    Parameters
-    ----------
-    known : collection of str
-        The in-distribution classes.
-    classes : iterable of str
-        All classes, those of `known` among them.
-
-    Returns
-    -------
-    dict of str to tuple of str
-        The candidates in the order of `classes`, and which parents they lie below.
 
     Examples
     --------
@@ -129,11 +102,6 @@ def external_classes(
 def draw_near(candidates: Iterable[str], count: int, *, seed: int) -> tuple[str, ...]:
     """Draw the near-OOD classes from the candidates; the others have no role.
 
-    Returns
-    -------
-    tuple of str
-        In the order of the candidates.
-
     Examples
     --------
     >>> draw_near("abcdef", 3, seed=0)
@@ -148,11 +116,6 @@ def draw_near(candidates: Iterable[str], count: int, *, seed: int) -> tuple[str,
 
 def named_nodes(names: Iterable[str], graph: Hypernyms) -> dict[str, str]:
     """Find the far-OOD classes whose name a node of the graph has; CIFAR's rule removes them.
-
-    Returns
-    -------
-    dict of str to str
-        The classes to remove, and the node of each.
 
     Examples
     --------
@@ -171,24 +134,6 @@ def overlaps(
     within_siblings: bool = True,
 ) -> tuple[Overlap, ...]:
     """Find what removes a far-OOD class beside ImageNet: the paper's three rules.
-
-    Parameters
-    ----------
-    keywords : iterable of str
-        Of the class (see `keywords`).
-    classes : collection of str
-        Nodes that stand for what must not be shown: all classes of ImageNet.
-    graph : Hypernyms
-        A keyword matches those of its nodes that have such a name.
-    within_siblings : bool
-        Whether rule (ii) also holds where a sibling is no class but has one below it.
-
-    Returns
-    -------
-    tuple of Overlap
-        The first that is found of each rule, in this order; empty where the class may stay.
-        (i) The node is a class.  (ii) A sibling of the node is a class, or has one below it.
-        (iii) A class lies above or below the node.
 
     Examples
     --------
@@ -221,23 +166,6 @@ def keywords(
     """Return the keywords of a class name: its parts, and how each may be spelt.
 
     The variants are those of the paper's table 4.
-
-    Parameters
-    ----------
-    name : str
-        As a data set spells it: underscores, hyphens and slashes separate words, and what
-        Caltech-256 puts before and behind a name (``015.bonsai-101``) is no part of it.
-    parts : bool
-        Whether each word, and each run of words, of a name of several is a keyword too.
-    is_noun : callable
-        Tells whether a word may be a half of one that is split; by default, whether WordNet
-        has it.  A word is split wherever both halves, or their singulars, may be.
-
-    Returns
-    -------
-    dict of str to str
-        The keywords, and where each is from: ``name``, ``part``, ``singular``, ``plural``,
-        ``joined``, ``possessive``, ``split`` or ``abbreviation``.
 
     Examples
     --------

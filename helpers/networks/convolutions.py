@@ -30,13 +30,6 @@ def convolve(
     products, in an order that may differ: equal up to the last bits, and as it is in torch, to
     the bit, where the kernel is not met, which is on a GPU and from 16 channels on.
 
-    Parameters
-    ----------
-    x : Tensor
-        [B, C, H, W].
-    weight, bias, stride, padding, dilation, groups
-        As in torch; the pairs as pairs.
-
     Examples
     --------
     >>> x, weight = torch.arange(16.0).view(1, 1, 4, 4), torch.full((1, 1, 1, 1), 2.0)

@@ -116,14 +116,6 @@ def batch_size(network: Classifier, images: Images | ImageStream, **view) -> int
     On a CPU a batch whose activations fall out of the caches may take four times as long an image:
     a DenseNet, which puts all its layers side by side, from a batch of a hundred on.  A power of
     two; what the images get is the same up to rounding.
-
-    Parameters
-    ----------
-    network : Classifier
-        In evaluation mode, on the device where to compute.
-    images : Images or ImageStream
-    **view
-        How the network sees images, as arguments of ``images.in_order``.
     """
     device = network.mean.device
     image = torch.zeros_like(next(images.subset([0]).in_order(batch_size=1, **view)), device=device)

@@ -31,13 +31,6 @@ class Compiled:
 
     Of EfficientNet-Lite at 160 pixels, on a CPU with AVX2, it takes 0.4 of torch's time: batch
     normalisation is part of the convolutions, and activations stay in the caches between them.
-
-    Parameters
-    ----------
-    source : Pretrained
-        On a CPU.
-    size : int
-        Pixels of the images, after they were enlarged.
     """
 
     def __init__(self, source: zoo.Pretrained, size: int):
@@ -73,16 +66,7 @@ class _WithoutHead(nn.Module):
 
 
 def open_network(backbone: Backbone, *, threads: int = 1, **options) -> zoo.Pretrained:
-    """Load the frozen network, on a CPU as `Compiled` where the extra zoo is installed.
-
-    Parameters
-    ----------
-    backbone : Backbone
-    threads : int
-        Of a CPU.
-    **options
-        Of `helpers.networks.zoo.load`.
-    """
+    """Load the frozen network, on a CPU as `Compiled` where the extra zoo is installed."""
     source = zoo.load(backbone.network, threads=threads, **options)
     if not source.sha256.startswith(backbone.weights):
         raise ValueError(
@@ -99,10 +83,6 @@ def features_of(source: zoo.Pretrained, images: Images, size: int) -> np.ndarray
     """Return what a network makes of images, each brought to `size` pixels as a whole.
 
     Nothing is cropped: small images fill their frame, and what is cut off would be of the object.
-
-    Returns
-    -------
-    ndarray of float32, shape [N, D]
     """
     found, batch_size = [], BATCH if torch.device(source.device).type == "cpu" else BATCH_ON_GPU
     with reproducible(source.device, source.threads), torch.inference_mode():
@@ -125,19 +105,7 @@ def store(
     done: Callable[[int], object] = lambda count: None,
     part: int = PART,
 ) -> None:
-    """Store the features of images, in packs of at most `part` of them, each whole or not at all.
-
-    Parameters
-    ----------
-    backbone : Backbone
-    source : Pretrained
-        Its network.
-    images : Images
-        Of which there are no features yet, see `helpers.data.features.missing`.
-    done : callable
-        Is told the number of images as they are stored.
-    part : int
-    """
+    """Store the features of images in packs of at most `part` images; a pack is whole or absent."""
     for start in range(0, len(images), part):
         some, begun = images.subset(slice(start, start + part)), time.monotonic()
         codes = encode(features_of(source, some, backbone.size), backbone.top)

@@ -30,15 +30,6 @@ class FrozenHead(nn.Module):
     Each feature is brought to mean 0 and variance 1 first (the statistics of training), and counts
     as a convolution's input of a single row: `helpers.networks.heads` finds and replaces a first
     convolution, and `helpers.networks.spectral` norms it, as in any network.
-
-    Parameters
-    ----------
-    num_classes : int
-        K.
-    hidden : int
-        Units of the hidden layer; 0 for none.
-    features : int
-        How many there are of an image; they come in threes, the last filled with zeros.
     """
 
     def __init__(self, num_classes: int, hidden: int, features: int):

@@ -44,13 +44,7 @@ def beta_quantiles(alpha: float, count: int) -> np.ndarray:
 
 
 class RBFHead(nn.Module):
-    r"""Logits that are largest where a linear function is zero: :math:`\exp(-a^2)`, of (0, 1].
-
-    Parameters
-    ----------
-    linear : nn.Linear
-        Gives a.
-    """
+    r"""Logits that are largest where a linear function is zero: :math:`\exp(-a^2)`, of (0, 1]."""
 
     def __init__(self, linear: nn.Linear):
         super().__init__()
@@ -65,13 +59,6 @@ class MultiInput(nn.Conv2d):
     """A first convolution that sees M images at once, one after another in its channels.
 
     A single image is shown M times.
-
-    Parameters
-    ----------
-    stem : nn.Conv2d
-        Of a network that sees one; its weights are not taken over.
-    images : int
-        M.
     """
 
     def __init__(self, stem: nn.Conv2d, images: int):
@@ -93,15 +80,7 @@ class MultiInput(nn.Conv2d):
 
 
 class MultiHead(nn.Module):
-    """M linear heads on the same features, each an answer of its own.
-
-    Parameters
-    ----------
-    linear : nn.Linear
-        Head of a network with a single one: features and classes are its.
-    heads : int
-        M.
-    """
+    """M linear heads on the same features, each an answer of its own."""
 
     def __init__(self, linear: nn.Linear, heads: int):
         super().__init__()
@@ -134,17 +113,7 @@ class Native(nn.Module):
         features: torch.Tensor,
         logits: torch.Tensor,
     ) -> torch.Tensor:
-        """Return the measure [B], higher = more likely known.
-
-        Parameters
-        ----------
-        classifier : nn.Module
-            From images to logits, in evaluation mode.
-        images : Tensor, shape [B, 3, H, W]
-            In [0, 255].
-        features : Tensor, shape [B, D]
-        logits : Tensor, shape [B, K]
-        """
+        """Return the measure [B], higher = more likely known."""
         raise NotImplementedError
 
 
@@ -157,11 +126,6 @@ class MixingGap(Native):
 
     with the probabilities f and the mean image :math:`\bar x` and label :math:`\bar y` of the
     training images.
-
-    Parameters
-    ----------
-    classes : int
-    alpha : float
 
     Notes
     -----
@@ -204,13 +168,6 @@ class Imitation(Native):
 
     .. math:: s = -\lVert g_\text{student}(\varphi(x)) - g_\text{teacher}(\varphi(x)) \rVert^2
 
-    Parameters
-    ----------
-    features : int
-        D.
-    width, depth : int
-        Of both perceptrons: outputs of each layer, and layers.
-
     Notes
     -----
     Burda et al. 2019, on the features in place of the images as in Belghazi and Lopez-Paz 2021.
@@ -237,13 +194,6 @@ class Certificates(Imitation):
 
     A student whose teacher says zero.  It begins with orthogonal layers, and has no biases: by
     those alone it could say zero to everything.
-
-    Parameters
-    ----------
-    features : int
-        D.
-    width, depth : int
-        Outputs of each layer, and layers.
 
     Notes
     -----
@@ -282,11 +232,6 @@ class TargetGap(Native):
 
     .. math:: s = -(\max_k p_k - \tau)^2
 
-    Parameters
-    ----------
-    positive : float
-        :math:`\tau`.
-
     Notes
     -----
     Belghazi and Lopez-Paz 2021.
@@ -316,24 +261,7 @@ EQUIPPED = ("mimo", "mixup", "oc", "rbf", "rnd", "soft_labels")
 def equip(
     network: nn.Module, num_classes: int, objective: str, arguments: dict[str, float]
 ) -> Native | None:
-    """Put an objective's kind of head, and of first convolution, into a network in place.
-
-    Parameters
-    ----------
-    network : nn.Module
-        A backbone of timm's with a linear head.
-    num_classes : int
-        K.
-    objective : str
-        Its name; most need nothing.
-    arguments : dict of str to float
-        The objective's, of which those are looked at that say what the parts are like.
-
-    Returns
-    -------
-    Native or None
-        The objective's own measure, if it has one.
-    """
+    """Put an objective's kind of head, and of first convolution, into a network in place."""
 
     def chosen(*names: str) -> dict[str, float]:
         return {name: arguments[name] for name in names if name in arguments}

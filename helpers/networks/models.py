@@ -170,15 +170,6 @@ class Classifier(nn.Module):
 
     The normalisation of the pixels is part of the module and of its weights, so a saved
     classifier needs nothing beside it.
-
-    Parameters
-    ----------
-    backbone : nn.Module
-        One of timm's, with its methods ``forward_features`` and ``forward_head``.
-    dropout : float
-        Share of the features that is dropped before the head.
-    native : Native, optional
-        The measure that the training algorithm brings with it.
     """
 
     mean: torch.Tensor

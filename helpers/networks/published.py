@@ -76,15 +76,7 @@ class Published:
         )
 
     def read(self, path: Path, *, own: bool = False) -> dict[str, torch.Tensor]:
-        """Return its tensors under its author's names, verified; nothing in a file is executed.
-
-        Parameters
-        ----------
-        path : Path
-        own : bool
-            The file is a user's, and may hold other weights of the same architecture: then a
-            warning says so.
-        """
+        """Return its tensors under its author's names, verified; nothing in a file is executed."""
         tensors = {
             name: tensor
             for name, tensor in read_tensors(path).items()

@@ -26,15 +26,6 @@ class SpectralNorm(nn.Module):
     normalisation has :math:`\sigma = \max_k |\gamma_k| / \sqrt{v_k + \varepsilon}`, with the
     running variance :math:`v`, which is the one that it divides by after training.
 
-    Parameters
-    ----------
-    layer : nn.Conv2d, nn.Linear or nn.BatchNorm2d
-        Its bias stays as it is: it stretches nothing.
-    coefficient : float
-        c, above 0.
-    bound : bool
-        Leave a layer as it is whose norm is below the coefficient.
-
     Notes
     -----
     Miyato et al. 2018, algorithm 1, by the convolution itself as in Gouk et al. 2021, section
@@ -118,18 +109,6 @@ def normalise(
     network: nn.Module, coefficient: float, form: str = "weights", *, keep: nn.Module | None = None
 ) -> None:
     """Put `SpectralNorm` around the layers of a network, in place.
-
-    Parameters
-    ----------
-    network : nn.Module
-    coefficient : float
-        The norm that a layer has, or the largest that it may have.
-    form : {"weights", "strict", "bounded"}
-        ``weights`` divides each convolution and linear layer by its norm, however small it is, and
-        leaves batch normalisations free.  ``strict`` does the same, and bounds these.  ``bounded``
-        bounds layers of all three kinds, and leaves one alone whose norm is below the coefficient.
-    keep : nn.Module, optional
-        A part that is left as it is, such as the classifier on top of the features.
 
     Examples
     --------

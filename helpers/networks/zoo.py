@@ -112,15 +112,7 @@ class Pretrained:
         return {"transform": self.transform}
 
     def outputs(self, images: Images | ImageStream, *, passes: int = 0) -> Outputs:
-        """Return the outputs of a data set, from the cache if the network has seen it.
-
-        Parameters
-        ----------
-        images : Images or ImageStream
-            Of any size.  Classes that the network knows by name get its numbers, all others −1.
-        passes : int
-            Passes with dropout, the outputs' members; 0 leaves dropout out.
-        """
+        """Return the outputs of a data set, from the cache if the network has seen it."""
         images = self._numbered(images)
         key = cache.key(
             network=self.name,

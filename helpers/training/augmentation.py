@@ -34,24 +34,6 @@ def crop_and_flip(
     """Take a batch, each image cropped at a random place and flipped by a fair coin.
 
     One gather does selection, crop and flip together; no image is touched twice.
-
-    Parameters
-    ----------
-    images : Tensor of uint8, shape [N, H', W', 3]
-        Padded by `pad` if ``crop`` or ``crop_zeros`` is among the names.
-    indices : Tensor of int64, shape [B]
-        Which images.
-    size : (int, int)
-        Height and width of the result.
-    names : tuple of str
-        Any of ``crop``, ``crop_zeros`` and ``flip``.
-    generator : torch.Generator
-        On the device of the images.
-
-    Returns
-    -------
-    Tensor of uint8, shape [B, 3, H, W]
-        Channels-last in memory.
     """
     device, batch = images.device, len(indices)
     rows = torch.arange(size[0], device=device).expand(batch, -1)

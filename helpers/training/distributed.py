@@ -44,12 +44,6 @@ def rank() -> int:
 def share(images: int) -> slice:
     """Return which images of a batch are this process's.
 
-    Raises
-    ------
-    ValueError
-        They cannot be shared out evenly, and the mean of the processes' gradients would not be
-        that of the batch.
-
     Examples
     --------
     >>> share(128)
@@ -111,13 +105,7 @@ def whole_batches() -> contextlib.AbstractContextManager:
 
 @contextlib.contextmanager
 def joined() -> Iterator[str | None]:
-    """Join the processes that torchrun has started, if it has, and part from them at the end.
-
-    Yields
-    ------
-    str or None
-        The device of this process; None where torchrun has not started it.
-    """
+    """Join the processes that torchrun has started, if it has, and part from them at the end."""
     if "WORLD_SIZE" not in os.environ:
         yield None
         return

@@ -41,13 +41,7 @@ def find(origin: Mapping, recipe: Recipe) -> Path | None:
 
 
 def load(path: Path) -> tuple[dict[str, torch.Tensor], dict]:
-    """Return the tensors of an exported network and what is known of it.
-
-    Raises
-    ------
-    ValueError
-        The file was modified after the export.
-    """
+    """Return the tensors of an exported network and what is known of it."""
     try:
         return checkpoints.load(path)
     except ValueError as error:
@@ -59,16 +53,6 @@ def save(network: Fitted, test: Images | ImageStream, path: Path, **about) -> fl
 
     Weights are in half precision, unless that changes the accuracy by more than `TOLERANCE`.
     Running statistics and pixel normalisation stay in float32; they are small.
-
-    Parameters
-    ----------
-    network : Fitted
-        Returned by `helpers.training.fitted.fit`.
-    test : Images or ImageStream
-        Images of known classes, with their labels.
-    path : Path
-    **about
-        Further facts that JSON can hold.
     """
     recipe, device = network.recipe, network.device
     with reproducible(device, recipe.threads):

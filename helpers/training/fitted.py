@@ -113,15 +113,7 @@ class Fitted:
     view = preprocessing
 
     def outputs(self, images: Images | ImageStream, *, passes: int = 0) -> Outputs:
-        """Return the outputs of a data set, from the cache if the network has seen it.
-
-        Parameters
-        ----------
-        images : Images or ImageStream
-            With labels as the network numbers its classes.
-        passes : int
-            Passes with dropout, the outputs' members; 0 leaves dropout out.
-        """
+        """Return the outputs of a data set, from the cache if the network has seen it."""
         key = cache.key(
             weights=self.sha256,
             images=images.sha256,
@@ -188,14 +180,6 @@ def fit(
         By default a GPU if there is one.
     progress : bool
         Show a progress bar while training.
-
-    Raises
-    ------
-    ValueError
-        `initial` knows other classes; the objective wants another head than that of `initial`; the
-        device cannot compute in the recipe's precision; or an exported network was modified.
-    helpers.cache.MissingError
-        It has not been trained yet, and the environment variable TRAINING is ``refused``.
     """
     device = device or default_device()
     num_classes = len(images.class_names)

@@ -100,15 +100,6 @@ def train(
         The learning curve, a row per epoch: ``epoch`` (from 1), ``loss``, ``accuracy`` (on the
         augmented batches as they came), ``learning_rate`` (of the last step), ``seconds``, and
         what the objective learns after the network (`ERM.finish`).
-
-    Raises
-    ------
-    ValueError
-        A label out of range; no outliers where the objective needs them, or of another size; no
-        teacher where it needs one; images of another size than that of a network of patches; a
-        batch that several processes cannot share, or an objective that one alone can have.
-    FloatingPointError
-        The loss is not finite; names the step and its learning rate.
     """
     classes = classifier.backbone.num_classes
     labels = label_array("images: labels", images.labels, classes=classes)

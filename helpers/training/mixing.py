@@ -23,22 +23,6 @@ def augmix(
 ) -> torch.Tensor:
     """Mix each image with `width` chains of 1 to `depth` random operations on it.
 
-    Parameters
-    ----------
-    images : Tensor of float32, shape [N, 3, H, W]
-        In [0, 255].
-    generator : torch.Generator
-        On the device of the images.
-    severity : float
-        Strength of the operations, 1 to 10.
-    width, depth : int
-    shear_centre : float
-        See `apply`.
-
-    Returns
-    -------
-    Tensor of float32, shape [N, 3, H, W]
-
     Notes
     -----
     Hendrycks et al. 2020, algorithm 1: weights of the chains from a Dirichlet, of the image
@@ -76,22 +60,7 @@ def apply(
     sign: torch.Tensor,
     shear_centre: float = 0.5,
 ) -> torch.Tensor:
-    """Apply one operation to all images.
-
-    Parameters
-    ----------
-    name : str
-        One of `OPERATIONS`.
-    images : Tensor of float32, shape [N, 3, H, W]
-        In [0, 255].
-    strength, sign : Tensor, shape [N, 1, 1, 1]
-        Of each image, in (0, 1], and -1 or 1.  At strength 1 it is turned by 30 degrees, sheared
-        by 0.3, moved by a third of its size, solarised above 0 and posterised to no bits; degrees,
-        pixels and bits are rounded down to whole ones, as in the authors' code.
-    shear_centre : float
-        The point that a shear leaves in place, as a share of width and height: 0.5 the middle,
-        0 the upper left corner, as Pillow and so the authors' code have it.
-    """
+    """Apply one operation to all images."""
     if not len(images):
         return images
     if name == "autocontrast":

@@ -26,17 +26,6 @@ Law = Mapping[str, Sequence[float]]
 def check_law(name: str, law: Law) -> None:
     """Refuse what is no law, or has an impossible range.
 
-    Parameters
-    ----------
-    name : str
-        The hyper-parameter's, for the message.
-    law : Law
-
-    Raises
-    ------
-    ValueError
-        Names the hyper-parameter and says what is wrong.
-
     Examples
     --------
     >>> check_law("learning_rate", {"log_uniform": [0, 0.5]})
@@ -87,12 +76,6 @@ def trials(
     list of dict
         As long as `count`; each in the order of `defaults`.
 
-    Raises
-    ------
-    ValueError
-        A law that is none or has an impossible range, a hyper-parameter without default, or no
-        trials.
-
     Examples
     --------
     >>> space = {"momentum": {"choice": [0.5, 0.9]}, "learning_rate": {"log_uniform": [0.01, 0.5]}}
@@ -123,20 +106,6 @@ def check_space(
 ) -> None:
     """Refuse defaults, ends of ranges and choices that a recipe or its objective refuses.
 
-    Parameters
-    ----------
-    recipe : Recipe
-        What all trials start from.
-    space : mapping of str to Law
-    defaults : mapping of str to value
-    create : bool
-        Create the objectives too, which imports torch; only they know the ranges of their values.
-
-    Raises
-    ------
-    ValueError
-        Names the value.
-
     Examples
     --------
     >>> law = {"choice": [0.7, 1.2]}
@@ -166,17 +135,6 @@ def applied(recipe: Recipe, values: Mapping[str, object]) -> Recipe:
 
     A name that the recipe's objective has for an argument is that argument (the width of RND's
     teacher, say), and any other is the recipe's own.
-
-    Parameters
-    ----------
-    recipe : Recipe
-    values : mapping of str to value
-        One of the `trials`.
-
-    Raises
-    ------
-    ValueError
-        A name that neither has, or a value that is none for a recipe.
 
     Examples
     --------

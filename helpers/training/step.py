@@ -19,23 +19,6 @@ class Step:
     several times longer than running them.  Replayed as one CUDA graph they are launched at
     once.  All batches must then have the same shapes.  Where several processes train together,
     nothing is recorded, and the gradients of their shares are averaged.
-
-    Parameters
-    ----------
-    classifier : Classifier
-        In training mode, on the device.
-    objective : ERM
-        Started already.
-    optimiser : torch.optim.Optimizer
-        Its learning rates are tensors on the device.
-    device : str
-    precision : str
-        Of the forward pass, see `helpers.networks.recipe.Recipe`.
-
-    Raises
-    ------
-    ValueError
-        The device cannot compute in this precision.
     """
 
     def __init__(

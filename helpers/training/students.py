@@ -29,30 +29,6 @@ def teach(
 
     The network is asked once for the features of each image, as it is, neither cropped nor
     flipped.  Epochs, batches, optimiser and schedule are the recipe's.
-
-    Parameters
-    ----------
-    classifier : Classifier
-        Trained, on the device.
-    images : Images or ImageStream
-        Those that it has been trained on.
-    recipe : Recipe
-        That of the network.
-    error : callable
-        What is minimised, a scalar, of features [B, D].
-    seed : int
-        Of the order of the images.
-    device : str
-
-    Returns
-    -------
-    list of float
-        The mean error of each epoch.
-
-    Raises
-    ------
-    FloatingPointError
-        The error is not finite.
     """
     found = compute(classifier, images, device=device, image_size=recipe.image_size)
     features = torch.from_numpy(found.features).to(device)

@@ -23,10 +23,6 @@ _NAMES = ("caltech256", "cifar10", "cifar100", "food101", "lsun", "places365")
 def names_of(data_set: str) -> tuple[str, ...]:
     """Return the class names of a data set, in its order and as it spells them.
 
-    Parameters
-    ----------
-    data_set : {"caltech256", "cifar10", "cifar100", "food101", "lsun", "places365"}
-
     Examples
     --------
     >>> names_of("food101")[:2], len(names_of("caltech256")), len(names_of("places365"))
@@ -40,23 +36,6 @@ def names_of(data_set: str) -> tuple[str, ...]:
 
 def wnids_of(data_set: str, *, senses: str = "extended") -> dict[str, str]:
     """Return the wnids that stand for the classes of a data set.
-
-    Parameters
-    ----------
-    data_set : str
-        ``cifar10``, ``cifar100``, ``tiny_imagenet``, ``imagenet``, or one of these with an
-        underscore and more behind it (``tiny_imagenet_64``).
-    senses : {"extended", "assigned"}
-        Of CIFAR-100.  ``assigned`` gives each class the one noun that was assigned to it by hand;
-        ``extended`` has the dish beside the tableware "plate", the dining table beside "table" and
-        the alligator beside "crocodile".  These are plausible, not proven: with them the paper's
-        rule removes as many classes of Tiny ImageNet as the paper says, without them three fewer.
-
-    Returns
-    -------
-    dict of str to str
-        Names of classes by wnid, in the data set's order; those of Tiny ImageNet are ImageNet's.
-        Empty for any other data set: its classes are not known to be nouns of WordNet.
 
     Examples
     --------
@@ -86,13 +65,6 @@ def wnids_of(data_set: str, *, senses: str = "extended") -> dict[str, str]:
 def cifar100() -> tuple[dict[str, str], ...]:
     """Return the nouns that stand for the classes of CIFAR-100, and where each assignment is from.
 
-    Returns
-    -------
-    tuple of dict
-        ``superclass``, ``class``, ``wnid``, ``lemma`` (the noun's first word) and ``provenance``:
-        ``paper`` where the paper prints the wnid, ``proposed`` where it was assigned here, and
-        ``plausible`` for the three further senses (see `wnids_of`).
-
     Examples
     --------
     >>> [row["class"] for row in cifar100() if row["provenance"] == "paper"]
@@ -103,11 +75,6 @@ def cifar100() -> tuple[dict[str, str], ...]:
 
 def imagenot() -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the wnids of ImageNot's in-domain and out-domain classes, both in ascending order.
-
-    Returns
-    -------
-    in_domain, out_domain : tuple of str
-        266 each, of ImageNet's 1,000.
 
     Examples
     --------

@@ -143,18 +143,6 @@ def corrupt(images: np.ndarray, name: str, severity: int, *, seed: int) -> np.nd
 def corrupt_set(images: Images, name: str, severity: int, *, seed: int = 0) -> Images:
     """Corrupt a data set: `corrupt` with labels, classes and origin kept.
 
-    Parameters
-    ----------
-    images : Images
-    name, severity, seed
-        As in `corrupt`.
-
-    Returns
-    -------
-    Images
-        Its name is that of the set, of the corruption and the severity, joined by hyphens; its
-        origin tells the corruption, the severity and the seed.
-
     Examples
     --------
     >>> pixels = np.full((1, 32, 32, 3), 128, np.uint8)

@@ -70,12 +70,6 @@ def plasma(generators: Generators, side: int, decay: float) -> np.ndarray:
 
     The noise shrinks by the square of `decay` from each grid to the next, which is half as wide.
 
-    Returns
-    -------
-    ndarray of float32, shape [n, S, S]
-        From 0 to 1 in each image; S is the power of two that is not below `side`.  The opposite
-        borders fit together.
-
     Examples
     --------
     >>> clouds = plasma([np.random.default_rng(seed) for seed in range(3)], 20, decay=2)

@@ -39,11 +39,6 @@ def create(name: str, **arguments) -> ERM:
         One of `names`.
     **arguments
         The objective's own.
-
-    Raises
-    ------
-    ValueError
-        There is no such objective, or it has no such argument; says which is nearest.
     """
     module = import_module(f"{__name__}.{known_name('objective', name, names())}")
     kinds = [one for one in vars(module).values() if isinstance(one, type) and issubclass(one, ERM)]

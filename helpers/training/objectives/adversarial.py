@@ -15,13 +15,6 @@ class AdversarialTraining(ERM):
 
     .. math:: \max_{\|\delta\|_2 \le \varepsilon} \mathrm{CE}(f(x + \delta), y)
 
-    Parameters
-    ----------
-    radius : float
-        :math:`\varepsilon`, for pixels of [0, 1]; 0 is `ERM`.
-    steps : int
-        Of the search for :math:`\delta`; each costs as much as a step of training.
-
     Notes
     -----
     Madry et al. 2018, equation 2.1, in the ℓ2 ball and with the three steps of two thirds of the
@@ -50,23 +43,6 @@ def attack(
     classifier: nn.Module, images: torch.Tensor, labels: torch.Tensor, *, radius: float, steps: int
 ) -> torch.Tensor:
     """Change each image, by projected gradient ascent from itself, to raise its cross-entropy.
-
-    Parameters
-    ----------
-    classifier : nn.Module
-        Left as it is: neither gradients nor running statistics are touched.
-    images : Tensor, shape [B, 3, H, W]
-        In [0, 255].
-    labels : Tensor of int64, shape [B]
-    radius : float
-        Of the ℓ2 ball around each image, for pixels of [0, 1].
-    steps : int
-        Of length 2 radius / steps.
-
-    Returns
-    -------
-    Tensor of float32, shape [B, 3, H, W]
-        In the ball and in [0, 255].  An image whose gradient is zero stays as it is.
 
     Examples
     --------

@@ -14,21 +14,6 @@ class AugMix(ERM):
 
     .. math:: \mathrm{CE} + \lambda\, \mathrm{JSD}(p_\text{clean}, p_\text{mixed}, p_\text{mixed}')
 
-    Parameters
-    ----------
-    weight : float
-        :math:`\lambda`.
-    severity : float
-        Strength of the augmentations, 1 to 10.
-    width, depth : int
-        Chains of augmentations that are mixed, and the most augmentations of a chain.
-    shear_centre : float
-        The point that a shear leaves in place, from 0, the upper left corner as in their code,
-        to 1, the lower right one.
-    stored : int
-        Versions of each image that come with it, where a head sees features and no pixels
-        (`helpers.data.features.beside`): each batch draws two of them.  0 mixes two itself.
-
     Notes
     -----
     Hendrycks et al. 2020, algorithm 1 and section 3; the defaults of the others are theirs for

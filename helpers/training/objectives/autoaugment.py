@@ -10,11 +10,6 @@ from helpers.training.objectives.erm import ERM
 class AutoAugment(ERM):
     """Cross-entropy of images that the policy found for CIFAR-10 has changed.
 
-    Parameters
-    ----------
-    groups : int
-        Parts of a batch, each changed as one draw from the 25 sub-policies says.
-
     Notes
     -----
     Cubuk et al. 2019, by torchvision, after crop and flip and without the Cutout that follows

@@ -19,11 +19,6 @@ class CRL(ERM):
     all epochs, those to come among them, in which the image was classified correctly so far.
     Where both shares are the same, t draws the two confidences together.
 
-    Parameters
-    ----------
-    weight : float
-        :math:`\lambda`.
-
     Notes
     -----
     Moon et al. 2020, equations 2 to 4.  Ties, the weight of 1, and that c grows with the epochs
@@ -56,11 +51,6 @@ class CRL(ERM):
 
 def ranking_loss(confidence: torch.Tensor, share: torch.Tensor) -> torch.Tensor:
     """Return the mean correctness ranking loss of each image and the next, a scalar.
-
-    Parameters
-    ----------
-    confidence, share : Tensor, shape [B]
-        Maximum probability, and the share of epochs in which the image was right.
 
     Examples
     --------

@@ -17,13 +17,6 @@ class Distillation(ERM):
     with the teacher's logits :math:`z'` of the same, augmented images.  The factor
     :math:`T^2` keeps the size of the second term's gradients.
 
-    Parameters
-    ----------
-    weight : float
-        :math:`\lambda`.
-    temperature : float
-        T.
-
     Notes
     -----
     Hinton et al. 2015, section 2, with the divergence for their cross-entropy: both have the same

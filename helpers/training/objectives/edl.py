@@ -22,13 +22,6 @@ class EDL(ERM):
     The second term takes evidence away from wrong classes; its weight rises linearly to `weight`,
     or is constant.
 
-    Parameters
-    ----------
-    weight : float
-        The highest :math:`\lambda_t`.
-    ramp_epochs : float
-        Epochs until it is reached; 0 for a constant weight, as in the code of Kim et al.
-
     Notes
     -----
     Sensoy et al. 2018, equations 3 and 4, with the exponential in place of the ReLU and logits
@@ -53,17 +46,6 @@ def evidential_losses(
     logits: torch.Tensor, labels: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the two terms, each the mean over the batch.
-
-    Parameters
-    ----------
-    logits : Tensor, shape [B, K]
-    labels : Tensor of int64, shape [B]
-
-    Returns
-    -------
-    likelihood, divergence : Tensor, shape []
-        The negative log-likelihood, and the Kullback–Leibler divergence of the evidence for
-        wrong classes from none; both at least 0.
 
     Examples
     --------

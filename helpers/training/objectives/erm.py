@@ -51,17 +51,7 @@ class ERM:
     def views(
         self, images: torch.Tensor, outliers: torch.Tensor | None, generator: torch.Generator
     ) -> torch.Tensor:
-        """Return what the network is shown for a batch of images [B, 3, H, W].
-
-        Parameters
-        ----------
-        images : Tensor of uint8, shape [B, 3, H, W]
-            Cropped and flipped already.
-        outliers : Tensor of uint8, shape [R, 3, H, W], or None
-            Images of none of the classes, where `needs_outliers`.
-        generator : torch.Generator
-            For whatever is drawn, on the device of the images.
-        """
+        """Return what the network is shown for a batch of images [B, 3, H, W]."""
         return images
 
     def draw(self, images: int, generator: torch.Generator) -> torch.Tensor:

@@ -18,16 +18,6 @@ class MIMO(ERM):
     The network sees M images side by side in its channels.  At test it sees one image M times,
     and its answer is the mean of the heads' probabilities.
 
-    Parameters
-    ----------
-    subnetworks : int
-        M.
-    input_repetition : float
-        Share of the V examples in which all heads are shown the same image; the images of the
-        others are permuted independently for each head.
-    batch_repetition : int
-        How often each image of the batch is shown to each head: V = `batch_repetition` B.
-
     Notes
     -----
     Havasi et al. 2021, sections 2 and 3.3; the defaults are those of Belghazi and Lopez-Paz 2021.

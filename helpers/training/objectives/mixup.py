@@ -18,11 +18,6 @@ class Mixup(ERM):
               \quad \tilde x = \lambda x + (1 - \lambda) x', \quad
               \lambda \sim \mathrm{Beta}(\alpha, \alpha)
 
-    Parameters
-    ----------
-    alpha : float
-        :math:`\alpha`; near 0 most images stay as they are.
-
     Notes
     -----
     Zhang et al. 2018, equations 1 and 2.  A :math:`\lambda` is drawn for each pair, as their

@@ -15,13 +15,6 @@ class NoiseTraining(ERM):
 
     drawn anew for each pixel and channel.
 
-    Parameters
-    ----------
-    gaussian, speckle : float
-        Standard deviations :math:`\sigma`, for pixels of [0, 1]; both 0 is `ERM`.
-    share : float
-        Of each batch that is noisy.
-
     Notes
     -----
     Rusak et al. 2020: training with a tuned standard deviation, half of the images left clean.

@@ -16,14 +16,6 @@ class OC(RND):
 
     The features :math:`\varphi` are the trained network's: the classifier is that of `ERM`.
 
-    Parameters
-    ----------
-    weight, penalty : float
-        :math:`\lambda` and :math:`\mu`.
-    width, depth : int
-        W, the outputs of each layer of the certificates, and their layers; :math:`n_l` is the
-        smaller of a layer's inputs and outputs.
-
     Notes
     -----
     Tagasovska and Lopez-Paz 2019, equation 2, with several layers as in Belghazi and Lopez-Paz

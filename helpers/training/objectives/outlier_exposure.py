@@ -16,13 +16,6 @@ class OutlierExposure(ERM):
 
     Images and outliers go through the network together, so that batch statistics are shared.
 
-    Parameters
-    ----------
-    weight : float
-        :math:`\lambda`.
-    ratio : int
-        Outliers for each image.
-
     Notes
     -----
     Hendrycks et al. 2019, section 4; weight and ratio as there.

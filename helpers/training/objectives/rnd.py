@@ -18,13 +18,6 @@ class RND(ERM):
     The features :math:`\varphi` are the trained network's, so that the classifier is that of
     `ERM`: `helpers.training.fitted.fit` trains it once for both.
 
-    Parameters
-    ----------
-    weight : float
-        :math:`\lambda`.
-    width, depth : int
-        W, the outputs of each layer of student and teacher, and their layers.
-
     Notes
     -----
     Burda et al. 2019, section 2.2, on features as in Belghazi and Lopez-Paz 2021.  In their code

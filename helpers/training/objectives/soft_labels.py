@@ -14,11 +14,6 @@ class SoftLabels(ERM):
 
     .. math:: -\tau \log p_y - \frac{1 - \tau}{K - 1} \sum_{k \ne y} \log p_k
 
-    Parameters
-    ----------
-    positive : float
-        :math:`\tau`, in (0, 1]; 1 is `ERM`.
-
     Notes
     -----
     Belghazi and Lopez-Paz 2021, the soft labeler, with the default of their code: the 128 of

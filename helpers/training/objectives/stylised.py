@@ -10,13 +10,6 @@ from helpers.training.objectives.erm import ERM
 class Stylised(ERM):
     """Cross-entropy of images of which a share has lost its texture to another image's.
 
-    Parameters
-    ----------
-    share : float
-        Of each batch that is stylised: 1 shows stylised images alone.
-    strength : float
-        The highest weight of the other image's amplitudes; each image's is drawn uniformly.
-
     Notes
     -----
     Geirhos et al. 2019 train on images in the style of paintings, which a network for style
@@ -52,18 +45,6 @@ def mix_amplitudes(
 
     .. math:: \mathcal F^{-1}\big(((1 - \lambda)\, |\mathcal F x| + \lambda\, |\mathcal F x'|)\,
               e^{i \arg \mathcal F x}\big)
-
-    Parameters
-    ----------
-    images, others : Tensor of float32, shape [N, C, H, W]
-        Each channel has a spectrum of its own.
-    weight : Tensor of float32, shape [N, 1, 1, 1]
-        :math:`\lambda`, in [0, 1].
-
-    Returns
-    -------
-    Tensor of float32, shape [N, C, H, W]
-        It may leave the range of the pixels.
 
     Examples
     --------
