@@ -1,4 +1,4 @@
-"""What the README and CONTRIBUTING show works: their very lines are executed here."""
+"""The code in README, CONTRIBUTING and the book is executed here, in a copy of the packages."""
 
 import os
 import re
@@ -9,17 +9,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
 
 from helpers import data
-from helpers.papers.parameters import overlay
 
 ROOT = Path(__file__).resolve().parent.parent
 HERE = os.environ | {"PYTHONPATH": str(ROOT)}
 
 
 def blocks(file: str, heading: str, language: str = "python") -> list[str]:
-    """Return the blocks of code below a heading of a Markdown file."""
+    """Return the code blocks below a heading of a Markdown file."""
     text = (ROOT / file).read_text(encoding="utf-8")
     section = re.split(rf"^#+ {re.escape(heading)}$", text, flags=re.M)[1]
     section = re.split(r"^#+ (?=[A-Z])", section, flags=re.M)[0]
@@ -28,33 +26,38 @@ def blocks(file: str, heading: str, language: str = "python") -> list[str]:
 
 @pytest.fixture(scope="module")
 def extended(tmp_path_factory) -> Path:
-    """Return a folder with a copy of the package to which CONTRIBUTING's files are added."""
+    """Return a folder with a copy of the packages, extended by the files in CONTRIBUTING."""
     folder = tmp_path_factory.mktemp("extended")
-    # byte code comes along, but for what another process may be writing
     ignored = shutil.ignore_patterns("*.pyc.*", "syntax.json", ".*")
-    for name in ("helpers", "known_unknowns", "params", "pictures"):
+    for name in ("helpers", "known_unknowns", "params"):
         shutil.copytree(ROOT / name, folder / name, ignore=ignored)
-    for heading in ("A data set", "A metric", "A method", "A training objective"):
+    for heading in ("A metric", "A score"):
         for block in blocks("CONTRIBUTING.md", heading):
-            if place := re.match(r"# (\w+\.py) in (helpers/\S+|pictures)\n", block):
-                path = folder / place[2] / place[1]
-                assert not path.exists()
-                path.write_text(block, encoding="utf-8")
+            if header := re.match(r"# (\w+\.py) in (helpers/\S+)\n", block):
+                file = folder / header[2] / header[1]
+                assert not file.exists()
+                file.write_text(block, encoding="utf-8")
+    (claim,) = blocks("CONTRIBUTING.md", "A claim", "yaml")
+    file = re.match(r"# to the end of (\S+)\n", claim)[1]
+    with (folder / file).open("a", encoding="utf-8") as claims:
+        claims.write("\n" + claim)
     return folder
 
 
 def run(folder: Path, code: str) -> None:
-    """Execute code in a process of its own that takes `helpers` from a folder."""
+    """Execute code in a new process that imports `helpers` from a folder."""
     paths = os.pathsep.join([str(folder), str(ROOT / "workflow")])
     variables = os.environ | {"PYTHONPATH": paths}
     subprocess.run([sys.executable, "-c", code], check=True, env=variables, cwd=folder)
 
 
 def test_a_score_is_one_file(extended):
-    """It is found by its name, has a section in the book, and is ranked in an audit."""
+    """The score is found by name, has a section in the book, is ranked in an audit, and passes."""
+    (check,) = (code for code in blocks("CONTRIBUTING.md", "A score") if "check_score" in code)
     run(
         extended,
-        """
+        check
+        + """
 import numpy as np, pages
 from helpers import scores
 from known_unknowns import auditing
@@ -72,136 +75,13 @@ assert "median_gap" in set(auditing.audit(inputs, replicates=10).ranking["score"
     )
 
 
-def add_record(extended: Path, record: str, end: str) -> None:
-    """Add a block "# to RECORDS in FILE" to the records that end with a text."""
-    place, record = re.fullmatch(r"# to RECORDS in (\S+)\n(.*\n)", record, flags=re.S).groups()
-    before, end, after = (extended / place).read_text(encoding="utf-8").partition(end)
-    (extended / place).write_text(before + record + end + after, encoding="utf-8")
-
-
-def test_a_method_of_a_chapter_is_a_record(extended):
-    """It is chosen by its name, trains by its recipe and answers; the paper's nine stay nine."""
-    record, function = blocks("CONTRIBUTING.md", "A method of unknown detection")
-    add_record(extended, record, '}  # fmt: skip\n"""All methods')
-    place, function = re.fullmatch(r"# to the end of (\S+)\n(.*)", function, flags=re.S).groups()
-    with (extended / place).open("a", encoding="utf-8") as file:
-        file.write(function)
-    run(
-        extended,
-        """
-from types import SimpleNamespace
-
-import numpy as np
-from helpers.outputs import Outputs
-from helpers.papers.parameters import load
-from helpers.papers.unknown_detection import detectors, experiment
-from helpers.papers.unknown_detection.claims import CLAIMS
-from helpers.papers.unknown_detection.methods import title
-from helpers.papers.unknown_detection.parameters import METHODS
-
-parameters = load("unknown_detection", "mini", methods=["baseline", "mixup_margin"])
-assert "0/mixup_margin" in [part.name for part in experiment.parts(parameters)]
-recipe = parameters.method_recipe("mixup_margin+knn")
-assert (recipe.objective, recipe.objective_arguments) == ("mixup", {"alpha": 0.2})
-assert title("mixup_margin") == "Mixup, by margin"
-assert len(METHODS) == 9 and not any("ixup" in str(one) for one in CLAIMS.claims)
-outputs = Outputs(np.log([[0.7, 0.2, 0.1], [0.5, 0.5, 1e-9]]), np.zeros((2, 0)), np.array([0, 2]))
-model = SimpleNamespace(name="mixup_margin", outputs=lambda images: outputs)
-answer = detectors.make(parameters, None, model).answer(None)
-assert np.allclose(answer.confidence, [0.5, 0]) and answer.correct.tolist() == [True, False]
-""",
-    )
-
-
-def test_a_training_objective_is_one_file(extended):
-    """A recipe names it, training minimises it, and any score is asked of what it trained."""
-    run(
-        extended,
-        """
-from types import SimpleNamespace
-
-import numpy as np, torch
-from helpers.data import Images
-from helpers.networks import models
-from helpers.networks.recipe import Recipe
-from helpers.papers.parameters import load
-from helpers.training import objectives
-from helpers.training.loop import train
-
-batch = SimpleNamespace(inputs=torch.tensor([[0.5, 0.5]]).log(), labels=torch.tensor([0]))
-loss, _ = objectives.create("focal")(torch.nn.Flatten(), batch)
-assert np.isclose(loss, 0.5**2 * np.log(2))
-recipe = Recipe(objective="focal", objective_arguments={"gamma": 1.0}, width=4, epochs=2)
-pixels = np.repeat(np.uint8([20, 220] * 8), 768).reshape(16, 16, 16, 3)
-images = Images(pixels, np.arange(16) % 2, ("dark", "light"), "toy", "train")
-history = train(models.create(recipe, 2), images, recipe, progress=False)
-assert history["loss"].iloc[-1] < np.log(2) / 2
-assert load("unknown_detection", "mini").method_recipe("focal+knn").objective == "focal"
-""",
-    )
-
-
-def test_an_algorithm_and_a_measure_of_the_test_bed(extended):
-    """An objective, a record and lines of parameters; a score's name: rows, tables, no claim."""
-    heading = "An algorithm or a measure of the test-bed"
-    (record,), (changes,) = (blocks("CONTRIBUTING.md", heading, one) for one in ("python", "yaml"))
-    add_record(extended, record, '}\n"""The paper')
-    place = extended / re.match(r"# in (\S+)\n", changes)[1]
-    values = overlay(yaml.safe_load(place.read_text("utf-8")), yaml.safe_load(changes))
-    place.write_text(yaml.safe_dump(values, sort_keys=False), encoding="utf-8")
-    run(
-        extended,
-        """
-import os, tempfile
-
-import numpy as np, pandas as pd
-from helpers.data import Images
-from helpers.papers import run
-from helpers.papers.parameters import load
-from helpers.papers.uimnet import experiment, tables
-from helpers.papers.uimnet.claims import derive
-from helpers.papers.uimnet.roles import DomainSplit
-
-os.environ["CACHE_ROOT"] = tempfile.mkdtemp()
-parameters = load("uimnet", "mini")
-assert "focal" in parameters.algorithms and "focal" in parameters.groups["plain"]
-assert [name for name in parameters.trainings()] == ["plain-0", "others-0"]
-parameters = parameters.replace(
-    sizes={"tiny": {"width": 4, "stem_stride": 2}}, spectral=["none"], training={"epochs": 2},
-    algorithms={name: parameters.algorithms[name] for name in ("erm", "focal")}, replicates=10,
-    measures=["entropy", "native", "median_gap"],
-)
-
-def images(n, seed, known=True):
-    generator, labels = np.random.default_rng(seed), np.arange(n) % 3
-    pixels = generator.integers(0, 40, (n, 16, 16, 3)) + 80 * labels[:, None, None, None]
-    labels = labels if known else np.full(n, -1)
-    return Images(pixels.astype(np.uint8), labels, ("a", "b", "c"), "toy", "test")
-
-sets = images(48, 0), images(15, 1), images(20, 2), images(12, 3, False)
-split = DomainSplit(("a", "b", "c"), ("x",), *sets, None)
-experiment.roles = lambda parameters, part: {0: split}
-table = run.rows(parameters, progress=False)
-own = table[table["variant"] == "ensemble"].groupby("method")["metric"].agg(set)
-expected = {f"{a}{m}" for a in ("erm", "focal") for m in ("", "/entropy", "/native", "/median_gap")}
-assert set(own.index) == expected and not (table["metric"] == "failed").any()
-notes = table.query("method == 'focal' and variant == 'trial 1'")["notes"].item()
-assert "gamma" in notes
-means = tables.domain_means(table).query("variant == 'primary' and calibration == 'before'")
-shown = tables.measures(means).frame()
-assert shown.columns.tolist() == ["ERM", "Focal loss"]
-assert [name for _, name in shown.index][:2] == ["Entropy", "Gap to the median"]
-without = table[~table["method"].str.contains("focal|median_gap")]
-pd.testing.assert_frame_equal(derive(table), derive(without))
-""",
-    )
-
-
 def test_a_metric_is_a_function(extended):
-    """Its examples hold, and it refuses what all metrics refuse."""
+    """The examples of the metric hold, it passes the checks, and it rejects bad arrays."""
+    (check,) = (code for code in blocks("CONTRIBUTING.md", "A metric") if "check_metric" in code)
     run(
         extended,
-        """
+        check
+        + """
 import doctest
 from helpers.metrics import coverage
 
@@ -216,41 +96,35 @@ for confidence, correct in ([], []), ([0.5], [True, False]), ([float("nan")], [T
     )
 
 
-def test_a_score_and_a_metric_are_checked_in_a_few_lines(extended):
-    """Those that were added, and nothing is found."""
-    score, metric, tests = blocks("CONTRIBUTING.md", "Checks of a score or metric")
-    each = "for check in test_my_score.pytestmark[0].args[1][:5]:\n    test_my_score(check)\n"
-    run(extended, score + metric + tests + each)
-
-
-def test_a_generated_family_is_one_file(extended):
-    """It is loaded by its name, has a section in the book, and its images are of two colours."""
+def test_a_claim_is_an_entry_of_a_file(extended):
+    """The claim is read with the effect that its line states."""
     run(
         extended,
         """
-import numpy as np, pages
-from helpers import data
+import pandas as pd
+from helpers.papers.openset_calibration.claims import CLAIMS
 
-images = data.load("targets", "test").images
-assert images.shape == (500, 32, 32, 3)
-assert all(len(np.unique(image.reshape(-1, 3), axis=0)) == 2 for image in images)
-assert "## Targets" in pages.data_sets()
+(claim,) = (claim for claim in CLAIMS.claims if claim.id == "openmax-brier")
+(effect,) = claim.effects
+signs = [(term.sign, term.method, term.metric, term.calibration) for term in effect.terms]
+assert signs == [(1, "open-set", "brier", "after"), (-1, "open-set + OpenMax", "brier", "after")]
+assert (effect.relation, effect.margin) == (">", 0)
 """,
     )
 
 
 def test_arrays_become_a_data_set(tmp_path, monkeypatch):
-    """What was written is loaded by its name."""
+    """The written data set is loaded by its name."""
     monkeypatch.setenv("DATA_ROOT", str(tmp_path))
     images = np.random.default_rng(0).integers(256, size=(3, 8, 8, 3), dtype=np.uint8)
-    (block,) = (one for one in blocks("CONTRIBUTING.md", "A data set") if "write_pack" in one)
+    (block,) = (code for code in blocks("CONTRIBUTING.md", "A data set") if "write_pack" in code)
     exec(block, {"images": images, "labels": [0, 1, 1]})
-    found = data.load("pets", "test")
-    assert np.array_equal(found.images, images) and found.class_names == ("cat", "dog")
+    loaded = data.load("pets", "test")
+    assert np.array_equal(loaded.images, images) and loaded.class_names == ("cat", "dog")
 
 
 def test_the_audit_of_the_readme(tmp_path, monkeypatch):
-    """From logits, labels and features to a report and a rejector, which new images pass or not."""
+    """From arrays to a report and a rejector, which accepts known images and rejects noise."""
     monkeypatch.chdir(tmp_path)
     generator = np.random.default_rng(0)
     labels = generator.integers(5, size=600)
@@ -273,8 +147,8 @@ def test_the_audit_of_the_readme(tmp_path, monkeypatch):
 
 
 def test_the_score_of_the_readme(tmp_path):
-    """The example of a new score, from its file to its place among all others."""
-    (score,) = (one for one in blocks("CONTRIBUTING.md", "A method") if "MedianGap" in one)
+    """A new score, from its file to its rank among all others."""
+    (score,) = (code for code in blocks("CONTRIBUTING.md", "A score") if "MedianGap(" in code)
     (tmp_path / "my_score.py").write_text(score, encoding="utf-8")
     (command,) = blocks("README.md", "A score of your own", "console")
     command = command.replace("known-unknowns", f"{sys.executable} -m known_unknowns", 1)
@@ -287,13 +161,13 @@ def test_the_score_of_the_readme(tmp_path):
 
 
 def test_the_audit_of_the_book(tmp_path, monkeypatch):
-    """The notebook, on a file, and the page that is made of it."""
+    """The notebook on a file, and the page that is made from it."""
     monkeypatch.chdir(tmp_path)
     labels = np.arange(400) % 4
     logits = 3 * np.eye(4)[labels] + np.random.default_rng(0).normal(size=(400, 4))
     np.savez("my_outputs.npz", logits=logits, labels=labels)
     commands = blocks("book/how_to_run.md", "Your own model", "console")[-1]
-    # they are for the repository's folder, and what is made belongs into another
+    # the commands are for the repository's folder; the results belong in another one
     commands = commands.replace("$ .venv/bin", str(Path(sys.executable).parent))
     commands = re.sub(r"(?<= )(notebooks|workflow)/", rf"{ROOT}/\1/", commands)
     commands = commands.replace("my_audit", f"{tmp_path}/my_audit")
@@ -302,11 +176,10 @@ def test_the_audit_of_the_book(tmp_path, monkeypatch):
     assert "<html" in (tmp_path / "my_audit" / "report.html").read_text(encoding="utf-8")
 
 
-def test_what_contributing_says_where_to_change_is_there():
-    """Every path of its table, and at least twenty questions."""
+def test_every_path_in_contributing_exists():
+    """The table *Where would I change ...* has at least twenty rows, each with a path."""
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    _, _, table = text.partition("Where would I change …")
-    rows = re.findall(r"^\| (.*\?) \| (.*) \|$", table, flags=re.M)
+    rows = re.findall(r"^\| (.*\?) \| (.*) \|$", text.partition("Where would I")[2], flags=re.M)
     assert len(rows) >= 20
     for question, answer in rows:
         paths = re.findall(r"`([^`]+)`", answer)

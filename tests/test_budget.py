@@ -1,0 +1,69 @@
+"""The size of each package: code lines, docstring lines, and lines per file. Limits only fall."""
+
+import ast
+import io
+import tokenize
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+CODE = {}
+DOCSTRINGS = {"helpers": 0}
+LONGEST_FILE = 400
+MADE_UP = '"""A docstring\nof two lines."""\n\nx = 1  # code\n# a comment\ny = """text"""\n'
+NOT_CODE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,
+            tokenize.ENDMARKER}  # fmt: skip
+
+
+def count(source: str) -> tuple[int, int]:
+    """Return the numbers of code lines and docstring lines, without blank lines and comments."""
+    docstrings = {
+        line
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+        for line in range(node.lineno, node.end_lineno + 1)
+    }
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    code = {
+        line
+        for token in tokens
+        if token.type not in NOT_CODE
+        for line in range(token.start[0], token.end[0] + 1)
+    }
+    return len(code - docstrings), len(docstrings)
+
+
+def sizes(folder: str) -> tuple[int, int]:
+    """Return the code lines and the docstring lines of all files in a folder."""
+    counts = [count(file.read_text("utf-8")) for file in (ROOT / folder).rglob("*.py")]
+    return sum(code for code, _ in counts), sum(docstrings for _, docstrings in counts)
+
+
+def test_lines_are_counted():
+    """A made-up file: its docstring, comment and blank line are no code."""
+    assert count(MADE_UP) == (2, 2)
+
+
+@pytest.mark.parametrize("folder", CODE)
+def test_a_package_keeps_its_budget(folder):
+    code, docstrings = sizes(folder)
+    assert code <= CODE[folder], f"{folder}: {code} code lines, and {CODE[folder]} are allowed"
+    if folder in DOCSTRINGS:
+        assert docstrings <= DOCSTRINGS[folder], f"{folder}: {docstrings} docstring lines"
+
+
+def test_no_file_is_longer_than_400_lines():
+    folders = [folder for folder in CODE if "/" not in folder]
+    files = [file for folder in folders for file in (ROOT / folder).rglob("*.py")]
+    lengths = {file.relative_to(ROOT): file.read_text("utf-8").count("\n") for file in files}
+    assert {str(name): n for name, n in lengths.items() if n > LONGEST_FILE} == {}
+
+
+@pytest.mark.parametrize("folder", CODE)
+def test_few_lines_are_longer_than_95_characters(folder):
+    files = (ROOT / folder).rglob("*.py")
+    lines = [line for file in files for line in file.read_text("utf-8").splitlines()]
+    assert sum(len(line) > 95 for line in lines) <= 0.05 * len(lines)
