@@ -8,6 +8,7 @@ import pkgutil
 import re
 import subprocess
 import sys
+from graphlib import CycleError, TopologicalSorter
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -151,3 +152,21 @@ def test_arrays_need_no_torch():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert not done.returncode, done.stderr[-500:]
+
+
+def test_there_are_no_import_cycles():
+    """Also inside functions."""
+    graph = {name: {importing(one) for one in imports(name)} - {name, ""} for name in MODULES}
+    TopologicalSorter(graph).prepare()  # raises CycleError with the names
+
+
+def importing(name: str) -> str:
+    """Return the module of this project that a dotted name is in; "" if there is none."""
+    while name and name not in MODULES:
+        name = name.rpartition(".")[0]
+    return name
+
+
+def test_an_import_cycle_is_found():
+    with pytest.raises(CycleError):
+        TopologicalSorter({"a": {"b"}, "b": {"a"}}).prepare()
