@@ -1,4 +1,4 @@
-"""Weibull distributions of the largest distances, of which OpenMax makes its probability."""
+"""Weibull distributions of the largest distances, for OpenMax."""
 
 from __future__ import annotations
 
@@ -6,19 +6,18 @@ import numpy as np
 
 
 def fit_weibull(log_values: np.ndarray, used: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    r"""Fit two-parameter Weibull distributions to many samples at once, by maximum likelihood.
+    r"""Return shape and log scale [C] of Weibull distributions, fitted by maximum likelihood.
 
     The shape :math:`\beta` solves
-    :math:`\sum x_i e^{\beta x_i} / \sum e^{\beta x_i} - 1/\beta = \bar x` with x the logarithms of
-    the values; the left side increases with :math:`\beta`.  All samples take part in one Newton
-    iteration, kept within a bracket.
+    :math:`\sum x_i e^{\beta x_i} / \sum e^{\beta x_i} - 1/\beta = \bar x`, with x the logarithms of
+    the values, by Newton's method within a bracket.
 
     Parameters
     ----------
     log_values : ndarray of float64, shape [C, n]
-        Logarithms of the values; what `used` leaves out may be anything finite.
+        Logarithms of the values, finite.
     used : ndarray of bool, shape [C, n]
-        Which entries belong to each sample; at least two distinct values in each row.
+        Entries of each sample; at least two distinct values in each row.
 
     Returns
     -------

@@ -1,6 +1,5 @@
 """What fits and scores cost, counted: passes over the outputs, factorisations, products."""
 
-import tracemalloc
 from collections import Counter
 
 import numpy as np
@@ -8,7 +7,6 @@ import pytest
 
 import helpers.scores
 from helpers.outputs import Outputs
-from helpers.scores.base import BlockwiseScore
 from helpers.scores.gaussians import moments
 
 # How often each fit reads its training outputs; OpenMax and the mixture have ways of their own.
@@ -19,10 +17,6 @@ PASSES = {
 }  # fmt: skip
 FACTORISATIONS = ("cholesky", "eig", "eigh", "inv", "lstsq", "pinv", "solve", "svd")
 # Products with the features for each block of images.
-PRODUCTS = {
-    "ash": 1, "dice": 1, "gmm": 2, "mahalanobis": 2, "mahalanobis_pp": 2, "react": 1,
-    "relation": 2, "rmds": 4, "rmds_pp": 4, "vim": 1, "vra": 1,
-}  # fmt: skip
 
 
 @pytest.fixture
@@ -54,17 +48,6 @@ def factorised(monkeypatch):
     for name in FACTORISATIONS:
         monkeypatch.setattr(np.linalg, name, counted(name, getattr(np.linalg, name)))
     return counts
-
-
-def test_every_fit_is_counted():
-    """A new score that is fitted to training outputs says here how often it reads them."""
-    fitted = {
-        name
-        for name in helpers.scores.names()
-        if isinstance(score := helpers.scores.create(name), BlockwiseScore)
-        and "training outputs" in score.info.needs
-    }
-    assert fitted == {*PASSES, "gmm"}
 
 
 @pytest.mark.parametrize("name", PASSES)
@@ -110,37 +93,6 @@ def test_factorisations_are_as_many_whatever_the_classes(
     assert factorised == expected
 
 
-def test_a_mixture_is_factorised_by_class_and_held_once(factorised, problem):
-    """Of classes of few images, with memory for its directions and little more."""
-    train, _ = problem(n=1200, width=400, classes=30)
-    score = helpers.scores.create("gmm")
-    tracemalloc.start()
-    score.fit(train, None)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert factorised == {"eigh": 30}
-    assert score.axes.shape == (400, 1200)
-    assert peak < 1.5 * score.axes.nbytes
-
-
-@pytest.mark.parametrize("classes", [3, 12])
-@pytest.mark.parametrize("name", PRODUCTS)
-def test_products_are_as_many_whatever_the_classes(name, classes, monkeypatch, factorised, problem):
-    """For each block of images, and nothing is factorised any more."""
-    score = helpers.scores.create(name).fit(*problem(classes=classes))
-    counts, product = Counter(), helpers.scores.base.rowwise_product
-
-    def counted(rows, matrix):
-        counts["products"] += 1
-        return product(rows, matrix)
-
-    for module in ("shaping", "gaussians", "neighbours"):
-        monkeypatch.setattr(f"helpers.scores.{module}.rowwise_product", counted)
-    factorised.clear()
-    score.score_samples(problem(n=3 * score.block, classes=classes)[0])
-    assert counts["products"] == 3 * PRODUCTS[name] and not factorised
-
-
 def test_moments_against_their_definition():
     """Over several blocks, with images without label, about any point."""
     generator = np.random.default_rng(0)
@@ -154,16 +106,3 @@ def test_moments_against_their_definition():
     np.testing.assert_allclose(found.about(point), (exact - point).T @ (exact - point), rtol=1e-12)
     centred = exact - found.means[labels]
     np.testing.assert_allclose(found.within, centred.T @ centred, rtol=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("name", "arguments", "passes"),
-    [
-        ("odin", {"epsilon": 0.0}, 1),
-        ("odin", {"epsilon": 0.001}, 3),
-        ("jacobian", {}, 5),
-        ("tta", {"copies": 7}, 7),
-    ],
-)
-def test_what_goes_back_to_the_images_tells_its_passes(name, arguments, passes):
-    assert helpers.scores.create(name, **arguments).passes(5) == passes

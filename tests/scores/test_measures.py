@@ -1,7 +1,5 @@
 """Measures beside those of logits: jacobian, gmm, tta, jsd, native."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 import scipy.special
@@ -12,7 +10,7 @@ import helpers.scores
 from helpers.data import Images
 from helpers.networks import models
 from helpers.networks.recipe import Recipe
-from helpers.outputs import Outputs, ensemble
+from helpers.outputs import Outputs
 from helpers.scores import gradients
 from helpers.scores.gradients import jacobian_norms
 from helpers.scores.images import augmented_probabilities
@@ -44,18 +42,6 @@ def linear(classes=5, seed=1, size=4):
     return Linear(
         generator.normal(size=(classes, 3 * size**2)) / 500, generator.normal(size=classes)
     )
-
-
-def test_a_score_of_outputs_asks_the_model_once_or_not_at_all():
-    """What it has said before is taken, where that is at hand."""
-    logits = np.random.default_rng(0).normal(size=(7, 5))
-    outputs, shown = Outputs(logits, np.empty((7, 0)), np.full(7, -1)), []
-    model = SimpleNamespace(outputs=lambda images: shown.append(len(images)) or outputs)
-    score = helpers.scores.create("msp").fit(None, None)
-    own = helpers.scores.score(score, model, noise(7))
-    assert (own == score.score_samples(outputs)).all() and shown == [7]
-    few = helpers.scores.score(score, model, noise(3), outputs.subset(slice(0, 3)))
-    assert (few == own[:3]).all() and shown == [7]
 
 
 @pytest.mark.parametrize("several", [1, 2])
@@ -144,14 +130,6 @@ def test_gmm_is_the_density_of_a_mixture(count, width):
     assert score.score_samples(test) == pytest.approx(np.log(expected), rel=1e-6)
 
 
-def test_gmm_has_a_density_with_one_image_a_class():
-    """Round Gaussians of the ridge's variance."""
-    train = Outputs(np.zeros((2, 2)), np.array([[0.0, 0.0], [30.0, 0.0]]), np.array([0, 1]))
-    test = Outputs(np.zeros((1, 2)), np.array([[0.3, 0.4]]), np.array([-1]))
-    found = helpers.scores.create("gmm", ridge=0.1).fit(train, None).score_samples(test)
-    assert found == pytest.approx([np.log(0.5) - np.log(2 * np.pi * 0.1) - 0.25 / 0.2], rel=1e-6)
-
-
 def constant(images):
     return Outputs(np.zeros((images, 2)), np.zeros((images, 1)), np.full(images, -1))
 
@@ -164,19 +142,6 @@ def test_jsd_by_hand():
     found = helpers.scores.create("jsd").score_samples(outputs)
     assert found == pytest.approx([0, -np.log(2), -half - np.log(2)])
     assert found.max() <= 0
-
-
-def test_jsd_of_an_ensemble():
-    """Networks that say the same do not diverge; the order of the networks does not matter."""
-    generator = np.random.default_rng(0)
-    each = [
-        Outputs(generator.normal(size=(9, 4)), np.zeros((9, 1)), np.full(9, -1)) for _ in range(3)
-    ]
-    score = helpers.scores.create("jsd").fit(None, None)
-    assert (score.score_samples(ensemble(each[:1] * 2)) == 0).all()
-    found = score.score_samples(ensemble(each))
-    assert (found < 0).all()
-    assert found == pytest.approx(score.score_samples(ensemble(each[::-1])))
 
 
 def test_native_is_what_the_outputs_hold():
@@ -214,14 +179,6 @@ def test_tta_of_an_image_depends_on_nothing_beside_it():
     singles = [augmented_probabilities(network, images.subset([i]), seed=1)[0] for i in range(6)]
     np.testing.assert_allclose(whole, np.concatenate(singles), atol=1e-6)
     assert np.abs(whole - augmented_probabilities(network, images, seed=2)[0]).max() > 1e-3
-
-
-def test_tta_of_an_ensemble():
-    """With temperature 1, the mean of what its networks say."""
-    networks, images = [linear(), linear(seed=2)], noise(3)
-    each = [augmented_probabilities(one, images, copies=3)[0] for one in networks]
-    together = augmented_probabilities(networks, images, copies=3)[0]
-    np.testing.assert_allclose(together, np.mean(each, axis=0), rtol=1e-4)
 
 
 def test_what_is_missing_is_named():

@@ -39,11 +39,6 @@ def test_what_a_kind_of_model_lacks(kind):
     assert set(found) == expected <= LACKING.keys()
 
 
-def test_native_is_there_where_the_outputs_have_it():
-    model, outputs = asked(1, 0, HEAD, None, np.zeros(4))
-    assert lacking(["native", "logits", "head"], model, outputs) == []
-
-
 def test_a_score_of_an_ensemble_is_left_out_if_rounding_errors_decide_it():
     """Energies of the logarithms of mean probabilities: 0, but for errors that rank the images."""
     generator = np.random.default_rng(0)

@@ -53,17 +53,6 @@ def test_knn_is_the_kth_distance_whatever_the_blocks(k, monkeypatch):
     assert found == pytest.approx(-np.sort(distances, axis=1)[:, k - 1])
 
 
-def test_nnguide_draws_its_bank_once_and_for_all():
-    """20 of 60 images, the same ones each time, none twice."""
-    train = outputs(np.eye(60), np.zeros((60, 2)))
-    scores = [
-        helpers.scores.create("nnguide", k=1, bank=20).fit(train, None).score_samples(train)
-        for _ in range(2)
-    ]
-    assert (scores[0] == scores[1]).all()
-    assert (scores[0] > 0).sum() == 20
-
-
 @pytest.mark.parametrize(
     ("name", "arguments"), [("knn", {}), ("knn", {"bank": 7}), ("nnguide", {"bank": 7})]
 )
@@ -87,17 +76,6 @@ def test_the_bank_is_exact_where_single_precision_is_not(k):
     np.testing.assert_allclose(found, expected[:, 0], rtol=1e-12, atol=1e-13)
 
 
-def test_what_is_found_does_not_depend_on_what_else_is_looked_for():
-    """To the last bit, for 1, 2, … queries at a time."""
-    generator = np.random.default_rng(0)
-    rows, queries = generator.normal(size=(500, 33)), generator.normal(size=(40, 33))
-    bank = Bank(rows, generator.normal(size=500), np.zeros(500), 99.0)
-    for find in (bank.largest, bank.kth_largest):
-        whole = find(queries, 9)
-        for size in range(1, 40, 7):
-            assert (find(queries[:size], 9) == whole[:size]).all()
-
-
 HALF = np.log([0.5, 0.5])
 
 
@@ -111,14 +89,6 @@ def test_relation_by_hand(power, expected):
     assert score.score_samples(outputs([[3, 4]], HALF[None])) == pytest.approx([expected])
 
 
-def test_relation_counts_images_of_the_same_prediction():
-    """Of two images with the same features, one is surely of the other class."""
-    train = outputs([[1, 0], [1, 0]], np.array([[50.0, 0.0], [0.0, 50.0]]))
-    score = helpers.scores.create("relation").fit(train, None)
-    test = outputs([[1, 0], [0, 0]], np.array([[50.0, 0.0], [50.0, 0.0]]))
-    assert score.score_samples(test) == pytest.approx([1, 0])
-
-
 def test_relation_against_the_formula_whatever_the_blocks(monkeypatch):
     """Against all relations at once; the training images in blocks of 50, the last one short."""
     monkeypatch.setattr(helpers.scores.neighbours, "_ROWS", 50)
@@ -130,13 +100,6 @@ def test_relation_against_the_formula_whatever_the_blocks(monkeypatch):
         found = helpers.scores.create("relation", power=power).fit(train, None)
         expected = np.where(relations > 0.03, relations, 0) ** power
         assert found.score_samples(test) == pytest.approx(expected.sum(axis=1))
-
-
-def test_relation_with_a_bank_is_relation_to_the_drawn_images():
-    train, test = random_outputs(60, 0), random_outputs(20, 1)
-    found = helpers.scores.create("relation", bank=25).fit(train, None).score_samples(test)
-    alone = helpers.scores.create("relation").fit(draw(train, 25), None)
-    assert (found == alone.score_samples(test)).all()
 
 
 def test_knn_with_a_bank_is_knn_of_the_drawn_images():

@@ -33,14 +33,6 @@ class TestEach:
             helpers.scores.create(name, wrong=1)
 
 
-def test_openmax_is_what_is_not_unknown(problem):
-    score = helpers.scores.create("openmax", tail=5, alpha=2).fit(*problem())
-    test = problem(60, seed=3)[0]
-    assert (score.openmax.tail, score.openmax.alpha) == (5, 2)
-    expected = score.openmax.probabilities(test.logits)[:, :-1].sum(axis=1)
-    assert score.score_samples(test) == pytest.approx(expected)
-
-
 def test_an_unknown_name_is_refused_with_the_nearest():
     with pytest.raises(ValueError, match="unknown score 'openmx'; did you mean 'openmax'"):
         helpers.scores.create("openmx")

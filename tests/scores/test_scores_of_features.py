@@ -5,7 +5,7 @@ import pytest
 
 import helpers.scores
 from helpers.outputs import Head, Outputs
-from helpers.scores.shaping import percentile_of_features, percentiles_by_feature
+from helpers.scores.shaping import percentiles_by_feature
 
 
 def outputs(features, head, labels=None):
@@ -29,16 +29,6 @@ def test_react_by_hand():
     assert score.threshold == 2
     expected = energy(np.array([[-5 + 4 + 0.5, -15 + 8 - 0.5]]))
     assert score.score_samples(outputs([[-5.0, 9.0]], SQUARE)) == pytest.approx(expected)
-
-
-@pytest.mark.parametrize("percentile", [0, 0.001, 33.3, 50, 85, 90, 99.99])
-def test_percentile_of_features_is_exact_over_several_blocks(percentile):
-    """Of both signs, with many zeros, small and large ones; numpy sorts a copy of them all."""
-    features = np.random.default_rng(1).normal(size=(5000, 7)) ** 9
-    features[::3] = np.maximum(features[::3], 0)
-    test = Outputs(np.zeros((5000, 2)), features, np.zeros(5000, int))
-    expected = np.percentile(test.features, percentile, method="inverted_cdf")
-    assert percentile_of_features(test, percentile) == expected
 
 
 def test_dice_by_hand():
@@ -97,20 +87,6 @@ def test_nci_by_hand():
     test = outputs([[4.0, 5.0], [1.0, 1.0], [-3.0, 1.0]], head)
     # at the mean there is no direction; (−4, 0) is at right angles to (0, 2), and |−3| + |1| = 4
     assert score.score_samples(test) == pytest.approx([8 / 5 + 0.9, 0.2, 0.4])
-
-
-def test_nci_against_the_formula(problem):
-    (train, head), (test, _) = problem(300), problem(40, seed=3)
-    centre = train.features.astype(float).mean(axis=0)
-    for row, value in zip(
-        test.features,
-        helpers.scores.create("nci").fit(train, head).score_samples(test),
-        strict=True,
-    ):
-        weights = head.weight[np.argmax(head.weight @ row + head.bias)]
-        gap = row - centre
-        expected = weights @ gap / np.sqrt(gap @ gap) + 1e-4 * sum(abs(row))
-        assert value == pytest.approx(expected, rel=1e-6)
 
 
 def test_vra_by_hand():

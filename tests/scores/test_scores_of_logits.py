@@ -20,16 +20,6 @@ def scores(name, logits, **arguments):
 EIGHTHS = np.log([[4, 2, 1, 1], [1, 1, 1, 1], [1, 1, 6, 0.5]])  # the last one of no round sum
 
 
-def test_max_logit_is_the_largest_logit():
-    """Of either sign."""
-    assert scores("max_logit", [[1, 3, 2], [-4, -7, -5]]).tolist() == [3, -4]
-
-
-def test_energy_by_hand():
-    """Sums of exponentials 8, 4 and 8.5."""
-    assert scores("energy", EIGHTHS) == pytest.approx(np.log([8, 4, 8.5]))
-
-
 def test_entropy_by_hand():
     """Halves, quarters, eighths: 1/2 + 2/4 + 3/8 + 3/8 bits; uniform: 2 bits; certain: none."""
     assert scores("entropy", EIGHTHS[:2]) == pytest.approx(-np.log(2) * np.array([1.75, 2]))
@@ -63,14 +53,6 @@ def test_gen_keeps_the_digits_of_a_probability_near_one():
     small = np.exp(-40)
     expected = -(np.sqrt(2 * small) + 2 * np.sqrt(small))
     assert scores("gen", [[0, -40, -40]], gamma=0.5) == pytest.approx([expected], rel=1e-9)
-
-
-def test_kl_matching_by_hand():
-    """One image a class: its probabilities are the template, at divergence 0 from themselves."""
-    train = outputs(np.log([[3, 1], [1, 3]]))
-    score = helpers.scores.create("kl_matching").fit(train, None)
-    found = score.score_samples(outputs(np.log([[3, 1], [1, 1]])))
-    assert found == pytest.approx([0, -np.log(2 / np.sqrt(3))], abs=1e-7)
 
 
 def test_kl_matching_is_the_smallest_divergence_from_means_by_prediction():

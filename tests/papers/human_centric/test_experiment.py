@@ -145,17 +145,6 @@ def test_rows_of_a_score_by_hand(made):
     assert (drawn["bootstrap"].map(np.mean) - drawn["value"]).abs().max() < 0.1
 
 
-def test_the_error_rate_of_what_is_accepted_in_any_case_is_the_share_of_wrong_answers(made):
-    """A constant score keeps everything."""
-    train, test = (
-        replace(one, logits=0 * one.logits, features=0 * one.logits)
-        for one in (made.train, made.test)
-    )
-    rows = rows_of(replace(made, train=train, test=test, input_shifted={}, label_shifted={}), "msp")
-    assert rows.loc[("test", "der99"), "value"] == 1 - test.correct.mean()
-    assert ("label-shifted", "auroc") not in rows.index
-
-
 def test_the_whole_grid_in_one_table(roles, table_of_rows):
     given = {"names": ["resnet8", "resnet8+distilled"], "methods": list(METHODS), "runs": 2}
     table = table_of_rows(roles, **given)

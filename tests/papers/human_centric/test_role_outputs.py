@@ -3,14 +3,10 @@
 from types import SimpleNamespace
 
 import numpy as np
-import pandas as pd
-import pytest
 
 from helpers import scores
 from helpers.data import Images
 from helpers.outputs import Head, Outputs
-from helpers.papers import run
-from helpers.papers.human_centric import experiment
 from helpers.papers.human_centric.role_outputs import OwnClasses, outputs_with
 from helpers.papers.human_centric.roles import ShiftRoles
 from helpers.papers.parameters import load
@@ -63,39 +59,9 @@ def test_an_answer_is_one_of_the_sets_own_classes():
         assert (score.score_samples(judged) == score.score_samples(images)).all(), method
 
 
-def test_some_of_the_images_are_answered_as_before():
-    outputs = says(pictures("some", 30))
-    own = OwnClasses.of(outputs, [2, 0])
-    part = own.subset(np.array([4, 2, 7]))
-    assert part.classes == (2, 0) and part.correct.tolist() == own.correct[[4, 2, 7]].tolist()
-    assert own.correct.tolist() == [
-        int(np.array([2, 0])[row[[2, 0]].argmax()]) == label
-        for row, label in zip(outputs.logits, outputs.labels, strict=True)
-    ]
-
-
 def test_members_answer_together():
     """Their mean probabilities decide, not their first logits."""
     members = np.array([[[0.3, 0.3, 0.4]], [[0.5, 0.1, 0.4]]])
     whole = Outputs(np.zeros((1, 3)), np.zeros((1, 2)), np.array([0]), members)
     assert OwnClasses.of(whole, [0, 1]).correct.tolist() == [True]
     assert OwnClasses.of(whole, [1, 2]).correct.tolist() == [False]
-
-
-def test_accuracy_and_error_rates_are_by_the_sets_own_classes():
-    rates = {}
-    for names in ((), ("renditions",)):
-        found = {"primary": outputs_with(MODEL, roles_with(*names), NAMES)}
-        rows = pd.DataFrame(experiment.rows(MINI, None, found, run.draws(MINI)))
-        rows = rows[rows["variant"] == "primary"].set_index(["method", "test_set", "metric"])
-        rates[names] = rows["value"]
-    plain, own = rates.values()
-    place = ("network", "renditions", "accuracy")
-    assert (
-        own[place] > plain[place]
-        and own["network", "test", "accuracy"] == plain["network", "test", "accuracy"]
-    )
-    assert own["energy", "test", "der99"] == plain["energy", "test", "der99"]
-    # nearly all is accepted
-    assert own["energy", "renditions", "der99"] == pytest.approx(1 - own[place], abs=0.05)
-    assert plain["energy", "renditions", "der99"] > own["energy", "renditions", "der99"]
