@@ -3,11 +3,7 @@
 A score has the methods of `Score`, an `info` record and the decorator `register`.  All files of
 this folder are imported, so a new file registers its scores.
 
-Examples
---------
 >>> import helpers.scores
->>> "msp" in helpers.scores.names()
-True
 >>> helpers.scores.create("openmax", tail=10).info.title
 'OpenMax'
 """

@@ -23,12 +23,7 @@ _REGISTRY: dict[str, type[Score]] = {}
 class Score(Protocol):
     """One number per image, higher = more likely known, whatever the sign in the paper.
 
-    A score that reads images is a `helpers.scores.images.ImageScore`; `score` calls both kinds.
-
-    Attributes
-    ----------
-    info : Info
-        Name, source, equation and needs.
+    `info` is its record.  A score that reads images is a `helpers.scores.images.ImageScore`.
     """
 
     info: Info
@@ -65,7 +60,7 @@ def names() -> list[str]:
 
 
 def create(name: str, *, offered: Mapping[str, object] | None = None, **arguments) -> Score:
-    """Return a new score.
+    """Return a new score; an unknown name or argument is refused with the nearest one.
 
     Parameters
     ----------
@@ -76,13 +71,6 @@ def create(name: str, *, offered: Mapping[str, object] | None = None, **argument
     **arguments
         Arguments of the score, see its ``info.hyper_parameters``.
 
-    Raises
-    ------
-    ValueError
-        Unknown score or argument; the message names the nearest one.
-
-    Examples
-    --------
     >>> vars(create("tta", offered={"copies": 3, "tail": 10}, seed=1))
     {'copies': 3, 'seed': 1}
     """
@@ -183,11 +171,6 @@ class BlockwiseScore:
             Outputs of the training images; ignored if ``info.needs`` does not name them.
         head : Head
             Last linear layer of the model; ignored if ``info.needs`` does not name it.
-
-        Raises
-        ------
-        ValueError
-            A label −1 if labels are needed; a missing head, or one of another shape.
         """
         needs, shape = self.info.needs, None
         if "training outputs" in needs:
@@ -212,13 +195,7 @@ class BlockwiseScore:
         return self
 
     def score_samples(self, outputs: Outputs) -> np.ndarray:
-        """Return float64 [N], higher = more likely known.
-
-        Raises
-        ------
-        ValueError
-            Not fitted; logits or features of another width than at the fit.
-        """
+        """Return float64 [N], higher = more likely known; a fit must come first."""
         needs = self.info.needs
         _check_kind("outputs", outputs, "logits", "features", "labels")
         if "features" in needs and not outputs.features.shape[1]:

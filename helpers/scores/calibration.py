@@ -31,15 +31,6 @@ def softmax(logits, temperature: float = 1.0) -> np.ndarray:
 
     In float32 a difference of 17 between two logits would give a confidence of exactly 1, and ties.
 
-    Parameters
-    ----------
-    logits : array_like, shape [N, K]
-        Finite values.
-    temperature : float
-        Positive.
-
-    Examples
-    --------
     >>> softmax([[1000.0, 1000.0]])
     array([[0.5, 0.5]])
     """

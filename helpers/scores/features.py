@@ -15,8 +15,6 @@ class DecisionBoundaryDistance(BlockwiseScore):
     The boundary between the predicted class and another class is the hyperplane of equal logits.
     The mean over all other classes is divided by the distance to the mean of the training features.
 
-    Notes
-    -----
     Liu and Qin 2024.  Their code sums over the classes: the same ranking.
     """
 
@@ -42,8 +40,6 @@ class GradNorm(BlockwiseScore):
     The gradient is the outer product of :math:`p - 1/K` and the features, so its norm is the
     product of their norms.
 
-    Notes
-    -----
     Huang et al. 2021, at temperature 1.  Their code uses targets of 1 instead of 1/K, which
     multiplies each score by K: the same ranking.
     """
@@ -98,8 +94,6 @@ class SimplifiedHopfieldEnergy(BlockwiseScore):
     A pattern is the mean feature over the correctly classified training images of a class.  A class
     without such images is left out, and the most probable of the other classes is used instead.
 
-    Notes
-    -----
     Zhang et al. 2023, their simplified energy with the inner product, on the features before the
     head and without a step of the image.  OpenOOD's pattern of such a class is NaN.
     """

@@ -128,8 +128,6 @@ class Mahalanobis(BlockwiseScore):
     One Gaussian per class with a shared covariance, fitted to training features and labels.  If the
     covariance is singular, directions without variance are left out, as by the pseudo-inverse.
 
-    Notes
-    -----
     Lee et al. 2018, equations 1 and 2: last features only, without a step of the image or a
     combination of layers.  OpenOOD inverts in single precision, which loses the directions of less
     than 1.6 % of the largest spread at 2,048 features.
@@ -152,8 +150,6 @@ class MahalanobisPlusPlus(Mahalanobis):
 
     Features are divided by their Euclidean norm, also for the fit.
 
-    Notes
-    -----
     Müller and Hein 2025.  Their code uses double precision for ImageNet, as here, and single
     precision for CIFAR ("MDS++" in OpenOOD).  Features that are all 0 stay 0; their code divides by
     0.
@@ -189,8 +185,6 @@ class RelativeMahalanobis(BlockwiseScore):
 class RelativeMahalanobisPlusPlus(RelativeMahalanobis):
     """Relative Mahalanobis distance on the unit sphere.
 
-    Notes
-    -----
     Müller and Hein 2025; see `MahalanobisPlusPlus` for the precision and features that are all 0.
     """
 

@@ -89,20 +89,10 @@ def stepped_logits(
     epsilons: Sequence[float],
     **view,
 ) -> np.ndarray:
-    """Return the logits after ODIN's steps of several lengths, float32 [E, N, K].
+    """Return the logits after ODIN's steps of E lengths, float32 [E, N, K].
 
-    The gradient does not depend on the length, so it is computed once.
-
-    Parameters
-    ----------
-    classifier : Classifier
-        On the device of the computation.
-    images : Images or ImageStream
-    temperature : float
-    epsilons : sequence of float
-        E lengths.
-    **view
-        Arguments of ``images.in_order``.
+    The gradient does not depend on the length, so it is computed once.  `view` are arguments of
+    ``images.in_order``.
     """
     import torch
 
@@ -140,8 +130,6 @@ _MEMORY = 2**31  # bytes of gradients at once: 6 images of 224 pixels with Image
 class Jacobian(ImageScore):
     """Minus the squared Frobenius norm of the derivative of the probabilities by the pixels.
 
-    Notes
-    -----
     Belghazi and Lopez-Paz 2021, as in their text; their code differentiates the sum of all logits.
     """
 
@@ -168,22 +156,10 @@ def jacobian_norms(
 ) -> np.ndarray:
     r"""Return the squared Frobenius norm of each image's Jacobian, float64 [T, N], exactly.
 
-    The Jacobian [K, pixels] is the derivative of the probabilities by the pixels in [0, 1].
+    The Jacobian [K, pixels] is the derivative by the pixels in [0, 1] of the probabilities at T
+    temperatures.  Several networks are an ensemble; dropout is off.  `batch_size` is an upper
+    bound, so that gradients need at most 2 GiB.  `view` are arguments of ``images.in_order``.
 
-    Parameters
-    ----------
-    classifier : Classifier or sequence of Classifier
-        On the device of the computation; several are an ensemble.  Dropout is off.
-    images : Images or ImageStream
-    temperatures : sequence of float
-        T positive numbers that divide logits, or logarithms of the mean probabilities.
-    batch_size : int
-        Largest number of images at once; fewer if their gradients would need more than 2 GiB.
-    **view
-        Arguments of ``images.in_order``.
-
-    Notes
-    -----
     Probabilities depend on logits only through the differences to one class r, the predicted one
     for precision.  Let d be the K − 1 gradients of the differences and :math:`s = \sum_j p_j d_j`.
     The rows of the Jacobian are :math:`p_k (d_k - s) / T`, with :math:`d_r = 0`, so the inner

@@ -103,9 +103,7 @@ def as_list(classifier: Classifier | Sequence[Classifier]) -> list[Classifier]:
 
 @recorded("tta")
 class TestTimeAugmentation(ImageScore):
-    """Largest mean probability over augmented copies of the image.
-
-    A confidence in [1/K, 1].
+    """Largest mean probability over augmented copies of the image, in [1/K, 1].
 
     Parameters
     ----------
@@ -147,28 +145,14 @@ def augmented_probabilities(
     batch_size: int = 500,
     **view,
 ) -> np.ndarray:
-    """Return mean probabilities over augmented copies, float64 [T, N, K].
+    """Return mean probabilities over augmented copies, float64 [T, N, K], at T temperatures.
 
     A copy is a crop of 70 to 100 % of the area, flipped with probability 1/2, with brightness,
     contrast and saturation changed by up to 30 % and hue by up to 0.3, and grey with probability
-    0.1.  All images share the random draws, so no image depends on others.
+    0.1.  All images share the random draws, so no image depends on others.  The global random state
+    does not change.  Several networks are an ensemble; dropout is off.  `view` are arguments of
+    ``images.in_order``.
 
-    Parameters
-    ----------
-    classifier : Classifier or sequence of Classifier
-        On the device of the computation; several are an ensemble.  Dropout is off.
-    images : Images or ImageStream
-    copies : int
-    seed : int
-        Seed of the augmentations; the global random state does not change.
-    temperatures : sequence of float
-        T numbers that divide logits, or logarithms of the mean probabilities.
-    batch_size : int
-    **view
-        Arguments of ``images.in_order``.
-
-    Notes
-    -----
     The authors' code also draws once per batch, but changes pixels after their normalisation.  Its
     probability of grey is unknown; 0.1 is torchvision's default.
     """

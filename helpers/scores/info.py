@@ -28,28 +28,9 @@ NEEDS = (
 class Info:
     """Record of a method: a score, a calibration, an open-set rule.
 
-    Attributes
-    ----------
-    name, title : str
-        Names in code and in prose.
-    paper, authors : str
-        Title and authors of the paper that introduced the method.
-    year : int
-        Year of the paper.
-    key : str
-        BibTeX key in the book's bibliography.
-    equation : str
-        LaTeX, without delimiters.
-    needs : tuple of str
-        What the method reads, out of `NEEDS`.
-    summary : str
-        One or two sentences.
-    sign : str
-        Meaning of a higher value, and whether the paper's sign was changed.
-    hyper_parameters : mapping of str to str
-        Arguments of the constructor, and their meanings.
-    published : mapping of str to mapping
-        Hyper-parameters of the authors, by the name of a data set.
+    `key` is a BibTeX key, `equation` LaTeX, `needs` what the method reads (of `NEEDS`), `sign` the
+    meaning of a higher value.  `hyper_parameters` are arguments and their meanings, `published` the
+    authors' values for them, by the name of a data set.
     """
 
     name: str

@@ -22,8 +22,6 @@ class MaximumLogit(BlockwiseScore):
 
     Unlike the largest probability, it separates an image of several classes from one of no class.
 
-    Notes
-    -----
     Hendrycks et al. 2022, section 3.  For an ensemble, it ranks images as the largest probability.
     """
 
@@ -49,8 +47,6 @@ def log_sum_exp(logits: np.ndarray) -> np.ndarray:
 class Energy(BlockwiseScore):
     """Minus the energy: the log of the sum of the exponentials of the logits.
 
-    Notes
-    -----
     Liu et al. 2020, equation 7 with T = 1, without fine-tuning.  It depends on the level of the
     logits, so it is 0 for all images of an ensemble.
     """
@@ -127,8 +123,6 @@ class JensenShannon(BlockwiseScore):
 
     Members are the networks of an ensemble, the heads of MIMO, or passes with dropout.
 
-    Notes
-    -----
     Native measure of MC-Dropout and ensembles in Belghazi and Lopez-Paz 2021: the mutual
     information between class and member.
     """
@@ -151,8 +145,6 @@ class NativeScore(BlockwiseScore):
     Mixup, random network distillation, orthogonal certificates and the soft labeler have one; see
     `helpers.training.objectives`.
 
-    Notes
-    -----
     One of the measures in Belghazi and Lopez-Paz 2021; for MC-Dropout and ensembles, see ``jsd``.
     """
 

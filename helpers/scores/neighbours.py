@@ -44,22 +44,13 @@ def draw(outputs, size: int | None, *, k: int = 1):
 
 
 class Bank:
-    """Rows, in which the largest inner products with queries are found.
+    """Rows [M, D], in which the largest inner products with queries are found.
 
     All products are computed in single precision.  Those that may be among the largest are computed
-    again in double precision, so results are exact and do not depend on other queries.
+    again in double precision, so results are exact and do not depend on other queries.  Products
+    are multiplied by `factors` [M], then `offsets` [M] are added.  `length` bounds the norm of each
+    row times its factor.  Rows of float32 are not copied and may be memory-mapped.
 
-    Parameters
-    ----------
-    rows : ndarray, shape [M, D]
-        Not copied if float32; may be memory-mapped.
-    factors, offsets : ndarray, shape [M]
-        Products are multiplied by the factors, then the offsets are added.
-    length : float
-        Upper bound of the norm of each row times its factor.
-
-    Examples
-    --------
     >>> bank = Bank(np.eye(3), np.array([1.0, 2.0, 3.0]), np.zeros(3), 3.0)
     >>> bank.largest(np.ones((1, 3)), 2), bank.kth_largest(np.ones((1, 3)), 2)
     (array([[2., 3.]]), array([2.]))
@@ -288,8 +279,6 @@ class KLMatching(BlockwiseScore):
     A template is the mean probability over the training images that the model *predicts* as a
     class. Labels are not used.  A class that is never predicted has no template.
 
-    Notes
-    -----
     Hendrycks et al. 2022, section 3, with templates from held-out images.  A probability that
     underflowed to 0 in a template counts as 2.2e-308; in an image it adds nothing.
     """

@@ -26,20 +26,10 @@ def unknown_probability(probabilities) -> np.ndarray:
 
     .. math:: p_{\mathrm{unknown}} = \prod_{k=1}^{K} (1 - p_k)
 
-    It is 0 if one probability is 1, and at most :math:`(1 - 1/K)^K < 0.37`, if all are equal.  Its
-    logarithm is summed, so it cannot underflow.
+    It is 0 if one probability is 1, and at most :math:`(1 - 1/K)^K < 0.37`, if all are equal.  A
+    higher temperature raises it (Lyu et al. 2022).  Its logarithm is summed, so it cannot
+    underflow.
 
-    Parameters
-    ----------
-    probabilities : array_like, shape [N, K]
-        Values in [0, 1].
-
-    Notes
-    -----
-    Lyu et al. 2022.  A higher temperature raises this probability and lowers the largest one.
-
-    Examples
-    --------
     >>> unknown_probability([[1.0, 0.0], [0.5, 0.5]])
     array([0.  , 0.25])
     """
@@ -54,18 +44,9 @@ def unknown_probability(probabilities) -> np.ndarray:
 
 
 def open_set_answer(probabilities, threshold: float) -> np.ndarray:
-    """Return the most probable class, or −1 ("unknown") below a threshold, int64 [N].
+    """Return the most probable of K classes, or −1 ("unknown") below a threshold, int64 [N].
 
-    Parameters
-    ----------
-    probabilities : array_like, shape [N, K]
-        Probabilities of the known classes.
-    threshold : float
-        Smallest accepted probability, such as ``rejection_threshold`` of held-out known images.
-
-    Examples
-    --------
-    >>> open_set_answer([[0.9, 0.1], [0.4, 0.6]], 0.7)
+    >>> open_set_answer([[0.9, 0.1], [0.4, 0.6]], threshold=0.7)
     array([ 0, -1])
     """
     probabilities = float_array("probabilities", probabilities, ndim=2)
@@ -78,13 +59,6 @@ def open_set_answer(probabilities, threshold: float) -> np.ndarray:
 def openmax_answer(probabilities) -> np.ndarray:
     """Return the most probable of K + 1 answers, −1 for the last one, "unknown", int64 [N].
 
-    Parameters
-    ----------
-    probabilities : array_like, shape [N, K + 1]
-        From `OpenMax.probabilities`; the temperature does not matter.
-
-    Examples
-    --------
     >>> openmax_answer([[0.5, 0.3, 0.2], [0.2, 0.2, 0.6]])
     array([ 0, -1])
     """
@@ -157,12 +131,7 @@ class OpenMax:
     def fit(self, logits, labels) -> OpenMax:
         """Compute the class means, fit the Weibulls, and return itself.
 
-        Parameters
-        ----------
-        logits : array_like, shape [N, K]
-            Logits of training images.
-        labels : array_like of int, shape [N]
-            0 to K − 1, or −1; incorrectly classified images are left out.
+        Training images with labels of −1, or with an incorrect prediction, are left out.
         """
         logits = np.asarray(logits)
         if logits.ndim != 2 or not logits.size:
@@ -222,10 +191,6 @@ class OpenMax:
         """Return the revised logits and, last, that of "unknown", float64 [N, K + 1].
 
         Among equal logits, the lower index ranks higher.
-
-        Parameters
-        ----------
-        logits : array_like, shape [N, K]
         """
         if not self.fitted:
             raise ValueError("OpenMax: not fitted yet, call fit first")
@@ -253,11 +218,8 @@ class OpenMax:
     def probabilities(self, logits, temperature: float = 1.0) -> np.ndarray:
         """Return the probabilities of the classes and, last, of "unknown", float64 [N, K + 1].
 
-        Parameters
-        ----------
-        logits : array_like, shape [N, K]
-        temperature : float
-            Divides all K + 1 *revised* logits; before the revision it would change the distances.
+        The temperature divides all K + 1 *revised* logits; before the revision it would change
+        distances.
         """
         return softmax(self.revised_logits(logits), temperature)
 

@@ -10,19 +10,9 @@ def fit_weibull(log_values: np.ndarray, used: np.ndarray) -> tuple[np.ndarray, n
 
     The shape :math:`\beta` solves
     :math:`\sum x_i e^{\beta x_i} / \sum e^{\beta x_i} - 1/\beta = \bar x`, with x the logarithms of
-    the values, by Newton's method within a bracket.
-
-    Parameters
-    ----------
-    log_values : ndarray of float64, shape [C, n]
-        Logarithms of the values, finite.
-    used : ndarray of bool, shape [C, n]
-        Entries of each sample; at least two distinct values in each row.
-
-    Returns
-    -------
-    shape, log_scale : ndarray of float64, shape [C]
-        The distribution function is ``1 - exp(-exp(shape * (log(t) - log_scale)))``.
+    the values [C, n], by Newton's method within a bracket.  `used` [C, n] are the entries of each
+    sample, with at least two distinct values in each row.  The distribution function is
+    ``1 - exp(-exp(shape * (log(t) - log_scale)))``.
     """
     count = used.sum(axis=1)
     mean = np.where(used, log_values, 0.0).sum(axis=1) / count
