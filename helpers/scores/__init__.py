@@ -1,13 +1,9 @@
 """Scores: how likely an image is known; one small class per score, in files by theme.
 
-A score is a class with the methods of `Score`, an `info` record and the decorator `register`.
-Every file in this folder is imported, so a new file registers its scores.
+A score has the methods of `Score`, an `info` record and the decorator `register`.  All files of
+this folder are imported, so a new file registers its scores.
 
-Examples
---------
 >>> import helpers.scores
->>> "msp" in helpers.scores.names()
-True
 >>> helpers.scores.create("openmax", tail=10).info.title
 'OpenMax'
 """

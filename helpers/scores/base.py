@@ -1,4 +1,4 @@
-"""What a score is, and the registry in which scores are looked up by name."""
+"""The interface of scores, and the registry in which scores are found by name."""
 
 from __future__ import annotations
 
@@ -21,26 +21,18 @@ _REGISTRY: dict[str, type[Score]] = {}
 
 
 class Score(Protocol):
-    """One number per image, higher = more likely known, whatever the sign in its paper.
+    """One number per image, higher = more likely known, whatever the sign in the paper.
 
-    One that needs the images is a `helpers.scores.images.ImageScore`; `score` asks either kind.
-
-    Attributes
-    ----------
-    info : Info
-        Name, source, equation and needs.
+    `info` is its record.  A score that reads images is a `helpers.scores.images.ImageScore`.
     """
 
     info: Info
 
     def fit(self, train_outputs: Outputs, head: Head) -> Score:
-        """Learn from the outputs of the training images, and return itself.
-
-        A no-op for a score that fits nothing.
-        """
+        """Learn from the outputs of the training images, and return itself."""
 
     def score_samples(self, outputs: Outputs) -> np.ndarray:
-        """Return float64 [N]; the score of a batch is the scores of its images one by one."""
+        """Return float64 [N]; no score depends on the other images of the batch."""
 
 
 def register(score: type[Score]) -> type[Score]:
@@ -68,31 +60,19 @@ def names() -> list[str]:
 
 
 def create(name: str, *, offered: Mapping[str, object] | None = None, **arguments) -> Score:
-    """Return a new score.
+    """Return a new score; an unknown name or argument is refused with the nearest one.
 
     Parameters
     ----------
     name : str
         One of `names`.
     offered : mapping of str to value, optional
-        Arguments for any score that has them, such as a seed; the others leave them alone.
+        Arguments for every score that has them, such as a seed; other scores ignore them.
     **arguments
-        The score's own, see its ``info.hyper_parameters``.
+        Arguments of the score, see its ``info.hyper_parameters``.
 
-    Raises
-    ------
-    ValueError
-        There is no such score, or it has no such argument; says which is nearest.
-
-    Examples
-    --------
     >>> vars(create("tta", offered={"copies": 3, "tail": 10}, seed=1))
     {'copies': 3, 'seed': 1}
-    >>> create("openmax", tial=10)
-    Traceback (most recent call last):
-        ...
-    ValueError: unknown argument of score 'openmax' 'tial'; did you mean 'tail'? There are: alpha, \
-distance, tail
     """
     score = _REGISTRY[known_name("score", name, _REGISTRY)]
     taken = (offered or {}).keys() & set(score.info.hyper_parameters)
@@ -102,10 +82,8 @@ distance, tail
 
 
 def create_as_published(name: str, data_set: str) -> Score:
-    """Return a new score with what its authors chose for a data set, as far as its `info` says.
+    """Return a new score with its authors' hyper-parameters for a data set, if known.
 
-    Examples
-    --------
     >>> create_as_published("knn", "cifar100").k, create_as_published("knn", "digits").k
     (200, 50)
     """
@@ -118,7 +96,7 @@ def score(
 ) -> np.ndarray:
     """Return the values of a fitted score, float64 [N], higher = more likely known.
 
-    They come from the model's `outputs`, computed if not given, or from the images themselves.
+    They come from the model's `outputs`, computed if not given, or from the images.
     """
     if "images" in score.info.needs:
         return score.score_images(model, images)
@@ -126,27 +104,12 @@ def score(
 
 
 def rowwise_product(rows: np.ndarray, matrix: np.ndarray, *, block: int = 256) -> np.ndarray:
-    """Return ``rows @ matrix``, each row the same to the last bit whatever rows are beside it.
+    """Return ``rows @ matrix``, float64 [N, M]; no row depends on the other rows, bit for bit.
 
-    A library for linear algebra orders its sums by the shape of the product, and by the place of
-    a row in it, so the product of a batch and that of one of its rows differ by a rounding error.
-    Here all products have the same shape: blocks of rows, the last one filled up.  They are
-    taken of the transposes and in double precision: the rows then lie side by side in the
-    processor's vectors, and are treated alike wherever they are.
+    A library orders its sums by the shape of the product and the place of a row in it.  Here all
+    products have the same shape: blocks of rows, the last one filled up.  They are products of the
+    transposes in double precision, so that a processor treats all rows equally.
 
-    Parameters
-    ----------
-    rows : ndarray, shape [N, D]
-    matrix : ndarray, shape [D, M]
-    block : int
-        Rows of a product.
-
-    Returns
-    -------
-    ndarray of float64, shape [N, M]
-
-    Examples
-    --------
     >>> rows, matrix = np.random.default_rng(0).normal(size=(2, 300, 300))
     >>> bool((rowwise_product(rows, matrix)[7] == rowwise_product(rows[7:8], matrix)[0]).all())
     True
@@ -168,10 +131,9 @@ def in_blocks(
     *,
     filled: bool = True,
 ) -> np.ndarray:
-    """Return what `score` says of each image, shown `size` images at a time, float64 [N].
+    """Return `score` of all images in blocks of `size`, float64 [N].
 
-    The last block is filled up by repeating the last image, unless `filled` says that this
-    changes nothing.  All others are no copies.
+    If `filled`, copies of the last image fill up the last block.
     """
     values = np.empty(len(outputs))
     for start in range(0, len(outputs), size):
@@ -185,17 +147,12 @@ def in_blocks(
 
 
 class BlockwiseScore:
-    """What scores share that see each image on its own: blocks of images, and checks.
+    """Base of scores that see each image separately: blocks of images, and checks.
 
-    A score that inherits from this has an `info`, ``_scores``, which returns the scores of a
-    block of images, and, where it fits something, ``_learn``.  What `info` says that it needs
-    is checked here: a fit before the first score, labels, the shapes of head, logits and
-    features.
-
-    Images are scored in blocks of the same size, the last one filled up, and all products are
-    those of `rowwise_product`: scores do then not depend on the images beside.  Memory beyond
-    the outputs themselves does not grow with the number of images, and the outputs may be
-    memory-mapped.
+    A subclass has an `info`, ``_scores``, which returns the scores of a block, and ``_learn`` if it
+    fits something.  This class checks what `info` needs: a fit, labels, shapes of head, logits and
+    features.  Blocks have the same size and products are `rowwise_product`, so scores do not depend
+    on other images.  Memory does not grow with the number of images; outputs may be memory-mapped.
     """
 
     info: Info
@@ -211,16 +168,9 @@ class BlockwiseScore:
         Parameters
         ----------
         train_outputs : Outputs
-            Of the training images; not looked at where ``info.needs`` does not name them.
+            Outputs of the training images; ignored if ``info.needs`` does not name them.
         head : Head
-            The last linear layer of the model; not looked at where ``info.needs`` does not
-            name it.
-
-        Raises
-        ------
-        ValueError
-            A label −1 where labels are needed; a head that is missing, or of another shape than
-            the logits and features.
+            Last linear layer of the model; ignored if ``info.needs`` does not name it.
         """
         needs, shape = self.info.needs, None
         if "training outputs" in needs:
@@ -245,14 +195,7 @@ class BlockwiseScore:
         return self
 
     def score_samples(self, outputs: Outputs) -> np.ndarray:
-        """Return float64 [N], higher = more likely known.
-
-        Raises
-        ------
-        ValueError
-            Not fitted, though something is to be fitted; logits or features of another width
-            than at the fit.
-        """
+        """Return float64 [N], higher = more likely known; a fit must come first."""
         needs = self.info.needs
         _check_kind("outputs", outputs, "logits", "features", "labels")
         if "features" in needs and not outputs.features.shape[1]:
@@ -269,7 +212,7 @@ class BlockwiseScore:
         return in_blocks(outputs, self._scores, self.block, filled=self.filled)
 
     def _learn(self, train_outputs: Outputs, head: Head | None) -> None:
-        """Fit what `_scores` needs; nothing, unless a score says otherwise."""
+        """Fit what `_scores` needs; nothing by default."""
 
     def _scores(self, part: Outputs) -> np.ndarray:
         """Return the scores of a block of images."""
@@ -277,7 +220,7 @@ class BlockwiseScore:
 
 
 def _check_kind(argument: str, given: object, *names: str) -> None:
-    """Refuse what has no arrays of NumPy under these names: an array alone, a layer, a mapping."""
+    """Refuse an object without NumPy arrays of these names."""
     if not all(isinstance(getattr(given, name, None), np.ndarray) for name in names):
         kind = {"head": "Head"}.get(argument, "Outputs")
         raise ValueError(
@@ -287,7 +230,7 @@ def _check_kind(argument: str, given: object, *names: str) -> None:
 
 
 def parts(outputs: Outputs, size: int = 2048) -> Iterator[Outputs]:
-    """Yield the outputs of at most `size` images after another, to keep memory bounded."""
+    """Yield the outputs of at most `size` images at a time, to bound the memory."""
     for start in range(0, len(outputs), size):
         yield outputs.subset(slice(start, start + size))
 
@@ -297,25 +240,11 @@ def class_means(
     pick: Callable[[Outputs], tuple[np.ndarray, np.ndarray]],
     classes: int | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the mean of something over the images of each class, without a copy of it all.
+    """Return the mean of values over the images of each class [K, M], and counts [K].
 
-    Parameters
-    ----------
-    outputs : Outputs
-    pick : callable
-        Takes the outputs of some images; returns values [n, M] and classes [n].
-    classes : int, optional
-        K; the number of the model's classes by default.
+    `pick` maps the outputs of some images to values [n, M] and classes [n].  The mean of a class
+    without images is 0.
 
-    Returns
-    -------
-    means : ndarray of float64, shape [K, M]
-        0 for a class without images.
-    counts : ndarray of int64, shape [K]
-        How many images each is taken over.
-
-    Examples
-    --------
     >>> from helpers.outputs import Outputs
     >>> outputs = Outputs(np.zeros((3, 2)), np.array([[1.0], [3.0], [5.0]]), np.array([0, 0, 1]))
     >>> class_means(outputs, lambda part: (part.features, part.labels))
@@ -342,12 +271,8 @@ def mean_features(outputs: Outputs) -> np.ndarray:
 
 
 def norms_of(features: np.ndarray) -> np.ndarray:
-    """Return the Euclidean norm of each row, float64 [N], and 1 for a row of zeros.
+    """Return the Euclidean norm of each row, float64 [N]; 1 for a row of zeros.
 
-    Divided by it, a row of zeros stays one.
-
-    Examples
-    --------
     >>> norms_of(np.array([[3.0, 4.0], [0.0, 0.0]]))
     array([5., 1.])
     """
@@ -356,21 +281,12 @@ def norms_of(features: np.ndarray) -> np.ndarray:
 
 
 def unit_rows(features: np.ndarray) -> np.ndarray:
-    """Return the rows divided by their Euclidean norms, float64 [N, D]; one of zeros stays so."""
+    """Return the rows divided by their Euclidean norms, float64 [N, D]; zeros stay zeros."""
     return features / norms_of(features)[:, None]
 
 
 def check_classes(counts: np.ndarray) -> None:
-    """Refuse training outputs without an image of some class.
-
-    Examples
-    --------
-    >>> check_classes(np.array([3, 0]))
-    Traceback (most recent call last):
-        ...
-    ValueError: train_outputs: at least one image of each class expected, got none of class 1; \
-add some, or restrict outputs and head to the other classes
-    """
+    """Refuse training outputs without an image of some class."""
     missing = np.flatnonzero(counts == 0)
     if len(missing):
         names = ", ".join(map(str, missing[:5])) + (", …" if len(missing) > 5 else "")
@@ -381,15 +297,7 @@ add some, or restrict outputs and head to the other classes
 
 
 def valid_percentile(value: float) -> float:
-    """Return the argument `percentile` if it lies in [0, 100).
-
-    Examples
-    --------
-    >>> valid_percentile(100)
-    Traceback (most recent call last):
-        ...
-    ValueError: percentile: at least 0 and below 100 expected, got 100
-    """
+    """Return the argument `percentile` if it is in [0, 100)."""
     if not 0 <= number("percentile", value) < 100:
         raise ValueError(f"percentile: at least 0 and below 100 expected, got {value}")
     return value

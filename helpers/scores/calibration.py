@@ -1,4 +1,4 @@
-"""Temperature scaling: one number, fitted after training, that makes confidences honest."""
+"""Temperature scaling: one number, fitted after training, that calibrates confidences."""
 
 from __future__ import annotations
 
@@ -27,30 +27,10 @@ _TINY = np.finfo(np.float32).tiny  # for a probability that underflowed, which h
 
 
 def softmax(logits, temperature: float = 1.0) -> np.ndarray:
-    """Return the probabilities ``softmax(logits / temperature)``.
+    """Return the probabilities ``softmax(logits / temperature)``, float64 [N, K].
 
-    In float64: in float32 a difference of 17 between two logits already gives a
-    confidence of exactly 1, and with it ties among the most confident images.
+    In float32 a difference of 17 between two logits would give a confidence of exactly 1, and ties.
 
-    Parameters
-    ----------
-    logits : array_like, shape [N, K]
-        Finite values.
-    temperature : float
-        Positive; 1 leaves the model as it is.
-
-    Returns
-    -------
-    ndarray of float64, shape [N, K]
-        Each row sums to 1.
-
-    Raises
-    ------
-    ValueError
-        Empty, NaN or infinite logits; a temperature that is not positive and finite.
-
-    Examples
-    --------
     >>> softmax([[1000.0, 1000.0]])
     array([[0.5, 0.5]])
     """
@@ -67,12 +47,8 @@ def softmax(logits, temperature: float = 1.0) -> np.ndarray:
 
 
 def confidences(logits, temperature: float = 1.0) -> np.ndarray:
-    """Return the largest of the probabilities that `softmax` gives, float64 [N].
+    """Return the largest probabilities of `softmax`, float64 [N], without N x K numbers in memory.
 
-    Bit by bit the same, without N x K probabilities in memory; arguments and errors are its.
-
-    Examples
-    --------
     >>> confidences([[0.0, 0.0], [np.log(3), 0.0]])
     array([0.5 , 0.75])
     """
@@ -82,7 +58,7 @@ def confidences(logits, temperature: float = 1.0) -> np.ndarray:
 
 
 def row_blocks(shape: tuple[int, ...]) -> list[slice]:
-    """Return rows to work on at a time; all of an array that is no matrix, or empty."""
+    """Return slices of rows; one slice for an array that is empty or no matrix."""
     if len(shape) != 2 or not shape[0]:
         return [slice(None)]
     rows = max(1, _CELLS // max(shape[1], 1))
@@ -90,20 +66,10 @@ def row_blocks(shape: tuple[int, ...]) -> list[slice]:
 
 
 def are_probabilities(values: np.ndarray, *, rounding: float = ROUNDING) -> bool:
-    """Tell whether all rows look like probabilities: nothing negative, a sum of about 1.
+    """Return whether all rows [N, K] are non-negative with sums of 1, up to `rounding`.
 
-    Parameters
-    ----------
-    values : ndarray, shape [N, K]
-    rounding : float
-        By which a sum may be off.
-
-    Examples
-    --------
-    >>> are_probabilities(np.array([[0.3, 0.7], [1.0, 0.0]]))
-    True
-    >>> are_probabilities(np.array([[0.3, 0.7], [4.0, 0.0]]))
-    False
+    >>> are_probabilities(np.array([[0.3, 0.7]])), are_probabilities(np.array([[4.0, 0.0]]))
+    (True, False)
     """
     if values.min() < 0:  # as logits nearly always are, and then no sum is needed
         return False
@@ -111,66 +77,55 @@ def are_probabilities(values: np.ndarray, *, rounding: float = ROUNDING) -> bool
 
 
 def log_probabilities(values: np.ndarray, dtype: type = np.float32) -> np.ndarray:
-    """Return the logarithms of probabilities; what underflowed counts as the least one."""
+    """Return the logarithms of probabilities, of at least the smallest float32."""
     return np.log(np.maximum(values, _TINY), dtype=dtype)
 
 
 def scale_outputs(outputs: Outputs, temperature: float = 1.0) -> Outputs:
-    """Return outputs whose logits are log-probabilities at a temperature, without members.
+    """Return outputs with log-probabilities at a temperature as logits, without members.
 
-    What scales the answer of an ensemble, a mean of probabilities that has no logits of its own;
-    and at 1 it keeps every probability off 0.
+    This scales the mean probabilities of an ensemble.  At 1 it keeps all probabilities above 0.
     """
     logits = log_probabilities(outputs.probabilities, np.float64) / temperature
     return Outputs(logits, outputs.features, outputs.labels)
 
 
 def fit_temperature(logits, labels) -> float:
-    r"""Fit the temperature that minimises the negative log-likelihood (NLL) of held-out images.
+    r"""Return the temperature that minimises the negative log-likelihood (NLL) of held-out images.
 
-    The NLL is convex in :math:`1/T` and is minimised by L-BFGS over :math:`\log T`, which
-    keeps T positive, with the logits brought to unit spread first: logits that are c times as
-    large give a temperature that is c times as large.  Fully deterministic.
+    The NLL is convex in :math:`1/T`.  L-BFGS minimises it over :math:`\log T` after the logits are
+    scaled to unit spread: c times the logits give c times the temperature.  Deterministic.
 
     Parameters
     ----------
     logits : array_like, shape [N, K]
-        Of images that the model was not trained on, all of known classes.
+        Logits of known images that the model was not trained on.
     labels : array_like of int, shape [N]
-        Their classes, 0 to K − 1.
+        Classes, 0 to K − 1; not −1, since the temperature never sees an unknown image.
 
     Returns
     -------
     float
-        The temperature, exact to a relative 1e-6.
-
-    Raises
-    ------
-    ValueError
-        Empty, NaN or infinite logits, a length mismatch, labels out of range (−1 too: the
-        temperature never sees an unknown image).
+        The temperature, exact to a relative 1e-6; 1 if the logits of each image are all equal.
 
     Warns
     -----
     RuntimeWarning
-        The NLL has no minimum, so the images say on which side T lies but not where:
+        The NLL has no minimum:
 
-        * the true class has the largest logit in *every* image: the NLL falls all the way to
-          T = 0.  Then T is the one at which the mean confidence is (N + 1) / (N + 2), Laplace's
-          rule of succession: the accuracy that N right answers out of N make likely;
-        * the logits say nothing about the labels (the true class's logit is on average no
-          larger than the others'): the NLL falls all the way to T = ∞.  Then T is 10 000
-          times the logits' standard deviation, and the softmax uniform.
+        * Every image is classified correctly, so the NLL falls until T = 0.  T is then the one with
+          a mean confidence of (N + 1) / (N + 2), Laplace's rule of succession.
+        * The logits of the true classes are on average not larger than the others, so the NLL falls
+          until T = ∞.  T is then 10 000 times the standard deviation of the logits.
 
     Notes
     -----
     Guo et al. 2017, section 4.2.  Their code runs at most 50 L-BFGS iterations of step 0.01 from
-    T = 1.5, which need not arrive; here the minimum is reached.  Logits that are all equal
-    within each image do not depend on T at all and give 1.
+    T = 1.5, which may stop before the minimum.
 
     Examples
     --------
-    Three of four right at logits that claim 0.88: a temperature above 1.
+    Three of four images are correct at a confidence of 0.88, so the temperature is above 1.
 
     >>> fit_temperature([[2.0, 0.0]] * 4, [0, 0, 0, 1])  # 2 / log(3)
     1.82047845...

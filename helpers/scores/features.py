@@ -1,4 +1,4 @@
-"""Scores that relate the features to the weights of the last layer or to class means."""
+"""Scores that relate features to the weights of the last layer or to class means."""
 
 from __future__ import annotations
 
@@ -10,14 +10,11 @@ from helpers.scores.base import BlockwiseScore, class_means, mean_features, reco
 
 @recorded("fdbd")
 class DecisionBoundaryDistance(BlockwiseScore):
-    """The mean distance of the features to the decision boundaries, over that to their mean.
+    """Mean distance of the features to the decision boundaries, relative to the mean feature.
 
-    The boundary between the predicted class and another one is where their logits are equal, a
-    hyperplane; the distance to it has a closed form.  The mean is over all other classes, and is
-    divided by the distance of the features to the mean of the training features.
+    The boundary between the predicted class and another class is the hyperplane of equal logits.
+    The mean over all other classes is divided by the distance to the mean of the training features.
 
-    Notes
-    -----
     Liu and Qin 2024.  Their code sums over the classes: the same ranking.
     """
 
@@ -38,15 +35,13 @@ class DecisionBoundaryDistance(BlockwiseScore):
 
 @recorded("gradnorm")
 class GradNorm(BlockwiseScore):
-    r"""The L1 norm of the gradient of the last layer's weight, of the cross-entropy to uniform.
+    """L1 norm of the gradient of the last layer's weight, of the cross-entropy to uniform.
 
     The gradient is the outer product of :math:`p - 1/K` and the features, so its norm is the
-    product of theirs: nothing has to be differentiated.
+    product of their norms.
 
-    Notes
-    -----
-    Huang et al. 2021, with their temperature 1.  Their code sums over targets of 1 where the
-    paper has 1/K, which multiplies each score by K and leaves the ranking as it is.
+    Huang et al. 2021, at temperature 1.  Their code uses targets of 1 instead of 1/K, which
+    multiplies each score by K: the same ranking.
     """
 
     def _scores(self, part):
@@ -57,12 +52,11 @@ class GradNorm(BlockwiseScore):
 
 @recorded("nci")
 class NeuralCollapse(BlockwiseScore):
-    r"""How well the features point to the predicted class's weights, and how long they are.
+    r"""Projection of the predicted class's weights on the features, plus the features' size.
 
-    In a network that was trained for long, the features of a class, less the mean of all, point in
-    the direction of the weights of that class, and are far from 0.  The first is the projection of
-    the weights of the predicted class on the features less the mean of the training features; the
-    second is the sum of the features' absolute values, times :math:`\alpha`.
+    After long training, features minus their mean point in the direction of the weights of their
+    class, and are far from 0.  The score is the projection of these weights on the centred
+    features, plus :math:`\alpha` times the L1 norm of the features.
 
     Parameters
     ----------
@@ -71,10 +65,9 @@ class NeuralCollapse(BlockwiseScore):
 
     Notes
     -----
-    Liu and Qin 2025, equation and code (theirs is OpenOOD's).  They choose :math:`\alpha` for each
-    network among 0.0001, 0.001, 0.01 and 0.1 on validation images, known and unknown ones; their
-    code begins with 0.0001, the default here.  At the mean itself, where the direction is none, the
-    projection is 0.
+    Liu and Qin 2025 and their code, that of OpenOOD.  They choose :math:`\alpha` for each network
+    among 0.0001 (the default), 0.001, 0.01 and 0.1 on known and unknown validation images.  At the
+    mean of the features the projection is 0.
     """
 
     def __init__(self, alpha: float = 0.0001):
@@ -96,18 +89,13 @@ class NeuralCollapse(BlockwiseScore):
 
 @recorded("she")
 class SimplifiedHopfieldEnergy(BlockwiseScore):
-    """The inner product of the features with the pattern of the predicted class.
+    """Inner product of the features with the pattern of the predicted class.
 
-    A pattern is the mean of the features over the correctly classified training images of a class.
-    A class of which there is none has no pattern and is left out, as if the model did not have it:
-    an image that is predicted as such a class is compared with the pattern of the most probable
-    class that has one.
+    A pattern is the mean feature over the correctly classified training images of a class.  A class
+    without such images is left out, and the most probable of the other classes is used instead.
 
-    Notes
-    -----
     Zhang et al. 2023, their simplified energy with the inner product, on the features before the
-    head and without a step of the image.  OpenOOD takes the mean of no image for the pattern of a
-    class without any, which is not a number.
+    head and without a step of the image.  OpenOOD's pattern of such a class is NaN.
     """
 
     def _learn(self, train_outputs, head):

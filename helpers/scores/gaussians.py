@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Moments:
-    """Features by class, and how they vary within classes.
+    """Means of the features by class, and their scatter within classes.
 
     Attributes
     ----------
     means : ndarray of float64, shape [K + 1, D]
-        Of each class and, last, of the images without label; 0 where there is no image.
+        Mean of each class and, last, of images without label; 0 without images.
     counts : ndarray of int64, shape [K + 1]
-        How many images each mean is taken over.
+        Numbers of images.
     within : ndarray of float64, shape [D, D]
-        Sum of the squares and products of the features about the mean of each image's class.
+        Sum of squares and products about the class means.
     """
 
     means: np.ndarray
@@ -44,26 +44,20 @@ class Moments:
 
     @property
     def mean(self) -> np.ndarray:
-        """Mean of all images' features, float64 [D]."""
+        """Mean of all features, float64 [D]."""
         return self.counts @ self.means / self.counts.sum()
 
     def about(self, point: np.ndarray) -> np.ndarray:
-        """Return the sum of the squares and products about one point, float64 [D, D].
-
-        That within classes and that between them add up to it, without cancellation.
-        """
+        """Return the sum of squares and products about a point, float64 [D, D]."""
         between = self.means - point
         return self.within + (self.counts[:, None] * between).T @ between
 
 
 def moments(outputs: Outputs, *, normalised: bool = False) -> Moments:
-    """Return the moments of the features, kept with the outputs once they are taken.
+    """Return the moments of the features, stored in the outputs after the first call.
 
-    The features are read twice, since a scatter about means that are known loses no digits, and
-    are not copied.  Where `normalised`, each image's are divided by their Euclidean norm first.
+    Two passes avoid cancellation and copies.  If `normalised`, features are divided by their norms.
 
-    Examples
-    --------
     >>> from helpers.outputs import Outputs
     >>> features = np.array([[0.0], [2.0], [5.0]])
     >>> found = moments(Outputs(np.zeros((3, 1)), features, np.array([0, 0, -1])))
@@ -89,16 +83,10 @@ def moments(outputs: Outputs, *, normalised: bool = False) -> Moments:
 
 
 class Gaussians:
-    """Gaussians with a covariance in common.
+    """Gaussians with a shared covariance, from means [M, D] and covariance [D, D].
 
-    Parameters
-    ----------
-    means : ndarray of float64, shape [M, D]
-    covariance : ndarray of float64, shape [D, D]
-        Not 0.  Directions without variance are left out, as by a pseudo-inverse: those of
-        eigenvalues that are rounding errors, at most D eps of the largest one (SciPy's ``pinvh``
-        has the same rule).  In double precision that is a spread of less than a millionth of the
-        largest, which features in single precision do not resolve either.
+    Directions without variance are left out, as by a pseudo-inverse: eigenvalues of at most D eps
+    of the largest one, the rule of SciPy's ``pinvh``.
     """
 
     def __init__(self, means: np.ndarray, covariance: np.ndarray):
@@ -109,7 +97,7 @@ class Gaussians:
         self.means = means @ self.whitening
 
     def squared_distances(self, features: np.ndarray) -> np.ndarray:
-        """Return the squared Mahalanobis distance of each row to each mean, float64 [N, M]."""
+        """Return the squared Mahalanobis distances to the means, float64 [N, M]."""
         # From the first mean on: along directions of little variance all points may lie so far
         # from 0 that their squares would leave no digits for the distances.
         points = rowwise_product(features, self.whitening) - self.means[0]
@@ -119,15 +107,9 @@ class Gaussians:
 
 
 def class_gaussians(train_outputs, *, normalised: bool = False) -> Gaussians:
-    """Return a Gaussian for each class with the covariance of the features within classes.
+    """Return one Gaussian per class with the covariance within classes.
 
-    Kept with the outputs once it is fitted, as `helpers.scores.gaussians.moments` are, which say
-    what `normalised` means.
-
-    Raises
-    ------
-    ValueError
-        The features do not vary within any class, or a class has no images.
+    Stored in the outputs after the first call; `normalised` as in `moments`.
     """
     kept, name = train_outputs.derived, "gaussians, normalised" if normalised else "gaussians"
     if name not in kept:
@@ -143,16 +125,12 @@ def class_gaussians(train_outputs, *, normalised: bool = False) -> Gaussians:
 class Mahalanobis(BlockwiseScore):
     """Minus the squared Mahalanobis distance of the features to the nearest class mean.
 
-    One Gaussian a class with the same covariance for all, fitted to the training features and
-    labels.  Where the covariance is singular, as with fewer images than dimensions, directions
-    without variance are left out: the distance is then that of the pseudo-inverse.
+    One Gaussian per class with a shared covariance, fitted to training features and labels.  If the
+    covariance is singular, directions without variance are left out, as by the pseudo-inverse.
 
-    Notes
-    -----
-    Lee et al. 2018, equations 1 and 2: the score of the last features alone, without their step of
-    the image and their combination over layers.  OpenOOD inverts the covariance in single
-    precision, which loses the directions of less than 1.6 % of the largest spread at 2,048
-    features.
+    Lee et al. 2018, equations 1 and 2: last features only, without a step of the image or a
+    combination of layers.  OpenOOD inverts in single precision, which loses the directions of less
+    than 1.6 % of the largest spread at 2,048 features.
     """
 
     #: Whether each image's features are divided by their norm first.
@@ -170,14 +148,11 @@ class Mahalanobis(BlockwiseScore):
 class MahalanobisPlusPlus(Mahalanobis):
     """Minus the squared Mahalanobis distance to the nearest class, on the unit sphere.
 
-    Each image's features are divided by their Euclidean norm, for the fit too, so that only their
-    direction counts; all else is the Mahalanobis distance.
+    Features are divided by their Euclidean norm, also for the fit.
 
-    Notes
-    -----
-    Müller and Hein 2025.  Their code takes means and covariance in double precision, as here, for
-    ImageNet, and in single precision for CIFAR (inside OpenOOD, "MDS++" on its leaderboard).  An
-    image whose features are all 0 stays at 0, where their code divides by 0.
+    Müller and Hein 2025.  Their code uses double precision for ImageNet, as here, and single
+    precision for CIFAR ("MDS++" in OpenOOD).  Features that are all 0 stay 0; their code divides by
+    0.
     """
 
     normalised = True
@@ -185,11 +160,10 @@ class MahalanobisPlusPlus(Mahalanobis):
 
 @recorded("rmds")
 class RelativeMahalanobis(BlockwiseScore):
-    """The squared Mahalanobis distance to all training images, less that to the nearest class.
+    """Squared Mahalanobis distance to all training images, minus that to the nearest class.
 
-    One Gaussian a class with the same covariance for all, as in the Mahalanobis distance, and one
-    Gaussian for all training images together.  Directions that matter for no class count little:
-    both distances contain them.
+    One Gaussian per class with a shared covariance, and one for all training images.  Directions
+    that separate no classes count little, since both distances contain them.
     """
 
     #: Whether each image's features are divided by their norm first.
@@ -209,15 +183,9 @@ class RelativeMahalanobis(BlockwiseScore):
 
 @recorded("rmds_pp")
 class RelativeMahalanobisPlusPlus(RelativeMahalanobis):
-    """The relative Mahalanobis distance on the unit sphere.
+    """Relative Mahalanobis distance on the unit sphere.
 
-    Each image's features are divided by their Euclidean norm, for both Gaussians too; all else is
-    the relative Mahalanobis distance.
-
-    Notes
-    -----
-    Müller and Hein 2025, whose code has it beside Mahalanobis++; see there for the precision and
-    for images whose features are all 0.
+    Müller and Hein 2025; see `MahalanobisPlusPlus` for the precision and features that are all 0.
     """
 
     normalised = True
@@ -225,26 +193,21 @@ class RelativeMahalanobisPlusPlus(RelativeMahalanobis):
 
 @recorded("gmm")
 class GaussianMixture(BlockwiseScore):
-    """The log density of the features under a mixture with a Gaussian for each class.
+    """Log density of the features under a mixture with one Gaussian per class.
 
-    Each class has its own mean and covariance, and the weight of its share of the images.  All
-    three come from the outputs given to `fit`, in the paper those of held-out images.
+    Each class has a separate mean and covariance, and its share of the images as weight.  They come
+    from the outputs given to `fit`, which are held-out images in the paper.
 
     Parameters
     ----------
     ridge : float
-        Above 0; added to all variances.  Without it a class of fewer images than features has no
-        density.
+        Positive; added to all variances, since small classes have no density without it.
 
     Notes
     -----
-    One of the measures in Belghazi and Lopez-Paz 2021.  The ridge is that of their code, which
-    leaves out the minus sign of their measure.
-
-    Of a class of n images and D features, the covariance less the ridge has min(n, D) directions
-    at most.  Only these are kept, and all others have the ridge for variance: the directions of
-    all classes take up no more memory than the features that they are fitted to, in double
-    precision, and one product serves all.
+    One of the measures in Belghazi and Lopez-Paz 2021, with the ridge of their code, which omits
+    the minus sign.  A class of n images varies in at most min(n, D) directions.  Only these are
+    stored, so memory is that of the features in double precision.
     """
 
     def __init__(self, ridge: float = 0.1):
@@ -274,10 +237,9 @@ class GaussianMixture(BlockwiseScore):
         self.axes = axes.T
 
     def _axes(self, features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the axes of a class's Gaussian, and its variances along them.
+        """Return the axes of a class's Gaussian and its variances along them.
 
-        The squared distance to the mean is that in units of the ridge, less the squares along
-        these axes in the same unit: they are the shorter the less a class varies along them.
+        The squared distance is that in units of the ridge, minus the squares along these axes.
         """
         count, width = features.shape
         if count < width:  # the smaller of two matrices with the same eigenvalues
@@ -302,39 +264,30 @@ class GaussianMixture(BlockwiseScore):
 
 
 def principal_dimensions(width: int) -> int:
-    """Return how many dimensions the principal subspace of `width` features has by default.
-
-    Examples
-    --------
-    >>> [principal_dimensions(width) for width in (2048, 2047, 768, 767)]
-    [1000, 512, 512, 383]
-    """
+    """Return the default dimension of the principal subspace of `width` features."""
     return 1000 if width >= 2048 else 512 if width >= 768 else width // 2
 
 
 @recorded("vim")
 class VirtualLogitMatching(BlockwiseScore):
-    r"""The energy, minus a logit for what the features have outside their principal subspace.
+    r"""Energy minus a virtual logit, the residual outside the features' principal subspace.
 
-    The origin o is the point that the head maps to logits of 0, or as near as can be.  The
-    residual of an image is the part of :math:`h - o` that is orthogonal to the first principal
-    directions of the training features about o (not about their mean).  Its norm times
-    :math:`\alpha` is the virtual logit; :math:`\alpha` makes it as large on the training images,
-    on average, as their largest logit.
+    The origin o is the point that the head maps to logits of 0, or nearest to 0.  The residual is
+    the part of :math:`h - o` orthogonal to the first principal directions of the training features
+    about o.  The virtual logit is :math:`\alpha` times its norm, as large as the largest logit on
+    average.
 
     Parameters
     ----------
     dim : int, optional
-        Dimensions of the principal subspace, below that of the features, D.  By default 1,000
-        where D is at least 2,048, 512 where it is at least 768, and else half of D.
+        Dimension of the principal subspace, below D.  Default: 1,000 for D of at least 2,048, 512
+        for D of at least 768, else D / 2.
 
     Notes
     -----
-    Wang et al. 2022.  The default is the rule of their code, 1,000 from 2,048 on, 512 from 768 on
-    and half of D below that.  Their paper's text has 1,000 for more than 1,500 features: between
-    1,500 and 2,048 the two differ, and the code's 512 is taken here.  Their code finds the
-    eigenvectors by a routine for matrices that need not be symmetric, which may return complex
-    ones.  OpenOOD tries 256 and 1,000 on validation images.
+    Wang et al. 2022.  The default is the rule of their code.  Their text has 1,000 for more than
+    1,500 features.  Their eigenvectors come from a routine for asymmetric matrices.  OpenOOD tries
+    256 and 1,000 on validation images.
     """
 
     def __init__(self, dim: int | None = None):

@@ -1,4 +1,4 @@
-"""Scores from the derivative by the pixels: ODIN and the Jacobian."""
+"""Scores from the derivative by the pixels: ODIN and the Jacobian norm."""
 
 from __future__ import annotations
 
@@ -22,26 +22,24 @@ if TYPE_CHECKING:
 
 @recorded("odin")
 class ODIN(ImageScore):
-    """The largest probability at a high temperature, of an image moved towards its answer.
+    """Largest probability at a high temperature, of an image moved towards its prediction.
 
-    A confidence: it lies in [1/K, 1].  Both hyper-parameters are chosen on
-    held-out images, and none of the images that the score is then tested on may be among them.
+    A confidence in [1/K, 1].  Choose both hyper-parameters on held-out images that are not test
+    images.
 
     Parameters
     ----------
     temperature : float
-        Above 0.
+        Positive.
     epsilon : float
-        Length of the step in each pixel, as a share of the range of pixel values.  At 0, the
-        default, there is no step: the logits are enough, and what is left of ODIN is a softmax at
-        a high temperature.
+        Step in each pixel, as a share of the range of pixel values.  At 0, the default, the logits
+        are enough.
 
     Notes
     -----
-    Liang et al. 2018, equations 1 and 2.  Their code names a step for each network and set of
-    unknown images; those here are for a DenseNet and most of the sets.  The step is of the same
-    length in every channel whatever the network divides pixels by, and a gradient of zero moves
-    nothing.
+    Liang et al. 2018, equations 1 and 2.  Their code has a step for each network and unknown set;
+    the published values are for a DenseNet and most of the sets.  The step is equal in all
+    channels, and a gradient of zero moves nothing.
     """
 
     def __init__(self, temperature: float = 1000.0, epsilon: float = 0.0):
@@ -52,17 +50,11 @@ class ODIN(ImageScore):
         self.temperature, self.epsilon = temperature, epsilon
 
     def passes(self, classes: int) -> int:
-        """Return 3: of the image, back to its pixels, and of the image that was moved."""
+        """Return 3: forward, backward, and forward with the moved image; 1 without a step."""
         return 3 if self.epsilon else 1
 
     def score_samples(self, outputs: Outputs) -> np.ndarray:
-        """Return the scores of images that are not moved, float64 [N].
-
-        Raises
-        ------
-        ValueError
-            `epsilon` is above 0: the images are needed.
-        """
+        """Return the scores without a step, float64 [N]; refuse a positive `epsilon`."""
         return super().score_samples(outputs) if self.epsilon else self._of_logits(outputs.logits)
 
     def score_images(self, model: Model, images: Images | ImageStream) -> np.ndarray:
@@ -74,13 +66,7 @@ class ODIN(ImageScore):
     def stepped(
         self, model: Model, images: Images | ImageStream, epsilons: Sequence[float]
     ) -> np.ndarray:
-        """Return the logits after steps of several lengths, float32 [E, N, K], kept by content.
-
-        Raises
-        ------
-        ValueError
-            Several networks answer together: the step is that of one.
-        """
+        """Return the logits after steps of several lengths, float32 [E, N, K], cached."""
         if len(model.networks) > 1:
             raise ValueError(f"model: one network expected, got {len(model.networks)}")
         steps = [float(epsilon) for epsilon in epsilons]
@@ -103,24 +89,10 @@ def stepped_logits(
     epsilons: Sequence[float],
     **view,
 ) -> np.ndarray:
-    """Return the logits of images after ODIN's step, for several lengths of it.
+    """Return the logits after ODIN's steps of E lengths, float32 [E, N, K].
 
-    The gradient does not depend on the length, so it is taken once for all of them.
-
-    Parameters
-    ----------
-    classifier : Classifier
-        On the device where to compute.
-    images : Images or ImageStream
-    temperature : float
-    epsilons : sequence of float
-        E lengths.
-    **view
-        How the network sees images, as arguments of ``images.in_order``.
-
-    Returns
-    -------
-    ndarray of float32, shape [E, N, K]
+    The gradient does not depend on the length, so it is computed once.  `view` are arguments of
+    ``images.in_order``.
     """
     import torch
 
@@ -158,16 +130,11 @@ _MEMORY = 2**31  # bytes of gradients at once: 6 images of 224 pixels with Image
 class Jacobian(ImageScore):
     """Minus the squared Frobenius norm of the derivative of the probabilities by the pixels.
 
-    At most 0.
-
-    Notes
-    -----
-    Belghazi and Lopez-Paz 2021, as their text has it; their code takes the gradient of the sum
-    of all logits instead.
+    Belghazi and Lopez-Paz 2021, as in their text; their code differentiates the sum of all logits.
     """
 
     def passes(self, classes: int) -> int:
-        """Return K: one forwards, and a gradient for each class but the predicted one."""
+        """Return K: one forward pass, and a gradient for each class but the predicted one."""
         return classes
 
     def at_temperatures(
@@ -187,44 +154,16 @@ def jacobian_norms(
     batch_size: int = 50,
     **view,
 ) -> np.ndarray:
-    r"""Return the squared Frobenius norm of each image's Jacobian, at several temperatures.
+    r"""Return the squared Frobenius norm of each image's Jacobian, float64 [T, N], exactly.
 
-    The derivative of the probabilities by the pixels, these as shares of their range: a matrix of
-    K rows and as many columns as the image has values.  It is exact.
+    The Jacobian [K, pixels] is the derivative by the pixels in [0, 1] of the probabilities at T
+    temperatures.  Several networks are an ensemble; dropout is off.  `batch_size` is an upper
+    bound, so that gradients need at most 2 GiB.  `view` are arguments of ``images.in_order``.
 
-    Parameters
-    ----------
-    classifier : Classifier or sequence of Classifier
-        On the device where to compute; of several, the ensemble of their mean probabilities.
-        Dropout is not at work.
-    images : Images or ImageStream
-    temperatures : sequence of float
-        T of them, above 0, by which logits (of an ensemble, the logarithms of its mean
-        probabilities) are divided.
-    batch_size : int
-        Images at once, at most: fewer where their gradients, as many as classes times pixels, would
-        take more than 2 GiB.
-    **view
-        How the networks see images, as arguments of ``images.in_order``.
-
-    Returns
-    -------
-    ndarray of float64, shape [T, N]
-
-    Raises
-    ------
-    ValueError
-        A temperature that is not positive, or none.
-
-    Notes
-    -----
-    Probabilities depend on logits through the differences to that of one class r alone.  These
-    are K − 1, each differentiated for a whole batch at once; an image has more values than a
-    network has classes, so forward products would be more.  With d the gradients of the
-    differences and :math:`s = \sum_j p_j d_j`, the rows of the Jacobian are
-    :math:`p_k (d_k - s) / T`, with :math:`d_r = 0`: the products of the gradients with each other
-    are enough for any temperature.  The class r is the predicted one; the sum then has small
-    terms only and keeps its digits where the network is certain.
+    Probabilities depend on logits only through the differences to one class r, the predicted one
+    for precision.  Let d be the K − 1 gradients of the differences and :math:`s = \sum_j p_j d_j`.
+    The rows of the Jacobian are :math:`p_k (d_k - s) / T`, with :math:`d_r = 0`, so the inner
+    products of the gradients are enough for any temperature.
     """
     import torch
 
@@ -251,7 +190,7 @@ def jacobian_norms(
 
 
 def _at_once(classifiers: Sequence[Classifier], batch: torch.Tensor) -> int:
-    """Return of how many images the gradients, and their copy side by side, fit into memory."""
+    """Return for how many images the gradients, and a copy of them, fit into memory."""
     import torch
 
     with torch.inference_mode():
@@ -260,8 +199,10 @@ def _at_once(classifiers: Sequence[Classifier], batch: torch.Tensor) -> int:
 
 
 def _norms(products: np.ndarray, differences: np.ndarray, temperature: float) -> np.ndarray:
-    """Return squared norms [B] from the products [B, K − 1, K − 1] of the gradients of the logits'
-    differences [B, K − 1] to the largest logit."""
+    """Return squared norms [B] from products [B, K − 1, K − 1] of the gradients of differences.
+
+    `differences` [B, K − 1] are logits minus the largest logit.
+    """
     odds = np.exp(differences / temperature)
     first = 1 / (1 + odds.sum(axis=1))
     others = odds * first[:, None]

@@ -1,4 +1,4 @@
-"""Scores that show the images to a model again: their interface, and where results are kept."""
+"""Scores that show the images to a model again: their interface and their cache."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class ImageScore:
-    """What scores share that go back to the images.  Nothing is fitted."""
+    """Base of scores that read images.  They fit nothing."""
 
     info: Info
     _code = ""
@@ -37,17 +37,11 @@ class ImageScore:
         return self
 
     def passes(self, classes: int) -> int:
-        """Return the passes that an image costs; one backwards counts as one forwards."""
+        """Return the number of passes per image; a backward pass counts as one."""
         raise NotImplementedError
 
     def score_samples(self, outputs: Outputs) -> np.ndarray:
-        """Refuse outputs.
-
-        Raises
-        ------
-        ValueError
-            Always: says what to call instead.
-        """
+        """Refuse outputs; the message names the function to call."""
         raise ValueError(
             f"outputs: score '{self.info.name}' needs the images themselves; call "
             "helpers.scores.score(score, model, images)"
@@ -70,16 +64,9 @@ class ImageScore:
         images: Images | ImageStream,
         **parameters,
     ) -> np.ndarray:
-        """Return what is computed of images that a model is shown again, kept by content.
+        """Return the result of `compute`, cached by content.
 
-        Parameters
-        ----------
-        compute : callable
-            Takes classifiers, images, `parameters` and how the model sees images.
-        model : Model
-        images : Images or ImageStream
-        **parameters
-            As JSON holds them.
+        `compute` takes classifiers, images, `parameters` (JSON values) and the model's view.
         """
         from helpers.networks.devices import VERSIONS, reproducible
 
@@ -101,7 +88,7 @@ class ImageScore:
 
 
 def log_probabilities(classifiers: Sequence[Classifier], pixels: torch.Tensor) -> torch.Tensor:
-    """Return the logarithm of the mean probabilities of one network or several, float32 [B, K]."""
+    """Return the logarithm of the mean probabilities of the networks, float32 [B, K]."""
     import torch
 
     each = [classifier(pixels).float().log_softmax(dim=1) for classifier in classifiers]
@@ -116,16 +103,14 @@ def as_list(classifier: Classifier | Sequence[Classifier]) -> list[Classifier]:
 
 @recorded("tta")
 class TestTimeAugmentation(ImageScore):
-    """The largest of the mean probabilities over augmented copies of the image.
-
-    A confidence: it lies in [1/K, 1].
+    """Largest mean probability over augmented copies of the image, in [1/K, 1].
 
     Parameters
     ----------
     copies : int
         At least 1.
     seed : int
-        Of what is drawn.
+        Seed of the augmentations.
     """
 
     __test__ = False  # or pytest would take it for a test, by its name
@@ -160,39 +145,16 @@ def augmented_probabilities(
     batch_size: int = 500,
     **view,
 ) -> np.ndarray:
-    """Return the mean probabilities over augmented copies, at several temperatures.
+    """Return mean probabilities over augmented copies, float64 [T, N, K], at T temperatures.
 
-    A copy is a crop of 70 to 100 % of the area, flipped by a fair coin, with brightness, contrast
-    and saturation changed by up to 30 % and the hue by up to 0.3 of its circle, and grey one time
-    in ten.  What is drawn for a copy serves all images: what is said of an image depends on
-    nothing beside it.
+    A copy is a crop of 70 to 100 % of the area, flipped with probability 1/2, with brightness,
+    contrast and saturation changed by up to 30 % and hue by up to 0.3, and grey with probability
+    0.1.  All images share the random draws, so no image depends on others.  The global random state
+    does not change.  Several networks are an ensemble; dropout is off.  `view` are arguments of
+    ``images.in_order``.
 
-    Parameters
-    ----------
-    classifier : Classifier or sequence of Classifier
-        On the device where to compute; of several, the ensemble of their mean probabilities.
-        Dropout is not at work.
-    images : Images or ImageStream
-    copies : int
-    seed : int
-        Of what is drawn; the caller's random state is left as it was.
-    temperatures : sequence of float
-        T of them, by which logits (of an ensemble, the logarithms of its mean probabilities) are
-        divided before the mean over the copies.
-    batch_size : int
-        Images at once.
-    **view
-        How the networks see images, as arguments of ``images.in_order``.
-
-    Returns
-    -------
-    ndarray of float64, shape [T, N, K]
-
-    Notes
-    -----
-    The authors' code draws once for a batch, too, but changes pixels after their normalisation,
-    where colours have no meaning; here they are bytes.  How often it makes them grey is not
-    known, and one in ten is torchvision's default.
+    The authors' code also draws once per batch, but changes pixels after their normalisation.  Its
+    probability of grey is unknown; 0.1 is torchvision's default.
     """
     import torch
     from torchvision.transforms import v2

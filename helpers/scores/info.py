@@ -26,38 +26,11 @@ NEEDS = (
 
 @dataclass(frozen=True)
 class Info:
-    """What there is to know about a method: a score, a calibration, an open-set rule.
+    """Record of a method: a score, a calibration, an open-set rule.
 
-    Attributes
-    ----------
-    name : str
-        The name in code (what `helpers.scores.create` takes, for a score).
-    title : str
-        The name in prose.
-    paper, authors : str
-        Title and authors of the paper that introduced the method.
-    year : int
-        Year of that paper.
-    key : str
-        Its BibTeX key in the book's bibliography.
-    equation : str
-        LaTeX, without delimiters.
-    needs : tuple of str
-        What the method reads, out of `NEEDS`.
-    summary : str
-        One or two sentences.
-    sign : str
-        What a higher value means, and whether the paper's own sign was turned round.
-    hyper_parameters : mapping of str to str
-        Each argument of the constructor, and its meaning in a phrase.
-    published : mapping of str to mapping
-        What its authors chose for these on data of some scale, by the name of a data set, as their
-        paper or code says.
-
-    Raises
-    ------
-    ValueError
-        `needs` names something that is not in `NEEDS`, or `published` no hyper-parameter.
+    `key` is a BibTeX key, `equation` LaTeX, `needs` what the method reads (of `NEEDS`), `sign` the
+    meaning of a higher value.  `hyper_parameters` are arguments and their meanings, `published` the
+    authors' values for them, by the name of a data set.
     """
 
     name: str
@@ -82,7 +55,7 @@ class Info:
 
     @property
     def fits(self) -> bool:
-        """Whether it takes something from the training images or the head before it scores."""
+        """Whether it reads the training images or the head before it scores."""
         return "training outputs" in self.needs or "head" in self.needs
 
 
@@ -100,8 +73,6 @@ def _records() -> dict[str, Info]:
 def record(name: str) -> Info:
     """Return the record of a method from ``records.yaml``.
 
-    Examples
-    --------
     >>> record("openmax").title
     'OpenMax'
     """
@@ -121,25 +92,11 @@ LACKING = {
 
 
 def lacking(needs: Iterable[str], model: Model, outputs: Outputs) -> list[str]:
-    """Return what a model lacks of what a score needs; nothing, if the score can be had of it.
+    """Return the keys of `LACKING` that a score needs and a model does not have.
 
-    The logarithms of mean probabilities have no level: of an ensemble, or of several heads, the
-    energy is 0 for every image but for rounding errors, and the largest logit is the score
-    ``msp``.  One network of which several passes are the answer has logits all the same, those
-    without dropout; but images are not shown to it again, since that would be without dropout too.
-
-    Parameters
-    ----------
-    needs : iterable of str
-        The score's ``info.needs``.
-    model : Model
-    outputs : Outputs
-        What it says of some images.
-
-    Returns
-    -------
-    list of str
-        Keys of `LACKING`.
+    `needs` is the score's ``info.needs``, `outputs` are outputs of the model.  Logarithms of mean
+    probabilities have no level: the energy of an ensemble is 0 up to rounding.  Several passes of
+    one network keep the logits without dropout, but the images would also be seen without dropout.
     """
     one_network = len(model.networks) == 1
     has = {

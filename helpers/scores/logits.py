@@ -10,10 +10,7 @@ from helpers.scores.base import BlockwiseScore, recorded
 
 @recorded("msp")
 class MaximumSoftmaxProbability(BlockwiseScore):
-    """The largest class probability; of an ensemble, of its mean probabilities.
-
-    A confidence: it lies in [1/K, 1].
-    """
+    """Largest class probability, of the mean over members; in [1/K, 1]."""
 
     def _scores(self, part):
         return part.probabilities.max(axis=1)
@@ -21,15 +18,11 @@ class MaximumSoftmaxProbability(BlockwiseScore):
 
 @recorded("max_logit")
 class MaximumLogit(BlockwiseScore):
-    """The largest logit.
+    """Largest logit.
 
-    Unlike the largest probability, it tells an image that fits several classes well from one
-    that fits none.
+    Unlike the largest probability, it separates an image of several classes from one of no class.
 
-    Notes
-    -----
-    Hendrycks et al. 2022, section 3.  Of an ensemble, whose logits are logarithms of
-    probabilities, it ranks images as the largest probability does.
+    Hendrycks et al. 2022, section 3.  For an ensemble, it ranks images as the largest probability.
     """
 
     def _scores(self, part):
@@ -37,10 +30,8 @@ class MaximumLogit(BlockwiseScore):
 
 
 def log_sum_exp(logits: np.ndarray) -> np.ndarray:
-    r"""Return :math:`\log \sum_k e^{z_k}` of each row of logits [N, K], float64 [N].
+    """Return the logarithm of the sum of exponentials of each row, float64 [N].
 
-    Examples
-    --------
     >>> log_sum_exp(np.log([[1.0, 2.0, 5.0]])).round(6)  # log(8)
     array([2.079442])
     """
@@ -54,14 +45,10 @@ def log_sum_exp(logits: np.ndarray) -> np.ndarray:
 
 @recorded("energy")
 class Energy(BlockwiseScore):
-    """Minus the energy: the log of the sum of the exponentials of the logits, at temperature 1.
+    """Minus the energy: the log of the sum of the exponentials of the logits.
 
-    A number c added to all logits adds c to it, though no probability changes.
-
-    Notes
-    -----
-    Liu et al. 2020, equation 7 with T = 1, without their fine-tuning.  Of an ensemble, whose
-    logits are logarithms of probabilities, it is 0 for every image and says nothing.
+    Liu et al. 2020, equation 7 with T = 1, without fine-tuning.  It depends on the level of the
+    logits, so it is 0 for all images of an ensemble.
     """
 
     def _scores(self, part):
@@ -69,12 +56,8 @@ class Energy(BlockwiseScore):
 
 
 def negative_entropy(probabilities: np.ndarray) -> np.ndarray:
-    r"""Return :math:`\sum_k p_k \log p_k` of each row of probabilities [N, K], float64 [N].
+    r"""Return the sum of :math:`p_k \log p_k` of each row, float64 [N]; 0 adds nothing.
 
-    A probability of 0 adds nothing.
-
-    Examples
-    --------
     >>> negative_entropy(np.array([[0.0, 1.0], [0.5, 0.5]])).round(6)  # 0 and -log(2)
     array([ 0.      , -0.693147])
     """
@@ -86,10 +69,7 @@ def negative_entropy(probabilities: np.ndarray) -> np.ndarray:
 
 @recorded("entropy")
 class Entropy(BlockwiseScore):
-    """Minus the entropy of the class probabilities; of an ensemble, of its mean probabilities.
-
-    From −log K, all classes equally probable, to 0.  A probability of 0 adds nothing.
-    """
+    """Minus the entropy of the probabilities, of the mean over members; in [−log K, 0]."""
 
     def _scores(self, part):
         return negative_entropy(part.probabilities)
@@ -97,10 +77,7 @@ class Entropy(BlockwiseScore):
 
 @recorded("gap")
 class Gap(BlockwiseScore):
-    """The largest probability minus the second largest; of an ensemble, of its means.
-
-    A confidence: it lies in [0, 1].
-    """
+    """Largest minus second largest probability, of the mean over members; in [0, 1]."""
 
     def _scores(self, part):
         if part.num_classes < 2:
@@ -111,22 +88,21 @@ class Gap(BlockwiseScore):
 
 @recorded("gen")
 class GeneralisedEntropy(BlockwiseScore):
-    r"""Minus a generalised entropy of the largest probabilities; of an ensemble, of its means.
+    r"""Minus a generalised entropy of the largest probabilities; at most 0.
 
-    At most 0.  The smaller :math:`\gamma`, the more the small probabilities count.
+    The smaller :math:`\gamma`, the more small probabilities count.
 
     Parameters
     ----------
     gamma : float
-        Above 0.
+        Positive.
     top : int
-        How many of the largest probabilities are summed over; all, where there are fewer.
+        Number of largest probabilities, at most K.
 
     Notes
     -----
-    Liu et al. 2023, with the defaults of their code, which is for ImageNet.  Of the largest
-    probability the complement is taken as the sum of the others, since :math:`1 - p` loses its
-    digits as p nears 1.
+    Liu et al. 2023, with the defaults of their code for ImageNet.  The complement of the largest
+    probability is the sum of the others, since :math:`1 - p` loses digits near p = 1.
     """
 
     def __init__(self, gamma: float = 0.1, top: int = 100):
@@ -143,15 +119,12 @@ class GeneralisedEntropy(BlockwiseScore):
 
 @recorded("jsd")
 class JensenShannon(BlockwiseScore):
-    """Minus the Jensen-Shannon divergence of the members' probabilities.
+    """Minus the Jensen-Shannon divergence of the members' probabilities; in [−log M, 0].
 
-    From −log M, the M members certain of different classes, to 0, all of one mind.  Members are
-    the networks of an ensemble, the heads of MIMO or passes with dropout.
+    Members are the networks of an ensemble, the heads of MIMO, or passes with dropout.
 
-    Notes
-    -----
-    The native measure of MC-Dropout and of ensembles in Belghazi and Lopez-Paz 2021.  It is the
-    mutual information between the class and the member that is asked.
+    Native measure of MC-Dropout and ensembles in Belghazi and Lopez-Paz 2021: the mutual
+    information between class and member.
     """
 
     def _scores(self, part):
@@ -167,15 +140,12 @@ class JensenShannon(BlockwiseScore):
 
 @recorded("native")
 class NativeScore(BlockwiseScore):
-    """The training algorithm's own measure, as the network's outputs hold it.
+    """Measure of the training algorithm, which the network's outputs contain.
 
-    Mixup, random network distillation, orthogonal certificates and the soft labeler have one;
-    what it is, `helpers.training.objectives` says of each.
+    Mixup, random network distillation, orthogonal certificates and the soft labeler have one; see
+    `helpers.training.objectives`.
 
-    Notes
-    -----
-    One of the measures in Belghazi and Lopez-Paz 2021, whose native measure of MC-Dropout and of
-    ensembles is the score ``jsd``.
+    One of the measures in Belghazi and Lopez-Paz 2021; for MC-Dropout and ensembles, see ``jsd``.
     """
 
     def _scores(self, part):

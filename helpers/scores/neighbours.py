@@ -1,7 +1,4 @@
-"""Scores that compare an image with the training images, or with templates made from them.
-
-They are exact for any block of images, and read their bank once for each block.
-"""
+"""Scores that compare an image with training images, or with templates made from them."""
 
 from __future__ import annotations
 
@@ -28,17 +25,10 @@ _LEAST = 0.03  # weaker relations count as 0
 
 
 def draw(outputs, size: int | None, *, k: int = 1):
-    """Return the outputs of `size` images, drawn without replacement and with a fixed seed.
+    """Return the outputs of `size` images, drawn without replacement with a fixed seed.
 
-    Of all images, and without a copy, where `size` is None or there are no more.
+    All images, without a copy, if `size` is None or not smaller.  At least `k` images are needed.
 
-    Raises
-    ------
-    ValueError
-        These are fewer than the `k` that are looked for among them.
-
-    Examples
-    --------
     >>> from helpers.outputs import Outputs
     >>> outputs = Outputs(np.zeros((5, 2)), np.arange(5.0)[:, None], np.zeros(5, int))
     >>> len(draw(outputs, 3)), draw(outputs, 5) is outputs
@@ -54,25 +44,13 @@ def draw(outputs, size: int | None, *, k: int = 1):
 
 
 class Bank:
-    """Rows of which those are found that have the largest inner products with another one.
+    """Rows [M, D], in which the largest inner products with queries are found.
 
-    Products with all rows are taken in single precision, at twice the speed.  Those that may be
-    among the largest, as far as rounding can tell, are taken once more in double precision: what
-    is found is exact, and does not depend on what else is looked for at the same time.
+    All products are computed in single precision.  Those that may be among the largest are computed
+    again in double precision, so results are exact and do not depend on other queries.  Products
+    are multiplied by `factors` [M], then `offsets` [M] are added.  `length` bounds the norm of each
+    row times its factor.  Rows of float32 are not copied and may be memory-mapped.
 
-    Parameters
-    ----------
-    rows : ndarray, shape [M, D]
-        Not copied if of float32, and may be memory-mapped.
-    factors : ndarray, shape [M]
-        What the products are multiplied by.
-    offsets : ndarray, shape [M]
-        What is then added to them.
-    length : float
-        No row is longer than that, times its factor.
-
-    Examples
-    --------
     >>> bank = Bank(np.eye(3), np.array([1.0, 2.0, 3.0]), np.zeros(3), 3.0)
     >>> bank.largest(np.ones((1, 3)), 2), bank.kth_largest(np.ones((1, 3)), 2)
     (array([[2., 3.]]), array([2.]))
@@ -86,7 +64,7 @@ class Bank:
         self.error = (rows.shape[1] + 8) * np.finfo(np.float32).eps * length
 
     def largest(self, queries: np.ndarray, k: int) -> np.ndarray:
-        """Return the k largest products of each of some queries [n, D], float64 [n, k], rising."""
+        """Return the k largest products of each query [n, D], rising, float64 [n, k]."""
         return self._search(queries, k, every=True)
 
     def kth_largest(self, queries: np.ndarray, k: int) -> np.ndarray:
@@ -94,9 +72,9 @@ class Bank:
         return self._search(queries, k, every=False)[:, 0]
 
     def _search(self, queries, k, every, spare=64):
-        """Return the k largest; without `every`, those above the k-th for certain as infinite.
+        """Return the k largest; without `every`, those certainly above the k-th as infinite.
 
-        `spare` products are kept beyond k, which may turn out to be among the largest.
+        `spare` more products are kept, which may be among the largest.
         """
         values, places = self._candidates(queries, k + spare)
         middle = np.partition(values, -k, axis=1)[:, -k, None]
@@ -150,7 +128,7 @@ def _largest_columns(values: np.ndarray, count: int) -> np.ndarray:
 def _values_above(values: np.ndarray, floor: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the values of each row [n, M] above its floor [n, 1], and their columns.
 
-    As wide as the row that has most; the others are filled up with minus infinity.
+    Rows with fewer values are filled up with minus infinity.
     """
     chosen = np.flatnonzero(values > floor)
     rows, columns = np.divmod(chosen, values.shape[1])
@@ -163,7 +141,7 @@ def _values_above(values: np.ndarray, floor: np.ndarray) -> tuple[np.ndarray, np
 
 
 def _split(length: int, width: int) -> Iterator[slice]:
-    """Yield slices of `length` rows of this width, each within the memory that is allowed."""
+    """Yield slices of `length` rows of this width, each within the memory limit."""
     size = max(1, _NUMBERS // width)
     for start in range(0, length, size):
         yield slice(start, start + size)
@@ -171,24 +149,23 @@ def _split(length: int, width: int) -> Iterator[slice]:
 
 @recorded("knn")
 class NearestNeighbours(BlockwiseScore):
-    """Minus the distance of the normalised features to the k-th nearest training image's.
+    """Minus the distance of the normalised features to the k-th nearest training image.
 
-    In [−2, 0].  Features are divided by their Euclidean norm, so only their direction counts;
-    where all are 0 they stay so, at distance 1 from all others.
+    In [−2, 0].  Features are divided by their Euclidean norm; features that are all 0 stay 0, at
+    distance 1 from all others.
 
     Parameters
     ----------
     k : int
-        At most the number of training images that are compared with.
+        At most the number of compared training images.
     bank : int, optional
-        How many training images are compared with, drawn with a fixed seed; all of them by
-        default, and where there are fewer.
+        Number of compared training images, drawn with a fixed seed; all of them by default.
 
     Notes
     -----
-    Sun et al. 2022.  On ImageNet their 1,000 neighbours are of all its training images, as in their
-    code; with a bank of 1 % of these k is 10.  Their code returns the squared distance: the same
-    ranking.  Without `bank` the training features are not copied.
+    Sun et al. 2022.  On ImageNet they take 1,000 neighbours of all training images, or 10 of 1 %.
+    Their code returns the squared distance: the same ranking.  Without `bank` features are not
+    copied.
     """
 
     block, filled = 1024, False
@@ -212,25 +189,23 @@ class NearestNeighbours(BlockwiseScore):
 
 @recorded("nnguide")
 class NearestNeighbourGuidance(BlockwiseScore):
-    """The energy, times how similar the image is to confident training images.
+    """Energy times the similarity to confident training images.
 
-    The bank holds the normalised features of training images, each times the energy of its
-    image.  The guidance is the mean of the k largest inner products of the normalised features
-    with the bank; an image without features other than 0 has none.
+    The bank contains normalised features of training images times their energies.  The guidance is
+    the mean of the k largest inner products of the normalised features with it; 0 for features of
+    0.
 
     Parameters
     ----------
     k : int
-        At most the images in the bank.
+        At most the number of images in the bank.
     bank : int
-        How many training images the bank holds, drawn with a fixed seed; all of them, where
-        there are fewer.
+        Number of training images, drawn with a fixed seed; all of them if there are fewer.
 
     Notes
     -----
-    Park et al. 2023, with the energy as the score that is guided; a bank of 1 % of ImageNet.
-    Their code normalises the features when it extracts them.  OpenOOD takes 100 neighbours in a
-    bank of that size.
+    Park et al. 2023, who guide the energy with a bank of 1 % of ImageNet.  OpenOOD takes 100
+    neighbours in a bank of that size.
     """
 
     block, filled = 1024, False
@@ -252,27 +227,24 @@ class NearestNeighbourGuidance(BlockwiseScore):
 
 @recorded("relation")
 class Relation(BlockwiseScore):
-    """The sum of an image's relations to the training images.
+    """Sum of an image's relations to the training images.
 
-    Two images are related by the cosine of their features, 0 where that is negative, times the
-    probability that a class drawn for one by the model's probabilities is the one drawn for the
-    other.  Relations of at most 0.03 are none.
+    The relation of two images is the cosine of their features, at least 0, times the probability
+    that two classes drawn from their predicted probabilities agree.  Relations of at most 0.03
+    count as 0.
 
     Parameters
     ----------
     power : float
-        Above 0: each relation counts with this power.
+        Positive exponent of each relation.
     bank : int, optional
-        How many training images are compared with, drawn with a fixed seed; all of them by
-        default, and where there are fewer.
+        Number of compared training images, drawn with a fixed seed; all of them by default.
 
     Notes
     -----
-    Kim et al. 2023, their score of outliers with its kernel and the threshold of their code; theirs
-    is 1 over the sum, higher for unknown images: the same ranking.  Their code uses a power of 1
-    for unknown images, and of 4 for wrong labels; OpenOOD chooses it among 1 to 8 on validation
-    images.  Without `bank` the training outputs are not copied; what training images are predicted
-    as is computed from their logits.
+    Kim et al. 2023: their outlier score, kernel and threshold.  Their score is 1 over the sum: the
+    same ranking.  Their power is 1 for unknown images and 4 for wrong labels; OpenOOD chooses among
+    1 to 8.
     """
 
     block, filled = 1024, False
@@ -304,14 +276,11 @@ class Relation(BlockwiseScore):
 class KLMatching(BlockwiseScore):
     """Minus the divergence of the probabilities from the nearest class template.
 
-    A template is the mean of the probabilities over the training images that the model
-    *predicts* as that class: labels are not used, and a class that is never predicted has none.
+    A template is the mean probability over the training images that the model *predicts* as a
+    class. Labels are not used.  A class that is never predicted has no template.
 
-    Notes
-    -----
-    Hendrycks et al. 2022, section 3, who take the templates from held-out images.  A probability
-    that underflowed to 0 in a template counts as the smallest normal float64, 2.2e-308; one that
-    did so in an image adds nothing.
+    Hendrycks et al. 2022, section 3, with templates from held-out images.  A probability that
+    underflowed to 0 in a template counts as 2.2e-308; in an image it adds nothing.
     """
 
     block, filled = 1024, False

@@ -1,4 +1,4 @@
-"""Answers that may be "unknown": by a threshold on the softmax, and by OpenMax."""
+"""Predictions that may be "unknown": by a threshold on the softmax, and by OpenMax."""
 
 from __future__ import annotations
 
@@ -22,30 +22,14 @@ _BLOCK = 1024
 
 
 def unknown_probability(probabilities) -> np.ndarray:
-    r"""Return the thresholded softmax's probability of "unknown".
+    r"""Return the probability of "unknown" of the thresholded softmax, float64 [N].
 
     .. math:: p_{\mathrm{unknown}} = \prod_{k=1}^{K} (1 - p_k)
 
-    Parameters
-    ----------
-    probabilities : array_like, shape [N, K]
-        In [0, 1].
+    It is 0 if one probability is 1, and at most :math:`(1 - 1/K)^K < 0.37`, if all are equal.  A
+    higher temperature raises it (Lyu et al. 2022).  Its logarithm is summed, so it cannot
+    underflow.
 
-    Returns
-    -------
-    ndarray of float64, shape [N]
-        Between 0, where one probability is 1, and :math:`(1 - 1/K)^K`, where all are equal: below
-        0.37 for any K.  Together with the K probabilities it sums to at least 1.
-
-    Notes
-    -----
-    Lyu et al. 2022.  A higher temperature brings the probabilities nearer to one another: it
-    lowers the largest of them and raises this one.
-
-    Computed as a sum of logarithms, which cannot underflow on the way.
-
-    Examples
-    --------
     >>> unknown_probability([[1.0, 0.0], [0.5, 0.5]])
     array([0.  , 0.25])
     """
@@ -60,24 +44,9 @@ def unknown_probability(probabilities) -> np.ndarray:
 
 
 def open_set_answer(probabilities, threshold: float) -> np.ndarray:
-    """Return the most probable class, or −1 ("unknown") where its probability is too low.
+    """Return the most probable of K classes, or −1 ("unknown") below a threshold, int64 [N].
 
-    Parameters
-    ----------
-    probabilities : array_like, shape [N, K]
-        Of the known classes.
-    threshold : float
-        An image is accepted when its largest probability is at least that; for instance
-        ``rejection_threshold`` of the largest probabilities of held-out known images.
-
-    Returns
-    -------
-    ndarray of int64, shape [N]
-        0 to K − 1, or −1.
-
-    Examples
-    --------
-    >>> open_set_answer([[0.9, 0.1], [0.4, 0.6]], 0.7)
+    >>> open_set_answer([[0.9, 0.1], [0.4, 0.6]], threshold=0.7)
     array([ 0, -1])
     """
     probabilities = float_array("probabilities", probabilities, ndim=2)
@@ -88,20 +57,8 @@ def open_set_answer(probabilities, threshold: float) -> np.ndarray:
 
 
 def openmax_answer(probabilities) -> np.ndarray:
-    """Return the most probable of K + 1 answers, −1 where that is the last one, "unknown".
+    """Return the most probable of K + 1 answers, −1 for the last one, "unknown", int64 [N].
 
-    Parameters
-    ----------
-    probabilities : array_like, shape [N, K + 1]
-        From `OpenMax.probabilities`; any temperature gives the same answers.
-
-    Returns
-    -------
-    ndarray of int64, shape [N]
-        0 to K − 1, or −1.
-
-    Examples
-    --------
     >>> openmax_answer([[0.5, 0.3, 0.2], [0.2, 0.2, 0.6]])
     array([ 0, -1])
     """
@@ -113,57 +70,51 @@ class OpenMax:
     r"""OpenMax: logits revised by how extreme an image's distance to each class is.
 
     Each class k = 1, …, K has a mean logit vector :math:`\mu_k` over its correctly classified
-    training images.  The largest distances of those images to it are the tail, and
-    :math:`\tau_k` is the smallest of these.  Distances are moved so that it becomes 1,
+    training images.  The tail are the largest distances of these images to it, :math:`\tau_k` the
+    smallest of the tail.  A Weibull distribution function :math:`F_k` is fitted to the tail, moved
+    by
 
-    .. math:: d_k = \operatorname{distance}(z, \mu_k) - \tau_k + 1,
+    .. math:: d_k = \operatorname{distance}(z, \mu_k) - \tau_k + 1.
 
-    and a Weibull distribution function :math:`F_k` is fitted to the moved tail.  For an image
-    with logits z, among which that of class k has rank :math:`r_k` (0 for the largest),
+    For an image with logits z, of ranks :math:`r_k` (0 for the largest),
 
     .. math::
         w_k = \frac{\max(\alpha - r_k, 0)}{\alpha} F_k(d_k), \quad
         \hat z_k = (1 - w_k) z_k, \quad
         \hat z_{\mathrm{unknown}} = \sum_{k=1}^{K} w_k z_k,
 
-    and the softmax of these K + 1 revised logits gives the probabilities.  In arrays class k is
-    column k − 1 and "unknown" is the last column.
+    and the softmax of the K + 1 revised logits gives the probabilities, "unknown" last.
 
     Parameters
     ----------
     tail : int
-        How many of the largest distances of each class the Weibull is fitted to, at least 2.
+        Number of largest distances of each class in the Weibull fit, at least 2.
     alpha : int, optional
-        How many of the largest logits are revised, 1 to K; all of them by default.
+        Number of largest logits that are revised, 1 to K; all of them by default.
     distance : {"euclidean", "euclidean_cosine"}
         The second is 0.005 × the Euclidean distance + the cosine distance.
 
     Attributes
     ----------
     fitted : dict of str to ndarray
-        After `fit`, for each class: ``mean`` [K, K]; ``correct``, how many training images it was
-        taken over; ``tail``, how many distances the Weibull was fitted to; ``revised``, whether
-        there is a Weibull at all; ``start``, :math:`\tau_k`; ``shape`` and ``log_scale`` of the
-        distribution function.
+        After `fit`, for each class: ``mean`` [K, K]; ``correct`` and ``tail``, numbers of images
+        and distances; ``revised``, whether there is a Weibull; ``start``, :math:`\tau_k`; ``shape``
+        and ``log_scale`` of the distribution function.
 
     Notes
     -----
-    Bendale and Boult 2016, algorithms 1 and 2.  Where implementations differ, this one
+    Bendale and Boult 2016, algorithms 1 and 2.  Implementations differ; this one
 
-    * fits on correctly classified images only, as the paper says;
-    * counts ranks from 0 as the authors' code does.  The paper's formula, counted from 1, would
-      leave the largest logit unrevised for ``alpha=1``;
-    * moves the tail so that its smallest distance becomes 1 and fits a Weibull by maximum
-      likelihood, as the authors' library (libmr) does today; ports of its earlier version move it
-      to 10 000.  :math:`F_k(d_k) = 0` where :math:`d_k \le 0`, that is for distances 1 or more
-      below the tail's smallest;
-    * takes what there is when a class has fewer correct images than `tail`.  A class without two
-      distinct distances has no Weibull and is never revised: :math:`F_k = 0`, its logit stays;
-    * computes the distance to every class that is revised, so that what is said of an image does
-      not depend on the other images of the batch.
+    * fits only correctly classified images, as in the paper;
+    * counts ranks from 0 as the authors' code does; counted from 1, as in the paper's formula, the
+      largest logit would not be revised for ``alpha=1``;
+    * moves the smallest distance of the tail to 1 before the maximum likelihood fit, as libmr does.
+      :math:`F_k(d_k) = 0` for :math:`d_k \le 0`;
+    * uses all correct images of a class with fewer than `tail`.  A class without two distinct
+      distances has no Weibull, and its logit is never revised;
+    * computes the distance to every revised class, so no image depends on the rest of its batch.
 
-    Negative logits are moved up by the revision, and take from the unknown's logit, as in the
-    paper.
+    A revision raises negative logits, and lowers the logit of "unknown", as in the paper.
     """
 
     info = record("openmax")
@@ -178,18 +129,9 @@ class OpenMax:
         self.fitted: dict[str, np.ndarray] = {}
 
     def fit(self, logits, labels) -> OpenMax:
-        """Take the class means and fit the Weibulls, from training images.
+        """Compute the class means, fit the Weibulls, and return itself.
 
-        Parameters
-        ----------
-        logits : array_like, shape [N, K]
-        labels : array_like of int, shape [N]
-            0 to K − 1; images that are not classified correctly (−1 never is) are left out.
-
-        Returns
-        -------
-        OpenMax
-            Itself.
+        Training images with labels of −1, or with an incorrect prediction, are left out.
         """
         logits = np.asarray(logits)
         if logits.ndim != 2 or not logits.size:
@@ -242,21 +184,13 @@ class OpenMax:
         return self
 
     def rank_weights(self, alpha: int) -> np.ndarray:
-        """Return the factor of F for each rank that is revised, from the largest logit down."""
+        """Return the factor of F for each revised rank, from the largest logit down."""
         return (alpha - np.arange(alpha)) / alpha
 
     def revised_logits(self, logits) -> np.ndarray:
-        """Return the K revised logits and, last, that of "unknown".
+        """Return the revised logits and, last, that of "unknown", float64 [N, K + 1].
 
-        Parameters
-        ----------
-        logits : array_like, shape [N, K]
-
-        Returns
-        -------
-        ndarray of float64, shape [N, K + 1]
-            Each row depends on its own image only.  Of equal logits the one with the lower index
-            ranks higher.
+        Among equal logits, the lower index ranks higher.
         """
         if not self.fitted:
             raise ValueError("OpenMax: not fitted yet, call fit first")
@@ -282,24 +216,15 @@ class OpenMax:
         return revised
 
     def probabilities(self, logits, temperature: float = 1.0) -> np.ndarray:
-        """Return the probabilities of the K classes and, last, of "unknown".
+        """Return the probabilities of the classes and, last, of "unknown", float64 [N, K + 1].
 
-        Parameters
-        ----------
-        logits : array_like, shape [N, K]
-        temperature : float
-            Divides all K + 1 *revised* logits.  Dividing the logits before the revision would
-            change their distances to the class means, and call for other Weibulls.
-
-        Returns
-        -------
-        ndarray of float64, shape [N, K + 1]
-            Each row sums to 1.
+        The temperature divides all K + 1 *revised* logits; before the revision it would change
+        distances.
         """
         return softmax(self.revised_logits(logits), temperature)
 
     def _outlier_probability(self, logits: np.ndarray, classes: np.ndarray) -> np.ndarray:
-        """Return F of each image's distance to each of the given classes, [n, alpha]."""
+        """Return F of each image's distance to each given class, [n, alpha]."""
         fitted = self.fitted
         if classes.shape[1] == len(fitted["mean"]):
             distances = np.take_along_axis(self._distances_to_all(logits), classes, axis=1)
@@ -314,8 +239,7 @@ class OpenMax:
     def _distances(self, logits: np.ndarray, means: np.ndarray) -> np.ndarray:
         """Return distances along the last axis.
 
-        Written as inner products of single rows and not as a matrix product, whose rounding
-        depends on how many images are multiplied at once.
+        By inner products of single rows, since rounding in a matrix product depends on the batch.
         """
         differences = logits - means
         euclidean = np.sqrt(np.vecdot(differences, differences))
@@ -325,10 +249,7 @@ class OpenMax:
         return _combined(euclidean, np.vecdot(logits, means), norms)
 
     def _distances_to_all(self, logits: np.ndarray) -> np.ndarray:
-        """Return the distances to all classes, [n, K]; no row depends on those beside it.
-
-        By a product, which is many times as fast as K differences of K logits each.
-        """
+        """Return the distances to all classes, [n, K], by a fast row-wise product."""
         means = self.fitted["mean"]
         centre = means.mean(axis=0)  # far from the origin, squares would cancel
         near, theirs = logits - centre, means - centre
@@ -348,13 +269,7 @@ def _combined(euclidean: np.ndarray, products: np.ndarray, norms: np.ndarray) ->
 def _leading(values: np.ndarray, count: int) -> np.ndarray:
     """Return the columns of the `count` largest of each row [n, K], the largest first.
 
-    Of equal values the one in the lower column comes first.
-
-    Examples
-    --------
-    >>> _leading(np.array([[1.0, 3.0, 2.0, 3.0], [5.0, 5.0, 5.0, 5.0]]), 2)
-    array([[1, 3],
-           [0, 1]])
+    Among equal values, the lower column comes first.
     """
     top = np.sort(np.argpartition(values, -count, axis=1)[:, -count:], axis=1)
     largest = np.take_along_axis(values, top, axis=1)
@@ -368,9 +283,7 @@ def _leading(values: np.ndarray, count: int) -> np.ndarray:
 
 @register
 class OpenMaxScore:
-    """One minus OpenMax's probability of "unknown"; see `helpers.scores.openset.OpenMax`.
-
-    A confidence: it lies in [0, 1].
+    """One minus OpenMax's probability of "unknown"; in [0, 1].
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Scores that change the features or the head first, and then take the energy."""
+"""Scores that change the features or the head, and then compute the energy."""
 
 from __future__ import annotations
 
@@ -18,26 +18,12 @@ from helpers.scores.logits import log_sum_exp
 
 
 def shaping(features: np.ndarray, percentile: float) -> tuple[np.ndarray, np.ndarray]:
-    r"""Return where an image's largest features begin, and the factor by which it is enlarged.
+    """Return the smallest of an image's largest features [N], and ASH's factor [N].
 
-    The factor is :math:`e^{r}`, with r the sum of all features over that of the largest ones:
-    between e, when the others are 0, and :math:`e^{100 / (100 - q)}` or so, when all are equal.
+    The factor is :math:`e^{r}`, with r the sum of all features over the sum of the largest ones.
+    Negative features count as 0; without positive features r is 1.  The share `percentile` of the
+    features is not among the largest; at least one is.
 
-    Parameters
-    ----------
-    features : ndarray of float32, shape [N, D]
-        Negative ones count as 0 in both sums; without positive ones, r is 1.
-    percentile : float
-        The share of an image's features that are not among the largest; one always is.
-
-    Returns
-    -------
-    smallest : ndarray of float32, shape [N]
-        The smallest of the largest features.
-    factor : ndarray of float64, shape [N]
-
-    Examples
-    --------
     >>> smallest, factor = shaping(np.array([[1.0, 0.0, 3.0, 4.0]]), 50)
     >>> smallest, np.log(factor).round(6)  # 8 / 7
     (array([3.]), array([1.142857]))
@@ -53,10 +39,10 @@ def shaping(features: np.ndarray, percentile: float) -> tuple[np.ndarray, np.nda
 
 @recorded("ash")
 class ASH(BlockwiseScore):
-    """The energy of the logits for an image's largest features, enlarged by the others.
+    """Energy of the logits for an image's largest features, enlarged by the others.
 
-    All other features become 0; the largest are multiplied by the exponential of the sum of
-    all over the sum of the largest.
+    The other features become 0; the largest are multiplied by the exponential of the sum of all
+    over the sum of the largest.
 
     Parameters
     ----------
@@ -65,10 +51,10 @@ class ASH(BlockwiseScore):
 
     Notes
     -----
-    Djurisic et al. 2023, their variant ASH-S, on the features before the head, with the
-    percentiles of their code (95 on CIFAR; on ImageNet 90, for a DenseNet 99).  Of features that
-    equal the smallest one kept, all are kept.  The paper's features are never negative; here
-    negative ones count as 0 in the sums, which otherwise could give any factor.
+    Djurisic et al. 2023, their variant ASH-S on the features before the head, with the percentiles
+    of their code (95 on CIFAR; 90 on ImageNet, 99 for a DenseNet).  All features that equal the
+    smallest kept one are kept.  Negative features, which the paper's networks lack, count as 0 in
+    the sums.
     """
 
     def __init__(self, percentile: float = 90.0):
@@ -86,9 +72,7 @@ class ASH(BlockwiseScore):
 
 @recorded("scale")
 class Scale(BlockwiseScore):
-    """The energy of the logits for features enlarged by ASH's factor, with none removed.
-
-    As the head is linear, the logits less its bias are enlarged by the same factor.
+    """Energy of the logits for features enlarged by ASH's factor, without removing any.
 
     Parameters
     ----------
@@ -97,9 +81,9 @@ class Scale(BlockwiseScore):
 
     Notes
     -----
-    Xu et al. 2024, without their training.  Their code begins with the 85th percentile, for
-    ImageNet, and chooses another one on validation images.  Negative features count as 0 in the
-    factor, see `helpers.scores.shaping.shaping`; they are enlarged as the others are.
+    Xu et al. 2024, without their training.  Their code starts from the 85th percentile for
+    ImageNet, and chooses another one on validation images.  For negative features see
+    `helpers.scores.shaping.shaping`.
     """
 
     def __init__(self, percentile: float = 85.0):
@@ -115,10 +99,9 @@ class Scale(BlockwiseScore):
 
 @recorded("react")
 class ReAct(BlockwiseScore):
-    """The energy of the logits that the head gives for features clipped from above.
+    """Energy of the logits for features clipped from above.
 
-    Features are clipped at one threshold for all of them, a percentile of all features of all
-    training images.  Only the upper side is clipped: features may be negative.
+    The threshold is a percentile of all features of all training images; negative features stay.
 
     Parameters
     ----------
@@ -127,8 +110,7 @@ class ReAct(BlockwiseScore):
 
     Notes
     -----
-    Sun et al. 2021, with their 90th percentile, which their code takes of held-out images; for a
-    ResNet-50 on ImageNet it then clips at 1.
+    Sun et al. 2021, with their 90th percentile, which their code computes on held-out images.
     """
 
     def __init__(self, percentile: float = 90.0):
@@ -146,14 +128,6 @@ class ReAct(BlockwiseScore):
 def percentile_of_features(outputs, percentile: float) -> np.float32:
     """Return the smallest feature that at least `percentile` % of all do not exceed.
 
-    Parameters
-    ----------
-    outputs : Outputs
-    percentile : float
-        In [0, 100].
-
-    Examples
-    --------
     >>> from helpers.outputs import Outputs
     >>> features = np.array([[-3.0, 5.0], [1.0, 2.0], [4.0, 0.0]])
     >>> outputs = Outputs(np.zeros((3, 2)), features, np.zeros(3, int))
@@ -164,7 +138,7 @@ def percentile_of_features(outputs, percentile: float) -> np.float32:
 
 
 def ordered_bits(features: np.ndarray) -> np.ndarray:
-    """Return whole numbers, uint32 in one dimension, that are ordered as the features are."""
+    """Return uint32 numbers, in one dimension, in the order of the features."""
     bits = features.view(np.uint32).ravel()
     # larger negative numbers have larger bits; positive ones come after all of them
     return np.where(bits >> 31, ~bits, bits | np.uint32(1 << 31))
@@ -181,11 +155,10 @@ def from_ordered_bits(bits: np.ndarray) -> np.ndarray:
 
 @recorded("vra")
 class VariationalRectifiedActivation(BlockwiseScore):
-    """The energy of the logits that the head gives for features that are neither small nor large.
+    """Energy of the logits for features without the small ones, clipped from above.
 
-    A feature below its lower threshold becomes 0, and one above its upper threshold becomes that
-    threshold.  Both are percentiles of this feature over the training images, so that each feature
-    has thresholds of its own.
+    A feature below its lower threshold becomes 0, above its upper threshold it becomes that
+    threshold. Both are percentiles of this feature over the training images.
 
     Parameters
     ----------
@@ -194,11 +167,10 @@ class VariationalRectifiedActivation(BlockwiseScore):
 
     Notes
     -----
-    Xu et al. 2023, their variant VRA-P.  Their code takes the percentiles of each feature on CIFAR,
-    as here, and interpolates between two images; on ImageNet it has two numbers for all features of
-    an architecture (0.5 and 1 for a ResNet-50).  For CIFAR-100 they chose the percentiles for
-    ODIN's score instead of the energy.  OpenOOD has one pair of percentiles for all features
-    together, and raises small features to the lower threshold instead of removing them.
+    Xu et al. 2023, their variant VRA-P.  Their code has percentiles of each feature on CIFAR, as
+    here, interpolated between two images, and two numbers for all features of an architecture on
+    ImageNet. For CIFAR-100 they chose them for ODIN's score.  OpenOOD has one pair of percentiles
+    for all features, and raises small features to the lower threshold.
     """
 
     def __init__(self, low: float = 60.0, high: float = 95.0):
@@ -219,25 +191,12 @@ class VariationalRectifiedActivation(BlockwiseScore):
 def percentiles_by_feature(
     outputs, percentiles: Sequence[float], *, pooled: bool = False
 ) -> np.ndarray:
-    """Return the smallest value of each feature that enough images do not exceed.
+    """Return the smallest value of each feature that enough images do not exceed, float32 [P, D].
 
-    Exact, and without a copy of the features: the leading bits of each are counted first, then the
-    next bits of the features that agree with the percentile so far, and so on.
+    Exact, and without a copy: it counts the leading bits of the features, then the next bits of the
+    features that agree so far.  `percentiles` are P shares in percent.  If `pooled`, all features
+    count as one, and D is 1.
 
-    Parameters
-    ----------
-    outputs : Outputs
-    percentiles : sequence of float
-        P shares of the images, in percent.
-    pooled : bool
-        Treat all features as one: shares of all their values, and one column.
-
-    Returns
-    -------
-    ndarray of float32, shape [P, D]
-
-    Examples
-    --------
     >>> from helpers.outputs import Outputs
     >>> features = np.array([[-3.0, 5.0], [1.0, 2.0], [4.0, 0.0]])
     >>> outputs = Outputs(np.zeros((3, 2)), features, np.zeros(3, int))
@@ -270,15 +229,15 @@ def percentiles_by_feature(
 
 @recorded("dice")
 class DICE(BlockwiseScore):
-    """The energy of the logits that a sparse head gives.
+    """Energy of the logits of a sparse head.
 
-    A weight stays where its contribution, itself times the mean of its feature over the
-    training images, is above a percentile of all contributions, those of all classes together.
+    A weight stays if its contribution, itself times the mean of its feature over the training
+    images, is above a percentile of all contributions.
 
     Parameters
     ----------
     percentile : float
-        In [0, 100): about that share of the weights becomes 0.
+        In [0, 100): about this share of the weights becomes 0.
 
     Notes
     -----

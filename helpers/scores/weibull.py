@@ -1,4 +1,4 @@
-"""Weibull distributions of the largest distances, of which OpenMax makes its probability."""
+"""Weibull distributions of the largest distances, for OpenMax."""
 
 from __future__ import annotations
 
@@ -6,24 +6,13 @@ import numpy as np
 
 
 def fit_weibull(log_values: np.ndarray, used: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    r"""Fit two-parameter Weibull distributions to many samples at once, by maximum likelihood.
+    r"""Return shape and log scale [C] of Weibull distributions, fitted by maximum likelihood.
 
     The shape :math:`\beta` solves
-    :math:`\sum x_i e^{\beta x_i} / \sum e^{\beta x_i} - 1/\beta = \bar x` with x the logarithms of
-    the values; the left side increases with :math:`\beta`.  All samples take part in one Newton
-    iteration, kept within a bracket.
-
-    Parameters
-    ----------
-    log_values : ndarray of float64, shape [C, n]
-        Logarithms of the values; what `used` leaves out may be anything finite.
-    used : ndarray of bool, shape [C, n]
-        Which entries belong to each sample; at least two distinct values in each row.
-
-    Returns
-    -------
-    shape, log_scale : ndarray of float64, shape [C]
-        The distribution function is ``1 - exp(-exp(shape * (log(t) - log_scale)))``.
+    :math:`\sum x_i e^{\beta x_i} / \sum e^{\beta x_i} - 1/\beta = \bar x`, with x the logarithms of
+    the values [C, n], by Newton's method within a bracket.  `used` [C, n] are the entries of each
+    sample, with at least two distinct values in each row.  The distribution function is
+    ``1 - exp(-exp(shape * (log(t) - log_scale)))``.
     """
     count = used.sum(axis=1)
     mean = np.where(used, log_values, 0.0).sum(axis=1) / count

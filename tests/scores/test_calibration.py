@@ -1,8 +1,5 @@
-import warnings
-
 import numpy as np
 import pytest
-import torch
 from scipy.optimize import brentq
 
 from helpers.outputs import Outputs
@@ -24,12 +21,6 @@ def slope(logits, labels, temperature):
     return ((softmax(logits, temperature) * logits).sum(axis=1) - own).mean()
 
 
-@pytest.mark.parametrize("temperature", [0.01, 0.3, 1.0, 2.5, 100.0])
-def test_recovers_a_known_temperature(temperature):
-    fitted = fit_temperature(*example(20_000, temperature=temperature))
-    assert fitted == pytest.approx(temperature, rel=0.03)
-
-
 @pytest.mark.parametrize("seed", range(12))
 def test_is_the_exact_minimum_at_any_scale(seed):
     generator = np.random.default_rng(seed)
@@ -40,28 +31,6 @@ def test_is_the_exact_minimum_at_any_scale(seed):
     fitted = fit_temperature(logits, labels)
     root = brentq(lambda t: slope(logits, labels, t), fitted / 10, fitted * 10, xtol=1e-13 * scale)
     assert fitted == pytest.approx(root, rel=1e-6)
-
-
-def test_a_shift_of_each_image_changes_nothing():
-    logits, labels = example()
-    shifted = logits + np.linspace(-50, 50, len(labels))[:, None]
-    assert fit_temperature(shifted, labels) == pytest.approx(fit_temperature(logits, labels))
-
-
-def test_answers_stay_as_they_are():
-    logits, labels = example(temperature=3)
-    scaled = softmax(logits, fit_temperature(logits, labels))
-    assert (scaled.argmax(axis=1) == logits.argmax(axis=1)).all()
-
-
-def test_one_image_among_many_that_is_just_wrong_has_a_minimum():
-    logits, labels = example(100)
-    labels = logits.argmax(axis=1)
-    labels[0] = logits[0].argsort()[-2]
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        fitted = fit_temperature(logits, labels)
-    assert slope(logits, labels, fitted * 0.99) > 0 > slope(logits, labels, fitted * 1.01)
 
 
 @pytest.mark.parametrize("count", [1, 10, 300])
@@ -108,13 +77,9 @@ def test_equal_logits_do_not_depend_on_the_temperature():
 def test_bad_input_is_named(logits, labels, named):
     with pytest.raises(ValueError, match=f"^{named}: "):
         fit_temperature(logits, labels)
-
-
-@pytest.mark.parametrize("temperature", [0.5, 1.0, 3.0])
-def test_softmax_is_torchs(temperature):
-    logits, _ = example()
-    expected = torch.softmax(torch.from_numpy(logits) / temperature, dim=1).numpy()
-    assert softmax(logits, temperature) == pytest.approx(expected, rel=1e-12)
+    for temperature in (0, -1, np.nan, np.inf):
+        with pytest.raises(ValueError, match=r"^temperature: "):
+            softmax([[1.0, 2.0]], temperature)
 
 
 def test_in_blocks_the_bits_are_the_same(monkeypatch):
@@ -134,12 +99,6 @@ def test_softmax_neither_overflows_nor_saturates():
     assert (probabilities[1] == 0.5).all()
 
 
-@pytest.mark.parametrize("temperature", [0, -1, np.nan, np.inf])
-def test_softmax_refuses_an_impossible_temperature(temperature):
-    with pytest.raises(ValueError, match=r"^temperature: "):
-        softmax([[1.0, 2.0]], temperature)
-
-
 def test_a_mean_of_probabilities_is_scaled_by_its_logarithms():
     members = np.array([[[0.0, 4.0]], [[2.0, 0.0]]])
     mean = softmax(members[:, 0]).mean(axis=0)
@@ -149,7 +108,3 @@ def test_a_mean_of_probabilities_is_scaled_by_its_logarithms():
         scaled = calibration.scale_outputs(outputs, temperature)
         assert np.allclose(scaled.probabilities, power / power.sum(), atol=1e-6)
         assert scaled.members is None and scaled.labels.tolist() == [1]
-
-
-def test_what_is_no_matrix_is_one_block():
-    assert calibration.row_blocks((7,)) == calibration.row_blocks((0, 5)) == [slice(None)]

@@ -1,6 +1,4 @@
-"""Measures beside those of logits: jacobian, gmm, tta, jsd, native."""
-
-from types import SimpleNamespace
+"""Scores of images and members: odin, jacobian, tta, jsd, native, gmm."""
 
 import numpy as np
 import pytest
@@ -12,9 +10,9 @@ import helpers.scores
 from helpers.data import Images
 from helpers.networks import models
 from helpers.networks.recipe import Recipe
-from helpers.outputs import Outputs, ensemble
+from helpers.outputs import Outputs, compute
 from helpers.scores import gradients
-from helpers.scores.gradients import jacobian_norms
+from helpers.scores.gradients import jacobian_norms, stepped_logits
 from helpers.scores.images import augmented_probabilities
 
 
@@ -44,18 +42,6 @@ def linear(classes=5, seed=1, size=4):
     return Linear(
         generator.normal(size=(classes, 3 * size**2)) / 500, generator.normal(size=classes)
     )
-
-
-def test_a_score_of_outputs_asks_the_model_once_or_not_at_all():
-    """What it has said before is taken, where that is at hand."""
-    logits = np.random.default_rng(0).normal(size=(7, 5))
-    outputs, shown = Outputs(logits, np.empty((7, 0)), np.full(7, -1)), []
-    model = SimpleNamespace(outputs=lambda images: shown.append(len(images)) or outputs)
-    score = helpers.scores.create("msp").fit(None, None)
-    own = helpers.scores.score(score, model, noise(7))
-    assert (own == score.score_samples(outputs)).all() and shown == [7]
-    few = helpers.scores.score(score, model, noise(3), outputs.subset(slice(0, 3)))
-    assert (few == own[:3]).all() and shown == [7]
 
 
 @pytest.mark.parametrize("several", [1, 2])
@@ -144,14 +130,6 @@ def test_gmm_is_the_density_of_a_mixture(count, width):
     assert score.score_samples(test) == pytest.approx(np.log(expected), rel=1e-6)
 
 
-def test_gmm_has_a_density_with_one_image_a_class():
-    """Round Gaussians of the ridge's variance."""
-    train = Outputs(np.zeros((2, 2)), np.array([[0.0, 0.0], [30.0, 0.0]]), np.array([0, 1]))
-    test = Outputs(np.zeros((1, 2)), np.array([[0.3, 0.4]]), np.array([-1]))
-    found = helpers.scores.create("gmm", ridge=0.1).fit(train, None).score_samples(test)
-    assert found == pytest.approx([np.log(0.5) - np.log(2 * np.pi * 0.1) - 0.25 / 0.2], rel=1e-6)
-
-
 def constant(images):
     return Outputs(np.zeros((images, 2)), np.zeros((images, 1)), np.full(images, -1))
 
@@ -164,19 +142,6 @@ def test_jsd_by_hand():
     found = helpers.scores.create("jsd").score_samples(outputs)
     assert found == pytest.approx([0, -np.log(2), -half - np.log(2)])
     assert found.max() <= 0
-
-
-def test_jsd_of_an_ensemble():
-    """Networks that say the same do not diverge; the order of the networks does not matter."""
-    generator = np.random.default_rng(0)
-    each = [
-        Outputs(generator.normal(size=(9, 4)), np.zeros((9, 1)), np.full(9, -1)) for _ in range(3)
-    ]
-    score = helpers.scores.create("jsd").fit(None, None)
-    assert (score.score_samples(ensemble(each[:1] * 2)) == 0).all()
-    found = score.score_samples(ensemble(each))
-    assert (found < 0).all()
-    assert found == pytest.approx(score.score_samples(ensemble(each[::-1])))
 
 
 def test_native_is_what_the_outputs_hold():
@@ -216,21 +181,71 @@ def test_tta_of_an_image_depends_on_nothing_beside_it():
     assert np.abs(whole - augmented_probabilities(network, images, seed=2)[0]).max() > 1e-3
 
 
-def test_tta_of_an_ensemble():
-    """With temperature 1, the mean of what its networks say."""
-    networks, images = [linear(), linear(seed=2)], noise(3)
-    each = [augmented_probabilities(one, images, copies=3)[0] for one in networks]
-    together = augmented_probabilities(networks, images, copies=3)[0]
-    np.testing.assert_allclose(together, np.mean(each, axis=0), rtol=1e-4)
+@pytest.mark.parametrize(
+    ("name", "arguments", "message"),
+    [("jsd", {}, "outputs: members expected.* got none"), ("jacobian", {}, "needs the images"),
+     ("native", {}, "outputs: native scores expected.* got none"), ("tta", {}, "needs the images"),
+     ("odin", {"epsilon": 0.1}, "score 'odin' needs the images")],
+)  # fmt: skip
+def test_what_is_missing_is_named(name, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        helpers.scores.create(name, **arguments).score_samples(constant(2))
 
 
-def test_what_is_missing_is_named():
-    """Members, a native score, images; and arguments out of range."""
-    for name, missing in (("jsd", "members expected"), ("native", "native scores expected")):
-        with pytest.raises(ValueError, match=f"outputs: {missing}.* got none"):
-            helpers.scores.create(name).score_samples(constant(2))
-    for name in ("jacobian", "tta"):
-        with pytest.raises(ValueError, match="needs the images themselves"):
-            helpers.scores.create(name).score_samples(constant(2))
-    with pytest.raises(ValueError, match=r"temperatures: positive numbers expected, got \[1.0, 0"):
-        jacobian_norms(linear(), noise(1), temperatures=(1.0, 0.0))
+@pytest.fixture(scope="module")
+def noisy():
+    """Random weights, random images."""
+    pixels = np.random.default_rng(0).integers(40, 216, (9, 32, 32, 3), dtype=np.uint8)
+    images = Images(pixels, np.full(9, -1), tuple("abc"), "noise", "test")
+    classifier = models.create(Recipe(width=8, stem_stride=2), 3)
+    classifier.set_normalisation(pixels)
+    return classifier.eval(), images
+
+
+def test_without_a_step_it_is_the_softmax_at_its_temperature(noisy):
+    classifier, images = noisy
+    outputs = compute(classifier, images)
+    score = helpers.scores.create("odin", temperature=10.0)
+    z = outputs.logits.astype(np.float64) / 10
+    expected = (np.exp(z) / np.exp(z).sum(axis=1, keepdims=True)).max(axis=1)
+    assert score.fit(None, None).score_samples(outputs) == pytest.approx(expected)
+
+
+def test_the_step_is_against_the_gradient_of_the_loss_of_the_own_answer(noisy):
+    """By hand, for one image, with another way to the gradient; eps is a share of 255."""
+    classifier, images = noisy
+    pixels = torch.from_numpy(images.images[:1]).permute(0, 3, 1, 2).float().requires_grad_()
+    logits = classifier(pixels)
+    loss = torch.nn.functional.cross_entropy(logits / 100, logits.argmax(dim=1))
+    (gradient,) = torch.autograd.grad(loss, pixels)
+    moved = classifier(pixels.detach() - 0.004 * 255 * gradient.sign())
+    ours = stepped_logits(classifier, images.subset([0]), 100.0, [0.0, 0.004])
+    assert ours.shape == (2, 1, 3)
+    np.testing.assert_allclose(ours[0], logits.detach(), rtol=1e-5)
+    np.testing.assert_allclose(ours[1], moved.detach(), rtol=1e-4)
+
+
+def test_a_small_step_raises_the_score_of_every_image(noisy, asked):
+    classifier, images = noisy
+    model = asked(classifier)
+    before, after = (
+        helpers.scores.score(
+            helpers.scores.create("odin", temperature=10.0, epsilon=epsilon), model, images
+        )
+        for epsilon in (0.0, 0.0005)
+    )
+    assert (after > before).all()
+    several = asked(classifier, classifier)
+    with pytest.raises(ValueError, match="model: one network expected, got 2"):
+        helpers.scores.create("odin", epsilon=0.1).score_images(several, images)
+
+
+def test_a_batch_is_its_images_one_by_one_and_nothing_is_left_behind(noisy):
+    classifier, images = noisy
+    whole = stepped_logits(classifier, images, 10.0, [0.002])
+    singles = [stepped_logits(classifier, images.subset([i]), 10.0, [0.002]) for i in range(9)]
+    np.testing.assert_allclose(whole, np.concatenate(singles, axis=1), atol=1e-5)
+    assert all(one.grad is None and one.requires_grad for one in classifier.parameters())
+    with pytest.raises(AttributeError):  # in the middle of it
+        stepped_logits(classifier, [images], 10.0, [0.002])
+    assert all(weight.requires_grad for weight in classifier.parameters())

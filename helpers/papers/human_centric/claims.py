@@ -1,19 +1,12 @@
-"""The claims of *Rethinking Out-of-Distribution Detection From a Human-Centric Perspective*.
+"""Claims of *Rethinking OOD Detection From a Human-Centric Perspective*.
 
-Zhu et al. (2022) speak of many models at once, while an effect of `helpers.report.claims` is a sum
-of numbers of one.  So `derive` first computes what they speak of over the models of a data set,
-run by run and replicate by replicate; its rows then stand for "all models".
+The paper's sentences are about many networks at once.  `derive` computes numbers over the
+networks of a data set, for each run and replicate; its rows stand for "all models".
 
-The least, the largest and the best of numbers with noise lie further out than those of the numbers
-without it.  In the replicates this goes with the rest of their mean, since `helpers.report.claims`
-centres them; in the value itself it stays, and favours the claims that something varies
-("consistent", "architecture", "strategy", "inconsistent-distillation").  Hence their margins.
-Where trainings are compared with trainings, by every score and step ("capacity"), no margin is
-wide enough: which step is looked at is chosen by the other runs, and one run decides nothing.
-
-What is said of "all models" is said of few.  Each number comes with how many networks,
-architectures and families it is computed from; on a single family, the claims about many decide
-nothing, and nothing is decided that the held-out threshold does not say too.
+Minima, maxima and best scores of noisy numbers are too extreme.  In replicates this is removed,
+since `helpers.report.claims` centres them; in the value it remains, and favours claims that
+something varies.  The margins allow for it.  For "capacity" no margin would be wide enough: other
+runs choose the step.
 """
 
 from __future__ import annotations
@@ -35,28 +28,10 @@ ALL_MODELS = "all models"
 
 
 def cases(table: pd.DataFrame, *, metric: str = "der99") -> pd.DataFrame:
-    """Return one number per model and score, as rank tests, tables and heat maps take them.
+    """Return the average DER99 (or `metric`) of each network and score, float64 [networks, scores].
 
-    Parameters
-    ----------
-    table : DataFrame
-        A results table of one tier and variant, or printed numbers.
-    metric : {"der99", "der95"}
-        Its average over test sets, and the mean of that over runs and data sets.
+    Means over runs and data sets; scores in the order of `METHODS`, NaN if a network lacks a score.
 
-    Returns
-    -------
-    DataFrame of float64, shape [models, scores]
-        Scores in the order of `METHODS`, those that the table lacks left out; models in the order
-        of the table.  NaN where a model lacks a score; failed models are not there.
-
-    Raises
-    ------
-    ValueError
-        The metric is unknown, or the table has no average of it.
-
-    Examples
-    --------
     >>> from helpers.metrics.ranks import mean_ranks
     >>> from helpers.report.published import load, with_averages
     >>> models = cases(with_averages(load("human_centric")))
@@ -76,54 +51,32 @@ def cases(table: pd.DataFrame, *, metric: str = "der99") -> pd.DataFrame:
 
 
 def derive(table: pd.DataFrame) -> pd.DataFrame:
-    """Compute from the numbers of single models what the claims say of them together.
+    """Return numbers over networks, as rows for `helpers.report.claims.evaluate`.
 
-    Each number is computed within one data set and run, from average DER99 where nothing else is
-    said, and so is each of its replicates; a run that lacks one of the models that a number
-    is over has no such number.  Models that failed or lack one of the paper's scores are left out.
+    Each number is computed within a data set, run and replicate, from average DER99 unless noted.
+    A run without one of the networks of a number has no such number.
 
-    * ``fpr_at_tpr_behind``, ``fpr_at_tpr_correct_behind``: MSP minus GradNorm, of FPR at 95 % TPR
-      over the label-shifted sets, mean over ResNets trained normally.
-    * ``least_gain`` of a score: the least, over models, of MSP minus the score.
-    * ``rank_gain`` of a score: mean rank over models of MSP minus that of the score, as a
-      multiple of the critical difference at 0.05.  Models of one architecture count as one each.
-    * ``regret``: over the architectures trained normally, the score that is best on average minus
-      the best of each; the largest of that.
-    * ``accuracy_correlation``: Spearman's correlation over models of accuracy and MSP.
-    * ``capacity_rise``: the next larger model of a family minus the smaller one, both trained
-      normally; of the models and the score of which it is largest in the other runs.
-    * ``middle_gain_from_smaller``, ``middle_gain_from_larger``: ViM on the smaller, or the larger,
-      of three ResNets minus that on the middle one.
-    * ``adversarial_harm``: MSP with the largest strength minus without, mean over architectures;
-      ``weak_change``: the same with the largest strength up to `quantities.WEAK`.
-    * ``robust_lag``: MSP minus the best score, mean over models trained adversarially.
-    * ``strategy_regret``: over the scores, the way of training that is best on average minus the
-      best of each; the largest of that.
-    * ``distilled_lag``: of a score, the distilled model minus the best other one of its
-      architecture.
-    * ``distillation_gain``: MSP without minus with distillation, mean over architectures.
-    * ``distillation_both``: the lesser of a score's largest gain and largest loss by distillation
-      over architectures; the largest over scores, without MSP.
+    * ``fpr_at_tpr_behind``, ``fpr_at_tpr_correct_behind``: mean over ResNets of MSP minus GradNorm,
+      FPR.
+    * ``least_gain``: the minimum over networks of MSP minus the score.
+    * ``rank_gain``: mean rank of MSP minus that of the score, in critical differences at 0.05.
+    * ``regret``: the largest loss on a normally trained network by the score that is best on
+      average.
+    * ``accuracy_correlation``: Spearman's correlation over networks of accuracy and MSP.
+    * ``capacity_rise``: the largest rise from a network to the next larger one, chosen by other
+      runs.
+    * ``middle_gain_from_smaller``, ``middle_gain_from_larger``: ViM on the smaller, or larger, of
+      three ResNets minus the middle one.
+    * ``adversarial_harm``, ``weak_change``: mean rise of MSP by the strongest adversarial training,
+      and by the strongest up to `quantities.WEAK`.
+    * ``robust_lag``: mean over adversarially trained networks of MSP minus the best score.
+    * ``strategy_regret``: the largest loss of a score by the strategy that is best on average.
+    * ``distilled_lag``: the distilled network minus the best other one of its architecture.
+    * ``distillation_gain``: mean fall of MSP by distillation.
+    * ``distillation_both``: the lesser of the largest gain and loss by distillation, maximum over
+      scores.
 
-    Without is the network of the same architecture that was fine-tuned and nothing else, where
-    there is one (strategy "finetuned"), else the one trained normally.
-
-    Parameters
-    ----------
-    table : DataFrame
-        A results table of one tier and variant, or printed numbers.
-
-    Returns
-    -------
-    DataFrame
-        Rows as `helpers.report.claims.evaluate` takes them, ``backbone`` being "all models" and
-        ``test_set`` "average".  What too few models are there for has no row.  ``evidence`` says
-        in words what a number is over, ``limit`` why a verdict on it would say too little.
-
-    Raises
-    ------
-    ValueError
-        Numbers of one run have different numbers of replicates, or a number is there twice.
+    ``evidence`` describes the networks in words, ``limit`` is why no verdict is possible, or "".
     """
     rows = []
     for data_set, own in table.groupby("data_set", sort=False):

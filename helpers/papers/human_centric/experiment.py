@@ -1,7 +1,7 @@
-"""The experiment of *Rethinking Out-of-Distribution Detection From a Human-Centric Perspective*.
+"""Experiment of *Rethinking Out-of-Distribution Detection From a Human-Centric Perspective*.
 
-Zhu et al. (2022): every score on every model, by the detection error rate of thresholds that keep
-95 % and 99 % of the training images that the model classifies correctly.
+Every score on every network, by the detection error rate (DER) of thresholds that keep 95 % and
+99 % of the training images that the network classifies correctly.
 """
 
 from __future__ import annotations
@@ -45,30 +45,14 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class ScoreValues:
-    """What one score says about the images of each role.
-
-    Attributes
-    ----------
-    thresholds : dict of str to float
-        By metric: of those in `DETECTION_ERROR_RATES`.
-    sets : dict of str to ndarray of float64
-        Its values on each test set.
-    """
+    """Thresholds of one score by metric, and its values on each test set."""
 
     thresholds: dict[str, float]
     sets: dict[str, np.ndarray]
 
 
 def parts(parameters: Parameters) -> list[Part]:
-    """Return every model and run: those that need no training, and teachers, come first.
-
-    So who learns from them finds them.
-
-    Raises
-    ------
-    ValueError
-        A score has no such argument, or a published network was trained on none of the ID sets.
-    """
+    """Return every network and run; networks without training, and teachers, come first."""
     for method in parameters.methods:  # now, and not hours later
         scores.create(method, **parameters.score_arguments.get(method, {}))
     teachers = set(parameters.teachers.values())
@@ -84,7 +68,7 @@ def parts(parameters: Parameters) -> list[Part]:
 
 
 def _data_set_of(name: str, parameters: Parameters) -> str:
-    """Return the ID set of a network: of one that others have published, that of its record."""
+    """Return the ID set of a network; a published network has that of its record."""
     main, called = parameters.data_set, parameters.pretrained.get(name, name)
     if parameters.trains(name) or called not in published.records():
         return main
@@ -95,17 +79,9 @@ def _data_set_of(name: str, parameters: Parameters) -> str:
 
 
 def models(parameters: Parameters, part: Part, roles: ShiftRoles) -> Model:
-    """Train a network, or take it from the cache or the zoo.
+    """Train a network, or load it from the cache, the zoo or ``DATA_ROOT/weights``.
 
-    Weights that timm does not have are read from ``DATA_ROOT/weights/NAME.safetensors`` or
-    ``.pth``, with the model's name here.
-
-    Raises
-    ------
-    ValueError
-        timm has no such network.
-    FileNotFoundError
-        The weights of a pretrained network are not at hand.
+    The file of the weights is ``NAME.safetensors`` or ``NAME.pth``.
     """
     name = part.identity["backbone"]
     found = _network(parameters, name, part.identity["run"], roles.train)
@@ -117,7 +93,7 @@ def models(parameters: Parameters, part: Part, roles: ShiftRoles) -> Model:
 def _network(
     parameters: Parameters, name: str, run: int, train: Images | ImageStream
 ) -> Fitted | Pretrained:
-    """Return a network: trained, after its teacher and the one that it begins with, or given."""
+    """Return a network: trained, after its teacher and its initial network, or pretrained."""
     if not parameters.trains(name):
         return _pretrained(parameters, name)
     teacher, architecture = parameters.teachers.get(name), ModelName.parse(name).architecture
@@ -157,18 +133,9 @@ def _pretrained(parameters: Parameters, name: str) -> Pretrained:
 def outputs(
     parameters: Parameters, part: Part, roles: ShiftRoles, models: Model
 ) -> dict[str, RoleOutputs]:
-    """Show every image to a model once.
+    """Return the outputs on all images by variant: ``primary`` and ``all classes``.
 
-    Returns
-    -------
-    dict of str to RoleOutputs
-        By variant: as if it had the classes of the data set alone, ``primary``, and, where it has
-        others, with all of its own.
-
-    Raises
-    ------
-    ValueError
-        The model does not know a class of the data set, or none of an input-shifted set.
+    The second variant exists if the network has other classes than the data set.
     """
     answers = {"primary": roles.class_names}
     if models.class_names != roles.class_names:
@@ -179,17 +146,10 @@ def outputs(
 def apply_score(
     outputs: RoleOutputs, method: str, parameters: Parameters, *, held_out: bool = False
 ) -> ScoreValues:
-    """Fit a score to the training images, take its thresholds from them, and apply it.
+    """Fit a score to the training images, and return its thresholds and values.
 
-    All training images fit the score; those that are classified correctly decide the thresholds
-    (Algorithm 1 of the paper, with its text's rather than its loop's choice of images).  A score
-    that has learnt its training images by heart then gets thresholds that other images do not
-    reach; with `held_out`, thresholds come from images that it was not fitted to.
-
-    Raises
-    ------
-    ValueError
-        No training image is classified correctly, or the score cannot be fitted.
+    All training images fit the score; the correctly classified ones give the thresholds (Algorithm
+    1 of the paper).  With `held_out`, the images that give the thresholds did not fit the score.
     """
     fitted_to = reference = outputs.train
     if held_out:
@@ -207,7 +167,7 @@ def apply_score(
 
 
 def _apart(labels: np.ndarray, parameters: Parameters) -> tuple[np.ndarray, np.ndarray]:
-    """Return which training images fit a score, and which decide the thresholds then."""
+    """Return which training images fit a score, and which give held-out thresholds."""
     if parameters.threshold_per_class:
         held = choose_of_each(labels, parameters.threshold_per_class, parameters.seed)
         return np.setdiff1d(np.arange(len(labels)), held), held
@@ -218,7 +178,7 @@ def _apart(labels: np.ndarray, parameters: Parameters) -> tuple[np.ndarray, np.n
 def rows(
     parameters: Parameters, part: Part, outputs: Mapping[str, RoleOutputs], draw: Draw
 ) -> Iterator[dict]:
-    """Yield the rows of a model: of itself, and of each score, in all `VARIANTS`."""
+    """Yield the rows of a network: its accuracies, and each score in all `VARIANTS`."""
     for answering, every in outputs.items():
         # an image is drawn with all that was made of it: they are no independent cases
         weights = {
@@ -254,9 +214,9 @@ def _rows_of_score(
     weights: Mapping[str, np.ndarray],
     held_out: bool,
 ) -> list[dict]:
-    """Return the rows of a score in variants that differ in their sets alone.
+    """Return the rows of a score in variants that differ only in their sets.
 
-    Of one that cannot be had, the one that says why.
+    If the score fails, the rows hold the reason.
     """
     found = []
     try:
@@ -280,10 +240,7 @@ def _rows_of_score(
 def error_rates(
     outputs: RoleOutputs, values: ScoreValues, weights: Mapping[str, np.ndarray]
 ) -> Iterator[dict]:
-    """Yield the detection error rates of each set and over sets.
-
-    Those of the test images and the means over sets have replicates.
-    """
+    """Yield DER on each set and over sets; the test set and means have replicates."""
     for metric, threshold in values.thresholds.items():
         rates, replicates = {}, {}
         for name, one in outputs.sets.items():
@@ -297,10 +254,9 @@ def error_rates(
 def ranking(
     outputs: RoleOutputs, values: ScoreValues, weights: Mapping[str, np.ndarray] | None
 ) -> Iterator[dict]:
-    """Yield the conventional AUROC and FPR of each label-shifted set and over these sets.
+    """Yield AUROC and FPR of label-shifted sets, against all and correct test images.
 
-    Against all test images, and against the correctly classified ones (``_correct``).  The means
-    have replicates, unless there are no weights: of many sets they would take hours.
+    Only the means have replicates, and only with `weights`: for many sets they would take hours.
     """
     ways = {
         "auroc": (metrics.auroc, metrics.weighted_auroc),
@@ -333,10 +289,7 @@ def _rows_of_metric(
     images: Mapping[str, int],
     groups: Mapping[str, Sequence[str]],
 ) -> Iterator[dict]:
-    """Yield a metric of each set, and its means over groups of them.
-
-    A set counts as much as another, whatever its size.
-    """
+    """Yield a metric of each set, and its means over groups; all sets count equally."""
     for name, rate in rates.items():
         own = replicates[name] if name == "test" else ()
         yield results.row(name, metric, rate, images[name], own)

@@ -1,4 +1,4 @@
-"""The parameters of *Rethinking Out-of-Distribution Detection From a Human-Centric Perspective*."""
+"""Parameters of *Rethinking OOD Detection From a Human-Centric Perspective*."""
 
 from __future__ import annotations
 
@@ -56,18 +56,10 @@ VARIANTS = {
 
 @dataclass(frozen=True)
 class ModelName:
-    """What the name of a model says: ``ARCHITECTURE[+STRATEGY[_STRENGTH]]``.
+    """Parts of a network's name, ``ARCHITECTURE[+STRATEGY[_STRENGTH]]``.
 
-    Attributes
-    ----------
-    architecture : str
-    strategy : str
-        One of `STRATEGIES`; "normal" where the name has none.
-    strength : float
-        Of adversarial training, the radius of its ℓ2 ball; else 0.
+    The strength is the l2 radius of adversarial training.
 
-    Examples
-    --------
     >>> ModelName.parse("resnet8+adversarial_0.5")
     ModelName(architecture='resnet8', strategy='adversarial', strength=0.5)
     >>> ModelName.parse("tf_efficientnet_lite0").family, ModelName.parse("vit_base").family
@@ -82,13 +74,7 @@ class ModelName:
 
     @classmethod
     def parse(cls, name: str) -> ModelName:
-        """Take a name apart.
-
-        Raises
-        ------
-        ValueError
-            There is no such strategy; says which is nearest.
-        """
+        """Return the parts of a name."""
         architecture, plus, rest = name.partition("+")
         if not plus:
             return cls(architecture)
@@ -99,9 +85,9 @@ class ModelName:
 
     @property
     def family(self) -> str:
-        """The architecture without its size: models of one family differ in capacity.
+        """The architecture without its size; networks of a family differ in capacity.
 
-        Those that others have trained are of another family than those that are trained here.
+        Published networks belong to other families than networks that are trained here.
         """
         whole, dot, tag = self.architecture.partition(".")
         name = re.sub(r"_(tiny|small|base|large)$", "", whole)
@@ -115,68 +101,45 @@ Corruption = Annotated[
 
 
 class Parameters(parameters.Parameters):
-    """What the benchmark and its evaluation are free to choose.
+    """Parameters of the benchmark and its evaluation.
 
     Attributes
     ----------
-    data_set : str
-        With a training split and a split ``test`` or ``val``.
+    data_set, other_data_sets
+        ID sets.  A published network is evaluated on the set of its record; all others on
+        `data_set`.
     input_shifted : list of str
-        Data sets with classes of the same names.
-        Not shown to networks of `other_data_sets`.
+        Data sets with classes of the same names; only for `data_set`.
     own_classes : list of str
-        Of `input_shifted`, those on which an answer is the most probable of the set's own classes
-        instead of all that a network knows.  Scores and their thresholds see all classes.
-    other_data_sets : list of str
-        ID sets beside `data_set`.  A network that others have published is judged on the one that
-        it was trained on; all other networks on `data_set`.
+        Input-shifted sets on which the prediction is one of the set's own classes.
     corrupted : list of str
-        Of the ID sets and `input_shifted`, those that are also shown with the corruptions of
-        ImageNet-C; in memory only.
+        ID and input-shifted sets that are also corrupted as in ImageNet-C, in memory.
     label_shifted : list of str
-        Data sets of other classes.  One may be among `input_shifted` too: its images of known
-        classes are then shifted in their input, the rest in their label.  Of the others one is
-        left out beside an ID set that it shows classes of (`class_lists.shared_classes`), or is.
+        Data sets of other classes.  In an input-shifted set, images of unknown classes.  A set that
+        shares classes with the ID set (`class_lists.shared_classes`) is left out.
     near : list of str
-        Of `label_shifted`, those whose classes are nouns of WordNet like those of the ID set: only
-        the classes go that it shares (`overlaps.find_related`).  In memory only; they are brought
-        to the size of the ID images.
+        Label-shifted sets whose shared classes are removed by WordNet (`overlaps.find_related`).
     packs : bool
-        Every other pack under `helpers.files.data_root` that shows no class of the ID set is a
-        label-shifted set too, and counts in a variant alone.
+        Whether all other packs in `data_root` are label-shifted sets of a separate variant.
     excluded : dict of str to list of str
-        Classes of a label-shifted set that the models know under another name.
-    train_per_class : int
-        Training images of each class, at most, for thresholds and statistics, and for networks
-        that are trained here; 0 takes all of them.
-    threshold_per_class : int
-        Of these, as many of each class as decide the thresholds alone in the variant of the
-        held-out threshold, where all others fit the scores; 0 takes every second image.
+        Classes of a label-shifted set that the networks know under another name.
+    train_per_class, threshold_per_class : int
+        Training images of each class, 0 for all; and held-out images among them, 0 for every
+        second.
     corruptions, severities
-        Of `helpers.data.corruptions`; and those of the folder ``imagenet_c`` that are shown.
-    corrupted_images : int
-        Images of a set that each corruption at each severity is shown on, at most.
-    input_shifted_images, label_shifted_images : int
-        Images of each such set, at most; the first ones in a random order.
-    names : list of str
-        The models, in the order of tables; see `ModelName`.
+        Of `helpers.data.corruptions`, and of the folder ``imagenet_c``.
+    corrupted_images, input_shifted_images, label_shifted_images : int
+        Largest number of images of each corruption and severity, or of each set.
+    names, examples, shown
+        All networks; those on the training page; the network of table 1 and figures 1 and 2.
     architectures, strategies : dict of str to dict
-        What each changes in the recipe.  A model whose architecture is among them is trained,
-        any other is a pretrained network: as it is, or fine-tuned by a strategy.
-    teachers : dict of str to str
-        For each distilled model that is trained, the one that it learns from.
-    pretrained : dict of str to str
-        What timm calls a pretrained network, where that is not its name here.
+        Changes of the recipe.  A network of another architecture is pretrained, or fine-tuned.
+    teachers, pretrained : dict of str to str
+        The teacher of each distilled network, and timm's names of pretrained networks.
     runs : int
-        Seeds of the training; a pretrained model has run 0 alone.
-    methods : list of str
-        Scores, of `METHODS`.
-    score_arguments : dict of str to dict
-        Hyper-parameters of scores, where they are not the defaults.
-    examples : list of str
-        The models on the book's page about training.
-    shown : str
-        The model of table 1 and of figures 1 and 2.
+        Seeds of the training; a pretrained network has only run 0.
+    methods, score_arguments
+        Scores of `METHODS`, and their hyper-parameters.
     """
 
     grid: ClassVar = ("names", "architectures", "strategies", "teachers", "pretrained", "runs",
@@ -234,7 +197,7 @@ class Parameters(parameters.Parameters):
         return self
 
     def other_packs(self) -> list[str]:
-        """Return the packs at hand that are no set of these by name; none unless they count."""
+        """Return the available packs that no parameter names; none unless `packs`."""
         if not self.packs:
             return []
         from helpers import data
@@ -245,29 +208,21 @@ class Parameters(parameters.Parameters):
         return [name for name in there if name not in named]
 
     def data_sets_used(self) -> list[str]:
-        """Return the names of all data sets, the packs at hand among them if they count."""
+        """Return the names of all data sets."""
         return [*super().data_sets_used(), *self.other_packs()]
 
     def data_sets_needed(self) -> list[str]:
-        """Return the ID set; a shifted one that is missing costs no other (`roles`)."""
+        """Return the ID set; the run goes on without a missing shifted set."""
         return [self.data_set]
 
     def trains(self, name: str) -> bool:
-        """Tell whether a model is trained here, from scratch or from a pretrained one."""
+        """Return whether a network is trained here, from scratch or fine-tuned."""
         _, plus, strategy = name.partition("+")
         own = ModelName.parse(name).architecture in self.architectures
         return own or (bool(plus) and strategy in self.strategies)
 
     def recipe_of(self, name: str) -> Recipe:
-        """Return the recipe of one of the models that are trained.
-
-        The strength in a model's name is that of its recipe: a name never says anything else.
-
-        Raises
-        ------
-        ValueError
-            They differ; or the strategy has no recipe.
-        """
+        """Return the recipe of a trained network; its radius is that of its name."""
         architecture, plus, strategy = name.partition("+")
         changes = [self.architectures.get(architecture, {})]
         if plus:
@@ -280,10 +235,9 @@ class Parameters(parameters.Parameters):
         return recipe
 
     def trainings(self) -> dict[str, dict]:
-        """Return what the training notebook is told: three groups of models.
+        """Return three groups of networks, the arguments of the training notebook.
 
-        Those on the book's page come first, and with them all that teach or are taught, since
-        groups are trained side by side.
+        Examples and all teachers and students are in the first group: groups may run in parallel.
         """
         learners = [name for name in self.names if name in self.teachers]
         taught = {*learners, *(self.teachers[name] for name in learners)}

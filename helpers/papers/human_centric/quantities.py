@@ -1,9 +1,4 @@
-"""What the claims about many models measure: numbers over models, and which models each is over.
-
-Zhu et al. (2024) speak of all models, of a family that grows, of ways to train one architecture.
-Here each of these is a function of the models' own numbers, together with the least that must be
-there: too few models make no number, too few families a number that decides nothing.
-"""
+"""Numbers that the claims about many networks compare, and the networks of each number."""
 
 from __future__ import annotations
 
@@ -47,21 +42,11 @@ _AT = {name: place for place, name in enumerate(_NUMBERS)}
 
 
 class Quantity(NamedTuple):
-    """A number over models, as a row of `claims.derive`.
+    """A number over networks, as a row of `claims.derive`.
 
-    Attributes
-    ----------
-    method, metric : str
-        What its row says.
-    models : sequence of str
-        In the order in which `compute` takes them.
-    compute : callable
-        From the models' numbers, [models, numbers, 1 + replicates], to [1 + replicates].
-    families, architectures : int
-        Of how many the models must be, at least, for a verdict.
-    chooses : bool
-        True where `compute` looks for the largest of many differences, each of two trainings: it
-        then takes the mean numbers of other runs too, [models, numbers], and chooses by these.
+    `compute` maps numbers of `models`, [networks, numbers, 1 + replicates], to [1 + replicates].
+    For a verdict, they must belong to enough `families` and `architectures`.  If it `chooses` the
+    largest of many differences, it also takes mean numbers of other runs, and chooses by these.
     """
 
     method: str
@@ -74,11 +59,11 @@ class Quantity(NamedTuple):
 
     @property
     def evidence(self) -> str:
-        """Of how many networks, architectures and families it is, in words."""
+        """The numbers of networks, architectures and families in words."""
         return networks_in_words(self.models)
 
     def by_run(self, runs: Mapping[int, np.ndarray]) -> dict[int, np.ndarray]:
-        """Return the number and its replicates of each run, from the models' numbers by run."""
+        """Return the number and its replicates of each run, from the networks' numbers."""
         if not self.chooses:
             return {run: self.compute(own) for run, own in runs.items()}
         found = {}
@@ -88,7 +73,7 @@ class Quantity(NamedTuple):
         return found
 
     def limit(self, runs: int) -> str:
-        """Return why a verdict on it, from so many runs, would say too little; "" if not."""
+        """Return why a verdict from so many runs is not possible, "" if it is."""
         least = {"family": self.families, "architecture": self.architectures}
         counts = count_networks(self.models)
         few = [f"{one} {PLURALS[what]}" for what, one in least.items() if counts[what] < one]
@@ -98,14 +83,10 @@ class Quantity(NamedTuple):
 
 
 def quantities(models: Sequence[str], parameters: dict[str, float]) -> Iterator[Quantity]:
-    """Yield every number for which there are models enough.
+    """Yield every number for which there are enough networks.
 
-    Parameters
-    ----------
-    models : sequence of str
-        Names of the models of one data set that have all of the paper's scores.
-    parameters : dict of str to float
-        How many weights a model has.
+    `models` are the networks of one data set with all of the paper's scores, `parameters` their
+    sizes.
     """
     parsed = {name: ModelName.parse(name) for name in models}
     normal = [name for name in models if parsed[name].strategy == "normal"]
@@ -127,13 +108,10 @@ def quantities(models: Sequence[str], parameters: dict[str, float]) -> Iterator[
 
 
 def control_pairs(models: Iterable[str], strategy: str) -> list[tuple[str, str]]:
-    """Return of each architecture the control, and the strongest model of a strategy.
+    """Return the control and the strongest network of a strategy, of each architecture.
 
-    The control is the network that was only fine-tuned, where there is one: what the others have
-    from being trained on is no merit of their strategy.
+    The control is the network that was only fine-tuned, if there is one, else the normal one.
 
-    Examples
-    --------
     >>> control_pairs(["a8", "a8+finetuned", "a8+distilled", "b8", "b8+distilled"], "distilled")
     [('a8+finetuned', 'a8+distilled'), ('b8', 'b8+distilled')]
     """
@@ -151,23 +129,9 @@ def control_pairs(models: Iterable[str], strategy: str) -> list[tuple[str, str]]
 
 
 def read_numbers(own: pd.DataFrame) -> dict[tuple[int, str], np.ndarray]:
-    """Return the numbers of each model and run that has all of the paper's scores.
+    """Return the numbers of each run and network that has all of the paper's scores.
 
-    What is lacking beside these, such as the accuracy, which the paper does not print, is NaN.
-
-    Parameters
-    ----------
-    own : DataFrame
-        Rows of a results table, of one data set.
-
-    Returns
-    -------
-    dict of (int, str) to ndarray of float64, shape [numbers, 1 + replicates]
-
-    Raises
-    ------
-    ValueError
-        Numbers of one run have different numbers of replicates, or a number is there twice.
+    From rows of one data set to [numbers, 1 + replicates]; other missing numbers are NaN.
     """
     levels = ["method", "metric", "test_set"]
     every = pd.MultiIndex.from_tuples(_NUMBERS, names=levels)
@@ -186,7 +150,7 @@ def read_numbers(own: pd.DataFrame) -> dict[tuple[int, str], np.ndarray]:
 
 
 def _of_resnets(normal: Sequence[str], parameters: dict[str, float]) -> Iterator[Quantity]:
-    """Yield what figure 2 and the text of figure 4 say of ResNets."""
+    """Yield the numbers of figure 2 and of the text on figure 4, over ResNets."""
     of_family: dict[str, list[str]] = {}
     for name in normal:
         if (family := ModelName.parse(name).family).partition(".")[0] == "resnet":
@@ -216,10 +180,9 @@ def _of_adversarial_training(models: Sequence[str]) -> Iterator[Quantity]:
 
 
 def _of_strategies(models: Sequence[str]) -> Iterator[Quantity]:
-    """Yield what figure 6 says of one architecture; of several the one with the most ways.
+    """Yield the numbers of figure 6, of the architecture with the most strategies.
 
-    Strengths of adversarial training are figure 5, and plain fine-tuning is no way of its own
-    where the normal network is there.
+    Adversarial training is figure 5, and plain fine-tuning is no strategy.
     """
     ways: dict[str, list[str]] = {}
     for name in models:
@@ -239,7 +202,7 @@ def _of_strategies(models: Sequence[str]) -> Iterator[Quantity]:
 
 
 def _of_distillation(models: Sequence[str]) -> Iterator[Quantity]:
-    """Yield what figure 7 says of models and the same ones distilled."""
+    """Yield the numbers of figure 7, on networks with and without distillation."""
     if not (pairs := control_pairs(models, "distilled")):
         return
     backwards = _flat(pair[::-1] for pair in pairs)
@@ -249,7 +212,7 @@ def _of_distillation(models: Sequence[str]) -> Iterator[Quantity]:
 
 
 def _steps(normal: Sequence[str], parameters: dict[str, float]) -> list[tuple[str, str]]:
-    """Return pairs of a model and the next larger one of its family."""
+    """Return pairs of a network and the next larger network of its family."""
     families = {name: ModelName.parse(name).family for name in normal if name in parameters}
     steps = []
     for family in dict.fromkeys(families.values()):
@@ -274,32 +237,29 @@ def _rank_gain(x: np.ndarray, score: int) -> np.ndarray:
 
 
 def _regret(x: np.ndarray) -> np.ndarray:
-    """Return what keeping to one score costs on some model, at most."""
+    """Return the largest loss on a network by using one score for all networks."""
     return _loss_by_one(x[:, _ERRORS])
 
 
 def _strategy_regret(x: np.ndarray) -> np.ndarray:
-    """Return what keeping to one way of training costs some score, at most."""
+    """Return the largest loss of a score by using one strategy for all scores."""
     return _loss_by_one(x[:, _ERRORS].swapaxes(0, 1))
 
 
 def _loss_by_one(errors: np.ndarray) -> np.ndarray:
-    """Return the largest loss over cases by the choice that is best on average over them.
-
-    `errors` are [cases, choices, 1 + replicates].
-    """
+    """Return the largest loss by the choice that is best on average, [1 + replicates]."""
     best = errors.mean(axis=0).argmin(axis=0)  # one choice for each replicate
     kept = np.take_along_axis(errors, best[None, None], axis=1)[:, 0]
     return (kept - errors.min(axis=1)).max(axis=0)
 
 
 def _correlation(x: np.ndarray) -> np.ndarray:
-    """Return Spearman's correlation; 0 where all models are the same in one of the two."""
+    """Return Spearman's correlation; 0 if all networks are equal in one of the two."""
     return spearman(x[:, _ACCURACY], x[:, _MSP], constant=0.0)
 
 
 def _chosen_rise(x: np.ndarray, by: np.ndarray) -> np.ndarray:
-    """Return second minus first, of the pair of models and the score that rise most in `by`."""
+    """Return second minus first, of the pair and score with the largest rise in `by`."""
     rises = (by[1::2] - by[::2])[:, _ERRORS]
     pair, score = np.unravel_index(rises.argmax(), rises.shape)
     return (x[1::2] - x[::2])[pair, score]
@@ -310,7 +270,7 @@ def _mean_rise(x: np.ndarray) -> np.ndarray:
 
 
 def _gain_and_loss(x: np.ndarray) -> np.ndarray:
-    """Return the lesser of a score's largest gain and largest loss, of all but MSP the largest."""
+    """Return the lesser of a score's largest gain and loss; the maximum without MSP."""
     gains = (x[1::2] - x[::2])[:, _ERRORS][:, 1:]
     return np.minimum(gains.max(axis=0), (-gains).max(axis=0)).max(axis=0)
 
@@ -330,5 +290,5 @@ def _mean_lag(x: np.ndarray) -> np.ndarray:
 
 
 def _lag_of_first(x: np.ndarray, score: int) -> np.ndarray:
-    """Return the first model minus the best of all others."""
+    """Return the first network minus the best of all others."""
     return x[0, score] - x[1:, score].min(axis=0)

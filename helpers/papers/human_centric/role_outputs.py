@@ -1,4 +1,4 @@
-"""What a model says about the images of each role, and among which classes it answers."""
+"""Outputs of a network on the images of each role, with all or some of its classes."""
 
 from __future__ import annotations
 
@@ -17,22 +17,12 @@ from helpers.papers.human_centric.roles import ShiftRoles
 
 @dataclass(frozen=True)
 class RoleOutputs:
-    """What a model says about the images of each role.
+    """Outputs of a network on the images of each role.
 
-    Attributes
-    ----------
-    head : Head or None
-    weights : int
-        How many the model has.
-    train, test : Outputs
-    input_shifted, label_shifted : dict of str to Outputs
-        The former of images of known classes alone, the latter of unknown classes alone.
-    sources : dict of str to (str, int, ndarray of int64)
-        Where the images of each test set come from: from which set of how many images, and which
-        of these they are.
-    near, beside : tuple of str
-        Of `label_shifted`, the sets whose classes are akin to the known ones; and those that count
-        in the variant of all far sets alone.
+    `input_shifted` holds only known classes, `label_shifted` only unknown ones.  `sources` names,
+    for each test set, the set that its images come from, the size of that set, and their indices in
+    it. `near` and `beside` are label-shifted sets with classes like the known ones, and of a
+    variant.
     """
 
     head: Head | None
@@ -46,13 +36,13 @@ class RoleOutputs:
     beside: tuple[str, ...] = ()
 
     def averaged(self) -> RoleOutputs:
-        """Return the same without the sets that count in a variant alone."""
+        """Return the outputs without the sets of the variant `every far set`."""
         kept = {name: one for name, one in self.label_shifted.items() if name not in self.beside}
         return replace(self, label_shifted=kept, beside=())
 
     @property
     def groups(self) -> dict[str, list[str]]:
-        """The test sets over which means are taken; near and far ones where there are any near."""
+        """The test sets over which means are computed."""
         shifted = {"input-shifted": [*self.input_shifted], "label-shifted": [*self.label_shifted]}
         if self.near:
             far = [name for name in self.label_shifted if name not in self.near]
@@ -66,14 +56,11 @@ class RoleOutputs:
 
 
 class OwnClasses(Outputs):
-    """Outputs whose answer is the most probable of some classes, those that a data set has.
+    """Outputs whose prediction is the most probable class of a data set's own classes.
 
-    So it is evaluated what answers an image of ImageNet-R with one of its 200 classes.  Only
-    whether an answer is `correct` depends on them.  Logits, probabilities and predictions, which
-    scores read, are those of all classes: so are the training images that give the thresholds.
+    Only `correct` depends on these classes, as in the evaluation on ImageNet-R.  Scores read
+    logits, probabilities and predictions of all classes.
 
-    Examples
-    --------
     >>> outputs = Outputs(np.array([[1.0, 9.0, 2.0]]), np.ones((1, 4)), np.array([2]))
     >>> own = OwnClasses.of(outputs, [0, 2])
     >>> own.correct.tolist(), own.predictions.tolist(), outputs.correct.tolist()
@@ -84,7 +71,7 @@ class OwnClasses(Outputs):
 
     @classmethod
     def of(cls, outputs: Outputs, classes: Sequence[int]) -> OwnClasses:
-        """Return outputs that answer with one of these classes."""
+        """Return outputs whose predictions are among these classes."""
         own = object.__new__(cls)  # what has been checked is not checked again
         own.__dict__.update({one.name: getattr(outputs, one.name) for one in fields(Outputs)})
         own.__dict__["classes"] = tuple(classes)
@@ -103,13 +90,7 @@ class OwnClasses(Outputs):
 
 
 def outputs_with(model: Model, roles: ShiftRoles, class_names: Sequence[str]) -> RoleOutputs:
-    """Return what a model says that answers with these of its classes.
-
-    Raises
-    ------
-    ValueError
-        The model does not know one of them, or none of an input-shifted set's.
-    """
+    """Return the outputs of a network that predicts only these of its classes."""
     for one in class_names:
         known_name(f"class of {model.name}", one, model.class_names)
     columns = [model.class_names.index(one) for one in class_names]
@@ -146,5 +127,5 @@ def outputs_with(model: Model, roles: ShiftRoles, class_names: Sequence[str]) ->
 
 
 def _subset(outputs: Outputs, chosen: np.ndarray) -> Outputs:
-    """Return the outputs of some images: no copy of all, which may be mapped from a large file."""
+    """Return the outputs of some images; without a copy, if these are all images."""
     return outputs if len(chosen) == len(outputs) else outputs.subset(chosen)

@@ -1,8 +1,6 @@
-"""Roles in *Rethinking Out-of-Distribution Detection From a Human-Centric Perspective*.
+"""Roles of the images in the human-centric benchmark.
 
-Zhu et al. (2022): whatever a model gets wrong is to be rejected, whether its class is unknown
-(label shift), its looks have changed (input shift), or it is simply misclassified.  Scores and
-their thresholds see training images alone; eight test sets judge them.
+Training images fit scores and give thresholds; test sets are shifted in input, in label, or not.
 """
 
 from __future__ import annotations
@@ -36,28 +34,20 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class ShiftRoles:
-    """Which images play which role; all of them with their own labels and class names.
+    """Images of each role, with their own labels and class names.
 
     Attributes
     ----------
-    train : Images or ImageStream
-        Thresholds and statistics are taken from them.
-    test : Images or ImageStream
-        Images like the training images.
-    input_shifted : dict of str to Images or ImageStream
-        Known classes that look otherwise; a model's answer may be right or wrong.
-    label_shifted : dict of str to Images or ImageStream
-        Unknown classes; whatever a model answers is wrong.
+    train, test : Images or ImageStream
+    input_shifted, label_shifted : dict of str to Images or ImageStream
+        Known classes with another look; unknown classes.
     drawn_from : dict of str to (str, ndarray of int64)
-        For a set whose images are those of another test set, or changed from them: its name, and
-        which of its images each of them is.
-    near, beside : tuple of str
-        The label-shifted sets whose classes are akin to the known ones; and those that count in a
-        variant alone.
-    own_classes : tuple of str
-        The input-shifted sets that are answered with one of their own classes.
+        The set from which the images of another set come, and their indices in it.
+    near, beside, own_classes : tuple of str
+        Sets with classes like the known ones; sets of a variant; sets with predictions among their
+        own classes.
     missing : dict of str to str
-        Shifted sets that are not at hand, and why; means over sets are without them.
+        Unavailable sets, and the reasons.
     """
 
     train: Images | ImageStream
@@ -72,7 +62,7 @@ class ShiftRoles:
 
     @property
     def class_names(self) -> tuple[str, ...]:
-        """The classes that a model is judged on."""
+        """The classes of the ID set."""
         return self.train.class_names
 
     @property
@@ -82,18 +72,10 @@ class ShiftRoles:
 
 
 def roles(parameters: Parameters, part: Part | None = None) -> ShiftRoles:
-    """Load the data sets and give each its role, the same one in all parts of an ID set.
+    """Load the data sets of an ID set, the main one without `part`, and return their roles.
 
-    Without a part, those of the main ID set.  A shifted set that is not there is told and left
-    out, and the others are judged.  Of folders the images are chosen before any is opened.
-
-    Raises
-    ------
-    FileNotFoundError
-        The ID set is not there.
-    ValueError
-        A class to leave out is none of the set's; which classes a near set shares with the ID set
-        cannot be told; or there are no training images.
+    A missing shifted set is logged and left out.  Images in folders are chosen before any is
+    opened.
     """
     data_set = part.identity["data_set"] if part else parameters.data_set
     seed, download = parameters.seed, parameters.download
@@ -159,21 +141,9 @@ def roles(parameters: Parameters, part: Part | None = None) -> ShiftRoles:
 def corrupt_images(
     images: Images | ImageStream, parameters: Parameters
 ) -> tuple[Images, np.ndarray]:
-    """Return images under every corruption at every severity, one kind after the other.
+    """Return images under every corruption and severity, and their indices in the set.
 
-    Each kind is shown on other images, as far as there are enough, so that the whole says more
-    than the same few images would.
-
-    Returns
-    -------
-    corrupted : Images
-    chosen : ndarray of int64
-        Which of the images each of them is.
-
-    Raises
-    ------
-    ValueError
-        A stream: corrupted copies of it are a data set of their own.
+    Each kind corrupts other images, as long as there are enough.
     """
     if not isinstance(images, Images):
         raise ValueError(f"corrupted: {images.name} is not held in memory; give a folder of it")
@@ -201,9 +171,9 @@ def corrupt_images(
 
 
 def versions_of(images: Images | ImageStream, test: Images | ImageStream) -> np.ndarray | None:
-    """Return of which test image each image of a folder is a version, by its class and file name.
+    """Return the index of the test image of which each image is a corrupted version.
 
-    As in ImageNet-C, whose files have the names of ImageNet's; None if one of them has another.
+    By class and file name, as in ImageNet-C; None if one name is not found.
     """
     if not isinstance(images, ImageStream) or not isinstance(test, ImageStream):
         return None
@@ -237,5 +207,5 @@ def _open(images: Images | Listing) -> Images | ImageStream:
 
 
 def _choose(count: int, most: int, seed: int) -> np.ndarray:
-    """Return a mask of the first so many of all images in a random order."""
+    """Return a mask of the first `most` images in a random order."""
     return np.random.default_rng(seed).permutation(count).argsort() < most

@@ -85,14 +85,6 @@ def test_far_sets_go_where_they_show_a_class_of_the_id_set(packs):
     ]  # fmt: skip
 
 
-def test_a_near_set_of_unknown_nouns_is_refused(packs):
-    lost = parameters().replace(near=["flowers5"])
-    with pytest.raises(
-        ValueError, match="'flowers5': which classes 'flowers5' and 'cifar10' share"
-    ):
-        roles(lost)
-
-
 def test_a_published_network_is_judged_on_the_set_of_its_record():
     """Whatever is trained here belongs to the main set, even if it begins with one of them."""
     names = [DENSENET, f"{RESNET}+finetuned", RESNET]
@@ -105,18 +97,6 @@ def test_a_published_network_is_judged_on_the_set_of_its_record():
     assert [part.identity["data_set"] for part in run.parts(mini)] == ["cifar10_mini"]
     with pytest.raises(ValueError, match=f"unknown data set of {DENSENET} 'cifar100'; .*cifar10"):
         run.parts(parameters(names=[DENSENET]).replace(other_data_sets=[], corrupted=[]))
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"near": ["dtd_subset"]}, "unknown near set 'dtd_subset'"),
-        ({"corrupted": ["cifar10", "cifar9"]}, "unknown set to corrupt 'cifar9'"),
-    ],
-)
-def test_lists_that_do_not_fit_are_refused(given, message, packs):
-    with pytest.raises(ValueError, match=message):
-        parameters().replace(**given)
 
 
 def test_rows_of_a_published_network_and_of_the_one_fine_tuned_from_it(packs):

@@ -67,39 +67,15 @@ def test_a_data_set_and_its_corrupted_images_by_name():
     assert np.bincount(made.train.labels).tolist() == [7] * 10
 
 
-def test_sets_that_are_answered_with_their_own_classes(pets):
-    made = roles(SMALL.replace(input_shifted=["digits"], own_classes=["digits"]))
-    assert made.own_classes == ("digits",)
-    assert roles(SMALL.replace(input_shifted=["digits"])).own_classes == ()
-    with pytest.raises(ValueError, match="unknown set of own classes 'digits'"):
-        SMALL.replace(own_classes=["digits"])
-
-
-def test_corruptions_and_severities_of_a_folder_are_those_of_the_parameters(monkeypatch):
-    asked = []
-    monkeypatch.setattr(
-        human_centric, "list_stream", lambda *a, **o: asked.append((*a, o)) or pictures()
-    )
-    given = {"corruptions": ["fog", "snow"], "severities": [2]}
-    roles(SMALL.replace(input_shifted=["imagenet_c"], **given))
-    assert asked == [("imagenet_c", "test", given)]
-
-
 def test_a_set_that_is_not_there_is_told_and_the_others_go_on(tmp_path, monkeypatch, caplog):
     """Of either kind of shift, with the command that makes it; without the ID set, nothing goes."""
     monkeypatch.setenv("DATA_ROOT", str(tmp_path))
-    given = {"input_shifted": ["imagenet_r"], "label_shifted": ["places", "digits", "cifar100"]}
-    near = SMALL.replace(near=["cifar100"], **given)
-    plain = SMALL.replace(**given | {"label_shifted": ["places", "digits"]})
-    for parameters, others in ((plain, []), (near, ["cifar100"])):
-        caplog.clear()
-        made = roles(parameters)
-        assert list(made.sets) == ["test", "digits"]
-        assert list(made.missing) == ["imagenet_r", "places", *others]
-        assert made.missing["places"].startswith(f"data set 'places': no folder {tmp_path}/places")
-        assert "arrange.py places" in made.missing["places"]
-        assert [one.message.partition(" is ")[0] for one in caplog.records] == [*made.missing]
-    assert roles(SMALL.replace(label_shifted=["digits"])).missing == {}
+    sets = {"input_shifted": ["imagenet_r"], "label_shifted": ["places", "digits", "cifar100"]}
+    made = roles(SMALL.replace(near=["cifar100"], **sets))
+    assert list(made.sets) == ["test", "digits"]
+    assert list(made.missing) == ["imagenet_r", "places", "cifar100"]
+    assert "arrange.py places" in made.missing["places"]
+    assert [one.message.partition(" is ")[0] for one in caplog.records] == [*made.missing]
     with pytest.raises(FileNotFoundError, match="data set 'cifar10'"):
         roles(SMALL.replace(data_set="cifar10"))
 
@@ -163,6 +139,8 @@ def test_classes_that_the_model_knows_by_another_name_are_left_out():
         ({"train_per_class": -1}, "train_per_class: at least 0"),
         ({"corrupted_images": 0}, "corrupted_images: at least 1 expected, got 0"),
         ({"corruptions": ["fogg"]}, "unknown corruption 'fogg'; did you mean 'fog'"),
+        ({"near": ["dtd_subset"]}, "unknown near set 'dtd_subset'"),
+        ({"own_classes": ["digits"]}, "unknown set of own classes 'digits'"),
         ({"severities": [6]}, "at most 5 expected, got 6"),
         ({"score_arguments": {"knnn": {}}}, "unknown score 'knnn'; did you mean 'knn'"),
         ({"names": ["resnet8+stylised_2"]}, "unknown strategy of resnet8.stylised_2 'stylised_2'"),

@@ -8,7 +8,6 @@ import pytest
 
 from helpers import scores
 from helpers.metrics import risk_coverage_curve
-from helpers.papers.human_centric import figures as chapter
 from helpers.papers.human_centric import parameters as human_centric
 from helpers.papers.openset_calibration import experiment as openset
 from helpers.papers.openset_calibration.figures import published_scatter
@@ -41,20 +40,6 @@ def test_msp_has_one_colour_in_every_figure_that_draws_it(others):
     shares = pd.concat([shares.assign(method=one, calibration="after") for one in names])
     handles = published_scatter(shares, metric="ece").get_legend().legend_handles
     assert handles[len(others)].get_color() == expected
-
-
-def test_msp_has_its_colour_over_the_strength_of_adversarial_training():
-    rows = [
-        {"backbone": name, "method": method, "metric": "der99", "test_set": "average"}
-        for name in ("resnet8", "resnet8+adversarial_1")
-        for method in ("vim", "msp")
-    ]
-    table = pd.DataFrame(rows).assign(data_set="a", variant="primary", run=0, value=0.5)
-    networks = table.assign(method="network", metric="accuracy", test_set="test")
-    axes = chapter.error_against_strength(
-        pd.concat([table, networks]), methods={"vim": "ViM", "msp": "MSP"}
-    )
-    assert colour_of("MSP", axes[0]) == method_styles(["msp"])["msp"]["color"]
 
 
 def test_a_method_has_one_look_under_all_its_names():
