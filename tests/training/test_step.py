@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import torch
 
-from helpers.networks import devices, models
 from helpers.training import objectives
 from helpers.training.step import Step
 
@@ -37,38 +36,6 @@ def test_no_step_waits_for_the_device(name, optimiser, monkeypatch, trained):
         trained(name, n=n, epochs=1, dropout=0.2, optimiser=optimiser)
         found.append(Counter(asked))
     assert found[0] == found[1] and found[0]["__bool__"] > 0
-
-
-@pytest.mark.parametrize("kind", ["cpu", "cuda"])
-@pytest.mark.parametrize("precision", ["auto", "bfloat16", "float32"])
-def test_half_precision_is_taken_where_it_is_asked_for_and_by_default_on_a_gpu(
-    kind, precision, monkeypatch, trained
-):
-    monkeypatch.setattr(devices, "computes_bfloat16", lambda: True)
-    asked, start = set(), Step.__init__
-
-    def on(step, classifier, objective, optimiser, device, precision):
-        start(step, classifier, objective, optimiser, kind, precision)
-
-    def noted(*arguments, enabled):
-        asked.add((*arguments, enabled))
-        return contextlib.nullcontext()
-
-    monkeypatch.setattr(Step, "__init__", on)
-    monkeypatch.setattr("helpers.training.step._WARM_UP", 10**9)  # nothing is recorded
-    monkeypatch.setattr(torch, "autocast", noted)
-    trained("erm", precision=precision)
-    half = precision == "bfloat16" or (kind, precision) == ("cuda", "auto")
-    assert asked == {(kind, torch.bfloat16, half)}
-
-
-def test_an_epoch_calls_the_network_once_a_step(monkeypatch, trained):
-    shown, features = [], models.Classifier.features
-    monkeypatch.setattr(
-        models.Classifier, "features", lambda *a: shown.append(len(a[1])) or features(*a)
-    )
-    trained("erm", n=40)
-    assert shown == [8] * 2 * (40 // 8)
 
 
 class Graph:

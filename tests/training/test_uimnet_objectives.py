@@ -14,7 +14,6 @@ from helpers.networks.heads import (
     MultiInput,
     RBFHead,
     TargetGap,
-    beta_quantiles,
 )
 from helpers.outputs import compute
 from helpers.training import objectives
@@ -105,13 +104,6 @@ def test_the_measure_of_mixup_takes_the_mean_image_of_its_training(images, recip
                                    "test"))  # fmt: skip
 
 
-def test_quantiles_of_the_beta_distribution_are_symmetric():
-    """About one half, and in order."""
-    found = beta_quantiles(0.3, 5)
-    np.testing.assert_allclose(found + found[::-1], 1, atol=1e-6)
-    assert (np.diff(found) > 0).all() and found[2] == 0.5
-
-
 def test_rnd_by_hand():
     """Student and teacher are one linear layer each: errors of 1 and 2 for the one image."""
     native = Imitation(2, width=2, depth=1)
@@ -131,12 +123,6 @@ def test_oc_by_hand():
     error = objectives.create("oc", weight=0.5, penalty=2.0).error(native, features)
     assert error.item() == pytest.approx(0.5 * (1 + 4) / 2 + 2 * 9 / 4)
     assert native(None, None, features, None).item() == -5
-
-
-@pytest.mark.parametrize("features", [3, 8, 20])
-def test_certificates_begin_orthogonal(features):
-    """Layers that narrow, that widen, and square ones: no penalty."""
-    assert Certificates(features, width=8, depth=3).penalty().item() == pytest.approx(0, abs=1e-9)
 
 
 @pytest.mark.parametrize("name", ["rnd", "oc"])
@@ -217,18 +203,3 @@ def test_mimo_members_are_its_heads_for_the_image_shown_to_each(images, trained)
         classifier.head  # noqa: B018
     with pytest.raises(ValueError, match="passes: 0 expected, since the heads are the members"):
         compute(classifier, images(), passes=2)
-
-
-def test_the_sizes_of_the_parts_are_the_recipes(recipe_of):
-    """Of whole numbers alone, which a training refuses too."""
-    native = models.create(recipe_of("rnd", {"width": 5, "depth": 2}), 3).native
-    shapes = [tuple(one.shape) for one in native.teacher.parameters()]
-    assert shapes == [(5, 16), (5,), (5, 5), (5,)]
-    for name, wrong in {
-        "rnd": {"depth": 0}, "oc": {"width": 2.5}, "mimo": {"subnetworks": 0},
-    }.items():  # fmt: skip
-        message = f"{next(iter(wrong))}: a whole number, at least 1, expected"
-        with pytest.raises(ValueError, match=message):
-            objectives.create(name, **wrong)
-        with pytest.raises(ValueError, match=message):
-            models.create(recipe_of(name, wrong), 3)
