@@ -30,19 +30,6 @@ def test_features_head_and_logits_agree(family):
     np.testing.assert_allclose(features.numpy() @ head.weight.T + head.bias, logits, 1e-4, 1e-4)
 
 
-@pytest.mark.parametrize("family", SMALL)
-def test_the_stem_stride_sets_the_resolution(family):
-    recipe = SMALL[family]
-    images = torch.zeros((1, 3, 32, 32), dtype=torch.uint8)
-    sizes = []
-    for stride in (1, 2):
-        changed = Recipe.from_parameters(recipe.as_dict(), stem_stride=stride)
-        model = models.create(changed, 2).eval()
-        with torch.no_grad():
-            sizes.append(model.backbone.forward_features(images.float()).shape[-1])
-    assert sizes[0] == 2 * sizes[1]
-
-
 @pytest.mark.parametrize(
     ("recipe", "layers"),
     [

@@ -205,16 +205,3 @@ def test_networks_of_all_kinds_end_in_one_linear_layer(name):
         features = classifier.features(images).numpy()
     logits = features @ classifier.head.weight.T + classifier.head.bias
     np.testing.assert_allclose(logits, expected, atol=1e-3 * expected.abs().max())
-
-
-def test_a_network_without_a_linear_head_is_refused(folders):
-    """A convolution in its place, or something more behind it."""
-    keep(drawn("dla46_c"), folders / "data" / "weights" / "dla46_c.safetensors")
-    with pytest.raises(ValueError, match=r"'dla46_c' cannot be used: .*no linear head, but Conv2d"):
-        load("dla46_c")
-    model = drawn()
-    config = timm.data.resolve_model_data_config(model)
-    own = model.forward
-    model.forward = lambda x: 2 * own(x)
-    with pytest.raises(ValueError, match="'twice' cannot be used: no linear head, for"):
-        zoo._classifier(model, "twice", config)

@@ -3,7 +3,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import helpers.scores
 from helpers import cache, checkpoints
 from helpers.data import Images
 from helpers.networks import devices, models
@@ -54,23 +53,6 @@ def test_what_is_learnt_beside_erm_shares_its_network(images, monkeypatch):
         assert np.array_equal(found[name].outputs(images).logits, one.logits)
         first, last = found[name].history["error"]
         assert last < first
-
-
-def test_each_image_passes_through_the_network_once_for_any_number_of_scores(images, monkeypatch):
-    network = fitted.fit(images, TINY, progress=False)
-    pixels = np.random.default_rng(1).integers(0, 256, (200, 16, 16, 3), dtype=np.uint8)
-    others = Images(pixels, np.full(200, -1), images.class_names, "noise", "test")
-    shown, features = [], models.Classifier.features
-    monkeypatch.setattr(
-        models.Classifier, "features", lambda *a: shown.append(len(a[1])) or features(*a)
-    )
-    for name in ("msp", "energy", "mahalanobis", "react"):
-        score = helpers.scores.create(name).fit(network.outputs(images), network.classifier.head)
-        score.score_samples(network.outputs(others))
-    shown = [one for one in shown if one > 1]  # one of zeros tells how many to show at once
-    assert sum(shown) == len(images) + len(others)
-    fitted.fit(images, TINY, progress=False).outputs(others)  # as another process would
-    assert sum(shown) == len(images) + len(others)
 
 
 def test_where_training_is_refused_a_network_is_found_or_named(images, monkeypatch):
@@ -127,12 +109,3 @@ def test_a_damaged_network_is_made_anew_and_others_are_untouched(images, caplog)
     assert again.sha256 == one.sha256
     assert str(one.path) in caplog.text
     assert two.path.read_bytes() == before
-
-
-def test_outliers_decide_the_network_of_the_objective_that_wants_them_alone(images, monkeypatch):
-    trained = count(monkeypatch, "train")
-    others = [images.subset(slice(start, None)).unknown() for start in (4, 8)]
-    exposed = Recipe.from_parameters(TINY.as_dict(), objective="outlier_exposure")
-    plain = {fitted.fit(images, TINY, outliers=one, progress=False).sha256 for one in others}
-    two = {fitted.fit(images, exposed, outliers=one, progress=False).sha256 for one in others}
-    assert len(plain) == 1 and len(two) == 2 and len(trained) == 3

@@ -86,25 +86,6 @@ def test_augmix_by_hand():
     assert own.shape == (1, 2)
 
 
-def test_augmix_draws_two_of_the_stored_views_of_each_image():
-    """Image 1 has the row 1, and its views have the rows 11, 21 and 31."""
-    rows = torch.arange(6)[:, None] + 10 * torch.arange(4)
-    images = rows[:, None, :, None].expand(-1, 3, -1, 2).to(torch.uint8)
-    objective, generator = objectives.create("augmix", stored=3), torch.Generator().manual_seed(0)
-    pairs = set()
-    for _ in range(9):
-        shown = objective.views(images, None, generator)
-        assert shown.shape == (18, 3, 1, 2) and (shown == shown[:, :1, :, :1]).all()
-        clean, one, two = shown[:, 0, 0, 0].long().view(3, 6)
-        assert clean.tolist() == [*range(6)]
-        assert (one % 10).tolist() == (two % 10).tolist() == [*range(6)]
-        pairs |= {*zip((one // 10).tolist(), (two // 10).tolist(), strict=True)}
-    assert pairs == {(a, b) for a in (1, 2, 3) for b in (1, 2, 3) if a != b}
-    for rows in (1, 3, 5):
-        with pytest.raises(ValueError, match=f"3 views each expected, got {rows - 1} further rows"):
-            objective.views(torch.zeros((6, 3, rows, 2), dtype=torch.uint8), None, generator)
-
-
 @pytest.mark.parametrize("name", objectives.names())
 def test_each_learns_resumes_and_repeats_itself(name, tmp_path, trained):
     """Same seed, same weights, whether interrupted or not."""

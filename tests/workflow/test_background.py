@@ -118,15 +118,6 @@ def test_what_another_queue_has_finished_meanwhile_is_not_trained_again(tmp_path
     assert background.status([entry]) == "nothing runs; 1 finished: t/p/a (accuracy 0.5); 0 waiting"
 
 
-def test_a_full_disk_ends_one_network_with_its_reason(tmp_path, monkeypatch):
-    def full(*arguments, **options):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(background.subprocess, "run", full)
-    entry = background.Entry(["p", "t", "a"], tmp_path)
-    assert "No space left" in background.train_in(tmp_path, entry, 0)["words"]
-
-
 def test_training_takes_place_in_the_code_of_the_commit(tmp_path, monkeypatch):
     def git(*words):
         who = ["-c", "user.name=a", "-c", "user.email=a@b"]
@@ -146,12 +137,6 @@ def test_training_takes_place_in_the_code_of_the_commit(tmp_path, monkeypatch):
     (path / "code.py").unlink()  # as after a kill in the middle
     assert background.checkout(tmp_path, commit) == path
     assert (path / "code.py").read_text() == "1"
-
-
-def test_a_list_with_a_slip_is_refused(tmp_path):
-    for slip in ("paper", ["paper", "tier"], ["paper", "tier", 0]):
-        with pytest.raises(ValueError, match=r"\[chapter, tier, part\] expected"):
-            background.Entry(slip, tmp_path)
 
 
 def test_an_entry_is_exported_with_its_accuracy(tmp_path):

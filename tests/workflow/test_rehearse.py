@@ -1,14 +1,9 @@
 """The rehearsal of tier `paper`: which data it makes, of which steps, and what it lets pass."""
 
-import doctest
-
-import checkpoints
 import made_up
 import numpy as np
 import pytest
 import rehearse
-import torch
-from safetensors.torch import load_file
 from step import Step
 
 from helpers import data
@@ -16,10 +11,6 @@ from helpers.data.cards import find
 from helpers.papers import REHEARSAL
 from helpers.report import results
 from known_unknowns.chapters import load
-
-
-def test_examples():
-    assert doctest.testmod(made_up).failed == 0
 
 
 def test_everything_that_the_papers_tier_reads_from_folders_can_be_made():
@@ -56,13 +47,6 @@ def test_data_of_the_steps_alone_are_made_and_what_is_there_stays(places, capsys
     assert capsys.readouterr().out.count("sun: ") == 1
 
 
-def test_an_archive_that_was_half_written_is_written_anew(places):
-    root, folder = places
-    (folder / "sun" / "SUN" / "images" / "beach").mkdir(parents=True)  # which would be refused
-    made_up.photographs(["sun"], root, folder)
-    assert len(list((root / "sun").iterdir())) == 40
-
-
 @pytest.mark.parametrize("name", ["cifar10", "cifar100", "svhn"])
 def test_packs_have_the_classes_of_the_data_set(places, name):
     root, _ = places
@@ -75,22 +59,6 @@ def test_packs_have_the_classes_of_the_data_set(places, name):
         assert images.images.shape[1:] == (32, 32, 3)
     if name == "cifar100":
         assert "maple_tree" in images.class_names or "maple tree" in images.class_names
-
-
-OWN = {"conv1.weight": torch.ones(2, 3), "bn1.num_batches_tracked": torch.tensor(7),
-       "fc.bias": torch.ones(2)}  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    "network",
-    [name for name, one in checkpoints.SOURCES.items() if not one.prefix],  # no made-up hash
-)
-def test_made_up_checkpoints_are_taken_over(network, places, tmp_path, monkeypatch):
-    shapes = {name: tuple(one.shape) for name, one in OWN.items()}
-    monkeypatch.setattr(checkpoints, "shapes_of", lambda architecture: shapes)
-    torch.save(made_up.as_published(network, OWN), tmp_path / "file.pth")
-    found = load_file(checkpoints.take_over(network, tmp_path / "file.pth"))
-    assert found.keys() == OWN.keys()
 
 
 def test_a_head_answers_what_is_near_to_what_it_was_fitted_to():
