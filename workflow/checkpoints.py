@@ -11,15 +11,11 @@ import argparse
 import csv
 import hashlib
 import re
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
-from helpers.checks import known_name  # noqa: E402
-from helpers.files import atomic_path, data_root  # noqa: E402
+from helpers.checks import known_name
+from helpers.files import atomic_path, data_root
 
 ARCHITECTURE = "resnet50"
 CONTAINERS = ("state_dict", "model_state_dict", "model")

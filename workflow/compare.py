@@ -13,10 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
-from helpers.report import results  # noqa: E402
+from helpers.report import results
 
 
 def difference(table: pd.DataFrame, before: pd.DataFrame) -> dict[str, list[str]]:

@@ -13,17 +13,14 @@ import argparse
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+from step import ROOT
+from tqdm import tqdm
 
-from tqdm import tqdm  # noqa: E402
-
-from helpers.data import Images, features  # noqa: E402
-from helpers.papers import run  # noqa: E402
-from helpers.papers.parameters import Parameters, values_of  # noqa: E402
-from known_unknowns.chapters import CHAPTERS, load  # noqa: E402
+from helpers.data import Images, features
+from helpers.papers import run
+from helpers.papers.parameters import Parameters, values_of
+from known_unknowns.chapters import CHAPTERS, load
 
 
 def main() -> None:

@@ -7,7 +7,6 @@ agrees with the picture.
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -18,19 +17,17 @@ import pandas as pd
 from matplotlib.axes import Axes
 from pages import render
 from PIL import Image
+from step import ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
-from helpers import data, scores  # noqa: E402
-from helpers.metrics.bootstrap import resample_weights  # noqa: E402
-from helpers.networks import published, zoo  # noqa: E402
-from helpers.report import results  # noqa: E402
-from helpers.report.claims import Verdict  # noqa: E402
-from helpers.report.figures.style import BLUE, GREEN, GREY, LIGHT, RED  # noqa: E402
-from helpers.report.table import markdown_table  # noqa: E402
-from helpers.scores.calibration import softmax  # noqa: E402
-from known_unknowns.bench import FeaturePack, values_on  # noqa: E402
+from helpers import data, scores
+from helpers.metrics.bootstrap import resample_weights
+from helpers.networks import published, zoo
+from helpers.report import results
+from helpers.report.claims import Verdict
+from helpers.report.figures.style import BLUE, GREEN, GREY, LIGHT, RED
+from helpers.report.table import markdown_table
+from helpers.scores.calibration import softmax
+from known_unknowns.bench import FeaturePack, values_on
 
 PICTURE = ROOT / "book" / "_static" / "front.png"
 NETWORK = "resnet20.akamaster_cifar10"

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import functools
-import sys
 from pathlib import Path
 
 import pandas as pd
+from step import ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
-from helpers.papers import PAPERS, TIERS  # noqa: E402
-from helpers.report import results  # noqa: E402
-from helpers.report.claims import ALL, Verdict  # noqa: E402
-from helpers.report.ledger import PUBLISHED, ledger, published_checks, read  # noqa: E402
+from helpers.papers import PAPERS, TIERS
+from helpers.report import results
+from helpers.report.claims import ALL, Verdict
+from helpers.report.ledger import PUBLISHED, ledger, published_checks, read
 
 RESULTS = ROOT / "results"
 TITLES = {name: paper.heading for name, paper in PAPERS.items() if paper.main_claim}

@@ -9,23 +9,19 @@ The README of ``results/`` gets each chapter's main table and the verdicts on al
 from __future__ import annotations
 
 import functools
-import sys
-from pathlib import Path
 
 import front
 import glance
 import openings
 import pandas as pd
+from step import ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
-from helpers.papers import PAPERS  # noqa: E402
-from helpers.papers.parameters import load  # noqa: E402
-from helpers.report.claims import Verdict  # noqa: E402
-from helpers.report.ledger import ledger  # noqa: E402
-from helpers.report.table import markdown_table  # noqa: E402
-from known_unknowns.bench import packs  # noqa: E402
+from helpers.papers import PAPERS
+from helpers.papers.parameters import load
+from helpers.report.claims import Verdict
+from helpers.report.ledger import ledger
+from helpers.report.table import markdown_table
+from known_unknowns.bench import packs
 
 HEAD = """# Results of the larger tiers
 
