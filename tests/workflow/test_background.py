@@ -150,15 +150,3 @@ def test_an_entry_is_exported_with_its_accuracy(tmp_path):
     assert f"0-baseline: accuracy {about['test_accuracy']:.4f}" in output
     assert len(about["class_names"]) == 5 and len(about["commit"]) == 40
     assert "exported already" in subprocess.run(asked, **options).stdout
-
-
-def test_other_programs_go_first():
-    """Also those of other sessions: with Linux's autogroups niceness counts within one alone."""
-    code = "import background as b; from pathlib import Path; b.yield_processor()\n"
-    code += "import os; print(os.nice(0), os.sched_getscheduler(0) == os.SCHED_IDLE)\n"
-    code += "print(*map(Path.read_text, Path('/proc/self').glob('autogroup')))"
-    options = {"capture_output": True, "text": True, "check": True, "start_new_session": True}
-    options["env"] = os.environ | {"PYTHONPATH": str(ROOT / "workflow")}
-    first, second = subprocess.run([sys.executable, "-c", code], **options).stdout.split("\n")[:2]
-    assert first == "19 True"
-    assert not second or second.endswith("nice 19")

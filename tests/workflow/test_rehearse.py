@@ -9,7 +9,6 @@ from step import Step
 from helpers import data
 from helpers.data.cards import find
 from helpers.papers import REHEARSAL
-from helpers.report import results
 from known_unknowns.chapters import load
 
 
@@ -67,18 +66,3 @@ def test_a_head_answers_what_is_near_to_what_it_was_fitted_to():
     near = features + np.random.default_rng(1).normal(0, 0.2, features.shape)
     for seen in (features, near):
         assert ((seen @ weight.T + bias).argmax(axis=1) == np.arange(0, 18, 3)).all()
-
-
-def table(metric, notes=""):
-    made = {"seed": 0, "parameters": "0" * 12, "code": "0", "versions": "{}", "device": "cpu",
-            "seconds": 0.0}  # fmt: skip
-    columns = {"tier": REHEARSAL, "paper": "uimnet", "data_set": "imagenet", "run": 0}
-    row = results.row("out", metric, 1.0, 9, notes=notes, method="rnd", backbone="resnet18")
-    return results.tidy([columns | row], made)
-
-
-def test_a_result_that_is_missing_is_told_with_its_reason(tmp_path):
-    results.write(table("auroc"), tmp_path / "uimnet" / "results.parquet")
-    assert rehearse.failures(tmp_path) == []
-    results.write(table("failed", "ValueError: no"), tmp_path / "gscore" / "results.parquet")
-    assert rehearse.failures(tmp_path) == ["gscore, resnet18, rnd, primary, out: ValueError: no"]
