@@ -1,21 +1,20 @@
 # make book   from a fresh clone to the rendered book (TIER=mini by default)
-# make preview   a book of the stored outputs, in a minute or two; `make book` begins with it
-# make test   everything that has to hold
-# make test-all   and once more what takes long: every notebook alone, every variant of a network
+# make preview   a book of the stored outputs, in a minute or two; `make book` starts with it
+# make test   all checks
+# make test-all   also the long checks: every notebook alone, every variant of a network
 # make run    the notebooks of a tier, without the book: make run TIER=small DATA_ROOT=...
-#             or some of them, and what they need: PAPER=uimnet, STEP=uimnet/figures
-# make rehearsal   tier paper with made-up images and small sizes, every notebook of it
+#             or some of them, with the notebooks that they need: PAPER=uimnet, STEP=uimnet/figures
+# make rehearsal   every notebook of tier paper, with made-up images and small sizes
 PYTHON ?= python3
 TIER ?= mini
 CORES ?= $(shell $(PYTHON) -c "import os; print(len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else os.cpu_count())")
 PROFILE ?=
 BIN := .venv/bin
 PIPELINE = $(BIN)/python workflow/run.py --tier $(TIER) --cores $(CORES) $(if $(PROFILE),--profile $(PROFILE))
-# what trains is tested as on a processor without AVX-512, too: oneDNN and torch have other code for
-# each; on such a processor that was the first time already
+# oneDNN and torch have separate code for AVX-512 and AVX2: trainings are tested with both
 AS_AVX2 = ONEDNN_MAX_CPU_ISA=AVX2 ATEN_CPU_CAPABILITY=avx2
 TRAINS = tests/training tests/networks
-# of the rehearsal the step that reads most of the archives, since it takes but half a minute
+# the step of the rehearsal that reads most archives; it takes half a minute
 REHEARSED = unknown_detection/dataset
 ALONE = openset_calibration
 export PYTHONUNBUFFERED = 1
@@ -39,9 +38,9 @@ book: .venv/.installed
 run: .venv/.installed
 	@$(PIPELINE) $(if $(PAPER),--paper $(PAPER)) $(if $(STEP),--step $(STEP)) all
 
-# what is quick to fail comes first; what the book's notebooks said is compared with what is stored,
-# and those of one chapter are executed where they lie, as their readers do (all: test-all)
-# (bare: the audit, as installed, with the packages alone that it asks for)
+# fast checks first; the book's executed notebooks are compared with the stored outputs, and the
+# notebooks of one chapter are executed alone, as a reader does (all of them: test-all);
+# bare.py: the installed tool with only its declared packages
 test: .venv/.installed
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	$(BIN)/python -m pytest -n $(CORES)

@@ -11,8 +11,7 @@ from pathlib import Path
 from queue import Empty
 
 import pytest
-from kernels import ARGUMENTS, ending
-from replayed import ReplayedKernel
+from kernels import ARGUMENTS, ReplayedKernel, ending
 
 # before anything loads a library that starts threads: a worker a core, with as many threads each,
 # would spend a third of its time on waiting for the others; the pipeline's steps have one, too

@@ -1,7 +1,6 @@
-"""Small archives of made-up images, laid out as the makers of the streamed data sets do it.
+"""Small made-up archives of the streamed data sets, in the layout of their makers.
 
-Each function of `ARCHIVES` writes an unpacked archive into a folder, and returns what it wrote;
-`arrange.py` reads it.
+Each function of `ARCHIVES` describes an archive, `write` writes it, and `arrange.py` reads it.
 """
 
 from __future__ import annotations
@@ -12,65 +11,64 @@ import zlib
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from PIL import Image
 
 from helpers.data import class_lists, corruptions
 
-Draw = Callable[[str, str], bytes]
-"""From the class and the name of a file to an image file."""
 Files = dict[str, str]
 """The class of each image, by its path in the archive."""
 
 KIT = "ILSVRC2012_devkit_t12/data"
 TRUTH = f"{KIT}/ILSVRC2012_validation_ground_truth.txt"
 V2 = "imagenetv2-matched-frequency-format-val"
-WIDE, HIGH = 64, 48
+SIZE = (64, 48)
 
 
-def pixels(label: str, name: str, wide: int, high: int) -> Image.Image:
-    """Draw a picture: a colour and soft patches that are its class's, and some that are its own.
+class Archive(NamedTuple):
+    """The images of each split, other files by path, and images that `arrange.py` leaves out."""
 
-    The colour is what a small network learns in a few steps, whatever part of the picture it sees.
+    splits: dict[str, Files]
+    others: Mapping[str, str | bytes] = {}
+    unread: Mapping[str, str] = {}
+
+
+def pixels(label: str, name: str, size: tuple[int, int]) -> Image.Image:
+    """Return soft patches: the class decides most of the colour, the name the rest.
+
+    A small network learns the colour in a few steps, from any crop of the picture.
     """
-    base, own = (np.random.default_rng(zlib.crc32(word.encode())) for word in (label, name))
-    patches = (
-        base.integers(32, 224, 3) + base.normal(0, 25, (3, 4, 3)) + own.normal(0, 8, (3, 4, 3))
-    )
+    of_class, of_name = (np.random.default_rng(zlib.crc32(word.encode())) for word in (label, name))
+    colour = of_class.integers(32, 224, 3)
+    patches = colour + of_class.normal(0, 25, (3, 4, 3)) + of_name.normal(0, 8, (3, 4, 3))
     image = Image.fromarray(patches.clip(0, 255).astype(np.uint8))
-    return image.resize((wide, high), Image.Resampling.BICUBIC)
+    return image.resize(size, Image.Resampling.BICUBIC)
 
 
 def picture(label: str, name: str) -> bytes:
-    """Return a JPEG file of a class and a name, always the same one."""
+    """Return the JPEG file of a class and a name."""
     buffer = io.BytesIO()
-    pixels(label, name, WIDE, HIGH).save(buffer, "jpeg")
+    pixels(label, name, SIZE).save(buffer, "jpeg")
     return buffer.getvalue()
 
 
-def put(archive: Path, files: Iterable[str], content: bytes | str) -> None:
-    """Write files that all have the same content."""
-    for file in files:
-        (archive / file).parent.mkdir(parents=True, exist_ok=True)
-        (archive / file).write_bytes(content.encode() if isinstance(content, str) else content)
-
-
-def put_images(archive: Path, files: Mapping[str, str], draw: Draw) -> None:
-    """Draw the images of an archive; files of the same class and name are one file with links."""
+def write(folder: Path, archive: Archive, draw: Callable[[str, str], bytes] = picture) -> Archive:
+    """Write an archive into a folder; images of the same class and name are links to one file."""
     drawn: dict[tuple[str, str], Path] = {}
-    folders = {}
-    for file, label in files.items():
-        above, _, name = file.rpartition("/")
-        if above not in folders:
-            folders[above] = archive / above
-            folders[above].mkdir(parents=True, exist_ok=True)
-        place = folders[above] / name
-        if first := drawn.get((label, name)):
-            os.link(first, place)
+    images = {file: label for files in archive.splits.values() for file, label in files.items()}
+    for file, content in (images | {**archive.unread} | {**archive.others}).items():
+        path = folder / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if file in archive.others:
+            path.write_bytes(content.encode() if isinstance(content, str) else content)
+        elif first := drawn.get((content, path.name)):
+            os.link(first, path)
         else:
-            place.write_bytes(draw(label, name))
-            drawn[label, name] = place
+            path.write_bytes(draw(content, path.name))
+            drawn[content, path.name] = path
+    return archive
 
 
 def wnids() -> tuple[str, ...]:
@@ -79,12 +77,12 @@ def wnids() -> tuple[str, ...]:
 
 
 def validation(number: int) -> str:
-    """Return what a validation image of ImageNet is called."""
+    """Return the file name of a validation image of ImageNet."""
     return f"ILSVRC2012_val_{number:08d}.JPEG"
 
 
-def synsets(archive: Path, numbered: Iterable[str]) -> None:
-    """Write the development kit's table: the classes, numbered from 1, and a node above them."""
+def synsets(numbered: Iterable[str]) -> bytes:
+    """Return the development kit's table: the classes, numbered from 1, and a node above them."""
     from scipy.io import savemat
 
     fields = ("ILSVRC2012_ID", "WNID", "words", "gloss", "num_children", "wordnet_height",
@@ -92,131 +90,101 @@ def synsets(archive: Path, numbered: Iterable[str]) -> None:
     rows = [(n, wnid, "a, b", "a thing", 0, 0, 1300) for n, wnid in enumerate(numbered, 1)]
     rows.append((len(rows) + 1, "n00001740", "entity", "all", len(rows), 9, 0))
     table = np.array(rows, [(field, object) for field in fields])[:, np.newaxis]
-    (archive / KIT).mkdir(parents=True)
-    savemat(archive / KIT / "meta.mat", {"synsets": table})
+    savemat(buffer := io.BytesIO(), {"synsets": table})
+    return buffer.getvalue()
 
 
-def imagenet_training(
-    archive: Path, draw: Draw = picture, above: str = "", numbers: Iterable[int] = (18, 7)
-) -> Files:
-    """Write ``train/WNID/WNID_NUMBER.JPEG``."""
-    files = {f"{above}train/{one}/{one}_{k}.JPEG": one for one in wnids() for k in numbers}
-    put_images(archive, files, draw)
-    return files
+def imagenet_training(above: str = "", numbers: Iterable[int] = (18, 7)) -> Files:
+    """Return ``train/WNID/WNID_NUMBER.JPEG``."""
+    return {f"{above}train/{name}/{name}_{k}.JPEG": name for name in wnids() for k in numbers}
 
 
-def imagenet(
-    archive: Path, draw: Draw = picture, numbers: Iterable[int] = (18, 7)
-) -> dict[str, Files]:
-    """Write both parts, the validation images flat beside the development kit.
+def imagenet(numbers: Iterable[int] = (18, 7)) -> Archive:
+    """Describe both parts, the validation images in one folder, with the development kit.
 
-    The numbers of the classes are not in the order of their wnids; of each class there is one
-    validation image, of two there are two.
+    The numbers of the classes are not in the order of their wnids; two classes have two
+    validation images, the others one.
     """
     numbered = wnids()[::-1]
-    synsets(archive, numbered)
     truth = [3, len(numbered), 1, *range(2, len(numbered)), 2]
-    put(archive, [TRUTH], "".join(f"{number}\n" for number in truth))
-    files = {
-        f"val/{validation(place)}": numbered[number - 1] for place, number in enumerate(truth, 1)
-    }
-    put_images(archive, files, draw)
-    return {"train": imagenet_training(archive, draw, numbers=numbers), "val": files}
+    files = {f"val/{validation(k)}": numbered[number - 1] for k, number in enumerate(truth, 1)}
+    others = {TRUTH: "".join(f"{number}\n" for number in truth)}
+    others[f"{KIT}/meta.mat"] = synsets(numbered)
+    return Archive({"train": imagenet_training(numbers=numbers), "val": files}, others)
 
 
-def imagenet_c(archive: Path, draw: Draw = picture) -> dict[str, Files]:
-    """Write all corruptions at all severities; one of the tars is in a folder of its own."""
+def imagenet_c() -> Archive:
+    """Describe all corruptions at all severities; one of the archives has a folder around it."""
     files = {
-        f"{'blur/' * (group == 'blur')}{kind}/{level}/{one}/{validation(1)}": one
+        f"{'blur/' * (group == 'blur')}{kind}/{level}/{name}/{validation(1)}": name
         for kind, group in corruptions.NAMES.items()
         for level in corruptions.SEVERITIES
-        for one in wnids()
+        for name in wnids()
     }
-    put_images(archive, files, draw)
-    put_images(archive, {f"speckle_noise/1/{wnids()[0]}/{validation(2)}": "noise"}, draw)
-    return {"test": files}
+    unread = {f"speckle_noise/1/{wnids()[0]}/{validation(2)}": "noise"}
+    return Archive({"test": files}, unread=unread)
 
 
-def imagenet_v2(archive: Path, draw: Draw = picture, images: int = 2) -> dict[str, Files]:
-    """Write folders with the numbers of the classes."""
-    names = wnids()
-    files = {f"{V2}/{k}/{k}ab{n}.jpeg": one for k, one in enumerate(names) for n in range(images)}
-    put_images(archive, files, draw)
-    return {"test": files}
+def imagenet_v2(images: int = 2) -> Archive:
+    """Describe folders with the numbers of the classes."""
+    numbered = enumerate(wnids())
+    files = {f"{V2}/{k}/{k}ab{n}.jpeg": name for k, name in numbered for n in range(images)}
+    return Archive({"test": files})
 
 
-def imagenet_r(archive: Path, draw: Draw = picture) -> dict[str, Files]:
-    """Write two hundred classes, in two kinds of rendition."""
-    named = wnids()[::5]
-    files = {f"imagenet-r/{one}/{kind}_0.jpg": one for one in named for kind in ("art", "toy")}
-    put_images(archive, files, draw)
-    put(archive, ["imagenet-r/README.txt"], "of renditions")
-    return {"test": files}
+def imagenet_r() -> Archive:
+    """Describe two hundred classes, in two kinds of rendition."""
+    names = wnids()[::5]
+    files = {f"imagenet-r/{name}/{kind}_0.jpg": name for name in names for kind in ("art", "toy")}
+    return Archive({"test": files}, {"imagenet-r/README.txt": "of renditions"})
 
 
-def food101(archive: Path, draw: Draw = picture) -> dict[str, Files]:
-    """Write the images of two lists, one of each class in each."""
-    names = class_lists.names_of("food101")
-    halves = {half: [f"{one}/{k}" for one in names] for half, k in (("train", 70), ("test", 8))}
-    for half, lines in halves.items():
-        put(archive, [f"food-101/meta/{half}.txt"], "\n".join(lines) + "\n")
-        put(archive, [f"food-101/meta/{half}.json"], "{}")
-    put(archive, ["food-101/meta/classes.txt"], "\n".join(names))
-    files = {
-        f"food-101/images/{one}.jpg": one.split("/")[0]
-        for lines in halves.values()
-        for one in lines
-    }
-    put_images(archive, files, draw)
-    return {"test": files}
+def food101() -> Archive:
+    """Describe the images of two lists, each with one image of each class."""
+    names, others, files = class_lists.names_of("food101"), {}, {}
+    for half, number in (("train", 70), ("test", 8)):
+        others[f"food-101/meta/{half}.txt"] = "".join(f"{name}/{number}\n" for name in names)
+        files |= {f"food-101/images/{name}/{number}.jpg": name for name in names}
+    return Archive({"test": files}, others)
 
 
-def caltech256(archive: Path, draw: Draw = picture) -> dict[str, Files]:
-    """Write a folder a class, and what else the archive has."""
-    files = {
-        f"256_ObjectCategories/{one}/{one[:3]}_0001.jpg": one
-        for one in class_lists.names_of("caltech256")
-    }
-    put_images(archive, files, draw)
-    put_images(archive, {"256_ObjectCategories/257.clutter/257_0001.jpg": "clutter"}, draw)
-    put(archive, ["256_ObjectCategories/198.spider/RENAME2"], "not an image")
-    (archive / "256_ObjectCategories/056.dog/greg/vision309").mkdir(parents=True)
-    return {"test": files}
+def caltech256() -> Archive:
+    """Describe a folder for each class, and the archive's other files."""
+    folder, names = "256_ObjectCategories", class_lists.names_of("caltech256")
+    files = {f"{folder}/{name}/{name[:3]}_0001.jpg": name for name in names}
+    others = {f"{folder}/{name}": "" for name in ("198.spider/RENAME2", "056.dog/greg/vision309")}
+    return Archive({"test": files}, others, {f"{folder}/257.clutter/257_0001.jpg": "clutter"})
 
 
-def places365(archive: Path, draw: Draw = picture) -> dict[str, Files]:
-    """Write two images a class, in another order than the classes, with their lists."""
+def places365() -> Archive:
+    """Describe two images for each class, in another order than the classes, with their lists."""
     names = class_lists.names_of("places365")
-    rows = [f"/{name[0]}/{name} {number}\n" for number, name in enumerate(names)]
-    put(archive, ["categories_places365.txt"], "".join(rows))
     numbers = [*reversed(range(365)), *range(365)]
     listing = [(f"Places365_val_{k:08d}.jpg", number) for k, number in enumerate(numbers, 1)]
-    put(archive, ["places365_val.txt"], "".join(f"{file} {number}\n" for file, number in listing))
-    put(archive, ["places365_test.txt"], "Places365_test_00000001.jpg\n")
+    rows = [f"/{name[0]}/{name} {number}\n" for number, name in enumerate(names)]
+    others = {
+        "categories_places365.txt": "".join(rows),
+        "places365_val.txt": "".join(f"{file} {number}\n" for file, number in listing),
+        "places365_test.txt": "Places365_test_00000001.jpg\n",
+    }
     files = {f"val_256/{file}": names[number].replace("/", "_") for file, number in listing}
-    put_images(archive, files, draw)
-    return {"test": files}
+    return Archive({"test": files}, others)
 
 
-def textures(archive: Path, draw: Draw = picture) -> dict[str, Files]:
-    """Write two images of each of 47 classes."""
-    files = {f"dtd/images/t{k:02d}ed/t{k:02d}ed_{n}.jpg": f"t{k:02d}ed"
-             for k in range(47) for n in (2, 11)}  # fmt: skip
-    put_images(archive, files, draw)
-    put(archive, ["dtd/images/t04ed/.directory", "dtd/labels/test1.txt"], "")
-    return {"test": files}
+def textures() -> Archive:
+    """Describe two images of each of 47 classes."""
+    names = [f"t{k:02d}ed" for k in range(47)]
+    files = {f"dtd/images/{name}/{name}_{n}.jpg": name for name in names for n in (2, 11)}
+    others = dict.fromkeys(["dtd/images/t04ed/.directory", "dtd/labels/test1.txt"], "")
+    return Archive({"test": files}, others)
 
 
-def in_one_folder(
-    archive: Path, draw: Draw = picture, *, folder: str, name: str, images: int = 4
-) -> dict[str, Files]:
-    """Write images without classes: a sample of Huang and Li (2021)."""
-    files = {f"{folder}/images/{k}a.jpg": name for k in range(images)}
-    put_images(archive, files, draw)
-    return {"test": files}
+def in_one_folder(folder: str, images: int = 4) -> Archive:
+    """Describe images without classes: a sample of Huang and Li (2021)."""
+    return Archive({"test": {f"{folder}/images/{k}a.jpg": folder.lower() for k in range(images)}})
 
 
-ARCHIVES: dict[str, Callable[..., dict[str, Files]]] = {
+ARCHIVES: dict[str, Callable[..., Archive]] = {
     "imagenet": imagenet,
     "imagenet_c": imagenet_c,
     "imagenet_v2": imagenet_v2,
@@ -225,8 +193,8 @@ ARCHIVES: dict[str, Callable[..., dict[str, Files]]] = {
     "caltech256": caltech256,
     "places365": places365,
     "textures": textures,
-    "inaturalist": partial(in_one_folder, folder="iNaturalist", name="inaturalist"),
-    "places": partial(in_one_folder, folder="Places", name="places"),
-    "sun": partial(in_one_folder, folder="SUN", name="sun"),
+    "inaturalist": partial(in_one_folder, "iNaturalist"),
+    "places": partial(in_one_folder, "Places"),
+    "sun": partial(in_one_folder, "SUN"),
 }
-"""What writes the archive of each streamed data set."""
+"""The description of the archive of each streamed data set."""

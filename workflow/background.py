@@ -3,10 +3,10 @@
     CACHE_ROOT=/a/folder DATA_ROOT=... nohup python workflow/background.py --commit HEAD &
     CACHE_ROOT=/a/folder python workflow/background.py --status
 
-The list names [chapter, tier, part], one line each.  All that is made lies in CACHE_ROOT: a git
-worktree of the commit, checkpoints, logs, and ``exports/``, to be copied into ``results/``.  Start
-it again after a kill: it continues from the last checkpoint.  A network that fails ends with its
-reason, and the next one begins.  Two queues never train the same network.
+The list has lines [chapter, tier, part].  All results are in CACHE_ROOT: a git worktree of the
+commit, checkpoints, logs, and ``exports/``, to be copied into ``results/``.  After a kill, the same
+command continues from the last checkpoint.  If a network fails, its reason is kept and the next
+one begins.  Two queues never train the same network.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Entry:
         self.lock, self.log, self.record = (Path(stem + end) for end in (".lock", ".log", ".json"))
 
     def outcome(self) -> dict:
-        """Return how the last attempt ended: ``finished`` or ``failed``, each with words."""
+        """Return state (``finished``, ``failed``) and words of the last attempt, or {}."""
         try:
             return json.loads(self.record.read_text(encoding="utf-8"))
         except (FileNotFoundError, ValueError):
@@ -71,7 +71,7 @@ class Entry:
 
 
 def status(entries: Sequence[Entry]) -> str:
-    """Return one line: what runs, its epoch, accuracy and time remaining; what is done."""
+    """Return one line: running entries with epoch and time remaining, then finished ones."""
     running, waiting, ended = [], 0, {"finished": [], "failed": []}
     for entry in entries:
         outcome, lock = entry.outcome(), entry.try_lock()
@@ -109,7 +109,7 @@ def commit_of(revision: str) -> str:
 
 
 def train_all(entries: Sequence[Entry], path: Path) -> None:
-    """Train what is not finished; come back to what another queue trains until that ends."""
+    """Train the unfinished entries; wait for entries that another queue trains."""
     waiting = [entry for entry in entries if entry.outcome().get("state") != "finished"]
     while waiting:
         for entry in [*waiting]:
@@ -127,7 +127,7 @@ def train_all(entries: Sequence[Entry], path: Path) -> None:
 
 
 def train_in(path: Path, entry: Entry, lock: int) -> dict:
-    """Have an entry trained by a process of the worktree, and keep how that ended."""
+    """Train an entry in a process of the worktree, and return and store its outcome."""
     environment = os.environ | {
         "CACHE_ROOT": str(cache_root().resolve()), "DATA_ROOT": str(data_root().resolve()),
         "PYTHONPATH": str(path), "TQDM_BAR_FORMAT": BAR, "OMP_NUM_THREADS": "1",
@@ -149,7 +149,7 @@ def train_in(path: Path, entry: Entry, lock: int) -> dict:
 
 
 def yield_processor() -> None:
-    """Let other programs go first: this session gets only time that is left over."""
+    """Use only the processor time that other programs leave."""
     os.nice(19)
     with contextlib.suppress(AttributeError, OSError):  # not on Linux, or not permitted
         os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
@@ -190,7 +190,7 @@ def train(paper: str, tier: str, name: str) -> None:
 
 
 def main() -> None:
-    """Do what the command line says."""
+    """Run the queue, or print its status."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("list", nargs="?", type=Path, default=ROOT / "params" / "background.yaml")
     parser.add_argument("--commit", default="HEAD", help="the revision that trains")

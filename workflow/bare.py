@@ -1,9 +1,9 @@
-"""Run the tool where only the packages that it declares without extras are installed.
+"""Run the tool where only the packages that it declares without extras can be imported.
 
     python workflow/bare.py
 
-The wheel goes into a fresh environment with links to the declared packages, as installed here:
-nothing is downloaded, and a package or a file that was forgotten is missed.
+The wheel goes into a new environment with links to the declared packages, as installed here:
+nothing is downloaded, and a forgotten package or file is an error.
 """
 
 import os
@@ -36,7 +36,7 @@ class Largest(BlockwiseScore):
 
 
 def link_declared(packages: Path, requirements: list[str]) -> None:
-    """Link the installed packages that requirements lead to, without extras, into a folder."""
+    """Link the installed packages of some requirements, without extras, into a folder."""
     for requirement in map(Requirement, requirements):
         if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
             package = distribution(requirement.name)
@@ -49,56 +49,50 @@ def link_declared(packages: Path, requirements: list[str]) -> None:
                 link_declared(packages, package.requires or [])
 
 
-def make_outputs(path: Path) -> None:
-    """Write the outputs of a good model, and of a set of unknown images."""
-    generator = np.random.default_rng(0)
-    labels = generator.integers(5, size=1000)
-    features = generator.normal(size=(1000, 16)) + 3 * np.eye(5, 16)[labels]
-    unknown = generator.normal(size=(300, 16))
-    np.savez(
-        path, logits=features[:, :5], features=features, labels=labels,
-        ood_noise_logits=unknown[:, :5], ood_noise_features=unknown,
-    )  # fmt: skip
-
-
 def run(*command, folder: Path) -> str:
-    """Run a command without variables that point to the repository; return what it prints."""
+    """Return the output of a command that does not see the repository."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    done = subprocess.run(
-        [*map(str, command)], cwd=folder, env=clean, capture_output=True, text=True
-    )
+    options = {"cwd": folder, "env": clean, "capture_output": True, "text": True}
+    done = subprocess.run([*map(str, command)], **options)
     if done.returncode:
         sys.exit(f"{' '.join(map(str, command))} failed:\n{done.stdout}{done.stderr}")
     return done.stdout
+
+
+def install(folder: Path) -> Path:
+    """Return the interpreter of a new environment with the tool and its declared packages."""
+    source = folder / "source"
+    for name in ("helpers", "known_unknowns", "pictures"):  # a build writes into its folder
+        shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, source)
+    venv.create(folder / "bare", with_pip=False)
+    python = folder / "bare" / "bin" / "python"
+    pip = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check")
+    offline = ("--no-deps", "--no-build-isolation")
+    run(*pip, "wheel", *offline, "--wheel-dir", folder, source, folder=folder)
+    wheel = next(folder.glob("*.whl"))
+    run(*pip, "--python", python, "install", "--no-deps", "--no-index", wheel, folder=folder)
+    packages = next((folder / "bare" / "lib").glob("python*/site-packages"))
+    (package,) = Distribution.discover(name="known-unknowns", path=[str(packages)])
+    link_declared(packages, package.requires)
+    absent = "import importlib.util as u; assert not any(map(u.find_spec, ['torch', 'sklearn']))"
+    run(python, "-I", "-c", absent, folder=folder)
+    return python
 
 
 def main() -> None:
     """Check that demo, audit, accept and bench work."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for part in ("helpers", "known_unknowns", "pictures"):  # building leaves folders
-            ignored = shutil.ignore_patterns("__pycache__")
-            shutil.copytree(ROOT / part, folder / "source" / part, ignore=ignored)
-        for file in ("pyproject.toml", "README.md", "LICENSE"):
-            shutil.copy(ROOT / file, folder / "source")
-        venv.create(folder / "bare", with_pip=False)
-        python = folder / "bare" / "bin" / "python"
-        pip = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check")
-        wheel = (*pip, "wheel", "--no-deps", "--no-build-isolation")
-        run(*wheel, "--wheel-dir", folder, folder / "source", folder=folder)
-        install = (*pip, "--python", python, "install", "--no-deps", "--no-index")
-        run(*install, *folder.glob("*.whl"), folder=folder)
-        (packages,) = (folder / "bare" / "lib").glob("python*/site-packages")
-        (own,) = Distribution.discover(name="known-unknowns", path=[str(packages)])
-        link_declared(packages, own.requires)
-        absent = (
-            "import importlib.util as u; assert not any(map(u.find_spec, ['torch', 'sklearn']))"
-        )
-        run(python, "-I", "-c", absent, folder=folder)
-
-        command = python.parent / "known-unknowns"
+        command = install(folder).parent / "known-unknowns"
         run(command, "demo", folder=folder)
-        make_outputs(folder / "outputs.npz")
+        generator = np.random.default_rng(0)
+        labels, noise = generator.integers(5, size=1000), generator.normal(size=(1000, 16))
+        features = noise + 3 * np.eye(5, 16)[labels]
+        outputs = {"logits": features[:, :5], "features": features, "labels": labels}
+        outputs |= {"ood_noise_logits": noise[:300, :5], "ood_noise_features": noise[:300]}
+        np.savez(folder / "outputs.npz", **outputs)
         run(command, "audit", "outputs.npz", "--require", "accuracy>=0.5", folder=folder)
         for made in (folder / "known_unknowns_demo", folder / "outputs_audit"):
             assert sorted(file.name for file in made.iterdir()) == FILES
@@ -107,8 +101,8 @@ def main() -> None:
         (folder / "packs").mkdir()
         shutil.copy(ROOT / PACK, folder / "packs")
         (folder / "largest.py").write_text(SCORE, encoding="utf-8")
-        told = run(command, "bench", "largest.py", "--packs", folder / "packs", folder=folder)
-        assert "largest, near images: AUROC" in told
+        report = run(command, "bench", "largest.py", "--packs", folder / "packs", folder=folder)
+        assert "largest, near images: AUROC" in report
     print("the tool works with the packages that it declares")
 
 

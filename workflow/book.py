@@ -3,20 +3,13 @@
     python workflow/book.py --tier mini --runs runs/mini --out runs/mini/book
     python workflow/book.py --tier mini --runs notebooks --out runs/mini/book   # a preview
 
-With ``--runs notebooks`` the pages show the outputs that are stored in the repository's notebooks,
-and say so on the first one: a book before anything is executed.
+The sources are the prose of ``book/``, the executed notebooks of ``--runs`` (for a preview the
+stored ones), the pages of :mod:`pages`, and parts of pages from :mod:`front`, :mod:`openings` and
+:mod:`explore`.  The tree mirrors the repository, so that links of a page name its file.
 
-The sources are the prose of ``book/``, the executed notebooks of ``--runs``, the reference pages
-that :mod:`pages` writes from the package's own records, and what :mod:`front`, :mod:`openings` and
-:mod:`explore` make of the results at hand.  They are laid out like the repository, so that the
-launch, download and repository links of a page name its own file.
-
-Every build starts from an empty tree, and takes the place of the book that was there before only
-once it has succeeded.  Of that one it takes what was made of pages whose sources are the same, so
-that they need not be parsed again; each page is written anew.  So a page that lost its source
-cannot survive, and no warning can hide, as in an incremental build: one of parsing would have
-ended the build before, one of writing ends this one.  A folder without the mark that this script
-leaves is somebody else's, and is left as it is.
+Every build starts from an empty tree, and replaces the book only if it succeeds.  It takes over
+the parsed form of unchanged pages, and writes each page again: a page without a source disappears,
+and no warning is hidden.  A folder without this script's mark is never removed.
 """
 
 from __future__ import annotations
@@ -27,6 +20,7 @@ import functools
 import importlib.util
 import shutil
 import sys
+from collections.abc import Collection
 from importlib import import_module
 from importlib.metadata import distributions
 from pathlib import Path
@@ -43,6 +37,7 @@ import pybtex.plugin
 import yaml
 from jupyter_book.config import get_default_sphinx_config
 from jupyter_book.sphinx import build_sphinx
+from kernels import INJECTED
 from plan import CHAPTER, plan
 from refresh import reduce_pictures
 
@@ -51,67 +46,37 @@ from known_unknowns.chapters import CHAPTERS
 ROOT = Path(__file__).resolve().parent.parent
 TOC = "book/_toc.yml"
 STORED = ROOT / "notebooks"
-PREVIEW = """
-```{{admonition}} A preview
-:class: tip
-Nothing has been executed for these pages: they show the outputs that came with the code, of the
-tier `{tier}`, and the committed results of larger ones.  `make book` executes everything, and puts
-the executed book in this one's place.
-```
-"""
-WRITTEN_FOR = "mini"  # the tier of which the notebooks' sentences speak
-OTHER_TIER = """
-```{{admonition}} Tier `{tier}`
-:class: note
-{said}
-```
-"""
-EXECUTED = (
-    "Numbers and figures of this page are this tier's.  Its sentences were written for those of "
-    f"the tier `{WRITTEN_FOR}`, and may not fit these."
-)
-STORED_ALONE = (
-    "This notebook is not a part of this tier: what stands here came with the code, of the tier "
-    f"`{WRITTEN_FOR}`."
-)
+WRITTEN_FOR = "mini"  # the tier that the notebooks' sentences describe
 DOCTREES = ".doctrees"  # what Sphinx calls a folder of parsed pages
 MARK = ".made-by-book.py"  # in every folder that may be removed
-REDIRECT = """<!doctype html>
-<meta charset="utf-8">
-<title>{title}</title>
-<meta http-equiv="refresh" content="0; url={page}">
-<a href="{page}">{title}</a>
-"""
 
 
 def toc_files(entry: dict) -> list[str]:
-    """Return the files that a table of contents, or an entry of it, lists, in reading order."""
-    own = [entry[key] for key in ("root", "file") if key in entry]
+    """Return the files of a table of contents, or of an entry of it, in reading order."""
+    files = [entry[key] for key in ("root", "file") if key in entry]
     nested = [toc_files(e) for k in ("parts", "chapters", "sections") for e in entry.get(k, [])]
-    return own + [file for files in nested for file in files]
+    return files + [file for each in nested for file in each]
 
 
 def contents() -> dict:
-    """Return the table of contents, with the chapters that are made from the papers' records.
+    """Return the table of contents, with the chapters of the papers' records.
 
-    A part of the file whose ``chapters`` are the word ``papers`` has those of the papers, and
-    ``across`` those about all of them: each its overview and the notebooks that there are.
+    In a part of the file, the word ``papers`` in place of ``chapters`` stands for the chapters of
+    the papers, and ``across`` for the chapters about all papers.
     """
     toc = yaml.safe_load((ROOT / TOC).read_text(encoding="utf-8"))
     for part in toc.get("parts", []):
-        if part["chapters"] in ("papers", "across"):
-            own = [
-                p for p in CHAPTERS.values() if bool(p.main_claim) == (part["chapters"] == "papers")
-            ]
-            part["chapters"] = [chapter(paper.name) for paper in own]
+        if (kind := part["chapters"]) in ("papers", "across"):
+            papers = [p for p in CHAPTERS.values() if bool(p.main_claim) == (kind == "papers")]
+            part["chapters"] = [chapter(paper.name) for paper in papers]
     return toc
 
 
 def chapter(paper: str) -> dict:
     """Return the entry of a paper's chapter in the table of contents."""
-    there = {file.stem for file in (ROOT / "notebooks" / paper).glob("*.ipynb")}
-    others = sorted(there - set(CHAPTER))
-    names = [*(name for name in CHAPTER if name in there), *others]
+    stems = {file.stem for file in (ROOT / "notebooks" / paper).glob("*.ipynb")}
+    others = sorted(stems - set(CHAPTER))
+    names = [*(name for name in CHAPTER if name in stems), *others]
     sections = [{"file": f"notebooks/{paper}/{name}"} for name in names]
     return {"file": f"book/{paper}", "sections": sections}
 
@@ -124,63 +89,62 @@ def tags_of(cell) -> list[str]:
 def assemble(tree: Path, runs: Path, tier: str) -> None:
     """Write the sources of the book of one tier into the empty folder `tree`.
 
-    Notebooks that the tier does not have are shown with the outputs that came with the code.
-
-    Raises
-    ------
-    FileNotFoundError
-        An executed notebook of the tier is not in `runs`.
+    Notebooks that the tier does not have keep the outputs of the repository.
     """
     shutil.copytree(ROOT / "book", tree / "book")
     toc = contents()
     if runs.resolve() == STORED:
         intro = tree / f"{toc['root']}.md"
-        # below what is known, which is to be seen in one screen
+        # below the results, which fit on one screen
         first, mark, text = intro.read_text(encoding="utf-8").partition("\n## ")
-        intro.write_text(f"{first}\n{PREVIEW.format(tier=tier)}{mark}{text}", encoding="utf-8")
+        note = pages.render("preview.md", tier=tier)
+        intro.write_text(f"{first}\n{note}\n{mark}{text}", encoding="utf-8")
     (tree / TOC).write_text(yaml.safe_dump(toc, sort_keys=False), encoding="utf-8")
     of_tier = {"/".join(name.split("/")[:2]) for name in plan(tier)}
     for file in toc_files(toc):
         if file.startswith("notebooks/"):
-            own = file.removeprefix("notebooks/") in of_tier
-            place = Path(file).relative_to("notebooks").with_suffix(".ipynb")
-            executed = (runs if own else STORED) / place
-            if not executed.exists():
-                raise FileNotFoundError(
-                    f"{executed}: this executed notebook is missing; make it: make run TIER={tier}"
-                )
-            target = tree / f"{file}.ipynb"
-            target.parent.mkdir(parents=True, exist_ok=True)
-            notebook = nbformat.read(executed, as_version=4)
-            if tier != WRITTEN_FOR:
-                title, _, text = notebook.cells[0].source.partition("\n")
-                note = OTHER_TIER.format(tier=tier, said=EXECUTED if own else STORED_ALONE)
-                notebook.cells[0].source = f"{title}\n{note}{text}"
-            for cell in notebook.cells:  # readers see the knobs, which the cell above it explains
-                reduce_pictures(cell.get("outputs", []))
-                if "injected-parameters" in tags_of(cell):
-                    cell.metadata["tags"] = [*tags_of(cell), "remove-cell"]
-            nbformat.write(notebook, target)
-    reference = tree / "book" / "reference"
-    reference.mkdir()
-    for name, text in pages.reference(runs, tier, downloads=reference).items():
-        (reference / f"{name}.md").write_text(text, encoding="utf-8")
-    # no pages, but parts of the introduction, and what each overview page opens with
-    found, tables = glance.judge(runs, tier)
+            add_notebook(tree, file.removeprefix("notebooks/"), runs, tier, of_tier)
+    folder = tree / "book" / "reference"
+    folder.mkdir()
+    for name, text in pages.reference(runs, tier, downloads=folder).items():
+        (folder / f"{name}.md").write_text(text, encoding="utf-8")
+    # parts of the introduction and of the overview pages
     numbers = front.stored()
     parts = {"front": front.show(numbers), "trade_off": front.quote(numbers)}
     parts["accepted"] = front.tabulate(numbers)
-    opened = openings.write(found, tables, reference)
-    parts |= {f"{paper}_found": text for paper, text in opened.items()}
+    openings_of = openings.write(*glance.judge(runs, tier), folder)
+    parts |= {f"{paper}_found": text for paper, text in openings_of.items()}
     parts |= {f"{paper}_explore": text for paper, text in explore.write().items()}
     for name, text in parts.items():
-        (reference / f"{name}.txt").write_text(text, encoding="utf-8")
+        (folder / f"{name}.txt").write_text(text, encoding="utf-8")
+
+
+def add_notebook(tree: Path, name: str, runs: Path, tier: str, of_tier: Collection[str]) -> None:
+    """Write an executed notebook into the tree, with a note if the tier is not the usual one."""
+    executed = (runs if name in of_tier else STORED) / f"{name}.ipynb"
+    if not executed.exists():
+        raise FileNotFoundError(
+            f"{executed}: this executed notebook is missing; make it: make run TIER={tier}"
+        )
+    notebook = nbformat.read(executed, as_version=4)
+    if tier != WRITTEN_FOR:
+        title, _, text = notebook.cells[0].source.partition("\n")
+        values = {"tier": tier, "executed": name in of_tier, "written_for": WRITTEN_FOR}
+        note = pages.render("other_tier.md", **values)
+        notebook.cells[0].source = f"{title}\n{note}\n{text}"
+    for cell in notebook.cells:  # readers see the parameters, not the injected cell
+        reduce_pictures(cell.get("outputs", []))
+        if INJECTED in tags_of(cell):
+            cell.metadata["tags"] = [*tags_of(cell), "remove-cell"]
+    target = tree / "notebooks" / f"{name}.ipynb"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    nbformat.write(notebook, target)
 
 
 def keep_parsed(tree: Path, before: Path) -> None:
-    """Take over what Sphinx made of the sources of the book before, and when they were written.
+    """Take over the parsed pages of the previous book, and the times of unchanged sources.
 
-    Nothing of a book that other versions of the packages have made.
+    A book that other versions of the packages have made is not used.
     """
     parsed, marks = before / "_build", [tree / MARK, before / MARK]
     if not (parsed / DOCTREES).is_dir() or len({one.read_text() for one in marks}) > 1:
@@ -195,10 +159,10 @@ def keep_parsed(tree: Path, before: Path) -> None:
 
 
 def without_thebe() -> dict:
-    """Return Jupyter Book's own settings of Sphinx, but for the extension Thebe.
+    """Return Jupyter Book's settings of Sphinx without the extension Thebe.
 
-    It would run code on a server elsewhere, by a button that these pages do not have; and Sphinx
-    writes its constants into each page twice, which browsers report as an error.
+    Thebe runs code on a server, by a button that these pages do not have; and Sphinx writes its
+    constants into each page twice, which browsers report as an error.
     """
     settings = get_default_sphinx_config()
     settings["extensions"].remove("sphinx_thebe")
@@ -208,8 +172,7 @@ def without_thebe() -> dict:
 def render(tree: Path) -> Path:
     """Render the sources in `tree` and return the folder of the pages.
 
-    Any warning is an error, and so is a link inside the book that leads nowhere, or a page that
-    would load something from elsewhere.
+    A warning is an error, and so is a problem that `links` finds.
     """
     html = tree / "_build" / "html"
     # whole before autodoc comes, which adds to the annotations of the classes that they inherit
@@ -236,7 +199,7 @@ def render(tree: Path) -> Path:
         sys.exit("the book was not built: see the warnings above")
     config = yaml.safe_load((ROOT / "_config.yml").read_text())
     toc = yaml.safe_load((tree / TOC).read_text())
-    page = REDIRECT.format(title=config["title"], page=f"{toc['root']}.html")
+    page = pages.render("redirect.html", title=config["title"], page=f"{toc['root']}.html")
     (html / "index.html").write_text(page, encoding="utf-8")
     # The package would copy all of MathJax (24 MB); the book needs this one file of it.
     mathjax = Path(importlib.util.find_spec("sphinx-mathjax-offline").origin).parent
@@ -273,8 +236,8 @@ def main(command_line: list[str] | None = None) -> None:
         check_replaceable(folder)
     shutil.rmtree(tree, ignore_errors=True)
     tree.mkdir(parents=True)
-    found = sorted(f"{one.name} {one.version}" for one in distributions())
-    (tree / MARK).write_text("\n".join(found))
+    versions = sorted(f"{package.name} {package.version}" for package in distributions())
+    (tree / MARK).write_text("\n".join(versions))
     try:
         assemble(tree, arguments.runs, arguments.tier)
     except (FileNotFoundError, ValueError) as error:

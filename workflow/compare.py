@@ -2,9 +2,8 @@
 
     python workflow/compare.py runs/mini ../before/runs/mini
 
-A row is the same where its name (the hash of what the number is), its value and its bootstrap
-replicates are equal to the last bit.  Where a number came from may differ.  Ends with 1 when
-anything else does.
+Two rows are equal if their name (a hash of the identity), value and bootstrap replicates are equal
+to the last bit; provenance may differ.  The exit status is 1 if any row differs.
 """
 
 import argparse
@@ -14,41 +13,31 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
-from helpers.report import results  # noqa: E402
+from helpers.report import results
 
 
-def difference(one: pd.DataFrame, other: pd.DataFrame) -> dict[str, list[str]]:
-    """Return the rows that differ, as words, by kind: missing, added, value, replicates.
-
-    Parameters
-    ----------
-    one, other : DataFrame
-        Results tables; `other` is the one before.
-    """
-    now, before = one.set_index("row"), other.set_index("row")
-    both = now.index.intersection(before.index)
-    a, b = now.loc[both], before.loc[both]
+def difference(table: pd.DataFrame, before: pd.DataFrame) -> dict[str, list[str]]:
+    """Return the rows that differ between two results tables, as text, by kind of difference."""
+    now, old = table.set_index("row"), before.set_index("row")
+    both = now.index.intersection(old.index)
+    a, b = now.loc[both], old.loc[both]
     values = a["value"].to_numpy() != b["value"].to_numpy()
-    replicates = [
-        not np.array_equal(*pair) for pair in zip(a["bootstrap"], b["bootstrap"], strict=True)
-    ]
-    found = {
-        "missing": before.loc[before.index.difference(both)],
+    pairs = zip(a["bootstrap"], b["bootstrap"], strict=True)
+    replicates = np.array([not np.array_equal(*pair) for pair in pairs], dtype=bool)
+    differing = {
+        "missing": old.loc[old.index.difference(both)],
         "added": now.loc[now.index.difference(both)],
         "value": a[values],
-        "replicates": a[np.array(replicates, dtype=bool) & ~values],
+        "replicates": a[replicates & ~values],
     }
     return {
         kind: [" ".join(map(str, row)) for row in rows[list(results.IDENTITY)].to_numpy()]
-        for kind, rows in found.items()
+        for kind, rows in differing.items()
     }
 
 
 def main() -> None:
-    """Compare every results table of both folders, and say what differs."""
+    """Compare every results table of both folders, and print the differences."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("runs", type=Path, help="folder of runs, such as runs/mini")
     parser.add_argument("before", type=Path, help="the folder to compare it with")
@@ -59,18 +48,18 @@ def main() -> None:
         sys.exit(f"{arguments.before}, {arguments.runs}: no results.parquet in any paper's folder")
     differs = False
     for name in sorted(names):
-        before, now = (folder / name / "results.parquet" for folder in folders)
-        if absent := [str(path) for path in (before, now) if not path.exists()]:
+        paths = [folder / name / "results.parquet" for folder in folders]
+        if absent := [str(path) for path in paths if not path.exists()]:
             print(f"{name}: no {absent[0]}")
             differs = True
             continue
-        table = results.read(now)
-        found = difference(table, results.read(before))
-        counts = ", ".join(f"{len(rows)} {kind}" for kind, rows in found.items() if rows)
+        before, table = map(results.read, paths)
+        differing = difference(table, before)
+        counts = ", ".join(f"{len(rows)} {kind}" for kind, rows in differing.items() if rows)
         print(f"{name}: {len(table)} rows, {counts or 'all equal'}")
-        for kind, rows in found.items():
-            print(*(f"  {kind}: {row}" for row in rows[:5]), sep="\n", end="\n" if rows else "")
-        differs |= any(found.values())
+        for line in [f"  {kind}: {row}" for kind, rows in differing.items() for row in rows[:5]]:
+            print(line)
+        differs |= bool(counts)
     sys.exit(int(differs))
 
 

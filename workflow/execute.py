@@ -1,4 +1,4 @@
-"""Execute one step of the plan in RUNS/plan.json: a notebook with its parameters, whole or not.
+"""Execute one step of the plan in RUNS/plan.json: a notebook with its parameters.
 
 python workflow/execute.py mini openset_calibration/evaluation runs/mini
 """
@@ -30,7 +30,7 @@ _ANSI = re.compile(r"\x1b\[[0-9;]*m")  # colours
 
 
 class Kernel(AsyncKernelManager):
-    """A kernel of which is kept how it ended; with the process, that would be gone."""
+    """A kernel that keeps the status with which its process ended."""
 
     status: int | None = None  # of the last that died; there is one a process
 
@@ -60,13 +60,13 @@ def main() -> None:
 
 
 def execute(step: Step, output: Path, tier: str) -> None:
-    """Execute a step's notebook, and name it `output` once it is whole."""
+    """Execute a step's notebook, and name it `output` once it is complete."""
     started = output.with_suffix(".running.ipynb")
-    # numpy's and torch's default; what trains sets its own number, a part of its recipe
+    # the default of numpy and torch; a training sets the number in its recipe
     os.environ.update(OMP_NUM_THREADS=str(step.threads), MKL_NUM_THREADS=str(step.threads))
     if step.asks:
         gpus.take()
-    if step.finds_networks:  # hours on a machine that was asked for minutes, if a key had changed
+    if step.finds_networks:  # else a changed key costs hours
         os.environ.setdefault("TRAINING", "refused")
     try:
         executed = run_notebook(step, started)
@@ -76,19 +76,17 @@ def execute(step: Step, output: Path, tier: str) -> None:
         sys.exit(explanation(step, tier, error, failed))
     # of this process and of the kernel, which has ended
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    executed.metadata.papermill.cpu_seconds = sum(one.ru_utime + one.ru_stime for one in used)
+    executed.metadata.papermill.cpu_seconds = sum(usage.ru_utime + usage.ru_stime for usage in used)
     papermill.iorw.write_ipynb(executed, str(started))
     started.replace(output)
 
 
 def run_notebook(step: Step, started: Path) -> nbformat.NotebookNode:
-    """Return a step's executed notebook; another kernel is started where one dies at once.
+    """Return a step's executed notebook; start another kernel if one dies at once.
 
-    A kernel's ports are chosen before it opens them, and a process beside it may be faster.
+    A kernel's ports are chosen before it opens them, so another process may take them first.
     """
-    starts = 0
-    while True:
-        starts += 1
+    for attempt in range(1, STARTS + 1):
         try:
             return papermill.execute_notebook(
                 ROOT / step.notebook,
@@ -98,23 +96,23 @@ def run_notebook(step: Step, started: Path) -> nbformat.NotebookNode:
                 progress_bar=False,
                 kernel_manager_class=Kernel,
                 log_output=False,
-                # all its files are whole, and taking its memory apart takes up to four seconds
+                # all files are complete, and releasing the memory takes up to four seconds
                 shutdown_kernel="immediate",
                 extra_arguments=kernels.ARGUMENTS,
             )
         except RuntimeError as error:
-            if starts == STARTS or _NO_START not in str(error):
+            if attempt == STARTS or _NO_START not in str(error):
                 raise
 
 
 def explanation(step: Step, tier: str, error: Exception, failed: Path) -> str:
-    """Say which notebook failed, in which cell, with which parameters, and what to do."""
+    """Return which notebook failed, in which cell, with which parameters, and what to do."""
     if isinstance(error, PapermillExecutionError):
         where, what = f"code cell {error.exec_count}", f"{error.ename}: {error.evalue}"
         last = "\n".join(_ANSI.sub("", "\n".join(error.traceback)).splitlines()[-SHOWN:])
     else:
         cells = nbformat.read(failed, as_version=4).cells
-        begun = [one for one in cells if one.metadata.papermill.start_time]
+        begun = [cell for cell in cells if cell.metadata.papermill.start_time]
         where = f"the cell that begins with {begun[-1].source.splitlines()[0]!r}"
         what, last = f"its kernel {kernels.ending(Kernel.status)}", ""
     given = "\n".join(f"    {name}: {value!r}" for name, value in step.parameters.items())
@@ -122,9 +120,9 @@ def explanation(step: Step, tier: str, error: Exception, failed: Path) -> str:
         f"\n{step.notebook} failed in {where}: {what}\n"
         f"{textwrap.indent(last, '    | ')}\n"
         f"  parameters (params/{tier}/):\n{given}\n"
-        f"  how far it got: {failed}; `.venv/bin/jupyter lab {failed}` shows it\n"
-        "  remedy: mend what the message names, then run the same command again; "
-        "what is finished is kept\n"
+        f"  the notebook up to there: {failed}; `.venv/bin/jupyter lab {failed}` shows it\n"
+        "  remedy: fix what the message names, then run the same command again; "
+        "finished steps are kept\n"
     )
 
 

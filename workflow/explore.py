@@ -1,7 +1,6 @@
-"""Write the figure with a slider of each chapter, anew at every build.
+"""Write the figure with a slider of each chapter, from the outputs of one published network.
 
-Each figure shows one published network, whose outputs come with the package as a feature pack.
-matplotlib draws the curves; a few lines of script move a vertical line and change the sentence.
+matplotlib draws the curves; the script in `explore.html` moves a line and changes the sentence.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 from itertools import cycle
+from pathlib import Path
 from typing import NamedTuple
 
 import matplotlib.pyplot as plt
@@ -27,20 +27,7 @@ NETWORK = "resnet20.akamaster_cifar10"
 STEPS = 41
 """Positions of a slider."""
 NO_METADATA = dict.fromkeys(["Creator", "Date", "Format", "Type"])
-PAGE = """<figure class="movable">
-{svg}
-<label>{label} <input type="range" min="0" max="{last}" value="{start}" style="width: 60%"></label>
-<figcaption aria-live="polite">{sentence}</figcaption>
-<script type="application/json">{data}</script>
-<script>{{
-  const figure = document.currentScript.parentElement, slider = figure.querySelector("input");
-  const data = JSON.parse(figure.querySelector("script").textContent);
-  slider.addEventListener("input", () => {{
-    const move = `translate(${{data.moves[slider.value]}} 0)`;
-    figure.querySelector("#cursor").setAttribute("transform", move);
-    figure.querySelector("figcaption").textContent = data.sentences[slider.value];
-  }});
-}}</script></figure>"""
+PAGE = Path(__file__).with_suffix(".html").read_text(encoding="utf-8").strip()
 
 
 class Figure(NamedTuple):
@@ -53,7 +40,7 @@ class Figure(NamedTuple):
 
     def sentences(self) -> list[str]:
         """Return the values of all curves at each position, in words."""
-        values = {name: [f"{value:.3f}" for value in one] for name, one in self.curves.items()}
+        values = {name: [f"{y:.3f}" for y in curve] for name, curve in self.curves.items()}
         return [
             f"{self.x} {x:.3g}: " + ", ".join(f"{name} {values[name][i]}" for name in values) + "."
             for i, x in enumerate(self.positions)

@@ -1,13 +1,11 @@
-"""Make feature packs: what networks make of images, for `known_unknowns.bench`.
+"""Make feature packs for `known_unknowns.bench`: a network's outputs on ID, near and far images.
 
     DATA_ROOT=... NETWORK_ROOT=... python workflow/feature_packs.py FOLDER [NETWORK ...]
     DATA_ROOT=... python workflow/feature_packs.py FOLDER --of small_cpu unknown_detection
 
-The images are those of the synthesis at tier `pretrained`, whose networks others have published,
-with more of each ID part; or those of another tier and paper with near and far sets, and the
-networks that are trained there, each once.  Networks and outputs come from the cache where it has
-them; a pack that is there is not made again.  `manifest.json` then describes all packs of the
-folder, with their hashes.
+By default for the published networks of the synthesis at tier `pretrained`; with ``--of`` for the
+networks that another tier and paper train, each once.  Networks and outputs come from the cache;
+existing packs stay.  `manifest.json` describes all packs of the folder, with their hashes.
 """
 
 from __future__ import annotations
@@ -28,19 +26,13 @@ from helpers.papers import PAPERS
 from known_unknowns.bench import FeaturePack, packs, values_on
 
 TRAIN, TEST = 5000, 2000
-"""Images of the pack that are fitted to, and ID images that are tested."""
+"""Numbers of training images and of ID test images of a pack."""
 PROBES = ("msp", "energy", "mahalanobis", "knn", "vim", "ash")
 """Scores on which the cost of half precision is measured."""
 
 
 def make(parameters, part) -> FeaturePack:
-    """Return the pack of one network, with what half precision costs among its facts.
-
-    Raises
-    ------
-    ValueError
-        The part has no head of its own: an ensemble, or passes with dropout.
-    """
+    """Return the pack of a part's network, with the cost of half precision among its facts."""
     experiment = PAPERS[parameters.paper].experiment
     roles = experiment.roles(parameters, part)
     model = experiment.models(parameters, part, roles)
@@ -54,40 +46,33 @@ def make(parameters, part) -> FeaturePack:
     licences = {card.name: card.licence for card in cards()}
     id_set = part.identity["data_set"]
     names = [id_set, *sides["near"], *sides["far"]]
-    pack = FeaturePack(
-        name_of(parameters, part),
-        id_set,
-        model.head,
-        model.outputs(subsample(roles.train, TRAIN, seed=parameters.seed)),
-        model.outputs(roles.test),
-        **sides,
-        facts={
-            "network": network_of(part, model),
-            "data_sets": {name: licences.get(name, "see its pack") for name in names},
-            "network_sha256": model.networks[0].sha256,
-        },
-    )
+    (network,) = model.networks
+    source = {"source": "trained here", "licence": "MIT"}
+    if part.name in published.records():
+        record = published.records()[part.name]
+        source = {"source": record.source, "licence": record.licence}
+    else:
+        source |= {"recipe": network.recipe.as_dict(), "seconds": network.seconds}
+        source["device"] = network.device_name
+    facts = {
+        "network": source,
+        "data_sets": {name: licences.get(name, "see its pack") for name in names},
+        "network_sha256": network.sha256,
+    }
+    train = model.outputs(subsample(roles.train, TRAIN, seed=parameters.seed))
+    first = (name_of(parameters, part), id_set, model.head, train, model.outputs(roles.test))
+    pack = FeaturePack(*first, **sides, facts=facts)
     pack.facts["half_precision"] = cost(pack)
     return pack
 
 
 def name_of(parameters, part) -> str:
-    """Return what a part's pack is called: as the published network is, or by tier and part."""
+    """Return the name of a part's pack: of the published network, or from tier and part."""
     if part.name in published.records():
         return part.name
-    run, _, how = part.name.partition("/")
+    run, _, method = part.name.partition("/")
     network, id_set = (part.identity[name] for name in ("backbone", "data_set"))
-    return f"{network}.{parameters.tier}_{id_set}_{how}_{run}"
-
-
-def network_of(part, model) -> dict:
-    """Return where a network comes from: its publisher, or how it was trained."""
-    if part.name in published.records():
-        record = published.records()[part.name]
-        return {"source": record.source, "licence": record.licence}
-    (network,) = model.networks
-    return {"source": "trained here", "licence": "MIT", "recipe": network.recipe.as_dict(),
-            "seconds": network.seconds, "device": network.device_name}  # fmt: skip
+    return f"{network}.{parameters.tier}_{id_set}_{method}_{run}"
 
 
 def describe(folder: Path) -> None:
@@ -109,37 +94,36 @@ def describe(folder: Path) -> None:
 
 
 def cost(pack: FeaturePack) -> dict[str, float]:
-    """Return by how much the AUROC of each probe differs at most once features are rounded."""
-    halves, found = pack.rounded(), {}
+    """Return for each probe the largest change of its AUROCs if features are rounded."""
+    changes = {}
     for name in PROBES:
         areas = []
-        for one in (pack, halves):
-            values = values_on(one, scores.create(name))
+        for each in (pack, pack.rounded()):
+            values = values_on(each, scores.create(name))
             known = values.pop("test")
             areas.append([metrics.auroc(known, unknown) for unknown in values.values()])
-        found[name] = round(float(np.abs(np.diff(areas, axis=0)).max()), 6)
-    return found
+        changes[name] = round(float(np.abs(np.diff(areas, axis=0)).max()), 6)
+    return changes
 
 
 def main(command_line: list[str] | None = None) -> None:
-    """Make the packs that the command line asks for, and their manifest."""
+    """Make the packs that the command line names, and their manifest."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("networks", nargs="*", metavar="NETWORK", help="by default all")
-    parser.add_argument(
-        "--of", nargs=2, metavar=("TIER", "PAPER"), default=("pretrained", "synthesis")
-    )
+    usual = ("pretrained", "synthesis")
+    parser.add_argument("--of", nargs=2, metavar=("TIER", "PAPER"), default=usual)
     arguments = parser.parse_args(command_line)
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     tier, paper = arguments.of
     more = {"published_images": TEST} if tier == "pretrained" else {}
-    parameters = papers.load(paper, tier, **more)
-    arguments.folder.mkdir(parents=True, exist_ok=True)
-    there = {FeaturePack.read(one).facts["network_sha256"]
-             for one in arguments.folder.glob("*.safetensors")}  # fmt: skip
+    parameters, folder = papers.load(paper, tier, **more), arguments.folder
+    folder.mkdir(parents=True, exist_ok=True)
+    files = folder.glob("*.safetensors")
+    made = {FeaturePack.read(file).facts["network_sha256"] for file in files}
     for part in PAPERS[paper].experiment.parts(parameters):
         name = name_of(parameters, part)
-        path = arguments.folder / f"{name}.safetensors"
+        path = folder / f"{name}.safetensors"
         if (arguments.networks and name not in arguments.networks) or path.exists():
             continue
         try:
@@ -147,14 +131,11 @@ def main(command_line: list[str] | None = None) -> None:
         except ValueError as error:
             logging.info("%s: no pack (%s)", name, error)
             continue
-        if pack.facts["network_sha256"] in there:  # several methods ask the same network
-            continue
-        there.add(pack.facts["network_sha256"])
-        pack.write(path)
-        size = path.stat().st_size / 2**20
-        logging.info("%s: %.1f MiB; half precision costs %s", path, size,
-                     pack.facts["half_precision"])  # fmt: skip
-    describe(arguments.folder)
+        if pack.facts["network_sha256"] not in made:  # several methods use the same network
+            made.add(pack.facts["network_sha256"])
+            pack.write(path)
+            logging.info("%s: half precision costs %s", path, pack.facts["half_precision"])
+    describe(folder)
 
 
 if __name__ == "__main__":

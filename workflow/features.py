@@ -1,11 +1,10 @@
-"""Store the features of a frozen network that a tier's heads see in the place of images.
+"""Store the features of a frozen network, which a tier's heads see in place of images.
 
     DATA_ROOT=... python workflow/features.py frozen                        # of all chapters
     DATA_ROOT=... python workflow/features.py frozen unknown_detection --list
-    DATA_ROOT=... python workflow/features.py frozen uimnet --only cifar100/train --threads 2
 
-Each image is computed once for each network, whatever chapters and roles it is in.  Interrupted,
-it goes on where it stopped when started again; packs go to DATA_ROOT/features.
+Each network sees each image once, for all chapters and roles together.  After an interruption, the
+same command continues; packs are stored in DATA_ROOT/features.
 """
 
 from __future__ import annotations
@@ -14,28 +13,23 @@ import argparse
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+from step import ROOT
+from tqdm import tqdm
 
-from tqdm import tqdm  # noqa: E402
-
-from helpers.data import Images, features  # noqa: E402
-from helpers.papers import run  # noqa: E402
-from helpers.papers.parameters import Parameters, values_of  # noqa: E402
-from known_unknowns.chapters import CHAPTERS, load  # noqa: E402
+from helpers.data import Images, features
+from helpers.papers import run
+from helpers.papers.parameters import Parameters, values_of
+from known_unknowns.chapters import CHAPTERS, load
 
 
 def main() -> None:
-    """Do what the command line asks for."""
+    """Store the features that the command line names."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("tier")
     parser.add_argument("papers", nargs="*", metavar="PAPER", help="by default all with features")
-    parser.add_argument("--network", help="of a chapter's networks this one; by default all")
-    parser.add_argument("--only", nargs="+", metavar="SET/SPLIT", help="of these images alone")
-    parser.add_argument("--most", type=int, help="of each of them so many at most, for a trial")
-    parser.add_argument("--list", action="store_true", help="only say what there is to do")
+    parser.add_argument("--network", help="one of a chapter's networks; by default all")
+    parser.add_argument("--list", action="store_true", help="only print the missing images")
     parser.add_argument("--threads", type=int, default=2, help="of the CPU (default: 2)")
     parser.add_argument("--device", help="cpu or cuda; by default a GPU if there is one")
     arguments = parser.parse_args()
@@ -49,17 +43,17 @@ def main() -> None:
 def with_features(tier: str) -> list[str]:
     """Return the papers whose parameters at a tier name frozen networks."""
     files = sorted((ROOT / "params" / tier).glob("*.yaml"))
-    found = [one.stem for one in files if one.stem in CHAPTERS and values_of(one).get("features")]
-    if not found:
+    files = [file for file in files if file.stem in CHAPTERS and values_of(file).get("features")]
+    if not files:
         raise ValueError(f"{tier}: no parameters of this tier name `features`")
-    return found
+    return [file.stem for file in files]
 
 
 def wanted(
     tier: str, papers: Sequence[str], network: str | None
 ) -> Iterator[tuple[features.Backbone, Iterator[Images]]]:
-    """Yield each frozen network with all images that it is to see, in all papers together."""
-    found: dict[features.Backbone, list[tuple[Parameters, str]]] = {}
+    """Yield each frozen network with the images that all papers show it."""
+    users: dict[features.Backbone, list[tuple[Parameters, str]]] = {}
     for paper in papers or with_features(tier):
         parameters = load(paper, tier, root=ROOT)
         if not parameters.features:
@@ -67,37 +61,33 @@ def wanted(
         for name, frozen in parameters.features.items():
             if network in (None, name):
                 backbone = features.Backbone(**frozen.model_dump())
-                found.setdefault(backbone, []).append((parameters, name))
-    for backbone, chapters in found.items():
+                users.setdefault(backbone, []).append((parameters, name))
+    for backbone, chapters in users.items():
         yield backbone, chain.from_iterable(images_of(*chapter) for chapter in chapters)
 
 
 def images_of(parameters: Parameters, network: str) -> Iterator[Images]:
-    """Yield all images that a network of a chapter is shown, as pixels."""
+    """Yield all images, as pixels, that a chapter shows a network."""
     paper, plain, done = CHAPTERS[parameters.paper], parameters.replace(features={}), set()
     if getattr(parameters, "featuriser", "") in parameters.features:
-        yield from paper.roles.halves(plain)  # which classes are whose, the features will say
+        yield from paper.roles.halves(plain)  # the features decide the classes of each half
         return
     for part in run.parts(plain):
-        own = part.identity.get("backbone", network).partition("+")[0]
-        if own == network and (part.roles is None or part.roles not in done):
+        backbone = part.identity.get("backbone", network).partition("+")[0]
+        if backbone == network and (part.roles is None or part.roles not in done):
             done.add(part.roles)
             yield from features.leaves(paper.experiment.roles(plain, part))
 
 
 def make(backbone: features.Backbone, images: Iterable[Images], arguments) -> None:
-    """Store what is missing of a network's features, with a bar; or say how much it is."""
+    """Store the missing features of a network, or print their number."""
     lacking = features.missing(backbone, images)
-    if arguments.only:
-        lacking = {name: one for name, one in lacking.items() if name in arguments.only}
-    if arguments.most:
-        lacking = {name: one.subset(slice(arguments.most)) for name, one in lacking.items()}
-    have, count = features.packs(backbone), sum(map(len, lacking.values()))
-    each = have.seconds / len(have) if len(have) else None
-    print(f"{backbone.network} at {backbone.size} pixels: {len(have)} images have features, "
-          f"{count} lack them{_minutes(count, each)}")  # fmt: skip
-    for name, one in lacking.items():
-        print(f"  {name}: {len(one)}{_minutes(len(one), each)}")
+    stored, count = features.packs(backbone), sum(map(len, lacking.values()))
+    minutes = f", {count * stored.seconds / len(stored) / 60:.0f} minutes" if len(stored) else ""
+    print(f"{backbone.network} at {backbone.size} pixels: {len(stored)} images have features, "
+          f"{count} lack them{minutes if count else ''}")  # fmt: skip
+    for name, subset in lacking.items():
+        print(f"  {name}: {len(subset)}")
     if arguments.list or not count:
         return
     from helpers.networks import frozen_features
@@ -106,13 +96,9 @@ def make(backbone: features.Backbone, images: Iterable[Images], arguments) -> No
         backbone, threads=arguments.threads, device=arguments.device
     )
     with tqdm(total=count, unit="image") as bar:
-        for name, one in lacking.items():
+        for name, subset in lacking.items():
             bar.set_description(name, refresh=False)  # with the next image
-            frozen_features.store(backbone, source, one, done=bar.update)
-
-
-def _minutes(count: int, each: float | None) -> str:
-    return f", {count * each / 60:.0f} minutes as those before" if each and count else ""
+            frozen_features.store(backbone, source, subset, done=bar.update)
 
 
 if __name__ == "__main__":

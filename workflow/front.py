@@ -1,13 +1,12 @@
-"""The front picture, computed from what is committed; its numbers are stored in its metadata.
+"""The front picture, from committed results and packs; its metadata hold its numbers.
 
-README, front page and the chapter on human-centric evaluation take these numbers from the picture,
-so that no sentence can differ from it.
+README, front page and the chapter on human-centric evaluation read these numbers, so that the text
+agrees with the picture.
 """
 
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -16,20 +15,19 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from pages import render
 from PIL import Image
+from step import ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
-from helpers import data, scores  # noqa: E402
-from helpers.metrics.bootstrap import resample_weights  # noqa: E402
-from helpers.networks import published, zoo  # noqa: E402
-from helpers.report import results  # noqa: E402
-from helpers.report.claims import Verdict  # noqa: E402
-from helpers.report.figures.style import BLUE, GREEN, GREY, LIGHT, RED  # noqa: E402
-from helpers.report.table import markdown_table  # noqa: E402
-from helpers.scores.calibration import softmax  # noqa: E402
-from known_unknowns.bench import FeaturePack, values_on  # noqa: E402
+from helpers import data, scores
+from helpers.metrics.bootstrap import resample_weights
+from helpers.networks import published, zoo
+from helpers.report import results
+from helpers.report.claims import Verdict
+from helpers.report.figures.style import BLUE, GREEN, GREY, LIGHT, RED
+from helpers.report.table import markdown_table
+from helpers.scores.calibration import softmax
+from known_unknowns.bench import FeaturePack, values_on
 
 PICTURE = ROOT / "book" / "_static" / "front.png"
 NETWORK = "resnet20.akamaster_cifar10"
@@ -57,15 +55,7 @@ _BARS = {
 
 
 def measure(claims: pd.DataFrame, packs: Iterable[FeaturePack]) -> dict:
-    """Return all numbers of the picture, as JSON holds them.
-
-    Parameters
-    ----------
-    claims : DataFrame
-        From `glance.largest`: each claim once.
-    packs : iterable of FeaturePack
-        The packs over which the accepted shares are averaged.
-    """
+    """Return all numbers of the picture; `claims` is from `glance.largest`."""
     return {
         "accuracy": accuracy(),
         "predictions": [predict_median(name) for name in SETS],
@@ -93,7 +83,7 @@ def predict(name: str) -> np.ndarray:
 
 
 def predict_median(name: str) -> dict:
-    """Return the image of a set that has the median confidence, its class and its confidence."""
+    """Return the image of a set with the median confidence, its class and its confidence."""
     probabilities = predict(name)
     largest = probabilities.max(axis=1)
     image = int(np.argsort(largest, kind="stable")[len(largest) // 2])
@@ -102,37 +92,26 @@ def predict_median(name: str) -> dict:
 
 
 def accepted_shares(packs: Iterable[FeaturePack]) -> dict:
-    """Return which shares of incorrect predictions each score accepts, means over the packs.
+    """Return the shares of incorrect predictions that each score accepts, means over the packs.
 
-    Returns
-    -------
-    dict
-        ``networks`` and ``sets``, how many; ``accepted``, by score and kind of image the mean and
-        its 95 % interval (images are resampled within each pack, the same ones for all scores).
+    Each share has a 95 % interval: images are resampled within each pack, the same for all scores.
     """
-    replicates = {score: {kind: [] for kind in KINDS} for score in SCORES}
-    packs = list(packs)
-    for pack in packs:
-        for score, kinds in replicates.items():
-            for kind, shares in resample_shares(pack, score).items():
-                kinds[kind].append(shares)
-    accepted = {
-        score: {kind: _summarise(np.mean(shares, axis=0)) for kind, shares in kinds.items()}
-        for score, kinds in replicates.items()
-    }
+    packs, accepted = list(packs), {}
+    for score in SCORES:
+        shares = [resample_shares(pack, score) for pack in packs]
+        means = {kind: np.mean([each[kind] for each in shares], axis=0) for kind in KINDS}
+        accepted[score] = {
+            kind: [mean[0], *np.quantile(mean[1:], [0.025, 0.975])] for kind, mean in means.items()
+        }
     sets = {name for pack in packs for name in (*pack.near, *pack.far)}
     return {"networks": len(packs), "sets": len(sets), "accepted": accepted}
 
 
 def resample_shares(pack: FeaturePack, score: str) -> dict[str, np.ndarray]:
-    """Return the accepted shares of a pack's mistakes, near and far images.
+    """Return the accepted shares of a pack's mistakes, near and far images, and replicates of each.
 
-    Returns
-    -------
-    dict of str to ndarray, shape [1 + REPLICATES]
-        By kind: first the share itself, then its bootstrap replicates.  The threshold is the
-        largest that accepts 95 % of the correct predictions, and is computed in each replicate.
-        Near and far shares are means over sets.
+    The threshold is the largest that accepts 95 % of the correct predictions, in each replicate.
+    Near and far shares are means over sets.  Shapes are [1 + REPLICATES], the share itself first.
     """
     values = values_on(pack, scores.create_as_published(score, pack.id_set))
     test, correct, weights = values.pop("test"), pack.test.correct, _weights(len(pack.test))
@@ -142,14 +121,14 @@ def resample_shares(pack: FeaturePack, score: str) -> dict[str, np.ndarray]:
     thresholds = test[correct][order][enough.argmax(axis=1)]
     shares = {"mistakes": _accepted(test[~correct], weights[:, ~correct], thresholds)}
     for side in ("near", "far"):
-        own = [one for place, one in values.items() if place.startswith(f"{side}/")]
-        each = [_accepted(one, _weights(len(one)), thresholds) for one in own]
-        shares[side] = np.mean(each, axis=0)
+        sets = [each for name, each in values.items() if name.startswith(f"{side}/")]
+        accepted = [_accepted(each, _weights(len(each)), thresholds) for each in sets]
+        shares[side] = np.mean(accepted, axis=0)
     return shares
 
 
 def _weights(count: int) -> np.ndarray:
-    """Return how often each image counts: once, then as often as a replicate draws it."""
+    """Return the weight of each image: first 1, then its count in each replicate."""
     return np.vstack([np.ones(count), resample_weights(count, replicates=REPLICATES, seed=0)])
 
 
@@ -157,18 +136,14 @@ def _accepted(values: np.ndarray, weights: np.ndarray, thresholds: np.ndarray) -
     return (weights * (values >= thresholds[:, None])).sum(axis=1) / weights.sum(axis=1)
 
 
-def _summarise(shares: np.ndarray) -> list[float]:
-    return [shares[0], *np.quantile(shares[1:], [0.025, 0.975])]
-
-
 def count_verdicts(claims: pd.DataFrame) -> dict[str, int]:
-    """Return how many claims have each verdict, those that occur."""
+    """Return the number of claims with each verdict that occurs."""
     counts = claims["verdict"].value_counts()
     return {str(verdict): int(counts[verdict]) for verdict in Verdict if verdict in counts}
 
 
 def stored(path: Path = PICTURE) -> dict:
-    """Return the numbers that a picture was drawn from."""
+    """Return the numbers of a picture."""
     with Image.open(path) as picture:
         return json.loads(picture.text[_KEY])
 
@@ -251,25 +226,11 @@ def _draw_accepted(ax: Axes, accepted: Mapping) -> None:
 
 
 def _spread(heights: list[float], *, apart: float) -> np.ndarray:
-    """Return heights of labels that are at least `apart`, near those of their points.
-
-    >>> _spread([10.0, 11.0, 30.0], apart=4).tolist()
-    [8.5, 12.5, 30.0]
-    """
-    blocks = []  # of labels that touch: their centre and their number
-    for height in np.sort(heights):
-        blocks.append((height, 1))
-        while len(blocks) > 1:
-            (below, few), (above, more) = blocks[-2:]
-            if above - below >= apart * (few + more) / 2:
-                break
-            blocks[-2:] = [((below * few + above * more) / (few + more), few + more)]
-    spread = [
-        centre + apart * (place - (count - 1) / 2)
-        for centre, count in blocks
-        for place in range(count)
-    ]
-    return np.array(spread)[np.argsort(np.argsort(heights))]
+    """Return heights of labels that are at least `apart`, near those of their points."""
+    order, gaps = np.argsort(heights), apart * np.arange(len(heights))
+    spread = np.maximum.accumulate(np.sort(heights) - gaps) + gaps
+    spread -= np.mean(spread - np.sort(heights))
+    return spread[np.argsort(order)]
 
 
 def _draw_verdicts(ax: Axes, verdicts: Mapping) -> None:
@@ -283,7 +244,7 @@ def _draw_verdicts(ax: Axes, verdicts: Mapping) -> None:
 
 
 def describe(numbers: Mapping) -> str:
-    """Return what the picture shows, for whoever cannot see it."""
+    """Return a description of the picture, for readers who cannot see it."""
     labels = ", ".join(
         f"{SETS[one['set']]} “{one['label']}” ({100 * one['confidence']:.0f} %)"
         for one in numbers["predictions"]
@@ -293,15 +254,10 @@ def describe(numbers: Mapping) -> str:
 
 def show(numbers: Mapping) -> str:
     """Return the picture for the front page, with its caption."""
-    return f"""```{{figure}} _static/{PICTURE.name}
-:alt: {describe(numbers)}
-:width: 100%
-
-Top: predictions of a published ResNet-20, {100 * numbers["accuracy"]:.1f} % accurate on CIFAR-10.
-Bottom left: incorrect predictions that each score accepts. Bottom right: the verdicts on the claims
-of five papers. {tally(numbers)}
-```
-"""
+    return render(
+        "front.md", picture=PICTURE.name, description=describe(numbers), tally=tally(numbers),
+        accuracy=100 * numbers["accuracy"],
+    )  # fmt: skip
 
 
 def tally(numbers: Mapping) -> str:
@@ -323,11 +279,7 @@ def quote(numbers: Mapping) -> str:
 
 
 def percent(share: list[float]) -> str:
-    """Return a share with its interval in per cent.
-
-    >>> percent([0.5, 0.4, 0.625])
-    '50 % [40, 62]'
-    """
+    """Return a share with its interval in per cent, as in ``50 % [40, 62]``."""
     middle, low, high = (f"{100 * one:.0f}" for one in share)
     return f"{middle} % [{low}, {high}]"
 
@@ -338,12 +290,6 @@ def tabulate(numbers: Mapping) -> str:
         [SCORES[score], *(percent(kinds[kind]) for kind in KINDS)]
         for score, kinds in numbers["accepted"].items()
     ]
-    header = ["score", *KINDS.values()]
-    return f"""{markdown_table(header, rows)}
-
-The table shows the incorrect predictions that are accepted at the threshold that keeps
-{100 * KEEP:.0f} % of the correct test predictions. Shares are means over {numbers["networks"]}
-published networks and {numbers["sets"]} OOD sets ([feature packs](feature-packs)). The 95 %
-intervals are for other images on these networks: a bootstrap draws images within each pack.
-KNN searches 5,000 training images only, which is a disadvantage, most of all on CIFAR-100.
-"""
+    values = {"networks": numbers["networks"], "sets": numbers["sets"], "keep": round(100 * KEEP)}
+    table = markdown_table(["score", *KINDS.values()], rows)
+    return render("accepted.md", table=table, **values)

@@ -1,20 +1,17 @@
-"""What the results tables say about the papers: each claim by the largest tier that can test it."""
+"""The verdict on each claim of the papers, at the largest tier that can test it."""
 
 from __future__ import annotations
 
 import functools
-import sys
 from pathlib import Path
 
 import pandas as pd
+from step import ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
-from helpers.papers import PAPERS, TIERS  # noqa: E402
-from helpers.report import results  # noqa: E402
-from helpers.report.claims import ALL, Verdict  # noqa: E402
-from helpers.report.ledger import PUBLISHED, ledger, published_checks, read  # noqa: E402
+from helpers.papers import PAPERS, TIERS
+from helpers.report import results
+from helpers.report.claims import ALL, Verdict
+from helpers.report.ledger import PUBLISHED, ledger, published_checks, read
 
 RESULTS = ROOT / "results"
 TITLES = {name: paper.heading for name, paper in PAPERS.items() if paper.main_claim}
@@ -29,37 +26,26 @@ def committed() -> dict[tuple, pd.DataFrame]:
 
 
 def findings(found: pd.DataFrame) -> pd.DataFrame:
-    """Return the main claim of each paper, as the largest tier with data judges it.
-
-    Parameters
-    ----------
-    found : DataFrame
-        From `helpers.report.ledger.ledger`, its tiers from the smallest to the largest.
-
-    Returns
-    -------
-    DataFrame, one row per paper
-        The columns of `found`, those of the first tier where no tier has data; and ``printed``,
-        the effect by the paper's own numbers, NaN where these are not at hand.
-    """
+    """Return the row of `largest` of each paper's main claim, in the order of the book."""
     lines = largest(found).set_index(["paper", "claim"], drop=False)
     rows = [lines.loc[(paper, PAPERS[paper].main_claim)] for paper in TITLES]
     return pd.DataFrame(rows).reset_index(drop=True)
 
 
 def largest(found: pd.DataFrame) -> pd.DataFrame:
-    """Return every claim as the largest tier judges it that can, in the order of the ledger.
+    """Return each claim of a ledger at the largest tier that can test it.
 
-    The arguments and columns are those of `findings`: a tier that can test a claim goes before a
-    larger one that has numbers and cannot, and these before one without any.
+    The tiers of `found` are in ascending order.  A tier that can test a claim goes before a larger
+    tier that has numbers and cannot, and both before a tier without numbers.  The new column
+    ``printed`` is the effect by the paper's numbers, NaN if there are none.
     """
-    own = found[found["tier"] != PUBLISHED]
-    said = own["verdict"].map({Verdict.NO_DATA: 0, Verdict.NOT_TESTABLE: 1}).fillna(2)
-    claims = own.groupby(["paper", "claim"], sort=False)
+    tested = found[found["tier"] != PUBLISHED]
+    rank = tested["verdict"].map({Verdict.NO_DATA: 0, Verdict.NOT_TESTABLE: 1}).fillna(2)
+    claims = tested.groupby(["paper", "claim"], sort=False)
     size = claims.cumcount()
-    own = own.assign(said=said, size=size.where(said > 0, -size), order=claims.ngroup())
-    own = own.sort_values(["order", "said", "size"]).drop_duplicates("order", keep="last")
-    lines = own.drop(columns=["said", "size", "order"]).reset_index(drop=True)
+    tested = tested.assign(rank=rank, size=size.where(rank > 0, -size), order=claims.ngroup())
+    tested = tested.sort_values(["order", "rank", "size"]).drop_duplicates("order", keep="last")
+    lines = tested.drop(columns=["rank", "size", "order"]).reset_index(drop=True)
     printed = [_printed(line.paper, line.claim, line.decided_by) for line in lines.itertuples()]
     return lines.assign(printed=printed)
 
@@ -68,20 +54,14 @@ def _printed(paper: str, claim: str, effect: str) -> float:
     checks = published_checks(PAPERS[paper].claims.CLAIMS)
     if checks is None:
         return float("nan")
-    own = checks[(checks["claim"] == claim) & (checks["check"] == effect)]
-    own = own.loc[own["data_set"] == ALL, "effect"]
-    return own.iloc[0] if len(own) else float("nan")
+    rows = (checks["claim"] == claim) & (checks["check"] == effect) & (checks["data_set"] == ALL)
+    return next(iter(checks.loc[rows, "effect"]), float("nan"))
 
 
 def judge(runs: Path, tier: str) -> tuple[pd.DataFrame, dict[tuple, pd.DataFrame]]:
-    """Return the ledger of all papers, and the results tables that it was made of.
+    """Return the ledger of all papers, and its results tables.
 
-    Parameters
-    ----------
-    runs : Path
-        Folder of the runs of one tier, called like it.
-    tier : str
-        The tier that the book is built for; the results of all others are the committed ones.
+    The tables of `tier` come from the folder `runs`, those of the other tiers from ``results``.
     """
     tiers = [tier] * (tier not in TIERS) + [*TIERS]
     tables = read(TITLES, runs, tiers)

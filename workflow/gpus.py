@@ -1,4 +1,4 @@
-"""The GPUs of this machine, dealt out: each process that asks for one sees that one alone."""
+"""Give each process that needs a GPU one that no other process has."""
 
 from __future__ import annotations
 
@@ -10,43 +10,30 @@ import time
 from pathlib import Path
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
-_held: list = []  # files that are locked for as long as this process lives
+_held: list = []  # files that are locked as long as this process lives
 
 
 def visible() -> list[str]:
-    """Return what the GPUs that may be used are called; without loading torch."""
+    """Return the names of the GPUs that may be used, without loading torch."""
     if VISIBLE in os.environ:
         return [name for name in os.environ[VISIBLE].split(",") if name]
     try:
-        listed = subprocess.run(["nvidia-smi", "-L"], stdout=subprocess.PIPE, text=True).stdout
+        listing = subprocess.run(["nvidia-smi", "-L"], stdout=subprocess.PIPE, text=True).stdout
     except OSError:  # there is no such program
         return []
-    return [str(number) for number in range(sum(map(is_gpu, listed.splitlines())))]
-
-
-def is_gpu(line: str) -> bool:
-    """Return whether a line of ``nvidia-smi -L`` is of a GPU, and not of a part of one."""
-    return line.startswith("GPU ")
+    count = sum(line.startswith("GPU ") for line in listing.splitlines())  # parts are indented
+    return [str(number) for number in range(count)]
 
 
 def take(side_by_side: int = 1) -> None:
-    """Wait for a GPU, and let this process and what it starts see that alone.
+    """Wait for a GPU, and show this process only that one; with fewer than two, do nothing.
 
-    Where there are fewer than two, nothing happens.
-
-    Parameters
-    ----------
-    side_by_side : int
-        How many processes may have the same one, if there are more of them than GPUs.
+    `side_by_side` is the number of processes that may share a GPU.
     """
-    names = visible()
-    if len(names) < 2:
-        return
-    folder = Path(tempfile.gettempdir())
-    places = [(name, place) for place in range(side_by_side) for name in names]
-    while True:
-        for name, place in places:
-            file = open(folder / f"known_unknowns-{os.getuid()}-gpu-{name}-{place}.lock", "w")
+    names, folder = visible(), Path(tempfile.gettempdir())
+    while len(names) > 1:
+        for name, slot in [(name, slot) for slot in range(side_by_side) for name in names]:
+            file = open(folder / f"known_unknowns-{os.getuid()}-gpu-{name}-{slot}.lock", "w")
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:

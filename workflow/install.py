@@ -1,9 +1,9 @@
-"""Make the virtual environment that everything else runs in. Standard library only.
+"""Make the virtual environment, with the standard library only.
 
     python3 workflow/install.py .venv
 
-Installs what `requirements.lock` pins, and this package in editable mode. If the interpreter has a
-fitting torch and torchvision (torch >= 2.11), those are used instead of several GB of downloads.
+Installs the pins of `requirements.lock`, and this package in editable mode.  If the interpreter has
+torch >= 2.11 with its torchvision, they are used instead of several GB of downloads.
 """
 
 import argparse

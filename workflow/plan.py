@@ -1,7 +1,7 @@
 """From `params/<tier>/<paper>.yaml` to steps: which notebook runs with which parameters.
 
-What is wrong with the parameters is found here, before anything runs.  Only the ranges of an
-objective's own arguments are checked later, when its training begins: that needs torch.
+All parameters are checked here, before anything runs, except the ranges of an objective's
+arguments: that check needs torch, and comes when the training begins.
 """
 
 from __future__ import annotations
@@ -26,17 +26,14 @@ from known_unknowns.chapters import CHAPTERS, PARAMETERS_OF, load, package_of
 from pictures import FAMILIES
 
 CHAPTER = ("dataset", "training", "evaluation", "figures")
-"""The notebooks of a chapter, in order; others stand on their own, or are about all chapters."""
-_BEFORE = {
-    "evaluation": "training",
-    "figures": "evaluation",
-}  # what leaves in the cache what a notebook takes from it
+"""The notebooks of a chapter, in order; others are independent, or about all chapters."""
+_BEFORE = {"evaluation": "training", "figures": "evaluation"}
 BEYOND = "beyond"
 """The folder of notebooks that go beyond the papers and take the parameters of one."""
 ABOUT_ALL = tuple(kind for paper in CHAPTERS.values() for kind in paper.about_all)
 """Notebooks that read the results of all papers."""
 NETWORKS_OF = {paper.name: paper.networks_of for paper in CHAPTERS.values() if paper.networks_of}
-"""Whose networks a paper takes from the cache, rather than training them a second time."""
+"""The paper whose networks another paper takes from the cache."""
 
 
 def papers(tier: str) -> list[str]:
@@ -62,13 +59,13 @@ def declared(notebook: str) -> dict:
     if len(sources) != 1:
         raise ValueError(f"{notebook}: one cell tagged 'parameters' expected, got {len(sources)}")
     namespace: dict = {"__annotations__": {}}
-    # our own notebook, and literals only; without this module's lazy annotations
+    # our notebook, and only literals; without this module's lazy annotations
     exec(compile(sources[0], notebook, "exec", dont_inherit=True), namespace)
     return {name: value for name, value in namespace.items() if name != "__builtins__"}
 
 
 def tables_of(step: Step) -> list[str]:
-    """Return the committed results tables that a step may show: of all papers that it is about."""
+    """Return the committed results tables that a step may show."""
     names = [name.split("/") for name in (step.name, *step.needs)]
     read = dict.fromkeys([paper for paper, *_ in names])
     read |= dict.fromkeys([kind for _, kind, *_ in names if kind in PARAMETERS_OF])
@@ -79,105 +76,87 @@ def tables_of(step: Step) -> list[str]:
 
 
 def packs_of(step: Step) -> list[str]:
-    """Return the packs that a step reads, and the files that draw its families.
+    """Return the packs that a step reads, and the files that draw its picture families.
 
-    Raises
-    ------
-    FileNotFoundError
-        One that it cannot do without is missing, or there are neither features nor weights of a
-        frozen network; the message says where it was looked for, and the remedy.
+    If a needed data set is missing, or both features and weights of a frozen network are, the
+    FileNotFoundError names the folders that were searched and the remedy.
     """
     for frozen in step.settings.get("features", {}).values():
         backbone = Backbone(**frozen)
-        if not [*backbone.folder.glob("*.safetensors")]:
-            if backbone.network in published.records():
-                published.find(backbone.network).locate()
-            else:
-                timm_weights.locate(backbone.network, None, download=False)
+        if any(backbone.folder.glob("*.safetensors")):
+            continue
+        if backbone.network in published.records():
+            published.find(backbone.network).locate()
+        else:
+            timm_weights.locate(backbone.network, None, download=False)
     download, missing = step.settings.get("download", False), missing_of(step)
-    found = [data.locate(name, download=download) for name in step.data_sets if name not in missing]
+    packs = [data.locate(name, download=download) for name in step.data_sets if name not in missing]
     drawn = {FAMILIES[name].draw.__module__ for name in step.data_sets if name in FAMILIES}
     modules = sorted(drawn | {"pictures.base"}) if drawn else []
-    return [
-        *(str(pack) for pack in found if pack is not None),
-        *(f"{module.replace('.', '/')}.py" for module in modules),
-    ]
+    files = [f"{module.replace('.', '/')}.py" for module in modules]
+    return [*(str(pack) for pack in packs if pack is not None), *files]
 
 
 def missing_of(step: Step) -> dict[str, str]:
-    """Return the data sets that are not at hand, of those that a step can do without, and why.
-
-    Raises
-    ------
-    ValueError
-        There is no data set of that name.
-    """
-    download, found = step.settings.get("download", False), {}
+    """Return the missing data sets that a step can do without, with messages."""
+    download, messages = step.settings.get("download", False), {}
     for name in step.spared:
         try:
             data.locate(name, download=download)
         except FileNotFoundError as error:
-            found[name] = str(error)
-    return found
+            messages[name] = str(error)
+    return messages
 
 
 def steps_of(tier: str, paper: str) -> list[Step]:
-    """Return the steps of one paper at one tier, checked.
+    """Return the checked steps of one paper at one tier.
 
-    A notebook is told the tier, where its results go if it asks for ``output``, and, if it trains,
-    one of the parameters' `trainings`; all else it reads from the parameter file.
+    A notebook gets the tier, the folder of its results if it has a parameter ``output``, and, if
+    it trains, one of the parameters' `trainings`; it reads the rest from the parameter file.
     """
     parameters = load(paper, tier, root=ROOT)
     used, needed = tuple(parameters.data_sets_used()), parameters.data_sets_needed()
-    settings, spared = parameters.model_dump(), tuple(one for one in used if one not in needed)
-    found = {notebook.stem for notebook in (ROOT / "notebooks" / paper).glob("*.ipynb")}
+    common = {
+        "settings": parameters.model_dump(),
+        "data_sets": used,
+        "spared": tuple(name for name in used if name not in needed),
+    }
+    notebooks = {path.stem for path in (ROOT / "notebooks" / paper).glob("*.ipynb")}
+    kinds = [*(kind for kind in CHAPTER if kind in notebooks), *sorted(notebooks - set(CHAPTER))]
+    beyond = [name for name, lender in PARAMETERS_OF.items() if lender == paper]
+    before = _BEFORE | dict.fromkeys(beyond, "evaluation")
     steps: dict[str, list[Step]] = {}
-    for kind in [*(kind for kind in CHAPTER if kind in found), *sorted(found - set(CHAPTER))]:
-        notebook, trains = f"notebooks/{paper}/{kind}.ipynb", kind == "training"
+    for kind in [*kinds, *beyond]:
+        folder, trains = BEYOND if kind in beyond else paper, kind == "training"
+        notebook = f"notebooks/{folder}/{kind}.ipynb"
         knobs = parameters.trainings() if trains else {"": {}}
-        before = _BEFORE.get(kind, "")
         steps[kind] = [
             Step(
-                name="/".join([paper, kind, *([point] if place else [])]),
+                name="/".join([folder, kind, *([point] if number else [])]),
                 notebook=notebook,
-                parameters=_told(notebook, parameters, own),
-                needs=tuple(step.name for step in steps.get(before, [])),
+                parameters=_injected(notebook, parameters, values),
+                needs=tuple(step.name for step in steps.get(before.get(kind, ""), [])),
                 makes=(f"{paper}/results.parquet",) if kind == "evaluation" else (),
                 threads=parameters.training.get("threads", 1) if trains else 1,
-                settings=settings,
-                data_sets=used,
-                spared=spared,
+                **common,
             )
-            for place, (point, own) in enumerate(knobs.items())
-        ]
-    for name in [name for name, lender in PARAMETERS_OF.items() if lender == paper]:
-        notebook = f"notebooks/{BEYOND}/{name}.ipynb"
-        steps[name] = [
-            Step(
-                name=f"{BEYOND}/{name}",
-                notebook=notebook,
-                parameters=_told(notebook, parameters, {}),
-                needs=tuple(step.name for step in steps.get("evaluation", [])),
-                settings=settings,
-                data_sets=used,
-                spared=spared,
-            )
+            for number, (point, values) in enumerate(knobs.items())
         ]
     return [step for kind in steps for step in steps[kind]]
 
 
-def _told(notebook: str, parameters: Parameters, knobs: Mapping[str, object]) -> dict:
-    """Return what papermill injects, after a look at whether the notebook knows it."""
+def _injected(notebook: str, parameters: Parameters, knobs: Mapping[str, object]) -> dict:
+    """Return the values that papermill injects, after a check that the notebook declares them."""
     names = declared(notebook)
-    told = {"tier": parameters.tier, **knobs}
-    for name in told:
+    values = {"tier": parameters.tier, **knobs}
+    for name in values:
         known_name(f"parameter of {notebook}", name, names)
     output = {"output": f"runs/{parameters.tier}/{parameters.paper}"}
-    return told | (output if "output" in names else {})
+    return values | (output if "output" in names else {})
 
 
 def plan(tier: str) -> dict[str, Step]:
-    """Return all steps of a tier by name, each after those of other papers that it builds on."""
+    """Return all steps of a tier by name; each names the steps of other papers that it needs."""
     steps = {step.name: step for paper in papers(tier) for step in steps_of(tier, paper)}
     return {
         name: replace(step, needs=(*step.needs, *_of_others(step, steps.values())))
@@ -186,42 +165,36 @@ def plan(tier: str) -> dict[str, Step]:
 
 
 def with_needs(steps: Mapping[str, Step], names: Collection[str]) -> dict[str, Step]:
-    """Return some steps of a plan and all that they need, in the plan's order."""
-    found, asked = set(), [known_name("step", name, steps) for name in names]
-    while asked:  # a step may stand before those of another paper that it needs
-        if (name := asked.pop()) not in found:
-            found.add(name)
-            asked += steps[name].needs
-    return {name: step for name, step in steps.items() if name in found}
+    """Return some steps of a plan and all steps that they need, in the plan's order."""
+    needed, queue = set(), [known_name("step", name, steps) for name in names]
+    while queue:  # a step may stand before a step of another paper that it needs
+        if (name := queue.pop()) not in needed:
+            needed.add(name)
+            queue += steps[name].needs
+    return {name: step for name, step in steps.items() if name in needed}
 
 
 def priorities(steps: Mapping[str, Step]) -> dict[str, int]:
-    """Return of each step how many come after it, one by one, on the longest way to the end.
+    """Return for each step the length of the longest chain of steps after it.
 
-    Those with the longest way go first, so that none of them runs alone on one core at the end.
+    Long chains start first, so that none of them runs alone on one core at the end.
     """
-    found = dict.fromkeys(steps, 0)
-    for _ in steps:  # no way has more steps than there are
+    longest = dict.fromkeys(steps, 0)
+    for _ in steps:  # no chain has more steps than the plan
         for step in steps.values():
             for name in step.needs:
-                found[name] = max(found[name], found[step.name] + 1)
-    return found
+                longest[name] = max(longest[name], longest[step.name] + 1)
+    return longest
 
 
 def for_snakemake(steps: Mapping[str, Step]) -> dict[str, Step]:
-    """Return the steps with what decides when each runs: the files that it reads, its priority.
-
-    Raises
-    ------
-    FileNotFoundError
-        A pack is missing, as in `packs_of`.
-    """
+    """Return the steps with the files that they read, their priority and their resources."""
     priority = priorities(steps)
     return {
         name: replace(
             step,
             reads=(*code_of(step.notebook), *packs_of(step), *tables_of(step)),
-            # a folder is none of the files that it reads: it runs again when one comes or goes
+            # a folder is not among these files: the step runs again when one appears or disappears
             settings=step.settings
             | ({"missing": [*missing]} if (missing := missing_of(step)) else {}),
             priority=priority[name],
@@ -232,23 +205,17 @@ def for_snakemake(steps: Mapping[str, Step]) -> dict[str, Step]:
 
 
 def resources_of(step: Step) -> dict[str, int]:
-    """Return what a step asks a cluster for, by the names that Snakemake's executors know.
-
-    Raises
-    ------
-    ValueError
-        `workflow/resources.yaml` has no such tier.
-    """
-    tiers_of = yaml.safe_load((ROOT / "workflow" / "resources.yaml").read_text(encoding="utf-8"))
+    """Return a step's cluster resources, by the names that Snakemake's executors know."""
+    table = yaml.safe_load((ROOT / "workflow" / "resources.yaml").read_text(encoding="utf-8"))
     tier, paper = step.parameters["tier"], step.name.partition("/")[0]
-    own = tiers_of[known_name("tier of workflow/resources.yaml", tier, tiers_of)]
-    own |= own.get(paper, {})
+    values = table[known_name("tier of workflow/resources.yaml", tier, table)]
+    values |= values.get(paper, {})
     threads = step.settings.get("training", {}).get("threads", 1)
     return {
-        "gpu": own["gpu"] if step.asks else 0,
-        "cpus_per_task": max(own["cpus"], threads),
-        "mem_mb": own["mem_mb"],
-        "runtime": own["runtime"],
+        "gpu": values["gpu"] if step.asks else 0,
+        "cpus_per_task": max(values["cpus"], threads),
+        "mem_mb": values["mem_mb"],
+        "runtime": values["runtime"],
     }
 
 
@@ -264,19 +231,17 @@ def _of_others(step: Step, steps: Iterable[Step]) -> list[str]:
 
 
 def code_of(notebook: str) -> list[str]:
-    """Return the files of `helpers` that a notebook needs, directly or not.
+    """Return the files of `helpers` that a notebook needs, directly or not, by its syntax tree.
 
-    Read from the names in their syntax trees, so that a change of a module reruns the notebooks
-    that use it and no others.
+    A change of a module reruns only the notebooks that use it.
     """
     source = "\n".join(source for source, _ in code_cells(notebook))
-    # a paper's record finds its modules by their names, so that no tree shows who uses them
-    modules = {"parameters"} | (
-        {"experiment"} if re.search(r"papers(\.| import )run\b", source) else set()
-    )
+    # a paper's record finds its modules by their names, so no syntax tree shows them
+    uses_driver = re.search(r"papers(\.| import )run\b", source)
+    modules = {"parameters"} | ({"experiment"} if uses_driver else set())
     folder, stem = Path(notebook).parent.name, Path(notebook).stem
     of_papers = [PARAMETERS_OF[stem], stem] if folder == BEYOND else [folder]
-    if Path(notebook).stem in ABOUT_ALL:
+    if stem in ABOUT_ALL:
         modules, of_papers = {"parameters", "claims", "tables"}, list(CHAPTERS)
     names = (f"{package_of(paper)}.{module}" for paper in of_papers for module in modules)
     files = _package(ROOT).files(source, *names)

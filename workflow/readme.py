@@ -1,32 +1,27 @@
-"""Write what READMEs say of the results, from the committed results tables.
+"""Write the results in the READMEs, from the committed results tables, and the front picture.
 
     python workflow/readme.py
 
-The front picture is drawn first. Between the markers of the README: the picture with its text, and
-the main claim of each paper with its verdict; in that of ``results/``, each chapter's main table
-beside the paper's and the verdicts on all claims.
+The README gets the picture and the main claim of each paper with its verdict, between markers.
+The README of ``results/`` gets each chapter's main table and the verdicts on all claims.
 """
 
 from __future__ import annotations
 
 import functools
-import sys
-from pathlib import Path
 
 import front
 import glance
 import openings
 import pandas as pd
+from step import ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
-from helpers.papers import PAPERS  # noqa: E402
-from helpers.papers.parameters import load  # noqa: E402
-from helpers.report.claims import Verdict  # noqa: E402
-from helpers.report.ledger import ledger  # noqa: E402
-from helpers.report.table import markdown_table  # noqa: E402
-from known_unknowns.bench import packs  # noqa: E402
+from helpers.papers import PAPERS
+from helpers.papers.parameters import load
+from helpers.report.claims import Verdict
+from helpers.report.ledger import ledger
+from helpers.report.table import markdown_table
+from known_unknowns.bench import packs
 
 HEAD = """# Results of the larger tiers
 
@@ -57,7 +52,7 @@ def block() -> str:
 
 
 def _verdict(verdict: Verdict, caveat: str) -> str:
-    """Return a verdict with what to bear in mind, as in "supported (one run)"."""
+    """Return a verdict with its caveat, as in "supported (one run)"."""
     return f"{verdict} ({caveat})" if caveat else str(verdict)
 
 
@@ -81,7 +76,7 @@ def section(paper: str, tier: str, table: pd.DataFrame) -> str:
 
 
 def verdicts(paper: str, table: pd.DataFrame) -> str:
-    """Return the verdicts on a paper's claims; of several data sets, by the first and by all."""
+    """Return the verdicts on a paper's claims; with several data sets, on the first and on all."""
     tier, (first, *others) = table["tier"].iloc[0], table["data_set"].unique()
     columns = {"verdict at this tier": judged()}
     if others:

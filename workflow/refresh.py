@@ -3,9 +3,8 @@
     python workflow/refresh.py                    all of them
     python workflow/refresh.py notebooks/X/Y.ipynb
 
-What changes from one execution to the next without meaning anything (times, progress bars,
-warnings on the error stream) is left out, so that a review shows what has really changed.
-Figures keep their look in a third of the bytes.
+Times, progress bars and the error stream are left out, so that a review shows real changes.
+Figures get a palette, which makes their files a third as large.
 """
 
 import base64
@@ -17,6 +16,7 @@ from pathlib import Path
 
 import nbformat
 import numpy as np
+from kernels import INJECTED
 from PIL import Image
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -35,23 +35,16 @@ def main() -> None:
             sys.exit(f"{path.relative_to(ROOT)}: {error}; first: make run")
         before = path.stat()
         nbformat.write(stored, path)
-        # its cells are the same: nothing is to be executed anew
+        # the cells are unchanged, so nothing must be executed again
         os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
 
 
 def with_outputs(
     notebook: nbformat.NotebookNode, executed: nbformat.NotebookNode
 ) -> nbformat.NotebookNode:
-    """Return a notebook with the outputs that its cells had when they were executed.
-
-    Raises
-    ------
-    ValueError
-        Its cells are others than those that were executed.
-    """
-    given = "injected-parameters"  # the cell that papermill adds
-    cells = [one for one in executed.cells if given not in one.metadata.get("tags", [])]
-    if [one.source for one in notebook.cells] != [one.source for one in cells]:
+    """Return a notebook with the outputs of its execution."""
+    cells = [cell for cell in executed.cells if INJECTED not in cell.metadata.get("tags", [])]
+    if [cell.source for cell in notebook.cells] != [cell.source for cell in cells]:
         raise ValueError("its cells have changed since it was executed")
     number = 0
     for cell, done in zip(notebook.cells, cells, strict=True):
@@ -59,9 +52,9 @@ def with_outputs(
         cell.metadata = {name: cell.metadata[name] for name in kept if name in cell.metadata}
         if cell.cell_type == "code":
             number += 1
-            cell.outputs = whole_streams(one for one in done.outputs if one.get("name") != "stderr")
-            for one in [cell, *(one for one in cell.outputs if "execution_count" in one)]:
-                one.execution_count = number
+            cell.outputs = join_streams(out for out in done.outputs if out.get("name") != "stderr")
+            for counted in [cell, *(out for out in cell.outputs if "execution_count" in out)]:
+                counted.execution_count = number
             reduce_pictures(cell.outputs)
     notebook.metadata = {
         "kernelspec": notebook.metadata["kernelspec"],
@@ -71,7 +64,7 @@ def with_outputs(
 
 
 def reduce_pictures(outputs: Iterable[nbformat.NotebookNode]) -> None:
-    """Give the pictures of a cell few colours, which makes their files a third as large."""
+    """Give the pictures of a cell few colours."""
     for output in outputs:
         if picture := output.get("data", {}).get("image/png"):
             small = few_colours(base64.b64decode(picture))
@@ -79,17 +72,9 @@ def reduce_pictures(outputs: Iterable[nbformat.NotebookNode]) -> None:
 
 
 def few_colours(png: bytes) -> bytes:
-    """Return a picture with a palette, where that shows at hardly a pixel, and else as it is.
+    """Return a picture with a palette and the same resolution, or unchanged if that is visible.
 
-    Lines, letters and areas need few colours; what holds photographs stays untouched.  The file
-    keeps its dots per inch, of which the size of its letters follows.
-
-    Examples
-    --------
-    >>> file = io.BytesIO()
-    >>> Image.new("RGBA", (300, 200), (0, 114, 178, 255)).save(file, "PNG")
-    >>> Image.open(io.BytesIO(few_colours(file.getvalue()))).getpixel((0, 0)) in range(256)
-    True
+    Lines, letters and areas need few colours; pictures with photographs stay unchanged.
     """
     picture = Image.open(io.BytesIO(png))
     if picture.mode not in ("RGB", "RGBA") or np.asarray(picture)[..., 3:].min(initial=255) < 255:
@@ -105,15 +90,15 @@ def few_colours(png: bytes) -> bytes:
     return png
 
 
-def whole_streams(outputs: Iterable[nbformat.NotebookNode]) -> list[nbformat.NotebookNode]:
-    """Return outputs with texts as one that came in pieces, at moments that mean nothing."""
-    found: list[nbformat.NotebookNode] = []
-    for one in outputs:
-        if found and one.output_type == found[-1].output_type == "stream":
-            found[-1].text += one.text
+def join_streams(outputs: Iterable[nbformat.NotebookNode]) -> list[nbformat.NotebookNode]:
+    """Return outputs with adjacent texts joined into one."""
+    joined: list[nbformat.NotebookNode] = []
+    for output in outputs:
+        if joined and output.output_type == joined[-1].output_type == "stream":
+            joined[-1].text += output.text
         else:
-            found.append(one)
-    return found
+            joined.append(output)
+    return joined
 
 
 if __name__ == "__main__":

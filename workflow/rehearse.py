@@ -4,9 +4,8 @@
     python workflow/rehearse.py --step uimnet/dataset
     python workflow/rehearse.py --data
 
-Tier `rehearsal` is tier `paper` with the sizes of `params/rehearsal` and made-up images, in
-`runs/rehearsal/data`; DATA_ROOT plays no part.  A result that is missing is an error, what the
-others say is not looked at: they are about nothing.
+Tier `rehearsal` is tier `paper` with the sizes of `params/rehearsal` and made-up images in
+`runs/rehearsal/data`, not in DATA_ROOT.  A missing result is an error; the values mean nothing.
 """
 
 from __future__ import annotations
@@ -29,11 +28,11 @@ from known_unknowns.chapters import load
 FOLDER = ROOT / "runs" / REHEARSAL
 DATA, ARCHIVES = FOLDER / "data", FOLDER / "archives"
 JUDGED = "human_centric"
-"""The chapter whose networks are others'."""
+"""The chapter with published networks."""
 
 
 def make_data(steps: Collection[Step]) -> None:
-    """Make what some steps read, as far as it is not there."""
+    """Make the missing data and networks that some steps read."""
     import made_up
 
     names = dict.fromkeys(name for step in steps for name in step.data_sets)
@@ -43,22 +42,21 @@ def make_data(steps: Collection[Step]) -> None:
         made_up.packs(DATA, ARCHIVES)
     if JUDGED in papers and any(step.asks for step in steps):
         made_up.networks(load(JUDGED, REHEARSAL), DATA, ARCHIVES)
-        made_up.checkpoint_forms(DATA, ARCHIVES)
 
 
 def failures(runs: Path) -> list[str]:
-    """Return which results are missing in the tables of all chapters, and why."""
-    found = []
+    """Return the missing results in the tables of all chapters, with reasons."""
+    lines = []
     for file in sorted(runs.glob("*/results.parquet")):
         table = results.read(file)
         for row in table[table["metric"] == "failed"].itertuples():
             where = (file.parent.name, row.backbone, row.method, row.variant, row.test_set)
-            found.append(f"{', '.join(map(str, where))}: {row.notes}")
-    return found
+            lines.append(f"{', '.join(map(str, where))}: {row.notes}")
+    return lines
 
 
 def main() -> None:
-    """Make the data, call the pipeline, and tell what is missing."""
+    """Make the data, run the pipeline, and print the missing results."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--cores", default=str(os.cpu_count()))
     parser.add_argument("--step", action="append", default=[], help="PAPER/NOTEBOOK; else all")

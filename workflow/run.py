@@ -1,4 +1,4 @@
-"""Run the pipeline: parameters checked, one run at a time, Snakemake for the rest.
+"""Run the pipeline: check the parameters, take the tier's lock, and start Snakemake.
 
 python workflow/run.py --tier mini book
 python workflow/run.py preview
@@ -23,11 +23,11 @@ from step import ROOT, Step, write
 from helpers.checks import known_name
 
 STORED = "mini"
-"""The tier of the outputs that are stored in the repository's notebooks."""
+"""The tier of the outputs in the repository's notebooks."""
 
 
 def preview(book: Path, *, anew: bool) -> None:
-    """Render a book of the stored outputs where there is none yet, and say where it is."""
+    """Render a book of the stored outputs if there is none yet, and print its path."""
     first = book / "_build" / "html" / "index.html"
     if anew or not first.exists():
         print("a preview first, from stored outputs; this takes a minute or two", flush=True)
@@ -39,9 +39,9 @@ def preview(book: Path, *, anew: bool) -> None:
 
 
 def planned(tier: str, paper: str | None, step: str | None) -> dict[str, Step]:
-    """Return the steps that are asked for and those that they need, or end with what is wrong.
+    """Return the named steps and those that they need, or end with the reason why they cannot run.
 
-    The data of the others may be missing.
+    Data of other steps may be missing.
     """
     try:
         steps = plan(tier)
@@ -51,36 +51,25 @@ def planned(tier: str, paper: str | None, step: str | None) -> dict[str, Step]:
 
 
 def tell_missing(steps: Mapping[str, Step]) -> None:
-    """Say in a line each which data sets are not at hand, of those that steps can do without."""
-    found = {}
+    """Print a line for each missing data set that the steps can do without."""
+    reasons = {}
     for name, step in steps.items():
-        for one, why in missing_of(step).items():
-            found.setdefault((name.partition("/")[0], one), why)
-    for (paper, _), why in found.items():
-        print(f"{paper} goes on without, as a row of its results says: {why}", flush=True)
+        for data_set, reason in missing_of(step).items():
+            reasons.setdefault((name.partition("/")[0], data_set), reason)
+    for (paper, _), reason in reasons.items():
+        print(f"{paper} goes on without, as a row of its results shows: {reason}", flush=True)
 
 
 def chosen(steps: Mapping[str, Step], tier: str, paper: str | None, step: str | None) -> list[str]:
-    """Return the steps that are asked for by name: of one paper, one alone, else all.
-
-    Raises
-    ------
-    ValueError
-        No such paper or step; names the nearest.
-    """
+    """Return the names of the steps of one paper, of one step, or of all steps."""
     if paper:
         known_name(f"paper of tier {tier}", paper, papers(tier))
-    found = [name for name in steps if not paper or name.startswith(f"{paper}/")]
-    if step:
-        known_name("step", step, found)
-    return [step] if step else found
+    names = [name for name in steps if not paper or name.startswith(f"{paper}/")]
+    return [known_name("step", step, names)] if step else names
 
 
 def here_or_elsewhere(profile: str, cores: str) -> list[str]:
-    """Return Snakemake's arguments for this machine, or for a cluster's profile.
-
-    With a profile, the cores of this machine limit nothing: jobs run elsewhere.
-    """
+    """Return Snakemake's arguments for this machine, or for a cluster's profile."""
     if profile:
         return ["--profile", profile]
     count = len(gpus.visible())
@@ -90,8 +79,7 @@ def here_or_elsewhere(profile: str, cores: str) -> list[str]:
 def take_lock(runs: Path) -> int:
     """Return the open lock file of a tier's folder, or end with a message if it cannot be written.
 
-    The kernel lets go of its lock when the process ends, however it ends, so a killed run leaves
-    nothing to unlock; Snakemake's own lock would stay behind.
+    The kernel releases its lock when the process ends; Snakemake's lock would stay behind.
     """
     try:
         runs.mkdir(parents=True, exist_ok=True)
@@ -112,7 +100,7 @@ def find_home(runs: Path) -> None:
 
 
 def failed_parts(steps: Mapping[str, Step], runs: Path) -> list[str]:
-    """Return which parts failed in the results tables of some steps, why, and what to do."""
+    """Return the failed parts in the results tables of some steps, with reasons and remedies."""
     from helpers.papers import run
 
     lines = []
@@ -121,14 +109,13 @@ def failed_parts(steps: Mapping[str, Step], runs: Path) -> list[str]:
             notes = run.failed_parts(pd.read_parquet(table, columns=["metric", "notes"]))
             lines += [f"{step.name}: {note}" for note in notes]
             if notes:
-                lines.append(
-                    f"  to try again: delete {runs / step.name}.ipynb, run the same command"
-                )
+                executed = runs / f"{step.name}.ipynb"
+                lines.append(f"  to try again: delete {executed}, run the same command")
     return lines
 
 
-def main() -> None:
-    """Check what is asked for, take the lock, and hand over to Snakemake."""
+def parse() -> argparse.Namespace:
+    """Return the checked arguments of the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
         "target",
@@ -138,17 +125,23 @@ def main() -> None:
     parser.add_argument("--tier", default=STORED)
     parser.add_argument("--cores", default=str(os.cpu_count()))
     parser.add_argument("--profile", help="Snakemake profile, for a cluster", default="")
-    parser.add_argument("--paper", help="only its notebooks, and what they need")
-    parser.add_argument("--step", help="only this one, PAPER/NOTEBOOK, and what it needs")
+    parser.add_argument("--paper", help="only its notebooks, and those that they need")
+    parser.add_argument("--step", help="only this PAPER/NOTEBOOK, and those that it needs")
     arguments = parser.parse_args()
     if (arguments.paper or arguments.step) and arguments.target != "all":
-        parser.error("--paper, --step: the book is of all notebooks; `make run` executes some")
+        parser.error("--paper, --step: the book shows all notebooks; `make run` executes some")
     if arguments.target == "preview" and arguments.tier != STORED:
         parser.error(f"preview: the notebooks' stored outputs are of tier {STORED}")
     if not arguments.cores.isdecimal() or int(arguments.cores) < 1:
         sys.exit(f"--cores: a whole number, at least 1, expected, got '{arguments.cores}'")
-    asked = (arguments.tier, arguments.paper, arguments.step)
-    steps = planned(*asked)
+    return arguments
+
+
+def main() -> None:
+    """Check the arguments, take the lock, and start Snakemake."""
+    arguments = parse()
+    names = (arguments.tier, arguments.paper, arguments.step)
+    steps = planned(*names)
     runs = ROOT / "runs" / arguments.tier
     lock = take_lock(runs)
     find_home(runs)
@@ -157,7 +150,7 @@ def main() -> None:
     except BlockingIOError:
         print(f"another run of tier {arguments.tier} is under way; waiting for it", flush=True)
         fcntl.flock(lock, fcntl.LOCK_EX)
-        steps = planned(*asked)  # parameters may have been changed meanwhile
+        steps = planned(*names)  # parameters may have changed meanwhile
     if arguments.tier == STORED and arguments.target != "all":
         preview(runs / "book", anew=arguments.target == "preview")
     if arguments.target == "preview":

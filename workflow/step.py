@@ -1,8 +1,4 @@
-"""A step of the plan, and the file in which the whole plan is handed over.
-
-Snakemake and what executes a step read it from there, and so need neither make the plan again nor
-import all that it is checked with.
-"""
+"""A step of the plan, and the file that hands the plan to Snakemake and to `execute.py`."""
 
 from __future__ import annotations
 
@@ -15,45 +11,23 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from helpers.checks import known_name  # noqa: E402
 from helpers.files import atomic_path  # noqa: E402
 
 PLAN = "plan.json"
 RULE_SEPARATOR = "--"
 ASKING = ("training", "evaluation", "figures", "audit")
-"""The notebooks that have networks at work, as far as these are not in the cache yet."""
+"""The notebooks that use networks, unless their outputs are in the cache."""
 
 
 @dataclass(frozen=True)
 class Step:
     """One execution of one notebook.
 
-    Attributes
-    ----------
-    name : str
-        ``paper/notebook`` or ``paper/notebook/point``; also the path of the executed notebook
-        below ``runs/<tier>/``.
-    notebook : str
-        Path of the notebook in the repository.
-    parameters : dict
-        What papermill injects.
-    needs : tuple of str
-        Names of the steps that come before.
-    makes : tuple of str
-        Files that it writes beside the executed notebook, below ``runs/<tier>/``.
-    threads : int
-        CPU threads that it uses.
-    reads : tuple of str
-        Files beside the notebook that it runs again for when they change: code, packs, tables.
-    priority : int
-        Which of two that could start goes first.
-    settings : dict
-        All parameters of its paper: it runs again when one of them changes.
-    data_sets : tuple of str
-        Names of the data sets that it may read.
-    resources : dict
-        What it asks a cluster for, by Snakemake's names.
-    spared : tuple of str
-        Of these, the ones without which it can do.
+    `name` (``paper/notebook`` or ``paper/notebook/point``) is also the path of the executed
+    notebook below ``runs/<tier>/``; `makes` are further files there.  `needs` are names of earlier
+    steps; `reads` are files and `settings` parameters whose change makes it run again.  It can do
+    without the data sets in `spared`.
     """
 
     name: str
@@ -71,13 +45,7 @@ class Step:
 
     @property
     def rule(self) -> str:
-        """Its name where that becomes a file's: executors for clusters refuse one with a slash.
-
-        Examples
-        --------
-        >>> Step("uimnet/training/others-1", "", {}).rule
-        'uimnet--training--others-1'
-        """
+        """Name of its Snakemake rule: executors for clusters refuse a slash."""
         return self.name.replace("/", RULE_SEPARATOR)
 
     @property
@@ -87,51 +55,31 @@ class Step:
 
     @property
     def finds_networks(self) -> bool:
-        """Whether steps before it have trained all networks that it asks."""
+        """Whether earlier steps have trained all networks that it uses."""
         return bool(self.needs) and not self.trains
 
     @property
     def asks(self) -> bool:
-        """Whether it trains networks or asks some, which is what a GPU is for."""
+        """Whether it trains or uses networks, so that a GPU helps."""
         return Path(self.notebook).stem in ASKING
 
 
 def write(steps: Mapping[str, Step], runs: Path) -> None:
     """Write a plan into the folder of its executed notebooks."""
-    with atomic_path(runs / PLAN) as whole:
-        whole.write_text(json.dumps([asdict(step) for step in steps.values()]), encoding="utf-8")
+    with atomic_path(runs / PLAN) as temporary:
+        content = json.dumps([asdict(step) for step in steps.values()])
+        temporary.write_text(content, encoding="utf-8")
 
 
 def read(runs: Path) -> dict[str, Step]:
-    """Return the plan that was written into a folder: its steps by name.
-
-    Raises
-    ------
-    FileNotFoundError
-        No plan has been written there.
-    """
+    """Return the steps of the plan in a folder, by name."""
     path = runs / PLAN
     if not path.exists():
         raise FileNotFoundError(f"{path}: no plan; `make run` writes it and executes what is in it")
-    steps = {}
-    for step in json.loads(path.read_text(encoding="utf-8")):
-        fields = ("needs", "makes", "reads", "data_sets", "spared")
-        tuples = {field: tuple(step.get(field, ())) for field in fields}
-        steps[step["name"]] = Step(**step | tuples)
-    return steps
+    return {values["name"]: Step(**values) for values in json.loads(path.read_text("utf-8"))}
 
 
 def read_one(name: str, runs: Path) -> Step:
-    """Return one step of the plan that was written into a folder.
-
-    Raises
-    ------
-    FileNotFoundError
-        No plan has been written there.
-    ValueError
-        It has no such step.
-    """
+    """Return one step of the plan in a folder."""
     steps = read(runs)
-    if name not in steps:
-        raise ValueError(f"{runs / PLAN}: no step {name!r}; there are: {', '.join(steps)}")
-    return steps[name]
+    return steps[known_name(f"step of {runs / PLAN}", name, steps)]

@@ -1,10 +1,10 @@
-"""Make a results table without notebooks: what the evaluation notebook would, part by part.
+"""Make the results table of an evaluation notebook without notebooks, part by part.
 
 python workflow/sweep.py small openset_calibration --processes 2
 python workflow/sweep.py mini openset_calibration --only digits/resnet8/0 --set epochs=3
 
-Needs no Jupyter, papermill or Snakemake.  Interrupted, it goes on where it stopped when started
-again: networks, outputs and rows are kept in the cache as soon as they are whole.
+Needs no Jupyter, papermill or Snakemake.  After an interruption, start it again: networks, outputs
+and rows are in the cache as soon as they are complete.
 """
 
 import argparse
@@ -28,7 +28,7 @@ import gpus  # noqa: E402
 
 
 def main() -> None:
-    """Run what the command line asks for, and write the table."""
+    """Compute the parts that the command line names, and write the table."""
     parser = parser_of_parts(__doc__)
     parser.add_argument(
         "--processes", type=int, default=max(1, len(gpus.visible())),
@@ -58,7 +58,7 @@ def main() -> None:
 
 
 def parser_of_parts(description: str) -> argparse.ArgumentParser:
-    """Return a parser of what `parts_of` reads: tier, paper, parts, other values of parameters."""
+    """Return a parser of the arguments that `parts_of` reads."""
     parser = argparse.ArgumentParser(description=description.partition("\n")[0])
     parser.add_argument("tier")
     parser.add_argument("paper")
@@ -71,41 +71,31 @@ def parser_of_parts(description: str) -> argparse.ArgumentParser:
 
 
 def parts_of(arguments: argparse.Namespace, device: str | None) -> tuple:
-    """Return the parameters and the parts that a command line asks for.
-
-    Raises
-    ------
-    ValueError
-        A tier, paper, part or parameter that there is not, or a value that it cannot have.
-    """
+    """Return the parameters and the parts that a command line names."""
     from helpers.papers import run
     from known_unknowns.chapters import load
 
-    given = dict(one.partition("=")[::2] for one in arguments.set)
+    given = dict(assignment.partition("=")[::2] for assignment in arguments.set)
     given = {name: yaml.safe_load(value) for name, value in given.items()}
     parameters = load(arguments.paper, arguments.tier, root=ROOT, **given | {"device": device})
     return parameters, run.parts(parameters, arguments.only)
 
 
 def jobs_of(arguments: argparse.Namespace) -> tuple[dict[str, tuple], int]:
-    """Return by part what is to be called with what, and the number of CPU threads."""
+    """Return the call that computes each part, and the number of CPU threads."""
     from helpers.papers import run
 
     parameters, parts = parts_of(arguments, arguments.device)
-    return (
-        {part.name: (run.rows_of_part, parameters, part) for part in parts},
-        parameters.training.get("threads", 1),
-    )
+    jobs = {part.name: (run.rows_of_part, parameters, part) for part in parts}
+    return jobs, parameters.training.get("threads", 1)
 
 
 def table_of(jobs: Mapping[str, tuple], processes: int) -> pd.DataFrame:
-    """Return the rows of all parts, in their order; say when each is done."""
+    """Return the rows of all parts, in their order; print a line when a part is done."""
     start, tables = time.monotonic(), {}
+    side_by_side = -(-processes // max(1, len(gpus.visible())))
     with ProcessPoolExecutor(
-        processes,
-        mp_context=get_context("spawn"),
-        initializer=begin,
-        initargs=(-(-processes // max(1, len(gpus.visible()))),),
+        processes, mp_context=get_context("spawn"), initializer=begin, initargs=(side_by_side,)
     ) as pool:
         waiting = {pool.submit(*job): part for part, job in jobs.items()}
         for done in as_completed(waiting):
@@ -113,20 +103,17 @@ def table_of(jobs: Mapping[str, tuple], processes: int) -> pd.DataFrame:
             try:
                 tables[part] = done.result()
             except Exception:
-                print(f"{part} failed; what the others have finished is kept", flush=True)
+                print(f"{part} failed; the rows of finished parts are kept", flush=True)
                 pool.shutdown(cancel_futures=True)
                 raise
             minutes = (time.monotonic() - start) / 60
-            print(
-                f"{part} done, {len(tables[part])} rows, {len(tables)} of {len(jobs)} parts, "
-                f"{minutes:.1f} minutes",
-                flush=True,
-            )
+            progress = f"{len(tables)} of {len(jobs)} parts, {minutes:.1f} minutes"
+            print(f"{part} done, {len(tables[part])} rows, {progress}", flush=True)
     return pd.concat([tables[part] for part in jobs], ignore_index=True)
 
 
 def check_writable(out: Path, parser: argparse.ArgumentParser) -> None:
-    """End with a message, before anything is computed, where the table could not be written."""
+    """End with a message, before anything is computed, if the table cannot be written."""
     if out.is_dir():
         parser.error(f"--out {out}: a file expected, this is a folder")
     try:
@@ -137,7 +124,7 @@ def check_writable(out: Path, parser: argparse.ArgumentParser) -> None:
 
 
 def begin(side_by_side: int) -> None:
-    """Begin a process of the sweep: on a GPU of its own, as far as there are enough."""
+    """Begin a process of the sweep, on a separate GPU if there are enough."""
     gpus.take(side_by_side)
     end_with_parent()
 

@@ -4,23 +4,9 @@ import numpy as np
 import pytest
 
 from helpers import data
-from helpers.networks import devices, models
+from helpers.networks import models
 from helpers.networks.recipe import Recipe
 from helpers.outputs import compute
-
-
-@pytest.mark.parametrize(
-    ("recipe", "size"),
-    [
-        (Recipe(backbone="densenet", depth=100, width=12), 16),
-        (Recipe(backbone="resnet", depth=20, width=16), 128),
-    ],
-)
-def test_the_largest_activation_decides(recipe, size):
-    network = models.create(recipe, 10).eval()
-    images = data.load("cifar10_mini", "test")
-    assert devices.batch_size(network, images) == size
-    assert not any(one._forward_hooks for one in network.modules())
 
 
 @pytest.mark.parametrize("backbone", ["densenet", "resnet"])

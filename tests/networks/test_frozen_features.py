@@ -81,20 +81,6 @@ def test_an_interrupted_run_goes_on_where_it_stopped(source, images, monkeypatch
     assert len(features.packs(TINY)) == 9 and not features.missing(TINY, [images])
 
 
-def test_weights_that_are_missing_or_others_are_refused(source, monkeypatch, tmp_path):
-    monkeypatch.setattr(zoo, "load", lambda name, **_: source)
-    monkeypatch.setattr(frozen_features, "RUNTIME", ("no_such_package",))
-    assert frozen_features.open_network(Backbone("tiny", 8, weights="abab")) is source
-    with pytest.raises(ValueError, match="made up has other weights of 'tiny'"):
-        frozen_features.open_network(Backbone("tiny", 8, weights="12"))
-    monkeypatch.undo()
-    monkeypatch.setenv("DATA_ROOT", str(tmp_path))
-    with pytest.raises(FileNotFoundError, match="weights of 'regnetx_002': not found"):
-        frozen_features.open_network(Backbone("regnetx_002", 8))
-    with pytest.raises(ValueError, match="unknown model 'tiny_net'; did you mean"):
-        frozen_features.open_network(Backbone("tiny_net", 8))
-
-
 def test_a_network_whose_features_may_be_negative_is_refused(source, images, monkeypatch):
     below = np.full((9, 7), -0.5, np.float32)
     monkeypatch.setattr(frozen_features, "features_of", lambda *_: below)
@@ -111,12 +97,3 @@ def test_features_of_the_runtime_are_those_of_torch(source, images):
     found, expected = (frozen_features.features_of(one, images, 8) for one in (compiled, source))
     assert found.shape == (9, 7) and np.abs(found - expected).max() < 1e-5
     assert expected.std(axis=0).max() > 0.01
-
-
-@pytest.mark.parametrize("there", [False, True])
-def test_the_runtime_is_used_where_it_is(source, monkeypatch, there):
-    monkeypatch.setattr(zoo, "load", lambda name, **options: source)
-    monkeypatch.setattr(frozen_features, "RUNTIME", ("numpy",) if there else ("no_such_package",))
-    monkeypatch.setattr(frozen_features, "Compiled", lambda source, size: ("compiled", size))
-    used = frozen_features.open_network(TINY).classifier
-    assert used == (("compiled", 8) if there else source.classifier)

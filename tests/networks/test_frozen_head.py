@@ -4,12 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import torch
 
-from helpers import cache
 from helpers.data.features import FeatureImages, as_images, beside
-from helpers.networks import head_recipe, models
-from helpers.networks.frozen_head import WholeRow
+from helpers.networks import head_recipe
 from helpers.networks.recipe import OBJECTIVES, Recipe
 from helpers.training.fitted import fit
 
@@ -54,18 +51,6 @@ def own_cache(monkeypatch, tmp_path):
 def test_what_a_head_cannot_be_is_refused(given, message):
     with pytest.raises(ValueError, match=message):
         changed(**given)
-
-
-def test_other_families_are_as_they_were():
-    augmented = Recipe(objective="augmix")
-    assert head_recipe.check(augmented) is augmented
-    stored = Recipe(objective="augmix", objective_arguments={"stored": 2})
-    with pytest.raises(ValueError, match="stored: 0 expected, since a resnet sees pixels; got 2"):
-        head_recipe.check(stored)
-    with pytest.raises(ValueError, match="depth: a ResNet has"):
-        Recipe(depth=7)
-    with pytest.raises(ValueError, match="unknown backbone 'heads'; did you mean 'head'"):
-        Recipe(backbone="heads")
 
 
 @pytest.mark.parametrize("objective", HEADS)
@@ -116,38 +101,3 @@ def test_a_linear_head_multiplies_the_standardised_features():
     assert said.features.shape == (90, 9)  # eight, in threes
     assert np.allclose(said.features @ head.weight.T + head.bias, said.logits, atol=1e-5)
     assert np.abs(found.outputs(blobs()).features.mean(axis=0)).max() < 0.3
-
-
-def test_a_whole_row_is_the_convolution_that_it_says_it_is():
-    row = WholeRow(3, 5, kernel_size=(1, 7), bias=False)
-    images = torch.randn((4, 3, 1, 7), generator=torch.Generator().manual_seed(0))
-    assert torch.allclose(row(images), torch.nn.functional.conv2d(images, row.weight), atol=1e-5)
-
-
-def test_dropout_of_a_head_makes_members():
-    found = fit(blobs(), changed(dropout=0.5, **HIDDEN), device="cpu", progress=False)
-    members = found.outputs(blobs(2), passes=4).members
-    assert members.shape == (4, 90, 3) and not np.array_equal(members[0], members[1])
-
-
-def test_features_of_another_network_are_refused():
-    with pytest.raises(ValueError, match="image_size: a head on 21 features"):
-        fit(blobs(), changed(image_size=20), device="cpu", progress=False)
-
-
-@pytest.mark.parametrize("form, second", [("weights", "BatchNorm2d"), ("strict", "SpectralNorm")])
-def test_spectral_norm_holds_the_layers_of_a_head_and_not_its_standardisation(form, second):
-    given = HIDDEN | {"spectral_form": form}
-    free, held = (models.create(changed(spectral_norm=c, **given), 3) for c in (0.0, 1.0))
-    names = [type(one).__name__ for one in held.backbone.hidden]
-    assert names == ["SpectralNorm", second, "ReLU"]
-    assert type(held.backbone.standard).__name__ == "BatchNorm1d"
-    assert "SpectralNorm" not in {type(one).__name__ for one in free.modules()}
-
-
-def test_who_changes_a_head_gives_it_another_name():
-    """Its file is no part of the key of what is trained; so the name is, and must change."""
-    source = cache.PACKAGE.module("helpers.networks.frozen_head")
-    code = [source.digest(name)[:8] for name in ("WholeRow", "FrozenHead", "build")]
-    expected = ["af0ec89e", "41ff4e83", "ca7b435b"]
-    assert (head_recipe.HEAD, code) == ("head", expected), "rename HEAD, and say the new code"

@@ -2,7 +2,6 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
-import torch
 
 from helpers.data import Images
 from helpers.networks import models
@@ -46,9 +45,3 @@ def test_several_networks_answer_as_one():
 def test_a_model_that_knows_its_classes_numbers_images_by_name():
     known = Model("one", (network(0),), class_names=("dog", "ant"))
     assert known.outputs(IMAGES).labels.tolist() == [-1, 0, -1, 0]
-
-
-def test_a_head_that_is_not_linear_is_none():
-    one = network(0)
-    one.classifier.backbone.get_classifier = torch.nn.Identity
-    assert Model("one", (one,)).head is None

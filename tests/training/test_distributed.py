@@ -11,7 +11,6 @@ import pytest
 
 from helpers import checkpoints
 from helpers.networks.recipe import Recipe
-from helpers.training import distributed
 from tests.training.together import train
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -103,10 +102,3 @@ def test_the_command_trains_into_the_cache_where_all_is_found(tmp_path):
     kept = [checkpoints.load(one)[1] for one in (tmp_path / "networks").iterdir()]
     assert {one["device_name"] for one in kept} == {"cpu, 1 thread, 2 processes"}
     run(sys.executable, *asked, TRAINING="refused", **there)
-
-
-def test_alone_nothing_is_shared():
-    assert (distributed.processes(), distributed.rank(), distributed.words()) == (1, 0, "")
-    assert distributed.share(7) == slice(0, 7)
-    distributed.average([None])
-    distributed.wait()

@@ -104,11 +104,3 @@ def test_a_modified_export_is_rejected_and_nothing_is_trained(images, exported):
         ):
             fitted.fit(images, TINY, progress=False)
     assert not trained
-
-
-def test_an_export_of_a_recipe_that_this_code_does_not_know_is_passed_over(images, exported):
-    _, path, trained = exported
-    tensors, about = checkpoints.load(path)
-    checkpoints.save(path, tensors, **about | {"recipe": about["recipe"] | {"later": 1}})
-    assert fitted.fit(images, TINY, progress=False).path != path
-    assert trained

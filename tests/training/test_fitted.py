@@ -1,15 +1,13 @@
-import os
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-import helpers.scores
 from helpers import cache, checkpoints
 from helpers.data import Images
 from helpers.networks import devices, models
-from helpers.networks.recipe import OBJECTIVES, Recipe
-from helpers.training import fitted, loop, objectives
+from helpers.networks.recipe import Recipe
+from helpers.training import fitted, loop
 
 TINY = Recipe(width=4, stem_stride=2, epochs=1, batch_size=8)
 
@@ -57,40 +55,6 @@ def test_what_is_learnt_beside_erm_shares_its_network(images, monkeypatch):
         assert last < first
 
 
-def test_a_student_that_diverges_is_said_to_be_one(images):
-    recipe = replace(TINY, objective="rnd", objective_arguments={"weight": 1e30})
-    with pytest.raises(FloatingPointError, match="student of 'rnd' became nan in epoch 1"):
-        fitted.fit(images, recipe, progress=False)
-
-
-def test_each_image_passes_through_the_network_once_for_any_number_of_scores(images, monkeypatch):
-    network = fitted.fit(images, TINY, progress=False)
-    pixels = np.random.default_rng(1).integers(0, 256, (200, 16, 16, 3), dtype=np.uint8)
-    others = Images(pixels, np.full(200, -1), images.class_names, "noise", "test")
-    shown, features = [], models.Classifier.features
-    monkeypatch.setattr(
-        models.Classifier, "features", lambda *a: shown.append(len(a[1])) or features(*a)
-    )
-    for name in ("msp", "energy", "mahalanobis", "react"):
-        score = helpers.scores.create(name).fit(network.outputs(images), network.classifier.head)
-        score.score_samples(network.outputs(others))
-    shown = [one for one in shown if one > 1]  # one of zeros tells how many to show at once
-    assert sum(shown) == len(images) + len(others)
-    fitted.fit(images, TINY, progress=False).outputs(others)  # as another process would
-    assert sum(shown) == len(images) + len(others)
-
-
-def test_what_dropout_draws_does_not_depend_on_the_batches_that_suit_a_cpu(images, monkeypatch):
-    recipe = Recipe.from_parameters(TINY.as_dict(), dropout=0.5)
-    network = fitted.fit(images, recipe, progress=False)
-    before = network.outputs(images), network.outputs(images, passes=2)
-    monkeypatch.setattr(devices, "MOST", 7)
-    monkeypatch.setenv("CACHE_ROOT", os.path.join(os.environ["CACHE_ROOT"], "other"))
-    after = network.outputs(images), network.outputs(images, passes=2)
-    np.testing.assert_allclose(after[0].logits, before[0].logits, atol=1e-5)
-    assert np.array_equal(after[1].members, before[1].members)
-
-
 def test_where_training_is_refused_a_network_is_found_or_named(images, monkeypatch):
     monkeypatch.setenv("TRAINING", "refused")
     with pytest.raises(cache.MissingError, match=r"not there.*of noise with Recipe.*and seed 0"):
@@ -118,30 +82,6 @@ def test_another_seed_recipe_or_image_is_another_network(images, monkeypatch):
     assert len(trained) == len(digests) == 4
 
 
-def test_a_network_says_by_which_precision_a_gpu_trained_it(monkeypatch):
-    monkeypatch.setattr(devices.torch.cuda, "get_device_name", lambda device: "a GPU")
-    monkeypatch.setattr(devices, "computes_bfloat16", lambda: True)
-    exact, half = (replace(TINY, precision=precision) for precision in ("float32", "bfloat16"))
-    on_gpu = [fitted._trained_on("cuda", recipe) for recipe in (TINY, exact, half)]
-    assert on_gpu == ["a GPU", "a GPU, float32", "a GPU"]
-    on_cpu = [fitted._trained_on("cpu", recipe) for recipe in (TINY, exact, half)]
-    assert on_cpu == ["cpu, 1 thread", "cpu, 1 thread", "cpu, 1 thread, bfloat16"]
-
-
-def test_a_processor_without_bfloat16_refuses_it_before_it_trains(images, monkeypatch):
-    monkeypatch.setattr(devices, "computes_bfloat16", lambda: False)
-    trained = count(monkeypatch, "train")
-    with pytest.raises(ValueError, match=r"bfloat16 .* avx512_bf16 or amx.*float32"):
-        fitted.fit(images, replace(TINY, precision="bfloat16"), device="cpu", progress=False)
-    assert not trained
-
-
-@pytest.mark.skipif(devices.computes_bfloat16(), reason="this processor has bfloat16")
-def test_this_processor_has_no_bfloat16(images):
-    with pytest.raises(ValueError, match=r"this processor \(.+\) has neither"):
-        fitted.fit(images, replace(TINY, precision="bfloat16"), device="cpu", progress=False)
-
-
 def test_a_processor_with_bfloat16_trains_in_it_and_keeps_its_weights_in_float32(
     images, monkeypatch
 ):
@@ -161,12 +101,6 @@ def test_a_processor_with_bfloat16_trains_in_it_and_keeps_its_weights_in_float32
     np.testing.assert_allclose(half.history["loss"], exact.history["loss"], rtol=0.05)
 
 
-def test_the_number_of_classes_counts_even_where_no_image_shows_the_last(images):
-    more = Images(images.images, images.labels, ("a", "b", "c", "d"), images.name, images.split)
-    assert fitted.fit(images, TINY, progress=False).classifier.head.weight.shape[0] == 3
-    assert fitted.fit(more, TINY, progress=False).classifier.head.weight.shape[0] == 4
-
-
 def test_a_damaged_network_is_made_anew_and_others_are_untouched(images, caplog):
     one, two = (fitted.fit(images, TINY, seed=seed, progress=False) for seed in (0, 1))
     before = two.path.read_bytes()
@@ -175,27 +109,3 @@ def test_a_damaged_network_is_made_anew_and_others_are_untouched(images, caplog)
     assert again.sha256 == one.sha256
     assert str(one.path) in caplog.text
     assert two.path.read_bytes() == before
-
-
-def test_outliers_decide_the_network_of_the_objective_that_wants_them_alone(images, monkeypatch):
-    trained = count(monkeypatch, "train")
-    others = [images.subset(slice(start, None)).unknown() for start in (4, 8)]
-    exposed = Recipe.from_parameters(TINY.as_dict(), objective="outlier_exposure")
-    plain = {fitted.fit(images, TINY, outliers=one, progress=False).sha256 for one in others}
-    two = {fitted.fit(images, exposed, outliers=one, progress=False).sha256 for one in others}
-    assert len(plain) == 1 and len(two) == 2 and len(trained) == 3
-
-
-def test_passes_are_kept_apart_and_repeat_themselves(images, monkeypatch):
-    computed = count(monkeypatch, "compute")
-    recipe = Recipe.from_parameters(TINY.as_dict(), dropout=0.5)
-    one = fitted.fit(images, recipe, progress=False)
-    assert one.outputs(images).members is None
-    members = [one.outputs(images, passes=3).members for _ in range(2)]
-    assert np.array_equal(*members) and members[0].shape == (3, 24, 3)
-    assert len(computed) == 2
-
-
-def test_every_objective_says_which_code_decides_its_networks():
-    assert sorted(fitted.TRAINING) == sorted(OBJECTIVES) == objectives.names()
-    assert len(set(fitted.TRAINING.values())) == len(OBJECTIVES)

@@ -15,7 +15,6 @@ from helpers.outputs import compute
 from helpers.training import loop, objectives
 from helpers.training.augmentation import PADDING, crop_and_flip, pad
 from helpers.training.batches import batches_of
-from helpers.training.fitted import fit
 from helpers.training.loop import learning_rate, train
 from tests.training.together import problem
 
@@ -34,10 +33,6 @@ def test_learns_and_keeps_a_learning_curve():
     assert history["loss"].iloc[-1] < 0.5 * history["loss"].iloc[0]
     assert history["accuracy"].iloc[-1] > 0.8
     assert set(history) == {"epoch", "loss", "accuracy", "learning_rate", "seconds"}
-
-
-def test_another_seed_gives_other_weights():
-    assert weights()[0] != weights(seed=1)[0]
 
 
 class Killed(BaseException):
@@ -118,12 +113,6 @@ def test_labels_that_the_network_does_not_have_are_refused():
         train(models.create(TINY, 3), replace(images, labels=images.labels - 1), TINY)
     with pytest.raises(ValueError, match="labels: 0 to 1 expected, got 0 to 2"):
         train(models.create(TINY, 2), images, TINY)
-
-
-def test_images_that_do_not_fit_the_patches_are_refused():
-    recipe = Recipe.from_parameters({"backbone": "vit", **PATCHED, "image_size": 32})
-    with pytest.raises(ValueError, match="image_size: the images are 16 pixels high"):
-        train(models.create(recipe, 3), problem(), recipe)
 
 
 def test_schedules():
@@ -211,12 +200,3 @@ def test_a_stream_trains_resumes_and_is_evaluated_like_images(stream, tmp_path):
     outputs = compute(classifier, stream, image_size=16, batch_size=5)
     assert len(outputs) == 18 and (outputs.labels == stream.labels).all()
     assert outputs.correct.mean() > 0.8
-
-
-def test_a_student_learns_beside_a_network_of_a_stream(stream):
-    """Photographs are shown once more, and the network stays what it was."""
-    recipe = Recipe.from_parameters(TINY.as_dict(), image_size=16, batch_size=6, epochs=2)
-    rnd = fit(stream, replace(recipe, objective="rnd"), progress=False)
-    assert len(rnd.history["error"]) == 2
-    erm = fit(stream, recipe, progress=False)
-    assert np.array_equal(rnd.outputs(stream).logits, erm.outputs(stream).logits)

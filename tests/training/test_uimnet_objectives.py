@@ -3,20 +3,14 @@ import pytest
 import torch
 from torch import nn
 
-from helpers import checkpoints
-from helpers.data import Images
-from helpers.networks import models
 from helpers.networks.heads import (
     Certificates,
     Imitation,
     MixingGap,
     MultiHead,
-    MultiInput,
     RBFHead,
     TargetGap,
-    beta_quantiles,
 )
-from helpers.outputs import compute
 from helpers.training import objectives
 from helpers.training.objectives.erm import Batch
 
@@ -90,28 +84,6 @@ def test_the_measure_of_mixup_by_hand():
     assert found.item() == pytest.approx(-2 * (0.75 - (0.9 + 0.75) / 2) ** 2, rel=1e-4)
 
 
-def test_the_measure_of_mixup_takes_the_mean_image_of_its_training(images, recipe_of, trained):
-    """Kept with the weights, whatever its size; other sizes are refused."""
-    classifier = trained("mixup", {"alpha": 1.0}).classifier
-    expected = images().images.mean(axis=0).transpose(2, 0, 1)
-    np.testing.assert_allclose(classifier.native.mean_image, expected, rtol=1e-6)
-    np.testing.assert_allclose(classifier.native.mean_label, 1 / 3, rtol=1e-6)
-    again = models.create(recipe_of("mixup", {"alpha": 1.0}), 3)
-    again.load_state_dict(classifier.state_dict())
-    outputs = compute(classifier, images(seed=1))
-    assert np.array_equal(compute(again, images(seed=1)).native, outputs.native)
-    with pytest.raises(ValueError, match=r"images: of the shape \(3, 16, 16\) of the training"):
-        compute(classifier, Images(np.zeros((1, 8, 8, 3), np.uint8), np.zeros(1, int), "abc", "s",
-                                   "test"))  # fmt: skip
-
-
-def test_quantiles_of_the_beta_distribution_are_symmetric():
-    """About one half, and in order."""
-    found = beta_quantiles(0.3, 5)
-    np.testing.assert_allclose(found + found[::-1], 1, atol=1e-6)
-    assert (np.diff(found) > 0).all() and found[2] == 0.5
-
-
 def test_rnd_by_hand():
     """Student and teacher are one linear layer each: errors of 1 and 2 for the one image."""
     native = Imitation(2, width=2, depth=1)
@@ -131,24 +103,6 @@ def test_oc_by_hand():
     error = objectives.create("oc", weight=0.5, penalty=2.0).error(native, features)
     assert error.item() == pytest.approx(0.5 * (1 + 4) / 2 + 2 * 9 / 4)
     assert native(None, None, features, None).item() == -5
-
-
-@pytest.mark.parametrize("features", [3, 8, 20])
-def test_certificates_begin_orthogonal(features):
-    """Layers that narrow, that widen, and square ones: no penalty."""
-    assert Certificates(features, width=8, depth=3).penalty().item() == pytest.approx(0, abs=1e-9)
-
-
-@pytest.mark.parametrize("name", ["rnd", "oc"])
-def test_the_classifier_beside_a_student_is_that_of_erm(name, recipe_of, trained):
-    """To the last bit; the student has learnt, and the teacher has not."""
-    classifier, before = trained(name).classifier, models.create(recipe_of(name), 3)
-    weights = classifier.state_dict()
-    changed = {key for key, value in before.native.state_dict().items()
-               if not torch.equal(value, weights[f"native.{key}"])}  # fmt: skip
-    assert changed == {key for key in before.native.state_dict() if key.startswith("student")}
-    network = {key: value for key, value in weights.items() if not key.startswith("native.")}
-    assert checkpoints.digest(network) == trained("erm").digest
 
 
 def test_soft_labels_by_hand():
@@ -197,38 +151,3 @@ def test_mimo_shows_each_head_each_image_as_often(repetition):
     assert same[1:].tolist() == pytest.approx([repetition] * 2, abs=0.03)
     assert repetition == 1 or not torch.equal(shown[1], shown[2])
     assert torch.equal(shown, objective.draw(200, torch.Generator().manual_seed(0)))
-
-
-def test_mimo_members_are_its_heads_for_the_image_shown_to_each(images, trained):
-    """Their mean is the answer; there is no linear head and no dropout to draw members with."""
-    classifier = trained("mimo", {"subnetworks": 3}).classifier
-    stem = classifier.backbone.conv1
-    assert isinstance(stem, MultiInput) and stem.in_channels == 9
-    outputs = compute(classifier, images())
-    assert outputs.members.shape == (3, 24, 3)
-    assert outputs.members.std(axis=0).max() > 0 and outputs.native is None
-    np.testing.assert_allclose(np.exp(outputs.logits), outputs.probabilities, rtol=1e-4)
-    assert np.array_equal(outputs.predictions, outputs.logits.argmax(axis=1))
-    pixels = torch.from_numpy(images().images).permute(0, 3, 1, 2)
-    with torch.no_grad():
-        alike = classifier(torch.cat([pixels] * 3, dim=1))
-    np.testing.assert_allclose(alike, outputs.logits, atol=1e-5)
-    with pytest.raises(ValueError, match="no linear head, but MultiHead"):
-        classifier.head  # noqa: B018
-    with pytest.raises(ValueError, match="passes: 0 expected, since the heads are the members"):
-        compute(classifier, images(), passes=2)
-
-
-def test_the_sizes_of_the_parts_are_the_recipes(recipe_of):
-    """Of whole numbers alone, which a training refuses too."""
-    native = models.create(recipe_of("rnd", {"width": 5, "depth": 2}), 3).native
-    shapes = [tuple(one.shape) for one in native.teacher.parameters()]
-    assert shapes == [(5, 16), (5,), (5, 5), (5,)]
-    for name, wrong in {
-        "rnd": {"depth": 0}, "oc": {"width": 2.5}, "mimo": {"subnetworks": 0},
-    }.items():  # fmt: skip
-        message = f"{next(iter(wrong))}: a whole number, at least 1, expected"
-        with pytest.raises(ValueError, match=message):
-            objectives.create(name, **wrong)
-        with pytest.raises(ValueError, match=message):
-            models.create(recipe_of(name, wrong), 3)

@@ -4,7 +4,6 @@ import numpy as np
 import torch
 
 from helpers.data import Images
-from helpers.training import mixing
 from helpers.training.views import by_augmix
 
 
@@ -22,15 +21,3 @@ def test_each_view_of_an_image_is_another_mixture():
     assert len({one.numpy().tobytes() for one in found}) == 3
     changed = np.abs(found[0].permute(0, 2, 3, 1).numpy().astype(int) - images.images).mean()
     assert 2 < changed < 80
-
-
-def test_a_single_image_may_get_any_of_the_operations(monkeypatch):
-    asked, apply = set(), mixing.apply
-
-    def noted(name, images, *given):
-        asked.update([name] * bool(len(images)))
-        return apply(name, images, *given)
-
-    monkeypatch.setattr(mixing, "apply", noted)
-    next(by_augmix(images_of(1), 1)[0].in_order(batch_size=1))
-    assert asked == {*mixing.OPERATIONS}

@@ -118,15 +118,6 @@ def test_what_another_queue_has_finished_meanwhile_is_not_trained_again(tmp_path
     assert background.status([entry]) == "nothing runs; 1 finished: t/p/a (accuracy 0.5); 0 waiting"
 
 
-def test_a_full_disk_ends_one_network_with_its_reason(tmp_path, monkeypatch):
-    def full(*arguments, **options):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(background.subprocess, "run", full)
-    entry = background.Entry(["p", "t", "a"], tmp_path)
-    assert "No space left" in background.train_in(tmp_path, entry, 0)["words"]
-
-
 def test_training_takes_place_in_the_code_of_the_commit(tmp_path, monkeypatch):
     def git(*words):
         who = ["-c", "user.name=a", "-c", "user.email=a@b"]
@@ -148,12 +139,6 @@ def test_training_takes_place_in_the_code_of_the_commit(tmp_path, monkeypatch):
     assert (path / "code.py").read_text() == "1"
 
 
-def test_a_list_with_a_slip_is_refused(tmp_path):
-    for slip in ("paper", ["paper", "tier"], ["paper", "tier", 0]):
-        with pytest.raises(ValueError, match=r"\[chapter, tier, part\] expected"):
-            background.Entry(slip, tmp_path)
-
-
 def test_an_entry_is_exported_with_its_accuracy(tmp_path):
     command = [sys.executable, ROOT / "workflow" / "background.py", "--train"]
     environment = os.environ | {"CACHE_ROOT": str(tmp_path), "PYTHONPATH": str(ROOT)}
@@ -165,15 +150,3 @@ def test_an_entry_is_exported_with_its_accuracy(tmp_path):
     assert f"0-baseline: accuracy {about['test_accuracy']:.4f}" in output
     assert len(about["class_names"]) == 5 and len(about["commit"]) == 40
     assert "exported already" in subprocess.run(asked, **options).stdout
-
-
-def test_other_programs_go_first():
-    """Also those of other sessions: with Linux's autogroups niceness counts within one alone."""
-    code = "import background as b; from pathlib import Path; b.yield_processor()\n"
-    code += "import os; print(os.nice(0), os.sched_getscheduler(0) == os.SCHED_IDLE)\n"
-    code += "print(*map(Path.read_text, Path('/proc/self').glob('autogroup')))"
-    options = {"capture_output": True, "text": True, "check": True, "start_new_session": True}
-    options["env"] = os.environ | {"PYTHONPATH": str(ROOT / "workflow")}
-    first, second = subprocess.run([sys.executable, "-c", code], **options).stdout.split("\n")[:2]
-    assert first == "19 True"
-    assert not second or second.endswith("nice 19")

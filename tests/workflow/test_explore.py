@@ -49,15 +49,6 @@ def test_each_chapter_has_one_and_shows_it(told):
         assert "nan" not in " ".join(sentences)
 
 
-def test_a_cursor_moves_as_far_as_the_axis_says():
-    """The axis is linear, and no sentence can end the script."""
-    figure = explore.Figure("x</script>", "y", [0.0, 1.0, 4.0], {"line": [0, 1, 2]})
-    page = explore.draw("toy", figure)
-    moves = json.loads(re.findall(r'json">(.*?)</script>', page)[0])["moves"]
-    assert moves[1] == 0 and moves[2] == pytest.approx(-3 * moves[0], abs=0.2)
-    assert page.count("</script>") == 2 and figure.sentences()[2] == "x</script> 4: line 2.000."
-
-
 def test_sentences_are_those_of_the_metrics(told, pack):
     correct, unknown = pack.test.correct, sum(map(len, (pack.near | pack.far).values()))
     msp, energy = (scores.create(name).score_samples(pack.test) for name in ("msp", "energy"))

@@ -54,13 +54,6 @@ def test_more_processes_than_gpus_share_them_evenly(ask):
     assert sorted(one.stdout.readline() for one in begun) == ["0\n", "0\n", "1\n", "1\n"]
 
 
-@pytest.mark.parametrize("names", ["", "3"])
-def test_one_or_none_is_not_dealt_out(monkeypatch, names):
-    monkeypatch.setenv(gpus.VISIBLE, names)
-    gpus.take()
-    assert os.environ[gpus.VISIBLE] == names and gpus.visible() == [*filter(None, [names])]
-
-
 def test_gpus_are_counted_as_the_driver_lists_them(tmp_path, monkeypatch):
     monkeypatch.delenv(gpus.VISIBLE, raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))

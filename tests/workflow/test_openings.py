@@ -1,7 +1,5 @@
 """What each chapter opens with is right in words for every verdict, and in numbers as judged."""
 
-import doctest
-import re
 from types import SimpleNamespace
 
 import glance
@@ -24,10 +22,6 @@ CLEAR = {
 def line(**changed):
     """Return a made-up line of the ledger."""
     return SimpleNamespace(**CLEAR | changed)
-
-
-def test_examples():
-    assert doctest.testmod(openings).failed == 0
 
 
 @pytest.fixture
@@ -71,53 +65,3 @@ def test_a_table_of_main_claims_names_other_tiers_with_another_verdict(judged):
 )  # fmt: skip
 def test_an_effect_is_a_sentence_with_its_interval(changed, sentence):
     assert sentence in openings.measured(line(**{"margin": 0.0} | changed))
-
-
-def test_every_paper_has_an_opening_and_those_with_numbers_a_figure(judged, tmp_path):
-    table = pd.DataFrame({"data_set": ["digits"], "backbone": "resnet8", "run": 0})
-    tables = {("small_cpu", "openset_calibration"): table}
-    texts = openings.write(judged, tables, tmp_path)
-    all_claims, main_claims = texts.pop("synthesis"), texts.pop("intro")
-    absent = len(glance.largest(judged)) - 1
-    counts = f"1 supported, 0 contradicted, 0 undecided, 0 not testable, {absent} no data"
-    assert f"test it: {counts}." in all_claims
-    assert (tmp_path / "synthesis_found.svg").exists()
-    *others, own = re.findall(r"^\| \{doc\}`.*$", main_claims, re.M)
-    scale = "`small_cpu`: Optical digits, enlarged; `resnet8`, 1 run"
-    measured = "A gain is 0.250 [0.125, 0.375]; the claim needs more than −0.5"
-    assert own.endswith(f"| **supported** | {measured} ({scale}) |")
-    assert len(others) == len(texts) - 1
-    assert all(one.endswith("| **no data** | no tier has results yet |") for one in others)
-    assert list(texts) == list(glance.TITLES)
-    for paper, text in texts.items():
-        assert text.startswith("**Main claim.** ")
-        drawn = (tmp_path / f"{paper}_found.svg").exists()
-        assert drawn == (paper == "openset_calibration") == ("```{figure}" in text)
-        assert ("No tier has numbers yet" in text) == (not drawn)
-    opening = texts["openset_calibration"]
-    assert "**Supported** at the {term}`tier` `small_cpu`" in opening
-    assert f"; `resnet8`, 1 run): {measured}" in opening
-    assert "Without numbers, and not shown: 3." in opening
-    picture = tmp_path / "openset_calibration_found.svg"
-    shown = picture.read_text(encoding="utf-8")
-    assert "small_cpu: +0.250 [+0.125, +0.375]" in shown and len(shown) < 150_000
-    openings.write(judged, tables, tmp_path)
-    assert picture.read_text(encoding="utf-8") == shown
-
-
-def test_the_introduction_begins_with_the_picture():
-    """Below the title and a question; a preview says what it is after that."""
-    page = (openings.ROOT / "book" / "intro.md").read_text(encoding="utf-8")
-    title, question, opening, *_ = page.split("\n\n")
-    assert re.fullmatch("# .+", title) and len(question) < 400
-    assert opening == "```{include} reference/front.txt\n```"
-    assert "```{include} reference/intro_found.txt\n```" in page
-
-
-@pytest.mark.parametrize("paper", [*glance.TITLES, "synthesis"])
-def test_a_chapters_overview_opens_with_it(paper):
-    """Below the title and the question; nothing is shown before it."""
-    page = (openings.ROOT / "book" / f"{paper}.md").read_text(encoding="utf-8")
-    title, question, opening, *_ = page.split("\n\n")
-    assert re.fullmatch("# .+", title) and re.fullmatch("> .+", question)
-    assert opening == f"```{{include}} reference/{paper}_found.txt\n```"

@@ -1,25 +1,15 @@
 """The rehearsal of tier `paper`: which data it makes, of which steps, and what it lets pass."""
 
-import doctest
-
-import checkpoints
 import made_up
 import numpy as np
 import pytest
 import rehearse
-import torch
-from safetensors.torch import load_file
 from step import Step
 
 from helpers import data
 from helpers.data.cards import find
 from helpers.papers import REHEARSAL
-from helpers.report import results
 from known_unknowns.chapters import load
-
-
-def test_examples():
-    assert doctest.testmod(made_up).failed == 0
 
 
 def test_everything_that_the_papers_tier_reads_from_folders_can_be_made():
@@ -56,13 +46,6 @@ def test_data_of_the_steps_alone_are_made_and_what_is_there_stays(places, capsys
     assert capsys.readouterr().out.count("sun: ") == 1
 
 
-def test_an_archive_that_was_half_written_is_written_anew(places):
-    root, folder = places
-    (folder / "sun" / "SUN" / "images" / "beach").mkdir(parents=True)  # which would be refused
-    made_up.photographs(["sun"], root, folder)
-    assert len(list((root / "sun").iterdir())) == 40
-
-
 @pytest.mark.parametrize("name", ["cifar10", "cifar100", "svhn"])
 def test_packs_have_the_classes_of_the_data_set(places, name):
     root, _ = places
@@ -77,40 +60,9 @@ def test_packs_have_the_classes_of_the_data_set(places, name):
         assert "maple_tree" in images.class_names or "maple tree" in images.class_names
 
 
-OWN = {"conv1.weight": torch.ones(2, 3), "bn1.num_batches_tracked": torch.tensor(7),
-       "fc.bias": torch.ones(2)}  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    "network",
-    [name for name, one in checkpoints.SOURCES.items() if not one.prefix],  # no made-up hash
-)
-def test_made_up_checkpoints_are_taken_over(network, places, tmp_path, monkeypatch):
-    shapes = {name: tuple(one.shape) for name, one in OWN.items()}
-    monkeypatch.setattr(checkpoints, "shapes_of", lambda architecture: shapes)
-    torch.save(made_up.as_published(network, OWN), tmp_path / "file.pth")
-    found = load_file(checkpoints.take_over(network, tmp_path / "file.pth"))
-    assert found.keys() == OWN.keys()
-
-
 def test_a_head_answers_what_is_near_to_what_it_was_fitted_to():
     features = np.random.default_rng(0).normal(5, 1, (6, 40))
     weight, bias = made_up.nearest_mean(features, range(0, 18, 3), 18)
     near = features + np.random.default_rng(1).normal(0, 0.2, features.shape)
     for seen in (features, near):
         assert ((seen @ weight.T + bias).argmax(axis=1) == np.arange(0, 18, 3)).all()
-
-
-def table(metric, notes=""):
-    made = {"seed": 0, "parameters": "0" * 12, "code": "0", "versions": "{}", "device": "cpu",
-            "seconds": 0.0}  # fmt: skip
-    columns = {"tier": REHEARSAL, "paper": "uimnet", "data_set": "imagenet", "run": 0}
-    row = results.row("out", metric, 1.0, 9, notes=notes, method="rnd", backbone="resnet18")
-    return results.tidy([columns | row], made)
-
-
-def test_a_result_that_is_missing_is_told_with_its_reason(tmp_path):
-    results.write(table("auroc"), tmp_path / "uimnet" / "results.parquet")
-    assert rehearse.failures(tmp_path) == []
-    results.write(table("failed", "ValueError: no"), tmp_path / "gscore" / "results.parquet")
-    assert rehearse.failures(tmp_path) == ["gscore, resnet18, rnd, primary, out: ValueError: no"]

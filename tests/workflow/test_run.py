@@ -1,8 +1,6 @@
 """What is executed when less than all is asked for."""
 
-import os
 import sys
-from pathlib import Path
 
 import pandas as pd
 import plan
@@ -51,25 +49,6 @@ def test_what_is_not_asked_for_may_lack_its_data(tmp_path, monkeypatch):
         run.planned("paper", None, None)
 
 
-def test_steps_bring_those_that_they_need():
-    needs = {"a/training": (), "a/evaluation": ("a/training",), "a/figures": ("a/evaluation",)}
-    steps = {name: plan.Step(name, "", {}, of) for name, of in (needs | {"b/dataset": ()}).items()}
-    assert plan.with_needs(steps, steps) == steps
-    assert [*plan.with_needs(steps, ["a/figures"])] == [*needs]
-    assert [*plan.with_needs(steps, ["b/dataset"])] == ["b/dataset"]
-    with pytest.raises(ValueError, match="unknown step 'a/figure'; did you mean 'a/figures'"):
-        plan.with_needs(steps, ["a/figure"])
-
-
-def test_what_is_about_all_papers_brings_their_trainings():
-    """The ledger stands before the chapters whose results it reads."""
-    steps = plan.plan("mini")
-    for name in steps:
-        found = plan.with_needs(steps, [name])
-        assert {need for one in found.values() for need in one.needs} <= found.keys()
-    assert "unknown_detection/training" in plan.with_needs(steps, ["synthesis/ledger"])
-
-
 @pytest.mark.parametrize("cores", ["0", "two", "-1", "1.5"])
 def test_a_number_of_cores_that_is_none_is_refused_at_once(cores, monkeypatch):
     """By zero cores Snakemake would wait for ever."""
@@ -86,15 +65,6 @@ def test_a_checkout_that_cannot_be_written_is_told_so(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["run.py", "all"])
     with pytest.raises(SystemExit, match=r"runs/mini: cannot be written .* copy .* to a folder"):
         run.main()
-
-
-def test_a_home_that_cannot_be_written_is_replaced(tmp_path, monkeypatch):
-    monkeypatch.setenv("HOME", str(tmp_path))
-    run.find_home(tmp_path)
-    assert os.environ["HOME"] == str(tmp_path)
-    monkeypatch.setenv("HOME", "/dev/null/nobody")
-    run.find_home(tmp_path)
-    assert Path.home() == tmp_path / ".home" and Path.home().is_dir()
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,32 @@
+// Measures a page: how far tables are cut off, and the height of letters, in pixels.
+addEventListener("load", async () => {
+  document.querySelectorAll("details").forEach(folded => folded.open = true);
+  document.querySelectorAll(".toggle-hidden").forEach(folded =>
+    folded.classList.remove("toggle-hidden"));
+  document.querySelectorAll("img").forEach(image => image.loading = "eager");
+  await window.MathJax?.startup?.promise;
+  await Promise.all([...document.images].map(image => image.decode().catch(() => null)));
+  await new Promise(done => setTimeout(done, 500));  // tables that scripts draw
+  const article = document.querySelector("article"), end = document.documentElement.clientWidth;
+  const shown = (root, tags) => [...root.querySelectorAll(tags)].filter(element =>
+    element.offsetWidth || element.getClientRects().length);
+  const size = element => parseFloat(getComputedStyle(element).fontSize);
+  const tables = shown(article, "table").map((table, number) => {
+    let box = table, cut = table.getBoundingClientRect().right - end;
+    while ((box = box.parentElement) && box !== article.parentElement)
+      if (getComputedStyle(box).overflowX !== "visible")
+        cut = Math.max(cut, box.scrollWidth - box.clientWidth);
+    const cells = shown(table, "td, th").filter(cell => cell.innerText.trim());
+    const text = table.innerText.trim().replace(/\s+/g, " ").slice(0, 50);
+    return {name: `table ${number + 1} (${text})`, cut, letters: Math.min(99, ...cells.map(size))};
+  });
+  const texts = shown(article, "svg text").map(text => ({name: `"${text.textContent.trim()}"`,
+    letters: size(text) * Math.hypot(text.getScreenCTM().c, text.getScreenCTM().d)}));
+  const images = shown(article, ".cell_output img").map(image => ({
+    name: image.getAttribute("src"), width: image.getBoundingClientRect().width}));
+  const result = document.createElement("pre");
+  result.id = "legible";
+  result.textContent = JSON.stringify({tables, texts, images,
+    page: document.documentElement.scrollWidth - end});
+  document.documentElement.append(result);
+});
