@@ -7,20 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Measure:
-    """One number that methods are compared by, as a row of the results table has it.
-
-    Attributes
-    ----------
-    metric, test_set : str
-        The row's.
-    title : str
-    higher : bool
-        Whether higher is better.
-    paper : str
-        The chapter that it comes from; "" for what no paper has.
-    of_score : bool
-        Whether it is a number of an algorithm with a score, not of the algorithm alone.
-    """
+    """One number that methods are compared by, as a row of the results table has it."""
 
     metric: str
     test_set: str

@@ -32,18 +32,7 @@ as another algorithm's in what is said of all of them.
 
 @dataclass(frozen=True)
 class ModelOutputs:
-    """The images of each role, and what a model says about them.
-
-    Attributes
-    ----------
-    model : Model
-    train : Outputs
-        Of all training images: what scores learn from.
-    images, outputs : dict of str to Images and to Outputs
-        By name: ``train`` (those that set thresholds), ``validation``, ``external_validation``,
-        ``test``, and each set of `near`, `far` and `families`.
-    near, far, families : tuple of str
-    """
+    """The images of each role, and what a model says about them."""
 
     model: Model
     train: Outputs
@@ -74,11 +63,7 @@ class ModelOutputs:
         return calibration.softmax(logarithms(outputs), self.temperature)
 
     def applies(self, name: str) -> bool:
-        """Tell whether a score can be had from the model, and says something of its own there.
-
-        Not without what it needs (`helpers.scores.info.lacking`), nor any but the native one from
-        the algorithms in `BESIDE`.
-        """
+        """Tell whether a score can be had from the model, and says something of its own there."""
         if self.model.name in BESIDE and name != "native":
             return False
         needs = scores.create(name).info.needs
@@ -90,13 +75,7 @@ class ModelOutputs:
         return self.model.cost * (score.passes(self.outputs["test"].num_classes) if again else 1)
 
     def score(self, score: Score) -> dict[str, np.ndarray]:
-        """Fit a score that `applies` to the training images, and apply it to all images.
-
-        Returns
-        -------
-        dict of str to ndarray of float64
-            By the names of `outputs`; higher = more likely known.
-        """
+        """Fit a score that `applies` to the training images, and apply it to all images."""
         if score.info.fits:
             score.fit(self.train, self.model.head)
         return {
@@ -113,28 +92,7 @@ def logarithms(outputs: Outputs) -> np.ndarray:
 def percentiles(
     parameters: Parameters, found: ModelOutputs, chosen: Mapping[str, Sequence[int]]
 ) -> pd.DataFrame:
-    """Return what a model says of single test images, by every score that applies to it.
-
-    Parameters
-    ----------
-    parameters : Parameters
-    found : ModelOutputs
-    chosen : mapping of str to sequence of int
-        By test set, which of its images.
-
-    Returns
-    -------
-    DataFrame
-        One row per image and score: ``test_set``, ``place``, ``algorithm``, ``score``,
-        ``percentile`` (the share of the ID validation images whose score is not higher, in
-        [0, 1]: low = more likely unknown), ``predicted`` (the number of the class that the model
-        takes it for) and ``correct``.  Empty if no score applies.
-
-    Raises
-    ------
-    ValueError
-        An unknown test set.
-    """
+    """Return what a model says of single test images, by every score that applies to it."""
     for test_set in chosen:
         known_name("test set", test_set, found.correct)
     tables = []

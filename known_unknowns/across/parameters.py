@@ -102,11 +102,6 @@ class Parameters(BenchmarkParameters):
     def recipe_of(self, algorithm: str) -> Recipe:
         """Return the recipe of an algorithm's networks.
 
-        Raises
-        ------
-        ValueError
-            MC dropout without dropout.
-
         Examples
         --------
         >>> from known_unknowns.chapters import load

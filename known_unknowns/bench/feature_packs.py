@@ -84,13 +84,7 @@ class FeaturePack:
         return _assemble(self.name, self.id_set, self.head, parts, self.facts)
 
     def write(self, path: str | os.PathLike) -> None:
-        """Write a safetensors file that knows its own checksum, whole or not at all.
-
-        Raises
-        ------
-        ValueError
-            Features that half precision cannot hold, above 65,504.
-        """
+        """Write a safetensors file that knows its own checksum, whole or not at all."""
         arrays = {"head/weight": self.head.weight, "head/bias": self.head.bias}
         for place, one in self.parts.items():
             if np.abs(one.features).max() > _MOST:
@@ -105,13 +99,7 @@ class FeaturePack:
 
     @classmethod
     def read(cls, path: str | os.PathLike) -> FeaturePack:
-        """Read what `write` wrote.  Nothing in the file is executed.
-
-        Raises
-        ------
-        ValueError
-            The file is no feature pack, is truncated or altered, or is of a later version.
-        """
+        """Read what `write` wrote.  Nothing in the file is executed."""
         try:
             with safe_open(path, framework="np") as file:
                 metadata = file.metadata() or {}
@@ -136,15 +124,7 @@ class FeaturePack:
 
 
 def packs(folder: str | os.PathLike | None = None) -> Iterator[FeaturePack]:
-    """Yield the feature packs of a folder in the order of their names; by default the package's.
-
-    Raises
-    ------
-    FileNotFoundError
-        The folder is not there, or holds none.
-    ValueError
-        As `FeaturePack.read`.
-    """
+    """Yield the feature packs of a folder in the order of their names; by default the package's."""
     folder = Path(folder or EMBEDDED)
     files = sorted(folder.glob("*.safetensors"))
     if not files:

@@ -46,15 +46,6 @@ def check_score(score, *, only: str | None = None, case: ScoreCase | None = None
     dict of str to str
         For each check ``"holds"``, or ``"does not apply: "`` and the reason.
 
-    Raises
-    ------
-    AssertionError
-        Checks fail: their names, what broke, and the smallest case that shows it.
-    TypeError
-        What is given is neither a score nor a function.
-    ValueError
-        There is no such check.
-
     Examples
     --------
     >>> import helpers.scores
@@ -99,15 +90,6 @@ def check_metric(
     -------
     dict of str to str
         For each check ``"holds"``, or ``"does not apply: "`` and the reason.
-
-    Raises
-    ------
-    AssertionError
-        Checks fail: their names, what broke, and the smallest case that shows it.
-    TypeError
-        What is given cannot be called.
-    ValueError
-        There is no such check or kind, or it is not known what the function takes.
 
     Examples
     --------

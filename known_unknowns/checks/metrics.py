@@ -45,26 +45,7 @@ class MetricCase:
         return f"{self.images} images (of each group), {self.classes} classes, seed {self.seed}"
 
     def arguments(self, takes: Mapping[str, str], quality: str = "usual") -> dict:
-        """Return the arguments of a metric, arrays that single precision holds without rounding.
-
-        Parameters
-        ----------
-        takes : mapping of str to str
-            The name of each argument, and its kind: one of `helpers.metrics.records.KINDS`.
-        quality : str
-            One of `QUALITIES`.
-
-        Returns
-        -------
-        dict of str to ndarray or float
-            In the usual case with ties: scores are quarters.
-
-        Examples
-        --------
-        >>> takes = {"confidence": "scores", "correct": "correct"}
-        >>> MetricCase(images=4).arguments(takes, "perfect")
-        {'confidence': array([ 8., -8.,  8., -8.]), 'correct': array([ True, False,  True, False])}
-        """
+        """Return the arguments of a metric, arrays that single precision holds without rounding."""
         generator = np.random.default_rng(self.seed)
         right = generator.permutation(self.images) % 3 > 0
         noise = generator.normal(size=(3, self.images))
@@ -114,24 +95,7 @@ checks = Checks("metric", MetricCase(), {"images": SIZES, "classes": SIZES})
 
 
 class Subject:
-    """A metric to be checked, and what is known of it.
-
-    Parameters
-    ----------
-    function : callable
-        A recorded metric, or one of somebody else's.
-    takes : mapping of str to str, optional
-        The arguments to call it with, each by its kind, out of `helpers.metrics.records.KINDS`.
-    better, range : str, optional
-        As in a record; what is not known is not checked.
-
-    Raises
-    ------
-    TypeError
-        It cannot be called.
-    ValueError
-        A kind that there is not, or none for a function without a record.
-    """
+    """A metric to be checked, and what is known of it."""
 
     def __init__(self, function, takes=None, better=None, range=None):
         if not callable(function):
@@ -212,7 +176,8 @@ def in_words(values: np.ndarray) -> str:
 @checks
 def result_is_float64(subject, case):
     """The result is a float, or floats and arrays: of float64, or of whole numbers that count,
-    and not NaN."""
+    and not NaN.
+    """
     for part in subject.parts(case.arguments(subject.takes)):
         kind = np.asarray(part).dtype
         hold(kind == np.float64 or kind.kind in "iu", f"the result is {part!r}, of {kind}")
@@ -239,7 +204,8 @@ def result_is_in_range(subject, case):
 @checks
 def better_is_better(subject, case):
     """What is always right is at least as good as what mostly is, that as what is always wrong;
-    and always right is better than always wrong."""
+    and always right is better than always wrong.
+    """
     if not subject.better:
         does_not_apply("neither higher nor lower is better, or it is not known")
     sign = 1 if subject.better == "higher" else -1
@@ -265,7 +231,8 @@ def order_does_not_matter(subject, case):
 @checks
 def ties_are_not_broken(subject, case):
     """Where all images score the same, it does not matter which come first; and known images are
-    then not told from unknown ones."""
+    then not told from unknown ones.
+    """
     names = subject.by_rank()
     given = case.arguments(subject.takes, "constant")
     expected = subject(given)
@@ -322,7 +289,8 @@ FORMS = {
 @checks
 def form_does_not_matter(subject, case):
     """Arrays that are read-only or have gaps, lists, numbers that single precision holds exactly,
-    and 1 and 0 for right and wrong give the same."""
+    and 1 and 0 for right and wrong give the same.
+    """
     given = case.arguments(subject.takes)
     for what, (change, rtol) in FORMS.items():
         changed = given | {name: change(given[name]) for name in subject.arrays()}
@@ -364,7 +332,8 @@ def first_becomes(value: float, kind: type = float) -> Callable[[np.ndarray], np
 @checks
 def infinity_ranks_or_is_refused(subject, case):
     """An infinite score counts as one above or below all others, or is refused; an infinite
-    share or probability is refused."""
+    share or probability is refused.
+    """
     for sign in (1, -1):
         infinite, large = first_becomes(sign * np.inf), first_becomes(sign * 1e6)
         for name in subject.arrays(*RANKING, *BOUNDED):
@@ -404,7 +373,8 @@ def bad_inputs(subject, case) -> dict[str, tuple[list[str], Callable]]:
 @checks
 def bad_input_is_refused(subject, case):
     """NaN, no image at all, arrays of other lengths or dimensions, numbers outside [0, 1],
-    probabilities that do not sum to 1 and classes that are not there are refused by name."""
+    probabilities that do not sum to 1 and classes that are not there are refused by name.
+    """
     for what, (names, change) in bad_inputs(subject, case).items():
         for name in names:
             given = case.arguments(subject.takes)

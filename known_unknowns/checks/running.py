@@ -17,18 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class Checks(dict):
-    """Checks by name, in the order in which they are run; each is a function of its docstring.
-
-    Parameters
-    ----------
-    kind : str
-        What is checked, in a word.
-    case
-        The data that are made up; every check takes what is to be checked, and a case.
-    ladder : mapping of str to tuple
-        For each field of the case the values that are tried, from small to large, once a check
-        has failed.
-    """
+    """Checks by name, in the order in which they are run; each is a function of its docstring."""
 
     def __init__(self, kind: str, case, ladder: Mapping[str, tuple]):
         self.kind, self.case, self.ladder = kind, case, ladder
@@ -39,24 +28,7 @@ class Checks(dict):
         return function
 
     def run(self, name: str, subject, case=None) -> None:
-        """Run one check.
-
-        Parameters
-        ----------
-        name : str
-            Of the check.
-        subject
-            What is checked: it has a name, and knows how it was handed in (`given`).
-        case : optional
-            The only data to look at; by default the usual ones, and smaller ones where it fails.
-
-        Raises
-        ------
-        AssertionError
-            The check fails: says its name, what broke, what must hold, and on which data.
-        unittest.SkipTest
-            It does not apply, and why.
-        """
+        """Run one check."""
         check = self[known_name("check", name, self)]
         found = failure(check, subject, case or self.case)
         if found is None:
@@ -83,13 +55,7 @@ class Checks(dict):
         )
 
     def run_all(self, subject, only: str | None = None, case=None) -> dict[str, str]:
-        """Run all checks, or one of them, and return what came of each, in words.
-
-        Raises
-        ------
-        AssertionError
-            With the messages of all that fail.
-        """
+        """Run all checks, or one of them, and return what came of each, in words."""
         found, failed = {}, []
         for name in self if only is None else [only]:
             try:
@@ -109,12 +75,7 @@ class Broken(AssertionError):
 
 
 def hold(condition, message: str) -> None:
-    """Fail with a message unless something is true.
-
-    Examples
-    --------
-    >>> hold(1 < 2, "1 is not below 2")
-    """
+    """Fail with a message unless something is true."""
     if not condition:
         raise Broken(message)
 
@@ -142,16 +103,7 @@ def failure(check: Callable, subject, case) -> tuple | None:
 
 
 def refusal(call: Callable, what: str, *words: str) -> None:
-    """Fail unless a call is refused, by a `ValueError` that says any of some words.
-
-    Examples
-    --------
-    >>> refusal(lambda: int("x"), "a letter", "literal")
-    >>> refusal(lambda: int("1"), "a letter")
-    Traceback (most recent call last):
-        ...
-    known_unknowns.checks.running.Broken: a letter is taken, and gives 1; a ValueError was expected
-    """
+    """Fail unless a call is refused, by a `ValueError` that says any of some words."""
     message = refused(call)
     if message is None:
         found = call()

@@ -65,19 +65,6 @@ class ScoreCase:
 
         The features of a known image are the weights of its class and noise; those of an unknown
         one are noise alone.  Each class occurs in turn, and most images are classified correctly.
-
-        Parameters
-        ----------
-        needs : sequence of str
-            What a score reads; members and a native score are made where it names them.
-        train : bool
-            Images to fit to, others than those to score.
-        known : bool
-            Whether the images are of the model's classes; the labels of others are −1.
-
-        Returns
-        -------
-        Outputs
         """
         generator = np.random.default_rng([self.seed, train, known])
         head, count = self.head(), self.train if train else self.images
@@ -101,18 +88,7 @@ checks = Checks("score", ScoreCase(), dict.fromkeys(["images", "classes", "width
 
 
 class Subject:
-    """A score to be checked: new ones of it, and the outputs that they need.
-
-    Parameters
-    ----------
-    score : Score or callable
-        One that is not fitted, or what returns a new one.
-
-    Raises
-    ------
-    TypeError
-        It is neither.
-    """
+    """A score to be checked: new ones of it, and the outputs that they need."""
 
     def __init__(self, score):
         if hasattr(score, "score_samples") and not isinstance(score, type):
@@ -201,7 +177,8 @@ def numbers_or_refusal(call: Callable, count: int, where: str) -> None:
 @checks
 def info_is_complete(subject, case):
     """`info` has a name, needs that are known and, in an `Info`, a text in each field and each
-    argument of the constructor."""
+    argument of the constructor.
+    """
     score = subject.new()
     info = score.info
     hold(isinstance(info.name, str) and info.name, f"info.name is {info.name!r}")
@@ -301,7 +278,8 @@ def saved_score_is_the_same(subject, case):
 @checks
 def only_needs_are_read(subject, case):
     """Logits, features, labels, a head that `info.needs` does not name change nothing but by
-    rounding; labels of images that are scored never do."""
+    rounding; labels of images that are scored never do.
+    """
     train, head, test = subject.train(case), case.head(), subject.test(case)
     expected = subject.fit(train, head).score_samples(test)
     unlike = np.random.default_rng(9)
@@ -329,7 +307,8 @@ def only_needs_are_read(subject, case):
 @checks
 def level_matters_as_said(subject, case):
     """A number that is added to all logits of an image changes its score if, and only if,
-    `info.needs` names the level of the logits."""
+    `info.needs` names the level of the logits.
+    """
     level = "level of the logits"
     train, head, test = subject.train(case), case.head(), subject.test(case)
     added = np.random.default_rng(3).normal(scale=3, size=(max(case.train, case.images), 1))
@@ -347,7 +326,8 @@ def level_matters_as_said(subject, case):
 @checks
 def temperature_keeps_the_sign(subject, case):
     """Fitted and scored at a temperature of 0.05 and of 20, scores are numbers, and those of
-    known images not lower than those of noise."""
+    known images not lower than those of noise.
+    """
     for temperature in (0.05, 20.0):
         area = separation(subject, case, temperature)
         hold(area >= 0.5, f"at temperature {temperature:g} the AUROC is {area:.3f}")
@@ -356,7 +336,8 @@ def temperature_keeps_the_sign(subject, case):
 @checks
 def memory_does_not_grow(subject, case):
     """Four times the images to fit to and to score take less than 1.2 times the memory at the
-    peak, beyond outputs (which may be mapped) and a few copies of the scores."""
+    peak, beyond outputs (which may be mapped) and a few copies of the scores.
+    """
     if case != checks.case:
         does_not_apply("memory is measured at one size alone")
     subject.test(case)
@@ -392,7 +373,8 @@ def given_arrays_are_left_alone(subject, case):
 @checks
 def form_does_not_matter(subject, case):
     """Arrays that cannot be written to, every second image from the last one on, and outputs
-    that are read from their file have the same scores."""
+    that are read from their file have the same scores.
+    """
     train, head, test = subject.train(case), case.head(), subject.test(case)
     expected = subject.fit(train, head).score_samples(test)
     with tempfile.TemporaryDirectory() as folder:
@@ -431,7 +413,8 @@ def nan_is_not_swallowed(subject, case):
 @checks
 def little_input_is_a_number(subject, case):
     """One image, a single class, images of zeros and a fit to very few images give finite scores;
-    but for one image to score, a refusal in words will do."""
+    but for one image to score, a refusal in words will do.
+    """
     train, head, test = subject.train(case), case.head(), subject.test(case)
     single = subject.test(replace(case, images=1))
     numbers(subject.fitted(case).score_samples(single), 1, "one image to score")
@@ -457,7 +440,8 @@ def little_input_is_a_number(subject, case):
 @checks
 def unlabelled_images_are_seen(subject, case):
     """Training images of no class, or a class without any, are refused in words that name labels
-    or class, or left out: scores are then finite."""
+    or class, or left out: scores are then finite.
+    """
     if not {"labels", "training outputs"} <= {*subject.needs}:
         does_not_apply("its needs do not name labels and training outputs")
     train, head, test = subject.train(case), case.head(), subject.test(case)
@@ -479,7 +463,8 @@ def unlabelled_images_are_seen(subject, case):
 @checks
 def wrong_use_is_refused(subject, case):
     """A score before its fit, outputs of another model, no head, a bias too long and a weight too
-    narrow for the features are refused by name, as far as the score needs them."""
+    narrow for the features are refused by name, as far as the score needs them.
+    """
     if {"training outputs", "head"}.isdisjoint(subject.needs):
         does_not_apply("its needs name neither training outputs nor a head")
     train, head, test = subject.train(case), case.head(), subject.test(case)

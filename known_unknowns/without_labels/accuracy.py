@@ -118,12 +118,6 @@ def estimate_accuracy(
         The interval is that of drawing images: it says how far off the estimator is from what it
         would say of infinitely many, *not* how far from the accuracy.
 
-    Raises
-    ------
-    ValueError
-        Empty, NaN, the wrong shape or length, rows that do not sum to 1, other classes in one than
-        in the other; fewer than 50 images in the mixture; a level outside (0, 1).
-
     Notes
     -----
     The variance is that of the influence of single images (the infinitesimal jackknife, Jaeckel
@@ -187,12 +181,6 @@ def accuracy_of_accepted(
         The upper end reckons with the least share of unknown images, the lower end with the
         estimated one: that there are more of them, which look known, no output can exclude.
 
-    Raises
-    ------
-    ValueError
-        As `estimate_accuracy`; fewer than 50 accepted images in the mixture, or none among the
-        validation images; shares outside [0, 1] or in the wrong order.
-
     Notes
     -----
     Removing first what is unlike the validation images is the distance check of Roschewitz and
@@ -233,24 +221,7 @@ def accuracy_of_accepted(
 
 
 def assumptions(validation: Answers, correct, mixture: Answers) -> tuple[str, ...]:
-    """Return what speaks against the estimators of `estimate_accuracy` on these images.
-
-    Parameters
-    ----------
-    validation, correct, mixture
-        As for `estimate_accuracy`.
-
-    Returns
-    -------
-    tuple of str
-        A sentence for each assumption that does not hold, at a level of 95 % each; empty where
-        nothing was found, which shows nothing.
-
-    Raises
-    ------
-    ValueError
-        As `estimate_accuracy`.
-    """
+    """Return what speaks against the estimators of `estimate_accuracy` on these images."""
     ours, theirs, correct = _checked(validation, correct, mixture)
     found, accuracy = [], correct.mean()
     if least := share_bound(ours.confidence, theirs.confidence, level=_SURE):

@@ -36,15 +36,7 @@ BOUNDS = {
 
 @dataclass(frozen=True)
 class Classified:
-    """What a network says of images, without what it says it by.
-
-    Attributes
-    ----------
-    probabilities : ndarray, shape [N, K]
-    labels : ndarray of int64, shape [N]
-        −1 where the image is of no known class.
-    correct : ndarray of bool, shape [N]
-    """
+    """What a network says of images, without what it says it by."""
 
     probabilities: np.ndarray
     labels: np.ndarray

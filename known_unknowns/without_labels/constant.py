@@ -22,29 +22,13 @@ _TIMES = 8  # mixtures of a set
 
 @dataclass(frozen=True)
 class Constant:
-    """The mean of the meta sets' metrics, the constant that is best for them.
-
-    Attributes
-    ----------
-    truths : dict of str to ndarray, shape [S]
-        By metric.
-    own : dict of str to ndarray, shape [R]
-        By metric, on the images of single mixtures; those of a set lie side by side.
-    """
+    """The mean of the meta sets' metrics, the constant that is best for them."""
 
     truths: dict[str, np.ndarray]
     own: dict[str, np.ndarray]
 
     def estimate(self, mixture, *, level: float = 0.9) -> dict[str, Estimate]:
-        """See `Estimator.estimate`; of all mixtures it is the same.
-
-        Examples
-        --------
-        >>> sets = {str(i): [0.0, i + 0.5] for i in range(4)}
-        >>> fitted = fit_constant([0.0], MetaSets(np.arange(8.0), sets))
-        >>> [round(float(one), 4) for one in fitted.estimate(np.zeros(50))["auroc"]]
-        [0.8125, 0.0, 1.0]
-        """
+        """See `Estimator.estimate`; of all mixtures it is the same."""
         mixture_array(mixture, level)
         found = {}
         for metric, truths in self.truths.items():
@@ -76,11 +60,6 @@ def fit_constant(
     -------
     BySize
         Of a `Constant`, whose interval is that of the metric of one more set like these.
-
-    Raises
-    ------
-    ValueError
-        Fewer than two meta sets; a share outside (0, 1].
 
     Notes
     -----

@@ -30,53 +30,13 @@ def curve_features(validation, scores) -> np.ndarray:
 
     :math:`G(F^{-1}(q))` at :math:`q = 1/24 \dots 23/24`, the share of the mixture below the
     quantiles of the validation images, and :math:`A`, their AUROC against the mixture.
-
-    Parameters
-    ----------
-    validation, scores : array_like, shape [V] and [M]
-        Of validation images and of the mixture, higher = more likely known.
-
-    Returns
-    -------
-    ndarray of float64, shape [24]
-        In [0, 1].  Ties count one half, so that equal samples give q and 0.5, and constant ones a
-        step.
-
-    Raises
-    ------
-    ValueError
-        Empty, NaN, infinite, or the wrong shape.
-
-    Examples
-    --------
-    >>> curve_features([0, 1, 2, 3], [0, 1, 2, 3])[[5, 11, 23]]
-    array([0.25, 0.5 , 0.5 ])
     """
     return _curve(_placements(np.sort(float_array("validation", validation)), scores))
 
 
 @dataclass(frozen=True)
 class CurveRegression:
-    """A kernel ridge regression from P–P curves to the metrics of the detector.
-
-    Attributes
-    ----------
-    validation : ndarray, shape [V]
-        Validation scores, ascending.
-    curves : ndarray, shape [R, 24]
-        Of the mixtures that it learnt from, standardised; those of a set lie side by side.
-    centre, scale : ndarray, shape [24]
-        What they were standardised by.
-    sets : int
-        S.
-    reach : float
-        The largest squared distance of a curve from the nearest of another set.
-    weights : dict of str to ndarray, shape [R, 1 + S]
-        By metric: of each mixture, in all and without one set after the other.
-    misses : dict of str to (ndarray, ndarray), shape [R] each
-        By metric: what is missed without its own set, of the metric of the set and of the images
-        of each mixture.
-    """
+    """A kernel ridge regression from P–P curves to the metrics of the detector."""
 
     validation: np.ndarray
     curves: np.ndarray
@@ -131,12 +91,6 @@ def fit_curve_regression(
     -------
     BySize
         Of a `CurveRegression`.
-
-    Raises
-    ------
-    ValueError
-        No validation image, NaN, infinite scores, the wrong shape; fewer than three meta sets; a
-        share outside (0, 1].
 
     Notes
     -----

@@ -41,11 +41,6 @@ class Estimator(Protocol):
             Scores of at least 50 unlabelled images, higher = more likely known.
         level : float
             Of the intervals, in (0, 1).
-
-        Raises
-        ------
-        ValueError
-            NaN, infinite, the wrong shape, fewer than 50 images; a level outside (0, 1).
         """
 
 
@@ -82,26 +77,7 @@ class MetaSets:
         times: int = 1,
         seed: int = 0,
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield mixtures of each set in turn: places of ID images, and of those of the set.
-
-        Parameters
-        ----------
-        share : float, optional
-            Of unknown images; drawn for each mixture from 0.05 to 0.95 if not given.
-        images : float
-            Of a mixture, at most.
-        times : int
-            Mixtures of each set.
-        seed : int
-
-        Yields
-        ------
-        known, unknown : ndarray of int64
-            As many as there can be in this share, and at least one of each.  The ID images of each
-            mixture are drawn with replacement from a bootstrap sample of all, so that they vary as
-            those of another mixture would: what learns from many mixtures would else take for
-            granted what they share.
-        """
+        """Yield mixtures of each set in turn: places of ID images, and of those of the set."""
         generator, count = np.random.default_rng(seed), len(self.known)
         for scores in self.unknown.values():
             for _ in range(times):
@@ -130,11 +106,6 @@ class BySize:
 
     The fewer images, the more varies all that is computed of a mixture, and so does the metric of
     these very images: what has learnt from large mixtures is too sure of small ones.
-
-    Attributes
-    ----------
-    learn : callable
-        From the number of images of a mixture, at most, to an `Estimator`.
     """
 
     learn: Callable[[int], Estimator]
@@ -165,13 +136,7 @@ def stack(found: list[dict[str, float]]) -> dict[str, np.ndarray]:
 
 
 def mixture_array(mixture, level: float) -> np.ndarray:
-    """Return the scores of a mixture as float64 [M], or say what is wrong with them or the level.
-
-    Raises
-    ------
-    ValueError
-        As `Estimator.estimate`.
-    """
+    """Return the scores of a mixture as float64 [M]; raise ValueError if they are bad input."""
     open_share("level", level)
     mixture = float_array("mixture", mixture)
     if len(mixture) < FEWEST:
@@ -183,13 +148,7 @@ def mixture_array(mixture, level: float) -> np.ndarray:
 
 
 def check_share(share: float | None) -> float | None:
-    """Return a share of unknown images if it lies in (0, 1], or None.
-
-    Raises
-    ------
-    ValueError
-        It does not.
-    """
+    """Return a share of unknown images if it lies in (0, 1], or None."""
     if share is not None and not 0 < share <= 1:
         raise ValueError(
             f"share: that of unknown images, in (0, 1], or None expected, got {share}; where there "
@@ -199,13 +158,7 @@ def check_share(share: float | None) -> float | None:
 
 
 def check_meta(meta: MetaSets | None, needed: int) -> MetaSets:
-    """Return meta sets if there are as many as needed.
-
-    Raises
-    ------
-    ValueError
-        There are not.
-    """
+    """Return meta sets if there are as many as needed."""
     sets = len(meta.unknown) if meta else 0
     if sets < needed:
         raise ValueError(
@@ -216,13 +169,7 @@ def check_meta(meta: MetaSets | None, needed: int) -> MetaSets:
 
 
 def wider(*ends: tuple[float, float]) -> tuple[float, float]:
-    """Return the shortest interval that has all of some in it.
-
-    Examples
-    --------
-    >>> wider((0.1, 0.4), (0.2, 0.5))
-    (0.1, 0.5)
-    """
+    """Return the shortest interval that has all of some in it."""
     low, high = zip(*ends, strict=True)
     return min(low), max(high)
 

@@ -22,19 +22,7 @@ from known_unknowns.without_labels.estimates import (
 
 @dataclass(frozen=True)
 class GscoreLine:
-    """Lines from the Gscore of a mixture to the metrics of the detector.
-
-    Attributes
-    ----------
-    evaluator : str
-        One of `helpers.labelfree.EVALUATORS`.
-    validation : ndarray, shape [V]
-        Validation scores.
-    lines : dict of str to Regression
-        By metric, that of each set against all ID images.
-    own : dict of str to ndarray, shape [S]
-        By metric, on the images of the mixture that the Gscore is of.
-    """
+    """Lines from the Gscore of a mixture to the metrics of the detector."""
 
     evaluator: str
     validation: np.ndarray
@@ -83,12 +71,6 @@ def fit_gscore_line(
     -------
     BySize
         Of a `GscoreLine`.  Each metric has a threshold τ of its own.
-
-    Raises
-    ------
-    ValueError
-        Fewer than three meta sets; a share outside (0, 1]; no validation image, NaN, infinite.  As
-        `gscores` and `fit_regression` once it is asked.
 
     Notes
     -----

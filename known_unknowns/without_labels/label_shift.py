@@ -51,11 +51,6 @@ def label_shift_share_bound(
         In [0, 1); the true share is smaller with a probability of at most 1 − `level`, for any
         number of images and any shares of the classes that `times` allows.
 
-    Raises
-    ------
-    ValueError
-        Empty, NaN, infinite, the wrong shape or length; `times` below 1; a level outside (0, 1).
-
     Notes
     -----
     t is the k-th smallest score of the mixture, for ranks k that depend on m alone.  G(t) follows

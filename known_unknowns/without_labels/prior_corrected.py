@@ -25,14 +25,7 @@ _KEPT = 0.95
 
 @dataclass(frozen=True)
 class PriorCorrected:
-    """Validation images in the place of the known ones of the mixture.
-
-    Attributes
-    ----------
-    validation : ndarray, shape [V]
-    share : float or None
-        Of unknown images in the mixture; None if it is estimated.
-    """
+    """Validation images in the place of the known ones of the mixture."""
 
     validation: np.ndarray
     share: float | None = None
@@ -90,11 +83,6 @@ def fit_prior_corrected(
     Returns
     -------
     PriorCorrected
-
-    Raises
-    ------
-    ValueError
-        No validation image, NaN, infinite scores, the wrong shape; a share outside (0, 1].
 
     Notes
     -----

@@ -44,19 +44,7 @@ _Divisions = Sequence[tuple[np.ndarray, np.ndarray]]
 
 @dataclass(frozen=True)
 class Protocol:
-    """How mixtures are made, and what estimators are told.
-
-    Attributes
-    ----------
-    name : str
-        The variant of the results table.
-    images : Variant
-    told : bool
-        Whether the share of unknown images is known.
-    known : str
-        Where the ID images are from: ``test``, or a corruption of these, which neither the
-        validation images nor the meta sets have.
-    """
+    """How mixtures are made, and what estimators are told."""
 
     name: str
     images: Variant = MIXED
@@ -84,30 +72,7 @@ def evaluate_estimators(
     parameters: Parameters,
     asked: Sequence[Protocol] = BOTH,
 ) -> dict[tuple[str, int, str], _Told | str]:
-    """Let every estimator answer for the test sets of every division.
-
-    Parameters
-    ----------
-    detector, confidence : DetectorScores
-        Of the detector, and MSP of the same images.
-    divisions : sequence of (ndarray, ndarray)
-        Numbers of the sets that teach, and of those that test.
-    parameters : Parameters
-    asked : sequence of Protocol
-
-    Returns
-    -------
-    dict of (protocol, run, estimator) to dict or str
-        By metric, ``value``, ``low`` and ``high`` of each of the ``sets`` that test and whose
-        mixtures have the 50 images that an estimate takes, and the ``truth`` there; or why there
-        is none.  Where the share is drawn nobody is told it, but for ``prior_corrected``: with
-        `ESTIMATED`, which estimates it, it shows what the knowledge is worth.
-
-    Notes
-    -----
-    What needs no meta sets says the same of a set in all divisions, and is asked once.  What has
-    learnt from those of a division has learnt for all protocols that tell it as much.
-    """
+    """Let every estimator answer for the test sets of every division."""
     level, found, learnt_before = parameters.level, {}, {}
     sets, validation = list(detector.sets.values()), detector.validation
     metas = [
@@ -202,15 +167,6 @@ def all_rows_of_estimators(
 
     Of the first also what it says of other kinds of sets than those that it has learnt from: drawn
     families teach, and all others test.
-
-    Parameters
-    ----------
-    detectors, confidence : mapping of str to DetectorScores
-        By detector, and MSP of the images that it was shown.
-    divisions, parameters
-        As for `evaluate_estimators`.
-    names : sequence of str
-        Of the sets.
     """
     first, few = parameters.detectors[0], divisions[:_FEW]
     drawn = np.array([kind_of(name) == "drawn" for name in names])

@@ -53,11 +53,6 @@ def conformal_p_values(validation, mixture) -> np.ndarray:
         From 1 / (n + 1) to 1.  That of a known image is at most α with a probability of at most α,
         on average over the validation images; ties make it larger.
 
-    Raises
-    ------
-    ValueError
-        Empty, NaN, infinite, or the wrong shape.
-
     Notes
     -----
     Vovk et al. 2005; Bates et al. 2023.  It is what `known_unknowns.guarantees.coverage_threshold`
@@ -97,11 +92,6 @@ def suspected_unknown(
         Without `adaptive` the rate is kept with room to spare: at 1 − π times what was asked for,
         with a share π of unknown images.
 
-    Raises
-    ------
-    ValueError
-        Empty, NaN, infinite, or the wrong shape; a rate outside (0, 1).
-
     Notes
     -----
     Benjamini and Hochberg 1995; Storey, Taylor and Siegmund 2004; that both keep the rate although
@@ -131,31 +121,7 @@ def suspected_unknown(
 
 
 def selection_outcome(chosen, unknown) -> tuple[float, float]:
-    """Return the realised share of known images in a list, and its power.
-
-    Parameters
-    ----------
-    chosen : array_like of bool, shape [M]
-        Which images are on the list.
-    unknown : array_like of bool, shape [M]
-        Which ought to be.
-
-    Returns
-    -------
-    rate, power : float
-        The share of the list that is known, 0 of an empty one; the share of the unknown images
-        that is on it.
-
-    Raises
-    ------
-    ValueError
-        Empty, NaN, another length, no truth values, or no unknown image.
-
-    Examples
-    --------
-    >>> selection_outcome([True, True, False, False], [True, False, True, False])
-    (0.5, 0.5)
-    """
+    """Return the realised share of known images in a list, and its power."""
     chosen = correct_array(chosen)
     unknown = correct_array(unknown, length=len(chosen))
     if not unknown.any():

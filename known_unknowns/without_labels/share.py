@@ -46,11 +46,6 @@ def share_bound(validation, mixture, *, level: float = 0.95) -> float:
         In [0, 1); the true share is smaller with a probability of at most 1 − `level`, for any
         number of images.  0 says nothing: with few images, or with constant scores, it is 0.
 
-    Raises
-    ------
-    ValueError
-        Empty, NaN, infinite, the wrong shape; a level outside (0, 1).
-
     Notes
     -----
     Exact at each rank, as the binomial bound of Clopper and Pearson 1934 is, and joined by
@@ -110,11 +105,6 @@ def estimate_share(validation, mixture) -> float:
     float
         In [0, 1].  Where even the highest scores are shared by unknown images, it is too small,
         however many images there are: it tends to the largest share that can be shown.
-
-    Raises
-    ------
-    ValueError
-        Empty, NaN, infinite, the wrong shape.
 
     Notes
     -----

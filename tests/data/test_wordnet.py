@@ -60,34 +60,6 @@ def test_a_name_that_wordnet_does_not_know_is_refused():
     assert not wordnet.knows("qqqq") and not wordnet.knows("")
 
 
-def test_spellings_that_count_as_one():
-    """Capitals, underscores and hyphens do not matter, a letter and a plural do."""
-    found = wordnet.nouns("T-shirt")
-    assert found == wordnet.nouns("t_shirt") == wordnet.nouns("T Shirt")
-    assert wordnet.knows("school bus") and not wordnet.knows("school buses")
-    assert [synset.name() for synset in wordnet.nouns("camel")] == ["camel.n.01"]
-
-
-def test_senses_come_with_the_most_frequent_first():
-    """The order is WordNet's: the tool before the weapon."""
-    names = [synset.name() for synset in wordnet.nouns("knife")]
-    assert names == ["knife.n.01", "knife.n.02", "tongue.n.03"]
-
-
-def test_only_nouns_have_wnids():
-    """A synset of another part of speech would get the wnid of some noun."""
-
-    class Verb:
-        def pos(self):
-            return "v"
-
-        def name(self):
-            return "run.v.01"
-
-    with pytest.raises(ValueError, match=r"synset: a noun expected, got run\.v\.01"):
-        wordnet.wnid(Verb())
-
-
 def test_processes_that_unpack_at_once_agree(tmp_path):
     """Three at a time all get the same whole folder, and leave nothing beside it."""
     code = "from helpers.data import wordnet; print(wordnet._unpack().name)"
@@ -110,18 +82,3 @@ def test_an_unpacked_archive_that_was_changed_is_made_anew(tmp_path, monkeypatch
     change(folder / "data.noun")
     assert wordnet._unpack() == folder
     assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
-
-
-def test_an_unpacking_that_fails_leaves_nothing(tmp_path, monkeypatch):
-    """A full disk is reported, and the next attempt starts anew."""
-    monkeypatch.setenv("CACHE_ROOT", str(tmp_path))
-
-    def full(*_):
-        raise OSError(28, "No space left on device")
-
-    with monkeypatch.context() as patch:
-        patch.setattr("os.rename", full)
-        with pytest.raises(OSError, match="No space left"):
-            wordnet._unpack()
-    assert list((tmp_path / "nltk_data").iterdir()) == []
-    assert (wordnet._unpack() / "data.noun").is_file()

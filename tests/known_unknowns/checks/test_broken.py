@@ -2,7 +2,6 @@
 
 import hashlib
 import re
-import sys
 import unittest
 import weakref
 from collections import Counter
@@ -16,7 +15,6 @@ import pytest
 import helpers.scores
 from helpers import metrics
 from helpers.scores import base
-from helpers.scores.calibration import softmax
 from known_unknowns.checks import (
     METRIC_CHECKS,
     SCORE_CHECKS,
@@ -413,23 +411,6 @@ def test_the_case_is_the_smallest():
         check_metric(aurc_by_argsort, RANKED, only="ties_are_not_broken")
 
 
-class OpenMaxOfTheBatch(type(helpers.scores.create("openmax"))):
-    """As pytorch-ood 0.4 has it: what the classes lose is added up over the whole batch."""
-
-    def score_samples(self, outputs):
-        revised = self.openmax.revised_logits(outputs.logits)
-        revised[:, -1] = revised[:, -1].sum()
-        return 1 - softmax(revised)[:, -1]
-
-
-def test_an_openmax_that_depends_on_its_batch_is_found():
-    """The defect of a peer that need not be installed for this; ours has it not."""
-    case = ScoreCase(images=60, classes=12, width=12, train=240)
-    check_score(helpers.scores.create("openmax"), only="batch_is_its_images", case=case)
-    with pytest.raises(AssertionError, match="'batch_is_its_images' of score 'openmax' failed: "):
-        check_score(OpenMaxOfTheBatch, only="batch_is_its_images", case=case)
-
-
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
@@ -444,18 +425,6 @@ def test_an_openmax_that_depends_on_its_batch_is_found():
 def test_what_is_not_known_is_refused(call, error, message):
     with pytest.raises(error, match=message):
         call()
-
-
-def test_files_are_not_asked_for_where_they_cannot_be_read(monkeypatch):
-    monkeypatch.setitem(sys.modules, "known_unknowns.auditing.rejector", None)
-    found = check_score(helpers.scores.create("knn"), only="saved_score_is_the_same")
-    assert "which is not installed" in found["saved_score_is_the_same"]
-
-
-def test_a_score_that_goes_back_to_the_images_is_left_alone_where_it_needs_them():
-    found = check_score(helpers.scores.create("odin", epsilon=0.1))
-    assert found["info_is_complete"] == found["fit_returns_itself"] == "holds"
-    assert "score 'odin' needs the images themselves" in found["batch_is_its_images"]
 
 
 def test_each_check_is_a_test_of_its_own():
