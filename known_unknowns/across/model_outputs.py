@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from helpers import scores
-from helpers.checks import known_name
 from helpers.data import Images, ImageStream
 from helpers.networks.model import Model
 from helpers.outputs import Outputs
@@ -20,7 +18,6 @@ from helpers.scores.info import lacking
 
 if TYPE_CHECKING:
     from helpers.scores import Score
-    from known_unknowns.across.parameters import Parameters
 
 BESIDE = ("rnd", "oc")
 """Algorithms that learn beside the baseline's classifier, from its seeds.
@@ -87,25 +84,3 @@ class ModelOutputs:
 def logarithms(outputs: Outputs) -> np.ndarray:
     """Return the logarithms of an answer's probabilities: logits, of what has members too."""
     return np.log(np.maximum(outputs.probabilities, np.finfo(np.float32).tiny))  # none of 0
-
-
-def percentiles(
-    parameters: Parameters, found: ModelOutputs, chosen: Mapping[str, Sequence[int]]
-) -> pd.DataFrame:
-    """Return what a model says of single test images, by every score that applies to it."""
-    for test_set in chosen:
-        known_name("test set", test_set, found.correct)
-    tables = []
-    for name in filter(found.applies, parameters.scores):
-        values = found.score(scores.create(name, **parameters.score_arguments.get(name, {})))
-        held = np.sort(values["validation"])
-        for test_set, places in chosen.items():
-            outputs, places = found.outputs[test_set], list(places)
-            ranks = np.searchsorted(held, values[test_set][places], side="right")
-            columns = {
-                "test_set": test_set, "place": places, "algorithm": found.model.name,
-                "score": name, "percentile": ranks / len(held),
-                "predicted": outputs.predictions[places], "correct": outputs.correct[places],
-            }  # fmt: skip
-            tables.append(pd.DataFrame(columns))
-    return pd.concat([pd.DataFrame(), *tables], ignore_index=True)

@@ -18,9 +18,8 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
 from known_unknowns.checks import metrics, scores
-from known_unknowns.checks.metrics import MetricCase
+from known_unknowns.checks.cases import MetricCase, ScoreCase
 from known_unknowns.checks.metrics import checks as METRIC_CHECKS
-from known_unknowns.checks.scores import ScoreCase
 from known_unknowns.checks.scores import checks as SCORE_CHECKS
 
 

@@ -5,89 +5,19 @@ from __future__ import annotations
 import functools
 import tracemalloc
 from collections.abc import Callable, Mapping
-from dataclasses import astuple, dataclass, is_dataclass, replace
+from dataclasses import astuple, is_dataclass, replace
 
 import numpy as np
 
 from helpers import metrics
 from helpers.checks import known_name
 from helpers.metrics.records import KINDS
+from known_unknowns.checks.cases import QUALITIES, MetricCase
 from known_unknowns.checks.running import Checks, does_not_apply, hold, refusal, refused
 
-QUALITIES = ("usual", "perfect", "reversed", "constant")
-"""What the made-up scores and probabilities say: mostly the truth, always, its opposite, nothing.
-
-A constant probability is that of a guess; an answer that is constant is class 0.
-"""
 RANKING = ("group", "scores")
 BOUNDED = ("shares", "probabilities", "rows", "unknown")
 SIZES = (1, 2, 3, 4, 5, 8, 20, 50)
-
-
-@dataclass(frozen=True)
-class MetricCase:
-    """The size of the data that a metric is checked on.
-
-    Attributes
-    ----------
-    images, classes : int
-        N images of either group, K classes.
-    seed : int
-        Of what is drawn.
-    """
-
-    images: int = 120
-    classes: int = 5
-    seed: int = 0
-
-    def in_words(self) -> str:
-        """Return the lengths of the arrays, and the seed."""
-        return f"{self.images} images (of each group), {self.classes} classes, seed {self.seed}"
-
-    def arguments(self, takes: Mapping[str, str], quality: str = "usual") -> dict:
-        """Return the arguments of a metric, arrays that single precision holds without rounding."""
-        generator = np.random.default_rng(self.seed)
-        right = generator.permutation(self.images) % 3 > 0
-        noise = generator.normal(size=(3, self.images))
-        scores = _scores(noise[0], right, quality)
-        known, unknown = np.ones_like(right), np.zeros_like(right)
-        groups = [_scores(noise[1], known, quality), _scores(noise[2], unknown, quality)]
-        vectors, truth = self._vectors(generator, quality, "rows" in takes.values())
-        answers = vectors.argmax(axis=1)
-        made = {
-            "scores": scores,
-            "shares": np.round(64 / (1 + np.exp(-2 * scores))) / 64,
-            "correct": right,
-            "probabilities": vectors,
-            "rows": vectors[:, : self.classes],
-            "unknown": vectors[:, -1],
-            "labels": truth,
-            "open labels": np.where(truth == self.classes, -1, truth),
-            "answers": np.where(answers == self.classes, -1, answers),
-            "number": 0.5,
-        }
-        return {
-            name: groups.pop(0) if kind == "group" else made[kind] for name, kind in takes.items()
-        }
-
-    def _vectors(self, generator, quality, is_open) -> tuple[np.ndarray, np.ndarray]:
-        """Return probabilities in steps of 1/256, none of them 0 in the usual case, and truths."""
-        columns = self.classes + is_open
-        truth = generator.permutation(self.images) % columns
-        if quality in ("perfect", "reversed"):
-            return np.eye(columns)[(truth + (quality == "reversed")) % columns], truth
-        logits = generator.normal(size=(self.images, columns)) + 2 * np.eye(columns)[truth]
-        powers = np.exp(logits * (quality == "usual"))
-        steps = np.floor(powers / powers.sum(axis=1, keepdims=True) * (256 - columns)) + 1
-        steps[np.arange(self.images), steps.argmax(axis=1)] += 256 - steps.sum(axis=1)
-        return steps / 256, truth
-
-
-def _scores(noise: np.ndarray, right: np.ndarray, quality: str) -> np.ndarray:
-    """Return scores of images, higher where they are right, or known; or as `quality` says."""
-    if quality in ("perfect", "reversed"):
-        return np.where(right == (quality == "perfect"), 8.0, -8.0)
-    return np.round(4 * (noise + 1.5 * right)) / 4 * (quality == "usual")
 
 
 checks = Checks("metric", MetricCase(), {"images": SIZES, "classes": SIZES})

@@ -122,3 +122,32 @@ def refused(call: Callable) -> str | None:
     except ValueError as error:
         return str(error)
     return None
+
+
+def same(found: np.ndarray, expected: np.ndarray, where: str, rtol: float = 0) -> None:
+    """Fail unless scores are equal, to the last bit by default; name an image where they differ."""
+    hold(found.shape == expected.shape, f"{where}: shape {found.shape}, not {expected.shape}")
+    other = np.flatnonzero(~np.isclose(found, expected, rtol=rtol, atol=rtol, equal_nan=True))
+    if len(other):
+        i = other[0]
+        hold(False, f"{where}: image {i} scores {found[i]:.17g}, not {expected[i]:.17g}")
+
+
+def numbers(found: np.ndarray, count: int, where: str) -> None:
+    """Fail unless there is a finite number in float64 for each image."""
+    got = f"{where}: {type(found).__name__}"
+    hold(isinstance(found, np.ndarray), f"{got}, not an array")
+    hold(found.dtype == np.float64, f"{got} of {found.dtype}, not of float64")
+    hold(found.shape == (count,), f"{got} of shape {found.shape}, not ({count},)")
+    bad = np.flatnonzero(~np.isfinite(found))
+    if len(bad):
+        hold(False, f"{where}: image {bad[0]} scores {found[bad[0]]}")
+
+
+def numbers_or_refusal(call: Callable, count: int, where: str) -> None:
+    """Fail unless a call gives numbers, or is refused in words."""
+    message = refused(call)
+    if message is None:
+        numbers(call(), count, where)
+    else:
+        hold(len(message) > 10, f"{where}: refused without a word: {message!r}")

@@ -7,8 +7,8 @@ import functools
 import inspect
 import tempfile
 import tracemalloc
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -17,70 +17,19 @@ import helpers.scores
 from helpers.metrics import auroc
 from helpers.outputs import Head, Outputs
 from helpers.scores.info import NEEDS, Info
-from known_unknowns.checks.running import Checks, does_not_apply, hold, refusal, refused
+from known_unknowns.checks.cases import ScoreCase
+from known_unknowns.checks.running import (
+    Checks,
+    does_not_apply,
+    hold,
+    numbers,
+    numbers_or_refusal,
+    refusal,
+    refused,
+    same,
+)
 
 SIZES = (1, 2, 3, 5, 10, 20, 50, 100, 300)
-
-
-@dataclass(frozen=True)
-class ScoreCase:
-    """The size of the data that a score is checked on.
-
-    Attributes
-    ----------
-    images, classes, width, train : int
-        N images that are scored, K classes, D features, and images that it is fitted to.
-    seed : int
-        Of what is drawn.
-
-    Examples
-    --------
-    >>> ScoreCase(images=2, classes=3, width=4, train=9).in_words()
-    'logits [2, 3] and features [2, 4], fitted to 9 images, with seed 0'
-    """
-
-    images: int = 600
-    classes: int = 20
-    width: int = 40
-    train: int = 300
-    seed: int = 0
-
-    def in_words(self) -> str:
-        """Return the shapes of the arrays, and the seed."""
-        return (
-            f"logits [{self.images}, {self.classes}] and features [{self.images}, {self.width}], "
-            f"fitted to {self.train} images, with seed {self.seed}"
-        )
-
-    def head(self) -> Head:
-        """Return the last layer of the model: random weights."""
-        weight = np.random.default_rng(1).normal(size=(self.classes, self.width))
-        bias = np.random.default_rng(2).normal(size=self.classes)
-        return Head(weight.astype(np.float32), bias.astype(np.float32))
-
-    def outputs(
-        self, needs: Sequence[str] = (), *, train: bool = False, known: bool = True
-    ) -> Outputs:
-        """Return what the model says of images to score, or of those to fit to.
-
-        The features of a known image are the weights of its class and noise; those of an unknown
-        one are noise alone.  Each class occurs in turn, and most images are classified correctly.
-        """
-        generator = np.random.default_rng([self.seed, train, known])
-        head, count = self.head(), self.train if train else self.images
-        labels = np.arange(count) % self.classes if known else np.full(count, -1)
-        features = generator.normal(size=(count, self.width)).astype(np.float32)
-        if known:
-            features += head.weight[labels]
-        logits = features @ head.weight.T + head.bias
-        more = {}
-        if "members" in needs:
-            noisy = logits + generator.normal(size=(3, *logits.shape))
-            powers = np.exp(noisy - noisy.max(axis=2, keepdims=True))
-            more["members"] = powers / powers.sum(axis=2, keepdims=True)
-        if "native" in needs:
-            more["native"] = generator.normal(size=count) + 3 * known
-        return Outputs(logits, features, labels, **more)
 
 
 checks = Checks("score", ScoreCase(), dict.fromkeys(["images", "classes", "width", "train"], SIZES))
@@ -122,26 +71,6 @@ class Subject:
         return outputs
 
 
-def same(found: np.ndarray, expected: np.ndarray, where: str, rtol: float = 0) -> None:
-    """Fail unless scores are equal, to the last bit by default; name an image where they differ."""
-    hold(found.shape == expected.shape, f"{where}: shape {found.shape}, not {expected.shape}")
-    other = np.flatnonzero(~np.isclose(found, expected, rtol=rtol, atol=rtol, equal_nan=True))
-    if len(other):
-        i = other[0]
-        hold(False, f"{where}: image {i} scores {found[i]:.17g}, not {expected[i]:.17g}")
-
-
-def numbers(found: np.ndarray, count: int, where: str) -> None:
-    """Fail unless there is a finite number in float64 for each image."""
-    got = f"{where}: {type(found).__name__}"
-    hold(isinstance(found, np.ndarray), f"{got}, not an array")
-    hold(found.dtype == np.float64, f"{got} of {found.dtype}, not of float64")
-    hold(found.shape == (count,), f"{got} of shape {found.shape}, not ({count},)")
-    bad = np.flatnonzero(~np.isfinite(found))
-    if len(bad):
-        hold(False, f"{where}: image {bad[0]} scores {found[bad[0]]}")
-
-
 def separation(subject: Subject, case: ScoreCase, temperature: float = 1.0) -> float:
     """Return the AUROC of images of at most four classes against images of noise."""
     if min(case.images, case.width, case.train) < 20 or case.classes < 2:
@@ -163,15 +92,6 @@ def arrays(*given: Outputs | Head) -> list[np.ndarray]:
     """Return all arrays of outputs and heads."""
     found = (getattr(one, field.name) for one in given for field in fields(one))
     return [one for one in found if one is not None]
-
-
-def numbers_or_refusal(call: Callable, count: int, where: str) -> None:
-    """Fail unless a call gives numbers, or is refused in words."""
-    message = refused(call)
-    if message is None:
-        numbers(call(), count, where)
-    else:
-        hold(len(message) > 10, f"{where}: refused without a word: {message!r}")
 
 
 @checks

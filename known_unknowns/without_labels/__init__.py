@@ -15,11 +15,9 @@ from known_unknowns.without_labels.accuracy import (
     assumptions,
     estimate_accuracy,
 )
-from known_unknowns.without_labels.constant import fit_constant
 from known_unknowns.without_labels.curve_regression import curve_features, fit_curve_regression
 from known_unknowns.without_labels.estimates import FEWEST, Estimator, MetaSets
-from known_unknowns.without_labels.gscore_line import fit_gscore_line
-from known_unknowns.without_labels.label_shift import label_shift_share_bound
+from known_unknowns.without_labels.gscore_line import fit_constant, fit_gscore_line
 from known_unknowns.without_labels.prior_corrected import fit_prior_corrected
 from known_unknowns.without_labels.selection import (
     Selection,
@@ -27,7 +25,7 @@ from known_unknowns.without_labels.selection import (
     selection_outcome,
     suspected_unknown,
 )
-from known_unknowns.without_labels.share import estimate_share, share_bound
+from known_unknowns.without_labels.share import estimate_share, label_shift_share_bound, share_bound
 
 ESTIMATORS = {
     "constant": fit_constant,

@@ -38,15 +38,6 @@ def test_roles_beside_imagenet_200(imagenet):
     assert (imagenet["below"] != "").sum() == 405
 
 
-def test_the_draw_alone_depends_on_the_seed(imagenet):
-    """Another seed draws other candidates, among the same."""
-    other = class_roles.imagenet(seed=1).set_index("name")
-    assert (other["role"] == "near").sum() == 200
-    assert (other["role"] != imagenet["role"]).any()
-    assert (other["below"] == imagenet["below"]).all()
-    assert ((other["role"] == "external") == (imagenet["role"] == "external")).all()
-
-
 def test_counts_stand_beside_the_papers(counts):
     """All of the paper's counts are there, and the default reading is the nearest of all."""
     assert set(counts["classes"]) == set(class_roles.PAPER)

@@ -4,7 +4,7 @@ import colorsys
 
 import numpy as np
 import pytest
-from scipy.ndimage import convolve, gaussian_filter, map_coordinates, zoom
+from scipy.ndimage import convolve, gaussian_filter, map_coordinates
 from sklearn.datasets import load_sample_images
 
 from helpers.data import Images, load, resize
@@ -140,13 +140,6 @@ def test_brightness_adds_to_the_value_in_hsv():
         np.testing.assert_allclose(result, expected, atol=1e-6)
 
 
-def test_contrast_draws_towards_the_mean_of_each_channel():
-    levels = np.array([[[[0, 0, 1], [1, 0, 0]]]], np.float32)
-    np.testing.assert_allclose(
-        digital.contrast(levels, [], 0.5)[0, 0], [[0.25, 0, 0.75], [0.75, 0, 0.25]]
-    )
-
-
 def test_defocus_blur_is_the_mean_over_a_softened_disc(small):
     """As by an explicit convolution; a disc of radius 1 has five pixels."""
     image = small[0] / np.float32(255)
@@ -188,17 +181,6 @@ def test_smearing_follows_the_angle_with_half_a_gaussian(angle, down, right):
     assert smeared[10 - down, 10 - right] > 0 and smeared[10 + down, 10 + right] == 0
     flat = np.full((1, 9, 9), 0.5, np.float32)
     np.testing.assert_allclose(blur.smear(flat, generators(1), 10, 4, 20, 20), flat, rtol=1e-6)
-
-
-@pytest.mark.parametrize("factor", [1, 1.07, 1.75, 3])
-def test_zooming_is_scipy_s_cut_to_the_middle(factor, small):
-    image = small[0] / np.float32(255)
-    part = int(np.ceil(32 / factor))
-    first = (32 - part) // 2
-    enlarged = zoom(image[first : first + part, first : first + part], (factor, factor, 1), order=1)
-    cut = (len(enlarged) - 32) // 2
-    expected = enlarged[cut : cut + 32, cut : cut + 32]
-    np.testing.assert_allclose(blur.enlarge(image[np.newaxis], factor)[0], expected, atol=1e-5)
 
 
 def test_pixelate_and_jpeg_leave_a_flat_image_alone():

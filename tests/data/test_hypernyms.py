@@ -83,16 +83,3 @@ def test_pruned_keeps_what_lies_below_what(seed):
         assert small.ancestors(node) == graph.ancestors(node) & set(small.parents)
         assert node in keep or len(small.children(node)) > 1
         assert not any(one in small.ancestors(other) for one in parents for other in parents)
-
-
-def test_spanned_by_nouns_of_wordnet():
-    """All lines upwards are there, those of an instance too; the given nouns come first."""
-    bullet_train, eiffel_tower = nouns = ["n02917067", "n03266906"]
-    graph = Hypernyms.span(nouns)
-    assert list(graph.parents)[:2] == nouns
-    above = {graph.name(node) for node in graph.ancestors(bullet_train)}
-    assert {"passenger train", "train", "public transport", "entity"} <= above
-    assert [node for node, parents in graph.parents.items() if not parents] == ["n00001740"]
-    assert [graph.name(node) for node in graph.parents[eiffel_tower]] == ["tower"]
-    with pytest.raises(ValueError, match=r"no noun of WordNet 3\.0 is 'n02917068'"):
-        Hypernyms.span(["n02917068"])

@@ -56,16 +56,6 @@ def test_sha256_is_of_content_not_of_names():
     assert images.sha256 == images.subset(slice(None, None, 1)).sha256
 
 
-def test_resize_keeps_constants_crops_the_centre_and_leaves_the_right_size_alone():
-    wide = np.full((2, 8, 16, 3), 200, np.uint8)
-    wide[:, :, :4] = wide[:, :, 12:] = 0
-    np.testing.assert_array_equal(resize(wide, 8), np.full((2, 8, 8, 3), 200, np.uint8))
-    square = some().images
-    assert resize(square, 8) is square
-    with pytest.raises(ValueError, match="size"):
-        resize(square, 0)
-
-
 @pytest.mark.parametrize("shape", [(7, 7), (9, 5), (5, 9), (40, 31)])
 @pytest.mark.parametrize("size", [1, 3, 8])
 def test_resize_without_antialiasing_interpolates_between_four_pixels(shape, size):

@@ -1,6 +1,5 @@
 """One call for every source: embedded sets, packs, torchvision, folders."""
 
-import bz2
 import inspect
 import struct
 import subprocess
@@ -267,29 +266,6 @@ def test_torchvision_folders(tmp_path, name, split, pictures, class_names):
     assert images.images.mean(axis=(1, 2, 3)).tolist() == [255, 0]
     assert images.labels.tolist() == [0, 1]
     assert images.class_names == class_names
-
-
-def test_torchvision_handwriting(tmp_path):
-    """EMNIST's split is no part; of QMNIST, the new digits; USPS has files of text."""
-    labels = np.array([46, 3], np.uint8)
-    for kind, values in (("images-idx3", np.full((2, 2, 2), 7, np.uint8)), ("labels-idx1", labels)):
-        write_idx(tmp_path / f"EMNIST/raw/emnist-balanced-test-{kind}-ubyte", 0x8, values)
-    pixels = np.arange(10002).repeat(4).reshape(-1, 2, 2).astype(np.uint8)
-    write_idx(tmp_path / "QMNIST/raw/qmnist-test-images-idx3-ubyte", 0x8, pixels)
-    about = np.full((10002, 8), 99, ">i4")
-    about[:, 0] = np.arange(10002) % 10
-    write_idx(tmp_path / "QMNIST/raw/qmnist-test-labels-idx2-int", 0xC, about)
-    lines = [" ".join([label, *(f"{place}:1" for place in range(256))]) for label in ("10", "4")]
-    (tmp_path / "usps.t.bz2").write_bytes(bz2.compress("\n".join(lines).encode()))
-    found = {
-        name: torchvision_set(replace(find(name), splits={"test": 2}), "test", tmp_path)
-        for name in ("emnist", "qmnist", "usps")
-    }
-    assert [one.labels.tolist() for one in found.values()] == [[46, 3], [0, 1], [9, 3]]
-    assert [one.images[0, 0, 0].tolist() for one in found.values()] == [
-        [7] * 3, [10000 % 256] * 3, [255] * 3,
-    ]  # fmt: skip
-    assert [len(one.class_names) for one in found.values()] == [47, 10, 10]
 
 
 @pytest.fixture

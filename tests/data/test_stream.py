@@ -166,13 +166,6 @@ def test_batches_do_not_depend_on_workers_or_batch_size(folder, augment):
     assert (read(stream, order, augment=augment, seed=2)[1] != images).any() == augment
 
 
-def test_reading_leaves_torchs_own_random_numbers_alone(folder):
-    stream = ImageStream.scan(folder)
-    before = torch.get_rng_state()
-    read(stream, augment=True)
-    assert torch.equal(torch.get_rng_state(), before)
-
-
 def test_in_order_is_the_evaluation_of_all_images(folder):
     stream = ImageStream.scan(folder)
     batches = list(stream.in_order(batch_size=8, size=16, workers=0))

@@ -54,18 +54,6 @@ def test_a_copy_is_told_from_nothing_and_ranks_beside_its_original(given):
     assert set(found.numbers["network"]) == {"one", "two"} and found.entries == ("made",)
 
 
-def test_the_opposite_of_a_score_is_worse_than_all(given, monkeypatch):
-    """Such an entry would be refused; here its contract is not asked for."""
-    monkeypatch.setattr("known_unknowns.bench.contests.check_score", lambda score: None)
-    found = contest({"made": Made(-1.0)}, given, replicates=50)
-    own = found.differences("made")
-    assert set(own["verdict"]) == {"worse"} and (own["high"] < 0).all()
-    assert (
-        "place 5 of 5; better than 0, worse than 4, not told apart from 0."
-        in (found.sentences("made")[0])
-    )
-
-
 def test_differences_are_of_pairs():
     """Replicates that go up and down together say more than each of the two alone."""
     noise = np.linspace(-0.2, 0.2, 101)
