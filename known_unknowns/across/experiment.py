@@ -96,7 +96,7 @@ def models(parameters: Parameters, part: Part, roles: ComparisonRoles) -> Model:
 def outputs(
     parameters: Parameters, part: Part, roles: ComparisonRoles, models: Model
 ) -> ModelOutputs:
-    """Show every image to a model once; what it has seen before comes from the cache."""
+    """Return the outputs of a model on all images; earlier outputs come from the cache."""
     names = ("train", "validation", "external_validation", "test")
     images = {name: getattr(roles, name) for name in names}
     unknown = roles.near | roles.far | roles.families
@@ -205,7 +205,7 @@ def _errors(found: ModelOutputs, values: Mapping[str, np.ndarray]) -> Iterator[d
 def _confusion(
     found: ModelOutputs, values: Mapping[str, np.ndarray], keep: float
 ) -> Iterator[dict]:
-    """Yield what a threshold from validation images makes of the test images and the near ones."""
+    """Yield the domain confusion of test and near images at a validation threshold."""
     if not found.near:
         return
     threshold = metrics.rejection_threshold(values["validation"], keep=keep)

@@ -1,4 +1,4 @@
-"""What methods are compared by: the measures of all papers, each under a name of its own."""
+"""The measures of all papers that methods are compared by."""
 
 from __future__ import annotations
 
@@ -46,4 +46,4 @@ COMPARED = (
     "aurc", "aurc_test", "auroc_near", "auroc_far", "fpr_near", "fpr_far", "der95", "der99",
     "out_as_out", "ece", "open_set_brier", "predicted_auroc",
 )  # fmt: skip
-"""Those of which `known_unknowns.across.tables.agreement` asks whether they agree."""
+"""The measures that `known_unknowns.across.tables.agreement` compares."""

@@ -1,4 +1,4 @@
-"""What a model, with any score, says about the images of each role."""
+"""The outputs and scores of a model on the images of each role."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ as another algorithm's in what is said of all of them.
 
 @dataclass(frozen=True)
 class ModelOutputs:
-    """The images of each role, and what a model says about them."""
+    """The images of each role, and the outputs of a model."""
 
     model: Model
     train: Outputs
@@ -51,7 +51,7 @@ class ModelOutputs:
 
     @cached_property
     def temperature(self) -> float:
-        """What divides the logits, fitted to the validation images, which are all known."""
+        """The temperature of the logits, fitted to the validation images, which are all known."""
         held = self.outputs["validation"]
         return calibration.fit_temperature(logarithms(held), held.labels)
 
@@ -60,14 +60,14 @@ class ModelOutputs:
         return calibration.softmax(logarithms(outputs), self.temperature)
 
     def applies(self, name: str) -> bool:
-        """Tell whether a score can be had from the model, and says something of its own there."""
+        """Return whether a score can be computed for the model and differs from the baseline's."""
         if self.model.name in BESIDE and name != "native":
             return False
         needs = scores.create(name).info.needs
         return not lacking(needs, self.model, self.outputs["test"])
 
     def cost(self, score: Score) -> int:
-        """Return the passes that an image costs with a score; one backwards is one forwards."""
+        """Return the passes per image with a score; a backward pass counts as a forward pass."""
         again = "images" in score.info.needs
         return self.model.cost * (score.passes(self.outputs["test"].num_classes) if again else 1)
 
@@ -82,5 +82,5 @@ class ModelOutputs:
 
 
 def logarithms(outputs: Outputs) -> np.ndarray:
-    """Return the logarithms of an answer's probabilities: logits, of what has members too."""
+    """Return the logarithms of the probabilities: logits, also for several members."""
     return np.log(np.maximum(outputs.probabilities, np.finfo(np.float32).tiny))  # none of 0

@@ -1,4 +1,4 @@
-"""What a score foresees: the probability that an image is unknown, an AUROC without labels."""
+"""Predictions from a score: the probability of "unknown", and an AUROC without labels."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from helpers.labelfree import TAUS, Regression, draw_places, fit_regression, gsc
 from known_unknowns.across.model_outputs import ModelOutputs
 
 EVALUATOR = "ude_wasserstein"
-"""Makes a Gscore of unlabelled images: the paper's best."""
+"""The Gscore evaluator: the best of the paper."""
 
 
 def unknown_probability(values, known, unknown) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Which images the algorithms, scores and metrics of all papers meet on.
+"""The roles of the images in the comparison of all papers.
 
 For the networks that are trained they are those of the benchmark of unknown detection, whose
 networks are among those that are compared.  A published network knows all classes of its ID set and
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class ComparisonRoles:
-    """Which images play which role."""
+    """The images of each role."""
 
     known: tuple[str, ...]
     train: Images | ImageStream

@@ -1,4 +1,4 @@
-"""The contest: every score on every feature pack, and what a new one is better than."""
+"""The contest: every score on every feature pack, and which scores a new score beats."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _COLUMNS = {("auroc", side): f"AUROC {side} {UP}" for side in SIDES} | {
 
 @dataclass(frozen=True)
 class Contest:
-    """What came of it.
+    """The results of a contest.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class Contest:
         return wide.sort_values(wide.columns[0], ascending=False, kind="stable")
 
     def differences(self, entry: str) -> pd.DataFrame:
-        """Return what a score is ahead of each other one, in AUROC.
+        """Return the difference in AUROC between a score and each other score.
 
         Returns
         -------
@@ -185,7 +185,7 @@ def contest(
     seed: int = 0,
     tell: Callable[[str], None] = lambda line: None,
 ) -> Contest:
-    """Let new scores meet all others that need neither images nor members.
+    """Compare new scores with all scores that need neither images nor members.
 
     Parameters
     ----------
@@ -229,7 +229,7 @@ def _fits(score: Score) -> bool:
 
 
 def values_on(pack: FeaturePack, score: Score) -> dict[str, np.ndarray]:
-    """Fit a score to a pack's training images; return what it says of the others, by place."""
+    """Return the scores of a pack's images by place, fitted to its training images."""
     if score.info.fits:
         score.fit(pack.train, pack.head)
     return {

@@ -1,7 +1,7 @@
-"""Feature packs: what a network makes of training, test and unknown images, in one small file.
+"""Feature packs: the features of training, test and unknown images in one small file.
 
-Features are stored in half precision, with the head; logits are made of them again.  What that
-costs is measured when a pack is made, and stands in it.
+Features are stored in half precision, with the head, from which the logits are computed.  The pack
+also stores the measured rounding error.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from helpers.files import atomic_path
 from helpers.outputs import Head, Outputs
 
 EMBEDDED = Path(__file__).parent / "packs"
-"""Where the packs lie that come with this package.
+"""The folder of the packs that come with this package.
 
 :meta hide-value:
 """
@@ -76,7 +76,7 @@ class FeaturePack:
         return {"train": self.train, "test": self.test} | unknown
 
     def rounded(self) -> FeaturePack:
-        """Return the pack as it will be read again: features in half precision, logits of these."""
+        """Return the pack with features in half precision, as `read` returns it."""
         parts = {
             place: _outputs(self.head, one.features.astype(np.float16), one.labels)
             for place, one in self.parts.items()

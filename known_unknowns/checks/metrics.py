@@ -1,4 +1,4 @@
-"""What must hold of every metric: one function an invariant, with a sentence that says it."""
+"""The contract of every metric: one function and one sentence for each invariant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a check is run: on made-up data, and, where it fails, on smaller and smaller ones."""
+"""Run checks on made-up data and, after a failure, on smaller data."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Checks(dict):
 
 
 class Broken(AssertionError):
-    """What a check says when it fails."""
+    """The message of a failed check."""
 
 
 def hold(condition, message: str) -> None:

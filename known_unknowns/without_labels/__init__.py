@@ -1,10 +1,13 @@
-"""What unlabelled images say beyond the Gscore paper: shares, lists, accuracy, AUROC and FPR95.
+"""Estimates from unlabelled images: share of unknown images, lists, accuracy, AUROC and FPR95.
 
-`ESTIMATORS` predict AUROC and FPR95 of a mixture with intervals; `share_bound` bounds the share of
-images that are unlike the validation images, and `label_shift_share_bound` does the same where
-classes have become more or less frequent; `suspected_unknown` lists these images;
-`estimate_accuracy` estimates the accuracy of the classifier.  With labels for a few images, use
-ppi-python.  `experiment` compares all of them with labels, on the mixtures of the Gscore paper.
+* `ESTIMATORS` predict AUROC and FPR95 of a mixture, with intervals.
+* `share_bound` bounds the share of images that are unlike the validation images;
+  `label_shift_share_bound` does so if classes have become more or less frequent.
+* `suspected_unknown` lists images that are unlike the validation images.
+* `estimate_accuracy` estimates the accuracy of the classifier.
+
+`experiment` compares the estimates with labels, on the mixtures of the Gscore paper.  If you have
+labels for a few images, use ppi-python.
 """
 
 from helpers.labelfree import Estimate

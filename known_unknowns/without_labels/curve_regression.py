@@ -26,7 +26,7 @@ _PENALTIES = 10.0 ** np.arange(-4, 2)
 
 
 def curve_features(validation, scores) -> np.ndarray:
-    r"""Return the P–P curve of validation images and a mixture, and the area beside it.
+    r"""Return the P–P curve of validation images and a mixture, and the area under it.
 
     :math:`G(F^{-1}(q))` at :math:`q = 1/24 \dots 23/24`, the share of the mixture below the
     quantiles of the validation images, and :math:`A`, their AUROC against the mixture.
@@ -112,7 +112,7 @@ def fit_curve_regression(
 def _learn(
     validation: np.ndarray, meta: MetaSets, share: float | None, images: int, seed: int
 ) -> CurveRegression:
-    """Learn from mixtures of so many images at most, whose truths are those of all images."""
+    """Return a regression fitted to mixtures of at most `images` images."""
     sets = list(meta.unknown.values())
     times = max(1, min(_TIMES, _MIXTURES // len(sets)))
     ours = _placements(validation, meta.known)
@@ -137,7 +137,7 @@ def _learn(
 
 
 def _placements(validation: np.ndarray, scores) -> np.ndarray:
-    """Return the share of validation images (ascending) below each score, of equal ones half."""
+    """Return the share of validation images (ascending) below each score; ties count half."""
     scores = float_array("scores", scores)
     ends = (np.searchsorted(validation, scores, side=side) for side in ("left", "right"))
     return sum(ends) / (2 * len(validation))
@@ -164,7 +164,7 @@ def _distances(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 def _ridge(
     values: np.ndarray, axes: np.ndarray, truths: np.ndarray, sets: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return weights, in all and without each set, and what the latter miss; see the class."""
+    """Return weights with all sets and without each set, and the errors of the latter."""
     grouped = axes.reshape(sets, -1, len(truths))
     best = None
     for penalty in _PENALTIES:

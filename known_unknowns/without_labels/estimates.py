@@ -1,4 +1,4 @@
-"""What all estimators of how well unknown images are found are given, and what they answer.
+"""The interface of all estimators of AUROC and FPR95, and their meta sets.
 
 An estimator is fitted by a function of validation scores and, if there are any, meta sets::
 
@@ -23,15 +23,15 @@ from helpers.labelfree import METRICS, PREDICTED, Estimate
 from helpers.metrics import RankedGroups
 
 FEWEST = 50
-"""Unlabelled images that an estimate takes at the least."""
-_SHARES = (0.05, 0.95)  # that are drawn where the share is not known
+"""Smallest number of unlabelled images for an estimate."""
+_SHARES = (0.05, 0.95)  # range of the drawn shares if the share is unknown
 
 
 class Estimator(Protocol):
-    """What is fitted once and then asked about any number of mixtures."""
+    """A fitted estimator of the metrics of mixtures."""
 
     def estimate(self, mixture, *, level: float = 0.9) -> dict[str, Estimate]:
-        """Return what it says of an unlabelled mixture, by the metrics of `PREDICTED`.
+        """Return an estimate of each metric of `PREDICTED` for an unlabelled mixture.
 
         The interval is for the metric of these very images as for that of more images like them.
 
@@ -46,7 +46,7 @@ class Estimator(Protocol):
 
 @dataclass(frozen=True)
 class MetaSets:
-    """Sets of unknown images, and the ID images that they are mixed with to learn from.
+    """Sets of unknown images, and the ID images that they are mixed with.
 
     Attributes
     ----------
@@ -131,7 +131,7 @@ def group_metrics(known, unknown) -> dict[str, float]:
 
 
 def stack(found: list[dict[str, float]]) -> dict[str, np.ndarray]:
-    """Return metrics as an array each, in place of a dictionary for each mixture."""
+    """Return an array for each metric from one dictionary for each mixture."""
     return {name: np.array([one[name] for one in found]) for name in PREDICTED}
 
 
@@ -169,13 +169,13 @@ def check_meta(meta: MetaSets | None, needed: int) -> MetaSets:
 
 
 def wider(*ends: tuple[float, float]) -> tuple[float, float]:
-    """Return the shortest interval that has all of some in it."""
+    """Return the shortest interval that contains all given intervals."""
     low, high = zip(*ends, strict=True)
     return min(low), max(high)
 
 
 def jackknife_ends(left_out, misses, sets: int, level: float) -> tuple[float, float]:
-    r"""Return the ends of the jackknife+ interval where whole sets are left out.
+    r"""Return the ends of the jackknife+ interval that leaves out whole sets.
 
     With the prediction :math:`\hat p_{-i}` that leaves set i out, and what it misses a mixture of
     that set by, :math:`r_{ij}`: the smallest number that is at least :math:`\hat p_{-i} + r_{ij}`

@@ -49,7 +49,7 @@ class Constant:
 def fit_constant(
     validation, meta: MetaSets | None = None, *, share: float | None = None, seed: int = 0
 ) -> BySize:
-    """Return the constant of some meta sets.
+    """Return the constant estimate from meta sets.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def fit_constant(
 
 @dataclass(frozen=True)
 class GscoreLine:
-    """Lines from the Gscore of a mixture to the metrics of the detector."""
+    """Regression lines from the Gscore of a mixture to the metrics of the detector."""
 
     evaluator: str
     validation: np.ndarray
@@ -113,7 +113,7 @@ def fit_gscore_line(
     evaluator: str = "ude_wasserstein",
     seed: int = 0,
 ) -> BySize:
-    """Return lines from Gscores to metrics, learnt from one mixture of each meta set.
+    """Return lines from Gscores to metrics, fitted to one mixture of each meta set.
 
     Parameters
     ----------

@@ -228,7 +228,7 @@ def _most(shares: np.ndarray, caps: np.ndarray) -> np.ndarray:
 
 
 def _upper(shares: np.ndarray, images: float, tail: float) -> np.ndarray:
-    """Return the largest probability that shares are not too small for, by Chernoff's bound."""
+    """Return an upper confidence bound of probabilities by Chernoff's bound."""
     low, high = shares.copy(), np.ones_like(shares)
     for _ in range(_LABEL_SHIFT_STEPS):
         middle = (low + high) / 2
