@@ -75,10 +75,7 @@ def parts(parameters: Parameters) -> list[Part]:
 
 
 def models(parameters: Parameters, part: Part, roles: ComparisonRoles) -> Model:
-    """Load a published network; or train those of an algorithm in a run, if the cache lacks them.
-
-    The networks of the benchmark of unknown detection have its seeds, so that they are the same.
-    """
+    """Load a published network, or train an algorithm's networks if the cache lacks them."""
     if part.name in parameters.published:
         from helpers.networks import zoo  # here, since timm takes long to import
 
@@ -99,7 +96,7 @@ def models(parameters: Parameters, part: Part, roles: ComparisonRoles) -> Model:
 def outputs(
     parameters: Parameters, part: Part, roles: ComparisonRoles, models: Model
 ) -> ModelOutputs:
-    """Show every image to a model once; what it has seen before comes from the cache."""
+    """Return the outputs of a model on all images; earlier outputs come from the cache."""
     names = ("train", "validation", "external_validation", "test")
     images = {name: getattr(roles, name) for name in names}
     unknown = roles.near | roles.far | roles.families
@@ -143,10 +140,7 @@ def classifier_rows(parameters: Parameters, found: ModelOutputs) -> Iterator[dic
 def score_rows(
     parameters: Parameters, found: ModelOutputs, name: str, draw: Draw
 ) -> Iterator[dict]:
-    """Yield the rows of a model with a score.
-
-    The AURC and the AUROC of all test images have replicates, those of one far set none.
-    """
+    """Yield the rows of a model with a score."""
     score = scores.create(name, **parameters.score_arguments.get(name, {}))
     values, method = found.score(score), f"{found.model.name}/{name}"
     unknown = _platt(found, values)
@@ -211,7 +205,7 @@ def _errors(found: ModelOutputs, values: Mapping[str, np.ndarray]) -> Iterator[d
 def _confusion(
     found: ModelOutputs, values: Mapping[str, np.ndarray], keep: float
 ) -> Iterator[dict]:
-    """Yield what a threshold from validation images makes of the test images and the near ones."""
+    """Yield the domain confusion of test and near images at a validation threshold."""
     if not found.near:
         return
     threshold = metrics.rejection_threshold(values["validation"], keep=keep)

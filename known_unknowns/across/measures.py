@@ -1,4 +1,4 @@
-"""What methods are compared by: the measures of all papers, each under a name of its own."""
+"""The measures of all papers that methods are compared by."""
 
 from __future__ import annotations
 
@@ -7,20 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Measure:
-    """One number that methods are compared by, as a row of the results table has it.
-
-    Attributes
-    ----------
-    metric, test_set : str
-        The row's.
-    title : str
-    higher : bool
-        Whether higher is better.
-    paper : str
-        The chapter that it comes from; "" for what no paper has.
-    of_score : bool
-        Whether it is a number of an algorithm with a score, not of the algorithm alone.
-    """
+    """One number that methods are compared by, as a row of the results table has it."""
 
     metric: str
     test_set: str
@@ -59,4 +46,4 @@ COMPARED = (
     "aurc", "aurc_test", "auroc_near", "auroc_far", "fpr_near", "fpr_far", "der95", "der99",
     "out_as_out", "ece", "open_set_brier", "predicted_auroc",
 )  # fmt: skip
-"""Those of which `known_unknowns.across.tables.agreement` asks whether they agree."""
+"""The measures that `known_unknowns.across.tables.agreement` compares."""

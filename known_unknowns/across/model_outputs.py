@@ -1,17 +1,15 @@
-"""What a model, with any score, says about the images of each role."""
+"""The outputs and scores of a model on the images of each role."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from helpers import scores
-from helpers.checks import known_name
 from helpers.data import Images, ImageStream
 from helpers.networks.model import Model
 from helpers.outputs import Outputs
@@ -20,7 +18,6 @@ from helpers.scores.info import lacking
 
 if TYPE_CHECKING:
     from helpers.scores import Score
-    from known_unknowns.across.parameters import Parameters
 
 BESIDE = ("rnd", "oc")
 """Algorithms that learn beside the baseline's classifier, from its seeds.
@@ -32,18 +29,7 @@ as another algorithm's in what is said of all of them.
 
 @dataclass(frozen=True)
 class ModelOutputs:
-    """The images of each role, and what a model says about them.
-
-    Attributes
-    ----------
-    model : Model
-    train : Outputs
-        Of all training images: what scores learn from.
-    images, outputs : dict of str to Images and to Outputs
-        By name: ``train`` (those that set thresholds), ``validation``, ``external_validation``,
-        ``test``, and each set of `near`, `far` and `families`.
-    near, far, families : tuple of str
-    """
+    """The images of each role, and the outputs of a model."""
 
     model: Model
     train: Outputs
@@ -65,7 +51,7 @@ class ModelOutputs:
 
     @cached_property
     def temperature(self) -> float:
-        """What divides the logits, fitted to the validation images, which are all known."""
+        """The temperature of the logits, fitted to the validation images, which are all known."""
         held = self.outputs["validation"]
         return calibration.fit_temperature(logarithms(held), held.labels)
 
@@ -74,29 +60,19 @@ class ModelOutputs:
         return calibration.softmax(logarithms(outputs), self.temperature)
 
     def applies(self, name: str) -> bool:
-        """Tell whether a score can be had from the model, and says something of its own there.
-
-        Not without what it needs (`helpers.scores.info.lacking`), nor any but the native one from
-        the algorithms in `BESIDE`.
-        """
+        """Return whether a score can be computed for the model and differs from the baseline's."""
         if self.model.name in BESIDE and name != "native":
             return False
         needs = scores.create(name).info.needs
         return not lacking(needs, self.model, self.outputs["test"])
 
     def cost(self, score: Score) -> int:
-        """Return the passes that an image costs with a score; one backwards is one forwards."""
+        """Return the passes per image with a score; a backward pass counts as a forward pass."""
         again = "images" in score.info.needs
         return self.model.cost * (score.passes(self.outputs["test"].num_classes) if again else 1)
 
     def score(self, score: Score) -> dict[str, np.ndarray]:
-        """Fit a score that `applies` to the training images, and apply it to all images.
-
-        Returns
-        -------
-        dict of str to ndarray of float64
-            By the names of `outputs`; higher = more likely known.
-        """
+        """Fit a score that `applies` to the training images, and apply it to all images."""
         if score.info.fits:
             score.fit(self.train, self.model.head)
         return {
@@ -106,48 +82,5 @@ class ModelOutputs:
 
 
 def logarithms(outputs: Outputs) -> np.ndarray:
-    """Return the logarithms of an answer's probabilities: logits, of what has members too."""
+    """Return the logarithms of the probabilities: logits, also for several members."""
     return np.log(np.maximum(outputs.probabilities, np.finfo(np.float32).tiny))  # none of 0
-
-
-def percentiles(
-    parameters: Parameters, found: ModelOutputs, chosen: Mapping[str, Sequence[int]]
-) -> pd.DataFrame:
-    """Return what a model says of single test images, by every score that applies to it.
-
-    Parameters
-    ----------
-    parameters : Parameters
-    found : ModelOutputs
-    chosen : mapping of str to sequence of int
-        By test set, which of its images.
-
-    Returns
-    -------
-    DataFrame
-        One row per image and score: ``test_set``, ``place``, ``algorithm``, ``score``,
-        ``percentile`` (the share of the ID validation images whose score is not higher, in
-        [0, 1]: low = more likely unknown), ``predicted`` (the number of the class that the model
-        takes it for) and ``correct``.  Empty if no score applies.
-
-    Raises
-    ------
-    ValueError
-        An unknown test set.
-    """
-    for test_set in chosen:
-        known_name("test set", test_set, found.correct)
-    tables = []
-    for name in filter(found.applies, parameters.scores):
-        values = found.score(scores.create(name, **parameters.score_arguments.get(name, {})))
-        held = np.sort(values["validation"])
-        for test_set, places in chosen.items():
-            outputs, places = found.outputs[test_set], list(places)
-            ranks = np.searchsorted(held, values[test_set][places], side="right")
-            columns = {
-                "test_set": test_set, "place": places, "algorithm": found.model.name,
-                "score": name, "percentile": ranks / len(held),
-                "predicted": outputs.predictions[places], "correct": outputs.correct[places],
-            }  # fmt: skip
-            tables.append(pd.DataFrame(columns))
-    return pd.concat([pd.DataFrame(), *tables], ignore_index=True)

@@ -33,11 +33,11 @@ ALGORITHMS = {
     "stylised": "Stylised images",
     "distillation": "Distillation",
 }
-"""The training algorithms of all chapters, and how they are called."""
+"""Titles of the training algorithms of all chapters."""
 
 
 class Parameters(BenchmarkParameters):
-    """What the comparison is free to choose.
+    """The parameters of the comparison.
 
     What concerns images and the networks that are trained is as in the benchmark of unknown
     detection, but that no set is tested aside.  Published networks know all classes of their ID
@@ -102,11 +102,6 @@ class Parameters(BenchmarkParameters):
     def recipe_of(self, algorithm: str) -> Recipe:
         """Return the recipe of an algorithm's networks.
 
-        Raises
-        ------
-        ValueError
-            MC dropout without dropout.
-
         Examples
         --------
         >>> from known_unknowns.chapters import load
@@ -120,6 +115,6 @@ class Parameters(BenchmarkParameters):
         return recipe
 
     def trainings(self) -> dict[str, dict]:
-        """Return what the training notebook is told: the run, of which it trains all algorithms."""
+        """Return the run that each training notebook trains all algorithms of."""
         runs = range(self.runs if self.algorithms else 0)
         return {f"{self.network}-{run}": {"run": run} for run in runs}

@@ -1,4 +1,4 @@
-"""What a score foresees: the probability that an image is unknown, an AUROC without labels."""
+"""Predictions from a score: the probability of "unknown", and an AUROC without labels."""
 
 from __future__ import annotations
 
@@ -13,42 +13,11 @@ from helpers.labelfree import TAUS, Regression, draw_places, fit_regression, gsc
 from known_unknowns.across.model_outputs import ModelOutputs
 
 EVALUATOR = "ude_wasserstein"
-"""Makes a Gscore of unlabelled images: the paper's best."""
+"""The Gscore evaluator: the best of the paper."""
 
 
 def unknown_probability(values, known, unknown) -> np.ndarray:
-    r"""Return the probability of "unknown" that a score stands for, by Platt's scaling.
-
-    .. math:: p_{\mathrm{unknown}} = \frac{1}{1 + e^{a s + b}}, \quad a \ge 0,
-
-    with a and b of the least cross-entropy on held-out images, known and unknown ones with the
-    same weight in all: as many of both are expected.  A score that ranks the held-out unknown
-    images above the known ones gets :math:`a = 0`: it says nothing, and the order of images is
-    never turned round.
-
-    Parameters
-    ----------
-    values : array_like, shape [N]
-        Scores, higher = more likely known.
-    known, unknown : array_like, shape [P] and [U]
-        Scores of held-out images.
-
-    Returns
-    -------
-    ndarray of float64, shape [N]
-
-    Notes
-    -----
-    Platt 1999, with his targets: a little less than 1 and more than 0, so that a is finite
-    where the score tells the held-out images apart without a mistake.
-
-    Examples
-    --------
-    >>> unknown_probability([-9, 0, 9], [0, 1, 2], [0, -1, -2]).round(2)
-    array([1. , 0.5, 0. ])
-    >>> unknown_probability([-9, 9], [0, 1], [2, 3])  # the wrong way round
-    array([0.5, 0.5])
-    """
+    r"""Return the probability of "unknown" that a score stands for, by Platt's scaling."""
     known, unknown = (np.asarray(one, dtype=np.float64) for one in (known, unknown))
     both = np.concatenate([known, unknown])
     low, centre, high = np.quantile(both, [0.25, 0.5, 0.75])  # a distance may have far outliers
@@ -72,29 +41,7 @@ def unknown_probability(values, known, unknown) -> np.ndarray:
 def gscore_line(
     values: Mapping[str, np.ndarray], found: ModelOutputs, seed: int
 ) -> tuple[Regression, float] | None:
-    """Return the line that predicts an AUROC without labels, and the Gscore of the test images.
-
-    The line is learnt from the validation images mixed with those of each family.  What it is
-    applied to are the ID test images mixed with as many unknown ones, drawn from all sets.
-
-    Parameters
-    ----------
-    values : mapping of str to ndarray
-        From `ModelOutputs.score`.
-    found : ModelOutputs
-    seed : int
-        Of the unknown images that are drawn.
-
-    Returns
-    -------
-    (Regression, float) or None
-        None where there is no line: the score is the same for all images of a mixture, or its
-        Gscore for all mixtures.
-
-    Notes
-    -----
-    Zhang et al. 2023; the validation images are also those that the evaluator learns from.
-    """
+    """Return the line that predicts an AUROC without labels, and the Gscore of the test images."""
     known, unknown = values["validation"], np.concatenate([values[one] for one in found.unknown])
     count = min(len(values["test"]), len(unknown))
     chosen = unknown[draw_places("union", len(unknown), count, seed)]

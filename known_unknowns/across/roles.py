@@ -1,4 +1,4 @@
-"""Which images the algorithms, scores and metrics of all papers meet on.
+"""The roles of the images in the comparison of all papers.
 
 For the networks that are trained they are those of the benchmark of unknown detection, whose
 networks are among those that are compared.  A published network knows all classes of its ID set and
@@ -27,27 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class ComparisonRoles:
-    """Which images play which role.
-
-    Attributes
-    ----------
-    known : tuple of str
-        Names of the ID classes; label k of ID images is ``known[k]``.
-    train : Images or ImageStream
-        In-distribution: what a network has learnt, and what scores are fitted on.
-    thresholds : ndarray of int64
-        Which of these set the thresholds of DER.
-    validation, test : Images or ImageStream
-        In-distribution; no network has been trained on them.
-    external : Images or ImageStream, optional
-        Outliers to train with, labels −1; none for a published network.
-    external_validation : Images or ImageStream
-        Labels −1.
-    near, far : dict of str to Images or ImageStream
-        Test sets of other classes, with labels of their own.  Near ones may be none.
-    families : dict of str to Images
-        Labels −1; as many of each as there are validation images, at most.
-    """
+    """The images of each role."""
 
     known: tuple[str, ...]
     train: Images | ImageStream
@@ -62,15 +42,7 @@ class ComparisonRoles:
 
 
 def roles(parameters: Parameters, part: Part | None = None) -> ComparisonRoles:
-    """Return the roles of the images: the same ones in all parts that have an ID set in common.
-
-    Without a part, those of the networks that are trained.
-
-    Raises
-    ------
-    ValueError
-        A family is one of the sets that networks or hyper-parameters learn from or that are tested.
-    """
+    """Return the roles of the images: the same ones in all parts that have an ID set in common."""
     return of_published(parameters, part.roles) if part and part.roles else of_trained(parameters)
 
 
@@ -93,11 +65,7 @@ def of_trained(parameters: Parameters) -> ComparisonRoles:
 
 
 def of_published(parameters: Parameters, id_set: str) -> ComparisonRoles:
-    """Return the roles for networks that others have trained on a data set, or on the whole of it.
-
-    What shows classes of the ID set, by `helpers.data.class_lists.shared_classes`, is left out of
-    the external and far sets and of the families.
-    """
+    """Return the roles for published networks, whose ID set is a data set or a part of it."""
     seed, most = parameters.seed, parameters.published_images
     train, test = (
         data.load(id_set, one, size=SIZE, download=parameters.download) for one in ("train", "test")
@@ -146,17 +114,7 @@ def _some(parameters: Parameters, name: str, id_set: str = "") -> Images:
 def load_families(
     parameters: Parameters, names: Iterable[str], taken: Mapping[str, Images], most: int
 ) -> dict[str, Images]:
-    """Load the sets that the prediction of an AUROC learns from; see `ComparisonRoles`.
-
-    Parameters
-    ----------
-    parameters : Parameters
-    names : iterable of str
-    taken : mapping of str to Images
-        By role, what they must not share a class with.
-    most : int
-        Images of each.
-    """
+    """Load the sets that the prediction of an AUROC learns from; see `ComparisonRoles`."""
     found = {}
     for name in names:
         images = data.load(name, "test", size=SIZE, download=parameters.download)

@@ -57,10 +57,7 @@ def headline() -> Table:
 
 
 def cells(table: pd.DataFrame) -> pd.DataFrame:
-    """Return means over runs: a row for each algorithm and score, a column for each measure.
-
-    A number of the classifier alone is repeated for each of its scores; NaN: does not apply.
-    """
+    """Return means over runs: a row for each algorithm and score, a column for each measure."""
     means = results.summary(_one_benchmark(table), by=["method", "test_set", "metric"])
     return _wide(means.assign(run=0), "mean").droplevel("run")
 
@@ -68,12 +65,7 @@ def cells(table: pd.DataFrame) -> pd.DataFrame:
 def agreement(
     table: pd.DataFrame, *, among: str = "cells", correlation: str = "spearman", draws: int = 200
 ) -> pd.DataFrame:
-    """Return the rank correlations of each ordered pair of measures, with 95 % intervals.
-
-    Measures of which lower is better are turned round, so that 1 is the same order. The bootstrap
-    draws runs, and images for the measures whose rows all have replicates. Each draw adds noise to
-    noisy values and makes two orders less alike, so that the draws are centred on the value.
-    """
+    """Return the rank correlations of each ordered pair of measures, with 95 % intervals."""
     known_name("among", among, AMONG)
     everything = _wide(_one_benchmark(table), "value")
     values = _complete(everything[[name for name in COMPARED if name in everything]], among)
@@ -124,12 +116,7 @@ def best_scores(means: pd.DataFrame, measure: str) -> pd.DataFrame:
 
 
 def pareto(means: pd.DataFrame, measures: Sequence[str]) -> pd.Series:
-    """Tell which rows are on the Pareto front: none is as good by all measures and better by one.
-
-    >>> means = pd.DataFrame({"accuracy": [0.9, 0.8, 0.7], "ece": [0.2, 0.1, 0.1]})
-    >>> pareto(means, ["accuracy", "ece"]).tolist()
-    [True, True, False]
-    """
+    """Tell which rows are on the Pareto front: no row is as good everywhere and better once."""
     if not measures:
         raise ValueError("measures: empty")
     signs = np.array([1 if MEASURES[name].higher else -1 for name in measures])

@@ -1,4 +1,4 @@
-"""The contest: every score on every feature pack, and what a new one is better than."""
+"""The contest: every score on every feature pack, and which scores a new score beats."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _COLUMNS = {("auroc", side): f"AUROC {side} {UP}" for side in SIDES} | {
 
 @dataclass(frozen=True)
 class Contest:
-    """What came of it.
+    """The results of a contest.
 
     Attributes
     ----------
@@ -47,20 +47,14 @@ class Contest:
     entries: tuple[str, ...]
 
     def means(self) -> pd.DataFrame:
-        """Return means over networks and sets, the best near AUROC on top.
-
-        Returns
-        -------
-        DataFrame of float64
-            By score; the columns are pairs of metric and side.
-        """
+        """Return means over networks and sets, the best near AUROC on top."""
         wide = self.numbers.pivot_table(
             ["auroc", "fpr_at_tpr"], "score", "side", "mean", sort=False
         )
         return wide.sort_values(wide.columns[0], ascending=False, kind="stable")
 
     def differences(self, entry: str) -> pd.DataFrame:
-        """Return what a score is ahead of each other one, in AUROC.
+        """Return the difference in AUROC between a score and each other score.
 
         Returns
         -------
@@ -88,11 +82,6 @@ class Contest:
         """Return mean ranks, the best first, Nemenyi's critical difference, and the cases.
 
         A case is a pair of network and set.
-
-        Notes
-        -----
-        Demšar 2006.  The test takes cases as independent.  Cases of one network are not, so that
-        the difference is rather too small.
         """
         numbers = self.numbers[self.numbers["side"] == side]
         areas = numbers.pivot(index=["network", "test_set"], columns="score", values="auroc")
@@ -196,7 +185,7 @@ def contest(
     seed: int = 0,
     tell: Callable[[str], None] = lambda line: None,
 ) -> Contest:
-    """Let new scores meet all others that need neither images nor members.
+    """Compare new scores with all scores that need neither images nor members.
 
     Parameters
     ----------
@@ -208,13 +197,6 @@ def contest(
         Of the bootstrap over images, the same draws for all scores.
     tell : callable
         Is told what is being done, a line at a time.
-
-    Raises
-    ------
-    AssertionError
-        An entry breaks the contract of a score; says which check, where, and the smallest case.
-    ValueError
-        An entry has the name of another score, needs what no pack has, or cannot be fitted.
     """
     entries = dict(entries or {})
     others = [name for name in scores.names() if name not in entries and _fits(scores.create(name))]
@@ -247,7 +229,7 @@ def _fits(score: Score) -> bool:
 
 
 def values_on(pack: FeaturePack, score: Score) -> dict[str, np.ndarray]:
-    """Fit a score to a pack's training images; return what it says of the others, by place."""
+    """Return the scores of a pack's images by place, fitted to its training images."""
     if score.info.fits:
         score.fit(pack.train, pack.head)
     return {
@@ -272,15 +254,7 @@ def _measure(name: str, score: Score, pack: FeaturePack, weights: Mapping) -> li
 
 
 def entries_of(path: str | os.PathLike) -> dict[str, Score]:
-    """Return the scores that a Python file registers, by name.  The file is executed.
-
-    Raises
-    ------
-    FileNotFoundError
-        No such file.
-    ValueError
-        It registers no score.
-    """
+    """Return the scores that a Python file registers, by name.  The file is executed."""
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such file")

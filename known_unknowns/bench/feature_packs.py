@@ -1,7 +1,7 @@
-"""Feature packs: what a network makes of training, test and unknown images, in one small file.
+"""Feature packs: the features of training, test and unknown images in one small file.
 
-Features are stored in half precision, with the head; logits are made of them again.  What that
-costs is measured when a pack is made, and stands in it.
+Features are stored in half precision, with the head, from which the logits are computed.  The pack
+also stores the measured rounding error.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from helpers.files import atomic_path
 from helpers.outputs import Head, Outputs
 
 EMBEDDED = Path(__file__).parent / "packs"
-"""Where the packs lie that come with this package.
+"""The folder of the packs that come with this package.
 
 :meta hide-value:
 """
@@ -76,7 +76,7 @@ class FeaturePack:
         return {"train": self.train, "test": self.test} | unknown
 
     def rounded(self) -> FeaturePack:
-        """Return the pack as it will be read again: features in half precision, logits of these."""
+        """Return the pack with features in half precision, as `read` returns it."""
         parts = {
             place: _outputs(self.head, one.features.astype(np.float16), one.labels)
             for place, one in self.parts.items()
@@ -84,13 +84,7 @@ class FeaturePack:
         return _assemble(self.name, self.id_set, self.head, parts, self.facts)
 
     def write(self, path: str | os.PathLike) -> None:
-        """Write a safetensors file that knows its own checksum, whole or not at all.
-
-        Raises
-        ------
-        ValueError
-            Features that half precision cannot hold, above 65,504.
-        """
+        """Write a safetensors file that knows its own checksum, whole or not at all."""
         arrays = {"head/weight": self.head.weight, "head/bias": self.head.bias}
         for place, one in self.parts.items():
             if np.abs(one.features).max() > _MOST:
@@ -105,13 +99,7 @@ class FeaturePack:
 
     @classmethod
     def read(cls, path: str | os.PathLike) -> FeaturePack:
-        """Read what `write` wrote.  Nothing in the file is executed.
-
-        Raises
-        ------
-        ValueError
-            The file is no feature pack, is truncated or altered, or is of a later version.
-        """
+        """Read what `write` wrote.  Nothing in the file is executed."""
         try:
             with safe_open(path, framework="np") as file:
                 metadata = file.metadata() or {}
@@ -136,15 +124,7 @@ class FeaturePack:
 
 
 def packs(folder: str | os.PathLike | None = None) -> Iterator[FeaturePack]:
-    """Yield the feature packs of a folder in the order of their names; by default the package's.
-
-    Raises
-    ------
-    FileNotFoundError
-        The folder is not there, or holds none.
-    ValueError
-        As `FeaturePack.read`.
-    """
+    """Yield the feature packs of a folder in the order of their names; by default the package's."""
     folder = Path(folder or EMBEDDED)
     files = sorted(folder.glob("*.safetensors"))
     if not files:

@@ -18,9 +18,8 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
 from known_unknowns.checks import metrics, scores
-from known_unknowns.checks.metrics import MetricCase
+from known_unknowns.checks.cases import MetricCase, ScoreCase
 from known_unknowns.checks.metrics import checks as METRIC_CHECKS
-from known_unknowns.checks.scores import ScoreCase
 from known_unknowns.checks.scores import checks as SCORE_CHECKS
 
 
@@ -45,15 +44,6 @@ def check_score(score, *, only: str | None = None, case: ScoreCase | None = None
     -------
     dict of str to str
         For each check ``"holds"``, or ``"does not apply: "`` and the reason.
-
-    Raises
-    ------
-    AssertionError
-        Checks fail: their names, what broke, and the smallest case that shows it.
-    TypeError
-        What is given is neither a score nor a function.
-    ValueError
-        There is no such check.
 
     Examples
     --------
@@ -99,15 +89,6 @@ def check_metric(
     -------
     dict of str to str
         For each check ``"holds"``, or ``"does not apply: "`` and the reason.
-
-    Raises
-    ------
-    AssertionError
-        Checks fail: their names, what broke, and the smallest case that shows it.
-    TypeError
-        What is given cannot be called.
-    ValueError
-        There is no such check or kind, or it is not known what the function takes.
 
     Examples
     --------

@@ -1,112 +1,23 @@
-"""What must hold of every metric: one function an invariant, with a sentence that says it."""
+"""The contract of every metric: one function and one sentence for each invariant."""
 
 from __future__ import annotations
 
 import functools
 import tracemalloc
 from collections.abc import Callable, Mapping
-from dataclasses import astuple, dataclass, is_dataclass, replace
+from dataclasses import astuple, is_dataclass, replace
 
 import numpy as np
 
 from helpers import metrics
 from helpers.checks import known_name
 from helpers.metrics.records import KINDS
+from known_unknowns.checks.cases import QUALITIES, MetricCase
 from known_unknowns.checks.running import Checks, does_not_apply, hold, refusal, refused
 
-QUALITIES = ("usual", "perfect", "reversed", "constant")
-"""What the made-up scores and probabilities say: mostly the truth, always, its opposite, nothing.
-
-A constant probability is that of a guess; an answer that is constant is class 0.
-"""
 RANKING = ("group", "scores")
 BOUNDED = ("shares", "probabilities", "rows", "unknown")
 SIZES = (1, 2, 3, 4, 5, 8, 20, 50)
-
-
-@dataclass(frozen=True)
-class MetricCase:
-    """The size of the data that a metric is checked on.
-
-    Attributes
-    ----------
-    images, classes : int
-        N images of either group, K classes.
-    seed : int
-        Of what is drawn.
-    """
-
-    images: int = 120
-    classes: int = 5
-    seed: int = 0
-
-    def in_words(self) -> str:
-        """Return the lengths of the arrays, and the seed."""
-        return f"{self.images} images (of each group), {self.classes} classes, seed {self.seed}"
-
-    def arguments(self, takes: Mapping[str, str], quality: str = "usual") -> dict:
-        """Return the arguments of a metric, arrays that single precision holds without rounding.
-
-        Parameters
-        ----------
-        takes : mapping of str to str
-            The name of each argument, and its kind: one of `helpers.metrics.records.KINDS`.
-        quality : str
-            One of `QUALITIES`.
-
-        Returns
-        -------
-        dict of str to ndarray or float
-            In the usual case with ties: scores are quarters.
-
-        Examples
-        --------
-        >>> takes = {"confidence": "scores", "correct": "correct"}
-        >>> MetricCase(images=4).arguments(takes, "perfect")
-        {'confidence': array([ 8., -8.,  8., -8.]), 'correct': array([ True, False,  True, False])}
-        """
-        generator = np.random.default_rng(self.seed)
-        right = generator.permutation(self.images) % 3 > 0
-        noise = generator.normal(size=(3, self.images))
-        scores = _scores(noise[0], right, quality)
-        known, unknown = np.ones_like(right), np.zeros_like(right)
-        groups = [_scores(noise[1], known, quality), _scores(noise[2], unknown, quality)]
-        vectors, truth = self._vectors(generator, quality, "rows" in takes.values())
-        answers = vectors.argmax(axis=1)
-        made = {
-            "scores": scores,
-            "shares": np.round(64 / (1 + np.exp(-2 * scores))) / 64,
-            "correct": right,
-            "probabilities": vectors,
-            "rows": vectors[:, : self.classes],
-            "unknown": vectors[:, -1],
-            "labels": truth,
-            "open labels": np.where(truth == self.classes, -1, truth),
-            "answers": np.where(answers == self.classes, -1, answers),
-            "number": 0.5,
-        }
-        return {
-            name: groups.pop(0) if kind == "group" else made[kind] for name, kind in takes.items()
-        }
-
-    def _vectors(self, generator, quality, is_open) -> tuple[np.ndarray, np.ndarray]:
-        """Return probabilities in steps of 1/256, none of them 0 in the usual case, and truths."""
-        columns = self.classes + is_open
-        truth = generator.permutation(self.images) % columns
-        if quality in ("perfect", "reversed"):
-            return np.eye(columns)[(truth + (quality == "reversed")) % columns], truth
-        logits = generator.normal(size=(self.images, columns)) + 2 * np.eye(columns)[truth]
-        powers = np.exp(logits * (quality == "usual"))
-        steps = np.floor(powers / powers.sum(axis=1, keepdims=True) * (256 - columns)) + 1
-        steps[np.arange(self.images), steps.argmax(axis=1)] += 256 - steps.sum(axis=1)
-        return steps / 256, truth
-
-
-def _scores(noise: np.ndarray, right: np.ndarray, quality: str) -> np.ndarray:
-    """Return scores of images, higher where they are right, or known; or as `quality` says."""
-    if quality in ("perfect", "reversed"):
-        return np.where(right == (quality == "perfect"), 8.0, -8.0)
-    return np.round(4 * (noise + 1.5 * right)) / 4 * (quality == "usual")
 
 
 checks = Checks("metric", MetricCase(), {"images": SIZES, "classes": SIZES})
@@ -114,24 +25,7 @@ checks = Checks("metric", MetricCase(), {"images": SIZES, "classes": SIZES})
 
 
 class Subject:
-    """A metric to be checked, and what is known of it.
-
-    Parameters
-    ----------
-    function : callable
-        A recorded metric, or one of somebody else's.
-    takes : mapping of str to str, optional
-        The arguments to call it with, each by its kind, out of `helpers.metrics.records.KINDS`.
-    better, range : str, optional
-        As in a record; what is not known is not checked.
-
-    Raises
-    ------
-    TypeError
-        It cannot be called.
-    ValueError
-        A kind that there is not, or none for a function without a record.
-    """
+    """A metric to be checked, and what is known of it."""
 
     def __init__(self, function, takes=None, better=None, range=None):
         if not callable(function):
@@ -212,7 +106,8 @@ def in_words(values: np.ndarray) -> str:
 @checks
 def result_is_float64(subject, case):
     """The result is a float, or floats and arrays: of float64, or of whole numbers that count,
-    and not NaN."""
+    and not NaN.
+    """
     for part in subject.parts(case.arguments(subject.takes)):
         kind = np.asarray(part).dtype
         hold(kind == np.float64 or kind.kind in "iu", f"the result is {part!r}, of {kind}")
@@ -239,7 +134,8 @@ def result_is_in_range(subject, case):
 @checks
 def better_is_better(subject, case):
     """What is always right is at least as good as what mostly is, that as what is always wrong;
-    and always right is better than always wrong."""
+    and always right is better than always wrong.
+    """
     if not subject.better:
         does_not_apply("neither higher nor lower is better, or it is not known")
     sign = 1 if subject.better == "higher" else -1
@@ -265,7 +161,8 @@ def order_does_not_matter(subject, case):
 @checks
 def ties_are_not_broken(subject, case):
     """Where all images score the same, it does not matter which come first; and known images are
-    then not told from unknown ones."""
+    then not told from unknown ones.
+    """
     names = subject.by_rank()
     given = case.arguments(subject.takes, "constant")
     expected = subject(given)
@@ -322,7 +219,8 @@ FORMS = {
 @checks
 def form_does_not_matter(subject, case):
     """Arrays that are read-only or have gaps, lists, numbers that single precision holds exactly,
-    and 1 and 0 for right and wrong give the same."""
+    and 1 and 0 for right and wrong give the same.
+    """
     given = case.arguments(subject.takes)
     for what, (change, rtol) in FORMS.items():
         changed = given | {name: change(given[name]) for name in subject.arrays()}
@@ -364,7 +262,8 @@ def first_becomes(value: float, kind: type = float) -> Callable[[np.ndarray], np
 @checks
 def infinity_ranks_or_is_refused(subject, case):
     """An infinite score counts as one above or below all others, or is refused; an infinite
-    share or probability is refused."""
+    share or probability is refused.
+    """
     for sign in (1, -1):
         infinite, large = first_becomes(sign * np.inf), first_becomes(sign * 1e6)
         for name in subject.arrays(*RANKING, *BOUNDED):
@@ -404,7 +303,8 @@ def bad_inputs(subject, case) -> dict[str, tuple[list[str], Callable]]:
 @checks
 def bad_input_is_refused(subject, case):
     """NaN, no image at all, arrays of other lengths or dimensions, numbers outside [0, 1],
-    probabilities that do not sum to 1 and classes that are not there are refused by name."""
+    probabilities that do not sum to 1 and classes that are not there are refused by name.
+    """
     for what, (names, change) in bad_inputs(subject, case).items():
         for name in names:
             given = case.arguments(subject.takes)

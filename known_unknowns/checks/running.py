@@ -1,4 +1,4 @@
-"""How a check is run: on made-up data, and, where it fails, on smaller and smaller ones."""
+"""Run checks on made-up data and, after a failure, on smaller data."""
 
 from __future__ import annotations
 
@@ -17,18 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class Checks(dict):
-    """Checks by name, in the order in which they are run; each is a function of its docstring.
-
-    Parameters
-    ----------
-    kind : str
-        What is checked, in a word.
-    case
-        The data that are made up; every check takes what is to be checked, and a case.
-    ladder : mapping of str to tuple
-        For each field of the case the values that are tried, from small to large, once a check
-        has failed.
-    """
+    """Checks by name, in the order in which they are run; each is a function of its docstring."""
 
     def __init__(self, kind: str, case, ladder: Mapping[str, tuple]):
         self.kind, self.case, self.ladder = kind, case, ladder
@@ -39,24 +28,7 @@ class Checks(dict):
         return function
 
     def run(self, name: str, subject, case=None) -> None:
-        """Run one check.
-
-        Parameters
-        ----------
-        name : str
-            Of the check.
-        subject
-            What is checked: it has a name, and knows how it was handed in (`given`).
-        case : optional
-            The only data to look at; by default the usual ones, and smaller ones where it fails.
-
-        Raises
-        ------
-        AssertionError
-            The check fails: says its name, what broke, what must hold, and on which data.
-        unittest.SkipTest
-            It does not apply, and why.
-        """
+        """Run one check."""
         check = self[known_name("check", name, self)]
         found = failure(check, subject, case or self.case)
         if found is None:
@@ -83,13 +55,7 @@ class Checks(dict):
         )
 
     def run_all(self, subject, only: str | None = None, case=None) -> dict[str, str]:
-        """Run all checks, or one of them, and return what came of each, in words.
-
-        Raises
-        ------
-        AssertionError
-            With the messages of all that fail.
-        """
+        """Run all checks, or one of them, and return what came of each, in words."""
         found, failed = {}, []
         for name in self if only is None else [only]:
             try:
@@ -105,16 +71,11 @@ class Checks(dict):
 
 
 class Broken(AssertionError):
-    """What a check says when it fails."""
+    """The message of a failed check."""
 
 
 def hold(condition, message: str) -> None:
-    """Fail with a message unless something is true.
-
-    Examples
-    --------
-    >>> hold(1 < 2, "1 is not below 2")
-    """
+    """Fail with a message unless something is true."""
     if not condition:
         raise Broken(message)
 
@@ -142,16 +103,7 @@ def failure(check: Callable, subject, case) -> tuple | None:
 
 
 def refusal(call: Callable, what: str, *words: str) -> None:
-    """Fail unless a call is refused, by a `ValueError` that says any of some words.
-
-    Examples
-    --------
-    >>> refusal(lambda: int("x"), "a letter", "literal")
-    >>> refusal(lambda: int("1"), "a letter")
-    Traceback (most recent call last):
-        ...
-    known_unknowns.checks.running.Broken: a letter is taken, and gives 1; a ValueError was expected
-    """
+    """Fail unless a call is refused, by a `ValueError` that says any of some words."""
     message = refused(call)
     if message is None:
         found = call()
@@ -170,3 +122,32 @@ def refused(call: Callable) -> str | None:
     except ValueError as error:
         return str(error)
     return None
+
+
+def same(found: np.ndarray, expected: np.ndarray, where: str, rtol: float = 0) -> None:
+    """Fail unless scores are equal, to the last bit by default; name an image where they differ."""
+    hold(found.shape == expected.shape, f"{where}: shape {found.shape}, not {expected.shape}")
+    other = np.flatnonzero(~np.isclose(found, expected, rtol=rtol, atol=rtol, equal_nan=True))
+    if len(other):
+        i = other[0]
+        hold(False, f"{where}: image {i} scores {found[i]:.17g}, not {expected[i]:.17g}")
+
+
+def numbers(found: np.ndarray, count: int, where: str) -> None:
+    """Fail unless there is a finite number in float64 for each image."""
+    got = f"{where}: {type(found).__name__}"
+    hold(isinstance(found, np.ndarray), f"{got}, not an array")
+    hold(found.dtype == np.float64, f"{got} of {found.dtype}, not of float64")
+    hold(found.shape == (count,), f"{got} of shape {found.shape}, not ({count},)")
+    bad = np.flatnonzero(~np.isfinite(found))
+    if len(bad):
+        hold(False, f"{where}: image {bad[0]} scores {found[bad[0]]}")
+
+
+def numbers_or_refusal(call: Callable, count: int, where: str) -> None:
+    """Fail unless a call gives numbers, or is refused in words."""
+    message = refused(call)
+    if message is None:
+        numbers(call(), count, where)
+    else:
+        hold(len(message) > 10, f"{where}: refused without a word: {message!r}")

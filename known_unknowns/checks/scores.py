@@ -1,4 +1,4 @@
-"""What must hold of every score: one function an invariant, with a sentence that says it."""
+"""The contract of every score: one function and one sentence for each invariant."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import functools
 import inspect
 import tempfile
 import tracemalloc
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -17,83 +17,19 @@ import helpers.scores
 from helpers.metrics import auroc
 from helpers.outputs import Head, Outputs
 from helpers.scores.info import NEEDS, Info
-from known_unknowns.checks.running import Checks, does_not_apply, hold, refusal, refused
+from known_unknowns.checks.cases import ScoreCase
+from known_unknowns.checks.running import (
+    Checks,
+    does_not_apply,
+    hold,
+    numbers,
+    numbers_or_refusal,
+    refusal,
+    refused,
+    same,
+)
 
 SIZES = (1, 2, 3, 5, 10, 20, 50, 100, 300)
-
-
-@dataclass(frozen=True)
-class ScoreCase:
-    """The size of the data that a score is checked on.
-
-    Attributes
-    ----------
-    images, classes, width, train : int
-        N images that are scored, K classes, D features, and images that it is fitted to.
-    seed : int
-        Of what is drawn.
-
-    Examples
-    --------
-    >>> ScoreCase(images=2, classes=3, width=4, train=9).in_words()
-    'logits [2, 3] and features [2, 4], fitted to 9 images, with seed 0'
-    """
-
-    images: int = 600
-    classes: int = 20
-    width: int = 40
-    train: int = 300
-    seed: int = 0
-
-    def in_words(self) -> str:
-        """Return the shapes of the arrays, and the seed."""
-        return (
-            f"logits [{self.images}, {self.classes}] and features [{self.images}, {self.width}], "
-            f"fitted to {self.train} images, with seed {self.seed}"
-        )
-
-    def head(self) -> Head:
-        """Return the last layer of the model: random weights."""
-        weight = np.random.default_rng(1).normal(size=(self.classes, self.width))
-        bias = np.random.default_rng(2).normal(size=self.classes)
-        return Head(weight.astype(np.float32), bias.astype(np.float32))
-
-    def outputs(
-        self, needs: Sequence[str] = (), *, train: bool = False, known: bool = True
-    ) -> Outputs:
-        """Return what the model says of images to score, or of those to fit to.
-
-        The features of a known image are the weights of its class and noise; those of an unknown
-        one are noise alone.  Each class occurs in turn, and most images are classified correctly.
-
-        Parameters
-        ----------
-        needs : sequence of str
-            What a score reads; members and a native score are made where it names them.
-        train : bool
-            Images to fit to, others than those to score.
-        known : bool
-            Whether the images are of the model's classes; the labels of others are −1.
-
-        Returns
-        -------
-        Outputs
-        """
-        generator = np.random.default_rng([self.seed, train, known])
-        head, count = self.head(), self.train if train else self.images
-        labels = np.arange(count) % self.classes if known else np.full(count, -1)
-        features = generator.normal(size=(count, self.width)).astype(np.float32)
-        if known:
-            features += head.weight[labels]
-        logits = features @ head.weight.T + head.bias
-        more = {}
-        if "members" in needs:
-            noisy = logits + generator.normal(size=(3, *logits.shape))
-            powers = np.exp(noisy - noisy.max(axis=2, keepdims=True))
-            more["members"] = powers / powers.sum(axis=2, keepdims=True)
-        if "native" in needs:
-            more["native"] = generator.normal(size=count) + 3 * known
-        return Outputs(logits, features, labels, **more)
 
 
 checks = Checks("score", ScoreCase(), dict.fromkeys(["images", "classes", "width", "train"], SIZES))
@@ -101,18 +37,7 @@ checks = Checks("score", ScoreCase(), dict.fromkeys(["images", "classes", "width
 
 
 class Subject:
-    """A score to be checked: new ones of it, and the outputs that they need.
-
-    Parameters
-    ----------
-    score : Score or callable
-        One that is not fitted, or what returns a new one.
-
-    Raises
-    ------
-    TypeError
-        It is neither.
-    """
+    """A score to be checked: new ones of it, and the outputs that they need."""
 
     def __init__(self, score):
         if hasattr(score, "score_samples") and not isinstance(score, type):
@@ -146,26 +71,6 @@ class Subject:
         return outputs
 
 
-def same(found: np.ndarray, expected: np.ndarray, where: str, rtol: float = 0) -> None:
-    """Fail unless scores are equal, to the last bit by default; name an image where they differ."""
-    hold(found.shape == expected.shape, f"{where}: shape {found.shape}, not {expected.shape}")
-    other = np.flatnonzero(~np.isclose(found, expected, rtol=rtol, atol=rtol, equal_nan=True))
-    if len(other):
-        i = other[0]
-        hold(False, f"{where}: image {i} scores {found[i]:.17g}, not {expected[i]:.17g}")
-
-
-def numbers(found: np.ndarray, count: int, where: str) -> None:
-    """Fail unless there is a finite number in float64 for each image."""
-    got = f"{where}: {type(found).__name__}"
-    hold(isinstance(found, np.ndarray), f"{got}, not an array")
-    hold(found.dtype == np.float64, f"{got} of {found.dtype}, not of float64")
-    hold(found.shape == (count,), f"{got} of shape {found.shape}, not ({count},)")
-    bad = np.flatnonzero(~np.isfinite(found))
-    if len(bad):
-        hold(False, f"{where}: image {bad[0]} scores {found[bad[0]]}")
-
-
 def separation(subject: Subject, case: ScoreCase, temperature: float = 1.0) -> float:
     """Return the AUROC of images of at most four classes against images of noise."""
     if min(case.images, case.width, case.train) < 20 or case.classes < 2:
@@ -189,19 +94,11 @@ def arrays(*given: Outputs | Head) -> list[np.ndarray]:
     return [one for one in found if one is not None]
 
 
-def numbers_or_refusal(call: Callable, count: int, where: str) -> None:
-    """Fail unless a call gives numbers, or is refused in words."""
-    message = refused(call)
-    if message is None:
-        numbers(call(), count, where)
-    else:
-        hold(len(message) > 10, f"{where}: refused without a word: {message!r}")
-
-
 @checks
 def info_is_complete(subject, case):
     """`info` has a name, needs that are known and, in an `Info`, a text in each field and each
-    argument of the constructor."""
+    argument of the constructor.
+    """
     score = subject.new()
     info = score.info
     hold(isinstance(info.name, str) and info.name, f"info.name is {info.name!r}")
@@ -301,7 +198,8 @@ def saved_score_is_the_same(subject, case):
 @checks
 def only_needs_are_read(subject, case):
     """Logits, features, labels, a head that `info.needs` does not name change nothing but by
-    rounding; labels of images that are scored never do."""
+    rounding; labels of images that are scored never do.
+    """
     train, head, test = subject.train(case), case.head(), subject.test(case)
     expected = subject.fit(train, head).score_samples(test)
     unlike = np.random.default_rng(9)
@@ -329,7 +227,8 @@ def only_needs_are_read(subject, case):
 @checks
 def level_matters_as_said(subject, case):
     """A number that is added to all logits of an image changes its score if, and only if,
-    `info.needs` names the level of the logits."""
+    `info.needs` names the level of the logits.
+    """
     level = "level of the logits"
     train, head, test = subject.train(case), case.head(), subject.test(case)
     added = np.random.default_rng(3).normal(scale=3, size=(max(case.train, case.images), 1))
@@ -347,7 +246,8 @@ def level_matters_as_said(subject, case):
 @checks
 def temperature_keeps_the_sign(subject, case):
     """Fitted and scored at a temperature of 0.05 and of 20, scores are numbers, and those of
-    known images not lower than those of noise."""
+    known images not lower than those of noise.
+    """
     for temperature in (0.05, 20.0):
         area = separation(subject, case, temperature)
         hold(area >= 0.5, f"at temperature {temperature:g} the AUROC is {area:.3f}")
@@ -356,7 +256,8 @@ def temperature_keeps_the_sign(subject, case):
 @checks
 def memory_does_not_grow(subject, case):
     """Four times the images to fit to and to score take less than 1.2 times the memory at the
-    peak, beyond outputs (which may be mapped) and a few copies of the scores."""
+    peak, beyond outputs (which may be mapped) and a few copies of the scores.
+    """
     if case != checks.case:
         does_not_apply("memory is measured at one size alone")
     subject.test(case)
@@ -392,7 +293,8 @@ def given_arrays_are_left_alone(subject, case):
 @checks
 def form_does_not_matter(subject, case):
     """Arrays that cannot be written to, every second image from the last one on, and outputs
-    that are read from their file have the same scores."""
+    that are read from their file have the same scores.
+    """
     train, head, test = subject.train(case), case.head(), subject.test(case)
     expected = subject.fit(train, head).score_samples(test)
     with tempfile.TemporaryDirectory() as folder:
@@ -431,7 +333,8 @@ def nan_is_not_swallowed(subject, case):
 @checks
 def little_input_is_a_number(subject, case):
     """One image, a single class, images of zeros and a fit to very few images give finite scores;
-    but for one image to score, a refusal in words will do."""
+    but for one image to score, a refusal in words will do.
+    """
     train, head, test = subject.train(case), case.head(), subject.test(case)
     single = subject.test(replace(case, images=1))
     numbers(subject.fitted(case).score_samples(single), 1, "one image to score")
@@ -457,7 +360,8 @@ def little_input_is_a_number(subject, case):
 @checks
 def unlabelled_images_are_seen(subject, case):
     """Training images of no class, or a class without any, are refused in words that name labels
-    or class, or left out: scores are then finite."""
+    or class, or left out: scores are then finite.
+    """
     if not {"labels", "training outputs"} <= {*subject.needs}:
         does_not_apply("its needs do not name labels and training outputs")
     train, head, test = subject.train(case), case.head(), subject.test(case)
@@ -479,7 +383,8 @@ def unlabelled_images_are_seen(subject, case):
 @checks
 def wrong_use_is_refused(subject, case):
     """A score before its fit, outputs of another model, no head, a bias too long and a weight too
-    narrow for the features are refused by name, as far as the score needs them."""
+    narrow for the features are refused by name, as far as the score needs them.
+    """
     if {"training outputs", "head"}.isdisjoint(subject.needs):
         does_not_apply("its needs name neither training outputs nor a head")
     train, head, test = subject.train(case), case.head(), subject.test(case)

@@ -1,10 +1,13 @@
-"""What unlabelled images say beyond the Gscore paper: shares, lists, accuracy, AUROC and FPR95.
+"""Estimates from unlabelled images: share of unknown images, lists, accuracy, AUROC and FPR95.
 
-`ESTIMATORS` predict AUROC and FPR95 of a mixture with intervals; `share_bound` bounds the share of
-images that are unlike the validation images, and `label_shift_share_bound` does the same where
-classes have become more or less frequent; `suspected_unknown` lists these images;
-`estimate_accuracy` estimates the accuracy of the classifier.  With labels for a few images, use
-ppi-python.  `experiment` compares all of them with labels, on the mixtures of the Gscore paper.
+* `ESTIMATORS` predict AUROC and FPR95 of a mixture, with intervals.
+* `share_bound` bounds the share of images that are unlike the validation images;
+  `label_shift_share_bound` does so if classes have become more or less frequent.
+* `suspected_unknown` lists images that are unlike the validation images.
+* `estimate_accuracy` estimates the accuracy of the classifier.
+
+`experiment` compares the estimates with labels, on the mixtures of the Gscore paper.  If you have
+labels for a few images, use ppi-python.
 """
 
 from helpers.labelfree import Estimate
@@ -15,11 +18,9 @@ from known_unknowns.without_labels.accuracy import (
     assumptions,
     estimate_accuracy,
 )
-from known_unknowns.without_labels.constant import fit_constant
 from known_unknowns.without_labels.curve_regression import curve_features, fit_curve_regression
 from known_unknowns.without_labels.estimates import FEWEST, Estimator, MetaSets
-from known_unknowns.without_labels.gscore_line import fit_gscore_line
-from known_unknowns.without_labels.label_shift import label_shift_share_bound
+from known_unknowns.without_labels.gscore_line import fit_constant, fit_gscore_line
 from known_unknowns.without_labels.prior_corrected import fit_prior_corrected
 from known_unknowns.without_labels.selection import (
     Selection,
@@ -27,7 +28,7 @@ from known_unknowns.without_labels.selection import (
     selection_outcome,
     suspected_unknown,
 )
-from known_unknowns.without_labels.share import estimate_share, share_bound
+from known_unknowns.without_labels.share import estimate_share, label_shift_share_bound, share_bound
 
 ESTIMATORS = {
     "constant": fit_constant,

@@ -1,9 +1,8 @@
-"""How accurate a classifier is on images that nobody has labelled, some of unknown classes.
+"""Estimates of the accuracy of a classifier on unlabelled images, some of unknown classes.
 
-Unknown images count as wrong.  Every estimator here assumes something of the mixture that does not
-follow from its outputs, most of all that it has no unknown images; `assumptions` says what speaks
-against that, and `accuracy_of_accepted` leaves out what a rejector rejects and reckons with the
-unknown images that it does not.
+Unknown images count as incorrect.  Every estimator assumes that the mixture has no unknown images.
+`assumptions` returns evidence against this assumption.  `accuracy_of_accepted` leaves out rejected
+images and corrects for unknown images among the accepted ones.
 """
 
 from __future__ import annotations
@@ -35,28 +34,28 @@ _SURE = 0.95  # of the checks
 
 @dataclass(frozen=True)
 class Answers:
-    """What a classifier says of images.
+    """Outputs of a classifier on images.
 
     Attributes
     ----------
     probabilities : array_like, shape [N, K]
         Rows that sum to 1.
     members : array_like, shape [M, N, K], optional
-        The same of each of at least two members of an ensemble.
+        Probabilities of at least two members of an ensemble.
     """
 
     probabilities: np.ndarray
     members: np.ndarray | None = None
 
     def of(self, places) -> Answers:
-        """Return those of some images, by a mask or by their places."""
+        """Return the outputs on some images, chosen by a mask or by indices."""
         members = None if self.members is None else np.asarray(self.members)[:, places]
         return Answers(np.asarray(self.probabilities)[places], members)
 
 
 @dataclass(frozen=True)
 class _Checked:
-    """Answers that are in order, and what is computed of them once."""
+    """Valid outputs, with their confidence and the agreement of members."""
 
     name: str
     probabilities: np.ndarray
@@ -103,11 +102,11 @@ def estimate_accuracy(
     Parameters
     ----------
     validation : Answers
-        Of labelled ID images that the classifier and its temperature have not learnt from.
+        Outputs on labelled ID images that neither the classifier nor its temperature learned from.
     correct : array_like of bool, shape [V]
-        Whether each is classified correctly.
+        Whether each image is classified correctly.
     mixture : Answers
-        Of at least 50 unlabelled images.
+        Outputs on at least 50 unlabelled images.
     level : float
         Of the intervals, in (0, 1).
 
@@ -117,12 +116,6 @@ def estimate_accuracy(
         By the names of `ACCURACY_ESTIMATORS`, all in [0, 1]; ``agreement`` where both have members.
         The interval is that of drawing images: it says how far off the estimator is from what it
         would say of infinitely many, *not* how far from the accuracy.
-
-    Raises
-    ------
-    ValueError
-        Empty, NaN, the wrong shape or length, rows that do not sum to 1, other classes in one than
-        in the other; fewer than 50 images in the mixture; a level outside (0, 1).
 
     Notes
     -----
@@ -162,7 +155,7 @@ def accuracy_of_accepted(
     least: float = 0.0,
     level: float = 0.9,
 ) -> dict[str, Estimate]:
-    r"""Return the accuracy on those unlabelled images that a rejector accepts.
+    r"""Return the accuracy on the unlabelled images that a rejector accepts.
 
     A rejector that accepts the share :math:`c` of the validation images, and :math:`a` of the
     mixture, accepts :math:`(1 - \pi) c` known images of a mixture with a share π of unknown ones.
@@ -186,12 +179,6 @@ def accuracy_of_accepted(
     dict of str to Estimate
         The upper end reckons with the least share of unknown images, the lower end with the
         estimated one: that there are more of them, which look known, no output can exclude.
-
-    Raises
-    ------
-    ValueError
-        As `estimate_accuracy`; fewer than 50 accepted images in the mixture, or none among the
-        validation images; shares outside [0, 1] or in the wrong order.
 
     Notes
     -----
@@ -233,24 +220,7 @@ def accuracy_of_accepted(
 
 
 def assumptions(validation: Answers, correct, mixture: Answers) -> tuple[str, ...]:
-    """Return what speaks against the estimators of `estimate_accuracy` on these images.
-
-    Parameters
-    ----------
-    validation, correct, mixture
-        As for `estimate_accuracy`.
-
-    Returns
-    -------
-    tuple of str
-        A sentence for each assumption that does not hold, at a level of 95 % each; empty where
-        nothing was found, which shows nothing.
-
-    Raises
-    ------
-    ValueError
-        As `estimate_accuracy`.
-    """
+    """Return evidence against the assumptions of `estimate_accuracy` on these images."""
     ours, theirs, correct = _checked(validation, correct, mixture)
     found, accuracy = [], correct.mean()
     if least := share_bound(ours.confidence, theirs.confidence, level=_SURE):
@@ -343,7 +313,7 @@ def _order(answers: _Checked) -> np.ndarray:
 
 
 def _threshold(values: np.ndarray, share: float) -> float:
-    """Return the value that this share of all lies at or above."""
+    """Return the largest value that at least this share of all values reaches."""
     count = round(share * len(values))
     return np.sort(values)[len(values) - count] if count else np.inf
 
@@ -352,7 +322,7 @@ def _thresholded(values: Callable[[_Checked], np.ndarray]):
     def statistic(ours: _Checked, correct, theirs: _Checked):
         own, new, accuracy = values(ours), values(theirs), correct.mean()
         above = own >= _threshold(own, accuracy)
-        # how much more of the mixture lies above a threshold that a little more of the others do
+        # slope: change of the mixture's share per change of the validation images' share
         step = max(len(own) ** -0.4, 1 / len(own))
         shares = np.clip([accuracy - step, accuracy + step], 0, 1)
         low, high = ((new >= _threshold(own, one)).mean() for one in shares)

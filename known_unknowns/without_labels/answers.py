@@ -1,7 +1,6 @@
-"""What the library says of mixtures beside AUROC and FPR95, held against labels.
+"""Share of unknown images, lists and accuracy of mixtures, compared with labels.
 
-How many images are unknown, which they are, and how accurate the network is: of one mixture of each
-set with other known images, in a share that is drawn.
+Each set is mixed once with other known images, in a share that is drawn.
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ if TYPE_CHECKING:
     from helpers.papers.gscore.parameters import Parameters
 
 RATE = 0.1
-"""Of known images on the lists, at most, on average."""
+"""Largest expected share of known images on a list."""
 KEPT = 0.95
-"""Of the known images, by the rejector."""
+"""Share of the known images that the rejector accepts."""
 LISTS = {"suspected": "Benjamini–Hochberg", "suspected_adaptive": "Storey"}
 BOUNDS = {
     "share_bound": "exact at six ranks",
@@ -36,15 +35,7 @@ BOUNDS = {
 
 @dataclass(frozen=True)
 class Classified:
-    """What a network says of images, without what it says it by.
-
-    Attributes
-    ----------
-    probabilities : ndarray, shape [N, K]
-    labels : ndarray of int64, shape [N]
-        −1 where the image is of no known class.
-    correct : ndarray of bool, shape [N]
-    """
+    """Probabilities and labels of images, without features and logits."""
 
     probabilities: np.ndarray
     labels: np.ndarray
@@ -52,14 +43,14 @@ class Classified:
 
     @classmethod
     def of(cls, outputs: Outputs) -> Classified:
-        """Return that part of outputs."""
+        """Return the probabilities and labels of outputs."""
         return cls(outputs.probabilities, outputs.labels, outputs.correct)
 
 
 def rows_of_answers(
     name: str, detector: DetectorScores, answers: Mapping[str, Classified], parameters: Parameters
 ) -> Iterator[dict]:
-    """Yield how answers about the mixtures of all sets compare with labels; the variant is `DRAWN`.
+    """Yield rows that compare estimates on the mixtures with labels; the variant is `DRAWN`.
 
     On ``all`` sets, means over them:
 
@@ -123,7 +114,7 @@ def _ask(
     threshold: float,
     parameters: Parameters,
 ) -> dict[tuple[str, str], float | tuple[float, float]]:
-    """Return what is said of one mixture, by method and metric; of an error its square."""
+    """Return the numbers of one mixture by method and metric; errors are squared."""
     level, share, found = parameters.level, mixture.unknown.mean(), {}
     by_class = {"times": 2.0}
     for bound in BOUNDS:

@@ -26,57 +26,17 @@ _PENALTIES = 10.0 ** np.arange(-4, 2)
 
 
 def curve_features(validation, scores) -> np.ndarray:
-    r"""Return the P–P curve of validation images and a mixture, and the area beside it.
+    r"""Return the P–P curve of validation images and a mixture, and the area under it.
 
     :math:`G(F^{-1}(q))` at :math:`q = 1/24 \dots 23/24`, the share of the mixture below the
     quantiles of the validation images, and :math:`A`, their AUROC against the mixture.
-
-    Parameters
-    ----------
-    validation, scores : array_like, shape [V] and [M]
-        Of validation images and of the mixture, higher = more likely known.
-
-    Returns
-    -------
-    ndarray of float64, shape [24]
-        In [0, 1].  Ties count one half, so that equal samples give q and 0.5, and constant ones a
-        step.
-
-    Raises
-    ------
-    ValueError
-        Empty, NaN, infinite, or the wrong shape.
-
-    Examples
-    --------
-    >>> curve_features([0, 1, 2, 3], [0, 1, 2, 3])[[5, 11, 23]]
-    array([0.25, 0.5 , 0.5 ])
     """
     return _curve(_placements(np.sort(float_array("validation", validation)), scores))
 
 
 @dataclass(frozen=True)
 class CurveRegression:
-    """A kernel ridge regression from P–P curves to the metrics of the detector.
-
-    Attributes
-    ----------
-    validation : ndarray, shape [V]
-        Validation scores, ascending.
-    curves : ndarray, shape [R, 24]
-        Of the mixtures that it learnt from, standardised; those of a set lie side by side.
-    centre, scale : ndarray, shape [24]
-        What they were standardised by.
-    sets : int
-        S.
-    reach : float
-        The largest squared distance of a curve from the nearest of another set.
-    weights : dict of str to ndarray, shape [R, 1 + S]
-        By metric: of each mixture, in all and without one set after the other.
-    misses : dict of str to (ndarray, ndarray), shape [R] each
-        By metric: what is missed without its own set, of the metric of the set and of the images
-        of each mixture.
-    """
+    """A kernel ridge regression from P–P curves to the metrics of the detector."""
 
     validation: np.ndarray
     curves: np.ndarray
@@ -132,12 +92,6 @@ def fit_curve_regression(
     BySize
         Of a `CurveRegression`.
 
-    Raises
-    ------
-    ValueError
-        No validation image, NaN, infinite scores, the wrong shape; fewer than three meta sets; a
-        share outside (0, 1].
-
     Notes
     -----
     Leaving out a set costs no second fit: with :math:`P = (K + \lambda)^{-1}` and
@@ -158,7 +112,7 @@ def fit_curve_regression(
 def _learn(
     validation: np.ndarray, meta: MetaSets, share: float | None, images: int, seed: int
 ) -> CurveRegression:
-    """Learn from mixtures of so many images at most, whose truths are those of all images."""
+    """Return a regression fitted to mixtures of at most `images` images."""
     sets = list(meta.unknown.values())
     times = max(1, min(_TIMES, _MIXTURES // len(sets)))
     ours = _placements(validation, meta.known)
@@ -183,7 +137,7 @@ def _learn(
 
 
 def _placements(validation: np.ndarray, scores) -> np.ndarray:
-    """Return the share of validation images (ascending) below each score, of equal ones half."""
+    """Return the share of validation images (ascending) below each score; ties count half."""
     scores = float_array("scores", scores)
     ends = (np.searchsorted(validation, scores, side=side) for side in ("left", "right"))
     return sum(ends) / (2 * len(validation))
@@ -210,7 +164,7 @@ def _distances(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 def _ridge(
     values: np.ndarray, axes: np.ndarray, truths: np.ndarray, sets: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return weights, in all and without each set, and what the latter miss; see the class."""
+    """Return weights with all sets and without each set, and the errors of the latter."""
     grouped = axes.reshape(sets, -1, len(truths))
     best = None
     for penalty in _PENALTIES:

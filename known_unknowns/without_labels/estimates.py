@@ -1,4 +1,4 @@
-"""What all estimators of how well unknown images are found are given, and what they answer.
+"""The interface of all estimators of AUROC and FPR95, and their meta sets.
 
 An estimator is fitted by a function of validation scores and, if there are any, meta sets::
 
@@ -23,15 +23,15 @@ from helpers.labelfree import METRICS, PREDICTED, Estimate
 from helpers.metrics import RankedGroups
 
 FEWEST = 50
-"""Unlabelled images that an estimate takes at the least."""
-_SHARES = (0.05, 0.95)  # that are drawn where the share is not known
+"""Smallest number of unlabelled images for an estimate."""
+_SHARES = (0.05, 0.95)  # range of the drawn shares if the share is unknown
 
 
 class Estimator(Protocol):
-    """What is fitted once and then asked about any number of mixtures."""
+    """A fitted estimator of the metrics of mixtures."""
 
     def estimate(self, mixture, *, level: float = 0.9) -> dict[str, Estimate]:
-        """Return what it says of an unlabelled mixture, by the metrics of `PREDICTED`.
+        """Return an estimate of each metric of `PREDICTED` for an unlabelled mixture.
 
         The interval is for the metric of these very images as for that of more images like them.
 
@@ -41,17 +41,12 @@ class Estimator(Protocol):
             Scores of at least 50 unlabelled images, higher = more likely known.
         level : float
             Of the intervals, in (0, 1).
-
-        Raises
-        ------
-        ValueError
-            NaN, infinite, the wrong shape, fewer than 50 images; a level outside (0, 1).
         """
 
 
 @dataclass(frozen=True)
 class MetaSets:
-    """Sets of unknown images, and the ID images that they are mixed with to learn from.
+    """Sets of unknown images, and the ID images that they are mixed with.
 
     Attributes
     ----------
@@ -82,26 +77,7 @@ class MetaSets:
         times: int = 1,
         seed: int = 0,
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield mixtures of each set in turn: places of ID images, and of those of the set.
-
-        Parameters
-        ----------
-        share : float, optional
-            Of unknown images; drawn for each mixture from 0.05 to 0.95 if not given.
-        images : float
-            Of a mixture, at most.
-        times : int
-            Mixtures of each set.
-        seed : int
-
-        Yields
-        ------
-        known, unknown : ndarray of int64
-            As many as there can be in this share, and at least one of each.  The ID images of each
-            mixture are drawn with replacement from a bootstrap sample of all, so that they vary as
-            those of another mixture would: what learns from many mixtures would else take for
-            granted what they share.
-        """
+        """Yield mixtures of each set in turn: places of ID images, and of those of the set."""
         generator, count = np.random.default_rng(seed), len(self.known)
         for scores in self.unknown.values():
             for _ in range(times):
@@ -130,11 +106,6 @@ class BySize:
 
     The fewer images, the more varies all that is computed of a mixture, and so does the metric of
     these very images: what has learnt from large mixtures is too sure of small ones.
-
-    Attributes
-    ----------
-    learn : callable
-        From the number of images of a mixture, at most, to an `Estimator`.
     """
 
     learn: Callable[[int], Estimator]
@@ -160,18 +131,12 @@ def group_metrics(known, unknown) -> dict[str, float]:
 
 
 def stack(found: list[dict[str, float]]) -> dict[str, np.ndarray]:
-    """Return metrics as an array each, in place of a dictionary for each mixture."""
+    """Return an array for each metric from one dictionary for each mixture."""
     return {name: np.array([one[name] for one in found]) for name in PREDICTED}
 
 
 def mixture_array(mixture, level: float) -> np.ndarray:
-    """Return the scores of a mixture as float64 [M], or say what is wrong with them or the level.
-
-    Raises
-    ------
-    ValueError
-        As `Estimator.estimate`.
-    """
+    """Return the scores of a mixture as float64 [M]; raise ValueError if they are bad input."""
     open_share("level", level)
     mixture = float_array("mixture", mixture)
     if len(mixture) < FEWEST:
@@ -183,13 +148,7 @@ def mixture_array(mixture, level: float) -> np.ndarray:
 
 
 def check_share(share: float | None) -> float | None:
-    """Return a share of unknown images if it lies in (0, 1], or None.
-
-    Raises
-    ------
-    ValueError
-        It does not.
-    """
+    """Return a share of unknown images if it lies in (0, 1], or None."""
     if share is not None and not 0 < share <= 1:
         raise ValueError(
             f"share: that of unknown images, in (0, 1], or None expected, got {share}; where there "
@@ -199,13 +158,7 @@ def check_share(share: float | None) -> float | None:
 
 
 def check_meta(meta: MetaSets | None, needed: int) -> MetaSets:
-    """Return meta sets if there are as many as needed.
-
-    Raises
-    ------
-    ValueError
-        There are not.
-    """
+    """Return meta sets if there are as many as needed."""
     sets = len(meta.unknown) if meta else 0
     if sets < needed:
         raise ValueError(
@@ -216,19 +169,13 @@ def check_meta(meta: MetaSets | None, needed: int) -> MetaSets:
 
 
 def wider(*ends: tuple[float, float]) -> tuple[float, float]:
-    """Return the shortest interval that has all of some in it.
-
-    Examples
-    --------
-    >>> wider((0.1, 0.4), (0.2, 0.5))
-    (0.1, 0.5)
-    """
+    """Return the shortest interval that contains all given intervals."""
     low, high = zip(*ends, strict=True)
     return min(low), max(high)
 
 
 def jackknife_ends(left_out, misses, sets: int, level: float) -> tuple[float, float]:
-    r"""Return the ends of the jackknife+ interval where whole sets are left out.
+    r"""Return the ends of the jackknife+ interval that leaves out whole sets.
 
     With the prediction :math:`\hat p_{-i}` that leaves set i out, and what it misses a mixture of
     that set by, :math:`r_{ij}`: the smallest number that is at least :math:`\hat p_{-i} + r_{ij}`

@@ -25,15 +25,7 @@ __all__ = ["models", "outputs", "parts", "roles", "rows"]
 
 @dataclass(frozen=True)
 class Outputs:
-    """The outputs of a network on a suite.
-
-    Attributes
-    ----------
-    suite : SuiteOutputs
-        The scores of all detectors.
-    answers : dict of str to Classified
-        Of the ID images ``validation`` and ``test``, and of each set by its name.
-    """
+    """The outputs of a network on a suite."""
 
     suite: gscore.SuiteOutputs
     answers: dict[str, Classified]

@@ -1,4 +1,4 @@
-"""The Gscore with its line, behind the interface of all estimators."""
+"""The Gscore line and the constant, which estimates without looking at the mixture."""
 
 from __future__ import annotations
 
@@ -15,26 +15,71 @@ from known_unknowns.without_labels.estimates import (
     MetaSets,
     check_meta,
     check_share,
+    jackknife_ends,
     mixture_array,
     wider,
 )
 
+_TIMES = 8  # mixtures of a set
+
+
+@dataclass(frozen=True)
+class Constant:
+    """The mean of the meta sets' metrics, the constant that is best for them."""
+
+    truths: dict[str, np.ndarray]
+    own: dict[str, np.ndarray]
+
+    def estimate(self, mixture, *, level: float = 0.9) -> dict[str, Estimate]:
+        """See `Estimator.estimate`; of all mixtures it is the same."""
+        mixture_array(mixture, level)
+        found = {}
+        for metric, truths in self.truths.items():
+            sets, mean = len(truths), truths.mean()
+            without = (truths.sum() - truths) / (sets - 1)
+            again = np.repeat(without, len(self.own[metric]) // sets)
+            ends = wider(
+                jackknife_ends(without, truths - without, sets, level),
+                jackknife_ends(again, self.own[metric] - again, sets, level),
+            )
+            found[metric] = Estimate(float(mean), *ends)
+        return found
+
+
+def fit_constant(
+    validation, meta: MetaSets | None = None, *, share: float | None = None, seed: int = 0
+) -> BySize:
+    """Return the constant estimate from meta sets.
+
+    Parameters
+    ----------
+    validation, meta, share
+        See `.estimates`; the validation images are not used, and the share by the
+        interval alone.
+    seed : int
+        Of the mixtures.
+
+    Returns
+    -------
+    BySize
+        Of a `Constant`, whose interval is that of the metric of one more set like these.
+
+    Notes
+    -----
+    What every other estimator must beat: `helpers.labelfree.skill` says by how much.
+    """
+    meta, share = check_meta(meta, 2), check_share(share)
+
+    def learn(images: int) -> Constant:
+        mixtures = list(meta.mix(share, images=images, times=_TIMES, seed=seed))
+        return Constant(meta.truths, meta.own_truths(mixtures))
+
+    return BySize(learn)
+
 
 @dataclass(frozen=True)
 class GscoreLine:
-    """Lines from the Gscore of a mixture to the metrics of the detector.
-
-    Attributes
-    ----------
-    evaluator : str
-        One of `helpers.labelfree.EVALUATORS`.
-    validation : ndarray, shape [V]
-        Validation scores.
-    lines : dict of str to Regression
-        By metric, that of each set against all ID images.
-    own : dict of str to ndarray, shape [S]
-        By metric, on the images of the mixture that the Gscore is of.
-    """
+    """Regression lines from the Gscore of a mixture to the metrics of the detector."""
 
     evaluator: str
     validation: np.ndarray
@@ -68,7 +113,7 @@ def fit_gscore_line(
     evaluator: str = "ude_wasserstein",
     seed: int = 0,
 ) -> BySize:
-    """Return lines from Gscores to metrics, learnt from one mixture of each meta set.
+    """Return lines from Gscores to metrics, fitted to one mixture of each meta set.
 
     Parameters
     ----------
@@ -83,12 +128,6 @@ def fit_gscore_line(
     -------
     BySize
         Of a `GscoreLine`.  Each metric has a threshold τ of its own.
-
-    Raises
-    ------
-    ValueError
-        Fewer than three meta sets; a share outside (0, 1]; no validation image, NaN, infinite.  As
-        `gscores` and `fit_regression` once it is asked.
 
     Notes
     -----

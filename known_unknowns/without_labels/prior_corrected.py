@@ -25,14 +25,7 @@ _KEPT = 0.95
 
 @dataclass(frozen=True)
 class PriorCorrected:
-    """Validation images in the place of the known ones of the mixture.
-
-    Attributes
-    ----------
-    validation : ndarray, shape [V]
-    share : float or None
-        Of unknown images in the mixture; None if it is estimated.
-    """
+    """An estimator that uses validation images as the known images of the mixture."""
 
     validation: np.ndarray
     share: float | None = None
@@ -71,7 +64,7 @@ class PriorCorrected:
 def fit_prior_corrected(
     validation, meta: MetaSets | None = None, *, share: float | None = None
 ) -> PriorCorrected:
-    r"""Return the estimator that takes validation images for the known ones of the mixture.
+    r"""Return the estimator that uses validation images as the known images of the mixture.
 
     With a share π of unknown images, the AUROC of validation images against the mixture, and the
     share of the mixture above the 5 % quantile of the validation images, are
@@ -90,11 +83,6 @@ def fit_prior_corrected(
     Returns
     -------
     PriorCorrected
-
-    Raises
-    ------
-    ValueError
-        No validation image, NaN, infinite scores, the wrong shape; a share outside (0, 1].
 
     Notes
     -----
@@ -118,14 +106,14 @@ def fit_prior_corrected(
 
 
 def _divide(shift: float, share: float) -> float:
-    """Return the quotient; by 0 it has no end."""
+    """Return the quotient, infinite for a share of 0."""
     return shift / share if share else np.inf * np.sign(shift) if shift else 0.0
 
 
 def _errors_on_own_images(
     validation: np.ndarray, mixture: np.ndarray, share: float
 ) -> dict[str, np.ndarray]:
-    """Return by how much estimates miss the metric of the very images of mixtures, replicates.
+    """Return replicates of the error of estimates for the metric of the mixture's own images.
 
     Validation images and the known ones of the mixture are drawn from the former.  The latter move
     estimate and metric, in opposite directions.  How many unknown images score below each of them
@@ -201,6 +189,6 @@ def _two_samples(validation: bytes, mixture: bytes) -> tuple[np.ndarray, ...]:
 
 @lru_cache(maxsize=8)
 def _weights(images: int, seed: int) -> np.ndarray:
-    """Return how often each image is drawn: once, and then in every replicate."""
+    """Return how often each image is drawn: once, then the counts of every replicate."""
     drawn = resample_weights(images, replicates=_REPLICATES, seed=seed)
     return np.vstack([np.ones(images, np.uint16), drawn])

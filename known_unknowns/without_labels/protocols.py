@@ -1,8 +1,8 @@
-"""The estimators of `helpers.labelfree` on the mixtures of the chapter.
+"""The estimators of AUROC and FPR95 on the mixtures of the Gscore paper.
 
-A protocol says how the share of unknown images comes about, and who is told it.  Two are asked
-of every detector: it is one half and known, as in the paper; or it is drawn for each set and nobody
-knows it.  Of the first detector some more are asked, in which one thing at a time is otherwise.
+A protocol defines the share of unknown images and whether the estimators know it.  Every detector
+has two protocols: the share is one half and known, as in the paper; or it is drawn for each set and
+unknown.  The first detector has further protocols, each with one change.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from helpers.papers.gscore.parameters import Parameters
 
 MIXED = Variant("mixed", drawn=True)
-_FEW = 2  # divisions, for all that is asked beside the two protocols of the first detector
+_FEW = 2  # divisions, except for the two main protocols of the first detector
 
 _Told = dict[str, dict[str, np.ndarray]]  # by metric and by what of an estimate, one a tested set
 _Divisions = Sequence[tuple[np.ndarray, np.ndarray]]
@@ -44,19 +44,7 @@ _Divisions = Sequence[tuple[np.ndarray, np.ndarray]]
 
 @dataclass(frozen=True)
 class Protocol:
-    """How mixtures are made, and what estimators are told.
-
-    Attributes
-    ----------
-    name : str
-        The variant of the results table.
-    images : Variant
-    told : bool
-        Whether the share of unknown images is known.
-    known : str
-        Where the ID images are from: ``test``, or a corruption of these, which neither the
-        validation images nor the meta sets have.
-    """
+    """How mixtures are made, and whether estimators know the share of unknown images."""
 
     name: str
     images: Variant = MIXED
@@ -65,11 +53,11 @@ class Protocol:
 
 
 BOTH = (Protocol(KNOWN, PRIMARY, told=True), Protocol(DRAWN))
-"""The two that are asked of every detector."""
+"""The two protocols of every detector."""
 
 
 def protocols(parameters: Parameters) -> list[Protocol]:
-    """Return those that are asked of the first detector alone: by size, and under a shift."""
+    """Return the further protocols of the first detector: by size, and under a shift."""
     sizes = [size for size in parameters.sizes if size >= FEWEST]
     return [
         *(Protocol(f"{DRAWN}, size {size}", replace(MIXED, size=size)) for size in sizes),
@@ -84,30 +72,7 @@ def evaluate_estimators(
     parameters: Parameters,
     asked: Sequence[Protocol] = BOTH,
 ) -> dict[tuple[str, int, str], _Told | str]:
-    """Let every estimator answer for the test sets of every division.
-
-    Parameters
-    ----------
-    detector, confidence : DetectorScores
-        Of the detector, and MSP of the same images.
-    divisions : sequence of (ndarray, ndarray)
-        Numbers of the sets that teach, and of those that test.
-    parameters : Parameters
-    asked : sequence of Protocol
-
-    Returns
-    -------
-    dict of (protocol, run, estimator) to dict or str
-        By metric, ``value``, ``low`` and ``high`` of each of the ``sets`` that test and whose
-        mixtures have the 50 images that an estimate takes, and the ``truth`` there; or why there
-        is none.  Where the share is drawn nobody is told it, but for ``prior_corrected``: with
-        `ESTIMATED`, which estimates it, it shows what the knowledge is worth.
-
-    Notes
-    -----
-    What needs no meta sets says the same of a set in all divisions, and is asked once.  What has
-    learnt from those of a division has learnt for all protocols that tell it as much.
-    """
+    """Return the estimates of every estimator for the test sets of every division."""
     level, found, learnt_before = parameters.level, {}, {}
     sets, validation = list(detector.sets.values()), detector.validation
     metas = [
@@ -121,7 +86,7 @@ def evaluate_estimators(
         mixed = [np.concatenate(pair) for pair in detector.mixtures(part, places)]
         usable = np.array([len(one) >= FEWEST for one in mixed])
         if not all(usable[tested].any() for _, tested in divisions):
-            continue  # of fewer images than that nobody estimates anything
+            continue  # too few images for an estimate
         numbers = np.unique(np.concatenate([tested for _, tested in divisions]))
         truths = {n: group_metrics(detector.known[part], sets[n]) for n in numbers[usable[numbers]]}
         free = {"prior_corrected": {}, ESTIMATED: {}}
@@ -145,7 +110,7 @@ def evaluate_estimators(
                         fitted = ESTIMATORS[own](validation, metas[run], share=share)
                         learnt_before[own, run, protocol.told] = fitted
                     said[own] = [fitted.estimate(mixed[number], level=level) for number in tested]
-                except ValueError as error:  # of this estimator; the others have their numbers
+                except ValueError as error:  # only this estimator fails
                     found[name, run, own] = f"{type(error).__name__}: {error}"
             for own, answers in said.items():
                 found[name, run, own] = {
@@ -162,7 +127,7 @@ def evaluate_estimators(
 def rows_of_estimators(
     detector: str, said: Mapping[tuple[str, int, str], _Told | str], names: Sequence[str]
 ) -> Iterator[dict]:
-    """Yield what estimators say, the variants being protocols, a run a division.
+    """Yield rows of the estimates; variants are protocols, and runs are divisions.
 
     * ``predicted_METRIC`` of each set that tests.
     * ``true_METRIC`` of DETECTOR/truth, where the ID images are others than those of ``test``.
@@ -198,19 +163,10 @@ def all_rows_of_estimators(
     names: Sequence[str],
     parameters: Parameters,
 ) -> Iterator[dict]:
-    """Yield what is asked of the first detector, in all divisions, and of the others in a few.
+    """Yield the rows of the first detector in all divisions, and of the others in a few.
 
     Of the first also what it says of other kinds of sets than those that it has learnt from: drawn
     families teach, and all others test.
-
-    Parameters
-    ----------
-    detectors, confidence : mapping of str to DetectorScores
-        By detector, and MSP of the images that it was shown.
-    divisions, parameters
-        As for `evaluate_estimators`.
-    names : sequence of str
-        Of the sets.
     """
     first, few = parameters.detectors[0], divisions[:_FEW]
     drawn = np.array([kind_of(name) == "drawn" for name in names])

@@ -1,4 +1,4 @@
-"""Which images of a mixture are unlike the validation images: a list with few false entries."""
+"""Lists of suspected unknown images, with a bound on the share of false entries."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from helpers.checks import float_array, open_share
 from helpers.metrics.inputs import correct_array
 
-_MIDDLE = 0.5  # above which p-values are taken for those of known images
+_MIDDLE = 0.5  # p-values above it are treated as those of known images
 
 
 class Selection(NamedTuple):
@@ -35,7 +35,7 @@ class Selection(NamedTuple):
 
 
 def conformal_p_values(validation, mixture) -> np.ndarray:
-    r"""Return how often a known image scores as low as each image of a mixture, at the most.
+    r"""Return conformal p-values: how often a known image scores as low as each image.
 
     .. math:: p_i = \frac{1 + \#\{j : v_j \le x_i\}}{n + 1}
 
@@ -52,11 +52,6 @@ def conformal_p_values(validation, mixture) -> np.ndarray:
     ndarray of float64, shape [M]
         From 1 / (n + 1) to 1.  That of a known image is at most α with a probability of at most α,
         on average over the validation images; ties make it larger.
-
-    Raises
-    ------
-    ValueError
-        Empty, NaN, infinite, or the wrong shape.
 
     Notes
     -----
@@ -76,7 +71,7 @@ def conformal_p_values(validation, mixture) -> np.ndarray:
 def suspected_unknown(
     validation, mixture, *, rate: float = 0.1, adaptive: bool = False
 ) -> Selection:
-    r"""Return the largest list of images of which at most a share is expected to be known.
+    r"""Return the largest list whose expected share of known images is at most `rate`.
 
     The k images with the least p-values, for the largest k with :math:`p_{(k)} \hat\pi_0 \le k
     \cdot \text{rate} / M`.
@@ -96,11 +91,6 @@ def suspected_unknown(
     Selection
         Without `adaptive` the rate is kept with room to spare: at 1 − π times what was asked for,
         with a share π of unknown images.
-
-    Raises
-    ------
-    ValueError
-        Empty, NaN, infinite, or the wrong shape; a rate outside (0, 1).
 
     Notes
     -----
@@ -123,7 +113,7 @@ def suspected_unknown(
         known = min(1.0, (1 + int((p_values > _MIDDLE).sum())) / (images * (1 - _MIDDLE)))
     ranked = np.sort(p_values)
     allowed = rate / known * np.arange(1, images + 1) / images
-    passed = np.flatnonzero(ranked <= allowed * (1 + 1e-9))  # no equality is lost to rounding
+    passed = np.flatnonzero(ranked <= allowed * (1 + 1e-9))  # tolerance for rounding
     last = ranked[passed[-1]] if len(passed) else 0.0
     least = 1 / (len(validation) + 1)
     fewest = int(np.ceil(np.round(least * known * images / rate, 9)))
@@ -131,31 +121,7 @@ def suspected_unknown(
 
 
 def selection_outcome(chosen, unknown) -> tuple[float, float]:
-    """Return the realised share of known images in a list, and its power.
-
-    Parameters
-    ----------
-    chosen : array_like of bool, shape [M]
-        Which images are on the list.
-    unknown : array_like of bool, shape [M]
-        Which ought to be.
-
-    Returns
-    -------
-    rate, power : float
-        The share of the list that is known, 0 of an empty one; the share of the unknown images
-        that is on it.
-
-    Raises
-    ------
-    ValueError
-        Empty, NaN, another length, no truth values, or no unknown image.
-
-    Examples
-    --------
-    >>> selection_outcome([True, True, False, False], [True, False, True, False])
-    (0.5, 0.5)
-    """
+    """Return the realised share of known images in a list, and its power."""
     chosen = correct_array(chosen)
     unknown = correct_array(unknown, length=len(chosen))
     if not unknown.any():

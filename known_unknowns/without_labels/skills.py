@@ -1,4 +1,4 @@
-"""By how much the estimates are better than a constant, protocol by protocol."""
+"""Errors of the estimates and of the constant, by protocol."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ESTIMATOR_TITLES = {
     "gscore": "Gscore line",
     "curve_regression": "regression on the P–P curve",
 }
-"""The estimators, those without meta sets after the constant, and how they are called."""
+"""Titles of the estimators; those without meta sets follow the constant."""
 
 
 def set_errors(table: pd.DataFrame) -> pd.DataFrame:

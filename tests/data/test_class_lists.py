@@ -36,16 +36,6 @@ def test_cifar100():
     assert printed == {"camel": "n02437136", "mouse": "n02330245"}
 
 
-def test_the_further_senses_can_be_left_out():
-    """They are three, of classes that have a noun already."""
-    extended = class_lists.wnids_of("cifar100")
-    assigned = class_lists.wnids_of("cifar100", senses="assigned")
-    assert assigned.items() < extended.items()
-    assert len(set(assigned.values())) == len(assigned) == 100
-    further = {wnid: name for wnid, name in extended.items() if wnid not in assigned}
-    assert sorted(further.values()) == ["crocodile", "plate", "table"]
-
-
 def test_what_is_no_list():
     """Other data sets have no wnids; a list that is not there is named."""
     assert class_lists.wnids_of("digits") == class_lists.wnids_of("tiny") == {}

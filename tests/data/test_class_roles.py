@@ -2,7 +2,7 @@
 
 import pytest
 
-from helpers.data import class_lists, class_roles
+from helpers.data import class_roles
 
 
 @pytest.fixture(scope="module")
@@ -27,18 +27,6 @@ def test_tiny_imagenet_without_what_cifar100_has():
     assert table.loc["lemon", ["role", "by", "relation"]].tolist() == ["external", "", ""]
 
 
-def test_three_fewer_without_the_further_senses():
-    """Exactly the dish, the dining table and the alligator depend on them."""
-    removed = {}
-    for senses in class_lists.SENSES:
-        table = class_roles.tiny_imagenet(senses=senses)
-        removed[senses] = set(table.loc[table["role"] == "removed", "name"])
-    assert len(removed["assigned"]) == 39
-    assert removed["extended"] - removed["assigned"] == {
-        "plate", "dining table", "American alligator",
-    }  # fmt: skip
-
-
 def test_roles_beside_imagenet_200(imagenet):
     """The paper's example: a can opener is near the plunger, both being hand tools."""
     assert imagenet.groupby("role").size().to_dict() == {
@@ -48,41 +36,6 @@ def test_roles_beside_imagenet_200(imagenet):
     assert imagenet.loc["can opener", "role"] in ("near", "not drawn")
     assert "hand tool" in imagenet.loc["can opener", "below"].split(", ")
     assert (imagenet["below"] != "").sum() == 405
-
-
-def test_the_draw_alone_depends_on_the_seed(imagenet):
-    """Another seed draws other candidates, among the same."""
-    other = class_roles.imagenet(seed=1).set_index("name")
-    assert (other["role"] == "near").sum() == 200
-    assert (other["role"] != imagenet["role"]).any()
-    assert (other["below"] == imagenet["below"]).all()
-    assert ((other["role"] == "external") == (imagenet["role"] == "external")).all()
-
-
-def test_far_classes_have_reasons():
-    """The paper's example, a knife, goes because classes of ImageNet are knives."""
-    table = class_roles.far("caltech256").set_index("name")
-    assert table.loc["125.knife", ["role", "keyword", "node"]].tolist() == [
-        "removed", "knife", "knife",
-    ]  # fmt: skip
-    assert "iii" in table.loc["125.knife", "rules"].split(", ")
-    assert table.loc["003.backpack", ["rules", "known"]].tolist() == ["i, ii", "backpack"]
-    stays = table["role"] == "far"
-    assert (table.loc[stays, ["rules", "keyword", "node", "known"]] == "").all(axis=None)
-    assert (table.loc[~stays, ["rules", "keyword", "node", "known"]] != "").all(axis=None)
-
-
-@pytest.mark.parametrize("data_set", class_roles.FAR_SETS)
-def test_narrower_readings_remove_less(data_set):
-    """What a narrower reading removes, the default removes as well."""
-    removed = {}
-    for reading in class_roles.READINGS:
-        table = class_roles.far(data_set, reading=reading)
-        assert tuple(table["name"]) == class_lists.names_of(data_set)
-        removed[reading] = set(table.loc[table["role"] == "removed", "name"])
-    widest = removed.pop("whole WordNet")
-    for narrower in removed.values():
-        assert narrower < widest
 
 
 def test_counts_stand_beside_the_papers(counts):
@@ -95,15 +48,6 @@ def test_counts_stand_beside_the_papers(counts):
     far = counts[counts["classes"].str.endswith("left")]
     away = far["difference"].abs().groupby(far["reading"]).sum()
     assert away.idxmin() == next(iter(class_roles.READINGS))
-
-
-def test_differences_are_explained(counts):
-    """Notes name the classes behind a difference, and there are none without a difference."""
-    assert (counts.loc[counts["difference"] == 0, "note"] == "").all()
-    notes = counts.drop_duplicates("classes", keep="last").set_index("classes")["note"]
-    assert "plate" in notes["Tiny ImageNet, removed"]
-    assert "bridge" in notes["LSUN, removed"]
-    assert "crane (n02012849)" in notes["ImageNet, external"]
 
 
 def test_mistakes_are_refused():

@@ -1,6 +1,6 @@
 """Features in the place of images: they are found by image, and refused by name."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -66,23 +66,6 @@ def test_features_go_on_as_images_do_and_show_the_images_themselves(pets):
     assert tuple(batch.shape) == (12, 3, 1, 2)
 
 
-@dataclass(frozen=True)
-class Roles:
-    train: Images
-    far: dict
-    names: tuple
-    skipped: list
-
-
-def test_roles_of_any_structure_are_seen_and_what_is_no_image_stays(pets):
-    names, skipped = ("ant", "bee"), [1, None]
-    roles = {0: Roles(pets.subset(slice(0, 4)), {"b": [pets.subset([1])]}, names, skipped)}
-    found = seen_by(roles, TINY, "")[0]
-    assert isinstance(found.train, FeatureImages) and isinstance(found.far["b"][0], FeatureImages)
-    assert found.names is names and found.skipped is skipped
-    assert [len(one) for one in features.leaves(roles)] == [4, 1]
-
-
 def test_images_without_features_are_refused_with_the_command_that_makes_them(pets):
     stranger = images_of(2, "farm", seed=1)
     both = concatenate([pets, stranger], "both")
@@ -109,28 +92,6 @@ def test_a_pack_of_something_else_is_refused_by_name(pets):
     with pytest.raises(ValueError, match=r"by other weights \(abababababababab\) than 12"):
         seen_by(pets, replace(TINY, weights="12"), "")
     assert seen_by(pets, replace(TINY, weights="abab"), "").backbone == "tiny at 8 pixels"
-
-
-def test_packs_by_different_weights_are_never_mixed(pets):
-    others = images_of(3, seed=2)
-    write(TINY, others, codes_of(others), weights="cd" * 32, seconds=1.0)
-    with pytest.raises(ValueError, match="by other weights"):
-        seen_by(pets, TINY, "")
-
-
-def test_features_of_another_transform_are_refused(pets, monkeypatch):
-    monkeypatch.setattr(Backbone, "transform", "centre crop")
-    with pytest.raises(ValueError, match=r"another transform .* than asked for \(centre crop\)"):
-        seen_by(pets, TINY, "")
-
-
-def test_a_damaged_pack_is_refused(pets):
-    (path,) = TINY.folder.glob("*.safetensors")
-    whole = path.read_bytes()
-    for broken in (whole[:-3], whole[:-1] + bytes([whole[-1] ^ 1]), b"no pack"):
-        path.write_bytes(broken)
-        with pytest.raises(ValueError, match=r"pets-test-.*not a whole pack of features"):
-            features.read(path)
 
 
 def test_only_what_is_missing_is_asked_for_each_image_once(pets):

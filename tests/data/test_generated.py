@@ -5,10 +5,9 @@ import sys
 
 import numpy as np
 import pytest
-from sklearn.ensemble import RandomForestClassifier
 
 import pictures
-from helpers.data import Images, cards, load, locate, names, sources
+from helpers.data import load, locate, names, sources
 from helpers.data.cards import find
 from pictures import FAMILIES, draw, family
 
@@ -54,10 +53,6 @@ def test_a_split_is_as_long_as_its_card_says_and_begins_as_a_shorter_one(monkeyp
     assert len({image.tobytes() for image in whole}) == 2000
 
 
-def test_a_family_is_loaded_at_another_size():
-    assert load("mazes", "test", size=16).images.shape == (500, 16, 16, 3)
-
-
 def test_the_same_images_in_every_process():
     """No seed depends on the process, as Python's hash of a string would."""
     code = (
@@ -67,47 +62,6 @@ def test_the_same_images_in_every_process():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     here = [load(name, "test").sha256 for name in ("bubbles", "julia", "stars")]
     assert done.stdout.split() == here
-
-
-def statistics(images):
-    """Return what tells textures apart: colours, contrast, how it grows with distance, edges, and
-    how the middle differs from the rim.
-    """
-    values = images.astype(np.float32) / 255
-    grey, saturation = values.mean(axis=3), np.ptp(values, axis=3)
-    steps = [np.abs(grey[:, k:] - grey[:, :-k]).mean(axis=(1, 2)) for k in (1, 2, 4, 8)] + [
-        np.abs(grey[:, :, k:] - grey[:, :, :-k]).mean(axis=(1, 2)) for k in (1, 2, 4, 8)
-    ]
-    colours = np.sort((images @ np.array([1, 256, 65536])).reshape(len(images), -1), axis=1)
-    levels = (np.diff(colours) > 0).sum(axis=1)
-    quantiles = np.quantile(grey, [0.05, 0.5, 0.95], axis=(1, 2))
-    around = grey[:, 2:, 1:-1] + grey[:, :-2, 1:-1] + grey[:, 1:-1, 2:] + grey[:, 1:-1, :-2]
-    edges = np.abs(4 * grey[:, 1:-1, 1:-1] - around)
-    edge_quantiles = np.quantile(edges, [0.5, 0.9], axis=(1, 2))
-    rim = np.pad(np.zeros((24, 24), bool), 4, constant_values=True)
-    spreads = [
-        grey.std(axis=(1, 2)),
-        grey[:, 8:24, 8:24].std(axis=(1, 2)),
-        grey[:, rim].std(axis=1),
-    ]
-    colouring = [saturation.mean(axis=(1, 2)), saturation.std(axis=(1, 2))]
-    cast = np.ptp(values.mean(axis=(1, 2)), axis=1)
-    everything = [*steps, levels, *quantiles, *edge_quantiles, edges.mean(axis=(1, 2))]
-    return np.stack([*everything, *spreads, *colouring, cast], axis=1)
-
-
-def test_families_are_unlike_each_other():
-    """Few numbers of an image suffice to tell its family: no two families are nearly the same."""
-    drawn = [
-        statistics(family.draw(np.random.default_rng(seed), 200))
-        for seed, family in enumerate(FAMILIES.values())
-    ]
-    features, labels = np.concatenate(drawn), np.repeat(np.arange(len(drawn)), 200)
-    odd = np.arange(len(labels)) % 2 == 1
-    forest = RandomForestClassifier(40, random_state=0).fit(features[odd], labels[odd])
-    right = forest.predict(features[~odd]) == labels[~odd]
-    found = {name: right[labels[~odd] == label].mean() for label, name in enumerate(FAMILIES)}
-    assert min(found.values()) > 0.65, min(found, key=found.get)
 
 
 def test_gaussian_noise_has_the_published_moments():
@@ -129,12 +83,6 @@ def test_bad_names_are_refused_and_a_name_is_given_once():
             """Mazes of another kind."""
 
     assert pictures.FAMILIES["mazes"].title == "Mazes"
-
-
-def test_every_family_has_a_card_and_counts_as_images():
-    """One card each, after the others; what is loaded is an ordinary set of images."""
-    assert [card.name for card in cards()][-len(FAMILIES) :] == list(FAMILIES)
-    assert isinstance(load("static", "train"), Images)
 
 
 def test_a_family_is_drawn_once_while_its_code_is_the_same(tmp_path, monkeypatch):

@@ -2,13 +2,12 @@
 
 import os
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from PIL import Image
 
-from helpers.data import ImageStream, directories, list_stream
+from helpers.data import ImageStream, directories
 from helpers.data.directories import is_image, list_images
 from helpers.data.listing import Listing
 
@@ -97,22 +96,6 @@ def test_a_folder_that_has_just_changed_is_not_kept(folder, listed):
     assert "bee/12.png" in list_images(folder)
 
 
-@pytest.mark.parametrize("text", ["", "5", "[1]", '{"": 5}', '{"": [1, 2, 3]}', "\udcff"])
-def test_a_kept_list_that_is_none_is_made_anew(folder, text, tmp_path):
-    expected = list_images(folder)
-    (kept,) = (tmp_path / "cache" / "listings").iterdir()
-    kept.write_bytes(text.encode(errors="surrogateescape"))
-    assert list_images(folder) == expected and kept.stat().st_size > 100
-
-
-def test_many_at_once_list_the_same(folder, tmp_path):
-    """Each leaves a whole file, and no other."""
-    with ThreadPoolExecutor(4) as pool:
-        assert len({tuple(one) for one in pool.map(list_images, [folder] * 12)}) == 1
-    (kept,) = (tmp_path / "cache" / "listings").iterdir()
-    assert kept.suffix == ".json"
-
-
 def test_linked_classes_are_followed_and_loops_are_not(folder, tmp_path):
     """`workflow/arrange.py` makes links; deeper ones might lead back."""
     (tmp_path / "linked").mkdir()
@@ -122,22 +105,6 @@ def test_linked_classes_are_followed_and_loops_are_not(folder, tmp_path):
     assert "ant/loop/ant/0.jpg" not in list_images(folder)
     with pytest.raises(FileNotFoundError):
         list_images(tmp_path / "nowhere")
-
-
-def test_a_name_that_is_no_text_is_refused_by_its_place(folder):
-    os.rename(folder / "bee", os.fsencode(folder) + b"/caf\xe9")
-    with pytest.raises(ValueError, match=r"'caf\\udce9' is no name in UTF-8; rename it"):
-        list_images(folder)
-
-
-def test_images_beside_the_classes_are_counted(folder, caplog):
-    """They are left out, and nobody is to look for them in vain."""
-    found = Listing.scan(folder).files
-    assert "top.gif" not in found and len(found) == 5
-    assert "1 of 6 images lie beside the subfolders, one a class, and are left" in caplog.text
-    caplog.clear()
-    (folder / "top.gif").unlink()
-    assert Listing.scan(folder).files == found and not caplog.text
 
 
 def test_chosen_before_opened(folder, monkeypatch):
@@ -159,15 +126,3 @@ def test_chosen_before_opened(folder, monkeypatch):
     assert len(ImageStream.open(listed.subset([]))) == 0
     with pytest.raises(ValueError, match="none of its 3 images can be read"):
         ImageStream.open(listed.subset([1, 2, 3]))
-
-
-def test_the_parts_of_imagenet_c_are_listed_as_one(tmp_path, monkeypatch):
-    """By the names within the folder that holds all, before any file is opened."""
-    monkeypatch.setenv("DATA_ROOT", str(tmp_path))
-    for place in ("fog/1/n2", "fog/2/n1", "snow/1/n1", "snow/2/n1"):
-        (tmp_path / "imagenet_c" / place).mkdir(parents=True)
-        (tmp_path / "imagenet_c" / place / "1.png").touch()  # nothing that could be decoded
-    one = list_stream("imagenet_c", "test", corruptions=["fog", "snow"], severities=[1, 2])
-    assert one.files == ("fog/1/n2/1.png", "fog/2/n1/1.png", "snow/1/n1/1.png", "snow/2/n1/1.png")
-    assert one.class_names == ("n2", "n1") and one.labels.tolist() == [0, 1, 1, 1]
-    assert one.name == "imagenet_c" and one.root == tmp_path / "imagenet_c"

@@ -82,22 +82,6 @@ def test_tiny_imagenet_is_drawn_anew_from_imagenet(tmp_path, monkeypatch):
     assert not (tmp_path / "tiny_imagenet_fix.zip").exists()
 
 
-def test_scenes_lie_as_lsuns_own_script_exports_them(tmp_path, monkeypatch):
-    """A folder for each of six signs of the picture's key, and pictures as WebP."""
-    monkeypatch.setenv("DATA_ROOT", str(tmp_path / "data"))
-    scenes = ["bridge", "church_outdoor", "tower"]
-    for number, scene in enumerate(scenes):
-        for key in ("0a1b2c3d4e", "0a1b2cffff", "f9e8d7c6b5"):
-            folder = tmp_path / "lsun" / scene / "/".join(key[:6])
-            folder.mkdir(parents=True, exist_ok=True)
-            Image.new("RGB", (256, 341), (80 * number, 0, 0)).save(folder / f"{key}.webp")
-    script.main(["from-folder", str(tmp_path / "lsun"), "lsun_fix"])
-    made = load("lsun_fix", "test")
-    assert made.class_names == tuple(scenes) and made.images.shape == (9, 32, 32, 3)
-    assert made.labels.tolist() == [0, 0, 0, 1, 1, 1, 2, 2, 2]
-    assert np.abs(made.images[::3, 16, 16, 0].astype(int) - [0, 80, 160]).max() < 5
-
-
 def test_an_altered_source_is_refused(tmp_path, package):
     labels = json.loads((package / "test_lables.json").read_text())
     labels[0] = (labels[0] + 1) % 10
@@ -105,14 +89,6 @@ def test_an_altered_source_is_refused(tmp_path, package):
     with pytest.raises(ValueError, match="split 'test' is not CIFAR-10"):
         script.main(["cifar10", "--source", str(package), "--root", str(tmp_path)])
     assert not (tmp_path / "cifar10.zip").exists()
-
-
-def test_without_source_and_npm(tmp_path, monkeypatch):
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(FileNotFoundError, match=r"npm is not installed.*--source"):
-        script.main(["cifar10", "--root", str(tmp_path)])
-    with pytest.raises(FileNotFoundError, match="no such folder or file"):
-        script.main(["cifar10", "--source", str(tmp_path / "gone"), "--root", str(tmp_path)])
 
 
 @pytest.fixture
@@ -161,13 +137,6 @@ def test_a_folder_is_packed_and_a_pack_replaced_only_by_force(tmp_path, pets):
     assert images.images.mean(axis=(1, 2, 3)).tolist() == [255, 0]
 
 
-def test_from_torchvision_knows_its_names(tmp_path):
-    with pytest.raises(ValueError, match="did you mean 'svhn'"):
-        script.main(["from-torchvision", "svnh", "--root", str(tmp_path)])
-    with pytest.raises(FileNotFoundError, match="from-torchvision svhn --download"):
-        script.main(["from-torchvision", "svhn", "--root", str(tmp_path)])
-
-
 @pytest.fixture
 def kaggle(tmp_path, monkeypatch):
     """A client that unpacks two images in nested folders, or refuses where there is no token."""
@@ -191,17 +160,3 @@ def test_from_kaggle(tmp_path, kaggle):
     images = load("gbench_rock_paper_scissors", "test", root=tmp_path)
     assert images.images.shape == (2, 32, 32, 3) and images.labels.tolist() == [0, 0]
     assert images.origin["source"].startswith("https://www.kaggle.com/datasets/")
-
-
-def test_what_kaggle_lacks_is_said(tmp_path, kaggle, monkeypatch):
-    """A wrong name, a set elsewhere, no token, no client."""
-    root = ["--root", str(tmp_path)]
-    with pytest.raises(ValueError, match="did you mean 'Rock Paper Scissors'"):
-        script.main(["from-kaggle", "Rock Paper Scisors", *root])
-    with pytest.raises(ValueError, match=r"'RAF-DB' is not on Kaggle but at .* from-folder"):
-        script.main(["from-kaggle", "RAF-DB", *root])
-    with pytest.raises(OSError, match=r"could not be downloaded: no token, .*a token"):
-        script.main(["from-kaggle", "Rock Paper Scissors", *root])
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(FileNotFoundError, match=r"client is not installed.*pip install kaggle"):
-        script.main(["from-kaggle", "Rock Paper Scissors", *root])

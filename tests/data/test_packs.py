@@ -66,26 +66,6 @@ def strip_checksums(meta, **part):
     meta["splits"]["test"] |= part
 
 
-def test_round_trip(tmp_path):
-    path = tmp_path / "noise.zip"
-    digest = write(path)
-    assert digest == sha256_file(path)
-    train, test = read_pack(path, "train"), read_pack(path, "test")
-    np.testing.assert_array_equal(train.images, noise(1030))  # two sheets, the second not full
-    np.testing.assert_array_equal(test.images, noise(7, size=4, seed=1))
-    assert train.labels.tolist() == [i % 3 for i in range(1030)]
-    assert test.labels.tolist() == [0, 1, 2, -1, 0, 1, 2]
-    assert train.labels.dtype == np.int64
-    assert test.class_names == ("a", "b", "ü")
-    assert (test.name, test.split, test.origin) == ("noise", "test", ORIGIN)
-    assert read_pack(path, "test", size=2).images.shape == (7, 2, 2, 3)
-    with zipfile.ZipFile(path) as archive:
-        assert {entry.compress_type for entry in archive.infolist()} == {zipfile.ZIP_STORED}
-        assert set(archive.namelist()) == {
-            "train_0000.webp", "train_0001.webp", "test_0000.webp", "meta.json",
-        }  # fmt: skip
-
-
 def test_coarse_labels(tmp_path):
     path = tmp_path / "noise.zip"
     splits = {"test": (noise(4), [0, 1, 2, 0], [1, 1, 0, 1])}
@@ -113,10 +93,6 @@ def test_jpeg_files_are_kept_byte_for_byte(tmp_path):
     with pytest.raises(ValueError, match="differ in size"):
         read_pack(path, "test")
     assert read_pack(path, "test", size=8).images.shape == (2, 8, 8, 3)
-
-
-def test_the_same_arguments_give_the_same_bytes(tmp_path):
-    assert write(tmp_path / "one.zip") == write(tmp_path / "two.zip")
 
 
 @pytest.mark.parametrize(
@@ -158,16 +134,6 @@ def test_an_unknown_split_and_a_missing_file(tmp_path, pack):
         read_pack(pack, "trian")
     with pytest.raises(FileNotFoundError, match=r"svhn\.zip.*from-torchvision svhn --download"):
         read_pack(tmp_path / "svhn.zip", "train")
-
-
-@pytest.mark.parametrize("keep", [0, 10, 0.5, 0.99])
-def test_truncated_file(tmp_path, keep):
-    path = tmp_path / "cifar10.zip"
-    write(path)
-    data = path.read_bytes()
-    path.write_bytes(data[: keep if isinstance(keep, int) else int(keep * len(data))])
-    with pytest.raises(ValueError, match=r"cifar10\.zip.*`python workflow/make_packs.py cifar10`"):
-        read_pack(path, "test")
 
 
 def test_any_flipped_byte_is_found_or_without_effect(tmp_path):
@@ -230,25 +196,6 @@ def test_altered_member(pack, edit, message):
 def test_only_the_split_asked_for_is_looked_at(pack):
     rewrite(pack, recode)
     assert len(read_pack(pack, "train")) == 1030
-
-
-@pytest.mark.parametrize(
-    ("part", "message"),
-    [
-        ({"n": 8}, "should be 8 images"),
-        ({"labels": [0] * 6}, "6 labels"),
-        ({"labels": [3] * 7}, "values -1 to 2"),
-        ({"labels": ["a"] * 7}, "labels that are no whole numbers"),
-        ({"size": 3}, "tiles of 3 pixels need 60x3"),
-        ({"n": 1001, "labels": [0] * 1001}, "1001 images in 2 members"),
-        ({"kind": "files", "files": ["0.jpg"] * 7}, "7 members"),
-    ],
-)
-def test_counts_are_checked_where_a_pack_has_no_checksums(pack, part, message):
-    rewrite(pack, edit_meta(lambda meta: strip_checksums(meta, **part)))
-    with pytest.raises(ValueError, match=message) as caught:
-        read_pack(pack, "test")
-    assert str(pack) in str(caught.value)
 
 
 def test_a_table_beside_the_pack_gives_origin_and_checksum(pack):

@@ -1,6 +1,5 @@
 """One call for every source: embedded sets, packs, torchvision, folders."""
 
-import bz2
 import inspect
 import struct
 import subprocess
@@ -12,7 +11,7 @@ import pytest
 from PIL import Image
 
 from helpers.data import EMBEDDED, cards, load, names, write_pack
-from helpers.data.cards import find, remedy
+from helpers.data.cards import find
 from helpers.data.sources import torchvision_set
 
 
@@ -51,25 +50,6 @@ def test_digits_are_split_by_class_in_order():
     assert np.corrcoef(centre, ours)[0, 1] > 0.95
     with pytest.raises(ValueError, match="split of digits"):
         load("digits", "val")
-
-
-@pytest.mark.parametrize("name", ["cifar10_mini", "digits"])
-def test_cards_of_embedded_sets_say_what_is_there(name):
-    card = find(name)
-    for split, count in card.splits.items():
-        images = load(name, split)
-        assert len(images) == count
-        assert images.images.shape[1] == card.size
-        assert len(images.class_names) == card.classes
-        assert images.origin["title"] == card.title
-
-
-def test_cards_are_complete_and_their_names_known():
-    assert len({card.name for card in cards()}) == len(cards())
-    for card in cards():
-        assert card.name in names()
-        for field in ("title", "what", "origin", "licence", "citation_key", "splits"):
-            assert getattr(card, field), f"{card.name}: no {field}"
 
 
 @pytest.fixture
@@ -150,30 +130,6 @@ def test_photographs_are_patches_of_both_photographs_and_need_a_size(monkeypatch
     assert not patches.images[patches.labels == 1].any()
     width = np.ptp(patches.images[patches.labels == 0, 0, :, 0].astype(float), axis=1) * 16 / 15
     assert 120 < width.min() < 140 and 245 < width.max() < 262
-
-
-def test_antialiasing_is_passed_down_to_every_source(root, folder):
-    """Of stripes one pixel wide, only the wrong resize leaves pure black or white."""
-    stripes = np.zeros((9, 9, 3), np.uint8)
-    stripes[:, ::2] = 255
-    for split in ("train", "test"):
-        for place in (folder / split).iterdir():
-            for file in place.glob("*.png"):
-                Image.fromarray(stripes).save(file)
-    write_pack(
-        root / "stripes.zip", name="stripes", class_names=["a"],
-        splits={"test": (stripes[np.newaxis], [0])}, origin={},
-    )  # fmt: skip
-    for name in (f"folder:{folder}", "stripes"):
-        fixed, aliased = (
-            load(name, "test", root=root, size=3, antialias=way).images[0, 0, :, 0]
-            for way in (True, False)
-        )
-        assert aliased.tolist() == [0, 255, 0]
-        assert np.ptp(fixed) < 40
-    for name in ("digits", "plasma"):
-        fixed, aliased = (load(name, "test", size=8, antialias=way).images for way in (True, False))
-        assert (fixed != aliased).any()
 
 
 @pytest.mark.parametrize("card", [one for one in cards() if one.torchvision], ids=lambda c: c.name)
@@ -312,35 +268,6 @@ def test_torchvision_folders(tmp_path, name, split, pictures, class_names):
     assert images.class_names == class_names
 
 
-def test_torchvision_handwriting(tmp_path):
-    """EMNIST's split is no part; of QMNIST, the new digits; USPS has files of text."""
-    labels = np.array([46, 3], np.uint8)
-    for kind, values in (("images-idx3", np.full((2, 2, 2), 7, np.uint8)), ("labels-idx1", labels)):
-        write_idx(tmp_path / f"EMNIST/raw/emnist-balanced-test-{kind}-ubyte", 0x8, values)
-    pixels = np.arange(10002).repeat(4).reshape(-1, 2, 2).astype(np.uint8)
-    write_idx(tmp_path / "QMNIST/raw/qmnist-test-images-idx3-ubyte", 0x8, pixels)
-    about = np.full((10002, 8), 99, ">i4")
-    about[:, 0] = np.arange(10002) % 10
-    write_idx(tmp_path / "QMNIST/raw/qmnist-test-labels-idx2-int", 0xC, about)
-    lines = [" ".join([label, *(f"{place}:1" for place in range(256))]) for label in ("10", "4")]
-    (tmp_path / "usps.t.bz2").write_bytes(bz2.compress("\n".join(lines).encode()))
-    found = {
-        name: torchvision_set(replace(find(name), splits={"test": 2}), "test", tmp_path)
-        for name in ("emnist", "qmnist", "usps")
-    }
-    assert [one.labels.tolist() for one in found.values()] == [[46, 3], [0, 1], [9, 3]]
-    assert [one.images[0, 0, 0].tolist() for one in found.values()] == [
-        [7] * 3, [10000 % 256] * 3, [255] * 3,
-    ]  # fmt: skip
-    assert [len(one.class_names) for one in found.values()] == [47, 10, 10]
-
-
-def test_packs_of_large_images_are_made_small():
-    """Those of torchvision's sets, since a pack is held in memory while it is made."""
-    assert remedy("rendered_sst2").endswith("rendered_sst2 --download --size 32")
-    assert remedy("stl10").endswith("stl10 --download")
-
-
 @pytest.fixture
 def folder(tmp_path):
     for split, classes in {"train": "ab", "test": "bc"}.items():
@@ -364,11 +291,6 @@ def test_folder(folder):
         load(f"folder:{folder}", "test")
     with pytest.raises(ValueError, match=r"unknown split of .*pets 'val'"):
         load(f"folder:{folder}", "val", size=8)
-
-
-def test_a_folder_without_subfolders_is_one_class(folder):
-    flat = load(f"folder:{folder / 'train' / 'a'}", "test", size=8)
-    assert (flat.class_names, flat.labels.tolist()) == (("a",), [0, 0])
 
 
 def test_folder_that_is_missing_empty_or_has_a_broken_image(folder, tmp_path):

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from helpers import papers
 from helpers.files import project_root
-from helpers.papers.parameters import read
 
 FIELDS = ("seed", "replicates", "runs", "known", "keep", "tail", "alpha", "distance", "bins",
           "data_sets", "networks", "stand_ins", "calibration_share", "larger_tiers")  # fmt: skip
@@ -46,33 +45,6 @@ def test_a_value_is_taken_as_it_is_or_refused_by_name(field, value):
         assert field in str(error) or "known" in str(error) or "unknown" in str(error), error
     else:
         assert getattr(found, field) == value
-
-
-@given(st.binary(max_size=60) | st.text(max_size=60).map(str.encode) | VALUES.map(
-    lambda value: yaml.safe_dump(value, allow_unicode=True).encode("utf-8", "replace")
-))  # fmt: skip
-@example(b"")
-@example(b"\tseed: 1")
-@example(b"seed: 1\nseed: 2")
-@example(b"a: !!python/object/apply:os.system [echo]")
-@example(b"a: *b")
-@example(b"? [1, 2]\n: 3")
-@example(b"\xe9")
-@example(b"a: !!bool maybe")
-@example(b"a: !!timestamp x")
-@example(b"a: !!int ''")
-@example(b"a: 2001-13-01")
-@example(b"[" * 2000)
-@settings(max_examples=100)
-def test_a_file_of_anything_is_a_mapping_or_refused(tmp_path, data):
-    path = tmp_path / "a.yaml"
-    path.write_bytes(data)
-    try:
-        found = read(path)
-    except ValueError as error:
-        assert len(str(error)) > 5
-    else:
-        assert isinstance(found, dict) and all(isinstance(name, str) for name in found)
 
 
 @given(st.data())

@@ -16,7 +16,7 @@ from helpers.scores import openset
 from helpers.scores.calibration import fit_temperature, softmax
 from known_unknowns.across import experiment
 from known_unknowns.across.measures import MEASURES
-from known_unknowns.across.model_outputs import ModelOutputs, percentiles
+from known_unknowns.across.model_outputs import ModelOutputs
 from known_unknowns.across.predictions import gscore_line, unknown_probability
 from known_unknowns.across.roles import ComparisonRoles
 from known_unknowns.chapters import load
@@ -275,23 +275,6 @@ def test_an_auroc_is_predicted_without_labels():
     line, gscore = gscore_line({name: 2 * one for name, one in values.items()}, found, 0)
     assert line.predict([gscore])[0] == pytest.approx(predicted)
     assert gscore_line(values | {"validation": np.zeros(400)}, found, 0) is None
-
-
-def test_percentiles_say_where_an_image_lies_among_known_ones():
-    """The share of validation images that are not scored higher; one row per image and score."""
-    found, three = said_by("mc_dropout"), PARAMETERS.replace(scores=["msp", "odin", "jsd"])
-    rows = percentiles(three, found, {"test": [3, 0], "near": [5]})
-    assert list(rows["score"].unique()) == ["msp", "jsd"] and len(rows) == 6
-    held = found.outputs["validation"].probabilities.max(axis=1)
-    own = found.outputs["test"].probabilities.max(axis=1)
-    first = rows.iloc[0]
-    assert (first["test_set"], first["place"]) == ("test", 3)
-    assert first["percentile"] == (held <= own[3]).mean()
-    assert first["correct"] == found.outputs["test"].correct[3]
-    assert not rows["correct"][rows["test_set"] == "near"].any()
-    assert percentiles(three, said_by("rnd"), {"test": [0]}).empty  # it has but the native one
-    with pytest.raises(ValueError, match="unknown test set 'nera'; did you mean 'near'"):
-        percentiles(three, found, {"nera": [0]})
 
 
 @pytest.mark.parametrize(

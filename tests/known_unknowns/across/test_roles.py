@@ -7,21 +7,11 @@ from helpers import data, metrics
 from helpers.data import class_lists, overlaps
 from helpers.papers import PAPERS
 from helpers.papers.run import parts
-from helpers.training import objectives
 from known_unknowns.across.measures import MEASURES
-from known_unknowns.across.parameters import ALGORITHMS
 from known_unknowns.across.roles import load_families, roles
 from known_unknowns.chapters import load
 
 PARAMETERS = load("synthesis", "mini")
-
-
-def test_every_way_to_train_is_among_the_algorithms():
-    """Of all objectives, and of the chapters that name their algorithms."""
-    named = set(ALGORITHMS) | {"erm"}  # which is the baseline
-    others = PAPERS["unknown_detection"].parameters.METHODS.keys() - {"odin", "openmax"}
-    others |= PAPERS["uimnet"].parameters.ALGORITHMS.keys()
-    assert others | {*objectives.names()} <= named
 
 
 def test_measures_agree_with_the_records_of_metrics():

@@ -97,17 +97,6 @@ def test_agreement_is_the_rank_correlation_of_oriented_means(noisy, correlation)
     assert (pairs["ranked"] == 6).all() and (pairs["runs"] == 2).all()
 
 
-def test_equal_orders_agree_wholly_and_opposite_ones_not_at_all(noisy):
-    """Measures that rank alike have +1 whichever way is better, and those turned round −1."""
-    pairs = synthesis.agreement(noisy(noise=0.0))
-    assert pairs["correlation"].to_numpy() == pytest.approx(np.ones(9))
-    table = noisy(noise=0.0)
-    turned = table["value"].where(table["metric"] != "aurc", -table["value"])
-    pairs = synthesis.agreement(table.assign(value=turned)).set_index(["first", "second"])
-    assert pairs.loc[("aurc", "auroc_far"), "correlation"] == pytest.approx(-1)
-    assert pairs.loc[("auroc_near", "auroc_far"), "correlation"] == pytest.approx(1)
-
-
 def test_intervals_hold_the_value_and_widen_with_noise(noisy):
     """Two runs or replicates give an interval about the value; one run alone gives none."""
 

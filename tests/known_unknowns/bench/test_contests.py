@@ -1,8 +1,5 @@
 """Scores against each other, on made-up packs."""
 
-import re
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -57,18 +54,6 @@ def test_a_copy_is_told_from_nothing_and_ranks_beside_its_original(given):
     assert set(found.numbers["network"]) == {"one", "two"} and found.entries == ("made",)
 
 
-def test_the_opposite_of_a_score_is_worse_than_all(given, monkeypatch):
-    """Such an entry would be refused; here its contract is not asked for."""
-    monkeypatch.setattr("known_unknowns.bench.contests.check_score", lambda score: None)
-    found = contest({"made": Made(-1.0)}, given, replicates=50)
-    own = found.differences("made")
-    assert set(own["verdict"]) == {"worse"} and (own["high"] < 0).all()
-    assert (
-        "place 5 of 5; better than 0, worse than 4, not told apart from 0."
-        in (found.sentences("made")[0])
-    )
-
-
 def test_differences_are_of_pairs():
     """Replicates that go up and down together say more than each of the two alone."""
     noise = np.linspace(-0.2, 0.2, 101)
@@ -98,17 +83,6 @@ def test_ranks_tell_apart_what_always_comes_first_and_no_copy():
     assert "; 0 differ by that from s0, of mean rank 5.5." in said
 
 
-def test_the_lines_for_a_notebook_run(given, monkeypatch):
-    """Those of the page on how to run it, with few packs and replicates."""
-    page = (Path(__file__).parents[3] / "book" / "how_to_run.md").read_text(encoding="utf-8")
-    (lines,) = (one for one in re.findall(r"^```python\n(.*?)^```$", page, re.M | re.S)
-                if "contest" in one)  # fmt: skip
-    monkeypatch.setattr("known_unknowns.bench.contests.packs", lambda: given)
-    names = {"MyScore": Made}
-    exec(lines, names)
-    assert names["found"].entries == ("my_score",)
-
-
 def test_a_score_that_breaks_the_contract_is_refused_with_the_place(given):
     with pytest.raises(AssertionError, match="higher_is_known"):
         contest({"made": Made(-1.0)}, given)
@@ -120,18 +94,6 @@ def test_a_score_that_needs_what_no_pack_has_is_refused(given):
 
     with pytest.raises(ValueError, match=r"again: .* it needs members"):
         contest({"again": Again()}, given)
-
-
-def test_what_is_written_is_what_was_found(given, tmp_path):
-    found = contest({"made": Made()}, given[:1], replicates=20)
-    page = found.write(tmp_path / "out").read_text(encoding="utf-8")
-    assert all(sentence.replace("<", "&lt;") in page for sentence in found.sentences("made"))
-    assert {one.name for one in (tmp_path / "out").iterdir()} == files_of(found.entries)
-    assert page.count("<svg") == 2 and "http://" not in page.split("<svg")[0]
-    table = pd.read_csv(tmp_path / "out/table.csv").set_index("score")
-    means = found.means()
-    assert table["auroc_far"].to_dict() == pytest.approx(means["auroc", "far"].to_dict())
-    assert len(pd.read_csv(tmp_path / "out/differences_made.csv")) == 2 * len(OTHERS)
 
 
 SCORE = (
@@ -168,14 +130,6 @@ def test_a_file_enters_the_scores_that_it_registers(tmp_path, given):
     assert own.loc[("far", "max_logit"), "ahead"] == 0
     assert set(found.numbers["score"]) == {"largest", *OTHERS}
     assert "largest" in scores.names()
-
-
-def test_the_file_of_the_page_on_how_to_run_is_a_score(tmp_path, given):
-    page = (Path(__file__).parents[3] / "book" / "how_to_run.md").read_text(encoding="utf-8")
-    (lines,) = re.findall(r"^```python\n(# my_score\.py\n.*?)^```$", page, re.M | re.S)
-    (tmp_path / "my_score.py").write_text(lines, encoding="utf-8")
-    found = contest(entries_of(tmp_path / "my_score.py"), given[:1], replicates=20)
-    assert found.entries == ("my_score",) and found.sentences("my_score")
 
 
 def test_a_file_without_a_score_is_refused(tmp_path):

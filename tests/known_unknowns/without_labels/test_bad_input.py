@@ -129,8 +129,3 @@ def test_a_share_that_leaves_nothing_to_find_is_refused(name, share):
 @pytest.mark.parametrize("name", labelfree.ESTIMATORS)
 def test_a_share_of_one_is_none(name):
     assert in_order(estimate(name, 1)(*draw(unknown=1)))
-
-
-def test_what_is_in_order_is_told_from_what_is_not():
-    assert in_order([0.0, 1.0])
-    assert not any(map(in_order, ([], [np.nan], [-0.1], [1.1])))

@@ -21,16 +21,6 @@ def test_the_curve_is_its_definition():
     assert found[23] == pytest.approx(auroc(validation, scores))
 
 
-def test_only_ranks_count():
-    generator = np.random.default_rng(1)
-    validation, scores = generator.normal(size=99), generator.normal(-1, 1, 70).round(1)
-    same = curve_features(np.exp(validation), np.exp(scores))
-    assert np.array_equal(curve_features(validation, scores), same)
-    assert np.array_equal(
-        curve_features(np.ones(5), np.ones(70)), [0] * 11 + [0.5] + [1] * 11 + [0.5]
-    )
-
-
 def test_leaving_out_a_set_is_fitting_without_it():
     generator = np.random.default_rng(2)
     curves, truths, sets = generator.normal(size=(12, 24)), generator.uniform(size=12), 4

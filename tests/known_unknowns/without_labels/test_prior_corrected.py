@@ -25,13 +25,6 @@ def draw(generator, share, known=400, images=400, shift=1.5):
 TRUTHS = {"auroc": 0.8556, "fpr95": 0.5576}  # Φ(1.5 / √2), and 1 - Φ(1.5 - 1.6449)
 
 
-def test_the_truths_of_this_world():
-    generator = np.random.default_rng(1)
-    known, unknown = generator.normal(size=400_000), generator.normal(-1.5, 1, 400_000)
-    assert auroc(known, unknown) == pytest.approx(TRUTHS["auroc"], abs=0.002)
-    assert fpr_at_tpr(known, unknown) == pytest.approx(TRUTHS["fpr95"], abs=0.005)
-
-
 @pytest.mark.parametrize("share", [0.2, 1])
 def test_intervals_at_a_known_share_cover_as_often_as_they_say(share):
     generator, covered = np.random.default_rng(2), []
@@ -66,16 +59,6 @@ def test_intervals_at_an_estimated_share_cover_and_still_say_something():
         widths.append([found[name].high - found[name].low for name in TRUTHS])
     assert (np.mean(covered, axis=0) >= 0.8).all()
     assert (np.mean(widths, axis=0) < (0.4, 0.7)).all()
-
-
-def test_rare_unknown_images_make_it_wide():
-    generator = np.random.default_rng(4)
-    widths = []
-    for share in (0.5, 0.05):
-        validation, mixture = draw(generator, share)
-        low, high = fit_prior_corrected(validation, share=share).estimate(mixture)["auroc"][1:]
-        widths.append(high - low)
-    assert widths[1] > 3 * widths[0]
 
 
 def test_without_an_image_that_is_unlike_them_nothing_is_excluded():
