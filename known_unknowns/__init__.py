@@ -23,7 +23,7 @@ import importlib
 from helpers import __version__
 
 _PLACES = {
-    "Audit": "known_unknowns.auditing.record",
+    "Audit": "known_unknowns.auditing.auditing",
     "Inputs": "known_unknowns.auditing.inputs",
     "Rejector": "known_unknowns.auditing",
     "audit": "known_unknowns.auditing",

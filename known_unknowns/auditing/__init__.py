@@ -18,7 +18,7 @@ say, and a rejector to deploy.
 import importlib
 
 _MODULES = {
-    "Audit": "record",
+    "Audit": "auditing",
     "Inputs": "inputs",
     "Rejector": "rejector",
     "audit": "auditing",

@@ -206,7 +206,7 @@ def _audit(given: argparse.Namespace) -> int:
 
 def _report(audited, out: Path, replaces: Iterable[str] | None, tell: Callable) -> None:
     """Write what an audit leaves; print what speaks against the images, the summary, and paths."""
-    from known_unknowns.auditing.sentences import summary
+    from known_unknowns.auditing.findings import summary
 
     tell("writes the report")
     written = _written(audited, out, replaces)

@@ -213,6 +213,11 @@ class Inputs:
             if name in _TAKEN:
                 raise ValueError(f"ood: a set cannot be called '{name}'; give it another name")
 
+    @property
+    def richest(self) -> str:
+        """Name of the arrays in which drift is tested: the features, or else the logits."""
+        return "features" if self.validation.features.shape[1] else "logits"
+
     def one_of_each_group(self, seed: int = 0) -> Inputs:
         """Return inputs with one validation image of each group, drawn by chance.
 

@@ -252,6 +252,13 @@ class Groups:
             for place, (name, count) in enumerate(counts.items())
         }
 
+    @classmethod
+    def of(cls, halves: Mapping[str, Half], replicates: int, seed: int, wish: Wish) -> Groups:
+        """Return the groups of halves of the ID images and of the sets."""
+        known = halves[ID].outputs.correct[halves[ID].places]
+        sizes = {name: len(half.places) for name, half in halves.items() if name != ID}
+        return cls(known, sizes, replicates, seed, wish)
+
     def wished(self, samples: Mapping[str, np.ndarray]) -> tuple[dict, np.ndarray]:
         """Return what a score gives for the wish, as a row of `measured`, and its replicates."""
         known, names = samples[ID], [ID, *self.ood]
@@ -262,8 +269,8 @@ class Groups:
         drawn = self.wish.measure(known, self.correct, unknown, weights)
         return _row(self.wish.metric, ID, float(value), drawn), drawn
 
-    def measured(self, samples: Mapping[str, np.ndarray]) -> tuple[pd.DataFrame, np.ndarray]:
-        """Return what a score is worth, with intervals, and the replicates of its area."""
+    def measured(self, samples: Mapping[str, np.ndarray]) -> tuple[list[dict], np.ndarray]:
+        """Return rows of a score's metrics with intervals, and the replicates of its AURC."""
         known, correct, of_known = samples[ID], self.correct, self.weights[ID]
         drawn = weighted_aurc(known, correct, of_known)
         rows = [_row("aurc", ID, aurc(known, correct), drawn)]
@@ -283,7 +290,7 @@ class Groups:
                     _row("auroc", name, auroc(*pair), areas),
                     _row("fpr95", name, fpr_at_tpr(*pair), accepted),
                 ]
-        return pd.DataFrame(rows), drawn
+        return rows, drawn
 
 
 def ranked(
@@ -296,15 +303,13 @@ def ranked(
     order, able = _as_good(ahead)
     measured = {name: groups.measured(samples[name]) for name in usable}
     place = int(bool(groups.ood))  # of the area among the rows
-    areas = {name: (rows["value"].iloc[place], drawn) for name, (rows, drawn) in measured.items()}
+    areas = {name: (rows[place]["value"], drawn) for name, (rows, drawn) in measured.items()}
     ranked_able, equal = _as_good({name: areas[name] for name in able})
     order = [*ranked_able, *(name for name in order if name not in able)]
-    tables = [
-        pd.concat([pd.DataFrame([wished[name][0]]), measured[name][0]]).assign(score=name)
-        for name in order
+    rows = [
+        {"score": name} | row for name in order for row in (wished[name][0], *measured[name][0])
     ]
-    table = pd.concat(tables, ignore_index=True)
-    table = table[["score", "metric", "set", "value", "low", "high"]]
+    table = pd.DataFrame(rows)
     return table, sorted(equal, key=lambda name: (demands(usable[name]), order.index(name)))
 
 

@@ -17,9 +17,11 @@ from known_unknowns.auditing import (
     read_outputs,
 )
 from known_unknowns.auditing.doubts import likely_label_errors
-from known_unknowns.auditing.drift import LEVEL, distance, find_drift
+from known_unknowns.auditing.findings import facts
+from known_unknowns.auditing.prediction import DRIFT_LEVEL as LEVEL
+from known_unknowns.auditing.prediction import distance, find_drift
 from known_unknowns.auditing.rejector import Rejector
-from known_unknowns.auditing.sentences import write as write_sentences
+from known_unknowns.auditing.sentences import render
 
 
 @pytest.fixture
@@ -74,14 +76,14 @@ def test_a_wish_that_cannot_be_had_gives_no_rejector_and_says_what_can(inputs):
     found = audit(inputs, risk=0.001, replicates=5)
     assert found.thresholds["risk"].problem and not found.thresholds["coverage"].problem
     assert found.deployed == "" and found.rejector is None
-    said = write_sentences(found, "threshold")[-1]
+    said = render("threshold", **facts(found))[-1]
     assert said.startswith("No rejector is written: the wished risk of 0.1 % cannot be had, the ")
     smallest = float(said.removesuffix(" %.").rpartition(" ")[2]) / 100
     assert audit(inputs, risk=smallest, replicates=5).deployed == "risk"
     assert audit(inputs, risk=0.85 * smallest, replicates=5).deployed == ""
     found = audit(inputs, wish="coverage", coverage=0.999, risk=0.2, replicates=5)
     assert found.deployed == "" and not found.thresholds["risk"].problem
-    (said,) = write_sentences(found, "rejector")
+    (said,) = render("rejector", **facts(found))
     assert said.endswith("coverage of 99.9 % cannot be had, the largest that can is 99.33 %.")
     assert audit(inputs, wish="coverage", coverage=0.9933, replicates=5).deployed == "coverage"
 
@@ -151,7 +153,7 @@ def test_the_least_that_can_be_given_is_audited(arrays, write):
     logits = 9.0 * np.eye(4)[arrays["labels"]] + arrays["logits"] / 100
     found = audit(read_outputs(write({"logits": logits, "labels": arrays["labels"]})))
     assert found.accuracy[0] == 1 and len(found.wrong) == 0 and found.prediction is None
-    assert "every image is classified correctly" in " ".join(write_sentences(found, "limits"))
+    assert "every image is classified correctly" in " ".join(render("limits", **facts(found)))
     json.dumps(found.as_dict(), allow_nan=False)
 
 

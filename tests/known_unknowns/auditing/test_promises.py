@@ -8,8 +8,8 @@ import pytest
 from helpers.outputs import Outputs
 from known_unknowns import guarantees
 from known_unknowns.auditing import Inputs, audit
+from known_unknowns.auditing.findings import summary
 from known_unknowns.auditing.ranking import coverage_at_risk
-from known_unknowns.auditing.sentences import summary
 from known_unknowns.auditing.thresholds import by_answer, by_class, draw_mixture, promise_risk
 
 NAMES = ("ant", "bee", "cow")
