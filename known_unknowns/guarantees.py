@@ -202,8 +202,9 @@ def conditional_coverage(images: int, *, coverage: float, confidence: float = 0.
     r"""Return the coverage that one draw of calibration images has, with this confidence.
 
     Over draws, the coverage of `coverage_threshold` follows
-    :math:`\operatorname{Beta}(N + 1 - r, r)` with :math:`r = \lfloor (N + 1)(1 - \text{coverage}) \rfloor` (Vovk 2012); this is its quantile
-    at 1 − `confidence`.
+    :math:`\operatorname{Beta}(N + 1 - r, r)` with
+    :math:`r = \lfloor (N + 1)(1 - \text{coverage}) \rfloor` (Vovk 2012); this is its quantile at
+    1 − `confidence`.
 
     Examples
     --------

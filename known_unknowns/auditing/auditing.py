@@ -15,26 +15,11 @@ from helpers.checks import known_name, open_share, whole_number
 from helpers.metrics.bootstrap import weighted_calibration_error
 from helpers.outputs import Outputs
 from helpers.scores.calibration import confidences, fit_temperature, softmax
-from known_unknowns.auditing import doubts, findings, gates, ranking, report
+from known_unknowns.auditing import doubts, findings, gates, prediction, ranking, report
+from known_unknowns.auditing import thresholds as rules
 from known_unknowns.auditing.inputs import Inputs
-from known_unknowns.auditing.prediction import (
-    find_drift,
-    look_at_unlabelled,
-    predict_by_score,
-    principal_directions,
-)
 from known_unknowns.auditing.record import Measured
 from known_unknowns.auditing.sentences import render
-from known_unknowns.auditing.thresholds import (
-    WISHES,
-    by_answer,
-    by_class,
-    check_share,
-    draw_mixture,
-    promise_coverage,
-    promise_risk,
-    share,
-)
 
 FITTED = 10_000
 """Largest number of images for temperature, directions and calibration: more change no number."""
@@ -115,10 +100,10 @@ def audit(
     }  # fmt: skip
     for requirement in require:
         gates.read_requirement(requirement, inputs.ood)
-    known_name("wish", wish, WISHES)
+    known_name("wish", wish, rules.WISHES)
     for name in ("risk", "coverage", "confidence"):
         open_share(name, settings[name])
-    check_share(unknown_share, inputs.ood)
+    rules.check_share(unknown_share, inputs.ood)
     whole_number("replicates", replicates)
     whole_number("seed", seed, least=0)
     inputs = inputs.one_of_each_group(seed)
@@ -156,11 +141,11 @@ def audit(
     scores, right = samples["validation"], correct[measuring]
     unknown = {name: samples[name] for name in inputs.ood}
 
-    prediction = unlabelled = drift = None
+    predicted = unlabelled = drift = None
     if inputs.production is not None:
         production = samples["production"] = score.score_samples(inputs.production)
-        prediction = predict_by_score(inputs, score, chosen, samples, production, seed)
-        unlabelled = look_at_unlabelled(
+        predicted = prediction.predict_by_score(inputs, score, chosen, samples, production, seed)
+        unlabelled = prediction.look_at_unlabelled(
             scores,
             production,
             softmax(validation.logits[measuring], temperature),
@@ -170,16 +155,16 @@ def audit(
         )
         parts = validation, inputs.production
         here, there = (getattr(part, inputs.richest) for part in parts)
-        axes = principal_directions(here[fit], seed=seed)
-        drift = find_drift(scores, production, (here @ axes)[measuring], there @ axes)
+        axes = prediction.principal_directions(here[fit], seed=seed)
+        drift = prediction.find_drift(scores, production, (here @ axes)[measuring], there @ axes)
         against += doubts.doubt_share(unlabelled.least, unknown_share)
 
     mixed = {"unknown": unknown_share, "seed": seed}
     thresholds = {
-        "risk": promise_risk(scores, right, unknown, risk, confidence, **mixed),
-        "coverage": promise_coverage(scores, right, unknown, coverage, confidence),
+        "risk": rules.promise_risk(scores, right, unknown, risk, confidence, **mixed),
+        "coverage": rules.promise_coverage(scores, right, unknown, coverage, confidence),
     }
-    tried = (wish, *WISHES) if fallback else (wish,)
+    tried = (wish, *rules.WISHES) if fallback else (wish,)
     deployed = next((name for name in tried if not thresholds[name].problem), "")
     threshold = thresholds[deployed].value if deployed else np.inf
     promised = risk if deployed == "risk" else 1.0
@@ -187,7 +172,7 @@ def audit(
     if inputs.strata is not None:
         kinds, numbers = np.unique(np.asarray(inputs.strata), return_inverse=True)
         kinds = numbers[measuring], tuple(map(str, kinds))
-        by_stratum = by_answer(scores, right, *kinds, risk, confidence)
+        by_stratum = rules.by_answer(scores, right, *kinds, risk, confidence)
     answers = validation.predictions[measuring]
     sure, wrong = confidences(validation.logits, temperature), np.flatnonzero(~correct)
     return Audit(
@@ -195,7 +180,7 @@ def audit(
         doubts=against,
         choosing=choosing,
         measuring=measuring,
-        accuracy=share(correct),
+        accuracy=rules.share(correct),
         temperature=temperature,
         calibration=_calibration(
             validation.subset(measuring[:FITTED]), temperature, replicates, seed
@@ -208,12 +193,12 @@ def audit(
         samples=samples,
         thresholds=thresholds,
         deployed=deployed,
-        promised_on=draw_mixture(scores, right, unknown, unknown_share, seed=seed),
-        by_class=by_class(validation, names, measuring, scores >= threshold, promised),
-        by_answer=by_answer(scores, right, answers, names, risk, confidence),
+        promised_on=rules.draw_mixture(scores, right, unknown, unknown_share, seed=seed),
+        by_class=rules.by_class(validation, names, measuring, scores >= threshold, promised),
+        by_answer=rules.by_answer(scores, right, answers, names, risk, confidence),
         by_stratum=by_stratum,
         suspected_labels=doubts.likely_label_errors(validation, temperature),
-        prediction=prediction,
+        prediction=predicted,
         unlabelled=unlabelled,
         drift=drift,
         claimed=confidences(validation.logits),

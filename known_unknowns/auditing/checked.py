@@ -26,7 +26,7 @@ _TOGETHER = (
 # an array, and the array that it needs
 
 
-def checked_names(arrays: Mapping[str, np.ndarray], needed: Sequence[str]) -> list[str]:
+def set_names(arrays: Mapping[str, np.ndarray], needed: Sequence[str]) -> list[str]:
     """Return the names of the OOD sets; refuse arrays of unknown names, and missing ones."""
     # whatever a set's name is, a misspelt kind of array is seen
     sets = {name.rpartition("_")[0][4:]: None for name in arrays if name.startswith("ood_")}
@@ -144,7 +144,7 @@ _INSTEAD = {
 }
 
 
-def checked_logits(name: str, values: np.ndarray, treat_as: str) -> np.ndarray:
+def logits(name: str, values: np.ndarray, treat_as: str) -> np.ndarray:
     """Return logits, or the logarithms of probabilities."""
     known_name("way to treat_as", treat_as, TREATED)
     kind = looks_like(values)
@@ -178,9 +178,7 @@ def normalised(logits: np.ndarray) -> bool:
     )
 
 
-def checked_labels(
-    arrays: Mapping[str, np.ndarray], name: str, classes: int, length: int
-) -> np.ndarray:
+def labels(arrays: Mapping[str, np.ndarray], name: str, classes: int, length: int) -> np.ndarray:
     """Return labels as int64 from 0 on."""
     labels = arrays[name]
     if labels.ndim != 1 or labels.dtype.kind not in "iu":
@@ -205,7 +203,7 @@ def checked_labels(
     return label_array(name, labels, classes=classes, length=length)
 
 
-def checked_texts(arrays: Mapping[str, np.ndarray], name: str, length: int) -> tuple[str, ...]:
+def texts(arrays: Mapping[str, np.ndarray], name: str, length: int) -> tuple[str, ...]:
     """Return texts; none if the file has none."""
     if name not in arrays:
         return ()
@@ -222,7 +220,7 @@ def checked_texts(arrays: Mapping[str, np.ndarray], name: str, length: int) -> t
     return names
 
 
-def checked_groups(arrays: Mapping[str, np.ndarray], name: str, length: int) -> np.ndarray | None:
+def groups(arrays: Mapping[str, np.ndarray], name: str, length: int) -> np.ndarray | None:
     """Return the group or stratum of each image; None if the file has none."""
     if name not in arrays:
         return None
@@ -235,7 +233,7 @@ def checked_groups(arrays: Mapping[str, np.ndarray], name: str, length: int) -> 
     return groups
 
 
-def checked_head(arrays: Mapping[str, np.ndarray], validation: Outputs, level: bool) -> Head | None:
+def head(arrays: Mapping[str, np.ndarray], validation: Outputs, level: bool) -> Head | None:
     """Return the head, which must give the logits of the first images; None without weights."""
     if "head_weight" not in arrays:
         return None

@@ -17,19 +17,8 @@ import numpy as np
 from helpers.checks import known_name
 from helpers.files import sha256_file
 from helpers.outputs import Head, Outputs
+from known_unknowns.auditing import checked
 from known_unknowns.auditing.array_files import TABLES, read_npz, read_table
-from known_unknowns.auditing.checked import (
-    TREATED,
-    checked_groups,
-    checked_head,
-    checked_labels,
-    checked_logits,
-    checked_names,
-    checked_texts,
-    matrix,
-    normalised,
-    row_by_row,
-)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -290,7 +279,7 @@ def read_outputs(path: str | os.PathLike, *, treat_as: str = "logits") -> Inputs
 probabilities; pass logits (before the softmax), or treat_as="probabilities" to have their \
 logarithms taken
     """
-    known_name("way to treat_as", treat_as, TREATED)
+    known_name("way to treat_as", treat_as, checked.TREATED)
     return make_inputs(
         read_arrays(Path(path)),
         treat_as=treat_as,
@@ -301,44 +290,44 @@ logarithms taken
 
 def make_inputs(arrays: Mapping[str, np.ndarray], *, treat_as: str = "logits", **more) -> Inputs:
     """Return inputs from arrays by the names of `read_outputs`."""
-    sets = checked_names(arrays, needed=("logits", "labels"))
+    sets = checked.set_names(arrays, needed=("logits", "labels"))
     features = "features" in arrays
-    classes = matrix(arrays, "logits").shape[1]
+    classes = checked.matrix(arrays, "logits").shape[1]
     if classes < 2:
         raise ValueError(
             f"logits: at least 2 classes expected, got shape {arrays['logits'].shape}; of one "
             "logit for two classes, write np.c_[0 * logits, logits]"
         )
-    width = matrix(arrays, "features").shape[1] if features else 0
+    width = checked.matrix(arrays, "features").shape[1] if features else 0
 
     def outputs(prefix: str, labelled: bool) -> Outputs:
         name = f"{prefix}logits"
-        logits = checked_logits(name, matrix(arrays, name, width=classes), treat_as)
+        logits = checked.logits(name, checked.matrix(arrays, name, width=classes), treat_as)
         count = len(logits)
         values, labels = np.empty((count, 0), np.float32), np.full(count, -1)
         if features:
-            values = matrix(arrays, f"{prefix}features", width=width, length=count)
+            values = checked.matrix(arrays, f"{prefix}features", width=width, length=count)
         if not labelled:
             return Outputs(logits, values, labels)
-        labels = checked_labels(arrays, f"{prefix}labels", classes, count)
+        labels = checked.labels(arrays, f"{prefix}labels", classes, count)
         group = Outputs(logits, values, labels)
-        group.__dict__["predictions"] = row_by_row(np.argmax, logits)
+        group.__dict__["predictions"] = checked.row_by_row(np.argmax, logits)
         return group
 
     validation = outputs("", True)
-    names = checked_texts(arrays, "class_names", classes)
-    level = treat_as == "logits" and not normalised(validation.logits)
+    names = checked.texts(arrays, "class_names", classes)
+    level = treat_as == "logits" and not checked.normalised(validation.logits)
     return Inputs(
         validation=validation,
         class_names=names or tuple(map(str, range(classes))),
         train=outputs("train_", True) if "train_logits" in arrays else None,
-        head=checked_head(arrays, validation, level),
+        head=checked.head(arrays, validation, level),
         ood={name: outputs(f"ood_{name}_", False) for name in sets},
         production=outputs("production_", False) if "production_logits" in arrays else None,
         level=level,
-        groups=checked_groups(arrays, "groups", len(validation)),
-        strata=checked_groups(arrays, "strata", len(validation)),
-        files=checked_texts(arrays, "files", len(validation)),
+        groups=checked.groups(arrays, "groups", len(validation)),
+        strata=checked.groups(arrays, "strata", len(validation)),
+        files=checked.texts(arrays, "files", len(validation)),
         **more,
     )
 
@@ -348,10 +337,10 @@ def read_new(
 ) -> tuple[np.ndarray, np.ndarray | None, tuple[str, ...]]:
     """Read new outputs for a rejector: logits, features and file names, as `read_outputs` does."""
     arrays = read_arrays(Path(path))
-    checked_names(arrays, needed=("logits",))
-    logits = matrix(arrays, "logits")
+    checked.set_names(arrays, needed=("logits",))
+    logits = checked.matrix(arrays, "logits")
     features = None
     if "features" in arrays:
-        features = matrix(arrays, "features", length=len(logits))
-    files = checked_texts(arrays, "files", len(logits))
+        features = checked.matrix(arrays, "features", length=len(logits))
+    files = checked.texts(arrays, "files", len(logits))
     return logits, features, files or tuple(map(str, range(len(logits))))

@@ -8,31 +8,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from scipy.special import kolmogorov
 
-from helpers.labelfree import (
-    TAUS,
-    Regression,
-    SortedScores,
-    describe_skill,
-    fit_regression,
-    gscores,
-    skill_of_errors,
-    true_metrics,
-)
+from helpers import labelfree
+from helpers.labelfree import TAUS, Regression, gscores
 from helpers.metrics.correlation import pearson
 from helpers.scores import Score
+from known_unknowns import without_labels
 from known_unknowns.auditing.inputs import Inputs
 from known_unknowns.auditing.sentences import render
-from known_unknowns.without_labels import (
-    ESTIMATORS,
-    Answers,
-    MetaSets,
-    accuracy_of_accepted,
-    assumptions,
-    estimate_accuracy,
-    estimate_share,
-    share_bound,
-    suspected_unknown,
-)
 from known_unknowns.without_labels.estimates import FEWEST
 
 Interval = tuple[float, float, float]
@@ -135,9 +117,9 @@ def predict(
     seed : int
         Seed of the mixtures.
     """
-    mixture, sets = SortedScores.of(production), len(unknown)
+    mixture, sets = labelfree.SortedScores.of(production), len(unknown)
     bare = Prediction(
-        len(production), sets, np.nan, share_bound(known, production),
+        len(production), sets, np.nan, without_labels.share_bound(known, production),
         estimates=_estimates(validation, known, unknown, production),
     )  # fmt: skip
     if sets < 3:
@@ -152,7 +134,10 @@ def predict(
     values, lines, positions, correlations, guesses = {}, {}, {}, {}, []
     sure = sets >= SETS and len(production) >= FEWEST  # enough for an interval
     for metric in PREDICTED:
-        line, truth = fit_regression(learned, truths[metric], TAUS), np.asarray(truths[metric])
+        line, truth = (
+            labelfree.fit_regression(learned, truths[metric], TAUS),
+            np.asarray(truths[metric]),
+        )
         gscore = curve[[int(np.argmin(np.abs(line.tau - TAUS)))]]
         value, ends = float(np.clip(line.predict(gscore)[0], 0, 1)), (np.nan, np.nan)
         if sure:
@@ -180,10 +165,10 @@ def _estimates(validation, known, unknown: Mapping, production) -> dict[str, dic
     """Return the predictions of `ESTIMATED_BY` with intervals; the regression needs nine sets."""
     if len(production) < FEWEST:
         return {}
-    fitted = {"prior_corrected": ESTIMATORS["prior_corrected"](known)}
+    fitted = {"prior_corrected": without_labels.ESTIMATORS["prior_corrected"](known)}
     if len(unknown) >= SETS:
-        fitted["curve_regression"] = ESTIMATORS["curve_regression"](
-            validation, MetaSets(known, unknown)
+        fitted["curve_regression"] = without_labels.ESTIMATORS["curve_regression"](
+            validation, without_labels.MetaSets(known, unknown)
         )
     return {
         name: {
@@ -209,7 +194,7 @@ def _mixtures(validation, known, unknown: Mapping, seed: int) -> tuple[list, dic
             for group, count in zip(groups, counts, strict=True)
         ]
         learned.append(gscores(np.concatenate(pair), [EVALUATOR], validation=validation)[EVALUATOR])
-        measured = true_metrics(*pair)
+        measured = labelfree.true_metrics(*pair)
         for metric in PREDICTED:
             truths[metric].append(measured[metric])
     return learned, truths
@@ -221,7 +206,7 @@ def _left_out_skill(line: Regression, truths: np.ndarray) -> str:
     leverages = 1 / sets + centred**2 / (centred @ centred)
     missed = line.residuals / np.maximum(1 - leverages, 1e-9)
     guessed = (truths - truths.mean()) * sets / (sets - 1)
-    return describe_skill(skill_of_errors(missed**2, guessed**2))
+    return labelfree.describe_skill(labelfree.skill_of_errors(missed**2, guessed**2))
 
 
 def predict_by_score(
@@ -281,18 +266,28 @@ def look_at_unlabelled(
     chosen: np.ndarray,
 ) -> Unlabelled:
     """Return the share of unknown images, suspected ones, and the accuracy."""
-    suspected = suspected_unknown(known, production, rate=RATE)
+    suspected = without_labels.suspected_unknown(known, production, rate=RATE)
     order = np.argsort(production, kind="stable")
-    least, share = share_bound(known, production), estimate_share(known, production)
+    least, share = (
+        without_labels.share_bound(known, production),
+        without_labels.estimate_share(known, production),
+    )
     accuracy, against, accepted = {}, (), {}
     if len(production) >= FEWEST:
-        pair = Answers(probabilities), correct, Answers(production_probabilities)
-        accuracy, against = estimate_accuracy(*pair, level=LEVEL), assumptions(*pair)
+        pair = (
+            without_labels.Answers(probabilities),
+            correct,
+            without_labels.Answers(production_probabilities),
+        )
+        accuracy, against = (
+            without_labels.estimate_accuracy(*pair, level=LEVEL),
+            without_labels.assumptions(*pair),
+        )
         threshold = np.quantile(chosen, 1 - KEPT)
         keep = known >= threshold, production >= threshold
         if keep[0].any() and keep[1].sum() >= FEWEST:
             shares = {"share": max(least, share), "least": least}
-            accepted = accuracy_of_accepted(*pair, keep, **shares, level=LEVEL)
+            accepted = without_labels.accuracy_of_accepted(*pair, keep, **shares, level=LEVEL)
     accuracy, accepted = (
         {name: (part.value, part.low, part.high) for name, part in estimates.items()}
         for estimates in (accuracy, accepted)
@@ -313,9 +308,10 @@ class Drift:
     score: tuple[float, float]
     features: tuple[float, float]
 
-    def found(self, level: float = DRIFT_LEVEL) -> tuple[str, ...]:
+    def found(self) -> tuple[str, ...]:
         """Return what differs: ``score``, ``features``, both or none."""
-        return tuple(name for name in ("score", "features") if getattr(self, name)[1] <= level)
+        parts = {"score": self.score, "features": self.features}
+        return tuple(name for name, (_, p_value) in parts.items() if p_value <= DRIFT_LEVEL)
 
 
 def find_drift(scores, other_scores, values, other_values) -> Drift:

@@ -8,7 +8,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict, is_dataclass, replace
 from functools import cache, partial
 from html import escape
 from pathlib import Path
@@ -42,17 +42,12 @@ def as_dict(audit: Measured) -> dict:
     def image(place: int) -> str | int:
         return inputs.files[place] if inputs.files else int(place)
 
-    def optional(part) -> dict | None:
-        return None if part is None else asdict(part)
-
-    prediction = audit.prediction and optional(replace(audit.prediction, regressions={}))
-    if prediction:
+    prediction = drift = None
+    if inputs.production is not None:
+        prediction = asdict(replace(audit.prediction, regressions={}))
         del prediction["regressions"]
-    drift = optional(audit.drift)
-    if drift:
         accepted = findings.accepted_unlabelled(audit)
-        drift |= {"found": audit.drift.found(), "accepted": accepted}
-    judged = gates.judge(audit, audit.settings["require"])
+        drift = asdict(audit.drift) | {"found": audit.drift.found(), "accepted": accepted}
     groups = ("validation", "train", "production")
     sizes = {name: len(getattr(inputs, name) or ()) for name in groups}
     halves = {"choosing": len(audit.choosing), "measuring": len(audit.measuring)}
@@ -63,33 +58,33 @@ def as_dict(audit: Measured) -> dict:
         {
             "version": __version__,
             "model": inputs.source,
-            "doubts": [doubt._asdict() for doubt in audit.doubts],
+            "doubts": audit.doubts,
             "summary": findings.summary(audit),
-            "requirements": [requirement._asdict() for requirement in judged],
+            "requirements": gates.judge(audit, audit.settings["require"]),
             "settings": audit.settings,
-            "sha256": dict(inputs.sha256),
+            "sha256": inputs.sha256,
             "images": sizes | halves | {"grouped": inputs.grouped} | sets,
-            "unreadable": {role: list(files) for role, files in inputs.unreadable.items()},
+            "unreadable": inputs.unreadable,
             "accuracy": audit.accuracy,
             "temperature": audit.temperature,
             "sureness": {"claimed": float(audit.claimed.mean())} | sureness,
             "calibration": audit.calibration.to_dict("index"),
-            "ranking": audit.ranking.to_dict("records"),
+            "ranking": audit.ranking,
             "left_out": audit.left_out,
             "recommended": audit.best[0],
             "as_good": audit.best[1:],
-            "confirmed": audit.confirmed.to_dict("records"),
-            "thresholds": {wish: asdict(row) for wish, row in audit.thresholds.items()},
+            "confirmed": audit.confirmed,
+            "thresholds": audit.thresholds,
             "deployed": audit.deployed,
-            "classes": [asdict(row) for row in audit.by_class],
-            "answers": [asdict(row) for row in audit.by_answer[1]],
+            "classes": audit.by_class,
+            "answers": audit.by_answer[1],
             "images_needed_by_answer": audit.by_answer[0],
-            "strata": [asdict(row) for row in audit.by_stratum[1]],
+            "strata": audit.by_stratum[1],
             "images_needed_by_stratum": audit.by_stratum[0],
             "curve": thresholds(audit),
             "picture": bars(audit),
             "prediction": prediction,
-            "unlabelled": optional(audit.unlabelled),
+            "unlabelled": audit.unlabelled,
             "drift": drift,
             "most_wrongly_sure": [
                 {
@@ -101,7 +96,7 @@ def as_dict(audit: Measured) -> dict:
                 for place in audit.wrong[:100]
             ],
             "suspected_labels": [image(place) for place in audit.suspected_labels],
-            "findings": [finding._asdict() for finding in findings.findings(audit)],
+            "findings": findings.findings(audit),
             "notes": audit.notes,
         }
     )
@@ -310,7 +305,13 @@ def _drawings(audit: Measured) -> Iterator[tuple[str, str, Callable]]:
 
 
 def _plain(value):
-    """Return a value with plain numbers and lists; what is not a number becomes None."""
+    """Return a value as JSON holds it: plain numbers, lists and mappings; NaN becomes None."""
+    if isinstance(value, pd.DataFrame):
+        value = value.to_dict("records")
+    elif is_dataclass(value):
+        value = asdict(value)
+    elif hasattr(value, "_asdict"):
+        value = value._asdict()
     if isinstance(value, Mapping):
         return {str(name): _plain(part) for name, part in value.items()}
     if isinstance(value, list | tuple | np.ndarray):
