@@ -30,21 +30,11 @@ _COLUMNS = ["metric", "set", "old", "new", "difference", "low", "high", "verdict
 
 @dataclass(frozen=True)
 class Comparison:
-    """Differences between a new model and an old one.
+    """Differences between a new model and an old one, both in words.
 
-    Attributes
-    ----------
-    old, new : str
-        Models, in words.
-    images : int
-        Number of validation images.
-    score : str
-        Name of the score of both models.
-    risk : float
-        Risk at which the coverages are compared.
-    rows : DataFrame
-        ``metric`` (accuracy, aurc, coverage, and the auroc of each ``set``), ``old``, ``new``,
-        ``difference`` (new minus old) with its 95 % interval ``low`` to ``high``, ``verdict``.
+    `rows` has ``metric`` (accuracy, aurc, coverage at `risk`, and the auroc of each ``set``),
+    ``old``, ``new``, ``difference`` (new minus old) with its 95 % interval ``low`` to ``high``,
+    ``verdict``.
     """
 
     old: str

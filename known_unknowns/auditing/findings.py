@@ -110,10 +110,7 @@ def accepted_unlabelled(audit: Measured) -> tuple[float, float, float] | None:
 
 
 def _smaller_risk(scores, correct, wished: float, confidence: float) -> dict | None:
-    """Return a smaller risk at which images are rejected, and about how many images it needs.
-
-    The largest of a few risks below that of all answers; 0 images if these images are enough.
-    """
+    """Return a smaller risk that rejects some images, and how many images it needs (0: these)."""
     wrong = float((~correct).mean())
     options = [float(f"{part * wrong:.1g}") for part in (0.8, 0.5, 0.3)]
     for risk in options:

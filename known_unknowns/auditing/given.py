@@ -13,20 +13,11 @@ _ARRAYS = ("logits", "features", "labels", "members", "native")
 
 
 class Outputs(helpers.outputs.Outputs):
-    """Outputs of a model for one data set, refused if a conversion would lose part of them.
+    """Outputs of a model, refused if a conversion would lose part of them; arrays are read-only.
 
-    Parameters
-    ----------
-    logits, features, labels, members, native : array_like
-        As of `helpers.outputs.Outputs`; not copied if their type fits, and read-only here.
+    Parameters and errors are those of `helpers.outputs.Outputs`; also refused are masked arrays,
+    complex numbers, and labels that are no class.
 
-    Raises
-    ------
-    ValueError
-        As `helpers.outputs.Outputs`; masked arrays, complex numbers, labels that are no class.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> Outputs(np.ones((1, 2)) * 1j, np.empty((1, 0)), [0])
     Traceback (most recent call last):

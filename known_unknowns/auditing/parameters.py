@@ -16,23 +16,10 @@ Published = Annotated[str, one_of("published network", published.records)]
 class Parameters(parameters.Parameters):
     """Parameters of an audit; everything that a user brings is off by default.
 
-    Attributes
-    ----------
-    example, example_images, example_ood, example_met : str, list of str
-        Published network, its data set, given and later sets of unknown images, if a user brings
-        nothing; see `known_unknowns.auditing.networks.example`.
-    outputs, treat_as : str
-        File of outputs, and what it holds; see `known_unknowns.auditing.read_outputs`.
-    model, checkpoint, training : str, dict
-        Or a network: its name in timm, its weights, the recipe of a network of this project.
-    class_names : list of str
-        Names of the head's classes, in its order.
-    validation, train, production, ood : str, list of str
-        Folders or names of data sets for a network.
-    generated : int
-        Number of generated families for the prediction without labels.
-    wish, fallback, risk, coverage, confidence
-        As of `known_unknowns.auditing.audit`.
+    The example is a published network with given (`example_ood`) and later (`example_met`) sets of
+    unknown images, see `known_unknowns.auditing.networks.example`.  A user brings a file of
+    `outputs`, or a network (`model` of timm, or `checkpoint` with its recipe `training`) and
+    folders or data sets. Wishes are those of `known_unknowns.auditing.audit`.
     """
 
     paper: ClassVar[str] = "audit"

@@ -46,17 +46,13 @@ class Prediction:
 
     Attributes
     ----------
-    images, sets : int
-        Number of unlabelled images, and of mixtures behind the line.
     gscore : float
         Gscore of the unlabelled images; without a line, by 2-means.
     unknown : float
         Lower bound of the share of unknown images; NaN where there is none.
-    values : dict of str to (float, float, float)
-        Prediction of the line by metric, with its 90 % interval (NaN with fewer than nine sets or
-        50 images); empty without a line.
-    estimates : dict of str to dict
-        Predictions by estimator of `ESTIMATED_BY` and by metric; empty for fewer than 50 images.
+    values, estimates : dict
+        Predictions of the line by metric, and of `ESTIMATED_BY` by estimator and metric, with 90 %
+        intervals; NaN with fewer than nine sets or 50 images.
     regressions, correlations : dict
         Line, and Pearson's correlation over the sets, by metric.
     limits : tuple of str
@@ -99,23 +95,11 @@ def predict(
     generated: int = 0,
     seed: int = 0,
 ) -> Prediction:
-    """Predict AUROC and FPR95 of one score on unlabelled images.
+    """Return the predicted AUROC and FPR95 of one score on unlabelled images, `production`.
 
-    Each set of unknown images is mixed with ID images at a random ratio, and a line is fitted from
-    the Gscores of these mixtures to the metric (see `helpers.labelfree`).
-
-    Parameters
-    ----------
-    validation, known : ndarray, shapes [V], [N]
-        Scores of ID images for density estimation, and of those that are mixed with the sets.
-    unknown : mapping of str to ndarray
-        Scores of the sets; with fewer than three there is no line.
-    production : ndarray, shape [M]
-        Scores of the unlabelled images.
-    generated : int
-        Number of generated sets among them.
-    seed : int
-        Seed of the mixtures.
+    Each set of unknown images is mixed with `known` images at a random ratio, and a line is fitted
+    from the Gscores of these mixtures to the metric (see `helpers.labelfree`); `validation` holds
+    other ID scores for density estimation.  With fewer than three sets there is no line.
     """
     mixture, sets = labelfree.SortedScores.of(production), len(unknown)
     bare = Prediction(
@@ -232,20 +216,11 @@ def predict_by_score(
 class Unlabelled:
     """Estimates for unlabelled images by `known_unknowns.without_labels`.
 
-    Attributes
-    ----------
-    least, share : float
-        Lower bound (95 %) and estimate of the share of unknown images.
-    listed : tuple of int
-        Indices of suspected unknown images, the lowest score first; at most a tenth of them is
-        expected to be known.
-    fewest : int
-        Smallest number of unknown images for a list.
-    accuracy, accepted : dict of str to (float, float, float)
-        Accuracy by estimator with its 90 % interval, on all images and on those with a score as
-        high as 95 % of known images; empty for too few images.
-    against : tuple of str
-        Evidence against these estimates.
+    `least` and `share` are a 95 % lower bound and an estimate of the share of unknown images;
+    `listed` holds the indices of suspected ones, of which a tenth is expected to be known, and
+    `fewest` the smallest number for a list.  `accuracy` and `accepted` are accuracies with 90 %
+    intervals on all images and on those with a high score, by estimator; `against` is the evidence
+    against them.
     """
 
     least: float

@@ -22,23 +22,12 @@ LEVEL = 0.95
 
 @dataclass(frozen=True)
 class Threshold:
-    """One wish, and the threshold that fulfils it or the reason why there is none.
+    """One wish, and the threshold that fulfils it or the problem why there is none.
 
-    Attributes
-    ----------
-    promise, problem : str
-        Guarantee in words, or why there is none; the other text is empty.
-    value : float
-        Threshold; NaN if there is none, and so are all numbers below.
-    coverage, risk : (float, float, float)
-        Accepted share of the measuring half, and wrong share of the accepted images, each with an
-        exact 95 % interval for this threshold.
-    ood_accepted : dict of str to float
-        Accepted share of each OOD set.
-    unknown : float
-        Share of unknown images for which the risk holds.
-    conditional : float
-        Coverage that one draw of validation images has with the wished confidence.
+    `coverage` and `risk` are the accepted share of the measuring half and the wrong share of the
+    accepted images, with exact 95 % intervals; all numbers are NaN without a threshold.  The risk
+    holds for a share `unknown` of unknown images.  `conditional` is the coverage that one draw of
+    validation images has with the wished confidence.
     """
 
     wish: str
@@ -89,12 +78,10 @@ def draw_mixture(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return scores and correctness of independent draws from ID images and unknown ones.
 
-    A draw is unknown with probability `unknown`, and every OOD set is equally likely.  The number
-    of draws leaves four standard deviations of room, so that fewer than one set of draws in ten
-    thousand needs more images of a group than there are.
+    A draw is unknown with probability `unknown`, and every OOD set is equally likely.  Four
+    standard deviations of room leave enough images of each group in all but one of ten thousand
+    cases.
 
-    Examples
-    --------
     >>> known, pets = np.ones(900), {"pets": np.zeros(90)}
     >>> scores, correct = draw_mixture(known, known > 0, pets, 0.1)
     >>> len(scores), bool(np.array_equal(correct, scores == 1))
