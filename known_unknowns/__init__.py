@@ -1,4 +1,4 @@
-"""The public names of Known Unknowns, which stay.
+"""The public names of Known Unknowns, which are stable.
 
 >>> import numpy as np
 >>> import known_unknowns as ku
@@ -11,9 +11,8 @@ array([ True,  True,  True])
 >>> ku.metrics.auroc([0.9, 0.8], [0.1, 0.2])
 1.0
 
-An audit is written to a folder by ``audited.save(folder)``, and read from a file by
-``ku.audit(ku.read_outputs(file))``; ``known-unknowns`` is the same as a command.  Nothing here
-needs torch, and nothing is imported before it is asked for.
+``audited.save(folder)`` writes the report; ``ku.audit(ku.read_outputs(file))`` audits a file, as
+the command ``known-unknowns`` does.  Nothing here needs torch or is imported before its first use.
 """
 
 from __future__ import annotations
@@ -22,8 +21,8 @@ import importlib
 
 from helpers import __version__
 
-_PLACES = {
-    "Audit": "known_unknowns.auditing.record",
+_MODULES = {
+    "Audit": "known_unknowns.auditing.auditing",
     "Inputs": "known_unknowns.auditing.inputs",
     "Rejector": "known_unknowns.auditing",
     "audit": "known_unknowns.auditing",
@@ -35,17 +34,17 @@ _PLACES = {
     "create": "helpers.scores",
     "names": "helpers.scores",
 }
-_ROOMS = ("metrics", "scores")
+_PACKAGES = ("metrics", "scores")
 
-__all__ = ["__version__", *sorted({*_PLACES, *_ROOMS})]
+__all__ = ["__version__", *sorted({*_MODULES, *_PACKAGES})]
 
 
 def __getattr__(name: str):
-    """Import a name when it is asked for."""
-    if name in _ROOMS:
+    """Import a name at its first use."""
+    if name in _PACKAGES:
         value = importlib.import_module(f"helpers.{name}")
-    elif name in _PLACES:
-        value = getattr(importlib.import_module(_PLACES[name]), name)
+    elif name in _MODULES:
+        value = getattr(importlib.import_module(_MODULES[name]), name)
     else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     globals()[name] = value  # for the next time

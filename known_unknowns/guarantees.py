@@ -1,4 +1,4 @@
-"""Thresholds that come with a promise, from labelled images that chose nothing else."""
+"""Thresholds with a guarantee, from labelled images that were used for nothing else."""
 
 from __future__ import annotations
 
@@ -19,18 +19,16 @@ class Interval(NamedTuple):
 
 
 class RiskThreshold(NamedTuple):
-    """A threshold whose selective risk is promised, and what it did on the calibration images.
+    """A threshold with a guaranteed selective risk, and its effect on the calibration images.
 
     Attributes
     ----------
     threshold : float
-        One of the scores; an image is accepted when its score is at least that.
-    coverage : float
-        Share of the calibration images that it accepts.
-    risk : float
-        Share of these that are classified wrongly.
+        One of the scores; an image is accepted if its score is at least that.
+    coverage, risk : float
+        Share of accepted calibration images, and of errors among these.
     bound : float
-        Upper confidence bound of the risk at this threshold, at most the risk that was wished.
+        Upper confidence bound of the risk, at most the wished risk.
     """
 
     threshold: float
@@ -40,29 +38,14 @@ class RiskThreshold(NamedTuple):
 
 
 def clopper_pearson(successes: int, total: int, *, confidence: float = 0.95) -> Interval:
-    """Return the exact confidence interval of a probability, two-sided.
+    """Return the exact two-sided confidence interval of a probability (Clopper, Pearson 1934).
 
     Parameters
     ----------
     successes, total : int
-        How often it happened, and of how many independent trials.
+        Number of successes, and of independent trials.
     confidence : float
-        In (0, 1).
-
-    Returns
-    -------
-    Interval
-        In [0, 1]; it holds the probability with at least this confidence, whatever the probability
-        is.  Its lower end is 0 without successes, its upper end 1 without anything else.
-
-    Raises
-    ------
-    ValueError
-        `total` below 1, `successes` outside 0 … `total`, `confidence` outside (0, 1).
-
-    Notes
-    -----
-    Clopper and Pearson 1934.
+        Smallest probability that the interval holds the true value, in (0, 1).
 
     Examples
     --------
@@ -79,27 +62,12 @@ def clopper_pearson(successes: int, total: int, *, confidence: float = 0.95) -> 
 
 
 def images_needed(risk: float, confidence: float) -> int:
-    r"""Return how many images a promised selective risk takes at the least.
+    r"""Return the smallest number of images for which a selective risk can be guaranteed.
 
     .. math:: \left\lceil \frac{\log(1 - \text{confidence})}{\log(1 - \text{risk})} \right\rceil + 1
 
-    So many in a row, all right, would otherwise be too likely; one more sets the threshold.
-
-    Parameters
-    ----------
-    risk, confidence : float
-        As for `risk_threshold`.
-
-    Returns
-    -------
-    int
-        With fewer `risk_threshold` finds no threshold, however good the model is.  With errors
-        among the most confident images it takes more.
-
-    Raises
-    ------
-    ValueError
-        An argument outside (0, 1).
+    So many correct images in a row would otherwise be too unlikely; one more sets the threshold.
+    Errors among the most confident images make the number larger.
 
     Examples
     --------
@@ -113,21 +81,17 @@ def risk_threshold(scores, correct, *, risk: float, confidence: float = 0.95) ->
     r"""Return the smallest threshold that is shown to keep the selective risk low enough.
 
     The selective risk is the probability that an accepted image is classified wrongly.  Over the
-    draw of the calibration images, that of the threshold returned exceeds `risk` with a
-    probability of at most 1 − `confidence`.
+    draw of the calibration images, it exceeds `risk` with probability at most 1 − `confidence`.
 
     Parameters
     ----------
     scores : array_like, shape [N]
-        Of the calibration images, higher = more likely known.  These are drawn independently from
-        what the model will meet, and were used for nothing that the score depends on: not to train,
-        to fit or to choose among scores.
+        Scores of the calibration images: independent draws from what the model will meet, not used
+        to train, to fit or to choose the score.
     correct : array_like of bool, shape [N]
-        Whether each is classified correctly; those of unknown classes never are.
-    risk : float
-        The selective risk that is wished, in (0, 1).
-    confidence : float
-        In (0, 1).
+        Whether each image is classified correctly; images of unknown classes never are.
+    risk, confidence : float
+        Wished selective risk, and confidence of the guarantee; in (0, 1).
 
     Returns
     -------
@@ -137,42 +101,33 @@ def risk_threshold(scores, correct, *, risk: float, confidence: float = 0.95) ->
     Raises
     ------
     ValueError
-        Empty, NaN, infinite, of wrong shape or length; `risk` or `confidence` outside (0, 1); fewer
-        images than `images_needed`, or too many errors among the most confident ones: the message
-        says how many images it takes, or which larger risk these images would have shown.
+        Empty, NaN, infinite, or of wrong shape or length; fewer images than `images_needed`; too
+        many errors among the most confident images.
 
     Notes
     -----
     Fixed-sequence testing with several starts (Angelopoulos et al. 2021): the threshold is lowered
-    image by image, and at each the hypothesis "the risk is too large" is rejected while
+    image by image, and at each step the hypothesis "the risk is too large" is rejected while
 
     .. math:: P(\operatorname{Bin}(m, \text{risk}) \le e) \le (1 - \text{confidence}) / g
 
-    with e errors among the m images above, which is when their Clopper–Pearson bound is at most
-    `risk`.  Each of the g walks ends at the first hypothesis that stands, and the lowest
-    threshold that any of them passed is returned.  They start at ranks that double, from the
-    first at which a rejection is possible, and so depend on N, `risk` and `confidence` alone; one
-    start would be lost to a single error among the very first images.  Geifman and El-Yaniv 2017
-    share the error probability among the steps of a bisection, about as many.
+    with e errors among the m images above.  Each of the g walks ends at the first hypothesis that
+    stands, and the lowest threshold of all walks is returned.  They start at ranks that double and
+    depend on N, `risk` and `confidence` alone; a single start would be lost to one early error.
 
     A walk errs only if it passes the first threshold at or below its start at which the risk is
-    too large.  Which one that is depends on the images, but this does no harm.  If the risk is
-    too large at the start, whose threshold is the score of the image just below, then the images
-    above are independent draws from what exceeds it: their errors follow a binomial law with more
-    than `risk`.  If it is not, that first threshold is where the risk, which changes continuously,
-    equals `risk`, and so did it where it last was too large, above the start.  Between these two
-    thresholds, as above the upper one, errors follow a binomial law with `risk`, however many
-    images fall there.  Nothing is assumed of how the risk changes with the threshold.
+    too large.  That threshold depends on the images, which does no harm.  If the risk is too large
+    at the start, the errors above follow a binomial law with more than `risk`.  Otherwise the
+    risk, which changes continuously, equals `risk` at that threshold and where it last was too
+    large above the start.  Between these two thresholds, as above the upper one, errors follow a
+    binomial law with `risk`, however many images fall there.
 
-    Tied images are walked in random order, drawn with a fixed seed: as if the score were refined
-    by independent noise, which makes it continuous.  Only thresholds between the ties are returned.
+    Ties are walked in random order with a fixed seed; only thresholds between ties are returned.
 
     Examples
     --------
-    100 images, all of the 80 most confident right:
-
-    >>> found = risk_threshold(np.arange(100), np.arange(100) >= 20, risk=0.05, confidence=0.9)
-    >>> found.threshold, found.coverage, round(found.bound, 4)
+    >>> rule = risk_threshold(np.arange(100), np.arange(100) >= 20, risk=0.05, confidence=0.9)
+    >>> rule.threshold, rule.coverage, round(rule.bound, 4)
     (19.0, 0.81, 0.0472)
     """
     scores = float_array("scores", scores)
@@ -204,20 +159,9 @@ def risk_threshold(scores, correct, *, risk: float, confidence: float = 0.95) ->
 
 
 def larger_risk(scores, correct, *, risk: float, confidence: float = 0.95) -> float | None:
-    """Return about the smallest risk above `risk` for which `risk_threshold` finds a threshold.
+    """Return about the smallest risk above `risk` that `risk_threshold` grants, or None.
 
-    To say what could be wished instead, of new images: of many wishes tried on the same ones, the
-    boldest that is granted is promised with less confidence.
-
-    Parameters
-    ----------
-    scores, correct, risk, confidence
-        As for `risk_threshold`.
-
-    Returns
-    -------
-    float or None
-        With two digits; None if there is none.
+    A wish for new images: the boldest of many wishes on the same images has less confidence.
 
     Examples
     --------
@@ -233,34 +177,16 @@ def larger_risk(scores, correct, *, risk: float, confidence: float = 0.95) -> fl
 def coverage_threshold(scores, *, coverage: float) -> float:
     r"""Return the largest threshold that accepts a new image with at least this probability.
 
-    The :math:`\lfloor (N + 1)(1 - \text{coverage}) \rfloor`-th smallest of the scores.
+    The :math:`\lfloor (N + 1)(1 - \text{coverage}) \rfloor`-th smallest score: split conformal
+    prediction (Vovk et al. 2005; Bates et al. 2023).  The guarantee holds on average over draws of
+    the calibration images, unlike that of `helpers.metrics.rejection_threshold`.
 
     Parameters
     ----------
     scores : array_like, shape [N]
-        Of the calibration images, higher = more likely known.  Together with the new image these
-        are exchangeable (ID images like those to come), and the score does not depend on them.
+        Scores of the calibration images, exchangeable with the new image.
     coverage : float
-        The probability, in (0, 1).
-
-    Returns
-    -------
-    float
-        An image is accepted when its score is at least that.
-
-    Raises
-    ------
-    ValueError
-        Empty, NaN, infinite or of wrong shape; `coverage` outside (0, 1); too few images, the
-        message says how many are needed.
-
-    Notes
-    -----
-    Split conformal prediction: Vovk et al. 2005; for the detection of outliers Bates et al. 2023.
-    A new image is as likely to have any rank among the N + 1 as any other, so it lies below the
-    k-th smallest of the N with probability k / (N + 1), and less where there are ties.  The
-    promise holds on average over the calibration images; `helpers.metrics.rejection_threshold`,
-    which keeps that share of the given scores, promises nothing.
+        Probability of acceptance, in (0, 1).
 
     Examples
     --------
@@ -275,31 +201,10 @@ def coverage_threshold(scores, *, coverage: float) -> float:
 def conditional_coverage(images: int, *, coverage: float, confidence: float = 0.95) -> float:
     r"""Return the coverage that one draw of calibration images has, with this confidence.
 
-    `coverage_threshold`, and sets made by the same rule, promise a coverage on average over draws
-    of calibration images; some draws give less.  Over the draw it follows
+    Over draws, the coverage of `coverage_threshold` follows
     :math:`\operatorname{Beta}(N + 1 - r, r)` with
-    :math:`r = \lfloor (N + 1)(1 - \text{coverage}) \rfloor`, of which this is a lower quantile.
-
-    Parameters
-    ----------
-    images : int
-        N, the calibration images.
-    coverage, confidence : float
-        In (0, 1).
-
-    Returns
-    -------
-    float
-        In all but 1 − `confidence` of the draws the coverage is at least that; ties make it larger.
-
-    Raises
-    ------
-    ValueError
-        A share outside (0, 1); too few images for this coverage.
-
-    Notes
-    -----
-    Vovk 2012, proposition 2b; the law is that of an order statistic of uniform numbers.
+    :math:`r = \lfloor (N + 1)(1 - \text{coverage}) \rfloor` (Vovk 2012); this is its quantile at
+    1 − `confidence`.
 
     Examples
     --------
@@ -312,7 +217,7 @@ def conditional_coverage(images: int, *, coverage: float, confidence: float = 0.
 
 
 def _rank_rejected(images: int, coverage: float) -> int:
-    """Return which of the scores, from the smallest, is the threshold for a coverage."""
+    """Return the rank, from the smallest score, of the threshold for a coverage."""
     rejected = 1 - open_share("coverage", coverage)
     # rounded, so that 0.1 of 10 is 1 although 1 - 0.9 is below 0.1
     rank = int(np.floor(np.round((images + 1) * rejected, 9)))
@@ -326,21 +231,21 @@ def _rank_rejected(images: int, coverage: float) -> int:
 
 
 def _upper_bound(successes, total, tail: float):
-    """Return the probability at which so few successes, or fewer, are as likely as `tail`."""
+    """Return the probability at which this number of successes or fewer has probability `tail`."""
     failures = total - successes
     bound = betaincinv(successes + 1, np.maximum(failures, 1), 1 - tail)
     return np.where(failures > 0, bound, 1.0)
 
 
 def _run_length(risk: float, confidence: float) -> int:
-    """Return how many images, none of them wrong, show that the risk is at most `risk`."""
+    """Return how many images without error show that the risk is at most `risk`."""
     count = np.log1p(-open_share("confidence", confidence)) / np.log1p(-open_share("risk", risk))
     return max(1, int(np.ceil(np.round(count, 9))))
 
 
 def _rank(scores: np.ndarray, correct: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the scores as they fall, ties in random order, and the errors down to each."""
-    # First in an order that does not depend on that of the images, then ties at random.
+    """Return the falling scores, ties in random order, and the number of errors down to each."""
+    # The first sort makes the result independent of the order of the images.
     order = np.lexsort((correct, -scores))
     noise = np.random.default_rng(0).random(len(order))
     order = order[np.lexsort((noise, -scores[order]))]
@@ -350,16 +255,15 @@ def _rank(scores: np.ndarray, correct: np.ndarray) -> tuple[np.ndarray, np.ndarr
 def _search_larger_risk(
     scores: np.ndarray, errors: np.ndarray, risk: float, confidence: float
 ) -> float | None:
-    rounded = {float(f"{one:.2g}") for one in np.geomspace(risk, 1, 60)[1:-1]}
-    larger = sorted(one for one in rounded if risk < one < 1)
-    return next((one for one in larger if _count_accepted(scores, errors, one, confidence)), None)
+    rounded = {float(f"{value:.2g}") for value in np.geomspace(risk, 1, 60)[1:-1]}
+    for larger in sorted(value for value in rounded if risk < value < 1):
+        if _count_accepted(scores, errors, larger, confidence):
+            return larger
+    return None
 
 
 def _count_accepted(scores: np.ndarray, errors: np.ndarray, risk: float, confidence: float) -> int:
-    """Return how many images the lowest threshold accepts that a walk passes; 0 if there is none.
-
-    `scores` fall, and `errors` counts the wrong images down to each.
-    """
+    """Return how many images the lowest threshold of all walks accepts; 0 if there is none."""
     starts = _starts(len(scores), risk, confidence)
     if not starts:  # too few images, whatever they are
         return 0
@@ -378,9 +282,9 @@ def _count_accepted(scores: np.ndarray, errors: np.ndarray, risk: float, confide
 
 
 def _starts(images: int, risk: float, confidence: float) -> list[int]:
-    """Return the ranks at which walks start: as many as find room, each an image before the last.
+    """Return the ranks at which walks start, each twice the one before.
 
-    Each is twice the one before; at the first, a walk goes on if there is no error.
+    The first is the smallest at which a walk without error goes on; all are below `images`.
     """
     starts: list[int] = []
     while True:

@@ -1,24 +1,13 @@
-"""The audit of one model: what a person needs who wants to deploy it.
+"""The audit of one model, before it is deployed.
 
 Outputs of any framework, or a network and folders of images, become a report: accuracy and
-calibration, every score that applies ranked, a threshold with a promise, what unlabelled images
-say, and a rejector to deploy.
-
->>> import numpy as np
->>> from known_unknowns.auditing import Inputs, audit
->>> from helpers.outputs import Outputs
->>> labels = np.arange(400) % 4
->>> logits = 4 * np.eye(4)[labels] + np.random.default_rng(0).normal(size=(400, 4))
->>> validation = Outputs(logits, np.empty((400, 0)), labels)
->>> audited = audit(Inputs("a toy", validation, class_names=tuple("abcd")))
->>> audited.deployed, audited.rejector.accepts(logits[:3])
-('risk', array([ True,  True,  True]))
+calibration, all scores ranked, a threshold with a guarantee, and a rejector to deploy.
 """
 
 import importlib
 
 _MODULES = {
-    "Audit": "record",
+    "Audit": "auditing",
     "Inputs": "inputs",
     "Rejector": "rejector",
     "audit": "auditing",

@@ -1,9 +1,11 @@
-"""The audit of one model: from its outputs to what may be said of them."""
+"""The audit of one model, from its outputs to a report."""
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,28 +15,35 @@ from helpers.checks import known_name, open_share, whole_number
 from helpers.metrics.bootstrap import weighted_calibration_error
 from helpers.outputs import Outputs
 from helpers.scores.calibration import confidences, fit_temperature, softmax
-from known_unknowns.auditing import doubts, gates, ranking
-from known_unknowns.auditing.doubts import likely_label_errors
-from known_unknowns.auditing.drift import find_drift, principal_directions
+from known_unknowns.auditing import doubts, findings, gates, prediction, ranking, report
+from known_unknowns.auditing import thresholds as rules
 from known_unknowns.auditing.inputs import Inputs
-from known_unknowns.auditing.prediction import look_at_unlabelled, predict_by_score
-from known_unknowns.auditing.ranking import Wish
-from known_unknowns.auditing.record import Audit
+from known_unknowns.auditing.record import Measured
 from known_unknowns.auditing.sentences import render
-from known_unknowns.auditing.thresholds import (
-    WISHES,
-    by_answer,
-    by_class,
-    check_share,
-    draw_mixture,
-    promise_coverage,
-    promise_risk,
-    share,
-)
 
 FITTED = 10_000
-"""Images that temperature, directions and calibration are taken from, at the most: many more would
-not be seen in a number of the report, and in memory."""
+"""Largest number of images for temperature, directions and calibration: more change no number."""
+
+
+class Audit(Measured):
+    """Numbers of an audit, its sentences and its files; attributes as of `Measured`."""
+
+    @property
+    def requirements(self) -> list[gates.Judged]:
+        """Verdicts on the requirements, in their order."""
+        return gates.judge(self, self.settings["require"])
+
+    def sentences(self, name: str) -> list[str]:
+        """Return the sentences of one macro of the template."""
+        return render(name, **findings.facts(self))
+
+    def as_dict(self) -> dict:
+        """Return every number of the report, as JSON holds it."""
+        return report.as_dict(self)
+
+    def save(self, folder: str | os.PathLike) -> list[Path]:
+        """Write report, numbers, and a rejector if there is a threshold; return the paths."""
+        return report.save(self, folder)
 
 
 def audit(
@@ -57,123 +66,125 @@ def audit(
     ----------
     inputs : Inputs
     wish : {"risk", "coverage"}
-        Which threshold the rejector is to have.
+        Kind of threshold of the rejector.
     fallback : bool
-        If that one cannot be had, take the other, which promises something else; without, there
-        is no rejector then.
+        Whether the other threshold is deployed if the wished one does not exist.
     risk : float
-        Share of wrong answers among accepted images, at most; in (0, 1).
+        Largest share of wrong answers among accepted images, in (0, 1).
     coverage : float
-        Share of ID images accepted, at least; in (0, 1).
+        Smallest share of accepted ID images, in (0, 1).
     confidence : float
-        With which `risk` is promised, in (0, 1).
+        Confidence of the guarantee of `risk`, in (0, 1).
     unknown_share : float
-        Up to which share of unknown images, like those of the OOD sets, the promise of a risk is
-        to hold, in [0, 1); with 0 it is about ID images alone.
+        Largest share of unknown images, like those of the OOD sets, for which the guarantee of a
+        risk holds, in [0, 1); with 0 it covers ID images alone.
     replicates : int
-        Of the bootstrap.
+        Number of bootstrap replicates.
     seed : int
-        Of the halves, the bootstrap and the mixtures.
+        Seed of the halves, the bootstrap and the mixtures.
     require : sequence of str
-        What has to hold of the numbers found, as in ``accuracy>=0.9``; see
-        `known_unknowns.auditing.gates`, and `Audit.requirements` for what became of them.
+        Requirements, such as ``accuracy>=0.9``; see `known_unknowns.auditing.gates`.
     tell : callable
-        Function that receives what is done now, in a few words.
+        Function that receives the name of each step.
 
     Raises
     ------
     ValueError
-        An unknown wish, a share outside (0, 1), no score that can be computed, a requirement of
-        something that there is not.
+        Unknown wish, a share outside (0, 1), no score that can be computed, a requirement for a
+        set that is not there.
     """
-    for part in require:
-        gates.read_requirement(part, inputs.ood)
-    known_name("wish", wish, WISHES)
-    for name, value in (("risk", risk), ("coverage", coverage), ("confidence", confidence)):
-        open_share(name, value)
-    check_share(unknown_share, inputs.ood)
+    settings = {
+        "wish": wish, "fallback": fallback, "risk": risk, "coverage": coverage,
+        "confidence": confidence, "unknown_share": unknown_share,
+        "replicates": replicates, "seed": seed, "require": list(require),
+    }  # fmt: skip
+    for requirement in require:
+        gates.read_requirement(requirement, inputs.ood)
+    known_name("wish", wish, rules.WISHES)
+    for name in ("risk", "coverage", "confidence"):
+        open_share(name, settings[name])
+    rules.check_share(unknown_share, inputs.ood)
     whole_number("replicates", replicates)
     whole_number("seed", seed, least=0)
     inputs = inputs.one_of_each_group(seed)
+    validation, correct = inputs.validation, inputs.validation.correct
     tell("looks for copies, and for labels that do not fit")
-    speaks_against = doubts.find_doubts(inputs)
+    against = doubts.find_doubts(inputs)
+
     generator = np.random.default_rng(seed)
     halves = {name: _halves(len(part), generator) for name, part in inputs.ood.items()}
-    choosing, measuring = _halves(len(inputs.validation), generator)
-    few, fit = choosing[: ranking.COMPARED], choosing[:FITTED]
-    validation, correct = inputs.validation, inputs.validation.correct
+    choosing, measuring = halves[ranking.ID] = _halves(len(validation), generator)
+    groups = {ranking.ID: validation} | dict(inputs.ood)
     first, second = (
-        {ranking.ID: ranking.Half(validation, part)}
-        | {name: ranking.Half(part, halves[name][i][:end]) for name, part in inputs.ood.items()}
-        for i, part, end in ((0, few, ranking.COMPARED), (1, measuring, None))
+        {name: ranking.Half(part, halves[name][i][:end]) for name, part in groups.items()}
+        for i, end in ((0, ranking.COMPARED), (1, None))
     )
+    fit = choosing[:FITTED]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", RuntimeWarning)
         temperature = fit_temperature(validation.logits[fit], validation.labels[fit])
+
     tell("fits the scores")
     usable, left_out = ranking.fitted(inputs)
     tell(f"compares {len(usable)} scores")
+    wished = ranking.Wish(wish, settings[wish], unknown_share)
     chosen = ranking.score_halves(usable, first)
-    counts = [{name: len(part[name].places) for name in inputs.ood} for part in (first, second)]
-    wished = Wish(wish, {"risk": risk, "coverage": coverage}[wish], unknown_share)
-    groups = ranking.Groups(correct[few], counts[0], replicates, seed, wished)
+    groups = ranking.Groups.of(first, replicates, seed, wished)
     table, best = ranking.ranked(usable, chosen, groups)
     score = usable[best[0]]
     tell(f"measures the chosen one, {score.info.title}")
     samples = ranking.score_halves({best[0]: score}, second)[best[0]]
-    groups = ranking.Groups(correct[measuring], counts[1], replicates, seed, wished)
-    confirmed = pd.concat(
-        [pd.DataFrame([groups.wished(samples)[0]]), groups.measured(samples)[0]], ignore_index=True
-    )
+    groups = ranking.Groups.of(second, replicates, seed, wished)
+    confirmed = pd.DataFrame([groups.wished(samples)[0], *groups.measured(samples)[0]])
+    chosen = chosen[best[0]][ranking.ID]
     samples = {"validation": samples.pop(ranking.ID)} | samples
-    along = _along(inputs, fit, seed)
-    own_places = along(validation)
-    prediction = unlabelled = drift = None
+    scores, right = samples["validation"], correct[measuring]
+    unknown = {name: samples[name] for name in inputs.ood}
+
+    predicted = unlabelled = drift = None
     if inputs.production is not None:
-        samples["production"] = score.score_samples(inputs.production)
-        arrays = chosen[best[0]][ranking.ID], samples, samples["production"]
-        prediction = predict_by_score(inputs, score, *arrays, seed)
-        unlabelled = look_at_unlabelled(
-            samples["validation"],
-            samples["production"],
+        production = samples["production"] = score.score_samples(inputs.production)
+        predicted = prediction.predict_by_score(inputs, score, chosen, samples, production, seed)
+        unlabelled = prediction.look_at_unlabelled(
+            scores,
+            production,
             softmax(validation.logits[measuring], temperature),
             softmax(inputs.production.logits, temperature),
-            correct[measuring],
-            chosen[best[0]][ranking.ID],
+            right,
+            chosen,
         )
-        drift = find_drift(
-            samples["validation"], samples["production"],
-            own_places[measuring], along(inputs.production),
-        )  # fmt: skip
-        speaks_against += doubts.doubt_share(unlabelled.least, unknown_share)
-    unknown = {name: samples[name] for name in inputs.ood}
-    scores, right = samples["validation"], correct[measuring]
+        parts = validation, inputs.production
+        here, there = (getattr(part, inputs.richest) for part in parts)
+        axes = prediction.principal_directions(here[fit], seed=seed)
+        drift = prediction.find_drift(scores, production, (here @ axes)[measuring], there @ axes)
+        against += doubts.doubt_share(unlabelled.least, unknown_share)
+
+    mixed = {"unknown": unknown_share, "seed": seed}
     thresholds = {
-        "risk": promise_risk(
-            scores, right, unknown, risk, confidence, unknown=unknown_share, seed=seed
-        ),
-        "coverage": promise_coverage(scores, right, unknown, coverage, confidence),
+        "risk": rules.promise_risk(scores, right, unknown, risk, confidence, **mixed),
+        "coverage": rules.promise_coverage(scores, right, unknown, coverage, confidence),
     }
-    tried = (wish, *WISHES) if fallback else (wish,)
+    tried = (wish, *rules.WISHES) if fallback else (wish,)
     deployed = next((name for name in tried if not thresholds[name].problem), "")
     threshold = thresholds[deployed].value if deployed else np.inf
-    promised = thresholds["risk"].wished if deployed == "risk" else 1.0
-    names, strata = inputs.class_names, inputs.strata
-    answers = validation.predictions[measuring], names
-    kinds = None
-    if strata is not None:
-        kinds, numbers = np.unique(np.asarray(strata), return_inverse=True)
+    promised = risk if deployed == "risk" else 1.0
+    names, by_stratum = inputs.class_names, (0, ())
+    if inputs.strata is not None:
+        kinds, numbers = np.unique(np.asarray(inputs.strata), return_inverse=True)
         kinds = numbers[measuring], tuple(map(str, kinds))
+        by_stratum = rules.by_answer(scores, right, *kinds, risk, confidence)
+    answers = validation.predictions[measuring]
     sure, wrong = confidences(validation.logits, temperature), np.flatnonzero(~correct)
-    calibration = _calibration(validation.subset(measuring[:FITTED]), temperature, replicates, seed)
     return Audit(
         inputs=inputs,
-        doubts=speaks_against,
+        doubts=against,
         choosing=choosing,
         measuring=measuring,
-        accuracy=share(correct),
+        accuracy=rules.share(correct),
         temperature=temperature,
-        calibration=calibration,
+        calibration=_calibration(
+            validation.subset(measuring[:FITTED]), temperature, replicates, seed
+        ),
         ranking=table,
         best=tuple(best),
         score=score,
@@ -182,28 +193,24 @@ def audit(
         samples=samples,
         thresholds=thresholds,
         deployed=deployed,
-        promised_on=draw_mixture(scores, right, unknown, unknown_share, seed=seed),
-        by_class=by_class(validation, names, measuring, scores >= threshold, promised),
-        by_answer=by_answer(scores, right, *answers, risk, confidence),
-        by_stratum=(0, ()) if kinds is None else by_answer(scores, right, *kinds, risk, confidence),
-        suspected_labels=likely_label_errors(validation, temperature),
-        prediction=prediction,
+        promised_on=rules.draw_mixture(scores, right, unknown, unknown_share, seed=seed),
+        by_class=rules.by_class(validation, names, measuring, scores >= threshold, promised),
+        by_answer=rules.by_answer(scores, right, answers, names, risk, confidence),
+        by_stratum=by_stratum,
+        suspected_labels=doubts.likely_label_errors(validation, temperature),
+        prediction=predicted,
         unlabelled=unlabelled,
         drift=drift,
         claimed=confidences(validation.logits),
         sure=sure,
         wrong=wrong[np.argsort(-sure[wrong], kind="stable")],
         notes=(*(str(warning.message) for warning in caught), *_left_aside(inputs)),
-        settings={
-            "wish": wish, "fallback": fallback, "risk": risk, "coverage": coverage,
-            "confidence": confidence, "unknown_share": unknown_share,
-            "replicates": replicates, "seed": seed, "require": list(require),
-        },
-    )  # fmt: skip
+        settings=settings,
+    )
 
 
 def _left_aside(inputs: Inputs) -> list[str]:
-    """Return what was looked at on some of the images alone, drawn by chance."""
+    """Return what rests on a random subset of the images, in sentences."""
     validation = len(inputs.validation)
     return render(
         "left_aside", compared=ranking.COMPARED, fitted=FITTED, copied=doubts.COPIES_AMONG,
@@ -213,23 +220,14 @@ def _left_aside(inputs: Inputs) -> list[str]:
 
 
 def _halves(count: int, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Divide images by chance, in random order; of a single one, both halves are that."""
+    """Return two random halves, in random order; of a single image, twice that image."""
     order = generator.permutation(count)
     middle = count // 2
     return order[:middle] if middle else order, order[middle:]
 
 
-def _along(inputs: Inputs, choosing: np.ndarray, seed: int) -> Callable[[Outputs], np.ndarray]:
-    """Return what says where images lie along the directions in which the choosing half differs.
-
-    Of the features; without any, of the logits.
-    """
-    kind = "features" if inputs.validation.features.shape[1] else "logits"
-    axes = principal_directions(getattr(inputs.validation, kind)[choosing], seed=seed)
-    return lambda outputs: getattr(outputs, kind) @ axes
-
-
 def _calibration(part: Outputs, temperature: float, replicates: int, seed: int) -> pd.DataFrame:
+    """Return calibration errors before and after temperature scaling."""
     weights = metrics.resample_weights(len(part), replicates=replicates, seed=seed)
     rows = {}
     for when, value in (("before", 1.0), ("after", temperature)):

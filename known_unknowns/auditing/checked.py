@@ -1,4 +1,4 @@
-"""What may be wrong with the arrays that an audit is given, and the line that mends it."""
+"""Checks of the arrays of an audit; a message ends with the line that solves the problem."""
 
 from __future__ import annotations
 
@@ -12,15 +12,21 @@ from helpers.outputs import Head, Outputs
 from helpers.scores.calibration import ROUNDING, are_probabilities, log_probabilities, row_blocks
 
 TREATED = ("logits", "probabilities")
-"""What the arrays of logits may hold."""
+"""Possible content of the arrays of logits."""
 SINGLE = ("labels", "head_weight", "head_bias", "class_names", "files", "groups", "strata")
-"""Arrays that belong to no group of images but the validation images, or to none."""
+"""Arrays of the validation images alone, or of no images."""
 LARGEST = 1e15
-"""Of a logit or feature: sums of squares of a million such are finite in single precision."""
-_MOST_DIGITS = 6  # after the point, of probabilities that were rounded
+"""Largest logit or feature: a million squares of it have a finite sum in single precision."""
+_MOST_DIGITS = 6  # decimal places of rounded probabilities
+_TOGETHER = (
+    "train_logits train_labels", "train_labels train_logits", "train_features train_logits",
+    "production_features production_logits", "head_weight head_bias", "head_bias head_weight",
+    "head_weight features",
+)  # fmt: skip
+# an array, and the array that it needs
 
 
-def checked_names(arrays: Mapping[str, np.ndarray], needed: Sequence[str]) -> list[str]:
+def set_names(arrays: Mapping[str, np.ndarray], needed: Sequence[str]) -> list[str]:
     """Return the names of the OOD sets; refuse arrays of unknown names, and missing ones."""
     # whatever a set's name is, a misspelt kind of array is seen
     sets = {name.rpartition("_")[0][4:]: None for name in arrays if name.startswith("ood_")}
@@ -35,16 +41,9 @@ def checked_names(arrays: Mapping[str, np.ndarray], needed: Sequence[str]) -> li
     for name in needed:
         if name not in arrays:
             raise ValueError(f"{name}: missing; the file holds {', '.join(arrays) or 'nothing'}")
-    for first, second in (
-        ("train_logits", "train_labels"),
-        ("train_labels", "train_logits"),
-        ("train_features", "train_logits"),
-        ("production_features", "production_logits"),
-        ("head_weight", "head_bias"),
-        ("head_bias", "head_weight"),
-        ("head_weight", "features"),
-        *((f"ood_{name}_features", f"ood_{name}_logits") for name in sets),
-    ):
+    pairs = [pair.split() for pair in _TOGETHER]
+    pairs += [(f"ood_{name}_features", f"ood_{name}_logits") for name in sets]
+    for first, second in pairs:
         if first in arrays and second not in arrays:
             raise ValueError(f"{second}: missing, though there is {first}")
     for part in parts:
@@ -58,13 +57,9 @@ def checked_names(arrays: Mapping[str, np.ndarray], needed: Sequence[str]) -> li
 
 
 def matrix(
-    arrays: Mapping[str, np.ndarray],
-    name: str,
-    *,
-    width: int | None = None,
-    length: int | None = None,
+    arrays: Mapping[str, np.ndarray], name: str, width: int | None = None, length: int | None = None
 ) -> np.ndarray:
-    """Return an array as float32 [N, M], or say what is wrong with it."""
+    """Return an array as float32 [N, M]."""
     array = arrays[name]
     expected = f"[{'N' if length is None else length}, {'M' if width is None else width}]"
     wrong = array.ndim != 2 or array.dtype.kind not in "iuf"
@@ -77,8 +72,7 @@ def matrix(
     if not len(array):
         raise ValueError(f"{name}: no image, shape {array.shape}; leave the array out")
     array = array.astype(np.float32, copy=False)
-    rows = max(1, 2**20 // max(array.shape[1], 1))  # a block at a time, to bound the memory
-    finite = [np.isfinite(array[i : i + rows]).all(axis=1) for i in range(0, len(array), rows)]
+    finite = [np.isfinite(array[rows]).all(axis=1) for rows in row_blocks(array.shape)]
     if bad := int((~np.concatenate(finite)).sum()):
         raise ValueError(
             f"{name}: NaN or infinite values in {bad} of {len(array)} rows; find out which images "
@@ -93,7 +87,7 @@ def matrix(
 
 
 def _remedy(name: str, array: np.ndarray, length: int | None, width: int | None) -> str:
-    """Return the line that would mend an array of the wrong kind or shape, as far as it shows."""
+    """Return the line of code that probably corrects an array of the wrong type or shape."""
     shape = array.shape
     if array.dtype.kind not in "iuf":
         return f"write {name}.astype(np.float32)"
@@ -111,12 +105,10 @@ def _remedy(name: str, array: np.ndarray, length: int | None, width: int | None)
 
 
 def looks_like(values: np.ndarray) -> str:
-    """Return what is in the place of logits: what was made of probabilities, or nothing ("").
+    """Return which transformed probabilities are in the place of logits, or "".
 
-    Examples
-    --------
     >>> sure = np.array([[0.7, 0.2, 0.1], [0.334, 0.333, 0.333]])
-    >>> [looks_like(one) for one in (sure, 100 * sure, sure.round(2), 10 * sure - 5)]
+    >>> [looks_like(values) for values in (sure, 100 * sure, sure.round(2), 10 * sure - 5)]
     ['probabilities', 'percentages', 'rounded probabilities', '']
     >>> looks_like(np.array([[0.9, 0.8, 0.1], [0.2, 0.1, 0.1]]))
     'sigmoids'
@@ -152,8 +144,8 @@ _INSTEAD = {
 }
 
 
-def checked_logits(name: str, values: np.ndarray, treat_as: str) -> np.ndarray:
-    """Return logits, which are the logarithms of probabilities if that is what is given."""
+def logits(name: str, values: np.ndarray, treat_as: str) -> np.ndarray:
+    """Return logits, or the logarithms of probabilities."""
     known_name("way to treat_as", treat_as, TREATED)
     kind = looks_like(values)
     if name == "logits" and kind in ("", "sigmoids") and values.min() == values.max():
@@ -166,33 +158,28 @@ def checked_logits(name: str, values: np.ndarray, treat_as: str) -> np.ndarray:
         raise ValueError(f"{name} {values.shape}: {_INSTEAD[kind].format(name=name)}")
     probable = kind == "probabilities"
     if treat_as == "probabilities" and not probable:
-        sums = values.sum(axis=1, dtype=np.float64)
+        sums, least = values.sum(axis=1, dtype=np.float64), values.min()
         row = int(np.abs(sums - 1).argmax())
+        remedy = (
+            'treat_as="logits"?' if least < 0 else f"{name} / {name}.sum(axis=1, keepdims=True)"
+        )
         raise ValueError(
-            f"{name}: probabilities expected, as treat_as says, but the least value is "
-            f"{values.min():g} and row {row} sums to {sums[row]:g}; "
-            + (
-                'pass treat_as="logits"?'
-                if values.min() < 0
-                else f"pass {name} / {name}.sum(axis=1, keepdims=True)"
-            )
+            f"{name}: probabilities expected, as treat_as says, but the least value is {least:g} "
+            f"and row {row} sums to {sums[row]:g}; pass {remedy}"
         )
     return log_probabilities(values) if probable else values
 
 
 def normalised(logits: np.ndarray) -> bool:
-    """Tell whether logits are logarithms of probabilities, so that their level says nothing."""
-    rows = max(1, 2**20 // logits.shape[1])
+    """Return whether logits are logarithms of probabilities, so that their level is lost."""
     return all(
-        np.abs(logsumexp(logits[i : i + rows].astype(np.float64), axis=1)).max() <= ROUNDING
-        for i in range(0, len(logits), rows)
+        np.abs(logsumexp(logits[rows].astype(np.float64), axis=1)).max() <= ROUNDING
+        for rows in row_blocks(logits.shape)
     )
 
 
-def checked_labels(
-    arrays: Mapping[str, np.ndarray], name: str, classes: int, length: int
-) -> np.ndarray:
-    """Return labels as whole numbers from 0 on, or say what is wrong with them."""
+def labels(arrays: Mapping[str, np.ndarray], name: str, classes: int, length: int) -> np.ndarray:
+    """Return labels as int64 from 0 on."""
     labels = arrays[name]
     if labels.ndim != 1 or labels.dtype.kind not in "iu":
         raise ValueError(
@@ -201,13 +188,12 @@ def checked_labels(
         )
     if len(labels) != length:
         logits = name.replace("labels", "logits")
+        remedy = f"{logits} and {name} in one loop"
+        if len(labels) == classes:
+            remedy = f"{logits}.T, a row for each image"
         raise ValueError(
             f"{name}: one for each of the {length} rows of {logits} expected, got {labels.shape}; "
-            + (
-                f"write {logits}.T, a row for each image"
-                if len(labels) == classes
-                else f"write {logits} and {name} in one loop"
-            )
+            f"write {remedy}"
         )
     if len(labels) and labels.min() >= 1 and labels.max() == classes:
         raise ValueError(
@@ -217,8 +203,8 @@ def checked_labels(
     return label_array(name, labels, classes=classes, length=length)
 
 
-def checked_texts(arrays: Mapping[str, np.ndarray], name: str, length: int) -> tuple[str, ...]:
-    """Return texts, none where the file has none, or say what is wrong with them."""
+def texts(arrays: Mapping[str, np.ndarray], name: str, length: int) -> tuple[str, ...]:
+    """Return texts; none if the file has none."""
     if name not in arrays:
         return ()
     texts = arrays[name]
@@ -228,13 +214,14 @@ def checked_texts(arrays: Mapping[str, np.ndarray], name: str, length: int) -> t
             f"np.array(list_of_{length}, dtype=str)"
         )
     names = tuple(texts.tolist())
-    if name == "class_names" and (twice := {one for one in names if names.count(one) > 1}):
+    twice = {text for text in names if names.count(text) > 1} if name == "class_names" else ()
+    if twice:
         raise ValueError(f"class_names: each once expected, got {', '.join(sorted(twice))} twice")
     return names
 
 
-def checked_groups(arrays: Mapping[str, np.ndarray], name: str, length: int) -> np.ndarray | None:
-    """Return which images belong together, or are of one kind; or say what is wrong with that."""
+def groups(arrays: Mapping[str, np.ndarray], name: str, length: int) -> np.ndarray | None:
+    """Return the group or stratum of each image; None if the file has none."""
     if name not in arrays:
         return None
     groups = arrays[name]
@@ -246,8 +233,8 @@ def checked_groups(arrays: Mapping[str, np.ndarray], name: str, length: int) -> 
     return groups
 
 
-def checked_head(arrays: Mapping[str, np.ndarray], validation: Outputs, level: bool) -> Head | None:
-    """Return the head, after a look whether it gives the logits of the first images."""
+def head(arrays: Mapping[str, np.ndarray], validation: Outputs, level: bool) -> Head | None:
+    """Return the head, which must give the logits of the first images; None without weights."""
     if "head_weight" not in arrays:
         return None
     classes, width = validation.num_classes, validation.features.shape[1]
@@ -266,8 +253,8 @@ def checked_head(arrays: Mapping[str, np.ndarray], validation: Outputs, level: b
 
 
 def row_by_row(choose: Callable[..., np.ndarray], logits: np.ndarray) -> np.ndarray:
-    """Return the column that `numpy.argmax` or `numpy.argmin` finds in each row, block by block.
+    """Return the column that `choose` (argmax, argmin) finds in each row, block by block.
 
-    At once, either would copy the whole of an array that is mapped from within a file.
+    In a single call it would copy the whole array that is mapped from a file.
     """
     return np.concatenate([choose(logits[rows], axis=1) for rows in row_blocks(logits.shape)])

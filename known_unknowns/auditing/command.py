@@ -6,7 +6,7 @@
     known-unknowns accept outputs_audit/rejector.safetensors new.npz
     known-unknowns bench my_score.py
 
-Nothing is imported before it is needed, so that the first word comes at once.
+Nothing is imported before it is needed, so that the first output comes at once.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 HOLDS, FAILS, REFUSED, STOPPED = 0, 1, 2, 130
-"""How it ends: all requirements hold, one does not, wrong usage or input, and Ctrl-C."""
+"""Exit status: all requirements hold, one does not, wrong usage or input, Ctrl-C."""
 
 DEMO = "known_unknowns_demo"
 """The folder that the demo writes."""
@@ -44,16 +44,13 @@ class _Parser(argparse.ArgumentParser):
 
 
 def main(command_line: list[str] | None = None) -> int:
-    """Do what the command line says, and return how it ended.
-
-    What is wrong with the usage or the input is one line on the standard error.
-    """
+    """Run a command, and return its exit status; an error is one line on the standard error."""
     given = _parser().parse_args(command_line)
     name = " ".join(filter(None, ("known-unknowns", given.command)))
-    gc.set_threshold(100_000)  # what is made lives to the end: looking for cycles is in vain
+    gc.set_threshold(100_000)  # objects live to the end: no cycles to collect
     try:
         return globals()[f"_{given.command or 'version'}"](given)
-    except BrokenPipeError:  # who reads has enough
+    except BrokenPipeError:  # the reader has enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return HOLDS
     except (OSError, ValueError) as error:
@@ -126,7 +123,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _gathered(given: argparse.Namespace):
-    """Return what is audited, from a file or from a network and folders."""
+    """Return the inputs of an audit from a file, or from a network and folders."""
     if (given.file is None) == (given.model is None):
         raise ValueError("FILE, or --model and --validation, expected; --help says more")
     if given.model is None:
@@ -161,9 +158,20 @@ def _version(given: argparse.Namespace) -> int:
 
 
 def _teller() -> Callable[[str], None]:
-    """Return what prints a line with the seconds since now."""
+    """Return a function that prints a line with the seconds since now."""
     began = time.perf_counter()
     return lambda line: print(f"{time.perf_counter() - began:6.1f} s  {line}", flush=True)
+
+
+def _check_out(out: Path, replaces: Iterable[str] | None = None, *, folder: bool = True) -> None:
+    """Refuse an output that could not be written, before the work begins."""
+    if folder:
+        from helpers.files import check_free
+
+        check_free(out, replaces)
+    parent = next(path for path in out.absolute().parents if path.exists())
+    if not (parent.is_dir() and os.access(parent, os.W_OK)):
+        raise ValueError(f"--out: {out} cannot be written in {parent}; name another place")
 
 
 def _written(result, out: Path, replaces: Iterable[str] | None) -> list[Path]:
@@ -177,13 +185,12 @@ def _written(result, out: Path, replaces: Iterable[str] | None) -> list[Path]:
 def _audit(given: argparse.Namespace) -> int:
     tell = _teller()
     tell(f"reads {given.file or given.model}")
-    from helpers.files import check_free
     from known_unknowns.auditing import gates
     from known_unknowns.auditing.report import WRITTEN
 
     out = given.out or Path(f"{Path(given.file or given.model or 'model').stem}_audit")
     replaces = WRITTEN if given.force else None
-    check_free(out, replaces)  # nobody is to wait for a refusal
+    _check_out(out, replaces)
     for condition in given.require:
         gates.read_requirement(condition)
 
@@ -199,14 +206,14 @@ def _audit(given: argparse.Namespace) -> int:
     _report(audited, out, replaces, tell)
     judged = audited.requirements
     for text, value, low, high, holds in judged:
-        how = "holds" if holds else "DOES NOT HOLD"
-        print(f"{text}: {how}, {value:.4g} ({low:.4g} to {high:.4g})")
+        verdict = "holds" if holds else "DOES NOT HOLD"
+        print(f"{text}: {verdict}, {value:.4g} ({low:.4g} to {high:.4g})")
     return HOLDS if all(requirement.holds for requirement in judged) else FAILS
 
 
 def _report(audited, out: Path, replaces: Iterable[str] | None, tell: Callable) -> None:
-    """Write what an audit leaves; print what speaks against the images, the summary, and paths."""
-    from known_unknowns.auditing.sentences import summary
+    """Write the files of an audit; print doubts, summary and paths."""
+    from known_unknowns.auditing.findings import summary
 
     tell("writes the report")
     written = _written(audited, out, replaces)
@@ -216,13 +223,12 @@ def _report(audited, out: Path, replaces: Iterable[str] | None, tell: Callable) 
 
 
 def _demo(given: argparse.Namespace) -> int:
-    from helpers.files import check_free
     from known_unknowns.auditing.demo import open_demo
     from known_unknowns.auditing.report import WRITTEN
 
-    check_free(Path(DEMO), WRITTEN)
-    inputs, words = open_demo()
-    print(words, flush=True)
+    _check_out(Path(DEMO), WRITTEN)
+    inputs, description = open_demo()
+    print(description, flush=True)
     from known_unknowns.auditing.auditing import audit
 
     _report(audit(inputs), Path(DEMO), WRITTEN, tell=lambda line: None)
@@ -237,13 +243,12 @@ def _demo(given: argparse.Namespace) -> int:
 def _compare(given: argparse.Namespace) -> int:
     tell = _teller()
     tell(f"reads {given.old} and {given.new}")
-    from helpers.files import check_free
     from known_unknowns.auditing.comparison import COMPARED, compare
     from known_unknowns.auditing.inputs import read_outputs
 
     out = given.out or Path(f"{given.new.stem}_compare")
     replaces = COMPARED if given.force else None
-    check_free(out, replaces)
+    _check_out(out, replaces)
     old, new = (read_outputs(path, treat_as=given.treat_as) for path in (given.old, given.new))
     comparison = compare(old, new, score=given.score, risk=given.risk)
     written = _written(comparison, out, replaces)
@@ -263,6 +268,8 @@ def _accept(given: argparse.Namespace) -> int:
             f"{given.rejector} is no rejector; expected: accept REJECTOR OUTPUTS"
             + ("; the two files look swapped" if is_checkpoint(given.file) else "")
         )
+    if given.out is not None:
+        _check_out(given.out, folder=False)
     rejector = Rejector.load(given.rejector)
     logits, features, files = read_new(given.file)
     judged = rejector.judge(logits, features)
@@ -280,16 +287,16 @@ def _accept(given: argparse.Namespace) -> int:
 def _bench(given: argparse.Namespace) -> int:
     tell = _teller()
     tell(f"reads {given.file}")
-    from helpers.files import atomic_folder, check_free
+    from helpers.files import atomic_folder
     from known_unknowns.bench import contest, entries_of, files_of, packs
 
     entries = entries_of(given.file)
     out = given.out or Path(f"{given.file.stem}_bench")
     replaces = files_of(entries) if given.force else None
-    check_free(out, replaces)
+    _check_out(out, replaces)
     try:
         ranked = contest(entries, packs(given.packs), tell=tell)
-    except AssertionError as error:  # the contract of a score is broken: all of that is wanted
+    except AssertionError as error:  # the contract of a score is broken: print all lines
         print(error, file=sys.stderr)
         return FAILS
     with atomic_folder(out, replaces=replaces) as folder:

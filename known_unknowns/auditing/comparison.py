@@ -1,7 +1,7 @@
-"""Two models on the same images: what the new one does better, what worse, beyond noise.
+"""Comparison of two models on the same images, from paired replicates.
 
-Both are shown the same images, so their differences are taken image by image: what makes an image
-hard for both falls out, and the intervals are narrower than those of two audits set side by side.
+What makes an image hard for both models cancels, so the intervals are narrower than those of two
+separate audits.
 """
 
 from __future__ import annotations
@@ -19,33 +19,22 @@ from helpers.files import atomic_path
 from helpers.metrics import resample_weights, weighted_aurc, weighted_auroc, weighted_mean
 from known_unknowns.auditing import ranking
 from known_unknowns.auditing.inputs import Inputs
-from known_unknowns.auditing.ranking import coverage_at_risk
 from known_unknowns.auditing.report import write_json, write_page
+from known_unknowns.auditing.sentences import render, title
 
 COMPARED = ("report.html", "comparison.json")
-"""What a comparison leaves in its folder."""
+"""Files that a comparison writes."""
 VERDICTS = BETTER, OPEN, WORSE = "better", "no difference shown", "worse"
-_HIGHER = {"accuracy": True, "aurc": False, "coverage": True, "auroc": True}
+_COLUMNS = ["metric", "set", "old", "new", "difference", "low", "high", "verdict"]
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What a new model does better or worse than an old one.
+    """Differences between a new model and an old one, both in words.
 
-    Attributes
-    ----------
-    old, new : str
-        What is compared, in words.
-    images : int
-        Validation images.
-    score : str
-        Name of the score, the same for both.
-    risk : float
-        At which the coverage is compared.
-    rows : DataFrame
-        ``metric`` (accuracy, aurc, coverage at the risk, and the auroc of each ``set`` of unknown
-        images), ``old``, ``new``, ``difference`` (new minus old), ``low`` and ``high`` (of its 95 %
-        interval, from paired replicates) and ``verdict``, one of `VERDICTS`.
+    `rows` has ``metric`` (accuracy, aurc, coverage at `risk`, and the auroc of each ``set``),
+    ``old``, ``new``, ``difference`` (new minus old) with its 95 % interval ``low`` to ``high``,
+    ``verdict``.
     """
 
     old: str
@@ -57,53 +46,43 @@ class Comparison:
 
     @property
     def worse(self) -> bool:
-        """Whether anything is worse beyond noise."""
+        """Whether a number of the new model is worse beyond noise."""
         return bool(self.rows["verdict"].eq(WORSE).any())
 
-    def sentences(self) -> list[str]:
-        """Return the verdict, then a sentence for each number."""
-        counts = self.rows["verdict"].value_counts()
-        better, worse = (int(counts.get(verdict, 0)) for verdict in (BETTER, WORSE))
-        verdict = "shown to be neither better nor worse in any respect."
-        if worse:
-            verdict = f"worse in {worse} of {len(self.rows)} respects, and better in "
-            verdict += f"{better}." if better else "none."
-        elif better:
-            verdict = f"better in {better} of {len(self.rows)} respects, and worse in none."
-        first = f"On {self.images} images the new model is {verdict}"
-        return [first, *map(self._sentence, self.rows.itertuples())]
-
-    def _sentence(self, row) -> str:
-        old, new = 100 * row.old, 100 * row.new
-        difference, low, high = (100 * part for part in (row.difference, row.low, row.high))
-        change = f"{difference:+.1f} points ({low:+.1f} to {high:+.1f})".replace("-", "−")
-        return f"{self._title(row)}: {old:.1f} to {new:.1f} %, {change}: {row.verdict}."
-
-    def _title(self, row) -> str:
-        return {
+    def _titled(self) -> list[dict]:
+        titles = {
             "accuracy": "Accuracy",
             "aurc": "AURC (lower is better)",
             "coverage": f"Share of answers kept with {100 * self.risk:g} % of them wrong",
-            "auroc": f"AUROC on {row.set}",
-        }[row.metric]
+        }
+        return [
+            {"title": titles.get(row["metric"], f"AUROC on {row['set']}")} | row
+            for row in self.rows.to_dict("records")
+        ]
+
+    def sentences(self) -> list[str]:
+        """Return the verdict, then a sentence for each number."""
+        better, worse = (int(self.rows["verdict"].eq(name).sum()) for name in (BETTER, WORSE))
+        rows = self._titled()
+        return render("two_models", images=self.images, rows=rows, better=better, worse=worse)
 
     def as_dict(self) -> dict:
         """Return the comparison as JSON holds it."""
-        names = ("old", "new", "images", "score", "risk")
-        more = {"worse": self.worse, "sentences": self.sentences()}
-        numbers = {name: getattr(self, name) for name in names} | more
-        return {"version": __version__} | numbers | {"rows": self.rows.to_dict("records")}
+        names = ("old", "new", "images", "score", "risk", "worse")
+        return {
+            "version": __version__,
+            **{name: getattr(self, name) for name in names},
+            "sentences": self.sentences(),
+            "rows": self.rows.to_dict("records"),
+        }
 
     def save(self, folder: str | os.PathLike) -> list[Path]:
-        """Write `COMPARED`, and return what was written."""
+        """Write `COMPARED`; return the paths."""
         page, numbers = (Path(folder) / name for name in COMPARED)
-        columns = ["old", "new", "difference", "low", "high", "verdict"]
-        cells = self.rows[columns].itertuples(index=False)
-        titles = map(self._title, self.rows.itertuples())
+        columns = ("title", "old", "new", "difference", "low", "high", "verdict")
         write_page(
-            page, "comparison.html", old=self.old, new=self.new, sentences=self.sentences(),
-            worse=self.worse, score=scores.create(self.score).info.title,
-            table_rows=[(title, *row) for title, row in zip(titles, cells, strict=True)],
+            page, "comparison.html", **self.as_dict() | {"score": title(self.score)},
+            table_rows=[[row[name] for name in columns] for row in self._titled()],
         )  # fmt: skip
         with atomic_path(numbers) as temporary:
             write_json(temporary, self.as_dict())
@@ -124,22 +103,21 @@ def compare(
     Parameters
     ----------
     old, new : Inputs
-        Of the same images in the same order, from two models with the same classes.
+        Outputs of two models with the same classes for the same images in the same order.
     score : str
-        One that both allow.
+        Name of a score that both inputs allow.
     risk : float
         Share of wrong answers among those kept, in (0, 1).
     replicates, seed : int
-        Of the bootstrap.
+        Number and seed of the bootstrap replicates.
 
     Raises
     ------
     ValueError
-        The images, their labels, groups, classes or sets differ, by name; a score that one of the
-        two does not allow; a risk outside (0, 1).
+        Different images, labels, groups, classes or sets; a score that an input does not allow.
     """
     open_share("risk", risk)
-    _refuse_others(old, new)
+    _check_same(old, new)
     old, new = (part.one_of_each_group(seed) for part in (old, new))
     known_name("score", score, scores.names())
     counts = {ranking.ID: len(old.validation)} | {name: len(part) for name, part in old.ood.items()}
@@ -153,11 +131,10 @@ def compare(
         changed, changed_replicates = after[key]
         ends = np.quantile(changed_replicates - replicated, [0.025, 0.975])
         low, high = (float(end) for end in ends)
-        good, bad = (low > 0, high < 0) if _HIGHER[key[0]] else (high < 0, low > 0)
-        verdict = BETTER if good else WORSE if bad else OPEN
+        up, down = (WORSE, BETTER) if key[0] == "aurc" else (BETTER, WORSE)
+        verdict = up if low > 0 else down if high < 0 else OPEN
         rows.append((*key, value, changed, changed - value, low, high, verdict))
-    columns = ["metric", "set", "old", "new", "difference", "low", "high", "verdict"]
-    table = pd.DataFrame(rows, columns=columns)
+    table = pd.DataFrame(rows, columns=_COLUMNS)
     return Comparison(old.source, new.source, len(old.validation), score, risk, table)
 
 
@@ -168,13 +145,13 @@ def _measure(inputs: Inputs, name: str, risk: float, weights: dict) -> dict:
         raise ValueError(f"score: {inputs.source} does not allow '{name}': {left_out[name]}")
     known, correct = usable[name].score_samples(inputs.validation), inputs.validation.correct
     drawn, once = weights[ranking.ID], np.ones((1, len(known)), np.uint16)
-    kept, kept_replicates = (
-        coverage_at_risk(known, correct, drawings, risk) for drawings in (once, drawn)
+    kept, replicates = (
+        ranking.coverage_at_risk(known, correct, drawings, risk) for drawings in (once, drawn)
     )
     numbers = {
         ("accuracy", ""): (float(correct.mean()), weighted_mean(correct.astype(float), drawn)),
         ("aurc", ""): (metrics.aurc(known, correct), weighted_aurc(known, correct, drawn)),
-        ("coverage", ""): (float(kept[0]), kept_replicates),
+        ("coverage", ""): (float(kept[0]), replicates),
     }
     for ood, outputs in inputs.ood.items():
         unknown = usable[name].score_samples(outputs)
@@ -183,21 +160,27 @@ def _measure(inputs: Inputs, name: str, risk: float, weights: dict) -> dict:
     return numbers
 
 
-def _refuse_others(old: Inputs, new: Inputs) -> None:
-    """Refuse two models that were not shown the same images."""
-    for name, what, count in (
-        ("logits", "images", lambda inputs: len(inputs.validation)),
-        ("classes", "classes", lambda inputs: inputs.validation.num_classes),
-    ):
-        if (before := count(old)) != (after := count(new)):
-            raise ValueError(f"{name}: {before} {what} in the old file and {after} in the new one")
-    pairs = {"labels": (old.validation.labels, new.validation.labels)}
-    pairs["class_names"] = old.class_names, new.class_names
+def _check_same(old: Inputs, new: Inputs) -> None:
+    """Refuse outputs of different images, labels, groups, classes or sets."""
+    pairs = [("logits", "images", old.validation, new.validation)]
+    pairs += [("classes", "classes", old.class_names, new.class_names)]
+    if only := sorted(set(old.ood) ^ set(new.ood)):
+        raise ValueError(
+            f"ood: in one of the two files only: {', '.join(only)}; give both the same sets"
+        )
+    pairs += [(f"ood_{name}_logits", "images", old.ood[name], new.ood[name]) for name in old.ood]
+    for name, what, before, after in pairs:
+        if len(before) != len(after):
+            raise ValueError(
+                f"{name}: {len(before)} {what} in the old file and {len(after)} in the new one"
+            )
+    columns = {"labels": (old.validation.labels, new.validation.labels)}
+    columns["class_names"] = old.class_names, new.class_names
     if old.files and new.files:
-        pairs["files"] = old.files, new.files
+        columns["files"] = old.files, new.files
     if old.groups is not None or new.groups is not None:
-        pairs["groups"] = tuple(np.asarray(part.groups, dtype=str) for part in (old, new))
-    for name, pair in pairs.items():
+        columns["groups"] = tuple(np.asarray(part.groups, dtype=str) for part in (old, new))
+    for name, pair in columns.items():
         before, after = map(np.asarray, pair)
         if before.shape != after.shape:
             raise ValueError(f"{name}: in one of the two files only; give them in both")
@@ -207,13 +190,4 @@ def _refuse_others(old: Inputs, new: Inputs) -> None:
                 f"{name}: different in {len(places)} of {len(before)} rows, the first one {first}"
                 f" ('{before[first]}' in the old file, '{after[first]}' in the new one); "
                 "show both models the same images in the same order"
-            )
-    if only := sorted(set(old.ood) ^ set(new.ood)):
-        raise ValueError(
-            f"ood: in one of the two files only: {', '.join(only)}; give both the same sets"
-        )
-    for name, part in old.ood.items():
-        if len(part) != (after := len(new.ood[name])):
-            raise ValueError(
-                f"ood_{name}_logits: {len(part)} images in the old file and {after} in the new one"
             )

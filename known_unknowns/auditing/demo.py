@@ -1,4 +1,4 @@
-"""A model to audit for users who bring none: the stored outputs of a published network."""
+"""The demo: stored outputs of a published network."""
 
 from __future__ import annotations
 
@@ -14,19 +14,12 @@ UNKNOWN = {"cifar100": "CIFAR-100", "mnist": "MNIST"}
 
 
 def open_demo() -> tuple[Inputs, str]:
-    """Return the inputs of the demo, and two sentences that name the network and the images.
-
-    Examples
-    --------
-    >>> inputs, told = open_demo()
-    >>> len(inputs.validation), list(inputs.ood)
-    (2000, ['cifar100', 'mnist'])
-    """
+    """Return the inputs of the demo, and two sentences about the network and the images."""
     file = EMBEDDED / PACK
     pack = FeaturePack.read(file)
     ood = {name: (pack.near | pack.far)[name] for name in UNKNOWN}
     sizes = [f"{len(ood[name])} of {title}" for name, title in UNKNOWN.items()]
-    told = (
+    description = (
         f"The demo audits DenseNet-100, trained on CIFAR-10 ({pack.facts['network']['source']}).\n"
         f"Its images: {len(pack.test)} test images of CIFAR-10 and, as images of unknown classes, "
         f"{' and '.join(sizes)}."
@@ -39,4 +32,4 @@ def open_demo() -> tuple[Inputs, str]:
         ood=ood,
         sha256={"outputs": sha256_file(file)},
     )
-    return inputs, told
+    return inputs, description

@@ -1,7 +1,6 @@
-"""What speaks against the validation images themselves, found without being asked.
+"""Evidence against the validation images: wrong labels, copies, missing classes.
 
-An audit believes its labels, and takes its images for independent draws from what the model will
-meet.  Where the arrays say otherwise it is the first thing to be read.
+An audit assumes correct labels and independent draws; what contradicts this comes first.
 """
 
 from __future__ import annotations
@@ -21,23 +20,23 @@ from known_unknowns.auditing.sentences import render
 from known_unknowns.auditing.thresholds import share
 
 NAMED = 5
-"""Classes and images that are named, of those that a doubt is about."""
+"""Largest number of classes or images that a doubt names."""
 ORDERED = 2_000
-"""Classes, at the most, whose best order is looked for."""
+"""Largest number of classes for which the best order is computed."""
 COPIES_AMONG = 10_000
-"""Images among which near copies are looked for, at the most: of more, so many drawn by chance."""
+"""Largest number of images among which near copies are sought; of more, a random subset."""
 NEAR = 1e-3
-"""Cosine distance of the features below which two images are nearly copies.  Of 2,000 test images
-of CIFAR-10, no two are nearer to each other than 0.007 (ResNet-20, ResNet-56, DenseNet-100)."""
+"""Cosine distance of the features below which two images are near copies; the smallest distance
+among 2,000 test images of CIFAR-10 is 0.007 (ResNet-20, ResNet-56, DenseNet-100)."""
 NEIGHBOUR = 10
-"""Neighbour to which images usually have twenty times this distance, or more."""
+"""Rank of a neighbour whose usual distance is at least twenty times that of a near copy."""
 WIDTH = 16
-"""Features, at least: in fewer dimensions images lie close together by chance."""
+"""Smallest number of features: in fewer dimensions images are close together by chance."""
 _ROWS = ("before", "after", "negated")
 
 
 class Doubt(NamedTuple):
-    """One thing that is probably wrong: what, what it does to the report, and what to do."""
+    """A probable problem: name, consequence for the report, and what to do."""
 
     name: str
     sentence: str
@@ -52,36 +51,20 @@ def _doubt(name: str, **numbers) -> Doubt:
 
 
 def find_doubts(inputs: Inputs) -> tuple[Doubt, ...]:
-    """Return what speaks against the validation images, the worst first.
-
-    Examples
-    --------
-    >>> labels = np.arange(100) % 2
-    >>> logits = np.eye(2)[labels] + np.arange(100)[:, None] / 1000
-    >>> good = Outputs(logits, np.empty((100, 0)), labels)
-    >>> find_doubts(Inputs("a toy", good, ("ant", "bee")))
-    ()
-    >>> bad = Outputs(logits, np.empty((100, 0)), 1 - labels)
-    >>> [doubt.name for doubt in find_doubts(Inputs("a toy", bad, ("ant", "bee")))]
-    ['shifted', 'chance']
-    """
+    """Return the evidence against the validation images, the worst first."""
     return (*_of_labels(inputs.validation), *_of_copies(inputs), *_of_classes(inputs))
 
 
 def doubt_share(least: float, stated: float) -> tuple[Doubt, ...]:
-    """Return what speaks against a stated share of unknown images; nothing without one.
-
-    >>> doubt_share(0.1, 0.2), len(doubt_share(0.1, 0.05)), doubt_share(0.1, 0)
-    ((), 1, ())
-    """
+    """Return the evidence against a stated share of unknown images; none without a share."""
     return (_doubt("share", least=least, stated=stated),) if 0 < stated < least else ()
 
 
 def _of_labels(part: Outputs) -> Iterator[Doubt]:
-    """Yield what the model's errors say about how its answers were written down."""
+    """Yield probable mistakes in the order of labels and logits, from the model's errors."""
     right, low = share(part.correct)[:2]
     answers, labels, classes = part.predictions, part.labels, part.num_classes
-    # what is searched for in the first half of the images is tested on the second
+    # a search on the first half of the images is tested on the second half
     first, second = np.array_split(np.random.default_rng(0).permutation(len(part)), 2)
     step = int(np.bincount((answers - labels)[first] % classes).argmax())
     order = _best_order(answers[first], labels[first], classes)
@@ -109,7 +92,7 @@ def _of_labels(part: Outputs) -> Iterator[Doubt]:
 
 
 def _of_writing(part: Outputs, way: str, fits: float, step: int, order: np.ndarray) -> Doubt:
-    """Return how logits and labels were probably written down."""
+    """Return the probable mistake with the change that corrects it."""
     labels, classes = part.labels, part.num_classes
     step -= classes * (step > classes / 2)
     new = f"label {'-' if step < 0 else '+'} {abs(step)}"
@@ -124,7 +107,7 @@ def _of_writing(part: Outputs, way: str, fits: float, step: int, order: np.ndarr
 
 
 def _best_order(answers: np.ndarray, labels: np.ndarray, classes: int) -> np.ndarray:
-    """Return for each label the class that makes most answers right, every class once."""
+    """Return the class of each label that makes most answers correct, every class once."""
     if classes > ORDERED:
         return np.arange(classes)
     pairs = np.bincount(labels * classes + answers, minlength=classes**2)
@@ -132,7 +115,7 @@ def _best_order(answers: np.ndarray, labels: np.ndarray, classes: int) -> np.nda
 
 
 def _of_copies(inputs: Inputs) -> Iterator[Doubt]:
-    """Yield which images are not drawn independently, or have been learnt from."""
+    """Yield copies among the validation images and from the training images."""
     part, train = inputs.validation, inputs.train
     digests, first = _digests(part), {}
     learnt = set() if train is None else set(_digests(train))
@@ -159,7 +142,7 @@ def _of_copies(inputs: Inputs) -> Iterator[Doubt]:
 
 
 def _near(features: np.ndarray, others: np.ndarray | None = None) -> np.ndarray:
-    """Return the rows that are nearly a row of others, or another row of the same array."""
+    """Return the rows close to a row of `others`, or to another row of the same array."""
     if features.shape[1] < WIDTH or not len(features):
         return np.zeros(0, np.int64)
     rows = _unit(features)
@@ -178,13 +161,13 @@ def _near(features: np.ndarray, others: np.ndarray | None = None) -> np.ndarray:
 
 
 def _unit(features: np.ndarray) -> np.ndarray:
-    """Return rows of length one; a row of zeros is like no other."""
+    """Return rows of length one; rows of zeros stay."""
     length = np.linalg.norm(features, axis=1, keepdims=True)
     return features / np.where(length > 0, length, 1)
 
 
 def _drawn(places: np.ndarray | int) -> np.ndarray:
-    """Return as many of some places as are compared, drawn by chance and in their order."""
+    """Return at most `COPIES_AMONG` of these indices, drawn at random, in their order."""
     places = np.arange(places) if np.ndim(places) == 0 else places
     if len(places) <= COPIES_AMONG:
         return places
@@ -201,7 +184,7 @@ def _of_classes(inputs: Inputs) -> Iterator[Doubt]:
 
 
 def _digests(outputs: Outputs) -> list[bytes]:
-    """Return for each image a digest of its logits and features, which copies have in common."""
+    """Return a digest of the logits and features of each image."""
     return [
         hashlib.blake2b(logits.tobytes() + features.tobytes(), digest_size=16).digest()
         for logits, features in zip(outputs.logits, outputs.features, strict=True)
@@ -215,22 +198,12 @@ def _named(inputs: Inputs, places: Sequence[int]) -> str:
 
 
 def likely_label_errors(outputs: Outputs, temperature: float = 1.0) -> np.ndarray:
-    r"""Return the places of images whose labels are probably wrong, the surest first.
+    """Return the indices of images whose labels are probably wrong, the surest first.
 
-    A class is likely for an image where its probability is at least as large as it is on average
-    on images that have its label,
+    Confident learning (Northcutt, Jiang and Chuang 2021): a class is likely for an image if its
+    probability reaches the mean over images with that label.  A label is suspected if another
+    likely class is the most probable one and more probable than the label.
 
-    .. math:: t_j = \frac{1}{|\{i : y_i = j\}|} \sum_{i : y_i = j} p_{ij}.
-
-    A label is suspected where the most probable of the likely classes is another one, and more
-    probable than the label.
-
-    Notes
-    -----
-    Northcutt, Jiang and Chuang 2021 (confident learning), the off-diagonal of the confident joint.
-
-    Examples
-    --------
     >>> labels = np.array([0] * 50 + [1] * 50)
     >>> logits = 4 * np.eye(2)[labels]
     >>> labels[7] = 1
@@ -239,21 +212,16 @@ def likely_label_errors(outputs: Outputs, temperature: float = 1.0) -> np.ndarra
     """
     labels, classes = outputs.labels, outputs.num_classes
     blocks = row_blocks(outputs.logits.shape)
-    of_label = np.concatenate(
-        [
-            np.take_along_axis(
-                softmax(outputs.logits[rows], temperature), labels[rows, None], axis=1
-            )[:, 0]
-            for rows in blocks
-        ]
-    )
-    counts = np.bincount(labels, minlength=classes)
-    least = np.full(classes, np.inf)  # a class without a label is likely nowhere
-    np.divide(np.bincount(labels, of_label, classes), counts, out=least, where=counts > 0)
-    lead = np.full(len(outputs), -np.inf)
+    of_label, lead = np.empty(len(outputs)), np.full(len(outputs), -np.inf)
     for rows in blocks:
         probabilities = softmax(outputs.logits[rows], temperature)
-        # of equal ones none is suspected for a rounding error
+        of_label[rows] = probabilities[np.arange(len(probabilities)), labels[rows]]
+    counts = np.bincount(labels, minlength=classes)
+    least = np.full(classes, np.inf)  # a class without a label is never likely
+    np.divide(np.bincount(labels, of_label, classes), counts, out=least, where=counts > 0)
+    for rows in blocks:
+        probabilities = softmax(outputs.logits[rows], temperature)
+        # a tie is not broken by a rounding error
         likely = np.where(probabilities >= least * (1 - 1e-9), probabilities, -np.inf)
         other = likely.argmax(axis=1)
         lead[rows] = np.where(other == labels[rows], -np.inf, likely.max(axis=1) - of_label[rows])

@@ -1,35 +1,34 @@
-"""Requirements of an audit, as a line of a build would ask for them: ``accuracy>=0.9``.
+"""Requirements of an audit, as a build may ask for them: ``accuracy>=0.9``.
 
-A requirement holds where the whole 95 % interval of its number does, not the number alone: more
-images make it easier to hold, and luck does not.
+A requirement holds if it holds for the whole 95 % interval of its number.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from helpers.checks import known_name
-from known_unknowns.auditing.thresholds import promise_risk
-
-if TYPE_CHECKING:
-    from known_unknowns.auditing.record import Audit
+from known_unknowns.auditing.record import Measured
+from known_unknowns.auditing.thresholds import NOTHING, promise_risk
 
 NUMBERS = ("accuracy", "coverage", "coverage_at_risk", "risk", "ece", "ece_scaled", "aurc",
            "auroc", "fpr95")  # fmt: skip
-"""What can be required, by its name.  ``coverage`` and ``risk`` are the rejector's."""
+"""Names of what can be required.  ``coverage`` and ``risk`` are the rejector's."""
 OF_SETS = ("auroc", "fpr95")
-"""Those of a set of unknown images: ``auroc:pets``, or without a name of each."""
+"""Numbers of a set of unknown images: ``auroc:pets``, or without a set the worst of all sets."""
 _SCALING = {"ece": "before", "ece_scaled": "after"}
-_AT_RISK = "coverage_at_risk"
-_FORM = re.compile(r"(?P<name>[^:<>=]+)(:(?P<set>[^<>=]+))?(?P<sense>>=|<=)(?P<limit>[^<>=]+)")
+_FORM = re.compile(
+    r"(?P<name>coverage_at_risk(?=_)|[^:<>=]+)(_(?P<risk>[^:<>=]*))?"
+    r"(:(?P<set>[^<>=]+))?(?P<sense>>=|<=)(?P<limit>[^<>=]+)"
+)
 
 
 class Requirement(NamedTuple):
-    """One number and its limit; ``risk`` is NaN unless a coverage is required at a certain one."""
+    """A number and its limit; `risk` is the R of ``coverage_at_risk_R``, else NaN."""
 
     text: str
     name: str
@@ -40,7 +39,7 @@ class Requirement(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """What became of a requirement; the number and its interval are NaN where there is none."""
+    """The verdict on a requirement; a number that does not exist is NaN."""
 
     requirement: str
     value: float
@@ -52,31 +51,21 @@ class Judged(NamedTuple):
 def read_requirement(text: str, sets: Iterable[str] | None = None) -> Requirement:
     """Return the requirement ``NAME>=NUMBER``, ``NAME<=NUMBER`` or ``NAME:SET>=NUMBER``.
 
-    Examples
-    --------
     >>> read_requirement("auroc:pets>=0.9").set
     'pets'
-    >>> read_requirement("acuracy>=0.9")
-    Traceback (most recent call last):
-        ...
-    ValueError: unknown number to require 'acuracy'; did you mean 'accuracy'? There are: accuracy, \
-aurc, auroc, coverage, coverage_at_risk, ece, ece_scaled, fpr95, risk
     """
     if not (match := _FORM.fullmatch(text.strip())):
         raise ValueError(f"require: NAME>=NUMBER or NAME<=NUMBER expected, got '{text}'")
     name, risk = match["name"].strip(), np.nan
-    if name.startswith(f"{_AT_RISK}_"):
-        risk, name = _number(name.removeprefix(f"{_AT_RISK}_")), _AT_RISK
-        if not 0 < risk < 1:
-            raise ValueError(
-                "require: a risk between 0 and 1 expected, as in coverage_at_risk_0.05, "
-                f"got '{text}'"
-            )
+    if match["risk"] is not None and not 0 < (risk := _number(match["risk"])) < 1:
+        raise ValueError(
+            f"require: a risk between 0 and 1 expected, as in coverage_at_risk_0.05, got '{text}'"
+        )
     known_name("number to require", name, NUMBERS)
     if not 0 <= (limit := _number(match["limit"])) <= 1:
         raise ValueError(f"require: a share between 0 and 1 expected, got '{text}'; 90 % is 0.9")
-    place = (match["set"] or "").strip()
-    if place and name not in OF_SETS:
+    of_set = (match["set"] or "").strip()
+    if of_set and name not in OF_SETS:
         raise ValueError(f"require: {name} is of no set, got '{text}'; write {name}>=NUMBER")
     if sets is not None and name in OF_SETS:
         if not (names := list(sets)):
@@ -84,9 +73,9 @@ aurc, auroc, coverage, coverage_at_risk, ece, ece_scaled, fpr95, risk
                 f"require: '{text}' asks for a set of unknown images, and there is none; bring "
                 "ood_NAME_logits, or leave it out"
             )
-        if place:
-            known_name("set of unknown images", place, names)
-    return Requirement(text.strip(), name, place, match["sense"] == ">=", limit, risk)
+        if of_set:
+            known_name("set of unknown images", of_set, names)
+    return Requirement(text.strip(), name, of_set, match["sense"] == ">=", limit, risk)
 
 
 def _number(text: str) -> float:
@@ -97,11 +86,11 @@ def _number(text: str) -> float:
         return np.nan
 
 
-def judge(audit: Audit, requirements: Sequence[str]) -> list[Judged]:
-    """Judge requirements by what an audit found.
+def judge(audit: Measured, requirements: Sequence[str]) -> list[Judged]:
+    """Return the verdicts on requirements.
 
-    Without a rejector neither a risk nor a coverage holds.  A requirement of every set of unknown
-    images is that of the one whose interval reaches furthest to the wrong side.
+    Without a rejector neither a risk nor a coverage holds.  Of several sets, the one whose interval
+    reaches furthest to the wrong side decides.
     """
     judged = []
     for text in requirements:
@@ -109,31 +98,28 @@ def judge(audit: Audit, requirements: Sequence[str]) -> list[Judged]:
         numbers = _numbers(audit, required)
         least, limit = required.least, required.limit
         value, low, high = min(numbers, key=lambda row, least=least: row[1] if least else -row[2])
-        holds = low >= limit if least else high <= limit  # not where it is NaN
+        holds = low >= limit if least else high <= limit  # false for NaN
         judged.append(Judged(required.text, float(value), float(low), float(high), bool(holds)))
     return judged
 
 
-def _numbers(audit: Audit, required: Requirement) -> list[tuple[float, float, float]]:
-    """Return a number with the ends of its interval, once for each set that is asked for."""
-    if required.name == "accuracy":
+def _numbers(audit: Measured, required: Requirement) -> list[tuple[float, float, float]]:
+    """Return a number with the ends of its interval, once for each required set."""
+    name = required.name
+    if name == "accuracy":
         return [audit.accuracy]
-    if required.name in _SCALING:
-        return [tuple(audit.calibration.loc[_SCALING[required.name]][["ece", "low", "high"]])]
-    if required.name in ("risk", "coverage"):
-        deployed = audit.thresholds.get(audit.deployed)
-        return [(np.nan,) * 3 if deployed is None else getattr(deployed, required.name)]
-    if required.name == _AT_RISK:  # as `Threshold.coverage`
+    if name in _SCALING:
+        return [tuple(audit.calibration.loc[_SCALING[name]][["ece", "low", "high"]])]
+    if name in ("risk", "coverage"):
+        return [NOTHING if audit.threshold is None else getattr(audit.threshold, name)]
+    if name == "coverage_at_risk":
         settings, samples = audit.settings, audit.samples
         risk = required.risk if required.risk == required.risk else settings["risk"]
-        return [
-            promise_risk(
-                samples["validation"], audit.correct, {name: samples[name] for name in
-                audit.inputs.ood}, risk, settings["confidence"],
-                unknown=settings["unknown_share"], seed=settings["seed"],
-            ).coverage
-        ]  # fmt: skip
-    rows = audit.confirmed[audit.confirmed["metric"].eq(required.name)]
-    if required.name not in OF_SETS or required.set:  # the AURC is that of the ID images, set ""
+        ood = {name: samples[name] for name in audit.inputs.ood}
+        wished = risk, settings["confidence"]
+        mixed = {"unknown": settings["unknown_share"], "seed": settings["seed"]}
+        return [promise_risk(samples["validation"], audit.correct, ood, *wished, **mixed).coverage]
+    rows = audit.confirmed[audit.confirmed["metric"].eq(name)]
+    if name not in OF_SETS or required.set:  # the AURC is that of the ID images, set ""
         rows = rows[rows["set"].eq(required.set)]
     return [tuple(row) for row in rows[["value", "low", "high"]].to_numpy()]

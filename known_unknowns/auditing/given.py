@@ -1,4 +1,4 @@
-"""Outputs of arrays that somebody hands in, the public ``known_unknowns.Outputs``."""
+"""Outputs of a user's arrays, the public ``known_unknowns.Outputs``."""
 
 from __future__ import annotations
 
@@ -13,22 +13,11 @@ _ARRAYS = ("logits", "features", "labels", "members", "native")
 
 
 class Outputs(helpers.outputs.Outputs):
-    """What a model says about one data set, refused where a conversion would lose part of it.
+    """Outputs of a model, refused if a conversion would lose part of them; arrays are read-only.
 
-    Parameters
-    ----------
-    logits, features, labels, members, native : array_like
-        As of `helpers.outputs.Outputs`, which keeps what the project itself has computed.  They
-        are not copied where their type fits, and can be read but not written through this object.
+    Parameters and errors are those of `helpers.outputs.Outputs`; also refused are masked arrays,
+    complex numbers, and labels that are no class.
 
-    Raises
-    ------
-    ValueError
-        As `helpers.outputs.Outputs`, and for masked arrays, complex or other numbers that single
-        precision does not stand for, and labels that are no class before they become int64.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> Outputs(np.ones((1, 2)) * 1j, np.empty((1, 0)), [0])
     Traceback (most recent call last):
@@ -55,21 +44,7 @@ class Outputs(helpers.outputs.Outputs):
                 object.__setattr__(self, name, view)
 
     def restricted(self, classes: Sequence[int]) -> helpers.outputs.Outputs:
-        """Return the outputs of a model that knows only these of its classes, in this order.
-
-        Raises
-        ------
-        ValueError
-            No class, one that the model has not or one that is named twice; outputs with members.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> Outputs(np.eye(3), np.empty((3, 0)), [0, 1, 2]).restricted([2, 2])
-        Traceback (most recent call last):
-            ...
-        ValueError: classes: each one once expected, got 2 more than once
-        """
+        """Return the outputs of a model with only these of its classes, each once."""
         numbers = label_array("classes", plain_array("classes", classes), classes=self.num_classes)
         values, counts = np.unique(numbers, return_counts=True)
         if counts.max() > 1:

@@ -1,6 +1,6 @@
-"""What an audit starts from, and how it is read from a file that any framework can write.
+"""The inputs of an audit, and how they are read from a file of any framework.
 
-Whatever is wrong with the file is found here, before anything is computed.
+Everything that is wrong with the file is found here, before anything is computed.
 """
 
 from __future__ import annotations
@@ -17,31 +17,20 @@ import numpy as np
 from helpers.checks import known_name
 from helpers.files import sha256_file
 from helpers.outputs import Head, Outputs
+from known_unknowns.auditing import checked
 from known_unknowns.auditing.array_files import TABLES, read_npz, read_table
-from known_unknowns.auditing.checked import (
-    TREATED,
-    checked_groups,
-    checked_head,
-    checked_labels,
-    checked_logits,
-    checked_names,
-    checked_texts,
-    matrix,
-    normalised,
-    row_by_row,
-)
 
-if TYPE_CHECKING:
-    from helpers.data import Images, ImageStream
 if TYPE_CHECKING:
     import pandas as pd
 
-_OF_IMAGES = {"group": "groups", "stratum": "strata"}
+    from helpers.data import Images, ImageStream
+
+_OF_IMAGES = {"file": "files", "group": "groups", "stratum": "strata"}
 _PREFIXES = {"validation": "", "train": "train_", "production": "production_"}
 
 
 def read_arrays(path: Path) -> dict[str, np.ndarray]:
-    """Return the arrays of a file, by the names that `read_outputs` knows."""
+    """Return the arrays of a file by name."""
     if path.suffix.lower() in TABLES:
         return _arranged(read_table(path))
     return read_npz(path)
@@ -53,7 +42,7 @@ def _arranged(table: pd.DataFrame) -> dict[str, np.ndarray]:
         raise ValueError("outputs: the table has no row, and a row for each image is expected")
     kinds = {kind: _numbered(table, kind) for kind in ("logit", "feature")}
     columns = [name for names in kinds.values() for name in names]
-    options = {*columns, "logit_0", "feature_0", "label", "set", "file", *_OF_IMAGES}
+    options = {*columns, "logit_0", "feature_0", "label", "set", *_OF_IMAGES}
     for name in table.columns:
         if str(name).startswith("Unnamed: "):  # as pandas calls the index that it has written
             raise ValueError(
@@ -68,26 +57,25 @@ def _arranged(table: pd.DataFrame) -> dict[str, np.ndarray]:
         )
     sets = np.full(len(table), "validation", dtype=object)
     if "set" in table:
-        if missing := int(table["set"].isna().sum()):
-            raise ValueError(f"set: missing in {missing} of {len(table)} rows")
+        _check_present(table[["set"]], "file")
         sets = table["set"].astype(str).to_numpy(dtype=object)
     arrays: dict[str, np.ndarray] = {}
     for name in dict.fromkeys(sets):
         part, prefix = table[sets == name], _PREFIXES.get(name, f"ood_{name}_")
         for kind, names in kinds.items():
             if names:
-                _check_cells(part[names], name)
+                _check_present(part[names], f"set {name}")
                 arrays[f"{prefix}{kind}s"] = part[names].to_numpy()
         if "label" in table and name in ("validation", "train"):
-            arrays[f"{prefix}labels"] = _labels(part["label"], name)
-        if "file" in table and name == "validation":
-            arrays["files"] = part["file"].astype(str).to_numpy(dtype=str)
+            _check_present(part[["label"]], f"set {name}")
+            labels = part["label"].to_numpy()
+            # an empty cell of another set has made floats of the whole numbers
+            whole = labels.dtype.kind == "f" and (labels == np.round(labels)).all()
+            arrays[f"{prefix}labels"] = labels.astype(np.int64) if whole else labels
         for column, array in _OF_IMAGES.items():
             if column in table and name == "validation":
-                if missing := int(part[column].isna().sum()):
-                    raise ValueError(
-                        f"{column}: missing in {missing} of {len(part)} validation rows"
-                    )
+                if column != "file":
+                    _check_present(part[[column]], f"set {name}")
                 arrays[array] = part[column].astype(str).to_numpy(dtype=str)
     return arrays
 
@@ -104,76 +92,60 @@ def _numbered(table: pd.DataFrame, kind: str) -> list[str]:
     return names
 
 
-def _check_cells(cells: pd.DataFrame, name: str) -> None:
-    """Refuse missing numbers of a set."""
+def _check_present(cells: pd.DataFrame, where: str) -> None:
+    """Refuse empty cells."""
     missing = cells.isna()
     if rows := int(missing.any(axis=1).sum()):
         raise ValueError(
-            f"{missing.any().idxmax()}: a number is missing in {rows} of {len(cells)} rows of the "
-            f"set {name}; write the numbers, or leave these rows out"
+            f"{missing.any().idxmax()}: missing in {rows} of {len(cells)} rows of the {where}; "
+            "write the values, or leave these rows out"
         )
 
 
-def _labels(labels: pd.Series, name: str) -> np.ndarray:
-    """Return labels as whole numbers; an empty cell elsewhere has made floats of them."""
-    if missing := int(labels.isna().sum()):
-        raise ValueError(f"label: missing in {missing} of {len(labels)} rows of the set {name}")
-    values = labels.to_numpy()
-    whole = values.dtype.kind == "f" and (values == np.round(values)).all()
-    return values.astype(np.int64) if whole else values
-
-
-LEAST = 20  # validation images, of which each half serves another purpose
-_TAKEN = ("", "all", "production", "validation")  # as names of groups, in tables and in samples
+LEAST = 20  # smallest number of validation images
+_TAKEN = ("", "all", "production", "validation")  # names of other groups than OOD sets
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """A model's outputs for every group of images that an audit looks at.
+    """Outputs of a model for every group of images in an audit.
 
     Attributes
     ----------
     source : str
-        What is audited, in words.
+        Model, in words.
     validation : Outputs
-        Of ID images with labels that the model has not learnt from.
+        Outputs of labelled ID images that the model was not trained on.
     class_names : tuple of str, length K
     train : Outputs, optional
-        Of (a sample of) the training images, with labels; some scores are fitted to them.
+        Outputs of (a sample of) the training images, with labels, for scores that are fitted.
     head : Head, optional
-        The last linear layer.
-    ood : dict of str to Outputs
-        Of images of unknown classes, by the name of their set; labels −1.
-    families : dict of str to Outputs
-        The same of generated images, which serve nothing but the prediction without labels.
+        Last linear layer.
+    ood, families : dict of str to Outputs
+        Outputs of sets of unknown images, labels −1; `families` are generated images for the
+        prediction without labels.
     production : Outputs, optional
-        Of unlabelled images, known and unknown ones as they come.
+        Outputs of unlabelled images, known and unknown.
     held_back : dict of str to Outputs
-        Of the example: what its unlabelled images are, with labels.  Those of known classes are
-        ``new``, the others have the name of their set.  An audit does not look at them, and
-        `known_unknowns.auditing.check_promises` does afterwards.
+        Labelled outputs behind `production` in the example; known classes are ``new``.  An audit
+        does not use them.
     level : bool
-        Whether the logits' common level is the model's own; it is lost where they are logarithms
-        of probabilities.
+        Whether the common level of the logits is the model's; logarithms of probabilities lose it.
     files : tuple of str
-        Of the validation images, in their order; may be empty.
-    groups : ndarray, shape [N], optional
-        Which validation images belong together: numbers or texts, the same for frames of one
-        video, images of one patient or copies.  Groups are taken for independent draws, and the
-        images of one group are not.
-    strata : ndarray, shape [N], optional
-        Of which kind each validation image is, in numbers or texts: a camera, a hospital, whatever
-        is known of new images, too.  What can be promised of each by itself is said.
+        Files of the validation images; may be empty.
+    groups, strata : ndarray, shape [N], optional
+        Numbers or texts: validation images that belong together (frames of a video, images of a
+        patient), and their kind (a camera, a hospital), for which guarantees are computed apart.
     grouped : int
-        How many images there were, where of each group one is left; else 0.
+        Number of images before one of each group was drawn; else 0.
     images : Images or ImageStream, optional
-        The validation images themselves.
+        Validation images.
     unreadable : dict of str to tuple of str
-        By role, the files that cannot be read as images and were left out.
+        Files that could not be read as images, by role.
     sha256 : dict of str to str
-        Digests of what was read.
+        Digests of the files.
     note : str
-        What has to be known of the network; may be empty.
+        Note about the network; may be empty.
     """
 
     source: str
@@ -213,12 +185,16 @@ class Inputs:
             if name in _TAKEN:
                 raise ValueError(f"ood: a set cannot be called '{name}'; give it another name")
 
-    def one_of_each_group(self, seed: int = 0) -> Inputs:
-        """Return inputs with one validation image of each group, drawn by chance.
+    @property
+    def richest(self) -> str:
+        """Name of the arrays in which drift is tested: the features, or else the logits."""
+        return "features" if self.validation.features.shape[1] else "logits"
 
-        The images of a group are alike, so that many of them say little more than one: as
-        independent draws they would make every interval too short and every promise too bold.
-        What is left are independent draws, of a group and then of one of its images.
+    def one_of_each_group(self, seed: int = 0) -> Inputs:
+        """Return inputs with one random validation image of each group.
+
+        The images of a group are alike: counted as independent draws they would make intervals too
+        short and guarantees false.
         """
         if self.groups is None:
             return self
@@ -241,10 +217,7 @@ class Inputs:
         )
 
     def pictures(self, indices: Iterable[int], *, size: int = 64) -> np.ndarray | None:
-        """Return validation images to look at, uint8 [M, size, size, 3].
-
-        None where there are neither images nor files that can be opened.
-        """
+        """Return validation images, uint8 [M, size, size, 3]; None without images or files."""
         indices = list(indices)
         if self.images is not None:
             return self.images.pictures(indices, size=size)
@@ -261,46 +234,38 @@ class Inputs:
 
 
 def unlabelled(parts: Sequence[Outputs]) -> Outputs:
-    """Put the outputs of several groups of images together as one group without labels."""
+    """Return the outputs of several groups of images as one group without labels."""
     logits = np.concatenate([part.logits for part in parts])
     features = np.concatenate([part.features for part in parts])
     return Outputs(logits, features, np.full(len(logits), -1))
 
 
 def read_outputs(path: str | os.PathLike, *, treat_as: str = "logits") -> Inputs:
-    """Read a model's outputs from a file, and say what is wrong with it.
+    """Return the inputs of an audit from a file.
 
     Parameters
     ----------
     path : path
-        Written by ``numpy.savez(path, logits=..., labels=..., ...)``, or a table as
-        `known_unknowns.auditing.inputs` describes it.  N validation images, K classes, D features:
+        File from ``numpy.savez(path, logits=..., labels=..., ...)``, or a table (.csv, .parquet)
+        with columns ``logit_0`` …, ``feature_0`` …, ``label``, ``set``, ``file``, ``group``,
+        ``stratum``.  N validation images, K classes, D features:
 
-        * ``logits`` [N, K], ``labels`` [N] (whole numbers, 0 to K − 1); if it is there,
-          ``features`` [N, D], what the last layer multiplies.
-        * ``train_logits``, ``train_labels``, ``train_features``: the same of training images.
-        * ``ood_NAME_logits``, ``ood_NAME_features``: of a set of unknown images, any number of
-          sets.
+        * ``logits`` [N, K], ``labels`` [N] (0 to K − 1), ``features`` [N, D] (input of the head).
+        * ``train_logits``, ``train_labels``, ``train_features``: of training images.
+        * ``ood_NAME_logits``, ``ood_NAME_features``: of any number of sets of unknown images.
         * ``production_logits``, ``production_features``: of unlabelled images.
         * ``head_weight`` [K, D], ``head_bias`` [K]: the last layer.
-        * ``class_names`` [K], ``files`` [N]: text; paths of pictures, to show some of them.
-        * ``groups`` [N]: whole numbers or text, which validation images belong together.
-        * ``strata`` [N]: likewise, of which kind each is, as the camera that took it.
+        * ``class_names`` [K], ``files``, ``groups``, ``strata`` [N]: see `Inputs`.
     treat_as : {"logits", "probabilities"}
-        With ``"probabilities"`` the arrays of logits hold these, and their logarithms are taken.
-
-    Returns
-    -------
-    Inputs
+        Content of the arrays of logits; probabilities are replaced by their logarithms.
 
     Raises
     ------
     FileNotFoundError
-        No such file.
+        The file does not exist.
     ValueError
-        Not such a file, an array missing or under an unknown name; probabilities for logits, or
-        the other way round; NaN; labels that the head does not have; arrays that do not fit
-        together; a head that does not give the logits; fewer than 20 validation images.
+        Damaged file; array missing, misspelt, or of the wrong type, shape or size; probabilities
+        for logits, or the reverse; NaN; a head that does not give the logits; fewer than 20 images.
 
     Examples
     --------
@@ -313,10 +278,8 @@ def read_outputs(path: str | os.PathLike, *, treat_as: str = "logits") -> Inputs
     ValueError: logits (20, 2): no value is negative and every row sums to 1, so these are \
 probabilities; pass logits (before the softmax), or treat_as="probabilities" to have their \
 logarithms taken
-    >>> read_outputs(path, treat_as="probabilities").level
-    False
     """
-    known_name("way to treat_as", treat_as, TREATED)
+    known_name("way to treat_as", treat_as, checked.TREATED)
     return make_inputs(
         read_arrays(Path(path)),
         treat_as=treat_as,
@@ -326,47 +289,45 @@ logarithms taken
 
 
 def make_inputs(arrays: Mapping[str, np.ndarray], *, treat_as: str = "logits", **more) -> Inputs:
-    """Return inputs from arrays by the names that `read_outputs` lists, and its errors."""
-    sets = checked_names(arrays, needed=("logits", "labels"))
+    """Return inputs from arrays by the names of `read_outputs`."""
+    sets = checked.set_names(arrays, needed=("logits", "labels"))
     features = "features" in arrays
-    classes = matrix(arrays, "logits").shape[1]
+    classes = checked.matrix(arrays, "logits").shape[1]
     if classes < 2:
         raise ValueError(
             f"logits: at least 2 classes expected, got shape {arrays['logits'].shape}; of one "
             "logit for two classes, write np.c_[0 * logits, logits]"
         )
-    width = matrix(arrays, "features").shape[1] if features else 0
+    width = checked.matrix(arrays, "features").shape[1] if features else 0
 
     def outputs(prefix: str, labelled: bool) -> Outputs:
         name = f"{prefix}logits"
-        logits = checked_logits(name, matrix(arrays, name, width=classes), treat_as)
+        logits = checked.logits(name, checked.matrix(arrays, name, width=classes), treat_as)
         count = len(logits)
+        values, labels = np.empty((count, 0), np.float32), np.full(count, -1)
         if features:
-            values = matrix(arrays, f"{prefix}features", width=width, length=count)
-        else:
-            values = np.empty((count, 0), np.float32)
-        labels = np.full(count, -1)
-        if labelled:
-            labels = checked_labels(arrays, f"{prefix}labels", classes, count)
-        outputs_of_group = Outputs(logits, values, labels)
-        if labelled:
-            outputs_of_group.__dict__["predictions"] = row_by_row(np.argmax, logits)
-        return outputs_of_group
+            values = checked.matrix(arrays, f"{prefix}features", width=width, length=count)
+        if not labelled:
+            return Outputs(logits, values, labels)
+        labels = checked.labels(arrays, f"{prefix}labels", classes, count)
+        group = Outputs(logits, values, labels)
+        group.__dict__["predictions"] = checked.row_by_row(np.argmax, logits)
+        return group
 
     validation = outputs("", True)
-    names = checked_texts(arrays, "class_names", classes)
-    level = treat_as == "logits" and not normalised(validation.logits)
+    names = checked.texts(arrays, "class_names", classes)
+    level = treat_as == "logits" and not checked.normalised(validation.logits)
     return Inputs(
         validation=validation,
         class_names=names or tuple(map(str, range(classes))),
         train=outputs("train_", True) if "train_logits" in arrays else None,
-        head=checked_head(arrays, validation, level),
+        head=checked.head(arrays, validation, level),
         ood={name: outputs(f"ood_{name}_", False) for name in sets},
         production=outputs("production_", False) if "production_logits" in arrays else None,
         level=level,
-        groups=checked_groups(arrays, "groups", len(validation)),
-        strata=checked_groups(arrays, "strata", len(validation)),
-        files=checked_texts(arrays, "files", len(validation)),
+        groups=checked.groups(arrays, "groups", len(validation)),
+        strata=checked.groups(arrays, "strata", len(validation)),
+        files=checked.texts(arrays, "files", len(validation)),
         **more,
     )
 
@@ -376,10 +337,10 @@ def read_new(
 ) -> tuple[np.ndarray, np.ndarray | None, tuple[str, ...]]:
     """Read new outputs for a rejector: logits, features and file names, as `read_outputs` does."""
     arrays = read_arrays(Path(path))
-    checked_names(arrays, needed=("logits",))
-    logits = matrix(arrays, "logits")
+    checked.set_names(arrays, needed=("logits",))
+    logits = checked.matrix(arrays, "logits")
     features = None
     if "features" in arrays:
-        features = matrix(arrays, "features", length=len(logits))
-    files = checked_texts(arrays, "files", len(logits))
+        features = checked.matrix(arrays, "features", length=len(logits))
+    files = checked.texts(arrays, "files", len(logits))
     return logits, features, files or tuple(map(str, range(len(logits))))

@@ -1,4 +1,4 @@
-"""What is audited: a file of outputs, a network and folders of images, or the example."""
+"""Inputs of an audit from a network and folders of images, or from the example."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ def open_network(
     if not checkpoint:
         raise ValueError("model, checkpoint: give one of them, or a file of outputs")
     tensors, information = checkpoints.load(checkpoint)
-    trained = Recipe.from_parameters(recipe or {})
+    trained, device = Recipe.from_parameters(recipe or {}), default_device()
     network = Fitted(
         path=Path(checkpoint),
         recipe=trained,
         num_classes=classes,
         history=pd.DataFrame(information.get("history", {})),
         seconds=information.get("seconds", 0.0),
-        device=default_device(),
-        device_name=device_name(default_device(), trained.threads),
+        device=device,
+        device_name=device_name(device, trained.threads),
         sha256=checkpoints.digest(tensors),
     )
     try:
@@ -76,7 +76,7 @@ def show_images(
     class_names: Sequence[str] = (),
     seed: int = 0,
 ) -> Inputs:
-    """Show all images of an audit to a network; what it said before comes from the cache."""
+    """Return the inputs of an audit of a network, with cached outputs where there are any."""
     known = network.class_names if isinstance(network, zoo.Pretrained) else ()
     names = tuple(class_names) or known or validation.class_names
     classes = len(network.classifier.head.bias)
@@ -108,11 +108,10 @@ def show_images(
     if isinstance(network, Fitted):
         stream = isinstance(validation, ImageStream)
         size = network.recipe.image_size if stream else validation.images.shape[1]
+    drawn_images = {name: data.load(name, "test", size=size) for name in drawn}
     shown = {
-        name: network.outputs(
-            data.load(name, "test", size=size).subset(slice(0, family_images)).unknown()
-        )
-        for name in drawn
+        name: network.outputs(images.subset(slice(0, family_images)).unknown())
+        for name, images in drawn_images.items()
     }
     outputs = {role: network.outputs(images) for role, images in parts.items()}
     streams = {**parts, **sets}
@@ -145,7 +144,7 @@ def _source(network: Network) -> str:
 
 
 def _note(network: Network) -> str:
-    """Return what the record of a published network says that one has to know."""
+    """Return the note in the record of a published network."""
     name = getattr(network, "name", "")
     note = published.find(name).note if name in published.records() else ""
     return f"Of {name}: {note}." if note else ""
@@ -160,10 +159,10 @@ def example(
     families: int = 30,
     seed: int = 0,
 ) -> Inputs:
-    """Return the inputs of an audit of a published network, and what became of its promises.
+    """Return the inputs of an audit of a published network, with held-back labels.
 
-    Half of the test images are for validation.  The other half and sets that the audit is not
-    shown are what the network meets later: its unlabelled images, whose labels are held back.
+    Half of the test images are for validation.  The other half and the sets `met` are the
+    unlabelled images.
     """
     if not met:
         raise ValueError("met: at least one data set expected, to be mixed with new images")
@@ -196,7 +195,7 @@ def example(
 
 
 def gather(given: Parameters) -> Inputs:
-    """Return the inputs of the audit that parameters ask for."""
+    """Return the inputs of the audit with these parameters."""
     if given.outputs:
         return read_outputs(given.outputs, treat_as=given.treat_as)
     families = {"families": given.generated, "seed": given.seed}
@@ -213,17 +212,17 @@ def gather(given: Parameters) -> Inputs:
 
 
 SPLITS = ("val", "test", "sample", "train")
-"""Of a data set's splits, the first that it has is taken."""
+"""Splits of a data set, by priority."""
 
 
 def split_of(folder: str | os.PathLike) -> str:
-    """Return the split of a folder that is taken; ``test`` for a folder without subfolders."""
+    """Return the split of a folder to use; ``test`` for a folder without subfolders."""
     place = Path(folder).expanduser()
     return next((split for split in SPLITS if (place / split).is_dir()), "test")
 
 
 def images_of(where: str, *, size: int | None = None) -> Images | ImageStream:
-    """Return the images of a folder, or of a data set that this book knows."""
+    """Return the images of a folder, or of a data set of this book."""
     if not where:
         raise ValueError(
             "a folder of images, or the name of a data set, expected, got ''; beside a network, "
@@ -242,41 +241,23 @@ def images_of(where: str, *, size: int | None = None) -> Images | ImageStream:
 def named_as(
     images: Images | ImageStream | Listing, class_names: Sequence[str], titles: Mapping[str, str]
 ) -> Images | ImageStream | Listing:
-    """Return images with their classes numbered as a head numbers its own.
-
-    Examples
-    --------
-    >>> pixels = np.zeros((2, 4, 4, 3), np.uint8)
-    >>> pets = Images(pixels, np.array([0, 1]), ("cat", "dgo"), "pets", "test")
-    >>> named_as(pets, ["cat", "dog", "fox"], {})
-    Traceback (most recent call last):
-        ...
-    ValueError: pets: 1 of 2 classes are none of the head's 3: 'dgo' (nearest: 'dog'); rename the \
-folders, or pass class_names in the order of the head
-    """
+    """Return images with their classes numbered as in the head; refuse unknown classes."""
     words: dict[str, str] = {}
     for name, title in titles.items():  # a word that stands for two classes stands for none
         words[title] = "" if title in words else name
     names = tuple(words.get(folder.replace("_", " ")) or folder for folder in images.class_names)
-    used = set(np.unique(images.labels[images.labels >= 0]).tolist())
-    unknown = [
-        folder
-        for number, (folder, name) in enumerate(zip(images.class_names, names, strict=True))
-        if number in used and name not in class_names
-    ]
+    used = np.unique(images.labels[images.labels >= 0]).tolist()
+    unknown = [images.class_names[number] for number in used if names[number] not in class_names]
     if unknown:
-        options = [*class_names, *words]
-        near = [
-            difflib.get_close_matches(folder, options, n=1, cutoff=0.4) for folder in unknown[:5]
-        ]
-        shown = ", ".join(
-            f"'{folder}'" + (f" (nearest: '{match[0]}')" if match else "")
-            for folder, match in zip(unknown, near, strict=False)
-        )
+        shown = []
+        for folder in unknown[:5]:
+            near = difflib.get_close_matches(folder, [*class_names, *words], n=1, cutoff=0.4)
+            shown.append(f"'{folder}'" + "".join(f" (nearest: '{name}')" for name in near))
+        more = ", …" if len(unknown) > 5 else ""
         raise ValueError(
             f"{images.name}: {len(unknown)} of {len(used)} classes are none of the head's "
-            f"{len(class_names)}: {shown}{', …' if len(unknown) > 5 else ''}; rename the folders, "
-            "or pass class_names in the order of the head"
+            f"{len(class_names)}: {', '.join(shown)}{more}; rename the folders, or pass "
+            "class_names in the order of the head"
         )
     return replace(images, class_names=names).renumber(class_names)
 
@@ -284,7 +265,7 @@ folders, or pass class_names in the order of the head
 def check_unknown(
     sets: Mapping[str, Images | ImageStream | Listing], known: Collection[str]
 ) -> None:
-    """Refuse sets of unknown images, by name, that have classes which the model knows."""
+    """Refuse sets of unknown images with classes that the model knows."""
     for name, images in sets.items():
         if shared := sorted({*images.class_names} & {*known}):
             raise ValueError(

@@ -1,111 +1,89 @@
-"""What images say that nobody has labelled: how many are unknown, which, and how well told."""
+"""What unlabelled images say: share of unknown ones, how well they are detected, drift."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
 
 import numpy as np
+from scipy.special import kolmogorov
 
-from helpers.labelfree import (
-    TAUS,
-    Regression,
-    SortedScores,
-    describe_skill,
-    fit_regression,
-    gscores,
-    skill_of_errors,
-    true_metrics,
-)
+from helpers import labelfree
+from helpers.labelfree import TAUS, Regression, gscores
 from helpers.metrics.correlation import pearson
+from helpers.scores import Score
+from known_unknowns import without_labels
+from known_unknowns.auditing.inputs import Inputs
 from known_unknowns.auditing.sentences import render
-from known_unknowns.without_labels import (
-    ESTIMATORS,
-    Answers,
-    MetaSets,
-    accuracy_of_accepted,
-    assumptions,
-    estimate_accuracy,
-    estimate_share,
-    share_bound,
-    suspected_unknown,
-)
 from known_unknowns.without_labels.estimates import FEWEST
 
-if TYPE_CHECKING:
-    from helpers.scores import Score
-    from known_unknowns.auditing.inputs import Inputs
-
+Interval = tuple[float, float, float]
+"""A value and the ends of its interval."""
 EVALUATOR = "ude_wasserstein"
 PREDICTED = ("auroc", "fpr95")
-"""The metrics of `helpers.labelfree.METRICS` that are predicted."""
+"""Metrics of `helpers.labelfree.METRICS` that are predicted."""
 LEVEL = 0.9  # of the intervals
 RATE = 0.1
-"""Share of known images among those that are listed as unknown, on average at the most."""
-FEW = 20  # images, at least, of each kind in a mixture that the line learns from
+"""Largest expected share of known images among those listed as unknown."""
+FEW = 20  # smallest number of images of each kind in a mixture
+SETS = 9  # smallest number of sets for an interval
 ESTIMATED_BY = {
     "curve_regression": "a regression on the P–P curve",
     "prior_corrected": "the prior-corrected ROC at an estimated share",
 }
-"""Estimators that answer, the first that can, and how the report calls them."""
-KEPT = 0.95  # of the known images, by the threshold that accuracy is estimated above
+"""Estimators by priority, and their names in the report."""
+KEPT = 0.95  # of the known images, by the threshold above which accuracy is estimated
+DIRECTIONS = 16
+"""Largest number of directions in which drift is tested."""
+_MORE = 8  # extra directions of the sketch, for precision
+DRIFT_LEVEL = 0.05
+"""Probability that a drift is named where there is none."""
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """What the scores of unlabelled images say about the detection of unknown ones among them.
+    """Detection of unknown images among unlabelled ones, predicted from scores.
 
     Attributes
     ----------
-    images, sets : int
-        Unlabelled images, and mixtures that the line learnt from.
     gscore : float
-        Of the unlabelled images; without a line, by 2-means.
+        Gscore of the unlabelled images; without a line, by 2-means.
     unknown : float
-        At least this share of the unlabelled images is of no known class
-        (`known_unknowns.without_labels.share_bound`); NaN where they cannot be judged.
-    values : dict of str to (float, float, float)
-        By metric: predicted value, and the ends of its 90 % interval (NaN with fewer than nine
-        sets or 50 images); empty without a line.
-    estimates : dict of str to dict
-        By estimator of `ESTIMATED_BY`, and by metric: value and interval; empty for fewer than 50
-        images.  The regression on the curve takes nine sets for an interval.
-    regressions : dict of str to Regression
-        By metric.
-    correlations : dict of str to float
-        By metric: Pearson's, of Gscores and metric over the sets.
+        Lower bound of the share of unknown images; NaN where there is none.
+    values, estimates : dict
+        Predictions of the line by metric, and of `ESTIMATED_BY` by estimator and metric, with 90 %
+        intervals; NaN with fewer than nine sets or 50 images.
+    regressions, correlations : dict
+        Line, and Pearson's correlation over the sets, by metric.
     limits : tuple of str
-        What to bear in mind, in sentences.
+        Limits of the line, in sentences.
     """
 
     images: int
     sets: int
     gscore: float
     unknown: float = np.nan
-    values: dict[str, tuple[float, float, float]] = field(default_factory=dict)
-    estimates: dict[str, dict[str, tuple[float, float, float]]] = field(default_factory=dict)
+    values: dict[str, Interval] = field(default_factory=dict)
+    estimates: dict[str, dict[str, Interval]] = field(default_factory=dict)
     regressions: dict[str, Regression] = field(default_factory=dict)
     correlations: dict[str, float] = field(default_factory=dict)
     limits: tuple[str, ...] = ()
 
     @property
+    def _by(self) -> str:
+        return next((name for name in ESTIMATED_BY if name in self.estimates), "")
+
+    @property
     def told(self) -> dict[str, tuple[str, float, float, float]]:
-        """By metric: who answers, in words, and the answer; the Gscore's line if nobody else."""
-        for name, title in ESTIMATED_BY.items():
-            if name in self.estimates:
-                return {
-                    metric: (title, *estimate) for metric, estimate in self.estimates[name].items()
-                }
-        return {
-            metric: ("the Gscore's line", *estimate) for metric, estimate in self.values.items()
-        }
+        """Name of the estimator in words and its prediction, by metric; else the line's."""
+        title = ESTIMATED_BY.get(self._by, "the Gscore's line")
+        values = self.estimates.get(self._by, self.values)
+        return {metric: (title, *value) for metric, value in values.items()}
 
     @property
     def not_for(self) -> str:
-        """When not to use the answer, in a sentence; what the line's limits are, `limits` says."""
-        answers = (name for name in ESTIMATED_BY if name in self.estimates)
-        return next((render(f"not_for_{name}")[0] for name in answers), "")
+        """When not to use the prediction, in a sentence."""
+        return render(f"not_for_{self._by}")[0] if self._by else ""
 
 
 def predict(
@@ -117,170 +95,102 @@ def predict(
     generated: int = 0,
     seed: int = 0,
 ) -> Prediction:
-    """Predict AUROC and FPR95 of one score on unlabelled images.
+    """Return the predicted AUROC and FPR95 of one score on unlabelled images, `production`.
 
-    Each set of unknown images is mixed with ID images, as many of either as chance says, since the
-    mixture of the unlabelled images is not known; a line from the Gscores of these mixtures to
-    the metric then says what the Gscore of the unlabelled ones means (see `helpers.labelfree`).
-
-    Parameters
-    ----------
-    validation : ndarray, shape [V]
-        Scores of ID images that one-sided density estimation learns from.
-    known : ndarray, shape [N]
-        Of other ID images, which are mixed with the sets.
-    unknown : mapping of str to ndarray
-        Of sets of unknown images; with fewer than three there is no line.
-    production : ndarray, shape [M]
-        Of the unlabelled images.
-    generated : int
-        How many of the sets are generated.
-    seed : int
-        Of the mixtures.
-
-    Raises
-    ------
-    ValueError
-        Fewer than two unlabelled images, or scores that are all the same.
+    Each set of unknown images is mixed with `known` images at a random ratio, and a line is fitted
+    from the Gscores of these mixtures to the metric (see `helpers.labelfree`); `validation` holds
+    other ID scores for density estimation.  With fewer than three sets there is no line.
     """
-    mixture = SortedScores.of(production)
-    share, estimates = share_bound(known, production), {}
-    if len(production) >= FEWEST:
-        fitted = {"prior_corrected": ESTIMATORS["prior_corrected"](known)}
-        if len(unknown) >= 9:
-            meta = MetaSets(known, unknown)
-            fitted["curve_regression"] = ESTIMATORS["curve_regression"](validation, meta)
-        estimates = {
-            name: {
-                metric: tuple(estimate)
-                for metric, estimate in estimator.estimate(production, level=LEVEL).items()
-            }
-            for name, estimator in fitted.items()
-        }
-    if len(unknown) < 3:
+    mixture, sets = labelfree.SortedScores.of(production), len(unknown)
+    bare = Prediction(
+        len(production), sets, np.nan, without_labels.share_bound(known, production),
+        estimates=_estimates(validation, known, unknown, production),
+    )  # fmt: skip
+    if sets < 3:
         alone, validated = (
             float(gscores(part, ["kmeans_l2"], taus=[0.5])["kmeans_l2"][0])
             for part in (mixture, known)
         )
-        limits = render("without_line", sets=len(unknown), alone=alone, validated=validated)
-        return Prediction(
-            len(production), len(unknown), alone, share, estimates=estimates, limits=tuple(limits)
-        )
-    generator = np.random.default_rng(seed)
-    learnt, truths = [], {metric: [] for metric in PREDICTED}
-    for ood in unknown.values():
-        counts = [
-            int(generator.integers(min(FEW, len(group)), len(group), endpoint=True))
-            for group in (known, ood)
-        ]
-        pair = [
-            generator.choice(group, count, replace=False)
-            for group, count in zip((known, ood), counts, strict=True)
-        ]
-        learnt.append(gscores(np.concatenate(pair), [EVALUATOR], validation=validation)[EVALUATOR])
-        for metric, truth in true_metrics(*pair).items():
-            if metric in truths:
-                truths[metric].append(truth)
+        limits = render("without_line", sets=sets, alone=alone, validated=validated)
+        return replace(bare, gscore=alone, limits=tuple(limits))
+    learned, truths = _mixtures(validation, known, unknown, seed)
     curve = gscores(mixture, [EVALUATOR], validation=validation)[EVALUATOR]
-    values, lines, correlations, guesses, beyond = {}, {}, {}, [], False
-    sure = len(unknown) >= 9 and len(production) >= FEWEST  # enough for an interval
+    values, lines, positions, correlations, guesses = {}, {}, {}, {}, []
+    sure = sets >= SETS and len(production) >= FEWEST  # enough for an interval
     for metric in PREDICTED:
-        line, truth = fit_regression(learnt, truths[metric], TAUS), np.asarray(truths[metric])
+        line, truth = (
+            labelfree.fit_regression(learned, truths[metric], TAUS),
+            np.asarray(truths[metric]),
+        )
         gscore = curve[[int(np.argmin(np.abs(line.tau - TAUS)))]]
         value, ends = float(np.clip(line.predict(gscore)[0], 0, 1)), (np.nan, np.nan)
         if sure:
             ends = tuple(float(end[0]) for end in line.interval(gscore, LEVEL))
-        values[metric], lines[metric] = (value, *ends), (line, float(gscore[0]))
-        beyond |= not line.gscores.min() <= gscore[0] <= line.gscores.max()
+        values[metric], lines[metric], positions[metric] = (value, *ends), line, float(gscore[0])
         varied = np.ptp(truth) > 0
         correlations[metric] = float(pearson(line.gscores, truth)) if varied else np.nan
         if varied and _left_out_skill(line, truth) != "better than guessing":
             guesses.append(metric.upper())
+    beyond = any(
+        not line.gscores.min() <= positions[metric] <= line.gscores.max()
+        for metric, line in lines.items()
+    )
     limits = render(
-        "about_line", sets=len(unknown), generated=generated, beyond=beyond, sure=sure,
+        "about_line", sets=sets, generated=generated, beyond=beyond, sure=sure,
         guesses=guesses, correlations=correlations, images=len(production), fewest=FEWEST,
     )  # fmt: skip
-    return Prediction(
-        len(production), len(unknown), lines["auroc"][1], share, values, estimates,
-        {metric: line for metric, (line, _) in lines.items()}, correlations, tuple(limits),
+    return replace(
+        bare, gscore=positions["auroc"], values=values, regressions=lines,
+        correlations=correlations, limits=tuple(limits),
     )  # fmt: skip
+
+
+def _estimates(validation, known, unknown: Mapping, production) -> dict[str, dict[str, Interval]]:
+    """Return the predictions of `ESTIMATED_BY` with intervals; the regression needs nine sets."""
+    if len(production) < FEWEST:
+        return {}
+    fitted = {"prior_corrected": without_labels.ESTIMATORS["prior_corrected"](known)}
+    if len(unknown) >= SETS:
+        fitted["curve_regression"] = without_labels.ESTIMATORS["curve_regression"](
+            validation, without_labels.MetaSets(known, unknown)
+        )
+    return {
+        name: {
+            metric: tuple(estimate)
+            for metric, estimate in estimator.estimate(production, level=LEVEL).items()
+        }
+        for name, estimator in fitted.items()
+    }
+
+
+def _mixtures(validation, known, unknown: Mapping, seed: int) -> tuple[list, dict[str, list]]:
+    """Return Gscores and true metrics of the sets, each mixed with ID images."""
+    generator = np.random.default_rng(seed)
+    learned, truths = [], {metric: [] for metric in PREDICTED}
+    for ood in unknown.values():
+        groups = known, ood
+        counts = [
+            int(generator.integers(min(FEW, len(group)), len(group), endpoint=True))
+            for group in groups
+        ]
+        pair = [
+            generator.choice(group, count, replace=False)
+            for group, count in zip(groups, counts, strict=True)
+        ]
+        learned.append(gscores(np.concatenate(pair), [EVALUATOR], validation=validation)[EVALUATOR])
+        measured = labelfree.true_metrics(*pair)
+        for metric in PREDICTED:
+            truths[metric].append(measured[metric])
+    return learned, truths
 
 
 def _left_out_skill(line: Regression, truths: np.ndarray) -> str:
-    """Return in words what skill the line has for sets that it was not learnt from."""
+    """Return in words the skill of the line for sets that are left out of it in turn."""
     sets, centred = len(truths), line.gscores - line.gscores.mean()
     leverages = 1 / sets + centred**2 / (centred @ centred)
     missed = line.residuals / np.maximum(1 - leverages, 1e-9)
     guessed = (truths - truths.mean()) * sets / (sets - 1)
-    return describe_skill(skill_of_errors(missed**2, guessed**2))
-
-
-@dataclass(frozen=True)
-class Unlabelled:
-    """What unlabelled images say by the library's estimators.
-
-    Attributes
-    ----------
-    least : float
-        At least this share of them is unlike the validation images; false for at most 5 % of all
-        draws (`known_unknowns.without_labels.share_bound`).
-    share : float
-        The estimate of that share (`known_unknowns.without_labels.estimate_share`).
-    listed : tuple of int
-        Places of those that are suspected to be unknown, the least likely known first; at most a
-        tenth of them is expected to be known (`known_unknowns.without_labels.suspected_unknown`).
-    fewest : int
-        With fewer unknown images than that none can be listed.
-    accuracy : dict of str to (float, float, float)
-        By estimator: the accuracy on them with its 90 % interval
-        (`known_unknowns.without_labels.estimate_accuracy`); empty for too few images.
-    against : tuple of str
-        What speaks against these estimates (`helpers.labelfree.assumptions`).
-    accepted : dict of str to (float, float, float)
-        The accuracy on those that score at least as high as 95 % of known images do, times the
-        estimated share of known ones among them (`helpers.labelfree.accuracy_of_accepted`); empty
-        for too few images.
-    """
-
-    least: float
-    share: float
-    listed: tuple[int, ...]
-    fewest: int
-    accuracy: dict[str, tuple[float, float, float]] = field(default_factory=dict)
-    against: tuple[str, ...] = ()
-    accepted: dict[str, tuple[float, float, float]] = field(default_factory=dict)
-
-
-def look_at_unlabelled(
-    known: np.ndarray,
-    production: np.ndarray,
-    probabilities: np.ndarray,
-    theirs: np.ndarray,
-    correct: np.ndarray,
-    chosen: np.ndarray,
-) -> Unlabelled:
-    """Return how many unlabelled images are unknown, which, and how often the model is right."""
-    suspected = suspected_unknown(known, production, rate=RATE)
-    order = np.argsort(production, kind="stable")
-    accuracy, against, accepted = {}, (), {}
-    least, share = share_bound(known, production), estimate_share(known, production)
-    if len(production) >= FEWEST:
-        pair = Answers(probabilities), correct, Answers(theirs)
-        accuracy, against = estimate_accuracy(*pair, level=LEVEL), assumptions(*pair)
-        threshold = np.quantile(chosen, 1 - KEPT)
-        keep = known >= threshold, production >= threshold
-        if keep[0].any() and keep[1].sum() >= FEWEST:
-            shares = {"share": max(least, share), "least": least}
-            accepted = accuracy_of_accepted(*pair, keep, **shares, level=LEVEL)
-    accuracy, accepted = (
-        {
-            name: (estimate.value, estimate.low, estimate.high)
-            for name, estimate in estimates.items()
-        }
-        for estimates in (accuracy, accepted)
-    )
-    listed = tuple(int(place) for place in order if suspected.chosen[place])
-    return Unlabelled(least, share, listed, suspected.fewest, accuracy, against, accepted)
+    return labelfree.describe_skill(labelfree.skill_of_errors(missed**2, guessed**2))
 
 
 def predict_by_score(
@@ -291,17 +201,138 @@ def predict_by_score(
     production: np.ndarray,
     seed: int,
 ) -> Prediction:
-    """Predict from the scores of unlabelled images, or say why that cannot be done."""
+    """Return the prediction from the scores of unlabelled images, or why there is none."""
     families = {name: score.score_samples(part) for name, part in inputs.families.items()}
+    unknown = {name: samples[name] for name in inputs.ood} | families
+    known, generated = samples["validation"], len(families)
     try:
-        return predict(
-            chosen,
-            samples["validation"],
-            {name: samples[name] for name in inputs.ood} | families,
-            production,
-            generated=len(families),
-            seed=seed,
-        )
-    except ValueError as error:  # one image, or scores that are all the same
+        return predict(chosen, known, unknown, production, generated=generated, seed=seed)
+    except ValueError as error:  # one image, or a constant score
         problem = f"No prediction can be made from the unlabelled images: {error}."
         return Prediction(len(production), 0, np.nan, limits=(problem,))
+
+
+@dataclass(frozen=True)
+class Unlabelled:
+    """Estimates for unlabelled images by `known_unknowns.without_labels`.
+
+    `least` and `share` are a 95 % lower bound and an estimate of the share of unknown images;
+    `listed` holds the indices of suspected ones, of which a tenth is expected to be known, and
+    `fewest` the smallest number for a list.  `accuracy` and `accepted` are accuracies with 90 %
+    intervals on all images and on those with a high score, by estimator; `against` is the evidence
+    against them.
+    """
+
+    least: float
+    share: float
+    listed: tuple[int, ...]
+    fewest: int
+    accuracy: dict[str, Interval] = field(default_factory=dict)
+    against: tuple[str, ...] = ()
+    accepted: dict[str, Interval] = field(default_factory=dict)
+
+
+def look_at_unlabelled(
+    known: np.ndarray,
+    production: np.ndarray,
+    probabilities: np.ndarray,
+    production_probabilities: np.ndarray,
+    correct: np.ndarray,
+    chosen: np.ndarray,
+) -> Unlabelled:
+    """Return the share of unknown images, suspected ones, and the accuracy."""
+    suspected = without_labels.suspected_unknown(known, production, rate=RATE)
+    order = np.argsort(production, kind="stable")
+    least, share = (
+        without_labels.share_bound(known, production),
+        without_labels.estimate_share(known, production),
+    )
+    accuracy, against, accepted = {}, (), {}
+    if len(production) >= FEWEST:
+        pair = (
+            without_labels.Answers(probabilities),
+            correct,
+            without_labels.Answers(production_probabilities),
+        )
+        accuracy, against = (
+            without_labels.estimate_accuracy(*pair, level=LEVEL),
+            without_labels.assumptions(*pair),
+        )
+        threshold = np.quantile(chosen, 1 - KEPT)
+        keep = known >= threshold, production >= threshold
+        if keep[0].any() and keep[1].sum() >= FEWEST:
+            shares = {"share": max(least, share), "least": least}
+            accepted = without_labels.accuracy_of_accepted(*pair, keep, **shares, level=LEVEL)
+    accuracy, accepted = (
+        {name: (part.value, part.low, part.high) for name, part in estimates.items()}
+        for estimates in (accuracy, accepted)
+    )
+    listed = tuple(int(place) for place in order if suspected.chosen[place])
+    return Unlabelled(least, share, listed, suspected.fewest, accuracy, against, accepted)
+
+
+@dataclass(frozen=True)
+class Drift:
+    """Two-sample tests of validation and unlabelled images.
+
+    For the score and for the features: the largest difference between the distribution functions,
+    over all directions, and the corrected p-value.
+    """
+
+    directions: int
+    score: tuple[float, float]
+    features: tuple[float, float]
+
+    def found(self) -> tuple[str, ...]:
+        """Return what differs: ``score``, ``features``, both or none."""
+        parts = {"score": self.score, "features": self.features}
+        return tuple(name for name, (_, p_value) in parts.items() if p_value <= DRIFT_LEVEL)
+
+
+def find_drift(scores, other_scores, values, other_values) -> Drift:
+    """Return tests of whether two groups of images have the same scores and features.
+
+    Kolmogorov–Smirnov tests of the score and of each direction (Rabanser, Günnemann and Lipton
+    2019) with Bonferroni's correction: one half for the score, the other for all directions.
+    P-values are asymptotic: too large for few images and for ties.
+    """
+    size = len(scores) * len(other_scores) / (len(scores) + len(other_scores))
+
+    def largest(pairs) -> tuple[float, float]:
+        difference = max(distance(*pair) for pair in pairs)
+        return difference, float(min(1, 2 * len(pairs) * kolmogorov(np.sqrt(size) * difference)))
+
+    columns = list(zip(np.asarray(values).T, np.asarray(other_values).T, strict=True))
+    return Drift(len(columns), largest([(scores, other_scores)]), largest(columns))
+
+
+def distance(first, second) -> float:
+    """Return the largest difference between two empirical distribution functions.
+
+    >>> distance([1, 2, 3, 4], [3, 4, 5, 6])
+    0.5
+    """
+    first, second = np.sort(first), np.sort(second)
+    both = np.concatenate([first, second])
+    below = [np.searchsorted(group, both, side="right") / len(group) for group in (first, second)]
+    return float(np.abs(below[0] - below[1]).max())
+
+
+def principal_directions(values, *, seed: int = 0) -> np.ndarray:
+    """Return the directions of the largest variance, the largest first, shape [D, at most 16].
+
+    A random sketch with one power iteration (Halko, Martinsson and Tropp 2011).
+
+    >>> values = np.random.default_rng(0).normal(size=(100, 3)) * [1, 5, 2]
+    >>> np.abs(principal_directions(values)).argmax(axis=0)
+    array([1, 2, 0])
+    """
+    values = np.asarray(values, np.float32)
+    values = values - values.mean(axis=0)
+    width = min(DIRECTIONS + _MORE, *values.shape)
+    drawn = np.random.default_rng(seed).standard_normal((values.shape[1], width), dtype=np.float32)
+    for _ in range(2):
+        basis = np.linalg.qr(values @ drawn)[0]
+        drawn = values.T @ basis
+    directions = np.linalg.svd(drawn, full_matrices=False)[0]
+    return directions[:, : min(DIRECTIONS, *values.shape)]

@@ -1,4 +1,4 @@
-"""Every score that the inputs allow, and how well each tells right answers from all others."""
+"""Every score that the inputs allow, and how well it separates correct answers from all others."""
 
 from __future__ import annotations
 
@@ -21,20 +21,11 @@ from helpers.outputs import Outputs
 from helpers.scores import Score
 from known_unknowns.auditing.inputs import LEAST, Inputs
 
-_CELLS = 2**18  # counts held at a time: about the size of a CPU's cache
+_CELLS = 2**18  # counts in memory at a time: about the size of a CPU's cache
 
 
 class Wish(NamedTuple):
-    """What a threshold is to promise.
-
-    Attributes
-    ----------
-    name : {"risk", "coverage"}
-    level : float
-        The risk, or the coverage.
-    unknown : float
-        Share of unknown images that the promise of a risk reckons with.
-    """
+    """What a threshold is to guarantee: a kind, its level, and a share of unknown images."""
 
     name: str = "risk"
     level: float = 0.05
@@ -42,11 +33,11 @@ class Wish(NamedTuple):
 
     @property
     def metric(self) -> str:
-        """What a score gives for it: the ``coverage`` at a risk, or the ``risk`` at a coverage."""
+        """Metric of a score for the wish: ``coverage`` at a risk, or ``risk`` at a coverage."""
         return "coverage" if self.name == "risk" else "risk"
 
     def measure(self, scores, correct, unknown, weights) -> np.ndarray:
-        """Return that number once for each row of weights, float64 [B]."""
+        """Return this metric once for each row of weights, float64 [B]."""
         if self.name == "coverage":
             return risk_at_coverage(scores, correct, weights[0], self.level)
         if not self.unknown:
@@ -62,15 +53,9 @@ class Wish(NamedTuple):
         return coverage_at_risk(drawn, right, np.concatenate(masses, axis=1), self.level, known)
 
 
-DEFAULT = Wish()
-"""What an audit wishes for where nothing is said."""
-
-
 def coverage_at_risk(confidence, correct, weights, risk: float, known=None) -> np.ndarray:
-    """Return which share of the images can be kept with at most `risk` of these wrong, float64 [B].
+    """Return the largest share of images kept with at most `risk` of them wrong, float64 [B].
 
-    Examples
-    --------
     >>> coverage_at_risk(np.array([4, 3, 2, 1]), np.array([1, 1, 0, 1]) > 0, np.ones((1, 4)), 0.25)
     array([1.])
     >>> coverage_at_risk(np.array([4, 3, 2, 1]), np.array([1, 1, 0, 1]) > 0, np.ones((1, 4)), 0.2)
@@ -88,12 +73,8 @@ def coverage_at_risk(confidence, correct, weights, risk: float, known=None) -> n
 
 
 def risk_at_coverage(confidence, correct, weights, coverage: float) -> np.ndarray:
-    """Return which share is wrong of the images kept where `coverage` of all are, float64 [B].
+    """Return the wrong share among the images kept at a coverage, float64 [B].
 
-    Parameters are those of `coverage_at_risk`.
-
-    Examples
-    --------
     >>> some = np.array([4, 3, 2, 1]), np.array([1, 1, 0, 1]) > 0, np.ones((1, 4))
     >>> risk_at_coverage(*some, 0.5), risk_at_coverage(*some, 0.51)
     (array([0.]), array([0.33333333]))
@@ -109,14 +90,14 @@ def risk_at_coverage(confidence, correct, weights, coverage: float) -> np.ndarra
 
 
 def _ranked(confidence: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the images by falling score, and which are the last of those with one score."""
+    """Return the order by falling score, and whether each image is the last of its ties."""
     order = np.argsort(-confidence, kind="stable")
     ranked = confidence[order]
     return order, np.append(ranked[1:] != ranked[:-1], True)
 
 
 def _sums(weights: np.ndarray, order: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
-    """Yield some rows of weights in this order, so that sums need no more than float64 or int64."""
+    """Yield blocks of rows of weights in this order, as float64 or int64."""
     kind = np.float64 if weights.dtype.kind == "f" else np.int64
     size = max(1, _CELLS // len(order))
     for start in range(0, len(weights), size):
@@ -125,7 +106,7 @@ def _sums(weights: np.ndarray, order: np.ndarray) -> Iterator[tuple[slice, np.nd
 
 
 ARGUMENTS = {"knn": {"bank": 12_800}, "relation": {"bank": 12_800}}
-"""What a score is created with: a rejector carries the bank, so it holds no more than NNGuide's."""
+"""Arguments of scores: a rejector contains the bank, so it is as small as that of NNGuide."""
 
 WITHHELD = {
     "images": "goes back to the images, which no stored outputs hold",
@@ -139,18 +120,15 @@ _ABSENT = {
     "level of the logits": "needs logits, and probabilities have lost their level",
 }
 ID, UNION = "", "all"
-"""What ID images, and these and unknown ones together, are called as a set."""
+"""Names of the ID images as a set, and of ID and unknown images together."""
 BLOCK = 2048
-"""Images whose outputs are copied at a time."""
+"""Number of images whose outputs are copied at a time."""
 COMPARED = 1000
-"""ID images, and images of each set of unknown ones, on which scores are compared, at the most."""
+"""Largest number of ID images, and of images of each set, on which scores are compared."""
 
 
 def fitted(inputs: Inputs, only: str | None = None) -> tuple[dict[str, Score], dict[str, str]]:
-    """Return every score that the inputs allow, fitted, and why the others are left out.
-
-    Of one name, if `only` is given, that is all that is fitted.
-    """
+    """Return the fitted scores that the inputs allow, and why the others are left out."""
     absent = {
         "features": not inputs.validation.features.shape[1],
         "head": inputs.head is None,
@@ -176,41 +154,26 @@ def fitted(inputs: Inputs, only: str | None = None) -> tuple[dict[str, Score], d
 
 
 def demands(score: Score) -> int:
-    """Return how much a score asks for: 0 logits, 1 features, 2 the head, 3 training images.
+    """Return how much a score needs: 0 logits, 1 features, 2 the head, 3 training images.
 
-    Examples
-    --------
     >>> [demands(scores.create(name)) for name in ("msp", "gradnorm", "ash", "knn")]
     [0, 1, 2, 3]
     """
-    needs = score.info.needs
-    return max(
-        place
-        for place, need in enumerate(("logits", "features", "head", "training outputs"))
-        if need in needs or not place
-    )
+    inputs = ("logits", "features", "head", "training outputs")
+    return max(place for place, need in enumerate(inputs) if need in score.info.needs or not place)
 
 
 class Half(NamedTuple):
-    """Some images of a group, which are not copied.
-
-    Attributes
-    ----------
-    outputs : Outputs
-        Of all images of the group.
-    places : ndarray of int64
-        Of these among them.
-    """
+    """Outputs of a group, and the indices of some of its images; nothing is copied."""
 
     outputs: Outputs
     places: np.ndarray
 
 
 def score_halves(scores: Mapping[str, Score], halves: Mapping[str, Half]) -> dict[str, dict]:
-    """Return what each score says of each half, by the score's name and the half's.
+    """Return the scores of each half, by the name of the score and of the half.
 
-    The outputs are copied a block of images at a time, and scores that work in blocks of one size
-    see the same ones, so that probabilities are made once for all of them.
+    Scores with the same block size share the blocks, and so their probabilities.
     """
     scored = {name: {half: [] for half in halves} for name in scores}
     sizes = {name: min(getattr(score, "block", BLOCK), BLOCK) for name, score in scores.items()}
@@ -230,9 +193,8 @@ def score_halves(scores: Mapping[str, Score], halves: Mapping[str, Half]) -> dic
 class Groups:
     """ID images and sets of unknown ones, and how often each is drawn in every replicate.
 
-    On `UNION` there are as many unknown images as wrongly classified ID ones, as evenly from all
-    sets as these allow: a score is to find both kinds of what the model does not know, and the
-    number of unknown images that somebody happened to bring must not decide which of them counts.
+    `UNION` has as many unknown images as ID errors, as evenly from all sets as possible, so that
+    both count alike whatever the number of unknown images is.
     """
 
     def __init__(
@@ -241,7 +203,7 @@ class Groups:
         ood: Mapping[str, int],
         replicates: int,
         seed: int,
-        wish: Wish = DEFAULT,
+        wish: Wish,
     ):
         self.correct, self.ood, self.wish = correct, ood, wish
         errors = int((~correct).sum())
@@ -252,8 +214,15 @@ class Groups:
             for place, (name, count) in enumerate(counts.items())
         }
 
+    @classmethod
+    def of(cls, halves: Mapping[str, Half], replicates: int, seed: int, wish: Wish) -> Groups:
+        """Return the groups of halves of the ID images and of the sets."""
+        known = halves[ID].outputs.correct[halves[ID].places]
+        sizes = {name: len(half.places) for name, half in halves.items() if name != ID}
+        return cls(known, sizes, replicates, seed, wish)
+
     def wished(self, samples: Mapping[str, np.ndarray]) -> tuple[dict, np.ndarray]:
-        """Return what a score gives for the wish, as a row of `measured`, and its replicates."""
+        """Return the row of the wished metric, and its replicates."""
         known, names = samples[ID], [ID, *self.ood]
         unknown = [samples[name] for name in self.ood]
         once = [np.ones((1, len(samples[name])), np.uint16) for name in names]
@@ -262,8 +231,8 @@ class Groups:
         drawn = self.wish.measure(known, self.correct, unknown, weights)
         return _row(self.wish.metric, ID, float(value), drawn), drawn
 
-    def measured(self, samples: Mapping[str, np.ndarray]) -> tuple[pd.DataFrame, np.ndarray]:
-        """Return what a score is worth, with intervals, and the replicates of its area."""
+    def measured(self, samples: Mapping[str, np.ndarray]) -> tuple[list[dict], np.ndarray]:
+        """Return rows of a score's metrics with intervals, and the replicates of its AURC."""
         known, correct, of_known = samples[ID], self.correct, self.weights[ID]
         drawn = weighted_aurc(known, correct, of_known)
         rows = [_row("aurc", ID, aurc(known, correct), drawn)]
@@ -272,51 +241,49 @@ class Groups:
             few = dict(zip(unknown, map(slice, self.shares), strict=True))
             values = np.concatenate([known, *(unknown[name][few[name]] for name in few)])
             right = np.concatenate([correct, np.zeros(len(values) - len(known), bool)])
-            theirs = [self.weights[name][:, few[name]] for name in few]
-            weights = np.concatenate([of_known, *theirs], axis=1)
+            drawn_unknown = [self.weights[name][:, few[name]] for name in few]
+            weights = np.concatenate([of_known, *drawn_unknown], axis=1)
             drawn = weighted_aurc(values, right, weights)
             rows.append(_row("aurc", UNION, aurc(values, right), drawn))
-            for name, theirs in unknown.items():
-                pair = known, theirs
+            for name, part in unknown.items():
+                pair = known, part
                 areas, accepted = weighted_detection(*pair, of_known, self.weights[name])
                 rows += [
                     _row("auroc", name, auroc(*pair), areas),
                     _row("fpr95", name, fpr_at_tpr(*pair), accepted),
                 ]
-        return pd.DataFrame(rows), drawn
+        return rows, drawn
 
 
 def ranked(
     usable: Mapping[str, Score], samples: Mapping[str, Mapping[str, np.ndarray]], groups: Groups
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Compare all scores; return them best first, and those that may be as good as the best."""
+    """Return a table of all scores, best first, and those that may be as good as the best."""
     wished = {name: groups.wished(samples[name]) for name in usable}
     sign = -1 if groups.wish.metric == "coverage" else 1  # more coverage is better, or less risk
     ahead = {name: (sign * row["value"], sign * drawn) for name, (row, drawn) in wished.items()}
     order, able = _as_good(ahead)
     measured = {name: groups.measured(samples[name]) for name in usable}
     place = int(bool(groups.ood))  # of the area among the rows
-    areas = {name: (rows["value"].iloc[place], drawn) for name, (rows, drawn) in measured.items()}
+    areas = {name: (rows[place]["value"], drawn) for name, (rows, drawn) in measured.items()}
     ranked_able, equal = _as_good({name: areas[name] for name in able})
     order = [*ranked_able, *(name for name in order if name not in able)]
-    tables = [
-        pd.concat([pd.DataFrame([wished[name][0]]), measured[name][0]]).assign(score=name)
-        for name in order
+    rows = [
+        {"score": name} | row for name in order for row in (wished[name][0], *measured[name][0])
     ]
-    table = pd.concat(tables, ignore_index=True)
-    table = table[["score", "metric", "set", "value", "low", "high"]]
+    table = pd.DataFrame(rows)
     return table, sorted(equal, key=lambda name: (demands(usable[name]), order.index(name)))
 
 
 def _as_good(candidates: Mapping[str, tuple[float, np.ndarray]]) -> tuple[list[str], list[str]]:
-    """Return scores by rising value, and those that may be as good as the first."""
+    """Return the scores by rising value, and those that may be as good as the first."""
     order = sorted(candidates, key=lambda name: candidates[name][0])
     best = candidates[order[0]][1]
     return order, [name for name in order if np.quantile(candidates[name][1] - best, 0.025) <= 0]
 
 
 def _even(total: int, sizes: list[int]) -> list[int]:
-    """Return how many images to take of each set, `total` together if there are as many.
+    """Return how many images to use of each set, `total` together if there are as many.
 
     >>> _even(10, [2, 9, 9]), _even(10, [3, 3])
     ([2, 4, 4], [3, 3])

@@ -1,4 +1,4 @@
-"""A score, fitted, and the threshold below which images are rejected: in one file, to deploy."""
+"""A fitted score and its threshold in one file, to deploy."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 GIVEN = ("logits", "probabilities")
-"""What a rejector can be made from, and takes."""
+"""Possible inputs of a rejector."""
 
 _VERSION = 1  # of the files
-# What a score may consist of beside numbers and arrays; a file can name nothing else.
+# Parts of a score beside numbers and arrays; a file can name nothing else.
 _PARTS = {kind.__name__: kind for kind in (Bank, Gaussians, Head, OpenMax)}
 
 
@@ -43,28 +43,23 @@ class Rejector:
     Attributes
     ----------
     score : Score
-        Fitted, with all its hyper-parameters.  Any that is computed from outputs; not one that
-        goes back to the images.
+        Fitted score that is computed from outputs, not from images.
     threshold : float
-        For instance from `known_unknowns.guarantees`.
     classes : int
-        K, the logits of an image.
+        Number K of logits of an image.
     width : int, optional
-        D, its features; None where the score needs none.
+        Number D of features; None if the score needs none.
     given : {"logits", "probabilities"}
-        What the score was fitted to, and the threshold found with: logits as the model gives them,
-        or logarithms of probabilities.
+        Inputs that the score and the threshold were made from.
     provenance : mapping
-        Where all this comes from, as JSON holds it: sizes, checksums, the promise in words.
+        Origin as plain JSON: sizes, checksums, the guarantee in words.
     known : ndarray of float64, shape [V], optional
-        Scores of known images that nothing was fitted to, in rising order: what p-values are
-        counted in.
+        Scores of known images, sorted, for p-values.
 
     Raises
     ------
     ValueError
-        A score that goes back to the images, or needs features of which there is no width; a
-        threshold that is not a number; a provenance that is no plain JSON.
+        A score that needs the images, or features without `width`; a threshold that is NaN.
 
     Examples
     --------
@@ -106,28 +101,21 @@ class Rejector:
             raise ValueError("known: scores of known images in rising order expected")
 
     def score_samples(self, outputs, features=None) -> np.ndarray:
-        """Return the score of each image, higher = more likely known.
+        """Return the score of each image, higher = more likely known; float64 [N].
 
         Parameters
         ----------
         outputs : Outputs or array_like, shape [N, K]
-            The model's outputs for some images, or their logits alone.  A rejector that was made
-            from probabilities takes these in the place of logits, or their logarithms.
+            Outputs or logits of the model.  A rejector made from probabilities expects these, or
+            their logarithms, in place of logits.
         features : array_like, shape [N, D], optional
-            What the head multiplies, where `outputs` are logits and the score needs it.
-
-        Returns
-        -------
-        ndarray of float64, shape [N]
-            Bit by bit those of the score that was saved.
+            Inputs of the head, if `outputs` are logits and the score needs features.
 
         Raises
         ------
         ValueError
-            Missing features; logits or features of another width than the model's, empty, NaN,
-            infinite or of different lengths; members or a native score that the score needs and
-            logits do not have; features beside outputs.  Where the score looks at logits:
-            probabilities for logits, or the other way round (see `are_probabilities`).
+            Missing features; another width than the model's; empty, NaN or infinite arrays;
+            probabilities for logits, or the reverse.
         """
         needed = "features" in self.score.info.needs
         if isinstance(outputs, Outputs):
@@ -157,7 +145,7 @@ class Rejector:
         return self.score.score_samples(outputs)
 
     def _as_made(self, logits: np.ndarray) -> np.ndarray:
-        """Return logits of the kind that the score was fitted to; refuse the other kind."""
+        """Return logits as the score was fitted to; refuse the other kind."""
         if self.given == "logits":
             # those of a single image may well add up to about 1
             if are_probabilities(logits, rounding=ROUNDING if len(logits) > 1 else 1e-6):
@@ -181,31 +169,17 @@ class Rejector:
         return logits
 
     def accepts(self, outputs, features=None) -> np.ndarray:
-        """Tell of each image whether its score is at least the threshold, bool [N].
+        """Return whether the score of each image is at least the threshold, bool [N].
 
         Parameters and errors are those of `score_samples`.
         """
         return self.score_samples(outputs, features) >= self.threshold
 
     def p_values(self, scores) -> np.ndarray:
-        """Return how often a known image scores as low as an image, or lower: float64 [N].
+        """Return the share of known images with a score as low or lower, float64 [N].
 
-        Of a known image it is at most t with a probability of at most t, over the draws of those in
-        `known` and of the image itself (Bates et al. 2023).
+        For a known image it is at most t with a probability of at most t (Bates et al. 2023).
 
-        Parameters
-        ----------
-        scores : array_like, shape [N]
-            As `score_samples` returns them.
-
-        Raises
-        ------
-        ValueError
-            The rejector has no scores of known images: it was made without an audit, or before
-            audits kept them.
-
-        Examples
-        --------
         >>> rule = Rejector(helpers.scores.create("msp"), 0.9, 2, known=np.array([0.5, 0.7, 0.9]))
         >>> rule.p_values([0.4, 0.7, 1.0])
         array([0.25, 0.75, 1.  ])
@@ -216,19 +190,13 @@ class Rejector:
         return (1 + below) / (1 + len(self.known))
 
     def judge(self, logits, features=None) -> pd.DataFrame:
-        """Return of each image whether it is accepted, what it is taken for, how surely, and why.
+        """Return the verdict on each image: accepted, label, confidence, score, p_value, reason.
 
-        Parameters and errors are those of `score_samples`, but that `logits` are no `Outputs`.
-
-        Returns
-        -------
-        DataFrame
-            ``accepted``; ``label``, the name of the predicted class, or its number where the
-            rejector knows no names; ``confidence``, the largest probability at the temperature
-            that the audit found; ``score``; ``p_value``, see `p_values`, where the rejector has
-            scores of known images; ``reason``, how the score lies to the threshold.
+        The confidence is the largest probability at the temperature of the audit; `p_value` is
+        there if the rejector has scores of known images.  Parameters and errors are those of
+        `score_samples`, without `Outputs`.
         """
-        import pandas as pd  # who asks for scores alone needs none
+        import pandas as pd  # scores alone do not need it
 
         scores = self.score_samples(logits, features)
         logits = self._as_made(np.asarray(logits, np.float32))
@@ -251,11 +219,7 @@ class Rejector:
         )
 
     def save(self, path: str | os.PathLike) -> None:
-        """Write one safetensors file, whole or not at all.
-
-        It holds arrays, and all else as JSON.  A score that keeps training images, as ``knn``
-        does, makes it as large as they are; its ``bank`` limits how many.
-        """
+        """Write one safetensors file, whole or not at all: arrays, and the rest as JSON."""
         if self.score.info.fits and getattr(self.score, "_shape", ()) is None:
             raise ValueError(f"score: '{self.score.info.name}' is not fitted yet, call fit first")
         tensors: dict[str, np.ndarray] = {}
@@ -277,15 +241,14 @@ class Rejector:
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> Rejector:
-        """Read what `save` wrote. Nothing in the file is executed.
+        """Return the rejector of a file of `save`; nothing in the file is executed.
 
         Raises
         ------
         FileNotFoundError
-            There is no such file.
+            The file does not exist.
         ValueError
-            The file is truncated or altered, no rejector, of another version of the format, lacks
-            a tensor, or names a score that does not exist; or its score cannot answer.
+            Damaged file; no rejector, or another version of the format; its score cannot be used.
         """
         tensors, saved = checkpoints.load(path, framework="np")
         if "rejector" not in saved:
@@ -312,7 +275,7 @@ class Rejector:
             raise ValueError(f"{path}: its score cannot be read ({error})") from error
 
     def _try_out(self) -> None:
-        """Refuse a score whose arrays do not fit together or hold NaN: it cannot score an image."""
+        """Refuse a score that cannot score an image, or gives NaN."""
         if {"members", "native"} & {*self.score.info.needs}:
             return
         zeros = Outputs(
@@ -325,10 +288,9 @@ class Rejector:
 
 
 def _packed(value, name: str, tensors: dict, seen: dict):
-    """Return a value as JSON holds it, its arrays put into `tensors`, each of them once.
+    """Return a value as JSON holds it, with its arrays put into `tensors`, each of them once.
 
-    Plain numbers, text and None stand for themselves, and so do lists; all else becomes a mapping
-    with a key that says what it is.
+    Everything but plain numbers, text, None and lists becomes a mapping with its type as the key.
     """
     if isinstance(value, np.ndarray | np.generic):
         if id(value) not in seen:
@@ -351,7 +313,7 @@ def _packed(value, name: str, tensors: dict, seen: dict):
 
 
 def _unpacked(value, tensors: Mapping):
-    """Return what `_packed` was given."""
+    """Return the value that `_packed` received."""
     if isinstance(value, list):
         return [_unpacked(item, tensors) for item in value]
     if not isinstance(value, dict):

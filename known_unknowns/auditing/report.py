@@ -8,11 +8,10 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict, is_dataclass, replace
 from functools import cache, partial
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import jinja2
 import numpy as np
@@ -21,10 +20,8 @@ from markupsafe import Markup
 
 from helpers import __version__, metrics
 from helpers.files import atomic_path
-from known_unknowns.auditing import sentences
-
-if TYPE_CHECKING:
-    from known_unknowns.auditing.record import Audit
+from known_unknowns.auditing import findings, gates, sentences
+from known_unknowns.auditing.record import Measured
 
 WRITTEN = ("report.html", "audit.json", "rejector.safetensors")
 """What an audit leaves in its folder."""
@@ -37,24 +34,20 @@ NAMES = {"ece": "ECE", "low": "from", "high": "to", "floor": "ECE by chance", "n
          "coverage": "kept at the risk", "risk": "wrong at the coverage"}  # fmt: skip
 
 
-def as_dict(audit: Audit) -> dict:
-    """Return every number of the report as JSON holds it; of single images the most wrong ones."""
+def as_dict(audit: Measured) -> dict:
+    """Return every number of the report as JSON holds it; of single images the worst errors."""
     inputs, names = audit.inputs, audit.inputs.class_names
     labels, predictions = inputs.validation.labels, inputs.validation.predictions
 
     def image(place: int) -> str | int:
         return inputs.files[place] if inputs.files else int(place)
 
-    def optional(part) -> dict | None:
-        return None if part is None else asdict(part)
-
-    prediction = audit.prediction and optional(replace(audit.prediction, regressions={}))
-    if prediction:
+    prediction = drift = None
+    if inputs.production is not None:
+        prediction = asdict(replace(audit.prediction, regressions={}))
         del prediction["regressions"]
-    drift = optional(audit.drift)
-    if drift:
-        accepted = sentences.accepted_unlabelled(audit)
-        drift |= {"found": audit.drift.found(), "accepted": accepted}
+        accepted = findings.accepted_unlabelled(audit)
+        drift = asdict(audit.drift) | {"found": audit.drift.found(), "accepted": accepted}
     groups = ("validation", "train", "production")
     sizes = {name: len(getattr(inputs, name) or ()) for name in groups}
     halves = {"choosing": len(audit.choosing), "measuring": len(audit.measuring)}
@@ -65,33 +58,33 @@ def as_dict(audit: Audit) -> dict:
         {
             "version": __version__,
             "model": inputs.source,
-            "doubts": [doubt._asdict() for doubt in audit.doubts],
-            "summary": sentences.summary(audit),
-            "requirements": [judged._asdict() for judged in audit.requirements],
+            "doubts": audit.doubts,
+            "summary": findings.summary(audit),
+            "requirements": gates.judge(audit, audit.settings["require"]),
             "settings": audit.settings,
-            "sha256": dict(inputs.sha256),
+            "sha256": inputs.sha256,
             "images": sizes | halves | {"grouped": inputs.grouped} | sets,
-            "unreadable": {role: list(files) for role, files in inputs.unreadable.items()},
+            "unreadable": inputs.unreadable,
             "accuracy": audit.accuracy,
             "temperature": audit.temperature,
             "sureness": {"claimed": float(audit.claimed.mean())} | sureness,
             "calibration": audit.calibration.to_dict("index"),
-            "ranking": audit.ranking.to_dict("records"),
+            "ranking": audit.ranking,
             "left_out": audit.left_out,
             "recommended": audit.best[0],
             "as_good": audit.best[1:],
-            "confirmed": audit.confirmed.to_dict("records"),
-            "thresholds": {wish: asdict(row) for wish, row in audit.thresholds.items()},
+            "confirmed": audit.confirmed,
+            "thresholds": audit.thresholds,
             "deployed": audit.deployed,
-            "classes": [asdict(row) for row in audit.by_class],
-            "answers": [asdict(row) for row in audit.by_answer[1]],
+            "classes": audit.by_class,
+            "answers": audit.by_answer[1],
             "images_needed_by_answer": audit.by_answer[0],
-            "strata": [asdict(row) for row in audit.by_stratum[1]],
+            "strata": audit.by_stratum[1],
             "images_needed_by_stratum": audit.by_stratum[0],
             "curve": thresholds(audit),
             "picture": bars(audit),
             "prediction": prediction,
-            "unlabelled": optional(audit.unlabelled),
+            "unlabelled": audit.unlabelled,
             "drift": drift,
             "most_wrongly_sure": [
                 {
@@ -103,18 +96,18 @@ def as_dict(audit: Audit) -> dict:
                 for place in audit.wrong[:100]
             ],
             "suspected_labels": [image(place) for place in audit.suspected_labels],
-            "findings": [finding._asdict() for finding in sentences.findings(audit)],
+            "findings": findings.findings(audit),
             "notes": audit.notes,
         }
     )
 
 
-def thresholds(audit: Audit) -> list[dict]:
+def thresholds(audit: Measured) -> list[dict]:
     """Return ten thresholds, each of which rejects another tenth, and the rejector's: eleven rows.
 
     ``coverage`` and ``risk`` are those of the measuring half.
     """
-    scores, deployed = audit.samples["validation"], audit.thresholds.get(audit.deployed)
+    scores, deployed = audit.samples["validation"], audit.threshold
     values = {*np.quantile(scores, np.arange(10) / 10, method="nearest").tolist()}
     promised = None if deployed is None else deployed.value
     rows = []
@@ -127,7 +120,7 @@ def thresholds(audit: Audit) -> list[dict]:
     return rows
 
 
-def bars(audit: Audit) -> list[dict]:
+def bars(audit: Measured) -> list[dict]:
     """Return what the rejector makes of each group of images; without one, how right the model is.
 
     ``right``, ``wrong`` (accepted; an unknown image is wrong), ``unsure`` (accepted, and nobody
@@ -138,7 +131,7 @@ def bars(audit: Audit) -> list[dict]:
         shares = {"right": right, "wrong": wrong, "unsure": unsure, "left": left}
         return {"images": images} | {name: float(share) for name, share in shares.items()}
 
-    deployed, correct = audit.thresholds.get(audit.deployed), audit.correct
+    deployed, correct = audit.threshold, audit.correct
     if deployed is None:
         return [bar("images like yours", right=correct.mean(), wrong=(~correct).mean())]
     accepted = audit.samples["validation"] >= deployed.value
@@ -152,7 +145,7 @@ def bars(audit: Audit) -> list[dict]:
     return rows
 
 
-def save(audit: Audit, folder: str | os.PathLike) -> list[Path]:
+def save(audit: Measured, folder: str | os.PathLike) -> list[Path]:
     """Write `WRITTEN`: report, numbers, and a rejector if there is a threshold; return the files.
 
     The rejector of an audit that was saved there before is removed, before this ``audit.json``
@@ -180,7 +173,8 @@ def write_json(path: Path, numbers: Mapping) -> None:
 def write_page(path: Path, template: str, **data) -> None:
     """Write a page that needs nothing beside it: a policy forbids connections and scripts."""
     style = Markup((sentences.TEMPLATES / "report.css").read_text(encoding="utf-8"))
-    text = _environment().get_template(template).render(style=style, version=__version__, **data)
+    data = {"style": style, "version": __version__} | data
+    text = _environment().get_template(template).render(data)
     with atomic_path(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
@@ -230,7 +224,7 @@ def _environment() -> jinja2.Environment:
     return environment
 
 
-def figures(audit: Audit) -> dict[str, list[tuple[str, str]]]:
+def figures(audit: Measured) -> dict[str, list[tuple[str, str]]]:
     """Return the figures of each finding, words and address of the image; none is left open."""
     if "matplotlib.pyplot" not in sys.modules:
         import matplotlib as mpl
@@ -254,7 +248,7 @@ def figures(audit: Audit) -> dict[str, list[tuple[str, str]]]:
     return images
 
 
-def _drawings(audit: Audit) -> Iterator[tuple[str, str, Callable]]:
+def _drawings(audit: Measured) -> Iterator[tuple[str, str, Callable]]:
     """Yield finding, words and function of each figure."""
     from helpers.report.figures import reliability_grid
     from known_unknowns.auditing import figures as chapter
@@ -311,7 +305,13 @@ def _drawings(audit: Audit) -> Iterator[tuple[str, str, Callable]]:
 
 
 def _plain(value):
-    """Return a value with plain numbers and lists; what is not a number becomes None."""
+    """Return a value as JSON holds it: plain numbers, lists and mappings; NaN becomes None."""
+    if isinstance(value, pd.DataFrame):
+        value = value.to_dict("records")
+    elif is_dataclass(value):
+        value = asdict(value)
+    elif hasattr(value, "_asdict"):
+        value = value._asdict()
     if isinstance(value, Mapping):
         return {str(name): _plain(part) for name, part in value.items()}
     if isinstance(value, list | tuple | np.ndarray):

@@ -1,8 +1,9 @@
-"""Thresholds of an audit: what may be wished, and what became of it."""
+"""Thresholds of an audit, and what each of them guarantees."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,37 +11,23 @@ import numpy as np
 from helpers.checks import number
 from helpers.outputs import Outputs
 from known_unknowns import guarantees
+from known_unknowns.auditing.sentences import render
 
 WISHES = ("risk", "coverage")
-"""What the threshold that is deployed may promise."""
+"""What the deployed threshold may guarantee."""
+NOTHING = (np.nan,) * 3
+LEVEL = 0.95
+"""Confidence, for all classes together, that a class named as worse than guaranteed is worse."""
 
 
 @dataclass(frozen=True)
 class Threshold:
-    """One wish, and what became of it.
+    """One wish, and the threshold that fulfils it or the problem why there is none.
 
-    Attributes
-    ----------
-    wish : str
-        One of `WISHES`.
-    wished : float
-    promise : str
-        In words; empty if there is none.
-    problem : str
-        Why there is none, and what would help; else empty.
-    value : float
-        The threshold, NaN if there is none.  All below is of the measuring half, and NaN likewise.
-    coverage, risk : (float, float, float)
-        Share of the ID images that it accepts, and of wrong ones among these; each with the ends
-        of an exact 95 % interval, which takes the threshold for given.
-    ood_accepted : dict of str to float
-        Share of the images of each OOD set that it accepts.
-    unknown : float
-        Share of unknown images, like those of the OOD sets, that the promise of a risk and the
-        `risk` above reckon with; they are wrong where they are accepted.
-    conditional : float
-        Of a coverage, which is promised on average over draws of validation images: what this draw
-        has with the wished confidence (`known_unknowns.guarantees.conditional_coverage`).
+    `coverage` and `risk` are the accepted share of the measuring half and the wrong share of the
+    accepted images, with exact 95 % intervals; all numbers are NaN without a threshold.  The risk
+    holds for a share `unknown` of unknown images.  `conditional` is the coverage that one draw of
+    validation images has with the wished confidence.
     """
 
     wish: str
@@ -48,32 +35,30 @@ class Threshold:
     promise: str = ""
     problem: str = ""
     value: float = np.nan
-    coverage: tuple[float, float, float] = (np.nan,) * 3
-    risk: tuple[float, float, float] = (np.nan,) * 3
+    coverage: tuple[float, float, float] = NOTHING
+    risk: tuple[float, float, float] = NOTHING
     ood_accepted: dict[str, float] = field(default_factory=dict)
     unknown: float = 0.0
     conditional: float = np.nan
 
 
-def share(happened: np.ndarray) -> tuple[float, float, float]:
-    """Return how often something happened, with the ends of its exact 95 % interval."""
+def share(happened: np.ndarray, confidence: float = 0.95) -> tuple[float, float, float]:
+    """Return the share of True with its exact confidence interval; NaN for no values."""
+    if not len(happened):
+        return NOTHING
     total = int(happened.sum())
-    return (
-        total / len(happened),
-        *guarantees.clopper_pearson(total, len(happened), confidence=0.95),
-    )
+    ends = guarantees.clopper_pearson(total, len(happened), confidence=confidence)
+    return total / len(happened), *ends
 
 
-def _kept(
-    value: float, scores: np.ndarray, correct: np.ndarray, ood: Mapping[str, np.ndarray]
-) -> dict:
+def _effects(value: float, scores, correct, ood: Mapping[str, np.ndarray]) -> dict:
     """Return what a threshold does on the measuring half."""
     accepted = scores >= value
     return {
         "value": value,
         "coverage": share(accepted),
         "risk": share(~correct[accepted]),
-        "ood_accepted": {name: float((theirs >= value).mean()) for name, theirs in ood.items()},
+        "ood_accepted": {name: float((part >= value).mean()) for name, part in ood.items()},
     }
 
 
@@ -91,14 +76,12 @@ def check_share(unknown: float, ood: Collection[str]) -> None:
 def draw_mixture(
     scores, correct, ood: Mapping[str, np.ndarray], unknown: float, *, seed: int = 0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return independent draws from a mixture of ID images and of unknown ones.
+    """Return scores and correctness of independent draws from ID images and unknown ones.
 
-    Each is unknown with this probability, and then of any of the sets with the same one.  How many
-    are of each kind is drawn first, and so many images are taken of each: as many in all as leave
-    four standard deviations of room, so that one draw in ten thousand, at the most, has to be cut.
+    A draw is unknown with probability `unknown`, and every OOD set is equally likely.  Four
+    standard deviations of room leave enough images of each group in all but one of ten thousand
+    cases.
 
-    Examples
-    --------
     >>> known, pets = np.ones(900), {"pets": np.zeros(90)}
     >>> scores, correct = draw_mixture(known, known > 0, pets, 0.1)
     >>> len(scores), bool(np.array_equal(correct, scores == 1))
@@ -127,74 +110,34 @@ def draw_mixture(
 def promise_risk(
     scores, correct, ood, risk: float, confidence: float, *, unknown: float = 0.0, seed: int = 0
 ) -> Threshold:
-    """Return the threshold that promises a risk, or why there is none."""
+    """Return the threshold that guarantees a risk, or the reason why there is none."""
     drawn, right = draw_mixture(scores, correct, ood, unknown, seed=seed)
     try:
         rule = guarantees.risk_threshold(drawn, right, risk=risk, confidence=confidence)
     except ValueError as error:
         return Threshold("risk", risk, problem=str(error).partition(": ")[2], unknown=unknown)
-    images, wrong = "accepted images like the validation images", "classified wrongly"
-    if unknown:
-        images = (
-            f"images that are accepted, where up to {100 * unknown:g} % of all are unknown ones "
-            "like those of the sets and the others like the validation images"
-        )
-        wrong = "classified wrongly or of no known class"
-    promise = (
-        f"Of {images}, at most {100 * risk:g} % are {wrong}, in the long run. This is false for at "
-        f"most {100 * (1 - confidence):g} % of all draws of these images."
-        if unknown
-        else f"Of {images}, at most {100 * risk:g} % are {wrong}, in the long run. This is false "
-        f"for at most {100 * (1 - confidence):g} % of all draws of validation images."
-    )
-    kept = _kept(rule.threshold, scores, correct, ood)
-    kept["risk"] = share(~right[drawn >= rule.threshold])
-    return Threshold("risk", risk, promise, unknown=unknown, **kept)
+    (promise,) = render("promise_of_risk", risk=risk, confidence=confidence, unknown=unknown)
+    effects = _effects(rule.threshold, scores, correct, ood)
+    effects["risk"] = share(~right[drawn >= rule.threshold])
+    return Threshold("risk", risk, promise, unknown=unknown, **effects)
 
 
 def promise_coverage(scores, correct, ood, coverage: float, confidence: float = 0.95) -> Threshold:
-    """Return the threshold that promises a coverage, or why there is none.
-
-    Parameters are those of `promise_risk`, and `coverage` as for
-    `known_unknowns.guarantees.coverage_threshold`; `confidence` is that of what a single draw of
-    validation images has.
-    """
+    """Return the threshold that guarantees a coverage, or the reason why there is none."""
     try:
         value = guarantees.coverage_threshold(scores, coverage=coverage)
     except ValueError as error:
         return Threshold("coverage", coverage, problem=str(error).partition(": ")[2])
     least = guarantees.conditional_coverage(len(scores), coverage=coverage, confidence=confidence)
-    promise = (
-        f"A new image like the validation images is accepted with a probability of at least "
-        f"{100 * coverage:g} %, on average over draws of validation images, and of at least "
-        f"{100 * least:.1f} % in {100 * confidence:g} % of these draws."
-    )
-    kept = _kept(value, scores, correct, ood)
-    return Threshold("coverage", coverage, promise, conditional=least, **kept)
-
-
-LEVEL = 0.95
-"""With which a class is said to be worse than promised, all classes together."""
+    numbers = {"coverage": coverage, "confidence": confidence, "least": least}
+    (promise,) = render("promise_of_coverage", **numbers)
+    effects = _effects(value, scores, correct, ood)
+    return Threshold("coverage", coverage, promise, conditional=least, **effects)
 
 
 @dataclass(frozen=True)
 class OfClass:
-    """The images of one class.
-
-    Attributes
-    ----------
-    name : str
-    images : int
-        Validation images of this class.
-    right : (float, float, float)
-        Accuracy on them, with the ends of its exact 95 % interval; NaN without any.
-    accepted : int
-        Images of the measuring half that the rejector accepts.
-    wrong : (float, float, float)
-        Share of wrong answers among these, likewise, taking the threshold for given.
-    beyond : bool
-        More of these are wrong than was promised of all, beyond noise (5 % over all classes).
-    """
+    """Numbers of one class; `beyond` is true if its risk exceeds the guaranteed one."""
 
     name: str
     images: int
@@ -206,17 +149,7 @@ class OfClass:
 
 @dataclass(frozen=True)
 class OfAnswer:
-    """The images of the measuring half to which the model gives one answer, or of one stratum.
-
-    Attributes
-    ----------
-    name : str
-    images : int
-    value : float
-        The threshold above which the wished risk is promised of these; NaN if there is none.
-    coverage, bound : float
-        Share of these images that it accepts, and the upper bound of their risk.
-    """
+    """Guarantee for one predicted class or stratum; NaN where there is none."""
 
     name: str
     images: int
@@ -226,44 +159,25 @@ class OfAnswer:
 
 
 def by_class(
-    validation: Outputs,
-    names: tuple[str, ...],
-    measuring: np.ndarray,
-    accepted: np.ndarray,
-    risk: float,
+    validation: Outputs, names: tuple[str, ...], measuring, accepted, risk: float
 ) -> tuple[OfClass, ...]:
-    """Return what is true of the images of each class."""
-    labels, correct = validation.labels, validation.correct
-    nothing = (np.nan,) * 3
-    kept = measuring[accepted]
-    tail = (1 - LEVEL) / len(names)
+    """Return accuracy and risk of each class."""
+    labels, correct, kept = validation.labels, validation.correct, measuring[accepted]
+    confidence = 1 - 2 * (1 - LEVEL) / len(names)  # one-sided, all classes together
     rows = []
     for place, name in enumerate(names):
         right, errors = correct[labels == place], ~correct[kept[labels[kept] == place]]
-        wrong, beyond = nothing, False
-        if len(errors):
-            wrong, total = share(errors), int(errors.sum())
-            low = guarantees.clopper_pearson(total, len(errors), confidence=1 - 2 * tail).low
-            beyond = low > risk
-        accuracy = share(right) if len(right) else nothing
-        rows.append(OfClass(name, len(right), accuracy, len(errors), wrong, bool(beyond)))
+        beyond = bool(len(errors) and share(errors, confidence)[1] > risk)
+        rows.append(OfClass(name, len(right), share(right), len(errors), share(errors), beyond))
     return tuple(rows)
 
 
 def by_answer(
-    scores: np.ndarray,
-    correct: np.ndarray,
-    answers: np.ndarray,
-    names: tuple[str, ...],
-    risk: float,
-    confidence: float,
+    scores, correct, answers, names: tuple[str, ...], risk: float, confidence: float
 ) -> tuple[int, tuple[OfAnswer, ...]]:
-    """Return what can be promised of each answer by itself, of all of them together.
+    """Return the images that a guarantee needs, and the guarantee for each answer or stratum.
 
-    The answer of a new image is known, and its class is not, so that a threshold for each answer
-    can be used; the same holds of strata, whose numbers may stand in the place of answers.  Each is
-    promised with a share of what is left to `confidence`, so that with this confidence none of the
-    promises is false.
+    All guarantees hold together with this confidence: each has an equal share of the error.
     """
     each = 1 - (1 - confidence) / len(names)
     needed = guarantees.images_needed(risk, each)
@@ -272,12 +186,10 @@ def by_answer(
         chosen = answers == place
         row = OfAnswer(name, int(chosen.sum()))
         if row.images >= needed:
-            try:
+            with suppress(ValueError):  # too many errors among the most confident images
                 rule = guarantees.risk_threshold(
                     scores[chosen], correct[chosen], risk=risk, confidence=each
                 )
                 row = OfAnswer(name, row.images, rule.threshold, rule.coverage, rule.bound)
-            except ValueError:  # too many of the surest are wrong
-                pass
         rows.append(row)
     return needed, tuple(rows)

@@ -1,4 +1,4 @@
-"""Outputs of a made-up model, as a file would hold them."""
+"""Outputs of an artificial model, as a file would hold them."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ def made(n, classes=4, *, known=True, seed=0, width=6):
 
 @pytest.fixture
 def arrays():
-    """A whole file: every array that may be given, and consistent."""
+    """Every array of a file, consistent."""
     logits, features, labels = made(300)
     train = made(200, seed=1)
     unknown = made(120, known=False, seed=2)
@@ -47,15 +47,11 @@ def write(tmp_path):
 
 @pytest.fixture
 def inputs(arrays, write):
-    """What an audit of the whole file starts from."""
+    """Inputs of an audit of the complete file."""
     return read_outputs(write(arrays))
 
 
 @pytest.fixture
 def group():
-    """Return a function that makes outputs of so many images."""
-
-    def made_up(n, seed, *, known=True):
-        return Outputs(*made(n, seed=seed, known=known))
-
-    return made_up
+    """Return a function that makes outputs of N images."""
+    return lambda n, seed, known=True: Outputs(*made(n, seed=seed, known=known))

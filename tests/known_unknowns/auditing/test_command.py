@@ -1,4 +1,4 @@
-"""The command: a folder or none, an exit status, and a line for what is wrong."""
+"""The command: a folder or none, an exit status, and one line for an error."""
 
 import csv
 import io
@@ -7,10 +7,8 @@ import os
 import re
 import subprocess
 import sys
-import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from helpers.files import project_root
@@ -19,10 +17,9 @@ from known_unknowns.auditing.command import DEMO, FAILS, HOLDS, REFUSED, STOPPED
 from known_unknowns.auditing.rejector import Rejector
 
 FILES = ["audit.json", "rejector.safetensors", "report.html"]
-
-
-HERE = os.environ | {"PYTHONPATH": str(project_root())}
-"""For processes in other folders."""
+ROOT = project_root()
+HERE = os.environ | {"PYTHONPATH": str(ROOT)}
+"""Environment of processes in other folders."""
 
 
 @pytest.fixture
@@ -33,40 +30,45 @@ def file(arrays, write, monkeypatch):
 
 
 def listed(folder):
-    return sorted(one.name for one in folder.iterdir())
+    return sorted(path.name for path in folder.iterdir())
 
 
-def test_what_is_not_used_is_not_loaded():
-    """By a process that asks for help, and by one that misspells."""
+def python(program, *arguments, **options):
+    """Run a program; return the finished process."""
+    command = [sys.executable, "-c", program, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, env=HERE, **options)
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["accept", "--help"], ["audti"]])
+def test_help_imports_nothing_large(arguments):
     program = (
         "import sys\n"
         "from known_unknowns.auditing.command import main\n"
         "try:\n    main(sys.argv[1:])\n"
         "except SystemExit:\n    pass\n"
-        "found = {'numpy', 'scipy', 'pandas', 'matplotlib', 'torch', 'PIL'} & set(sys.modules)\n"
-        "assert not found, found\n"
+        "large = {'numpy', 'scipy', 'pandas', 'matplotlib', 'torch', 'PIL'} & set(sys.modules)\n"
+        "assert not large, large\n"
     )
-    for given in (["--help"], ["audit", "--help"], ["accept", "--help"], ["audti"]):
-        done = subprocess.run([sys.executable, "-c", program, *given], capture_output=True)
-        assert not done.returncode, done.stderr.decode()[-500:]
+    done = python(program, *arguments)
+    assert not done.returncode, done.stderr[-500:]
 
 
-def test_an_audit_is_a_folder(file, tmp_path, capsys):
-    """Named after the file; and what it says is what the function finds."""
-    assert main(["audit", str(file), "--risk", "0.2"]) == HOLDS
+def test_an_audit_is_a_folder_and_requirements_decide_the_status(file, tmp_path, capsys):
+    required = ["--require", "accuracy>=0.5", "--require", "auroc>=0.999"]
+    assert main(["audit", str(file), "--risk", "0.2", *required]) == FAILS
     folder = tmp_path / "outputs_audit"
     assert listed(folder) == FILES and listed(tmp_path) == ["outputs.npz", "outputs_audit"]
-    said = json.loads((folder / "audit.json").read_text(encoding="utf-8"))
-    found = audit(read_outputs(file), risk=0.2)
-    assert said == json.loads(json.dumps(found.as_dict()))
-    told = capsys.readouterr()
-    assert told.err == "" and "reads " in told.out.splitlines()[0]
-    assert all(sentence in told.out for sentence in said["summary"])
-    assert Rejector.load(folder / "rejector.safetensors").threshold == found.rejector.threshold
+    numbers = json.loads((folder / "audit.json").read_text(encoding="utf-8"))
+    audited = audit(read_outputs(file), risk=0.2, require=required[1::2])
+    assert numbers == json.loads(json.dumps(audited.as_dict()))
+    printed = capsys.readouterr()
+    assert printed.err == "" and all(text in printed.out for text in numbers["summary"])
+    assert "auroc>=0.999: DOES NOT HOLD" in printed.out
+    assert [row["holds"] for row in numbers["requirements"]] == [True, False]
+    assert Rejector.load(folder / "rejector.safetensors").threshold == audited.rejector.threshold
 
 
-def test_it_runs_where_there_is_no_torch(file, tmp_path):
-    """Nor anything else that an extra would bring; and it can be asked for as a module."""
+def test_it_runs_without_the_packages_of_the_extras(file, tmp_path):
     absent = ("torch", "torchvision", "timm", "pydantic", "sklearn", "tqdm", "nltk", "pyarrow",
               "seaborn", "IPython")  # fmt: skip
     program = (
@@ -76,213 +78,154 @@ def test_it_runs_where_there_is_no_torch(file, tmp_path):
         f"        if name.partition('.')[0] in {absent}:\n"
         "            raise ModuleNotFoundError(name)\n"
         "sys.meta_path.insert(0, Absent())\n"
-        "sys.argv = ['known-unknowns', *sys.argv[1:]]\n"
         "runpy.run_module('known_unknowns', run_name='__main__')\n"
     )
-    command = [sys.executable, "-c", program]
-    for given in (
+    for arguments in (
         ["audit", file, "--risk", "0.2", "--out", "a"],
         ["accept", "a/rejector.safetensors", file, "--out", "a.csv"],
     ):
-        done = subprocess.run(
-            [*command, *given], capture_output=True, text=True, cwd=tmp_path, env=HERE
-        )
+        done = python(program, *arguments, cwd=tmp_path)
         assert not done.returncode, done.stderr[-500:]
     assert listed(tmp_path / "a") == FILES and (tmp_path / "a.csv").exists()
 
 
-def test_requirements_decide_how_it_ends(file, capsys):
-    given = ["audit", str(file), "--risk", "0.2", "--require", "accuracy>=0.5", "--out"]
-    assert main([*given, "a"]) == HOLDS
-    assert main([*given, "b", "--require", "auroc>=0.999"]) == FAILS
-    assert "auroc>=0.999: DOES NOT HOLD" in capsys.readouterr().out
-    said = json.loads((file.parent / "b" / "audit.json").read_text(encoding="utf-8"))
-    assert [one["holds"] for one in said["requirements"]] == [True, False]
-
-
-def test_a_folder_that_is_there_is_refused_without_force(file, tmp_path, capsys):
-    """Before anything is computed; and with it, one that holds something else is, too."""
+def test_an_existing_folder_is_replaced_only_with_force(file, tmp_path, capsys):
+    """And only if it holds nothing but an audit."""
     folder = tmp_path / "a"
     folder.mkdir()
     (folder / "mine.txt").write_text("mine")
-    given = ["audit", str(file), "--risk", "0.2", "--out", "a"]
-    assert main(given) == REFUSED
+    arguments = ["audit", str(file), "--risk", "0.2", "--out", "a"]
+    assert main(arguments) == REFUSED
     assert "a is there already; name another folder" in capsys.readouterr().err
-    assert main([*given, "--force"]) == REFUSED
+    assert main([*arguments, "--force"]) == REFUSED
     assert "holds other files (mine.txt)" in capsys.readouterr().err
     assert listed(folder) == ["mine.txt"]
     (folder / "mine.txt").rename(folder / "rejector.safetensors")
-    assert main([*given, "--force", "--risk", "0.001"]) == HOLDS
+    assert main([*arguments, "--force", "--risk", "0.001"]) == HOLDS
     assert listed(folder) == ["audit.json", "report.html"]  # no rejector of another audit
 
 
 def test_a_stop_leaves_nothing_half_written(file, tmp_path, monkeypatch, capsys):
-    given = ["audit", str(file), "--risk", "0.2", "--out", "a"]
-    assert main(given) == HOLDS
-    before = {one: (tmp_path / "a" / one).read_bytes() for one in FILES}
+    arguments = ["audit", str(file), "--risk", "0.2", "--out", "a"]
+    assert main(arguments) == HOLDS
+    before = {name: (tmp_path / "a" / name).read_bytes() for name in FILES}
 
     def stopped(*arguments, **data):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(report, "write_page", stopped)
-    assert main([*given, "--force"]) == STOPPED
+    assert main([*arguments, "--force"]) == STOPPED
     assert "stopped, nothing is written" in capsys.readouterr().err
-    assert {one: (tmp_path / "a" / one).read_bytes() for one in FILES} == before
-    assert main([*given[:-1], "b"]) == STOPPED
+    assert {name: (tmp_path / "a" / name).read_bytes() for name in FILES} == before
+    assert main([*arguments[:-1], "b"]) == STOPPED
     assert listed(tmp_path) == ["a", "outputs.npz"]
 
 
-WRONG = [
-    (["audit", "nowhere.npz"], "outputs: no file nowhere.npz"),
-    (["audit", "outputs.npz", "--risk", "5"], "risk: between 0 and 1 expected, got 5"),
-    (["audit", "outputs.npz", "--require", "acuracy>=1"], "did you mean 'accuracy'"),
-    (["audit", "outputs.npz", "--require", "auroc:pets>=1"], "did you mean 'pets_and_toys'"),
-    (["audit", "outputs.npz", "--treat-as", "probabilities"], 'pass --treat-as "logits"?'),
-    (["audit", "text.npz"], "text.npz holds something else than arrays"),
-    (["accept", "outputs.npz", "outputs.npz"], "expected: accept REJECTOR OUTPUTS\n"),
-    (["accept", "text.npz", "outputs.npz"], "text.npz is no rejector; expected: accept REJECTOR"),
-    (["accept", "nowhere.safetensors", "outputs.npz"], "nowhere.safetensors"),
-    (["audit", "outputs.npz", "--share", "1.5"], "share: at least 0 and below 1 expected, got 1.5"),
-    ([], "known-unknowns: a command expected: demo, audit, compare"),
-    (["audit", "--model", "a.onnx"], "the audit's page shows how onnxruntime writes the outputs"),
-    (["audit"], "FILE, or --model and --validation, expected"),
-    (["audti"], "invalid choice: 'audti'"),
-    (["audit", "outputs.npz", "--risk", "few"], "invalid float value: 'few'"),
+BAD = [
+    ("audit nowhere.npz", "outputs: no file nowhere.npz"),
+    ("audit outputs.npz --risk 5", "risk: between 0 and 1 expected, got 5"),
+    ("audit outputs.npz --require acuracy>=1", "did you mean 'accuracy'"),
+    ("audit outputs.npz --require auroc:pets>=1", "did you mean 'pets_and_toys'"),
+    ("audit outputs.npz --treat-as probabilities", 'pass --treat-as "logits"?'),
+    ("audit outputs.npz --out text.npz/a", "--out: text.npz/a cannot be written in"),
+    ("audit text.npz", "text.npz holds something else than arrays"),
+    ("accept outputs.npz outputs.npz", "expected: accept REJECTOR OUTPUTS\n"),
+    ("accept text.npz outputs.npz", "text.npz is no rejector; expected: accept REJECTOR"),
+    ("accept nowhere.safetensors outputs.npz", "nowhere.safetensors"),
+    ("audit outputs.npz --share 1.5", "share: at least 0 and below 1 expected, got 1.5"),
+    ("", "known-unknowns: a command expected: demo, audit, compare"),
+    ("audit --model a.onnx", "the audit's page shows how onnxruntime writes the outputs"),
+    ("audit", "FILE, or --model and --validation, expected"),
+    ("audti", "invalid choice: 'audti'"),
+    ("audit outputs.npz --risk few", "invalid float value: 'few'"),
+    ("compare outputs.npz few.npz", "ood: in one of the two files only"),
 ]
 
 
-@pytest.mark.parametrize(("given", "message"), WRONG, ids=[" ".join(one) for one, _ in WRONG])
-def test_what_is_wrong_is_one_line_and_leaves_nothing(file, given, message, capsys):
+@pytest.mark.parametrize(("line", "message"), BAD, ids=[line for line, _ in BAD])
+def test_an_error_is_one_line_and_leaves_nothing(file, arrays, line, message, capsys):
     (file.parent / "text.npz").write_text("hello")
+    np.savez("few.npz", logits=arrays["logits"], labels=arrays["labels"])
     try:
-        status = main(given)
+        status = main(line.split())
     except SystemExit as stopped:
         status = stopped.code
-    told = capsys.readouterr().err
-    assert status == REFUSED and message in told and told.count("\n") == 1
-    assert listed(file.parent) == ["outputs.npz", "text.npz"]
+    printed = capsys.readouterr().err
+    assert status == REFUSED and message in printed and printed.count("\n") == 1
+    assert listed(file.parent) == ["few.npz", "outputs.npz", "text.npz"]
 
 
-def as_table(arrays):
-    table = pd.DataFrame(arrays["logits"], columns=[f"logit_{number}" for number in range(4)])
-    return table.assign(label=arrays["labels"])
-
-
-def write_npz(logits):
-    return lambda arrays, path: np.savez(
-        path, logits=logits(arrays["logits"]), labels=arrays["labels"]
-    )
-
-
-FILES_OF_OTHERS = {
-    "semicolons.csv": (
-        lambda arrays, path: as_table(arrays).to_csv(path, sep=";", index=False),
-        "separates its columns by ';'; commas expected. In Python: pandas.read_csv",
-    ),
-    "index.csv": (
-        lambda arrays, path: as_table(arrays).to_csv(path),
-        "column 'Unnamed: 0' has no name in the file; leave it out, as table.to_csv(path, index=F",
-    ),
-    "binary.npz": (write_npz(lambda logits: logits[:, :1]), "write np.c_[0 * logits, logits]"),
-    "huge.npz": (
-        write_npz(lambda logits: 1e30 * logits),
-        "logits: numbers up to 1e+15 in size expected, got 8.77418e+30, whose squares are infinite",
-    ),
-    "zeros.npz": (write_npz(lambda logits: 0 * logits), "all values are 0, so no class is predi"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", FILES_OF_OTHERS)
-def test_of_what_is_often_written_the_message_says_what_to_do(
-    arrays, tmp_path, monkeypatch, capsys, name
-):
-    monkeypatch.chdir(tmp_path)
-    write, message = FILES_OF_OTHERS[name]
-    write(arrays, tmp_path / name)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert main(["audit", name]) == REFUSED
-    told = capsys.readouterr().err
-    assert message in told and told.count("\n") == 1
+def test_a_comparison_fails_if_anything_is_worse(file, arrays, tmp_path, capsys):
+    few = {name: arrays[name] for name in ("logits", "labels")}
+    np.savez("old.npz", **few)
+    np.savez("new.npz", **few | {"logits": -few["logits"]})
+    assert main(["compare", "old.npz", "new.npz", "--out", "a"]) == FAILS
+    assert main(["compare", "new.npz", "old.npz", "--out", "b"]) == HOLDS
+    assert listed(tmp_path / "a") == ["comparison.json", "report.html"]
+    html = (tmp_path / "a" / "report.html").read_text(encoding="utf-8")
+    assert "default-src 'none'" in html and "Keep the old model" in html
 
 
 def test_new_outputs_are_judged(file, arrays, tmp_path, capsys):
     assert main(["audit", str(file), "--risk", "0.2", "--out", "a"]) == HOLDS
-    new = {"logits": arrays["ood_pets_and_toys_logits"]}
-    new["features"] = arrays["ood_pets_and_toys_features"]
+    names = ("logits", "features")
+    new = {name: arrays[f"ood_pets_and_toys_{name}"] for name in names}
     np.savez(tmp_path / "new.npz", **new)
     capsys.readouterr()
     assert main(["accept", "a/rejector.safetensors", "new.npz"]) == HOLDS
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
-    assert list(rows[0]) == [
-        "image", "accepted", "label", "confidence", "score", "p_value", "reason"
-    ]  # fmt: skip
+    columns = "image accepted label confidence score p_value reason"
+    assert list(rows[0]) == columns.split()
     rejector = Rejector.load(tmp_path / "a" / "rejector.safetensors")
     accepted = rejector.accepts(new["logits"].astype(np.float32), new["features"])
     assert [row["accepted"] == "True" for row in rows] == accepted.tolist()
-    names = np.array(["ant", "bee", "cow", "dog"])[new["logits"].argmax(axis=1)]
-    assert [row["label"] for row in rows] == names.tolist()
-    found = audit(read_outputs(file), risk=0.2)
-    sure = found.confidence(found.inputs.ood["pets_and_toys"])
-    assert [float(row["confidence"]) for row in rows] == pytest.approx(sure)
-    own = np.sort(found.samples["validation"])
-    low = [(1 + (own <= float(row["score"])).sum()) / (1 + len(own)) for row in rows]
+    labels = arrays["class_names"][new["logits"].argmax(axis=1)]
+    assert [row["label"] for row in rows] == labels.tolist()
+    audited = audit(read_outputs(file), risk=0.2)
+    confidences = audited.confidence(audited.inputs.ood["pets_and_toys"])
+    assert [float(row["confidence"]) for row in rows] == pytest.approx(confidences)
+    known = np.sort(audited.samples["validation"])
+    low = [(1 + (known <= float(row["score"])).sum()) / (1 + len(known)) for row in rows]
     assert [float(row["p_value"]) for row in rows] == pytest.approx(low)
     assert all(("below" in row["reason"]) == (row["accepted"] == "False") for row in rows)
     assert main(["accept", "a/rejector.safetensors", "new.npz", "--out", "b.csv"]) == HOLDS
-    told = capsys.readouterr().out
-    assert told == f"b.csv: {accepted.sum()} of 120 images are accepted\n"
+    printed = capsys.readouterr().out
+    assert printed == f"b.csv: {accepted.sum()} of 120 images are accepted\n"
     assert len((tmp_path / "b.csv").read_text().splitlines()) == 121
-
-
-def test_a_score_that_breaks_the_contract_is_not_ranked(tmp_path):
-    """In a process of its own: a file that is ranked registers its score for good."""
-    (tmp_path / "broken.py").write_text(
-        "from helpers import scores\n"
-        "from helpers.scores.info import Info\n\n\n"
-        "@scores.register\n"
-        "class Broken:\n"
-        '    """Judges an image by those that are beside it."""\n\n'
-        '    info = Info(name="broken", title="Broken", paper="", authors="", year=2026, key="",\n'
-        '                equation="", needs=("logits",), summary="")\n\n'
-        "    def fit(self, train_outputs, head):\n"
-        "        return self\n\n"
-        "    def score_samples(self, outputs):\n"
-        "        top = outputs.logits.max(axis=1).astype(float)\n"
-        "        return top - top.mean()\n"
-    )
-    command = [sys.executable, "-m", "known_unknowns", "bench", "broken.py"]
-    done = subprocess.run(command, cwd=tmp_path, env=HERE, capture_output=True, text=True)
-    assert done.returncode == FAILS
-    assert "batch" in done.stderr
-    assert not (tmp_path / "broken_bench").exists()
-
-
-def test_a_pipe_that_is_closed_is_no_error(file):
-    """Whoever reads has enough before the first word: what is written then meets nobody."""
-    assert main(["audit", str(file), "--risk", "0.2", "--out", "a"]) == HOLDS
+    # a reader that closes the pipe before the first line is no error
     command = [sys.executable, "-m", "known_unknowns", "accept", "a/rejector.safetensors", file]
-    process = subprocess.Popen(
-        command,
-        cwd=file.parent,
-        env=HERE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    process = subprocess.Popen(command, cwd=tmp_path, env=HERE, text=True, **pipes)
     process.stdout.close()
     assert process.stderr.read() == "" and process.wait() == HOLDS
 
 
-ROOT = project_root()
+BROKEN = '''
+from helpers import scores
+from helpers.scores.info import Info
+
+@scores.register
+class Broken:
+    """Scores an image by the batch that it is in."""
+
+    info = Info(name="broken", title="Broken", paper="", authors="", year=2026, key="",
+                equation="", needs=("logits",), summary="")
+
+    def fit(self, train_outputs, head):
+        return self
+
+    def score_samples(self, outputs):
+        top = outputs.logits.max(axis=1).astype(float)
+        return top - top.mean()
+'''
 
 
-PROGRAM = (
-    "import sys\n"
-    "from known_unknowns.auditing.command import main\n"
-    "status = main(['demo'])\n"
-    "sys.exit('torch is imported' if 'torch' in sys.modules else status)\n"
-)
+def test_a_score_that_breaks_the_contract_is_not_ranked(tmp_path):
+    (tmp_path / "broken.py").write_text(BROKEN)
+    program = "from known_unknowns.auditing.command import main; raise SystemExit(main())"
+    done = python(program, "bench", "broken.py", cwd=tmp_path)
+    assert done.returncode == FAILS and "batch" in done.stderr
+    assert not (tmp_path / "broken_bench").exists()
 
 
 def shown(page):
@@ -293,16 +236,18 @@ def shown(page):
 
 
 def test_pages_show_what_the_demo_prints(tmp_path):
-    """But for line breaks, which a page may add.  The report of an earlier demo is replaced."""
+    """Without torch, and without line breaks; the report of an earlier demo is replaced."""
     (tmp_path / DEMO).mkdir()
     (tmp_path / DEMO / "report.html").touch()
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, cwd=tmp_path, env=HERE
+    program = (
+        "import sys\n"
+        "from known_unknowns.auditing.command import main\n"
+        "status = main(['demo'])\n"
+        "sys.exit('torch is imported' if 'torch' in sys.modules else status)\n"
     )
+    done = python(program, cwd=tmp_path)
     assert not done.returncode and not done.stderr, done.stderr[-500:]
-    assert (tmp_path / DEMO / "report.html").stat().st_size
-    files = {file.name for file in (tmp_path / DEMO).iterdir()}
-    assert files == {"audit.json", "rejector.safetensors", "report.html"}
+    assert listed(tmp_path / DEMO) == FILES and (tmp_path / DEMO / "report.html").stat().st_size
     assert shown(ROOT / "book" / "audit.md")
     for page in (ROOT / "book" / "audit.md", ROOT / "README.md"):
         for text in shown(page):

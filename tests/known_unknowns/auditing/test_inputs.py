@@ -1,4 +1,4 @@
-"""What a file may hold, and what is refused before anything of it is believed."""
+"""A file is read as it was written, nothing in it is executed, and messages name the problem."""
 
 import subprocess
 import sys
@@ -31,128 +31,102 @@ def as_table(arrays):
         if f"{prefix}labels" in arrays:
             part["label"] = arrays[f"{prefix}labels"]
         if name == "validation":
-            part["file"] = arrays["files"]
+            part = part.assign(file=arrays["files"], group=[f"v{i // 3}" for i in range(300)])
         rows.append(part.assign(set=name))
     return pd.concat(rows)
 
 
-@pytest.fixture(params=["csv", "parquet"])
-def write_table(request, tmp_path):
-    def written(table):
-        path = tmp_path / f"outputs.{request.param}"
-        getattr(table, f"to_{request.param}")(path, index=False)
-        return path
-
-    return written
-
-
-def test_a_table_holds_what_an_archive_holds(arrays, write_table, write):
-    table, archive = read_outputs(write_table(as_table(arrays))), read_outputs(write(arrays))
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_a_table_holds_what_an_archive_holds(arrays, tmp_path, write, kind):
+    path, table = tmp_path / f"outputs.{kind}", as_table(arrays)
+    getattr(table, f"to_{kind}")(path, index=False)
+    read, archive = read_outputs(path), read_outputs(write(arrays))
     for name in ("validation", "train", "production"):
-        ours, theirs = getattr(table, name), getattr(archive, name)
-        assert np.array_equal(ours.labels, theirs.labels)
-        assert np.array_equal(ours.logits, theirs.logits)
-        assert np.array_equal(ours.features, theirs.features)
-    assert list(table.ood) == ["pets_and_toys"] and table.files == archive.files
-
-
-def test_a_table_of_logits_and_labels_is_enough(arrays, write_table):
-    table = as_table(arrays).query("set == 'validation'")[[f"logit_{i}" for i in range(4)]]
-    path = write_table(table.assign(label=arrays["labels"]))
-    assert np.array_equal(read_outputs(path).validation.labels, arrays["labels"])
-    logits, features, files = read_new(write_table(table))
+        for array in ("logits", "features", "labels"):
+            pair = (getattr(getattr(inputs, name), array) for inputs in (read, archive))
+            assert np.array_equal(*pair)
+    assert list(read.ood) == ["pets_and_toys"] and read.files == archive.files
+    assert read.groups.tolist()[:4] == ["v0", "v0", "v0", "v1"]
+    assert len(read.one_of_each_group().validation) == 100
+    bare = table.query("set == 'validation'")[[f"logit_{i}" for i in range(4)]]
+    getattr(bare, f"to_{kind}")(path, index=False)
+    logits, features, files = read_new(path)
     assert logits.shape == (300, 4) and features is None and files[:2] == ("0", "1")
 
 
-def test_a_table_says_which_images_belong_together(arrays, write_table):
-    table = as_table(arrays).query("set == 'validation'").reset_index(drop=True)
-    inputs = read_outputs(write_table(table.assign(group=table.index // 3)))
-    assert inputs.groups.tolist()[:4] == ["0", "0", "0", "1"]
-    assert len(inputs.one_of_each_group().validation) == 100
-    table["group"] = [None, *"a" * 299]
-    with pytest.raises(ValueError, match="group: missing in 1 of 300 validation rows"):
-        read_outputs(write_table(table))
+TABLES = [
+    (lambda t: t.rename(columns={"label": "labels"}), "unknown column 'labels'; .*'label'"),
+    (lambda t: t.drop(columns="logit_1"), "logit_1: missing, though there are 3 columns"),
+    (lambda t: t[["label"]], "logit_0: missing, and with it all logits"),
+    (lambda t: t.iloc[:0], "no row"),
+    (lambda t: t.assign(set=[None, *t["set"][1:]]), "set: missing in 1 of 790 rows"),
+    (lambda t: t.assign(group=[None, *t["group"][1:]]), "group: missing in 1 of 300 rows"),
+    (lambda t: t.assign(label=np.nan), "label: missing in 300 of 300 rows of the set valid"),
+    (lambda t: t.assign(label=t["label"] + 0.5), "labels: whole numbers"),
+    (lambda t: t.assign(logit_2="a"), "logits: numbers of shape"),
+    (lambda t: t.assign(logit_0=t["logit_0"].where(t["logit_0"] > 0)), "logit_0: missing in"),
+    (lambda t: t.reset_index(drop=True).rename_axis("Unnamed: 0").reset_index(), "no name in the"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), TABLES, ids=[message for _, message in TABLES])
+def test_bad_tables(arrays, tmp_path, change, message):
+    change(as_table(arrays)).to_csv(tmp_path / "outputs.csv", index=False)
+    with pytest.raises(ValueError, match=message):
+        read_outputs(tmp_path / "outputs.csv")
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda t: t.rename(columns={"label": "labels"}), "unknown column 'labels'; .*'label'"),
-        (lambda t: t.drop(columns="logit_1"), "logit_1: missing, though there are 3 columns"),
-        (lambda t: t[["label"]], "logit_0: missing, and with it all logits"),
-        (lambda t: t.iloc[:0], "no row"),
-        (lambda t: t.assign(set=[None, *t["set"][1:]]), "set: missing in 1 of 790 rows"),
-        (lambda t: t.assign(label=np.nan), "label: missing in 300 of 300 rows of the set valid"),
-        (lambda t: t.assign(label=t["label"] + 0.5), "labels: whole numbers"),
-        (lambda t: t.assign(logit_2="a"), "logits: numbers of shape"),
-        (
-            lambda t: t.assign(logit_0=t["logit_0"].where(t["logit_0"] > 0)),
-            "logit_0: a number is mi",
-        ),
-    ],
-)
-def test_what_is_wrong_with_a_table_is_said(arrays, write_table, change, message):
+    ("options", "message"),
+    [({"sep": ";"}, "columns by ';'; commas expected"),
+     ({"sep": "\t"}, r"columns by '\\t'; commas expected"),
+     ({"encoding": "utf-16"}, r"text in UTF-16; UTF-8 expected.*encoding='utf-16'")],
+)  # fmt: skip
+def test_tables_of_other_programs(arrays, tmp_path, options, message):
+    as_table(arrays).to_csv(tmp_path / "outputs.csv", index=False, **options)
     with pytest.raises(ValueError, match=message):
-        read_outputs(write_table(change(as_table(arrays))))
+        read_outputs(tmp_path / "outputs.csv")
 
 
-@pytest.mark.parametrize("name", ["a.csv", "a.parquet", "a.npz"])
-def test_another_kind_of_file_than_the_name_says_is_refused(arrays, write, tmp_path, name):
-    content = b"a,b\n1,2\n" if name == "a.npz" else write(arrays).read_bytes()
-    (tmp_path / name).write_bytes(content)
-    with pytest.raises(ValueError, match=name):
-        read_outputs(tmp_path / name)
-
-
-def test_arrays_are_mapped_as_they_lie(arrays, write):
-    """Neither order nor type is lost, and nobody can write into the file."""
+def test_arrays_are_mapped_with_order_and_type(arrays, write):
     arrays = {
         "logits": arrays["logits"].astype(np.float32),
         "features": np.asfortranarray(arrays["features"]),
         "class_names": arrays["class_names"],
     }
-    found = read_arrays(write(arrays))
+    read = read_arrays(write(arrays))
     for name, expected in arrays.items():
-        base = found[name].base
-        assert isinstance(base, np.memmap) and not found[name].flags.writeable
-        assert found[name].dtype == expected.dtype and np.array_equal(found[name], expected)
-    assert found["features"].flags.f_contiguous
+        assert isinstance(read[name].base, np.memmap) and not read[name].flags.writeable
+        assert read[name].dtype == expected.dtype and np.array_equal(read[name], expected)
+    assert read["features"].flags.f_contiguous
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is read from /proc")
 def test_a_large_file_takes_no_memory(tmp_path):
-    """One of 256 MB, of which a process of its own keeps no tenth in memory of its own."""
+    """A file of 256 MB takes less than a tenth of that in a process."""
     np.savez(tmp_path / "a.npz", logits=np.ones((2**16, 2**10), np.float32))
     program = (
         "import pathlib, sys\n"
         "from known_unknowns.auditing.inputs import read_arrays\n"
-        "own = lambda: int(open('/proc/self/status').read().split('RssAnon:')[1].split()[0])\n"
-        "before = own()\n"
+        "used = lambda: int(open('/proc/self/status').read().split('RssAnon:')[1].split()[0])\n"
+        "before = used()\n"
         "arrays = read_arrays(pathlib.Path(sys.argv[1]))\n"
-        "print(own() - before)\n"
+        "print(used() - before)\n"
     )
     command = [sys.executable, "-c", program, tmp_path / "a.npz"]
-    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert int(told) < 25_000  # kilobytes
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert int(printed) < 25_000  # kilobytes
 
 
-@pytest.mark.parametrize("compressed", [False, True])
-def test_an_altered_file_is_refused(arrays, tmp_path, compressed):
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_an_altered_file_is_refused(arrays, tmp_path, save):
     path = tmp_path / "a.npz"
-    (np.savez_compressed if compressed else np.savez)(path, logits=arrays["logits"])
+    save(path, logits=arrays["logits"])
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
     path.write_bytes(content)
     with pytest.raises(ValueError, match=r"a\.npz is not a whole \.npz file"):
         read_arrays(path)
-
-
-def test_a_member_that_is_no_array_is_refused(tmp_path):
-    for name in ("logits", "logits.npy"):
-        with zipfile.ZipFile(tmp_path / "a.npz", "w", zipfile.ZIP_DEFLATED) as archive:
-            archive.writestr(name, "hello")
-        with pytest.raises(ValueError, match="something else than arrays"):
-            read_arrays(tmp_path / "a.npz")
 
 
 HUGE = "{'descr': '<f4', 'fortran_order': False, 'shape': (10000000000000,)}"
@@ -163,20 +137,19 @@ HUGE = "{'descr': '<f4', 'fortran_order': False, 'shape': (10000000000000,)}"
     ("header", "message"),
     [(HUGE, "has not the size that its shape"), (9000 * "-", ""), (9000 * "[", "")],
 )
-def test_what_a_header_declares_takes_no_memory(tmp_path, header, method, message):
+def test_a_declared_size_takes_no_memory(tmp_path, header, method, message):
     """An array of 36 TiB in a file of a kilobyte, and headers that Python cannot parse."""
     text = header.encode() + b"\n"
     with zipfile.ZipFile(tmp_path / "a.npz", "w", method) as archive:
         content = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + bytes(99)
         archive.writestr("logits.npy", content)
-    with pytest.raises(
-        ValueError, match=rf"a\.npz (is not a whole|holds something else).*{message}"
-    ):
+    pattern = rf"a\.npz (is not a whole|holds something else).*{message}"
+    with pytest.raises(ValueError, match=pattern):
         read_arrays(tmp_path / "a.npz")
 
 
 class Trap:
-    """Pickled, it would make a file when it is loaded."""
+    """Pickled, it makes a file when it is loaded."""
 
     def __init__(self, path):
         self.path = path
@@ -185,10 +158,9 @@ class Trap:
         return Path.touch, (self.path,)
 
 
-@pytest.mark.parametrize("compressed", [False, True])
-def test_nothing_in_a_file_is_executed(tmp_path, compressed):
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_nothing_in_a_file_is_executed(tmp_path, save):
     sprung = tmp_path / "sprung"
-    save = np.savez_compressed if compressed else np.savez
     save(tmp_path / "a.npz", logits=np.array([Trap(sprung)], dtype=object))
     with pytest.raises(ValueError, match="something else than arrays of numbers and text"):
         read_arrays(tmp_path / "a.npz")
@@ -197,8 +169,34 @@ def test_nothing_in_a_file_is_executed(tmp_path, compressed):
     assert sprung.exists()  # it was a trap
 
 
-def test_a_whole_file_is_read_as_it_was_written(arrays, inputs):
-    """The name of an OOD set may hold underscores; what is unlabelled gets the label −1."""
+@pytest.mark.parametrize("name", ["logits", "logits.npy"])
+def test_a_member_that_is_no_array_is_refused(tmp_path, name):
+    with zipfile.ZipFile(tmp_path / "a.npz", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(name, "hello")
+    with pytest.raises(ValueError, match="something else than arrays"):
+        read_arrays(tmp_path / "a.npz")
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("a.npz", b"hello"), ("b.npz", b""), ("c.npz", b"PK\3\4rest"), ("d.npz", b"a,b\n1,2\n"),
+     ("e.csv", b"\x80\x81,\n"), ("f.parquet", b"hello")],
+)  # fmt: skip
+def test_other_files_are_refused(tmp_path, name, content):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(ValueError, match=name):
+        read_outputs(tmp_path / name)
+
+
+def test_files_of_save_and_no_files(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"outputs: no file .*nowhere\.npz"):
+        read_outputs(tmp_path / "nowhere.npz")
+    np.save(tmp_path / "logits.npy", np.ones((20, 2)))
+    with pytest.raises(ValueError, match=r"logits\.npy is of numpy\.save; .* numpy\.savez"):
+        read_outputs(tmp_path / "logits.npy")
+
+
+def test_a_complete_file_is_read_as_it_was_written(arrays, inputs):
     assert np.array_equal(inputs.validation.logits, arrays["logits"].astype(np.float32))
     assert np.array_equal(inputs.train.labels, arrays["train_labels"])
     assert list(inputs.ood) == ["pets_and_toys"] and (inputs.production.labels == -1).all()
@@ -211,9 +209,7 @@ def test_probabilities_are_detected_and_may_be_treated_as_such(arrays, write):
     """Their logarithms give the same probabilities; only the level of the logits is lost."""
     names = [name for name in arrays if name.endswith("logits")]
     changed = arrays | {name: softmax(arrays[name], axis=1) for name in names}
-    with pytest.raises(
-        ValueError, match=r'^logits \(300, 4\): .*probabilities.*treat_as="probabilities"'
-    ):
+    with pytest.raises(ValueError, match=r'^logits \(300, 4\): .*treat_as="probabilities"'):
         read_outputs(write(changed))
     inputs = read_outputs(write(changed), treat_as="probabilities")
     assert inputs.validation.probabilities == pytest.approx(changed["logits"], abs=1e-6)
@@ -224,92 +220,75 @@ def test_probabilities_are_detected_and_may_be_treated_as_such(arrays, write):
         read_outputs(write(arrays), treat_as="logit")
 
 
-def nan(values):
-    values = values.copy()
-    values[3, 1] = np.nan
-    return values
+ARRAYS = [
+    ("logit", lambda a: a["logits"], "unknown array 'logit'; did you mean 'logits'"),
+    ("ood_x_logit", lambda a: a["logits"], "unknown array 'ood_x_logit'; .*'ood_x_logits'"),
+    ("ood_logits", lambda a: a["logits"], "ood_logits: without the set's name"),
+    ("ood_x_features", lambda a: a["features"], "ood_x_logits: missing, though there is"),
+    ("ood_x_logits", lambda a: a["logits"], "ood_x_features: missing, though other group"),
+    ("labels", None, "labels: missing; the file holds logits, features"),
+    ("labels", lambda a: a["labels"] + 1, "0 to 3 expected, got 1 to 4; .* subtract 1"),
+    ("labels", lambda a: a["labels"] * 2, "labels: 0 to 3 expected, got 0 to 6"),
+    ("labels", lambda a: a["labels"] - 1, "labels: 0 to 3 expected, got -1 to 2"),
+    ("labels", lambda a: a["labels"] / 1, r"labels: whole numbers .*astype\(int\)"),
+    ("labels", lambda a: np.eye(4, dtype=int)[a["labels"]], r"argmax\(axis=1\)"),
+    ("labels", lambda a: a["labels"][:9], "labels: one for each of the 300 rows .* one loop"),
+    ("labels", lambda a: a["labels"][:4], r"labels: one for each .* write logits\.T"),
+    ("logits", lambda a: np.where(a["logits"] < -3, np.nan, a["logits"]), "NaN or infinite values"),
+    ("logits", lambda a: 1e30 * a["logits"], r"numbers up to 1e\+15 in size expected"),
+    ("logits", lambda a: 0 * a["logits"], "all values are 0, so no class is predicted"),
+    ("logits", lambda a: a["logits"][:, :1], r"write np\.c_\[0 \* logits, logits\]"),
+    ("logits", lambda a: a["logits"][:, 0], r"float64 \(300,\); of one logit for two classes"),
+    ("features", lambda a: a["features"][:9], r"features: numbers of shape \[300, 6\] expected"),
+    ("features", lambda a: a["features"][:9], r"float64 \(9, 6\); write all arrays in one loop"),
+    ("features", lambda a: a["features"].T, r"write features.T, a row for each image"),
+    ("features", lambda a: a["features"][..., None], r"features.reshape\(len\(features\), -1"),
+    ("features", lambda a: a["features"].astype(str), r"write features.astype\(np.float32\)"),
+    ("train_labels", None, "train_labels: missing, though there is train_logits"),
+    ("train_logits", lambda a: a["train_logits"][:, :3], r"train_logits: .*\[N, 4\] expected"),
+    ("production_logits", lambda a: np.zeros((0, 4)), "production_logits: no image"),
+    ("logits", lambda a: 100 * softmax(a["logits"], axis=1), r"^logits \(300, 4\): .*percentages"),
+    ("logits", lambda a: softmax(a["logits"], axis=1).round(2), "probabilities of few digits"),
+    ("logits", lambda a: 0.9 * softmax(a["logits"], axis=1) + 0.05, "probably sigmoids"),
+    ("head_bias", None, "head_bias: missing, though there is head_weight"),
+    ("head_weight", lambda a: a["head_weight"].T, r"head_weight: .*\[4, 6\] expected"),
+    ("head_bias", lambda a: a["head_bias"] + 1, "head_bias differs from the logits"),
+    ("class_names", lambda a: a["class_names"][:3], "class_names: 4 texts expected"),
+    ("class_names", lambda a: a["class_names"].astype(object), "dtype=str"),
+    ("class_names", lambda a: a["class_names"][[0, 1, 1, 2]], "each once expected, got bee twice"),
+    ("groups", lambda a: np.zeros(30, int), "groups: 300 whole numbers or texts expected"),
+    ("groups", lambda a: np.zeros(300), "groups: 300 whole numbers .* got float64"),
+]  # fmt: skip
 
 
-WRONG = [
-    ({"logit": lambda a: a["logits"]}, "unknown array 'logit'; did you mean 'logits'"),
-    ({"ood_x_logit": lambda a: a["logits"]}, "unknown array 'ood_x_logit'; .*'ood_x_logits'"),
-    ({"ood_logits": lambda a: a["logits"]}, "ood_logits: without the set's name"),
-    ({"ood_x_features": lambda a: a["features"]}, "ood_x_logits: missing, though there is"),
-    ({"ood_x_logits": lambda a: a["logits"]}, "ood_x_features: missing, though other group"),
-    ({"labels": None}, "labels: missing; the file holds logits, features"),
-    ({"labels": lambda a: a["labels"] + 1}, "0 to 3 expected, got 1 to 4; .* subtract 1"),
-    ({"labels": lambda a: a["labels"] * 2}, "labels: 0 to 3 expected, got 0 to 6"),
-    ({"labels": lambda a: a["labels"] - 1}, "labels: 0 to 3 expected, got -1 to 2"),
-    ({"labels": lambda a: a["labels"] / 1}, r"labels: whole numbers .*astype\(int\)"),
-    ({"labels": lambda a: np.eye(4, dtype=int)[a["labels"]]}, r"argmax\(axis=1\)"),
-    ({"labels": lambda a: a["labels"][:9]}, "labels: one for each of the 300 rows .* one loop"),
-    ({"logits": lambda a: nan(a["logits"])}, "logits: NaN or infinite values in 1 of 300 rows"),
-    ({"features": lambda a: a["features"][:9]}, r"features: numbers of shape \[300, 6\] expected"),
-    ({"features": lambda a: a["features"][:9]}, r"float64 \(9, 6\); write all arrays in one loop"),
-    ({"features": lambda a: a["features"].T}, r"write features.T, a row for each image"),
-    (
-        {"features": lambda a: a["features"][:, :, None]},
-        r"features.reshape\(len\(features\), -1",
-    ),
-    ({"features": lambda a: a["features"].astype(str)}, r"write features.astype\(np.float32\)"),
-    ({"logits": lambda a: a["logits"][:, 0]}, r"float64 \(300,\); of one logit for two classes"),
-    ({"train_labels": None}, "train_labels: missing, though there is train_logits"),
-    ({"train_logits": lambda a: a["train_logits"][:, :3]}, r"train_logits: .*\[N, 4\] expected"),
-    ({"production_logits": lambda a: np.zeros((0, 4))}, "production_logits: no image"),
-    (
-        {"logits": lambda a: 100 * softmax(a["logits"], axis=1)},
-        r"^logits \(300, 4\): .*percentages",
-    ),
-    ({"logits": lambda a: softmax(a["logits"], axis=1).round(2)}, "probabilities of few digits"),
-    ({"logits": lambda a: 0.9 * softmax(a["logits"], axis=1) + 0.05}, "probably sigmoids"),
-    ({"head_bias": None}, "head_bias: missing, though there is head_weight"),
-    ({"head_weight": lambda a: a["head_weight"].T}, r"head_weight: .*\[4, 6\] expected"),
-    ({"head_bias": lambda a: a["head_bias"] + 1}, "head_bias differs from the logits"),
-    ({"class_names": lambda a: a["class_names"][:3]}, "class_names: 4 texts expected"),
-    ({"class_names": lambda a: a["class_names"].astype(object)}, "dtype=str"),
-]
-
-
-@pytest.mark.parametrize(("change", "message"), WRONG, ids=[message for _, message in WRONG])
-def test_what_is_wrong_is_said(arrays, write, change, message):
-    for name, value in change.items():
-        if value is None:
-            del arrays[name]
-        else:
-            arrays[name] = value(arrays)
+@pytest.mark.parametrize(("name", "value", "message"), ARRAYS, ids=[row[-1] for row in ARRAYS])
+def test_bad_arrays(arrays, write, name, value, message):
+    changed = {key: array for key, array in arrays.items() if key != name}
+    if value is not None:
+        changed[name] = value(arrays)
     with pytest.raises(ValueError, match=message):
-        read_outputs(write(arrays))
-
-
-def test_inputs_of_ones_own_are_looked_at_too(inputs):
-    unlabelled = replace(inputs.validation, labels=np.full(300, -1))
-    with pytest.raises(ValueError, match="validation: a label for each image expected"):
-        replace(inputs, validation=unlabelled)
-    with pytest.raises(ValueError, match=r"groups: one for each of 300 images expected, got .*4,"):
-        replace(inputs, groups=np.arange(4))
-
-
-def test_a_file_that_is_none(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"outputs: no file .*nowhere\.npz"):
-        read_outputs(tmp_path / "nowhere.npz")
-    for name, content in (("text.npz", b"hello"), ("empty.npz", b""), ("zip.npz", b"PK\3\4rest")):
-        (tmp_path / name).write_bytes(content)
-        with pytest.raises(ValueError, match=name):
-            read_outputs(tmp_path / name)
-    np.save(tmp_path / "logits.npy", np.ones((20, 2)))
-    with pytest.raises(ValueError, match=r"logits\.npy is of numpy\.save; .* numpy\.savez"):
-        read_outputs(tmp_path / "logits.npy")
+        read_outputs(write(changed))
 
 
 @pytest.mark.parametrize("name", ["validation", "production", "all"])
-def test_a_set_cannot_take_the_name_of_another_group(arrays, write, name):
+def test_a_set_cannot_have_the_name_of_another_group(arrays, write, name):
     """Its scores would stand for those of the validation images, and set the threshold."""
     few = {"logits": arrays["logits"], "labels": arrays["labels"]}
     with pytest.raises(ValueError, match=f"ood: a set cannot be called '{name}'"):
         read_outputs(write(few | {f"ood_{name}_logits": arrays["logits"]}))
 
 
-def test_pictures_come_from_files_that_are_there(arrays, write, tmp_path):
+def test_inputs_from_python_are_checked(inputs):
+    unlabelled = replace(inputs.validation, labels=np.full(300, -1))
+    with pytest.raises(ValueError, match="validation: a label for each image expected"):
+        replace(inputs, validation=unlabelled)
+    with pytest.raises(ValueError, match=r"groups: one for each of 300 images expected, got .*4,"):
+        replace(inputs, groups=np.arange(4))
+    with pytest.raises(ValueError, match="groups: at least 20 expected, got 1"):
+        replace(inputs, groups=np.zeros(300, int)).one_of_each_group()
+
+
+def test_pictures_come_from_files(arrays, write, tmp_path):
     assert read_outputs(write(arrays)).pictures([0, 1]) is None
     path = tmp_path / "red.png"
     Image.new("RGB", (20, 10), "red").save(path)

@@ -11,7 +11,9 @@ from safetensors.torch import save_file
 
 from helpers import checkpoints
 from helpers.data import Images
-from helpers.networks import models
+from helpers.data.class_lists import shared_classes
+from helpers.files import project_root
+from helpers.networks import models, published
 from helpers.networks.recipe import Recipe
 from known_unknowns import chapters
 from known_unknowns.auditing.command import HOLDS, REFUSED, main
@@ -70,18 +72,6 @@ def test_folders_are_shown_and_what_cannot_be_read_is_listed(network, pets, tmp_
     assert logits == pytest.approx(inputs.validation.logits, abs=1e-5)
 
 
-def test_folders_that_are_no_classes_of_the_head(network, pets):
-    with pytest.raises(ValueError, match=r"none of the head's 2: 'dog' \(nearest: 'dogs'\)"):
-        show_images(network, images_of(str(pets)), class_names=["cat", "dogs"])
-    with pytest.raises(ValueError, match=r"class_names: 2 expected, .*got 3"):
-        show_images(network, images_of(str(pets)), class_names=["cat", "dog", "fox"])
-
-
-def test_an_ood_set_of_known_classes_is_refused(network, pets):
-    with pytest.raises(ValueError, match="ood: pets has classes that the model knows: cat, dog"):
-        show_images(network, images_of(str(pets)), ood=[images_of(str(pets))])
-
-
 def test_a_folder_may_have_the_words_of_a_class_but_not_of_two():
     """WordNet has two cranes."""
     titles = {"n01": "crane", "n02": "crane", "n03": "house finch"}
@@ -131,22 +121,41 @@ def test_the_command_takes_a_network_of_timm(tmp_path, monkeypatch, capsys):
     assert "pip install '.[torch]'" in capsys.readouterr().err
 
 
-def test_a_checkpoint_of_another_network(tmp_path, network):
-    with pytest.raises(ValueError, match=r"does not hold the weights of a resnet .* for 5 classes"):
-        open_network("", network.path, RECIPE, 5)
-    with pytest.raises(FileNotFoundError, match="no checkpoint"):
-        open_network("", tmp_path / "nowhere")
-    with pytest.raises(ValueError, match="model, checkpoint: give one of them"):
-        open_network("")
+BAD = [
+    (lambda n, p: show_images(n, p, class_names=["cat", "dogs"]), ValueError, "nearest: 'dogs'"),
+    (lambda n, p: show_images(n, p, class_names=list("abc")), ValueError, "2 expected, .*got 3"),
+    (lambda n, p: show_images(n, p, ood=[p]), ValueError, "ood: pets has classes that the model"),
+    (lambda n, p: open_network("", n.path, RECIPE, 5), ValueError, "not hold .* for 5 classes"),
+    (lambda n, p: open_network("", n.path.parent / "no"), FileNotFoundError, "no checkpoint"),
+    (lambda n, p: open_network(""), ValueError, "model, checkpoint: give one of them"),
+    (lambda n, p: images_of("./birds"), FileNotFoundError, "no such folder"),
+    (lambda n, p: images_of(""), ValueError, "`validation` is one"),
+    (lambda n, p: images_of("digist"), ValueError, "unknown data set 'digist'; did you mean"),
+]
 
 
-def test_a_folder_or_a_data_set(pets):
-    assert images_of(str(pets)).skipped == ("dog/99.png",)
-    assert images_of("digits").split == "test" and images_of("digits/train").split == "train"
-    assert images_of("mazes", size=16).images.shape[1:] == (16, 16, 3)
-    with pytest.raises(FileNotFoundError, match="no such folder"):
-        images_of(str(pets / "birds"))
-    with pytest.raises(ValueError, match="`validation` is one"):
-        images_of("")
-    with pytest.raises(ValueError, match="unknown data set 'digist'; did you mean 'digits'"):
-        images_of("digist")
+@pytest.mark.parametrize(("call", "error", "message"), BAD, ids=[row[-1] for row in BAD])
+def test_bad_networks_and_folders(network, pets, call, error, message):
+    with pytest.raises(error, match=message):
+        call(network, images_of(str(pets)))
+
+
+TIERS = sorted(path.parent.name for path in project_root().glob("params/*/audit.yaml"))
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_no_set_of_the_example_shows_a_class_of_the_network(tier):
+    given = chapters.load("audit", tier)
+    shared = shared_classes(published.find(given.example).data_set)
+    sets = {*given.example_ood, *given.example_met}
+    assert not sets & shared.keys()
+    assert len(sets) == len(given.example_ood) + len(given.example_met)
+
+
+def test_the_halves_of_the_example_have_nothing_in_common(monkeypatch):
+    monkeypatch.undo()  # the cache of the project
+    inputs = gather(chapters.load("audit", "mini", generated=3))
+    new = inputs.held_back["new"]
+    assert len(inputs.validation) == len(new) == 500 == len(inputs.files) == len(inputs.images)
+    assert not {*map(tuple, inputs.validation.logits)} & {*map(tuple, new.logits)}
+    assert (inputs.images.labels == inputs.validation.labels).all()
