@@ -1,4 +1,4 @@
-"""What the README and CONTRIBUTING show works: their very lines are executed here."""
+"""What the README, CONTRIBUTING and the book show works: their very lines are executed here."""
 
 import os
 import re
@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 import yaml
 
-from helpers import data
 from helpers.papers.parameters import overlay
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -121,21 +120,12 @@ def test_a_training_objective_is_one_file(extended):
 from types import SimpleNamespace
 
 import numpy as np, torch
-from helpers.data import Images
-from helpers.networks import models
-from helpers.networks.recipe import Recipe
 from helpers.papers.parameters import load
 from helpers.training import objectives
-from helpers.training.loop import train
 
 batch = SimpleNamespace(inputs=torch.tensor([[0.5, 0.5]]).log(), labels=torch.tensor([0]))
 loss, _ = objectives.create("focal")(torch.nn.Flatten(), batch)
 assert np.isclose(loss, 0.5**2 * np.log(2))
-recipe = Recipe(objective="focal", objective_arguments={"gamma": 1.0}, width=4, epochs=2)
-pixels = np.repeat(np.uint8([20, 220] * 8), 768).reshape(16, 16, 16, 3)
-images = Images(pixels, np.arange(16) % 2, ("dark", "light"), "toy", "train")
-history = train(models.create(recipe, 2), images, recipe, progress=False)
-assert history["loss"].iloc[-1] < np.log(2) / 2
 assert load("unknown_detection", "mini").method_recipe("focal+knn").objective == "focal"
 """,
     )
@@ -158,14 +148,13 @@ import numpy as np, pandas as pd
 from helpers.data import Images
 from helpers.papers import run
 from helpers.papers.parameters import load
-from helpers.papers.uimnet import experiment, tables
+from helpers.papers.uimnet import experiment
 from helpers.papers.uimnet.claims import derive
 from helpers.papers.uimnet.roles import DomainSplit
 
 os.environ["CACHE_ROOT"] = tempfile.mkdtemp()
 parameters = load("uimnet", "mini")
-assert "focal" in parameters.algorithms and "focal" in parameters.groups["plain"]
-assert [name for name in parameters.trainings()] == ["plain-0", "others-0"]
+assert "focal" in parameters.groups["plain"]
 parameters = parameters.replace(
     sizes={"tiny": {"width": 4, "stem_stride": 2}}, spectral=["none"], training={"epochs": 2},
     algorithms={name: parameters.algorithms[name] for name in ("erm", "focal")}, replicates=10,
@@ -185,12 +174,6 @@ table = run.rows(parameters, progress=False)
 own = table[table["variant"] == "ensemble"].groupby("method")["metric"].agg(set)
 expected = {f"{a}{m}" for a in ("erm", "focal") for m in ("", "/entropy", "/native", "/median_gap")}
 assert set(own.index) == expected and not (table["metric"] == "failed").any()
-notes = table.query("method == 'focal' and variant == 'trial 1'")["notes"].item()
-assert "gamma" in notes
-means = tables.domain_means(table).query("variant == 'primary' and calibration == 'before'")
-shown = tables.measures(means).frame()
-assert shown.columns.tolist() == ["ERM", "Focal loss"]
-assert [name for _, name in shown.index][:2] == ["Entropy", "Gap to the median"]
 without = table[~table["method"].str.contains("focal|median_gap")]
 pd.testing.assert_frame_equal(derive(table), derive(without))
 """,
@@ -217,7 +200,6 @@ for confidence, correct in ([], []), ([0.5], [True, False]), ([float("nan")], [T
 
 
 def test_a_score_and_a_metric_are_checked_in_a_few_lines(extended):
-    """Those that were added, and nothing is found."""
     score, metric, tests = blocks("CONTRIBUTING.md", "Checks of a score or metric")
     each = "for check in test_my_score.pytestmark[0].args[1][:5]:\n    test_my_score(check)\n"
     run(extended, score + metric + tests + each)
@@ -237,16 +219,6 @@ assert all(len(np.unique(image.reshape(-1, 3), axis=0)) == 2 for image in images
 assert "## Targets" in pages.data_sets()
 """,
     )
-
-
-def test_arrays_become_a_data_set(tmp_path, monkeypatch):
-    """What was written is loaded by its name."""
-    monkeypatch.setenv("DATA_ROOT", str(tmp_path))
-    images = np.random.default_rng(0).integers(256, size=(3, 8, 8, 3), dtype=np.uint8)
-    (block,) = (one for one in blocks("CONTRIBUTING.md", "A data set") if "write_pack" in one)
-    exec(block, {"images": images, "labels": [0, 1, 1]})
-    found = data.load("pets", "test")
-    assert np.array_equal(found.images, images) and found.class_names == ("cat", "dog")
 
 
 def test_the_audit_of_the_readme(tmp_path, monkeypatch):
@@ -286,29 +258,14 @@ def test_the_score_of_the_readme(tmp_path):
     assert "median_gap" in table and "mahalanobis" in table
 
 
-def test_the_audit_of_the_book(tmp_path, monkeypatch):
-    """The notebook, on a file, and the page that is made of it."""
-    monkeypatch.chdir(tmp_path)
-    labels = np.arange(400) % 4
-    logits = 3 * np.eye(4)[labels] + np.random.default_rng(0).normal(size=(400, 4))
-    np.savez("my_outputs.npz", logits=logits, labels=labels)
-    commands = blocks("book/how_to_run.md", "Your own model", "console")[-1]
-    # they are for the repository's folder, and what is made belongs into another
-    commands = commands.replace("$ .venv/bin", str(Path(sys.executable).parent))
-    commands = re.sub(r"(?<= )(notebooks|workflow)/", rf"{ROOT}/\1/", commands)
-    commands = commands.replace("my_audit", f"{tmp_path}/my_audit")
-    subprocess.run(f"set -e\n{commands}", shell=True, check=True, capture_output=True, env=HERE)
-    assert "<html" in (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "<html" in (tmp_path / "my_audit" / "report.html").read_text(encoding="utf-8")
-
-
-def test_what_contributing_says_where_to_change_is_there():
-    """Every path of its table, and at least twenty questions."""
-    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    _, _, table = text.partition("Where would I change …")
-    rows = re.findall(r"^\| (.*\?) \| (.*) \|$", table, flags=re.M)
-    assert len(rows) >= 20
-    for question, answer in rows:
-        paths = re.findall(r"`([^`]+)`", answer)
-        assert paths, question
-        assert not [path for path in paths if not (ROOT / path).exists()], question
+def test_which_tool_for_which_question():
+    """The page's lines, one block after the other."""
+    page = ROOT / "book" / "which_tool.md"
+    names: dict = {}
+    for block in re.findall(r"^```python\n(.*?)^```$", page.read_text("utf-8"), re.M | re.S):
+        exec(compile(block, str(page), "exec"), names)
+    assert names["suspect"][200:].mean() > 2 * names["suspect"][:200].mean()
+    assert names["listed"].chosen.any() and 0 < names["at_least"] < 1 / 3
+    assert (names["scores"] >= names["accepted_always"]).mean() >= 0.9
+    assert names["promised"].bound <= 0.05 and 0 <= names["open_set"] <= 1
+    assert names["foretold"]["auroc"].value > 0.7 and 0 <= names["aurc"] < 0.1
