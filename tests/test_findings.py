@@ -209,24 +209,6 @@ def test_numbers_and_names_that_no_pack_has_are_refused(tmp_path, named, changed
         read_pack(path, "test")
 
 
-@pytest.mark.parametrize(
-    ("named", "changed"),
-    [
-        ("^splits: at least one", {"splits": {}}),
-        ("^class_names", {"class_names": ["a", "a"]}),
-        ("numpy.stack", {"splits": {"test": ([np.zeros((8, 8, 3), np.uint8)], [0])}}),
-    ],
-)
-def test_no_good_pack_is_replaced_by_one_that_cannot_be_meant(tmp_path, named, changed):
-    path = tmp_path / "toy.zip"
-    given = {"class_names": ["a"], "splits": {"test": (np.zeros((1, 8, 8, 3), np.uint8), [0])}}
-    write_pack(path, name="toy", origin={}, **given)
-    before = path.read_bytes()
-    with pytest.raises(ValueError, match=named):
-        write_pack(path, name="toy", origin={}, **given | changed)
-    assert path.read_bytes() == before
-
-
 def test_outputs_cannot_be_changed_through_the_object():
     """Given arrays are not copied, because they are large; the object's views are read-only."""
     part = given().restricted([2, 0])

@@ -121,11 +121,7 @@ def by_imagenet(near: Images) -> dict[str, Images]:
 
 
 def draw_known(
-    superclasses: Mapping[str, Sequence[str]],
-    share: float,
-    *,
-    given: Iterable[str] = (),
-    seed: int = 0,
+    superclasses: Mapping[str, Sequence[str]], share: float, *, given: Iterable[str] = (), seed=0
 ) -> tuple[str, ...]:
     """Return the ID classes, given or drawn: the rounded share of each superclass.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import pandas as pd
 
@@ -59,23 +59,19 @@ def beside(table: pd.DataFrame) -> pd.DataFrame:
     return both[both["paper"].notna() | more].assign(precision=precision(table))
 
 
-def detection(
-    part: pd.DataFrame, *, metrics: Sequence[str], methods: Mapping[str, str] | None = None
-) -> Table:
+def detection(part: pd.DataFrame, *, metrics: Sequence[str]) -> Table:
     """Return a table of one data set and backbone of a `comparison`, or of `printed_alone`.
 
     Each method has a row of ours (mean ± standard deviation over runs) and below it the paper's.
     In ours and in the paper's rows the best of a column is bold, and the best without Outlier
-    Exposure, the one method trained with outliers, underlined.  `methods` maps the names of the
-    rows to titles; by default the paper's nine and then all others.
+    Exposure, the one method trained with outliers, underlined.
     """
     for metric in metrics:
         known_name("metric", metric, _HEADINGS)
-    if methods is None:
-        methods = METHODS | {name: title(name) for name in part["method"].unique()}
-    part = part[part["metric"].isin(list(metrics)) & part["method"].isin(list(methods))]
+    part = part[part["metric"].isin(list(metrics))]
     if part.empty:
-        raise ValueError("part: no number of these methods and metrics")
+        raise ValueError("part: no number of these metrics")
+    titles = METHODS | {name: title(name) for name in part["method"].unique()}
     cells, sets = comparisons.head_stand_ins(comparisons.stack_sources(part))
     _, scale, sign = zip(*cells["metric"].map(_HEADINGS), strict=True)
     rank = cells["mean"] * list(sign)
@@ -86,7 +82,7 @@ def detection(
         text=numbers(cells, pd.Series(scale), ".2f"),
         bold=mark_best(rank, *among),
         underlined=mark_best(rank.where(cells["method"] != "outlier_exposure"), *among),
-        method=categories(cells["method"], methods),
+        method=categories(cells["method"], titles),
         metric=categories(cells["metric"], {name: _HEADINGS[name][0] for name in metrics}),
         test_set=categories(tasks, [*_TASKS.values(), "test", "near"]),  # then all others
     )

@@ -137,13 +137,13 @@ def test_the_best_and_the_best_without_outliers_are_marked(part):
 
 
 @pytest.mark.parametrize(
-    ("changes", "methods", "metric", "message"),
+    ("changes", "metric", "message"),
     [
-        ({}, METHODS, "auroq", "unknown metric 'auroq'; did you mean 'auroc'"),
-        ({}, {"msp": "MSP"}, "aurc", "part: no number of these methods and metrics"),
-        ({"backbone": range(45)}, METHODS, "aurc", "part: several of backbone"),
+        ({}, "auroq", "unknown metric 'auroq'; did you mean 'auroc'"),
+        ({}, "eaurc", "part: no number of these metrics"),
+        ({"backbone": range(45)}, "aurc", "part: several of backbone"),
     ],
 )
-def test_bad_input(part, changes, methods, metric, message):
+def test_bad_input(part, changes, metric, message):
     with pytest.raises(ValueError, match=message):
-        detection(part.assign(**changes), methods=methods, metrics=[metric])
+        detection(part.assign(**changes), metrics=[metric])
