@@ -43,7 +43,8 @@ def runs(tmp_path):
     )
     nbformat.write(notebook, folder / "dataset.ipynb")
     record = dict(tier="mini", paper="openset_calibration", data_set="digits", metric="ece",
-                  backbone="resnet8", run=0, value=0.125, images=355)  # fmt: skip
+                  backbone="resnet8", run=0, method="closed-set", calibration="after",
+                  value=0.125, images=355)  # fmt: skip
     made = helpers.report.results.provenance({"epochs": 1}, seed=0, device="cpu", seconds=1.5)
     helpers.report.results.write(
         helpers.report.results.tidy([record], made), folder / "results.parquet"
