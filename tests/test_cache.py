@@ -12,18 +12,6 @@ def read(path):
     return text
 
 
-def test_made_once_and_then_loaded(tmp_path):
-    made = []
-
-    def make(path):
-        made.append(path)
-        path.write_text("good")
-
-    for _ in range(2):
-        assert cache.load_or_make(tmp_path / "a", read, make) == "good"
-    assert len(made) == 1
-
-
 def test_a_damaged_file_is_set_aside_named_and_made_anew(tmp_path, caplog):
     path, other = tmp_path / "a", tmp_path / "b"
     path.write_text("goo")

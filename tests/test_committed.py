@@ -1,4 +1,4 @@
-"""Files that are committed: none names a folder of the machine that wrote it."""
+"""Committed files: none names a folder of a machine, and the lock file satisfies every Python."""
 
 import re
 import tomllib
@@ -6,29 +6,46 @@ from pathlib import Path
 
 import pyarrow.parquet
 import pytest
+import yaml
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = re.compile(
     r"\.venv\b|site-packages|(^|[\s'\"(=])/(home|root|tmp|usr|opt|work|mnt|Users)/"
 )
-STORED = [
-    file
-    for folder in ("results", "benchmarks/results")
-    for file in sorted((ROOT / folder).rglob("*"))
-    if file.suffix in (".parquet", ".csv", ".json")
-]
+LOCK = (ROOT / "requirements.lock").read_text()
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+EXTRAS = ("torch", "book", "test", "lab")
+"""What `make setup` installs; the book takes all of them."""
 
 
-@pytest.mark.parametrize("file", STORED, ids=lambda file: str(file.relative_to(ROOT)))
-def test_no_table_names_a_folder_of_a_machine(file):
-    if file.suffix != ".parquet":
-        texts = {file.read_text(encoding="utf-8")}
-    else:
-        schema = pyarrow.parquet.read_schema(file)
-        columns = [field.name for field in schema if "string" in str(field.type)]
-        table = pyarrow.parquet.read_table(file, columns=columns)
-        texts = {text for column in table.columns for text in column.unique().to_pylist() if text}
-    assert not [text for text in texts if FOLDERS.search(text)]
+def test_no_table_names_a_folder_of_a_machine():
+    files = [
+        file for part in ("results", "benchmarks/results") for file in (ROOT / part).rglob("*")
+    ]
+    for file in files:
+        if file.suffix == ".parquet":
+            table = pyarrow.parquet.read_table(file)
+            texts = [column for column in table.columns if "string" in str(column.type)]
+            texts = {text for column in texts for text in column.unique().to_pylist() if text}
+            assert not [text for text in texts if FOLDERS.search(text)], file
+        elif file.suffix in (".csv", ".json"):
+            assert not FOLDERS.search(file.read_text(encoding="utf-8")), file
+
+
+def test_no_path_of_a_machine_and_no_registry_address():
+    # In pieces, so that this file is not itself a hit.
+    forbidden = ["/wo" + "rk/", "/ro" + "ot/", "/ho" + "me/", "../sha" + "red", "/tm" + "p/"]
+    forbidden += ["py" + "pi.", "np" + "mjs.", "python" + "hosted"]
+    folders = "book benchmarks helpers notebooks params tests workflow .github .ci".split()
+    files = [path for name in folders for path in (ROOT / name).rglob("*") if path.is_file()]
+    files += [path for path in ROOT.iterdir() if path.is_file()]
+    binary = {".npy", ".parquet", ".png", ".pyc", ".safetensors", ".xz", ".zip"}
+    this = Path(__file__)
+    for path in files:
+        if path.suffix not in binary and path != this:
+            text = path.read_text(encoding="utf-8")
+            assert not [word for word in forbidden if word in text], path
 
 
 def test_the_licence_of_the_authors_travels_with_their_features():
@@ -37,18 +54,60 @@ def test_the_licence_of_the_authors_travels_with_their_features():
     licence = packs / "dice.LICENSE.txt"
     original = ROOT / "tests" / "networks" / "dice" / "LICENSE"
     assert licence.read_text("utf-8") == original.read_text("utf-8")
-    assert licence.name in (packs / "README.md").read_text("utf-8")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     globs = project["tool"]["setuptools"]["package-data"]["*"]
     assert licence in {file for glob in globs for file in (ROOT / "known_unknowns").glob(glob)}
 
 
 def test_no_page_or_message_advises_a_name_that_the_index_does_not_have():
-    """Anybody could take it; the extras are installed from a clone."""
+    """Anybody could take the name; the extras are installed from a clone."""
     folders = ("book", "helpers", "known_unknowns", "notebooks", "workflow")
-    files = [ROOT / "README.md", *(file for one in folders for file in (ROOT / one).rglob("*"))]
+    files = [ROOT / "README.md", *(file for part in folders for file in (ROOT / part).rglob("*"))]
     advised = re.compile(r"install\s+(-\S+ +)*[\"'\\]*known-unknowns(\[[\w,]+\])?+(?! @)")
     for file in files:
         if file.suffix in (".md", ".py", ".ipynb"):
             found = advised.search(file.read_text(encoding="utf-8"))
             assert not found, f"{file}: {found[0]}"
+
+
+def direct() -> list[Requirement]:
+    """Return the requirements of pyproject.toml, with the extras that `make setup` installs."""
+    groups = [PROJECT["dependencies"], *(PROJECT["optional-dependencies"][name] for name in EXTRAS)]
+    return [Requirement(line) for group in groups for line in group]
+
+
+@pytest.mark.parametrize("python", ["3.11", "3.12", "3.13"])
+def test_the_lock_satisfies_pyproject(python):
+    environment = {
+        "python_version": python, "python_full_version": f"{python}.1", "sys_platform": "linux",
+        "platform_system": "Linux", "platform_machine": "x86_64", "os_name": "posix", "extra": "",
+        "platform_python_implementation": "CPython", "implementation_name": "cpython",
+    }  # fmt: skip
+    assert not re.search(r"https?:|file:|--(extra-)?index-url|--find-links|@", LOCK)
+    chosen = {}
+    for requirement in (Requirement(line) for line in LOCK.splitlines() if line[:1] not in "#"):
+        if requirement.marker is None or requirement.marker.evaluate(environment):
+            (specifier,) = requirement.specifier
+            assert specifier.operator == "==" and requirement.name not in chosen
+            chosen[requirement.name] = specifier.version
+    for requirement in direct():
+        assert chosen[requirement.name] in requirement.specifier, requirement
+    assert chosen["jupyter-book"].startswith("1.")  # version 2 ignores _config.yml, silently
+
+
+def test_conda_has_the_same_pins():
+    environment = yaml.safe_load((ROOT / "environment.yml").read_text())
+    assert f"python{PROJECT['requires-python']}" in environment["dependencies"]
+    listed = environment["dependencies"][-1]["pip"]
+    editable = f"--editable .[{','.join(EXTRAS)}]"
+    assert {"--constraint requirements.lock", editable} <= set(listed)
+    pinned = [Requirement(line) for line in listed if not line.startswith("--")]
+    in_lock = {str(Requirement(line)) for line in LOCK.splitlines() if line and line[0] != "#"}
+    assert {str(requirement) for requirement in pinned} <= in_lock
+    assert {requirement.name for requirement in pinned} == {one.name for one in direct()}
+
+
+def test_versions_in_two_places_agree():
+    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
+    ruff = next(hook["rev"] for hook in hooks if "ruff" in hook["repo"]).removeprefix("v")
+    assert f"ruff=={ruff}" in LOCK.splitlines()

@@ -52,8 +52,3 @@ def test_roots_come_from_the_environment(monkeypatch, tmp_path):
     assert files.cache_root() == files.project_root() / "cache"
     monkeypatch.setenv("CACHE_ROOT", "relative")
     assert files.cache_root() == files.project_root() / "relative"
-
-
-def test_sha256_of_a_known_content(tmp_path):
-    (tmp_path / "abc").write_bytes(b"abc")
-    assert files.sha256_file(tmp_path / "abc").startswith("ba7816bf8f01cfea414140de5dae2223")

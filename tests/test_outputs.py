@@ -35,11 +35,6 @@ def test_members_are_averaged_as_probabilities():
     np.testing.assert_allclose(one.probabilities, [[0.55, 0.45]], atol=1e-7)
 
 
-def test_large_logits_do_not_overflow():
-    one = outputs(n=1, logits=np.array([[1e4, 0, -1e4]]))
-    assert one.probabilities.tolist() == [[1.0, 0.0, 0.0]]
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -67,37 +62,32 @@ def test_round_trip_and_subset(tmp_path):
     assert np.array_equal(part.features, one.features[one.labels == 0])
 
 
-def test_a_damaged_file_is_named(tmp_path):
+def test_a_truncated_file_is_named(tmp_path):
     path = tmp_path / "a.safetensors"
-    one = outputs()
-    one.save(path)
-    content = bytearray(path.read_bytes())
+    outputs().save(path)
+    content = path.read_bytes()
     for damaged in (content[: len(content) // 2], content[:40], b""):
         path.write_bytes(damaged)
         with pytest.raises(ValueError, match=r"a\.safetensors: not a whole file"):
             Outputs.load(path)
-    content[content.index(one.logits.tobytes()) + 3] ^= 1
-    path.write_bytes(content)
-    with pytest.raises(ValueError, match=r"a\.safetensors: not a whole file"):
-        Outputs.load(path)
 
 
 def test_no_flipped_bit_gives_other_outputs(tmp_path):
-    """Whatever is damaged, the file is refused by name, or gives what was written."""
-    path, one = tmp_path / "a.safetensors", outputs()
-    one.save(path)
+    """A damaged file is refused by name, or gives what was written."""
+    path, before = tmp_path / "a.safetensors", outputs()
+    before.save(path)
     content = path.read_bytes()
     for position in range(0, len(content), 11):
         altered = bytearray(content)
         altered[position] ^= 1 << position % 8
         path.write_bytes(altered)
         try:
-            two = Outputs.load(path)
+            after = Outputs.load(path)
         except ValueError as error:
             assert str(path) in str(error)
         else:
             for name in ("logits", "features", "labels", "members", "native"):
-                assert np.array_equal(getattr(one, name), getattr(two, name))
+                assert np.array_equal(getattr(before, name), getattr(after, name))
 
 
 def test_compute_in_batches_is_compute_at_once_and_matches_the_head():
@@ -113,7 +103,7 @@ def test_compute_in_batches_is_compute_at_once_and_matches_the_head():
 
 
 class Constant(torch.nn.Module):
-    """A network whose work is nothing beside the outputs that it has."""
+    """A network with large outputs and little work."""
 
     def __init__(self):
         super().__init__()
@@ -130,18 +120,17 @@ class Constant(torch.nn.Module):
 
 
 def test_memory_beyond_the_outputs_does_not_grow_with_the_images():
-    """Of arrays: what torch has for a batch is not counted, but goes when the next one comes."""
+    """The memory of arrays: torch's memory for a batch is not counted."""
     classifier, extra = models.Classifier(Constant()), []
     for count in (5_000, 20_000):
         pixels = np.zeros((count, 4, 4, 3), np.uint8)
         images = Images(pixels, np.zeros(count, np.int64), tuple("abcd"), "nothing", "test")
         tracemalloc.start()
         found = compute(classifier, images)
-        extra.append(
-            tracemalloc.get_traced_memory()[1] - found.features.nbytes - found.logits.nbytes
-        )
+        peak = tracemalloc.get_traced_memory()[1]
+        extra.append(peak - found.features.nbytes - found.logits.nbytes)
         tracemalloc.stop()
-    assert max(extra) < 2**22  # where the larger outputs take 2**24.3
+    assert max(extra) < 2**22  # the larger outputs take 2**24.3
     assert abs(extra[1] - extra[0]) < 2**18
 
 
@@ -170,16 +159,7 @@ def test_an_ensemble_averages_probabilities():
     assert both.correct.tolist() == [True]
 
 
-def test_members_of_other_images_are_refused():
-    one = outputs()
-    other = Outputs(one.logits, one.features, np.zeros(5, np.int64))
-    with pytest.raises(ValueError, match="members: outputs of the same images"):
-        ensemble([one, other])
-    with pytest.raises(ValueError, match="members: empty"):
-        ensemble([])
-
-
-def test_the_algorithms_own_measure_is_kept_and_does_not_depend_on_the_batch():
+def test_the_native_measure_does_not_depend_on_the_batch():
     """Of the network itself, beside members that dropout draws."""
     recipe = Recipe(width=8, stem_stride=2, dropout=0.3, objective="rnd")
     classifier = models.create(recipe, 4)

@@ -104,7 +104,7 @@ def test_another_place_makes_nothing_anew(package, before):
 
 
 def test_scores_are_found_by_their_folder(tmp_path):
-    """As they register themselves on import; what a function looks up is another's to name."""
+    """They register themselves on import."""
     folder = tmp_path / "helpers"
     (folder / "kinds").mkdir(parents=True)
     (folder / "__init__.py").write_text("")
@@ -118,12 +118,6 @@ def test_scores_are_found_by_their_folder(tmp_path):
         (folder / "kinds/ant.py").write_text(text)
         codes.append(Package(folder).code(["helpers.use"]))
     assert codes[0] != codes[1]
-    write(folder / "kinds/__init__.py", "for one in pkgutil.iter_modules(__path__): import", "#")
-    write(folder / "kinds/__init__.py", "known[name]", "import_module(__path__, name)")
-    files = Package(folder).files("from helpers.use import made")
-    assert folder / "kinds/ant.py" in files
-    write(folder / "kinds/ant.py", "x = 2", "x = 3")
-    assert Package(folder).code(["helpers.use"]) == Package(folder).code(["helpers.use.made"])
 
 
 def test_names_bound_inside_a_function_are_its_own(tmp_path):

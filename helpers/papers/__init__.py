@@ -1,8 +1,8 @@
-"""The papers, a folder each: what each of them is, said once, and what is found by it.
+"""The papers, one folder each.
 
-A paper's folder holds its record ``PAPER`` (in ``__init__.py``, which loads nothing else), and
-modules of the same names in all papers.  Whatever goes through all papers, such as the ledger, the
-book's contents or the README, goes through `PAPERS`.
+A paper's folder holds its record ``PAPER`` (in ``__init__.py``, which loads nothing else) and
+modules with the same names in all papers.  The ledger, the book's contents and the README use
+`PAPERS`.
 """
 
 from __future__ import annotations
@@ -23,63 +23,50 @@ if TYPE_CHECKING:
 __all__ = ["PAPERS", "REHEARSAL", "TIERS", "Paper", "load"]
 
 TIERS = ("mini", "small_cpu", "frozen", "small", "pretrained", "paper")
-"""From the smallest to the largest; ``frozen`` trains heads on the features of a network of
-ImageNet, and ``pretrained`` judges networks that others have trained."""
+"""From the smallest to the largest; ``frozen`` trains heads on features of a network of ImageNet,
+and ``pretrained`` evaluates published networks."""
 
 REHEARSAL = "rehearsal"
-"""The tier that goes every way of ``paper`` with made-up images: it ends well, and says nothing."""
+"""The tier that runs every step of ``paper`` on generated images; its numbers mean nothing."""
 
 
 def __getattr__(name: str) -> object:
-    """Return `helpers.papers.parameters.load`, imported when asked for: it takes as long as all."""
+    """Return `helpers.papers.parameters.load`, imported at the first use."""
     if name == "load":
         return import_module(f"{__name__}.parameters").load
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def _module(name: str) -> property:
-    """Return a property that imports a module of the paper's folder when it is asked for."""
+    """Return a property that imports a module of the paper's folder at the first use."""
     return property(lambda paper: import_module(f"{paper.package}.{name}"))
 
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper's record.
-
-    Its modules `parameters`, `roles`, `experiment`, `claims`, `tables` and `figures` are attributes
-    that are imported when they are first used.
+    """A paper's record; its modules are attributes, imported at the first use.
 
     Attributes
     ----------
-    name : str
-        What its folders, its parameter files and the results table call it.
-    order : int
-        Its place in the book.
-    title : str
-        The paper's title.
-    heading : str
-        The chapter's.
-    key : str
-        BibTeX key in the book's bibliography.
-    main_claim : str
-        The claim that is its main finding; "" for a chapter about all papers, which has no claims.
-    claims_heading : str
-        The heading of the chapter's figures below which the claims are judged.
+    name, order : str and int
+        Name of its folders, parameter files and rows; its place in the book.
+    title, heading, key : str
+        Title of the paper, heading of the chapter, BibTeX key.
+    main_claim, claims_heading : str
+        Id of the main claim ("" without claims), and heading of the page's claims.
     data_sets, test_sets, networks : mapping of str to str
-        Which of the paper's data sets, test sets and networks each of ours is, or is nearest to:
-        the printed number that ours is set beside.  A test set that is not named is the paper's of
-        the same name, if there is one.
+        The paper's data set, test set or network nearest to each of ours; other test sets have the
+        same name in the paper, if it has them.
     stand_ins : mapping of str to str
-        Which of these test sets of ours are in place of the paper's and no part of it, in words.
+        Our test sets in place of one of the paper's, in words.
     beside : str
-        The function of `tables` that picks, from a results table, rows that the paper prints the
-        like of, with their networks as in `networks`; "": the rows of the primary variant.
+        The function of `tables` that selects rows for comparison; "": the primary variant.
     metrics : tuple of str
         The functions of `helpers.metrics` that the paper reports.
     networks_of : str
-        The paper whose trained networks are taken, rather than trained a second time.
+        The paper whose trained networks are used.
     about_all : tuple of str
-        The chapter's notebooks that read the results of all papers.
+        The chapter's notebooks about the results of all papers.
     package : str
         The package of its modules; by default the folder of its name here.
     """
@@ -114,17 +101,11 @@ class Paper:
 
     @property
     def published_as(self) -> dict[str, str]:
-        """What stands for what, data sets and test sets together."""
+        """The paper's name of each of our data sets and test sets."""
         return {**self.data_sets, **self.test_sets}
 
     def headline(self) -> Table:
-        """Return the main table of the largest tier whose results are committed.
-
-        Raises
-        ------
-        FileNotFoundError
-            There are none.
-        """
+        """Return the main table of the largest tier with committed results."""
         from helpers.papers.parameters import load_as
         from helpers.report import results
 
@@ -137,16 +118,18 @@ class Paper:
         raise FileNotFoundError(f"results/*/{self.name}.parquet: no tier has committed results")
 
     def rows_beside(self, table: pd.DataFrame) -> list[tuple[pd.DataFrame, Mapping[str, str]]]:
-        """Return the rows of a results table that the paper prints the like of, with `networks`."""
+        """Return the rows of a results table to compare with printed numbers, with `networks`."""
         if self.beside:
             return getattr(self.tables, self.beside)(table)
         return [(table[table["variant"] == "primary"], self.networks)]
 
 
-_FOUND = (
-    import_module(f"{__name__}.{one.name}").PAPER for one in iter_modules(__path__) if one.ispkg
+_RECORDS = (
+    import_module(f"{__name__}.{module.name}").PAPER
+    for module in iter_modules(__path__)
+    if module.ispkg
 )
 PAPERS: dict[str, Paper] = {
-    paper.name: paper for paper in sorted(_FOUND, key=lambda paper: paper.order)
+    paper.name: paper for paper in sorted(_RECORDS, key=lambda paper: paper.order)
 }
 """The records in the order of the book, by name."""

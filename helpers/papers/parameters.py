@@ -1,9 +1,9 @@
 """The parameters of a paper at a tier: one flat file, every value typed and checked.
 
-``params/<tier>/<paper>.yaml`` gives each value once; its keys are the fields of the paper's own
-class `helpers.papers.<paper>.parameters.Parameters`, a subclass of the one here.  A file that
-begins with ``extends: TIER`` says only what is otherwise than at that tier, as all but ``mini`` do.
-Importing this module costs nothing, so that parameters are refused before work starts.
+The keys of ``params/<tier>/<paper>.yaml`` are the fields of the class `Parameters` in
+`helpers.papers.<paper>.parameters`, a subclass of the class here.  A file that begins with
+``extends: TIER`` lists only the differences from that tier; all tiers but ``mini`` do.
+Importing this module is cheap, so that wrong parameters are refused before work starts.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ DISTANCES = ("euclidean", "euclidean_cosine")
 
 
 def one_of(kind: str, options: Iterable[str] | Callable[[], Iterable[str]]) -> AfterValidator:
-    """Return the check that a text is one of some names, or of those that a function lists."""
+    """Return the check that a text is one of some names, or of the names that a function lists."""
     return AfterValidator(
         lambda name: known_name(kind, name, options() if callable(options) else options)
     )
 
 
 def check_network(kind: str, name: str, others: Iterable[str] = ()) -> None:
-    """Refuse a network that is no published network, no network of timm, and none of the others."""
+    """Refuse a name that is no published network, no network of timm, and not among `others`."""
     options = {*published.records(), *timm_weights.names(), *others}
     if not timm_weights.names() or name in options:  # timm may not be installed
         return
@@ -48,7 +48,7 @@ def check_network(kind: str, name: str, others: Iterable[str] = ()) -> None:
 
 
 def check_classes(kind: str, data_set: str, names: Iterable[str]) -> None:
-    """Refuse names that are no classes of a data set, if its class list is stored here."""
+    """Refuse names that are not classes of a data set, if its class list is stored here."""
     base = data_set.removesuffix("_mini")
     if base in ("cifar10", "cifar100"):  # the others have other names in each archive
         for name in names:
@@ -76,7 +76,7 @@ def _scores() -> list[str]:
 Seed = Annotated[int, Field(ge=0)]
 Count = Annotated[int, Field(ge=1)]
 Repeats = Annotated[int, Field(ge=1, le=1000)]
-"""How often something is done anew: more than anyone computes is a slip, and would not end."""
+"""A number of repetitions; more than 1,000 is a slip."""
 Share = Annotated[float, Field(gt=0, lt=1)]
 DataSet = Annotated[str, AfterValidator(_data_set)]
 """One of `helpers.data.names`, or ``folder:PATH``; see `Parameters.data_sets_used`."""
@@ -84,13 +84,17 @@ Score = Annotated[str, one_of("score", _scores)]
 Distance = Annotated[str, one_of("distance", DISTANCES)]
 Tier = Annotated[str, one_of("tier", tiers)]
 Changes = dict[str, Any]
-"""Fields of a `Recipe` and their values: what somebody changes in it."""
+"""Fields of a `Recipe` and their new values."""
 
 
-class Frozen(BaseModel):
-    """A frozen network whose features a head sees; as `helpers.data.features.Backbone` has it."""
+class Strict(BaseModel):
+    """A model without unknown fields, conversions or changes."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, protected_namespaces=())
+
+
+class Frozen(Strict):
+    """A frozen network whose features a head sees, as `helpers.data.features.Backbone`."""
 
     network: str
     size: Count
@@ -99,43 +103,36 @@ class Frozen(BaseModel):
 
 
 class Parameters(BaseModel):
-    """What the experiments of all papers have; each paper adds its own fields.
+    """The parameters of all papers; each paper adds its fields.
 
-    No value is converted: what is not of a field's type is refused, and so is a field that does
-    not exist, NaN and infinity.  Only what is off by default has a default; all else is in the
-    files.
+    No value is converted: a wrong type, an unknown field, NaN and infinity are refused in one line
+    that names the field.  Only what is off by default has a default; the files have all else.
 
     Attributes
     ----------
     tier : str
-        Goes into the results table.
+        The tier in the results table.
     seed : int
-        All random numbers descend from it.
+        The seed of all random numbers.
     replicates : int
         Bootstrap replicates over the test images.
     training : dict
-        What the recipes of all networks share, fields of `helpers.networks.recipe.Recipe`.
+        Fields of `helpers.networks.recipe.Recipe` that all networks share.
     training_knobs : dict
-        Further ones, given by a notebook or on a command line: they win over any network's own.
+        Fields given by a notebook or on a command line: they win over those of any network.
     download : bool
-        Let torchvision and timm fetch what is missing.
+        Let torchvision and timm download missing data and weights.
     larger_tiers : list of str
         Tiers whose committed results are shown as well.
     device : str, optional
-        Where networks are trained and asked; by default a GPU if there is one.
+        Device of the networks; by default a GPU if there is one.
     features : dict of str to dict
-        By network, whose features it sees in the place of images, as `Frozen` has it; a network
-        that is not there sees the images.
-
-    Raises
-    ------
-    ValueError
-        In one line: the field, what is expected of it, and what it has; or the nearest right name.
+        `Frozen` fields by network that sees features instead of images.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
     grid: ClassVar[tuple[str, ...]] = ()
-    """Fields that only say which parts an experiment has: other rows do not depend on them."""
+    """Fields that only select the parts of an experiment: no row depends on them."""
 
     tier: str
     seed: Seed
@@ -160,32 +157,23 @@ class Parameters(BaseModel):
 
     @property
     def paper(self) -> str:
-        """The paper's name: that of the folder in which the class lies."""
+        """The paper's name: the name of the folder of the class."""
         return type(self).__module__.split(".")[-2]
 
     def recipe(self, *changes: Changes) -> Recipe:
-        """Return the recipe of a network: `training`, changed in turn, the knobs last."""
+        """Return the recipe of a network: `training`, then changes in turn, the knobs last."""
         merged: Changes = {}
-        for one in (self.training, *changes, self.training_knobs):
-            merged |= one
+        for fields in (self.training, *changes, self.training_knobs):
+            merged |= fields
         recipe = head_recipe.check(Recipe.from_parameters(merged))
         search.check_arguments(recipe)
         return recipe
 
     def seen_by(self, network: str, roles):
-        """Return roles as a network sees their images: as features, where `features` says so.
+        """Return roles as a network sees their images: as features, if `features` has the network.
 
-        Parameters
-        ----------
-        network : str
-            Its name in the tables; what follows a "+" there does not matter.
-        roles
-            Data classes, mappings and sequences of images and others.
-
-        Raises
-        ------
-        ValueError
-            Features are missing or of something else, see `helpers.data.features.Packs`.
+        `network` is the name in the tables; a suffix after "+" does not matter.  `roles` may be
+        data classes, mappings and sequences of images.
         """
         frozen = self.features.get(network.partition("+")[0])
         if frozen is None:
@@ -196,72 +184,48 @@ class Parameters(BaseModel):
         return features.seen_by(roles, features.Backbone(**frozen.model_dump()), remedy)
 
     def replace(self, **given) -> Parameters:
-        """Return the same parameters with other values, checked; a `Recipe`'s become knobs.
-
-        Raises
-        ------
-        ValueError
-            As for the class.
-        """
-        own, knobs = type(self).model_fields, Recipe.__dataclass_fields__
+        """Return the same parameters with other values, checked; fields of a `Recipe` are knobs."""
+        fields, knobs = type(self).model_fields, Recipe.__dataclass_fields__
         for name in given:
-            known_name("parameter", name, own.keys() | knobs.keys())
-        new = {name: value for name, value in given.items() if name in own}
+            known_name("parameter", name, fields.keys() | knobs.keys())
+        new = {name: value for name, value in given.items() if name in fields}
         new["training_knobs"] = {
             **new.get("training_knobs", self.training_knobs),
-            **{name: value for name, value in given.items() if name not in own},
+            **{name: value for name, value in given.items() if name not in fields},
         }
         return type(self)(**self.model_dump() | new)
 
     def decisive(self) -> dict[str, Any]:
-        """Return the values that a part's rows depend on, beside its images and weights."""
-        # what `features` are of is in the images
+        """Return the values that a part's rows depend on, in addition to its images and weights."""
+        # the images themselves contain their features
         others = {"download", "larger_tiers", "device", "features"}
         return self.model_dump(exclude={*self.grid, *others})
 
     def trainings(self) -> dict[str, dict]:
-        """Return what each execution of the training notebook is told beside the tier, by its name.
-
-        The first is the book's page.
-        """
+        """Return the arguments of each run of the training notebook; the first is the page."""
         return {}
 
     def data_sets_used(self) -> list[str]:
-        """Return the names of all data sets: the values of fields made of `DataSet`."""
+        """Return the names of all data sets: the values of the fields with the type `DataSet`."""
         kinds = get_type_hints(type(self), include_extras=True)
         fields = type(self).model_fields
-        found = [name for one in fields for name in _data_sets(kinds[one], getattr(self, one))]
-        return list(dict.fromkeys(filter(None, found)))
+        names = [
+            name for field in fields for name in _data_sets(kinds[field], getattr(self, field))
+        ]
+        return list(dict.fromkeys(filter(None, names)))
 
     def data_sets_needed(self) -> list[str]:
-        """Return those of `data_sets_used` without which nothing runs; each other may be missing.
-
-        One that is missing is then a row of the results table that says so.
-        """
+        """Return the data sets without which nothing runs; others may become rows ``failed``."""
         return self.data_sets_used()
 
 
 def load(paper: str, tier: str, *, root: Path | None = None, **given) -> Parameters:
-    """Return the parameters of a paper at a tier.
+    """Return the parameters of a paper at a tier, from ``params/<tier>/<paper>.yaml``.
 
-    Parameters
-    ----------
-    paper, tier : str
-        They name the file: ``params/<tier>/<paper>.yaml``.
-    root : Path, optional
-        The folder in which ``params`` lies; by default the project's.
-    **given
-        What takes the place of the file's values: fields of the paper's parameters, or fields of
-        a `Recipe`, which then hold for all networks.  None leaves the file's value.
+    `root` is the folder of ``params``, by default the project's.  `given` replaces values of the
+    file: fields of the paper's parameters, or of a `Recipe` for all networks; None changes nothing.
+    Errors in the file begin with its name.
 
-    Raises
-    ------
-    ValueError
-        A name that does not exist, with the nearest right one; a value of the wrong type or out
-        of range; a key twice; not YAML.  What the file has wrong begins with its name.
-
-    Examples
-    --------
     >>> load("openset_calibration", "mini", keep=0.9, epochs=None).keep
     0.9
     >>> load("openset_calibration", "mini", epoch=3)
@@ -276,7 +240,7 @@ def load(paper: str, tier: str, *, root: Path | None = None, **given) -> Paramet
 def load_as(
     kind: type[Parameters], name: str, tier: str, *, root: Path | None = None, **given
 ) -> Parameters:
-    """Return the parameters of a chapter at a tier, as a class has them; else as `load`."""
+    """Return the parameters of a chapter at a tier as objects of a class; else as `load`."""
     root = root or project_root()
     known_name("tier", tier, tiers(root))
     folder = root / "params" / tier
@@ -294,14 +258,9 @@ def load_as(
 
 
 def values_of(file: Path, above: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Return the names and values of a tier's file, with those of the tiers that it extends.
+    """Return the values of a tier's file over the values of the tiers that it extends.
 
     `above` are the tiers that extend it.
-
-    Raises
-    ------
-    ValueError
-        As `read`; this paper has no such tier to extend, or it is among those `above`.
     """
     values = read(file)
     below = values.pop("extends", None)
@@ -314,14 +273,12 @@ def values_of(file: Path, above: tuple[str, ...] = ()) -> dict[str, Any]:
 
 
 class Only(dict):
-    """A mapping that replaces the one of the tier that is extended: ``!only`` in a file."""
+    """A mapping that replaces the mapping of the extended tier: ``!only`` in a file."""
 
 
 def overlay(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
-    """Return names and values with changes; within a mapping, only the named ones change.
+    """Return names and values with changes; within a mapping, only the named values change.
 
-    Examples
-    --------
     >>> overlay({"runs": 5, "networks": {"a": {"depth": 18, "width": 64}, "b": {}}},
     ...         {"networks": {"a": {"depth": 8}}})
     {'runs': 5, 'networks': {'a': {'depth': 8, 'width': 64}, 'b': {}}}
@@ -337,7 +294,7 @@ def overlay(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
 
 
 class _Loader(yaml.SafeLoader):
-    """Refuses a key that a mapping has twice, of which YAML would take the last."""
+    """A loader that refuses a key twice in a mapping; YAML would use the last value."""
 
     def compose_mapping_node(self, anchor):
         node = super().compose_mapping_node(anchor)
@@ -356,7 +313,7 @@ _Loader.add_constructor(
 )
 
 
-# the last ones come of a tag on a value that it does not fit, such as `!!bool maybe`
+# the last errors come from a tag that does not fit its value, such as `!!bool maybe`
 _NO_YAML = (
     yaml.YAMLError, UnicodeDecodeError, RecursionError, ArithmeticError, AttributeError,
     LookupError, TypeError, ValueError,
@@ -364,22 +321,16 @@ _NO_YAML = (
 
 
 def read(file: Path) -> dict[str, Any]:
-    """Return the names and values of a YAML file.
-
-    Raises
-    ------
-    ValueError
-        Not YAML, with the line; a name twice; or no names with values.
-    """
+    """Return the names and values of a YAML file; an error names the line."""
     try:
-        found = yaml.load(file.read_text(encoding="utf-8"), _Loader)
+        values = yaml.load(file.read_text(encoding="utf-8"), _Loader)
     except yaml.MarkedYAMLError as error:
         raise ValueError(f"line {error.problem_mark.line + 1}: {error.problem}") from None
     except _NO_YAML as error:
         raise ValueError(f"no text in YAML ({str(error).partition(chr(10))[0]})") from None
-    if not isinstance(found, dict) or not all(isinstance(name, str) for name in found):
-        raise ValueError(f"names with values expected, got {found!r}")
-    return found
+    if not isinstance(values, dict) or not all(isinstance(name, str) for name in values):
+        raise ValueError(f"names with values expected, got {values!r}")
+    return values
 
 
 _EXPECTED = {
@@ -401,8 +352,8 @@ _EXPECTED = {
 
 
 def _in_words(error: ValidationError, kind: type[Parameters]) -> str:
-    """Say what is wrong in one line: first of all a name that is none."""
-    errors = sorted(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
+    """Return what is wrong in one line; an unknown name comes before all other errors."""
+    errors = sorted(error.errors(), key=lambda found: found["type"] != "extra_forbidden")
     first, place = errors[0], ".".join(map(str, errors[0]["loc"]))
     context = first.get("ctx", {})
     if first["type"] == "extra_forbidden":
@@ -413,10 +364,10 @@ def _in_words(error: ValidationError, kind: type[Parameters]) -> str:
     if first["type"] == "missing":
         return f"{place}: missing"
     if first["type"] in _EXPECTED:
-        said = f"{_EXPECTED[first['type']].format(**context)} expected, got {first['input']!r}"
+        message = f"{_EXPECTED[first['type']].format(**context)} expected, got {first['input']!r}"
     else:
-        said = str(context.get("error", first["msg"]))
-    return f"{place}: {said}" if place else said
+        message = str(context.get("error", first["msg"]))
+    return f"{place}: {message}" if place else message
 
 
 def _data_sets(kind, value) -> list[str]:
@@ -428,9 +379,9 @@ def _data_sets(kind, value) -> list[str]:
         return _data_sets(inner[0], value)
     if origin is dict:
         pairs = value.items() if isinstance(value, dict) else ()
-        found = [_data_sets(inner[0], name) + _data_sets(inner[1], one) for name, one in pairs]
+        lists = [_data_sets(inner[0], name) + _data_sets(inner[1], item) for name, item in pairs]
     elif origin is list:
-        found = [_data_sets(inner[0], one) for one in value if isinstance(value, list)]
+        lists = [_data_sets(inner[0], item) for item in value if isinstance(value, list)]
     else:  # one of several types
-        found = [_data_sets(one, value) for one in inner]
-    return [name for names in found for name in names]
+        lists = [_data_sets(kind, value) for kind in inner]
+    return [name for names in lists for name in names]

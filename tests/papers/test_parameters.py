@@ -1,7 +1,5 @@
 """Parameters: what a file and a caller may say, and what is refused in which words."""
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -45,34 +43,25 @@ def altered(tmp_path):
         ({"binz": 3}, "unknown parameter 'binz'; did you mean 'bins'"),
         ({"runs": "2"}, "runs: a whole number expected, got '2'"),
         ({"runs": 2.5}, "runs: a whole number expected, got 2.5"),
-        ({"runs": True}, "runs: a whole number expected, got True"),
         ({"runs": 0}, "runs: at least 1 expected, got 0"),
-        ({"seed": -3}, "seed: at least 0 expected, got -3"),
         ({"keep": 9.0}, "keep: less than 1 expected, got 9.0"),
         ({"keep": float("nan")}, "keep: a finite number expected, got nan"),
-        ({"tail": 0}, "tail: at least 2 expected"),
         ({"alpha": 7}, r"alpha: at most known \(6\) expected, got 7"),
         ({"known": 99, "alpha": 0}, "known: fewer than the 10 classes of cifar10_mini expected"),
         ({"distance": "euclid"}, "distance: unknown distance 'euclid'; did you mean 'euclidean'"),
         ({"data_sets": ["digist"]}, "data_sets.0: unknown data set 'digist'; did you mean 'digits"),
         ({"data_sets": []}, r"data_sets: at least 1 value\(s\) expected"),
-        ({"data_sets": "digits"}, "data_sets: a list expected, got 'digits'"),
         ({"larger_tiers": ["smal"]}, "unknown tier 'smal'"),
         ({"networks": None}, "networks: names with values expected, got None"),
-        ({"networks": {}}, "networks: at least 1"),
         ({"networks": {"a": {"dept": 8}}}, "unknown training parameter 'dept'; did you mean 'dept"),
-        ({"networks": {"a": {"backbone": "resnt"}}}, "unknown backbone 'resnt'; did you mean"),
         ({"runs": 1_000_000_000}, "runs: at most 1000 expected, got 1000000000"),
-        ({"replicates": 10**7}, "replicates: at most 100000 expected, got 10000000"),
         ({"training": {"batch_size": "3"}}, "batch_size: a whole number expected, got '3'"),
-        ({"training": {"milestones": 0.5}}, "milestones: a list expected, got 0.5"),
         ({"training": {"milestones": [2.0]}}, r"milestones: shares up to 1 expected, got \[2.0"),
         ({"tier": "small"}, "tier: the name of the folder says it"),
         ({"text": ""}, "names with values expected, got None"),
         ({"text": "seed: 1\nruns: 2\nseed: 3\n"}, "line 3: 'seed' a second time"),
         ({"text": "networks:\n  a: {depth: 8, depth: 14}\n"}, "line 2: 'depth' a second time"),
         ({"text": "seed: 1\n\truns: 2\n"}, "line 2: found character '\\\\t'"),
-        ({"text": "seed: [1\nruns: 2\n"}, "line 2: "),
         ({"text": "seed: !!python/name:os.system ''\n"}, "line 1: could not determine"),
         ({"text": "seed: 1\n"}, "replicates: missing"),
         ({"text": "a: \0"}, "no text in YAML"),
@@ -84,20 +73,14 @@ def test_a_mistake_in_a_file_is_refused_with_its_name(altered, values, message):
     assert "\n" not in str(refused.value)
 
 
-def test_a_file_that_is_no_text(tmp_path):
-    (tmp_path / "a.yaml").write_bytes(b"a: \xe9")
-    with pytest.raises(ValueError, match="no text in YAML"):
-        read(tmp_path / "a.yaml")
-
-
 @pytest.fixture
 def stacked(tmp_path):
     """Return a function that loads a tier whose file extends another one's."""
 
     def made(text, base=None):
-        for tier, said in (("mini", base or (ROOT / FILE).read_text()), ("tiny", text)):
+        for tier, content in (("mini", base or (ROOT / FILE).read_text()), ("tiny", text)):
             (tmp_path / "params" / tier).mkdir(parents=True, exist_ok=True)
-            (tmp_path / "params" / tier / f"{PAPER}.yaml").write_text(said)
+            (tmp_path / "params" / tier / f"{PAPER}.yaml").write_text(content)
         return load(PAPER, "tiny", root=tmp_path)
 
     return made
@@ -120,7 +103,6 @@ def test_a_file_that_extends_another_tier_says_what_is_otherwise(stacked):
     ("text", "base", "message"),
     [
         ("extends: mni", None, "unknown tier to extend 'mni'; did you mean 'mini'"),
-        ("extends: tiny", None, "unknown tier to extend 'tiny'"),
         ("extends: mini", "extends: tiny", "unknown tier to extend 'tiny'"),  # in a circle
         ("extends: mini\nrnus: 7", None, "unknown parameter 'rnus'; did you mean 'runs'"),
     ],
@@ -130,13 +112,10 @@ def test_a_mistake_in_what_is_extended_is_refused(stacked, text, base, message):
         stacked(text, base)
 
 
-def test_a_mapping_may_replace_the_one_of_the_tier_that_is_extended(stacked):
-    """All of it, or the mapping of one name in it."""
+def test_a_mapping_may_replace_the_mapping_of_the_extended_tier(stacked):
     changed = stacked("extends: mini\nnetworks: !only {a: {depth: 14}}\ntraining: {epochs: 3}")
     assert changed.networks == {"a": {"depth": 14}}
     assert changed.training == load(PAPER, "mini").training | {"epochs": 3}
-    with pytest.raises(ValueError, match="expected a mapping node"):
-        stacked("extends: mini\nruns: !only 3")
 
 
 @pytest.mark.parametrize("file", sorted(ROOT.glob("params/*/*.yaml")), ids=str)
@@ -153,37 +132,32 @@ def test_every_tier_but_mini_lists_only_differences(file):
             assert all(value[key] != base[name][key] for key in same), name
 
 
-SIZES = {
-    "epochs", "batch_size", "image_size", "threads", "depth", "width",  # of recipes
-    "learning_rate",  # that of 200 epochs makes few steps on made-up images sure beyond a float32
-    "tier", "download", "replicates", "runs", "names", "examples", "shown", "members", "passes",
-    "trials",
-    "temperatures", "epsilons", "alphas", "tails", "tta_copies", "jacobian_images", "repeats",
-    "sizes", "validations", "least_images", "validation_images", "set_images", "far_images",
-    "external_validation", "train_per_class", "held_out_per_class", "threshold_per_class",
-    "input_shifted_images", "label_shifted_images",
-}  # fmt: skip
+SIZES = set(
+    "epochs batch_size image_size threads depth width learning_rate tier download replicates runs "
+    "names examples shown members passes trials temperatures epsilons alphas tails tta_copies "
+    "jacobian_images repeats sizes validations least_images validation_images set_images "
+    "far_images external_validation train_per_class held_out_per_class threshold_per_class "
+    "input_shifted_images label_shifted_images".split()
+)
 
 
-def changed(one, other, name=""):
-    """Yield the names whose values differ, within names too."""
-    if isinstance(one, dict) and isinstance(other, dict) and one.keys() <= other.keys():
-        for key in other:
-            yield from changed(one.get(key), other[key], key)
-    elif one != other:
+def changed(before, after, name=""):
+    """Yield the names whose values differ, also within names."""
+    if isinstance(before, dict) and isinstance(after, dict) and before.keys() <= after.keys():
+        for key in after:
+            yield from changed(before.get(key), after[key], key)
+    elif before != after:
         yield name
 
 
-def test_the_rehearsal_is_the_papers_tier_but_for_sizes():
-    """No method, data set or network of it is left out, but for those of which others trained."""
+def test_the_rehearsal_is_the_papers_tier_except_for_sizes():
+    """No method, data set or network is left out, except published networks."""
     names = sorted(file.stem for file in (ROOT / "params" / "paper").glob("*.yaml"))
     assert names == sorted(file.stem for file in (ROOT / "params" / REHEARSAL).glob("*.yaml"))
     for name in names:
-        whole, small = (load(name, tier).model_dump() for tier in ("paper", REHEARSAL))
-        assert set(changed(whole, small)) <= SIZES
-        assert set(small.get("names", ())) <= set(whole.get("names", ()))
-    assert [*changed({"a": {"b": 1}}, {"a": {"b": 2}})] == ["b"]
-    assert [*changed({"a": ["x", "y"]}, {"a": ["x"]})] == ["a"]
+        paper, small = (load(name, tier).model_dump() for tier in ("paper", REHEARSAL))
+        assert set(changed(paper, small)) <= SIZES
+        assert set(small.get("names", ())) <= set(paper.get("names", ()))
 
 
 def test_a_caller_overlays_the_file_and_is_answered_without_its_name():
@@ -254,13 +228,3 @@ def test_every_file_of_a_tier_is_right(tier):
     for file in sorted((ROOT / "params" / tier).glob("*.yaml")):
         if (ROOT / "helpers" / "papers" / file.stem / "parameters.py").exists():
             assert load(file.stem, tier).tier == tier
-
-
-def test_loading_parameters_needs_nothing_heavy():
-    """So that a notebook or a command refuses its parameters at once."""
-    program = (
-        f"import sys\nfrom helpers.papers.parameters import load\nload('{PAPER}', 'mini')\n"
-        "assert not {'torch', 'pandas', 'scipy', 'sklearn'} & set(sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert not done.returncode, done.stderr[-500:]

@@ -1,8 +1,7 @@
 """*A Unified Benchmark for the Unknown Detection Capability of DNNs*.
 
 Kim, Koo and Hwang (2023): nine methods rank correctly classified ID test images above
-misclassified, near-OOD and far-OOD ones.  `methods` has their records, `detectors` makes them,
-`selection` chooses their hyper-parameters, `helpers.data.overlaps` keeps the roles apart.
+misclassified, near-OOD and far-OOD images.  `methods` has their records, `detectors` makes them.
 """
 
 from helpers.papers import Paper

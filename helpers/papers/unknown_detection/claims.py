@@ -16,36 +16,25 @@ _FAR = ("SVHN", "LSUN-FIX", "DTD")
 
 
 def derive(table: pd.DataFrame) -> pd.DataFrame:
-    """Call test sets what they stand in for, and doubt a mean over far sets that disagree.
+    """Return a results table with the paper's names of test sets, and with doubts and stand-ins.
 
-    Where Outlier Exposure, trained on other images, is ahead of the baseline on some far sets and
-    behind on others, what it does to all of them together is a matter of their sizes.
-
-    Parameters
-    ----------
-    table : DataFrame
-        A results table of one tier and variant, or printed numbers.
-
-    Returns
-    -------
-    DataFrame
-        The same rows; ``doubt`` says in words which sets disagree, ``stand_in`` which images are in
-        place of a set of the paper's.  Where two sets stand in for the
-        same one of the paper's, both keep their names.
+    If two sets stand in for one set of the paper, both keep their names.  ``doubt`` names the far
+    sets on which Outlier Exposure is behind the baseline, if it is ahead on others: its effect on
+    all far sets together then depends on their sizes.
     """
-    there = table["test_set"].unique()
-    theirs = pd.Series({name: PAPER.test_sets[name] for name in there if name in PAPER.test_sets})
+    present = table["test_set"].unique()
+    titles = pd.Series({name: PAPER.test_sets[name] for name in present if name in PAPER.test_sets})
     words = {name: f"{title} in place of {PAPER.test_sets[name]}"
              for name, title in PAPER.stand_ins.items()}  # fmt: skip
     named = table.assign(
-        test_set=table["test_set"].replace(theirs[~theirs.duplicated(keep=False)].to_dict()),
+        test_set=table["test_set"].replace(titles[~titles.duplicated(keep=False)].to_dict()),
         doubt="",
         stand_in=table["test_set"].map(words).fillna(""),
     )
     far = named[(named["metric"] == "auroc") & named["test_set"].isin(_FAR)]
     cell = ["data_set", "backbone"]
-    for key, own in far.groupby(cell, sort=False):
-        means = own.pivot_table("value", "test_set", "method").reindex(
+    for key, part in far.groupby(cell, sort=False):
+        means = part.pivot_table("value", "test_set", "method").reindex(
             columns=["outlier_exposure", "baseline"]
         )
         behind = means.index[means["outlier_exposure"] < means["baseline"]]
@@ -57,10 +46,10 @@ def derive(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _with_far(printed: pd.DataFrame) -> pd.DataFrame:
-    """Add numbers for all far OOD images together, of which the paper prints none.
+    """Return the printed numbers with the mean over the far sets of the union as test set "far".
 
-    The mean over the far sets of its union (Gaussian noise is not one) stands for them.  It prints
-    no mean confidence and nothing of Mahalanobis, so that the claims on these have no data.
+    The paper prints no number for all far images together, no mean confidence and nothing about
+    Mahalanobis: claims about the last two have no data.
     """
     sets = printed[~printed["test_set"].isin(["test", "near", "union", "Gaussian Noise"])]
     identity = ["table", "data_set", "backbone", "run", "method", "calibration", "metric"]

@@ -1,9 +1,8 @@
-"""How many images of each kind are ranked together, and numbers that this does not decide.
+"""How many images of each kind are ranked together, and numbers that do not depend on it.
 
-The area under the risk–coverage curve grows with the share of unknown images: of two unions of
-other compositions, the network that is worse at everything may have the smaller one.  Two numbers
-beside it can be compared: the excess over the least area that any ranking of as many right answers
-has (E-AURC), and the area where every image counts so often that the kinds have the paper's shares.
+The area under the risk–coverage curve grows with the share of unknown images.  Two numbers can be
+compared between unions of different composition: the excess over the least area of any ranking
+with as many correct answers (E-AURC), and the area of the images weighted to the paper's shares.
 """
 
 from __future__ import annotations
@@ -25,132 +24,88 @@ SIZES = {
 """Test images of each set in the paper's union, by the paper's benchmark: its Table 2."""
 
 PAPER_UNION = "paper_union"
-"""The test set that is the union of ours with the paper's shares."""
+"""The test set that is our union with the paper's shares."""
 
-_FINE = 50  # times that an image counts which has the paper's weight; others to a whole number
+_FINE = 50  # weight of an image with the paper's weight; other weights are rounded
 
 
 def counts(images: Mapping[str, int], data_set: str) -> dict[str, int] | None:
-    """Return how often an image of each test set counts, so that the union is the paper's.
+    """Return how often an image of each test set counts, so that the union has the paper's shares.
 
-    All far images together count as many as the paper's.  Where each far set is, or stands in for,
-    another one of the paper's, their shares are those of these; else all far images count alike.
+    `images` are the sizes of the test sets, all but "test" and "near" far-OOD.  If each far set is,
+    or stands in for, another far set of the paper, these have the paper's shares too; otherwise all
+    far images count equally.  None for a data set that the paper does not have.
 
-    Parameters
-    ----------
-    images : mapping of str to int
-        Images of each test set of the union, "test" and "near" among them; the others are far.
-    data_set : str
-        What is in-distribution.
-
-    Returns
-    -------
-    dict of str to int, or None
-        None where the data set stands for none of the paper's.
-
-    Examples
-    --------
     >>> counts({"test": 2000, "near": 6000, "svhn": 4000, "mazes": 6000}, "cifar100")
     {'test': 100, 'near': 50, 'svhn': 68, 'mazes': 68}
-    >>> small = {"test": 4000, "near": 6000, "svhn": 4000, "lsun_fix": 4000, "dtd": 1880}
-    >>> counts(small, "cifar100")
-    {'test': 50, 'near': 50, 'svhn': 50, 'lsun_fix': 50, 'dtd': 150}
     """
-    wanted = SIZES.get(PAPER.data_sets.get(data_set, ""))
-    if wanted is None:
+    paper = SIZES.get(PAPER.data_sets.get(data_set, ""))
+    if paper is None:
         return None
     far = [name for name in images if name not in ("test", "near")]
-    theirs = [PAPER.test_sets.get(name, name) for name in far]
-    whole = sum(size for name, size in wanted.items() if name not in ("test", "near"))
-    one_each = len({name for name in theirs if name in wanted}) == len(far)
-    parts = [wanted[name] for name in theirs] if one_each else [images[name] for name in far]
-    sizes = {name: whole * part / sum(parts) for name, part in zip(far, parts, strict=True)}
-    sizes |= {name: wanted[name] for name in ("test", "near")}
+    titles = [PAPER.test_sets.get(name, name) for name in far]
+    total = sum(paper.values()) - paper["test"] - paper["near"]
+    one_each = len({*titles} & {*paper}) == len(far)
+    shares = [paper[name] for name in titles] if one_each else [images[name] for name in far]
+    sizes = {name: total * share / sum(shares) for name, share in zip(far, shares, strict=True)}
+    sizes |= {name: paper[name] for name in ("test", "near")}
     return {name: max(1, round(_FINE * sizes[name] / size)) for name, size in images.items()}
 
 
-def least_aurc(right: np.ndarray, images: int) -> np.ndarray:
-    r"""Return the AURC of the best ranking: all right answers before all others.
+def least_aurc(correct: np.ndarray, images: int) -> np.ndarray:
+    r"""Return the AURC of the best ranking of N images, with R correct answers before all others.
 
     .. math:: \frac1N \sum_{k = R + 1}^{N} \frac{k - R}{k} = \frac{N - R - R (H_N - H_R)}{N}
 
-    Parameters
-    ----------
-    right : ndarray
-        Right answers R among the images, whole numbers.
-    images : int
-        N.
-
-    Notes
-    -----
     Geifman, Uziel and El-Yaniv 2019, section 3.
 
-    Examples
-    --------
     >>> least_aurc(np.array([2, 3]), 3).round(4)
     array([0.1111, 0.    ])
     """
-    right = np.rint(right).astype(np.int64)
+    correct = np.rint(correct).astype(np.int64)
     harmonic = harmonic_numbers(images)[0]
-    return (images - right - right * (harmonic[images] - harmonic[right])) / images
+    return (images - correct - correct * (harmonic[images] - harmonic[correct])) / images
 
 
 def with_excess(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table with a row "eaurc" after its rows for each "aurc" of a known composition.
+    """Return a table with a row "eaurc" for each "aurc" of a known composition.
 
-    Right answers are those among the ID test images, by the row "accuracy" of the same network
-    and method; so it can be computed of tables that were made before, and of printed numbers.
-
-    Parameters
-    ----------
-    table : DataFrame
-        A results table of this paper, or `printed`.
-
-    Returns
-    -------
-    DataFrame
-        Rows of excess have the replicates of their area, less those of the least one, and name
-        both rows that they are computed from.
+    The number of correct answers follows from the row "accuracy" of the same network and method.
+    Replicates are the replicates of the area less the least areas; ``row`` names both rows.
     """
     cell = ["data_set", "backbone", "run", "method", "variant"]
-    accuracy = table[table["metric"] == "accuracy"].set_index(cell)
+    accuracies = table[table["metric"] == "accuracy"].set_index(cell)
     areas = table[(table["metric"] == "aurc") & table["images"].notna()]
-    found = []
+    excesses = []
     for record in areas.to_dict("records"):
         key = tuple(record[name] for name in cell)
-        if key not in accuracy.index:
+        if key not in accuracies.index:
             continue
-        of = accuracy.loc[key]
-        known, total = of["images"], record["images"]
+        accuracy = accuracies.loc[key]
+        known, total = accuracy["images"], record["images"]
         if record["test_set"] == PAPER_UNION:
-            wanted = SIZES[PAPER.data_sets.get(record["data_set"], record["data_set"])]
-            known, total = wanted["test"], sum(wanted.values())
-        shares = np.append(of["value"], of["bootstrap"])
+            paper = SIZES[PAPER.data_sets.get(record["data_set"], record["data_set"])]
+            known, total = paper["test"], sum(paper.values())
+        shares = np.append(accuracy["value"], accuracy["bootstrap"])
         least = least_aurc(known * shares, int(total))
-        areas_of = np.append(record["value"], record["bootstrap"])
-        excess = areas_of - least if len(least) == len(areas_of) else areas_of[:1] - least[:1]
+        area = np.append(record["value"], record["bootstrap"])
+        excess = area - least if len(least) == len(area) else area[:1] - least[:1]
         record |= {"metric": "eaurc", "value": excess[0], "bootstrap": excess[1:]}
         if "row" in record:
-            record["row"] = f"{record['row']} {of['row']}"
-        found.append(record)
-    return pd.concat([table, pd.DataFrame(found, columns=table.columns)], ignore_index=True)
+            record["row"] = f"{record['row']} {accuracy['row']}"
+        excesses.append(record)
+    return pd.concat([table, pd.DataFrame(excesses, columns=table.columns)], ignore_index=True)
 
 
 def printed(numbers: pd.DataFrame) -> pd.DataFrame:
-    """Return the paper's printed numbers with the excess, and its union under both names.
-
-    Parameters
-    ----------
-    numbers : DataFrame
-        From `helpers.report.published.load`.
-    """
+    """Return the paper's printed numbers with E-AURC, and its union also as `PAPER_UNION`."""
     columns = list(numbers.columns)
-    sizes = {name: sum(wanted.values()) for name, wanted in SIZES.items()}
-    known = numbers["data_set"].map({name: wanted["test"] for name, wanted in SIZES.items()})
-    images = known.where(numbers["test_set"] == "test", numbers["data_set"].map(sizes))
+    unions = numbers["data_set"].map({name: sum(paper.values()) for name, paper in SIZES.items()})
+    tests = numbers["data_set"].map({name: paper["test"] for name, paper in SIZES.items()})
+    images = tests.where(numbers["test_set"] == "test", unions)
     images = images.where(numbers["test_set"].isin(["test", "union"]))
     numbers = numbers.assign(images=images, run=0, variant="", bootstrap=[()] * len(numbers))
-    whole = with_excess(numbers)
-    whole.loc[whole["metric"] == "eaurc", "std"] = float("nan")  # of a difference it is not known
-    again = whole[whole["test_set"] == "union"].assign(test_set=PAPER_UNION)
-    return pd.concat([whole, again], ignore_index=True)[columns]
+    numbers = with_excess(numbers)
+    numbers.loc[numbers["metric"] == "eaurc", "std"] = float("nan")  # unknown for a difference
+    again = numbers[numbers["test_set"] == "union"].assign(test_set=PAPER_UNION)
+    return pd.concat([numbers, again], ignore_index=True)[columns]

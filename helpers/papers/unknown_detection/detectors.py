@@ -1,20 +1,27 @@
-"""Methods at work: a trained network or several, and what they say of any set of images."""
+"""Methods ready for use: trained networks, chosen hyper-parameters, and answers about images.
+
+Hyper-parameters are chosen on a `Visible`, which has no test images: the chosen pair separates
+held-out ID images from held-out external images best, by AUROC, as in the paper's code.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from helpers import scores
+from helpers import metrics, scores
 from helpers.data import Images, features
 from helpers.data.pixels import smoothness
 from helpers.networks.model import Model
-from helpers.papers.unknown_detection import methods, selection
-from helpers.papers.unknown_detection.authors import AUTHORS
-from helpers.papers.unknown_detection.roles import Benchmark
+from helpers.papers.unknown_detection import methods
+from helpers.papers.unknown_detection.authors import FLAT
+from helpers.papers.unknown_detection.roles import Benchmark, Visible
+from helpers.scores.calibration import softmax
+from helpers.scores.gradients import ODIN
 from helpers.scores.openset import OpenMax, openmax_answer
 from helpers.training.fitted import Fitted, fit
 
@@ -25,22 +32,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a method says about a set of images.
-
-    Attributes
-    ----------
-    confidence : ndarray of float64, shape [N]
-        Higher = more likely known.
-    correct : ndarray of bool, shape [N]
-        Whether the image is classified correctly.
-    """
+    """Confidence (float64, higher = more likely known) and correctness (bool) of each image."""
 
     confidence: np.ndarray
     correct: np.ndarray
 
 
 def union(answers: Mapping[str, Answer], names: Sequence[str]) -> Answer:
-    """Return the answers about several test sets as those about one."""
+    """Return the answers about several test sets as the answers about one set."""
     parts = [answers[name] for name in names]
     return Answer(
         np.concatenate([part.confidence for part in parts]),
@@ -50,17 +49,7 @@ def union(answers: Mapping[str, Answer], names: Sequence[str]) -> Answer:
 
 @dataclass(frozen=True)
 class Detector:
-    """A method at work.
-
-    Attributes
-    ----------
-    model : Model
-        What answers; its name is the method's.
-    answer : callable
-        From images to an `Answer`.
-    chosen : dict of str to float
-        Hyper-parameters that were chosen on held-out images.
-    """
+    """A method ready for use: from images to an `Answer`, with its chosen hyper-parameters."""
 
     model: Model
     answer: Callable[[Images], Answer] = field(repr=False)
@@ -76,10 +65,7 @@ def train(
     member: int = 0,
     teacher: Fitted | None = None,
 ) -> Fitted:
-    """Train a network of one run, or take it from the cache.
-
-    Member 0 is the run's network; the others make an ensemble of it.
-    """
+    """Return a network of one run, from the cache if possible; member 0 is the run's network."""
     stored = recipe.objective_arguments.get("stored", 0)
     return fit(
         features.beside(benchmark.train, benchmark.views[:stored]) if stored else benchmark.train,
@@ -92,7 +78,7 @@ def train(
 
 
 def train_method(parameters: Parameters, benchmark: Benchmark, method: str, run: int) -> Model:
-    """Train the networks of a method, or take them from the cache."""
+    """Return the networks of a method as one model, from the cache if possible."""
     recipe, record = parameters.method_recipe(method), methods.named(method)
     networks = [
         train(parameters, benchmark, recipe, run=run, member=member)
@@ -115,7 +101,7 @@ def make(
 
 
 def by_score(model: Model, score: scores.Score, chosen: dict[str, float] | None = None) -> Detector:
-    """Return the method whose confidence is a fitted score; predictions are of plain images."""
+    """Return the method whose confidence is a fitted score; predictions use the plain images."""
 
     def answer(images: Images) -> Answer:
         outputs = model.outputs(images)
@@ -127,8 +113,8 @@ def by_score(model: Model, score: scores.Score, chosen: dict[str, float] | None 
 def detect_evidence(parameters: Parameters, benchmark: Benchmark, model: Model) -> Detector:
     """Return EDL with the confidence of its Dirichlet distributions.
 
-    The expected probability of the predicted class, alpha / S, in place of the softmax that the
-    benchmark's code uses.
+    This is the expected probability of the predicted class, alpha / S; the benchmark's code uses
+    the softmax.
     """
 
     def answer(images: Images) -> Answer:
@@ -139,39 +125,74 @@ def detect_evidence(parameters: Parameters, benchmark: Benchmark, model: Model) 
     return Detector(model, answer)
 
 
+def odin_grid(parameters: Parameters, model: Model, visible: Visible) -> dict[tuple, float]:
+    """Return the AUROC of held-out ID against external images for each (temperature, epsilon)."""
+    grid = {}
+    for temperature in parameters.temperatures:
+        score = ODIN(temperature)
+        known, external = (
+            score.stepped(model, images, parameters.epsilons)
+            for images in (visible.validation, visible.external_validation)
+        )
+        for number, epsilon in enumerate(parameters.epsilons):
+            grid[temperature, epsilon] = metrics.auroc(
+                softmax(known[number], temperature).max(axis=1),
+                softmax(external[number], temperature).max(axis=1),
+            )
+    return grid
+
+
 def detect_odin(parameters: Parameters, benchmark: Benchmark, model: Model) -> Detector:
     """Return ODIN with a temperature and a step chosen on held-out images."""
-    grid = selection.odin_grid(parameters, model, benchmark.visible)
-    chosen = dict(zip(("temperature", "epsilon"), selection.best(grid), strict=True))
+    grid = odin_grid(parameters, model, benchmark.visible)
+    chosen = dict(zip(("temperature", "epsilon"), max(grid, key=grid.get), strict=True))
     return by_score(model, scores.create("odin", **chosen), chosen)
+
+
+class FlatOpenMax(OpenMax):
+    """OpenMax as in the authors' code on CIFAR: the same factor for all ranks."""
+
+    def rank_weights(self, alpha: int) -> np.ndarray:
+        """Return the factor of F for each rank that is revised."""
+        return np.full(alpha, FLAT)
+
+
+def openmax_grid(
+    parameters: Parameters, model: Model, visible: Visible, kind: type[OpenMax] = OpenMax
+) -> dict[tuple, float]:
+    """Return the AUROC of held-out ID against external images for each (alpha, tail)."""
+    train, known, external = (
+        model.outputs(images)
+        for images in (visible.train, visible.validation, visible.external_validation)
+    )
+    alphas = sorted({min(alpha, train.num_classes) for alpha in parameters.alphas})
+    grid = {}
+    for tail in parameters.tails:
+        rule = kind(tail, alphas[0], parameters.distance).fit(train.logits, train.labels)
+        for rule.alpha in alphas:  # it does not enter the fit
+            unknown = [rule.probabilities(outputs.logits)[:, -1] for outputs in (known, external)]
+            grid[rule.alpha, tail] = metrics.auroc(1 - unknown[0], 1 - unknown[1])
+    return grid
 
 
 def detect_openmax(
     parameters: Parameters, benchmark: Benchmark, model: Model, kind: type[OpenMax] = OpenMax
 ) -> Detector:
-    """Return OpenMax, with "unknown" among its K + 1 classes; its parameters are chosen.
-
-    They are the number of revised logits and the length of the tail.
-    """
-    grid = selection.openmax_grid(parameters, model, benchmark.visible, kind)
-    alpha, tail = selection.best(grid)
+    """Return OpenMax with chosen alpha and tail; class K + 1 is "unknown"."""
+    grid = openmax_grid(parameters, model, benchmark.visible, kind)
+    alpha, tail = max(grid, key=grid.get)
     train = model.outputs(benchmark.train)
-    rule = selection.openmax(train, alpha, tail, parameters.distance, kind)
+    rule = kind(tail, alpha, parameters.distance).fit(train.logits, train.labels)
 
     def answer(images: Images) -> Answer:
         outputs = model.outputs(images)
         probabilities = rule.probabilities(outputs.logits)
         classes = openmax_answer(probabilities)
-        # "unknown" is an incorrect answer to an image of a known class, and correct for no other
+        # the answer "unknown" is incorrect for an image of a known class, and correct for no image
         correct = (classes == outputs.labels) & (outputs.labels >= 0)
         return Answer(1 - probabilities[:, -1], correct)
 
     return Detector(model, answer, {"alpha": alpha, "tail": tail})
-
-
-def detect_flat_openmax(parameters: Parameters, benchmark: Benchmark, model: Model) -> Detector:
-    """Return OpenMax by the rule of the authors' code on CIFAR, one factor for all ranks."""
-    return detect_openmax(parameters, benchmark, model, selection.FlatOpenMax)
 
 
 def detect_smoothness(parameters: Parameters, benchmark: Benchmark, model: Model) -> Detector:
@@ -190,7 +211,7 @@ DETECT = {
     ("edl", "evidence"): detect_evidence,
     ("odin", "primary"): detect_odin,
     ("openmax", "primary"): detect_openmax,
-    ("openmax", AUTHORS): detect_flat_openmax,
+    ("openmax", methods.AUTHORS): partial(detect_openmax, kind=FlatOpenMax),
     ("smoothness", "primary"): detect_smoothness,
 }
-"""By method and variant, what takes the place of a method's score."""
+"""Functions that replace a method's score, by method and variant."""

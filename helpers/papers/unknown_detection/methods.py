@@ -1,8 +1,7 @@
-"""The methods of the benchmark: which networks each trains, and what it computes from them.
+"""The methods of the benchmark: the networks of each, and the score computed from them.
 
-A method is a record here.  Every objective of `helpers.training` is a method too, whose confidence
-is the maximum class probability.  So is any score on the networks of a method: ``baseline+energy``,
-``mixup+knn``.
+A method is a record here.  Every objective of `helpers.training` is a method too, with the maximum
+class probability as confidence, and so is any score on a method's networks: ``mixup+knn``.
 """
 
 from __future__ import annotations
@@ -13,7 +12,9 @@ from typing import Any
 
 from helpers.checks import known_name
 from helpers.networks.recipe import OBJECTIVES
-from helpers.papers.unknown_detection.authors import AUTHORS
+
+AUTHORS = "authors"
+"""The variant by the authors' code: their OpenMax, and their rule for every false positive rate."""
 
 
 @dataclass(frozen=True)
@@ -22,30 +23,23 @@ class Method:
 
     Attributes
     ----------
-    title : str
-        Title in tables and figures.
-    key : str
-        BibTeX key of its paper.
+    title, key : str
+        Title in tables and figures, and BibTeX key of the method's paper.
     recipe : dict
-        What it changes in the common recipe: fields of `helpers.networks.recipe.Recipe`, such as
-        the objective.  The parameter `method_recipes` comes after it.
+        Fields of `helpers.networks.recipe.Recipe` that it changes, before `method_recipes` does.
     networks_of : str
         The method whose networks it uses, if it trains none.
     members : callable, optional
-        From parameters and a run to the run and the number in it of each network; by default the
-        first network of the run.
+        From parameters and a run to (run, number) of each network; by default (run, 0).
     passes : bool
         Whether its network predicts in several passes, with dropout.
-    score : str
-        A score of `helpers.scores`.  `detectors.DETECT` may have a function in place of a score.
-    arguments : dict
-        Arguments of the score.
+    score, arguments : str and dict
+        A score of `helpers.scores`; `detectors.DETECT` may replace it by a function.
     variants : tuple of str
-        Variants of the results that come from the same networks by other functions of
-        `detectors.DETECT`.
+        Further functions of `detectors.DETECT` on the same networks.
     aside : callable, optional
-        For a score next to the methods that is no confidence: from parameters to whether an
-        experiment has it.  It cannot be chosen by name.
+        For a score that is no confidence and cannot be chosen: from parameters to whether an
+        experiment computes it.
     """
 
     title: str
@@ -102,44 +96,25 @@ OTHERS = tuple(name for name in OBJECTIVES if name not in RECORDS and name != "e
 """Objectives without a record; "erm" is the baseline's."""
 
 
-def names() -> list[str]:
-    """Return the names that can be chosen alone.
-
-    Examples
-    --------
-    >>> names()[:9] == list(NINE)
-    True
-    """
-    return [name for name, method in RECORDS.items() if not method.aside] + [*OTHERS]
-
-
 def checked(name: str) -> str:
     """Return a method's name if there is such a method.
 
-    Raises
-    ------
-    ValueError
-        There is no such method or score, or the method before a "+" trains no networks; the message
-        has the nearest name.
-
-    Examples
-    --------
-    >>> checked("mixup+knn")
-    'mixup+knn'
     >>> checked("odin+energy")
     Traceback (most recent call last):
         ...
     ValueError: odin+energy: the networks of 'odin' are those of 'baseline'; say baseline+energy
     """
     training, plus, score = name.partition("+")
-    known_name("method", training, names())
+    chosen = [name for name, method in RECORDS.items() if not method.aside]
+    known_name("method", training, [*chosen, *OTHERS])
     if plus:
         from helpers import scores
 
         known_name("score", score, scores.names())
-        if of := named(training).networks_of:
+        if trained := named(training).networks_of:
             raise ValueError(
-                f"{name}: the networks of '{training}' are those of '{of}'; say {of}+{score}"
+                f"{name}: the networks of '{training}' are those of '{trained}'; "
+                f"say {trained}+{score}"
             )
     return name
 
@@ -147,8 +122,6 @@ def checked(name: str) -> str:
 def named(name: str) -> Method:
     """Return the record of a method.
 
-    Examples
-    --------
     >>> named("crl+energy").recipe, named("crl+energy").score, named("crl").score
     ({'objective': 'crl'}, 'energy', 'msp')
     >>> named("mixup").title, named("baseline+knn").title
@@ -165,20 +138,12 @@ def named(name: str) -> Method:
     from helpers import scores
 
     info = scores.create(score).info
-    return replace(
-        method, title=f"{method.title} + {info.title}", key=info.key, score=score, arguments={},
-        variants=(),
-    )  # fmt: skip
+    title = f"{method.title} + {info.title}"
+    return replace(method, title=title, key=info.key, score=score, arguments={}, variants=())
 
 
 def training_of(name: str) -> str:
-    """Return the method that trains the networks of a method; it may be the same method.
-
-    Examples
-    --------
-    >>> training_of("crl+energy"), training_of("odin"), training_of("crl")
-    ('crl', 'baseline', 'crl')
-    """
+    """Return the method that trains the networks of a method: "baseline" for "odin"."""
     return named(name).networks_of or name.partition("+")[0]
 
 
@@ -188,16 +153,10 @@ def trained_in(parameters, run: int) -> list[str]:
     return [
         name
         for name in trainings
-        if all(of == run for of, _ in named(name).networks(parameters, run))
+        if all(number == run for number, _ in named(name).networks(parameters, run))
     ]
 
 
 def title(name: str) -> str:
-    """Return a method's title.
-
-    Examples
-    --------
-    >>> title("crl"), title("crl+energy")
-    ('CRL', 'CRL + Energy')
-    """
+    """Return a method's title: "CRL + Energy" for "crl+energy"."""
     return named(name).title

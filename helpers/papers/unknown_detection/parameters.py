@@ -4,110 +4,66 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Discriminator,
-    Field,
-    Tag,
-    model_validator,
-)  # fmt: skip
+from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 
 from helpers.checks import known_name
 from helpers.networks.recipe import Recipe
 from helpers.papers import parameters
-from helpers.papers.parameters import (
-    Changes,
-    Count,
-    DataSet,
-    Distance,
-    Repeats,
-    Share,
-    check_classes,
-)
+from helpers.papers.parameters import Changes, Count, DataSet, Distance, Repeats, Share
 from helpers.papers.unknown_detection import methods
 
-MOST_MEMBERS = 100  # of an ensemble: the seeds of two runs are as far apart
-
 METHODS = {name: method.title for name, method in methods.NINE.items()}
-"""The paper's nine methods in the order of its tables, and how they are called."""
-
-ASIDE = {name: method.title for name, method in methods.RECORDS.items() if method.aside}
-"""Scores beside them: one that the paper tried and left out, and one that asks no network."""
-
-BY_IMAGENET = ("near_in_imagenet", "near_not_in_imagenet")
-"""Of networks that have learnt ImageNet: near-OOD test images of its classes, and of others."""
+"""The titles of the paper's nine methods, in the order of its tables."""
 
 Method = Annotated[str, AfterValidator(methods.checked)]
-"""A record of `methods`, an objective, or either with another score, as in ``baseline+energy``."""
+"""A record of `methods`, an objective, or either with another score: ``baseline+energy``."""
 
 
-class FarSet(BaseModel):
-    """What is taken of a far-OOD set, where that is not its split ``test``.
+class FarSet(parameters.Strict):
+    """The images of a far-OOD set, if they are not its split ``test``.
 
-    Attributes
-    ----------
-    images : int, optional
-        At most, chosen at random; by default `BenchmarkParameters.far_images`.
-    splits : list of str, optional
-        Whose images are taken together; by default those of the split that is tested on.
-    keep : list of str
-        Classes that stay, whatever WordNet says of their names.
+    `images` is the largest number, `splits` are joined, and the classes in `keep` stay whatever
+    WordNet finds for their names.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     images: Count | None = None
     splits: Annotated[list[str], Field(min_length=1)] | None = None
-    keep: list[str] = []
+    keep: list[str] = []  # noqa: RUF012
 
 
 class BenchmarkParameters(parameters.Parameters):
-    """What the benchmark is free to choose: the roles of the images, the networks.
+    """The parameters of the benchmark: the roles of the images, the networks.
 
     Attributes
     ----------
     data_set : str
         In-distribution and near-OOD: ``imagenet``, or a data set of small images.
     superclasses : dict of str to list of str
-        The classes of each superclass; empty where the data set has coarse labels.
-    known_share : float
-        Share of the classes of each superclass that are in-distribution.
-    known_classes : list of str
-        Classes that are in-distribution in any case; the others are drawn.
+        The classes of each superclass; empty if the data set has coarse labels.
+    known_share, known_classes : float and list of str
+        Share of each superclass that is in-distribution; these classes are, the others are drawn.
     validation_share : float
         Share of the ID training images that is held out.
-    external : list of str
-        Data sets that make the external set together.
-    external_validation : int
-        External images that hyper-parameters are chosen on, at most.
-    far : list of str, or dict of str to dict
-        Far-OOD data sets; or what is taken of each, as `FarSet` has it.
+    external, external_validation : list of str and int
+        Data sets of the external set; the largest number of its held-out images.
+    far, far_images : list of str, or dict of str to `FarSet` fields; and int
+        Far-OOD data sets, and the largest number of images of each, drawn at random.
     aside : list of str
-        Further ones that are tested too, and are not part of the union.
+        Further test sets, not part of the union.
     resized : str
-        A data set of larger images that is tested apart twice: brought to the networks' size with
-        a filter ("fixed"), and by leaving out pixels ("aliased").  Or "".
-    far_images : int
-        Images of each far-OOD set, at most; chosen at random.
+        A data set of larger images, or "": tested twice, resized with a filter ("fixed") and
+        without ("aliased").
     train_per_class, held_out_per_class : int, optional
-        Of photographs alone: of a class, as many train, at most, and are held out.
+        For photographs: the largest number of training images of a class; held-out images.
     near_by_imagenet : bool
-        Near-OOD images are tested apart, too, by whether ImageNet has their class (`BY_IMAGENET`).
-    networks : dict of str to dict
-        What each changes in the recipe, under the names that the tables have for them.
-    network : str
-        The one that is evaluated.
-    runs : int
-        Numbered from 0; a run decides the weights, the images play the same roles in all.
-    members : int
-        Networks of a Deep Ensemble.
-    passes : int
-        Passes of MC dropout.
+        Test near-OOD images also by whether ImageNet has their class (`roles.BY_IMAGENET`).
+    networks, network : dict of str to dict, and str
+        Changes of the recipe by the network's name in the tables; the evaluated network.
+    runs, members, passes : int
+        Numbers of runs, of networks of a Deep Ensemble, of passes of MC dropout.
     """
 
-    # what of the others decides which images there are is in the images
+    # the images themselves show other parameters that select images
     grid: ClassVar = (
         "networks", "network", "runs", "train_per_class", "held_out_per_class", "near_by_imagenet",
     )  # fmt: skip
@@ -132,81 +88,64 @@ class BenchmarkParameters(parameters.Parameters):
     networks: dict[str, Changes]
     network: str
     runs: Repeats
-    members: Annotated[int, Field(ge=2, le=MOST_MEMBERS)]
+    members: Annotated[int, Field(ge=2, le=100)]  # the seeds of two runs are as far apart
     passes: Count
 
     @property
     def streamed(self) -> bool:
-        """Whether the images are photographs that no memory holds."""
+        """Whether the images are photographs that do not fit in memory."""
         return self.data_set in ("imagenet", "imagenet-bench")
 
     @property
     def stored_views(self) -> int:
-        """How many views of each training image a method's heads are shown."""
+        """Number of views of each training image that heads are trained on."""
         return 0
 
     @model_validator(mode="after")
-    def _check_photographs(self):
+    def _check_benchmark(self):
         if self.data_set == "imagenet" and not (self.train_per_class and self.held_out_per_class):
             raise ValueError("train_per_class, held_out_per_class: missing, of photographs")
-        return self
-
-    @model_validator(mode="after")
-    def _check_classes(self):
+        kept = {f"far.{name}.keep": (name, self.far_set(name).keep) for name in self.far}
         for superclass, names in self.superclasses.items():
-            check_classes(f"superclasses.{superclass}", self.data_set, names)
-        check_classes("known_classes", self.data_set, self.known_classes)
-        for name in self.far:
-            check_classes(f"far.{name}.keep", name, self.far_set(name).keep)
-        return self
-
-    @model_validator(mode="after")
-    def _check_archive(self):
-        own = ([self.data_set], [], [], "")
+            parameters.check_classes(f"superclasses.{superclass}", self.data_set, names)
+        for kind, given in ({"known_classes": (self.data_set, self.known_classes)} | kept).items():
+            parameters.check_classes(kind, *given)
         given = (self.external, [*self.far], self.aside, self.resized)
-        if self.data_set.endswith("-bench") and given != own:
+        if self.data_set.endswith("-bench") and given != ([self.data_set], [], [], ""):
             raise ValueError(
                 f"external, far, aside, resized: ['{self.data_set}'], none, none and none expected "
                 "with the authors' archive, which has its own external and far-OOD sets"
             )
-        return self
-
-    def far_set(self, name: str) -> FarSet:
-        """Return what is taken of a far-OOD set, or of one that is tested apart."""
-        own = self.far[name] if isinstance(self.far, dict) and name in self.far else FarSet()
-        return own if own.images else own.model_copy(update={"images": self.far_images})
-
-    @model_validator(mode="after")
-    def _check_networks(self):
         for changes in self.networks.values():
             super().recipe(changes)
         return self
 
+    def far_set(self, name: str) -> FarSet:
+        """Return which images of a far-OOD set, or of a set aside, are used."""
+        chosen = self.far[name] if isinstance(self.far, dict) and name in self.far else FarSet()
+        return chosen if chosen.images else chosen.model_copy(update={"images": self.far_images})
+
     def recipe(self, *changes: Changes) -> Recipe:
-        """Return the recipe of `network`, changed in turn, the knobs last."""
+        """Return the recipe of `network` with changes in turn, the knobs last."""
         known_name("network", self.network, self.networks)
         return super().recipe(self.networks[self.network], *changes)
 
 
 class Parameters(BenchmarkParameters):
-    """What the evaluation is free to choose beside the benchmark.
+    """The parameters of the evaluation, in addition to the benchmark.
 
     Attributes
     ----------
-    methods : list of str
-        Of `METHODS`, or others as `Method` has it.
-    method_recipes : dict of str to dict
-        What a method changes in the recipe.
+    methods, method_recipes : list of str, and dict of str to dict
+        The methods, and what they change in the recipe.
     temperatures, epsilons : list of float
-        Of ODIN; the pairs among which it is chosen.
-    alphas, tails : list of int
-        Of OpenMax, likewise.
-    distance : str
-        Of OpenMax.
+        ODIN is chosen among their pairs.
+    alphas, tails, distance : list of int, list of int and str
+        OpenMax is chosen among the pairs of the first two.
     ensemble_of : str
-        Whether each run has an ensemble of its own (``run``: `members` networks, the run's baseline
-        the first of them), or one ensemble is made of the baselines of all (``runs``), as in the
-        paper: then nothing is trained for it, and it has no standard deviation.
+        ``run``: each run has its own ensemble of `members` networks, the first of them the run's
+        baseline.  ``runs``, as in the paper: one ensemble of the baselines of all runs, without
+        further training and without a standard deviation.
     """
 
     grid: ClassVar = (*BenchmarkParameters.grid, "methods")
@@ -222,35 +161,26 @@ class Parameters(BenchmarkParameters):
 
     @model_validator(mode="after")
     def _check_recipes(self):
-        for method in [*self.method_recipes, *self.methods]:  # in one order, for one message
+        for method in [*self.method_recipes, *self.methods]:  # in one order: always one message
             self.method_recipe(method)
         return self
 
     @property
     def stored_views(self) -> int:
-        """How many views of each training image a method's heads are shown, at most."""
+        """Number of views of each training image that heads are trained on, at most."""
         recipes = map(self.method_recipe, self.methods)
-        return max(one.objective_arguments.get("stored", 0) for one in recipes)
+        return max(recipe.objective_arguments.get("stored", 0) for recipe in recipes)
 
     def method_recipe(self, method: str) -> Recipe:
-        """Return the recipe of a method's networks.
-
-        Raises
-        ------
-        ValueError
-            Unknown method or training parameter; MC dropout without dropout.
-        """
+        """Return the recipe of a method's networks."""
         training = methods.training_of(method)
-        one = methods.named(training)
-        recipe = self.recipe(one.recipe, self.method_recipes.get(training, {}))
-        if one.passes and not (recipe.dropout or recipe.block_dropout):
+        record = methods.named(training)
+        recipe = self.recipe(record.recipe, self.method_recipes.get(training, {}))
+        if record.passes and not (recipe.dropout or recipe.block_dropout):
             raise ValueError(f"{training}: its recipe has no dropout: all passes are the same")
         return recipe
 
     def trainings(self) -> dict[str, dict]:
-        """Return what the training notebook is told: it trains all methods of a run.
-
-        Of `networks` it is the one that is evaluated.
-        """
+        """Return the arguments of each training notebook: it trains all methods of a run."""
         runs = range(self.runs)
         return {f"{self.network}-{run}": {"network": self.network, "run": run} for run in runs}

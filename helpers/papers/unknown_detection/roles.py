@@ -1,14 +1,13 @@
-"""The roles of the images, on either of the two benchmarks.
+"""The roles of the images in both benchmarks of Kim, Koo and Hwang (2023).
 
-Kim, Koo and Hwang (2023): some classes of each superclass are in-distribution, the others near-OOD;
-other data sets are far-OOD; an external set, disjoint from all of these, is for training with
-outliers and for choosing hyper-parameters.
+Some classes of each superclass are in-distribution, the other classes near-OOD; other data sets are
+far-OOD.  A disjoint external set serves training with outliers and choosing hyper-parameters.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -25,61 +24,40 @@ from helpers.data import (
     sources,
     subsample,
 )
-from helpers.papers.unknown_detection import archive
-from helpers.papers.unknown_detection.parameters import BY_IMAGENET
+from helpers.papers.unknown_detection import authors
 
 if TYPE_CHECKING:
     from helpers.papers.run import Part
     from helpers.papers.unknown_detection.parameters import BenchmarkParameters
 
 SIZE = 32
-"""Pixels: what the networks of small images are made for; others are brought to it."""
+"""Pixels of a side: the networks of small images expect it, and other images are resized to it."""
+
+BY_IMAGENET = ("near_in_imagenet", "near_not_in_imagenet")
+"""Near-OOD test images of ImageNet's classes and of other classes, for networks of ImageNet."""
 
 
 @dataclass(frozen=True)
 class Visible:
-    """The images that may be looked at before the test: all that selection is given.
-
-    Attributes
-    ----------
-    train, validation : Images or ImageStream
-        In-distribution, labels 0 … K − 1.
-    external_validation : Images or ImageStream
-        Labels −1.
-    """
+    """The images that selection may use: no test images."""
 
     train: Images | ImageStream
     validation: Images | ImageStream
     external_validation: Images | ImageStream
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Benchmark:
     """Which images play which role.
 
-    Attributes
-    ----------
-    known, near_classes : tuple of str
-        Names of the ID and of the near-OOD classes.
-    superclass_of : dict of str to str
-        Of every ID and near-OOD class.
-    train, validation, test : Images or ImageStream
-        In-distribution; label k is ``known[k]``.
-    external, external_validation : Images or ImageStream
-        Labels −1.
-    near : Images or ImageStream
-        Near-OOD test images, with the labels of their own classes, ``near_classes``.
-    far : dict of str to Images or ImageStream
-        Far-OOD test sets, with their own labels; part of the union that all methods are ranked on.
-    aside : dict of str to Images or ImageStream
-        Further test sets that are not part of it.
-    views : tuple of Images
-        Of the training images, see `BenchmarkParameters.stored_views`.
+    Label k of ID images is ``known[k]``, label k of near-OOD images is ``near_classes[k]``, and all
+    external labels are −1.  `far` sets are part of the union of all test sets, `aside` sets are
+    not; `views` are the stored views of the training images.
     """
 
     known: tuple[str, ...]
     near_classes: tuple[str, ...]
-    superclass_of: dict[str, str]
+    superclass_of: dict[str, str] = field(default_factory=dict)
     train: Images | ImageStream
     validation: Images | ImageStream
     test: Images | ImageStream
@@ -87,7 +65,7 @@ class Benchmark:
     external_validation: Images | ImageStream
     near: Images | ImageStream
     far: dict[str, Images | ImageStream]
-    aside: dict[str, Images | ImageStream]
+    aside: dict[str, Images | ImageStream] = field(default_factory=dict)
     views: tuple[Images, ...] = ()
 
     @property
@@ -103,41 +81,34 @@ class Benchmark:
 
     @property
     def skipped(self) -> list[str]:
-        """Files of any role that cannot be read as images, as far as they have been read."""
+        """Files of any role that cannot be read as images, among the files read until now."""
         names = ("train", "validation", "external", "external_validation")
         sets = [*(getattr(self, name) for name in names), *self.test_sets.values()]
-        return sorted({str(file) for one in sets for file in getattr(one, "skipped", ())})
+        return sorted({str(file) for images in sets for file in getattr(images, "skipped", ())})
 
 
 def roles(parameters: BenchmarkParameters, part: Part | None = None) -> Benchmark:
-    """Load the data sets and give each image its role, the same one in all parts.
-
-    Raises
-    ------
-    FileNotFoundError
-        Of photographs, or of the authors' archives: a folder is not there.
-    ValueError
-        No superclasses are known, the external set overlaps a test set, or whether it does
-        cannot be told; too few photographs of a class.
-    """
-    if parameters.data_set in archive.ARCHIVES:
-        return Benchmark(**archive.read(parameters))
+    """Return the role of each image, the same one in all parts."""
+    if parameters.data_set in authors.ARCHIVES:
+        return Benchmark(**authors.read(parameters))
     make = photographs if parameters.data_set == "imagenet" else small_images
-    made = make(parameters)
+    benchmark = make(parameters)
     if parameters.near_by_imagenet:
-        made = replace(made, aside=made.aside | by_imagenet(made.near))
+        aside = benchmark.aside | by_imagenet(benchmark.near)
+        benchmark = replace(benchmark, aside=aside)
     if parameters.stored_views:
         from helpers.training import views  # torch, which nothing else here needs
 
-        made = replace(made, views=views.by_augmix(made.train, parameters.stored_views))
-    return parameters.seen_by(parameters.network, made)
+        stored = views.by_augmix(benchmark.train, parameters.stored_views)
+        benchmark = replace(benchmark, views=stored)
+    return parameters.seen_by(parameters.network, benchmark)
 
 
 def by_imagenet(near: Images) -> dict[str, Images]:
-    """Divide near-OOD images by whether ImageNet has their class, one below it or one above it.
+    """Return near-OOD images by whether ImageNet has their class, or one below or above it.
 
-    Test sets of their own, beside the others: a network that has learnt ImageNet has met the first
-    ones' classes.  None where the nouns of the classes are not known.
+    A network of ImageNet has learned the classes of the first set.  Empty if the nouns of the
+    classes are not known.
     """
     if not class_lists.wnids_of(near.name):
         return {}
@@ -150,32 +121,10 @@ def by_imagenet(near: Images) -> dict[str, Images]:
 
 
 def draw_known(
-    superclasses: Mapping[str, Sequence[str]],
-    share: float,
-    *,
-    given: Iterable[str] = (),
-    seed: int = 0,
+    superclasses: Mapping[str, Sequence[str]], share: float, *, given: Iterable[str] = (), seed=0
 ) -> tuple[str, ...]:
-    """Draw which classes of each superclass are in-distribution.
+    """Return the ID classes, given or drawn: the rounded share of each superclass.
 
-    Parameters
-    ----------
-    superclasses : mapping of str to sequence of str
-        The classes of each.
-    share : float
-        Of each superclass the rounded share, but at least one class and never all.
-    given : iterable of str
-        Classes that are among them in any case.
-    seed : int
-
-    Raises
-    ------
-    ValueError
-        A superclass of one class, more given classes than its share, or a given class that
-        there is not.
-
-    Examples
-    --------
     >>> draw_known({"animal": ["cat", "dog"], "vehicle": ["car", "ship"]}, 0.5, given=["dog"])
     ('dog', 'car')
     """
@@ -201,31 +150,25 @@ def draw_known(
 
 
 def superclasses_of(images: Images) -> dict[str, list[str]]:
-    """Return the classes of each superclass, read from the coarse labels.
-
-    Raises
-    ------
-    ValueError
-        The data set has no coarse labels, or images of one class in two superclasses.
-    """
+    """Return the classes of each superclass, read from the coarse labels."""
     if images.coarse_labels is None:
         raise ValueError(
             f"data set '{images.name}' has no coarse labels, from which superclasses are made; "
             "take one that has them (cifar100), or name the classes of each in `superclasses`"
         )
     pairs = sorted(set(zip(images.coarse_labels.tolist(), images.labels.tolist(), strict=True)))
-    found: dict[str, list[str]] = {}
+    families: dict[str, list[str]] = {}
     for coarse, label in pairs:
-        found.setdefault(images.coarse_class_names[coarse], []).append(images.class_names[label])
+        families.setdefault(images.coarse_class_names[coarse], []).append(images.class_names[label])
     if len({label for _, label in pairs}) < len(pairs):
         raise ValueError(f"data set '{images.name}': a class lies in two superclasses")
-    return found
+    return families
 
 
 def small_images(parameters: BenchmarkParameters) -> Benchmark:
-    """Make the benchmark of CIFAR-100, or of whatever has superclasses.
+    """Return the benchmark of CIFAR-100 or another data set of small images with superclasses.
 
-    Of the external and the far-OOD sets go the classes that `overlaps.find` tells.
+    External and far-OOD sets lose the classes that `overlaps.find` returns.
     """
     seed, options = parameters.seed, {"size": SIZE, "download": parameters.download}
     train, test = (data.load(parameters.data_set, one, **options) for one in ("train", "test"))
@@ -238,7 +181,7 @@ def small_images(parameters: BenchmarkParameters) -> Benchmark:
     def disjoint(
         name: str, splits: Sequence[str], external: Iterable[str] = (), keep=(), **more
     ) -> Images:
-        """Load a data set without the classes that WordNet says overlap with the others."""
+        """Return a data set without the classes that overlap with other roles by WordNet."""
         parts = [data.load(name, split, **options | more) for split in splits]
         images = parts[0] if len(parts) == 1 else data.concatenate(parts, name)
         nouns = name in parameters.external and name not in sources.BUILT_IN
@@ -286,13 +229,11 @@ def small_images(parameters: BenchmarkParameters) -> Benchmark:
 
 
 def photographs(parameters: BenchmarkParameters) -> Benchmark:
-    """Make the benchmark of ImageNet and others as folders of images; none is held in memory.
+    """Return the benchmark of ImageNet and other streamed folders of images.
 
-    In-distribution are the 200 classes of Tiny ImageNet, near-OOD 200 of those that WordNet says
-    are near to them, external those that are not; training and held-out images come from
-    ImageNet's training part, test images from its validation part (see
-    `helpers.data.class_roles.imagenet`).  Far-OOD are the classes of ``food101``, ``caltech256``
-    and ``places365`` that overlap with none of ImageNet's.
+    In-distribution are the 200 classes of Tiny ImageNet, near-OOD 200 classes near to them by
+    WordNet, external the others (`helpers.data.class_roles.imagenet`).  Training and held-out
+    images come from ImageNet's training part, test images from its validation part.
     """
     if parameters.external != ["imagenet"] or parameters.aside or parameters.resized:
         raise ValueError("external, aside, resized: ['imagenet'], none and none expected")
@@ -315,7 +256,6 @@ def photographs(parameters: BenchmarkParameters) -> Benchmark:
     return Benchmark(
         known=tuple(names[wnid] for wnid in known),
         near_classes=tuple(names[wnid] for wnid in near),
-        superclass_of={},
         train=seen,
         validation=held,
         test=test.select(known),
@@ -323,17 +263,13 @@ def photographs(parameters: BenchmarkParameters) -> Benchmark:
         external_validation=some(held_outside.unknown(), parameters.external_validation),
         near=test.select(near),
         far=far,
-        aside={},
     )
 
 
 def _divide(
     stream: ImageStream, parameters: BenchmarkParameters
 ) -> tuple[ImageStream, ImageStream]:
-    """Return the images of each class that train, and those that are held out.
-
-    Fewer train where there are fewer.
-    """
+    """Return the training images of each class (at most so many), and the held-out images."""
     count, most = parameters.held_out_per_class, parameters.train_per_class
     generator = np.random.default_rng(parameters.seed)
     role = np.zeros(len(stream), np.int64)
@@ -350,13 +286,13 @@ def _divide(
 
 
 def test_split(name: str) -> str:
-    """Return the split of a data set that is tested on: ``test``, else its last one."""
+    """Return the split of a data set for tests: ``test`` if there is one, else the last split."""
     splits = data.splits(name)
     return "test" if "test" in splits else splits[-1]
 
 
 def _second_split(name: str) -> str:
-    """Return the split of an external set that is not trained on."""
+    """Return the split of an external set for held-out images."""
     others = [split for split in data.splits(name) if split != "train"]
     if not others:
         raise ValueError(f"external: data set '{name}' has one split; two are needed")

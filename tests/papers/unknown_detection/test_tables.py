@@ -1,180 +1,149 @@
-import re
-from itertools import product
+"""Compositions of unions, and tables next to the paper's numbers."""
 
+import re
+
+import numpy as np
 import pytest
 
-from helpers.papers.parameters import load
+from helpers import metrics
+from helpers.papers.unknown_detection import composition
+from helpers.papers.unknown_detection.detectors import Answer
+from helpers.papers.unknown_detection.experiment import measure
 from helpers.papers.unknown_detection.parameters import METHODS
-from helpers.papers.unknown_detection.tables import beside, by_imagenet, detection, main_table
+from helpers.papers.unknown_detection.tables import detection
 from helpers.report import published
-from helpers.report.tables.comparisons import comparison, printed_alone
-
-NAMES = {
-    "published_as": {"cifar10_mini": "CIFAR-40", "digits": "SVHN"},
-    "families": {"resnet8": "ResNet18"},
-}
-SETS = {
-    "accuracy": ["test"],
-    "aurc": ["test", "union"],
-    "fpr_at_tpr": ["bubbles", "near", "digits"],  # the paper has no bubbles
-    "auroc": ["near", "digits"],
-}
+from helpers.report.tables.comparisons import comparison
 
 
-@pytest.fixture(scope="module")
-def table(table_of):
-    """Values in [0, 1] that differ for every method and test set, and a little for runs."""
+def answers(sizes):
+    """Return answers that are correct for some ID images, with random confidences."""
+    generator = np.random.default_rng(0)
+    return {
+        name: Answer(
+            generator.random(size), (generator.random(size) < 0.7) & np.array(name == "test")
+        )
+        for name, size in sizes.items()
+    }
+
+
+def rows(sizes, data_set="cifar100"):
+    far = [name for name in sizes if name not in ("test", "near")]
+    weights = lambda name, images: np.ones((2, images), np.uint16)  # noqa: E731
+    return list(measure(answers(sizes), far, weights, data_set))
+
+
+def values(sizes, data_set="cifar100"):
+    return {(row["test_set"], row["metric"]): row["value"] for row in rows(sizes, data_set)}
+
+
+@pytest.mark.parametrize(("correct", "images"), [(0, 5), (3, 5), (5, 5), (2911, 23_640)])
+def test_the_least_area_is_that_of_a_perfect_ranking(correct, images):
+    perfect = np.arange(images) < correct
+    area = metrics.aurc(perfect.astype(float) - 1e-9 * np.arange(images), perfect)
+    least = composition.least_aurc(np.array([correct]), images)[0]
+    assert least == pytest.approx(area, abs=1e-12)
+
+
+def test_a_union_is_weighted_to_the_papers_shares():
+    """As if each far image were there as often as it counts; nothing changes the paper's union."""
+    paper = {"test": 400, "near": 600, "svhn": 400, "lsun_fix": 400, "dtd": 564}
+    same = values(paper)
+    assert same["paper_union", "aurc"] == pytest.approx(same["union", "aurc"], rel=2e-3)
+    sizes = {"test": 400, "near": 600, "svhn": 40, "lsun_fix": 50, "dtd": 47}
+    times = {"test": 1, "near": 1, "svhn": 10, "lsun_fix": 8, "dtd": 12}
+    given, found = answers(sizes), values(sizes)
+    repeated = [
+        np.concatenate([np.repeat(getattr(given[name], field), n) for name, n in times.items()])
+        for field in ("confidence", "correct")
+    ]
+    expected = metrics.aurc(*repeated)
+    assert found["paper_union", "aurc"] == pytest.approx(expected, rel=2e-3)
+    assert abs(found["union", "aurc"] - expected) > 0.05
+
+
+def test_a_far_set_without_counterpart_and_a_data_set_without_counterpart():
+    sizes = {"test": 40, "near": 60, "mazes": 30}
+    assert ("paper_union", "aurc") not in values(sizes, "digits")
+    counts = composition.counts(sizes, "cifar100")
+    assert counts == {"test": 5000, "near": 5000, "mazes": 22_733}
+
+
+def test_the_excess_is_that_of_the_images_themselves(table_of):
+    sizes = {"test": 200, "near": 100, "svhn": 50}
+    keep = ("test_set", "metric", "value", "bootstrap", "images")
+    records = [
+        {name: row[name] for name in keep} | {"run": 0, "method": "baseline"}
+        for row in rows(sizes)
+        if row["metric"] in ("aurc", "accuracy")
+    ]
+    table = table_of(records, paper="unknown_detection", data_set="cifar100")
+    excess = composition.with_excess(table).query("metric == 'eaurc'").set_index("test_set")
+    assert set(excess.index) == {"test", "near", "far", "union", "paper_union"}
+    parts = answers(sizes).values()
+    union = [np.concatenate([getattr(part, field) for part in parts])
+             for field in ("confidence", "correct")]  # fmt: skip
+    assert excess.loc["union", "value"] == pytest.approx(metrics.eaurc(*union), abs=1e-12)
+    assert np.allclose(excess.loc["union", "bootstrap"], excess.loc["union", "value"])
+    assert len(excess.loc["union", "row"].split()) == 2
+
+
+def test_the_printed_excess_by_hand():
+    """At 74.4 % correct of 4,000 among 23,640, an area of 735.5 is 122 above the least possible."""
+    excess = composition.printed(published.load("unknown_detection")).query("metric == 'eaurc'")
+    excess = excess[excess["data_set"] == "CIFAR-40"]
+    cells = 1000 * excess.pivot_table("value", "method", "test_set")
+    assert cells.loc["baseline"].round().to_dict() == {"paper_union": 122, "test": 39, "union": 122}
+    assert cells["union"].idxmin() == "outlier_exposure"  # by AURC it is Deep Ensemble
+    assert excess["std"].isna().all()
+
+
+SETS = {"accuracy": ["test"], "aurc": ["union"], "fpr_at_tpr": ["bubbles", "near", "digits"]}
+
+
+@pytest.fixture
+def part(table_of):
+    """A comparison of values that differ for every method, test set and run."""
     records = [
         dict(test_set=test_set, run=run, method=method, metric=metric,
              value=(number + 10 * place + 0.2 * run) / 100)
         for metric, sets in SETS.items()
         for place, test_set in enumerate(sets, start=1)
         for number, method in enumerate(METHODS)
-        for run in range(1 if method == "ensemble" else 2)
+        for run in (0, 1)
     ]  # fmt: skip
-    return table_of(records, paper="unknown_detection")
+    names = {"published_as": {"cifar10_mini": "CIFAR-40", "digits": "SVHN"},
+             "families": {"resnet8": "ResNet18"}}  # fmt: skip
+    table = table_of(records, paper="unknown_detection")
+    return comparison(table, published.load("unknown_detection"), **names)
 
 
-@pytest.fixture(scope="module")
-def printed():
-    return published.load("unknown_detection")
-
-
-@pytest.fixture(scope="module")
-def part(table, printed):
-    return comparison(table, printed, **NAMES)
-
-
-def test_each_number_beside_that_of_its_own_test_set(part, table):
-    """A stand-in gets the numbers of what it stands in for; a set of our own gets none."""
-    assert len(part) == len(METHODS) * sum(map(len, SETS.values()))
-    cell = part.set_index(["test_set", "metric", "method"])
-    digits = cell.loc[("digits", "auroc", "crl"), ["paper", "paper_std"]]
-    assert digits.tolist() == pytest.approx([0.7838, 0.0166])
-    assert cell.loc[("near", "auroc", "crl"), "paper"] == pytest.approx(0.7295)
-    assert cell.loc[("union", "aurc", "baseline"), "paper"] == pytest.approx(0.7355)
-    assert cell.loc["bubbles"]["paper"].isna().all()
-    ours = table.query("test_set == 'union' and metric == 'aurc' and method == 'baseline'")
-    assert cell.loc[("union", "aurc", "baseline"), "rows"].split() == ours["row"].tolist()
-
-
-def test_the_layout_is_the_papers(part):
-    """Methods in the paper's order, ours above the paper's, scaled, with two decimals."""
-    shown = detection(part, metrics=["accuracy", "aurc"])
-    frame = shown.frame()
-    assert frame.index.tolist() == list(product(METHODS.values(), ("ours", "paper")))
-    tasks = "unknown detection", "misclassification"
-    assert frame.columns.tolist() == [
-        ("ACC ↑ (%)", "test"), *(("AURC ↓ (×1000)", task) for task in tasks)
-    ]  # fmt: skip
+def test_each_number_is_next_to_the_papers_number_of_its_test_set(part):
+    frame = detection(part, metrics=["accuracy", "aurc", "fpr_at_tpr"]).frame()
     assert frame.loc[[("Baseline", "ours"), ("Baseline", "paper")]].to_numpy().tolist() == [
-        ["10.10 ± 0.14", "201.00 ± 1.41", "101.00 ± 1.41"],
-        ["74.43 ± 0.51", "735.50 ± 3.92", "75.25 ± 2.68"],
+        ["10.10 ± 0.14", "101.00 ± 1.41", "20.10 ± 0.14", "30.10 ± 0.14", "10.10 ± 0.14"],
+        ["74.43 ± 0.51", "735.50 ± 3.92", "86.50 ± 0.54", "85.92 ± 1.80", "–"],
     ]
-    assert frame.loc[("Deep Ensemble", "paper")].tolist() == ["79.45", "693.49", "47.27"]
-    page = shown.html()
-    rows = part.loc[part["metric"].isin(["accuracy", "aurc"]), "rows"]
-    assert all(f'title="rows {names}"' in page for names in rows)
-    assert shown.caption == (
-        "cifar10_mini with resnet8, tier mini: mean ± standard deviation over 1 to 2 runs, above "
-        "the paper's Table 5, CIFAR-40 with ResNet18. Bold: best of the column; underlined: best "
-        "without Outlier Exposure."
-    )
-
-
-def test_what_stands_in_is_named_and_what_the_paper_lacks_is_empty(part):
-    """Near comes first; the third line of the head names the paper's own set."""
-    shown = detection(part, metrics=["fpr_at_tpr"])
-    assert [head[1:] for head in shown.frame().columns] == [
-        ("near", ""), ("digits", "for SVHN"), ("bubbles", ""),
-    ]  # fmt: skip
-    assert shown.frame().loc[("CRL", "paper")].tolist() == ["85.69 ± 1.33", "82.74 ± 2.55", "–"]
-    assert "Below a test set that stands in" in shown.caption
 
 
 def test_the_best_and_the_best_without_outliers_are_marked(part):
-    """Bold and underlined, among ours and among the paper's; lower is better for AURC and FPR."""
-    frame = detection(part, metrics=["fpr_at_tpr", "auroc"]).frame("latex")
-    ours = frame.xs("ours", level=1)
-    marks = {
-        (line, place): re.findall(r"\\(\w+)\{", cell)
-        for line, cells in zip(ours.index, ours.to_numpy(), strict=True)
-        for place, cell in enumerate(cells)
-        if "\\" in cell
-    }
-    lowest = {("Baseline", column): ["textbf", "underline"] for column in range(3)}
-    highest = {("OpenMax", column): ["textbf", "underline"] for column in (3, 4)}
-    assert marks == lowest | highest
-    svhn = frame.xs("paper", level=1).iloc[:, 1]
-    assert svhn["Outlier Exposure"] == r"\textbf{21.27 ± 7.19}"  # not underlined
-    assert svhn["OpenMax"] == r"\underline{78.70 ± 4.92}"
+    """In ours and in the paper's rows; lower is better for FPR, more for accuracy."""
+    frame = detection(part, metrics=["accuracy", "fpr_at_tpr"]).frame("latex")
+    ours, paper = (frame.xs(source, level=1) for source in ("ours", "paper"))
+    marked = [ours.index[ours.iloc[:, k].str.contains("textbf")].tolist() for k in range(4)]
+    assert marked == [["OpenMax"], *[["Baseline"]] * 3]
+    marks = {name: re.findall(r"\\(\w+)\{", cell) for name, cell in paper.iloc[:, 2].items()}
+    assert marks.pop("Outlier Exposure") == ["textbf"] and marks.pop("OpenMax") == ["underline"]
+    assert not any(marks.values())
 
 
-def test_where_all_are_the_same_none_is_the_best(part):
-    """Nor is a number alone."""
-    level = part.assign(mean=part["mean"].where(part["metric"] != "accuracy", 0.5), paper=None)
-    page = detection(level.astype({"paper": float}), metrics=["accuracy"]).html()
-    assert "50.00" in page and "<b>" not in page
-    assert "<b>" not in detection(part, methods={"crl": "CRL"}, metrics=["auroc"]).html()
-
-
-def test_ours_or_the_papers_alone(table, printed):
-    """What has no counterpart stands alone, and the caption says so."""
-    sixth = printed_alone(printed[printed["table"] == "6"])
-    alone = detection(sixth, metrics=["accuracy", "auroc"])
-    assert alone.frame().index.tolist() == [(title, "paper") for title in METHODS.values()]
-    assert alone.frame().loc[("Deep Ensemble", "paper")].tolist()[:2] == ["84.30", "79.14"]
-    caption = "The paper's Table 6, ImageNet-200 with ResNet-152, alone: there is no run of ours"
-    assert alone.caption.startswith(caption)
-    own = comparison(table, printed, published_as={}, families={})
-    ours = detection(own, metrics=["accuracy"])
-    assert {who for _, who in ours.frame().index} == {"ours"}
-    assert "the paper has no such table" in ours.caption
-
-
-def test_the_main_table_has_the_papers_numbers_in_brackets(table):
-    shown = main_table(table, load("unknown_detection", "mini", far=["digits", "photographs"]))
-    assert shown.frame().index.tolist() == list(METHODS.values())
-    assert shown.frame().loc["Baseline"].tolist() == [
-        "10.1 ± 0.1 (74.4)", "201 ± 1 (736)", "−473 ± 1 (122)", "101 ± 1 (75)", "10.1 ± 0.1 (72.2)",
-    ]  # fmt: skip
-    said = "digits, photographs far-OOD; tier `mini` (resnet8, stem stride 4, 8 epochs)"
-    assert said in shown.caption
-
-
-def test_precision_is_said_with_every_table(table, part):
-    """Of ours; beside the paper's numbers alone there is nothing to say."""
-    said = "Trained with float32 (cpu, 2 threads), bfloat16 (NVIDIA H200); the paper with float32."
-    devices = table["run"].map({0: "cpu, 2 threads", 1: "NVIDIA H200"})
-    numbers = beside(table.assign(device=devices))
-    assert said in detection(numbers, metrics=["auroc"]).caption
-    assert "Trained with" not in detection(part, metrics=["auroc"]).caption
-
-
-def test_bad_input(part):
-    """Unknown names and nothing to show are refused by name."""
-    several = part.assign(backbone=range(len(part)))
-    for given, methods, metric, message in (
-        (part, METHODS, "auroq", "unknown metric 'auroq'; did you mean 'auroc'"),
-        (part, {"msp": "MSP"}, "auroc", "part: no number of these methods and metrics"),
-        (several, METHODS, "auroc", "part: several of backbone"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            detection(given, methods=methods, metrics=[metric])
-
-
-def test_near_classes_by_imagenet_by_hand(table_of):
-    """Two runs, 0.9 and 0.8 against classes that ImageNet has, 0.7 and 0.8 against the others."""
-    values = {"near_in_imagenet": (0.9, 0.8), "near_not_in_imagenet": (0.7, 0.8)}
-    records = [
-        dict(test_set=name, run=run, method=method, metric="auroc", value=value + shift,
-             bootstrap=[value + shift, value + shift + 0.02])
-        for method, shift in (("baseline", 0.0), ("crl", 0.05))
-        for name, both in values.items()
-        for run, value in enumerate(both)
-    ]  # fmt: skip
-    records.append(records[0] | {"method": "edl"})  # without the other side
-    found = by_imagenet(table_of(records, paper="unknown_detection"))
-    assert list(found.index) == ["baseline", "crl"]
-    assert found.loc["baseline"].tolist() == pytest.approx([85, 75, 10, 0, 20], abs=1e-9)
-    assert found.loc["crl", "near_in_imagenet"] == pytest.approx(90)
+@pytest.mark.parametrize(
+    ("changes", "metric", "message"),
+    [
+        ({}, "auroq", "unknown metric 'auroq'; did you mean 'auroc'"),
+        ({}, "eaurc", "part: no number of these metrics"),
+        ({"backbone": range(45)}, "aurc", "part: several of backbone"),
+    ],
+)
+def test_bad_input(part, changes, metric, message):
+    with pytest.raises(ValueError, match=message):
+        detection(part.assign(**changes), metrics=[metric])
