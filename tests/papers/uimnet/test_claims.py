@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 from helpers.papers.uimnet.claims import ALL_SIZES, CLAIMS, derive
-from helpers.report.claims import Verdict
 from tests.report import claim_tables
 from tests.report.claim_tables import table_of
 from tests.report.claim_tables import uimnet as made_up
@@ -133,12 +132,3 @@ def test_another_form_of_spectral_normalisation_moves_no_verdict(table, form):
     pd.testing.assert_frame_equal(both, CLAIMS.check(table))
     found = verdicts(pd.concat([table[~papers], other], ignore_index=True))
     assert found.pop("spectral") == "no data" and set(found.values()) == {"supported"}
-
-
-def test_claims_without_their_variants_have_no_data(table):
-    small = table[(table["backbone"] == "resnet8") & (table["variant"] == "primary")]
-    summed = CLAIMS.verdicts(CLAIMS.check(small)).set_index("claim")
-    absent = summed.index[summed["verdict"] == Verdict.NO_DATA].tolist()
-    assert absent == ["ensemble-in-domain", "ensemble-out-domain", "mimo", "spectral", "size"]
-    assert "needs networks of two sizes" in summed.loc["size", "sentence"]
-    assert set(verdicts(table.iloc[:0]).values()) == {"no data"}

@@ -70,8 +70,10 @@ def test_every_algorithm_has_its_rows_and_what_fails_has_a_reason():
     assert set(table["variant"]) == {"trial 0", "trial 1", "primary", "ensemble"}
     notes = table[(table["method"] == "soft_labels") & (table["variant"] == "trial 0")]["notes"]
     assert set(notes) == {"learning_rate 0.05, positive 0.8"}
-    table = table[table["method"].str.contains("/") & (table["calibration"] == "before")]
-    lost = {}
+    table = table[table["method"].str.contains("/")]
+    scaled = set(table[table["calibration"] == "after"]["method"].str.partition("/")[2])
+    assert scaled == {"entropy", "jacobian", "tta"}
+    table, lost = table[table["calibration"] == "before"], {}
     for row in table[table["metric"] == "failed"].itertuples():
         algorithm, _, name = row.method.partition("/")
         lost.setdefault((row.variant, algorithm), set()).add(name)
@@ -89,12 +91,15 @@ def test_every_algorithm_has_its_rows_and_what_fails_has_a_reason():
 
 
 def test_numbers_by_hand(split):
-    table = rows(measures=["msp"], spectral=["none", "weights"]).query("variant == 'primary'")
+    odin = {"epsilon": 0.05}
+    given = {"spectral": ["none", "weights"], "score_arguments": {"odin": odin}}
+    table = rows(measures=["msp", "odin"], **given).query("variant == 'primary'")
     assert set(table["backbone"]) == {"tiny", "tiny+weights"}
     trained = train_trials(TINY, ERM, split.train, 0)
     likelihoods = [validation_nll(trial, split, ERM) for trial in trained]
-    sets = experiment.ask(ERM, [trained[int(np.argmin(likelihoods))]], split).sets
-    test = sets["test"]
+    assert len({trial.fitted.sha256 for trial in trained}) == 2
+    outputs = experiment.ask(ERM, [trained[int(np.argmin(likelihoods))]], split)
+    sets, test = outputs.sets, outputs.sets["test"]
     table = table.query("calibration == 'before' and backbone == 'tiny'")
     values = table.set_index(["method", "metric"])["value"]
     assert values["erm", "accuracy"] == test.correct.mean()
@@ -105,6 +110,9 @@ def test_numbers_by_hand(split):
     threshold = metrics.rejection_threshold(held, keep=0.95)
     assert values["erm/msp", "out_as_out"] == pytest.approx((unknown < threshold).mean())
     assert values["erm/msp", "in_as_in"] + values["erm/msp", "in_as_out"] == pytest.approx(1)
+    score = scores.create("odin", **odin)
+    known, unknown = (score.score_images(outputs.model, one) for one in (split.test, split.out))
+    assert values["erm/odin", "auroc"] == metrics.auroc(known, unknown)
 
 
 def test_all_data_seeds_of_a_part_choose_one_trial():
@@ -185,30 +193,7 @@ def test_test_images_neither_choose_nor_calibrate(split):
     assert at[0] < 1 < at[1]
 
 
-def test_an_ensemble_averages_the_probabilities_of_different_networks(split):
-    trained = train_trials(TINY, ERM, split.train, 0)
-    other = train_trials(TINY.replace(trials=1), ERM, split.train, 1)
-    assert len({trial.fitted.sha256 for trial in (*trained, *other)}) == 3
-    test = experiment.ask(ERM, trained, split).sets["test"]
-    each = [trial.fitted.outputs(split.test).probabilities for trial in trained]
-    np.testing.assert_allclose(test.probabilities, np.mean(each, axis=0), atol=1e-6)
-
-
-def test_odin_uses_the_images_and_takes_its_step(split):
-    trained = train_trials(TINY.replace(trials=1), ERM, split.train, 0)
-    model, areas = experiment.ask(ERM, trained, split), []
-    for step in ({"epsilon": 0.05}, {"epsilon": 0.0}):
-        given = TINY.replace(measures=["odin"], score_arguments={"odin": step})
-        table = pd.DataFrame(experiment.measure(given, model, run.draws(given)))
-        areas.append(table.query("method == 'erm/odin' and metric == 'auroc'")["value"].item())
-        score = scores.create("odin", **step)
-        known, unknown = (score.score_images(model.model, one) for one in (split.test, split.out))
-        assert areas[-1] == metrics.auroc(known, unknown)
-    assert areas[0] != areas[1]
-
-
-def test_class_means_are_those_of_the_features(split):
-    assert class_means(TINY, split.train).shape == (3, 16)
+def test_class_means_need_images_of_each_class(split):
     few = split.train.subset(split.train.labels < 2)
     with pytest.raises(ValueError, match="at least one of each class expected, got none of 'c'"):
         class_means(TINY, few)
@@ -223,25 +208,6 @@ def by_method(outputs, *names):
         for row in made
         if row["metric"] in ("auroc", "failed")
     }
-
-
-OF_OUTPUTS = [name for name in scores.names() if "images" not in scores.create(name).info.needs]
-
-
-@pytest.mark.parametrize(
-    ("seeds", "lost"), [([0], {"jsd"}), ([0, 1], {"level of the logits", "head"})]
-)
-def test_every_score_is_a_measure_or_has_a_reason(split, seeds, lost):
-    networks = tuple(Network(split, seed) for seed in seeds)
-    found = by_method(experiment.DomainOutputs(Model("erm", networks, 0), split), *OF_OUTPUTS)
-    reasons = {name: value for (name, _), value in found.items() if isinstance(value, str)}
-    assert {*reasons} == {
-        name for name in OF_OUTPUTS if lost & {name, *scores.create(name).info.needs}
-    }
-    assert all(reason.startswith(f"'{name}' needs ") for name, reason in reasons.items())
-    there = {name for name, when in found if when == "before"}
-    assert there == {*OF_OUTPUTS} - ({"native"} if len(seeds) == 1 else set())
-    assert {name for name, when in found if when == "after"} == {"msp", "gap", "entropy", "gen"}
 
 
 @pytest.mark.parametrize("needs", [("features",), ("logits", "features")])
@@ -282,19 +248,10 @@ def mixture(train, features, ridge=0.1):
     return total
 
 
-def test_gmm_of_an_ensemble_is_the_mean_density_with_one_network_at_a_time(split, monkeypatch):
-    fitted, learn = [], scores.create("gmm").__class__._learn
-
-    def watched(self, train_outputs, head):
-        assert not hasattr(self, "axes")  # of another network
-        fitted.append(train_outputs.features.shape[1])
-        learn(self, train_outputs, head)
-
-    monkeypatch.setattr(scores.create("gmm").__class__, "_learn", watched)
+def test_gmm_of_an_ensemble_is_the_mean_density_of_its_networks(split):
     members = (Network(split, 0, width=3), Network(split, 1, width=4))
     outputs = experiment.DomainOutputs(Model("erm", members, 0), split)
     values = experiment.score_outputs(scores.create("gmm"), outputs, density=True)
-    assert fitted == [3, 4]
     for role in experiment.SETS:
         densities = [
             mixture(one.outputs(split.train), one.outputs(getattr(split, role)).features)
