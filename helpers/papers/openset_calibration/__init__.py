@@ -1,7 +1,7 @@
-"""*Evaluating Uncertainty Calibration for Open-Set Recognition*.
+"""*Evaluating Uncertainty Calibration for Open-Set Recognition* (Lyu et al. 2022).
 
-Lyu et al. (2022): are probabilities still honest, after temperature scaling and with OpenMax, when
-images of unknown classes are among the tested ones?
+Are probabilities calibrated, after temperature scaling and with OpenMax, if test images are of
+unknown classes?
 """
 
 from helpers.papers import Paper

@@ -1,8 +1,8 @@
 """The claims of *Evaluating Uncertainty Calibration for Open-Set Recognition* (Lyu et al. 2022).
 
-OpenMax is judged with the tail at which it refuses as many held-out images as the threshold does,
-where a results table has this variant.  With a tail that refuses next to nothing OpenMax is hardly
-there at all, and whatever differs says nothing of it.
+OpenMax is tested with the tail at which it rejects as many held-out images as the threshold, if a
+results table has this variant.  With a tail that rejects almost nothing, a difference is no effect
+of OpenMax.
 """
 
 from __future__ import annotations
@@ -18,69 +18,62 @@ from helpers.report.paper_claims import Claims, index_numbers
 CLOSED, OPEN, OPENMAX = "closed-set", "open-set", "open-set + OpenMax"
 
 _MOST_UNEQUAL = 3.0
-"""So many times as many images may one of OpenMax and the threshold refuse as the other."""
+"""Largest ratio of the images that OpenMax and the threshold reject."""
 
 _PLACE = ["data_set", "backbone"]
 
 
 def derive(table: pd.DataFrame) -> pd.DataFrame:
-    """Add the share of the ECE that scaling removes, and say where OpenMax cannot be judged.
+    """Return the table with rows of ``ece_removed``, 1 - ECE after / before scaling.
 
     Parameters
     ----------
     table : DataFrame
-        A results table of one tier and variant, or printed numbers.
+        Results table of one tier and variant, or printed numbers.
 
     Returns
     -------
     DataFrame
-        Its rows and those of the metric ``ece_removed``, 1 - after / before.  ``untestable`` says
-        of OpenMax where it refuses three times as many images as the threshold, or a third.
-
-    Raises
-    ------
-    ValueError
-        An ECE is there twice.
+        ``untestable`` has the reason for rows of OpenMax that rejects more than three times as
+        many images as the threshold, or less than a third.
     """
+    levels = [*_PLACE, "run", "method"]
     ece = table[table["metric"] == "ece"]
-    whole = ece.groupby([*_PLACE, "run", "method"])["calibration"].transform("nunique") == 2
-    levels = [*_PLACE, "run", "method", "calibration"]
-    both = index_numbers(ece[whole], levels) if whole.any() else pd.DataFrame()
-    removed = []
-    if len(both):
-        before, after = (both.xs(when, level="calibration") for when in ("before", "after"))
+    complete = ece.groupby(levels)["calibration"].transform("nunique") == 2
+    removed = pd.DataFrame(columns=[*levels, "value", "bootstrap"])
+    if complete.any():
+        numbers = index_numbers(ece[complete], [*levels, "calibration"])
+        before, after = (numbers.xs(when, level="calibration") for when in ("before", "after"))
         shares = 1 - after / before.where(before > 0)
-        removed = [
-            (*place, one[0], one[1:])
-            for place, one in zip(shares.index, shares.to_numpy(), strict=True)
-            if np.isfinite(one).all()
-        ]
-    rows = pd.DataFrame(removed, columns=[*levels[:-1], "value", "bootstrap"])
-    rows = rows.assign(metric="ece_removed", calibration="", test_set="test")
-    every = pd.concat([table, rows], ignore_index=True)
-    return every.assign(untestable=_unequal(every))
+        shares = shares[np.isfinite(shares).all(axis=1)]
+        removed = shares.index.to_frame(index=False)
+        removed = removed.assign(value=shares[0].to_numpy())
+        removed["bootstrap"] = list(map(tuple, shares.drop(columns=0).to_numpy()))
+    removed = removed.assign(metric="ece_removed", calibration="", test_set="test")
+    rows = pd.concat([table, removed], ignore_index=True)
+    return rows.assign(untestable=_unequal(rows))
 
 
 def _unequal(table: pd.DataFrame) -> list[str]:
-    """Return for each row of OpenMax why it cannot be compared with the threshold's, "" if not."""
-    refused = table[(table["metric"] == "rejected") & (table["calibration"] == "after")]
-    means = refused.groupby([*_PLACE, "method"])["value"].mean().unstack("method")
+    """Return for each row of OpenMax why it is not comparable with the threshold, "" if it is."""
+    rejected = table[(table["metric"] == "rejected") & (table["calibration"] == "after")]
+    means = rejected.groupby([*_PLACE, "method"])["value"].mean().unstack("method")
     reasons = {}
     if {OPEN, OPENMAX} <= set(means):
-        for place, ours, theirs in means[[OPENMAX, OPEN]].itertuples():
-            if max(ours, theirs) > _MOST_UNEQUAL * min(ours, theirs):
+        for place, openmax, threshold in means[[OPENMAX, OPEN]].itertuples():
+            if max(openmax, threshold) > _MOST_UNEQUAL * min(openmax, threshold):
                 reasons[place] = (
-                    f"OpenMax refuses {100 * ours:.1f} % of the images, the threshold"
-                    f" {100 * theirs:.1f} %"
+                    f"OpenMax refuses {100 * openmax:.1f} % of the images, the threshold"
+                    f" {100 * threshold:.1f} %"
                 )
     places = table[[*_PLACE, "method"]].itertuples(index=False)
     return [reasons.get((a, b), "") if method == OPENMAX else "" for a, b, method in places]
 
 
 def _with_floor(printed: pd.DataFrame) -> pd.DataFrame:
-    """Add the floor of the ECE, which the paper does not print, as 0.
+    """Return printed numbers with the floor of the ECE as 0, because the paper has none.
 
-    That is hard on the first claim, and kind to the second, whose gaps are however several times
+    The first claim becomes stricter.  The second becomes easier, but its gaps are several times
     its margin.
     """
     floor = printed[printed["metric"] == "ece"].assign(metric="ece_floor", value=0.0)

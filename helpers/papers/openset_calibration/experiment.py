@@ -1,8 +1,8 @@
 """The experiment of *Evaluating Uncertainty Calibration for Open-Set Recognition*.
 
-Lyu, Gutierrez and Beksi (2022): {closed-set, open-set by threshold, open-set with OpenMax} ×
-{before, after temperature scaling}, by Brier score, ECE and accuracy. Where the paper is
-silent, the choices are those of the parameter files, and the variants that `rows` tabulates.
+{closed-set, open-set by threshold, open-set with OpenMax} × {before, after temperature scaling},
+by Brier score, ECE and accuracy.  The choices that the paper leaves open are in the parameter
+files and in `VARIANTS`.
 """
 
 from __future__ import annotations
@@ -41,39 +41,38 @@ VARIANTS = {
     "cosine": METHODS[2:],
     "matched tail": METHODS[2:],
 }
-"""Ways to read what the paper leaves open, and the methods on which each makes a difference.
+"""Readings of the choices that the paper leaves open, with the methods on which they depend.
 
-``primary`` is this book's choice. ``half`` rejects below 0.5 whatever the network. ``moving
-decision`` applies the same threshold again to the scaled probabilities; ``known confidence``
-takes a rejected image's largest known probability for its confidence; ``normalised`` divides the
-K + 1 values by their sum; ``shared temperature`` scales OpenMax by the temperature of the plain
-softmax; ``long tail`` fits its Weibulls to a fifth of the correct training images of a class
-(their mean number), ``cosine`` takes its other distance; ``matched tail`` takes the tail at
-which OpenMax refuses about as many of the held-out images as the threshold does, so that the two
-are compared on an equal footing.
+* ``primary``: the choice of this book
+* ``half``: rejects below 0.5, whatever the network
+* ``moving decision``: applies the same threshold again to the scaled probabilities
+* ``known confidence``: a rejected image has the confidence of its largest known probability
+* ``normalised``: divides the K + 1 values by their sum
+* ``shared temperature``: scales OpenMax by the temperature of the plain softmax
+* ``long tail``: fits Weibulls to a fifth of the correct training images of a class
+* ``cosine``: OpenMax with its other distance
+* ``matched tail``: OpenMax rejects about as many held-out images as the threshold
 """
 
 
 @dataclass(frozen=True)
 class Answers:
-    """What one method says about a test set, before or after temperature scaling.
+    """The answers of one method on a test set, before or after temperature scaling.
 
     Attributes
     ----------
     probabilities : ndarray of float64, shape [N, K]
-        Of the known classes.
+        Probabilities of the known classes.
     unknown : ndarray of float64, shape [N]
         Probability of "unknown"; zero in the closed set.
-    answers : ndarray of int64, shape [N]
+    answers, labels : ndarray of int64, shape [N]
         0 … K − 1, or −1 for "unknown".
-    labels : ndarray of int64, shape [N]
-        Likewise.
     temperature : float
-        1 before scaling.
+        Temperature; 1 before scaling.
     threshold : float or None
-        Of the maximum probability, where the method has one.
+        Threshold on the maximum probability; None for methods without one.
     rejected : str
-        What a rejected image's confidence is: see `metrics.answer_confidence`.
+        Kind of confidence of rejected images, see `metrics.answer_confidence`.
     """
 
     probabilities: np.ndarray
@@ -93,11 +92,11 @@ class Answers:
 
     @cached_property
     def correct(self) -> np.ndarray:
-        """Whether the answer is right in the (K + 1)-class problem, bool [N]."""
+        """Whether the answer is correct in the (K + 1)-class problem, bool [N]."""
         return self.answers == self.labels
 
     def normalised(self) -> Answers:
-        """Return the same answers with vectors that sum to 1."""
+        """Return the same answers with probabilities that sum to 1."""
         total = self.probabilities.sum(axis=1) + self.unknown
         return replace(
             self, probabilities=self.probabilities / total[:, None], unknown=self.unknown / total
@@ -106,15 +105,7 @@ class Answers:
 
 @dataclass(frozen=True)
 class SplitOutputs:
-    """What a network says of the images of its split.
-
-    Attributes
-    ----------
-    train, calibration : Outputs
-        Of known classes; the training images without augmentation.
-    test : Outputs
-        Of all classes.
-    """
+    """The outputs of a network: training images without augmentation, held-out and test images."""
 
     train: Outputs
     calibration: Outputs
@@ -122,7 +113,7 @@ class SplitOutputs:
 
 
 def parts(parameters: Parameters) -> list[Part]:
-    """Return every data set, network and run."""
+    """Return the parts: each data set, network and run."""
     grid = itertools.product(parameters.data_sets, range(parameters.runs), parameters.networks)
     return [
         Part(
@@ -135,7 +126,7 @@ def parts(parameters: Parameters) -> list[Part]:
 
 
 def models(parameters: Parameters, part: Part, roles: Mapping[str, Split]) -> dict[str, Fitted]:
-    """Train the network of each setting, two different ones, or take them from the cache."""
+    """Return the network of each setting, trained or from the cache."""
     network = part.identity["backbone"]
     known_name("network", network, parameters.networks)
     return {
@@ -150,39 +141,28 @@ def models(parameters: Parameters, part: Part, roles: Mapping[str, Split]) -> di
 
 
 def outputs(
-    parameters: Parameters,
-    part: Part,
-    roles: Mapping[str, Split],
-    models: Mapping[str, Fitted],
+    parameters: Parameters, part: Part, roles: Mapping[str, Split], models: Mapping[str, Fitted]
 ) -> dict[str, SplitOutputs]:
-    """Return what the network of each setting says; it sees every image once."""
-    return {
-        setting: SplitOutputs(
-            *(models[setting].outputs(one) for one in (split.train, split.calibration, split.test))
-        )
-        for setting, split in roles.items()
-    }
+    """Return the outputs of the network of each setting; it processes each image once."""
+    sets = {name: (split.train, split.calibration, split.test) for name, split in roles.items()}
+    return {name: SplitOutputs(*map(models[name].outputs, sets[name])) for name in sets}
 
 
 def closed_set(network: SplitOutputs) -> dict[str, Answers]:
-    """Answer without "unknown", before and after temperature scaling."""
+    """Return answers without "unknown", before and after temperature scaling."""
     held = network.calibration
     temperatures = {"before": 1.0, "after": calibration.fit_temperature(held.logits, held.labels)}
-    answers, nothing = network.test.predictions, np.zeros(len(network.test))
+    test, nothing = network.test, np.zeros(len(network.test))
     return {
         when: Answers(
-            calibration.softmax(network.test.logits, temperature),
-            nothing,
-            answers,
-            network.test.labels,
-            temperature,
+            calibration.softmax(test.logits, value), nothing, test.predictions, test.labels, value
         )
-        for when, temperature in temperatures.items()
+        for when, value in temperatures.items()
     }
 
 
 def rejection_threshold(network: SplitOutputs, parameters: Parameters) -> float:
-    """Return the largest threshold on the maximum probability that keeps the held-out images."""
+    """Return the largest threshold that keeps the share `keep` of the held-out images."""
     confidences = network.calibration.probabilities.max(axis=1)
     return metrics.rejection_threshold(confidences, keep=parameters.keep)
 
@@ -190,25 +170,22 @@ def rejection_threshold(network: SplitOutputs, parameters: Parameters) -> float:
 def open_set(
     network: SplitOutputs, threshold: float, *, moving_decision: bool = False
 ) -> dict[str, Answers]:
-    """Answer "unknown" below a threshold on the maximum probability, before and after scaling.
+    """Return answers with "unknown" below a threshold on the maximum probability.
 
-    The decision is taken once, on the unscaled probabilities, so that scaling changes
-    confidences and not answers, as the paper's single accuracy per setting wants it;
-    with `moving_decision` the same threshold meets the scaled probabilities again.
+    The decision uses the unscaled probabilities, so that scaling does not change answers: the
+    paper has a single accuracy per setting.  With `moving_decision` the same threshold is applied
+    to the scaled probabilities.
     """
-    closed = closed_set(network)
-    decided = openset.open_set_answer(closed["before"].probabilities, threshold)
-    return {
-        when: replace(
-            one,
-            unknown=openset.unknown_probability(one.probabilities),
-            answers=openset.open_set_answer(one.probabilities, threshold)
-            if moving_decision
-            else decided,
+    panels, closed = {}, closed_set(network)
+    for when, answers in closed.items():
+        decisive = answers if moving_decision else closed["before"]
+        panels[when] = replace(
+            answers,
+            unknown=openset.unknown_probability(answers.probabilities),
+            answers=openset.open_set_answer(decisive.probabilities, threshold),
             threshold=threshold,
         )
-        for when, one in closed.items()
-    }
+    return panels
 
 
 def correct_per_class(network: SplitOutputs) -> float:
@@ -217,19 +194,18 @@ def correct_per_class(network: SplitOutputs) -> float:
 
 
 def matched_tail(network: SplitOutputs, parameters: Parameters) -> int:
-    """Return the tail at which OpenMax refuses about the share that the threshold refuses.
+    """Return the tail at which OpenMax rejects about the share 1 - `keep` of held-out images.
 
-    That share, 1 - `keep`, is of the held-out images, all of known classes: no unknown image is
-    looked at.  Of a dozen tails from 2 to all correct training images of a class (their mean
-    number) it is the one that comes nearest, the shortest of several.
+    These are of known classes only.  The tail is the nearest, the shortest of several, of a dozen
+    from 2 to the mean number of correct training images of a class.
     """
     largest = max(2, round(correct_per_class(network)))
     tails = np.unique(np.geomspace(2, largest, 12).round().astype(int))
-    return int(min(tails, key=lambda one: abs(_refused(network, parameters, one))))
+    return int(min(tails, key=lambda tail: abs(_refused(network, parameters, tail))))
 
 
 def _refused(network: SplitOutputs, parameters: Parameters, tail: int) -> float:
-    """Return the share of held-out images that OpenMax refuses beyond the threshold's."""
+    """Return the share of held-out images that OpenMax rejects minus that of the threshold."""
     model = openset.OpenMax(int(tail), parameters.alpha or None, parameters.distance)
     model.fit(network.train.logits, network.train.labels)
     answers = openset.openmax_answer(model.probabilities(network.calibration.logits, 1.0))
@@ -239,10 +215,10 @@ def _refused(network: SplitOutputs, parameters: Parameters, tail: int) -> float:
 def open_set_openmax(
     network: SplitOutputs, parameters: Parameters, *, shared_temperature: bool = False
 ) -> dict[str, Answers]:
-    """Answer by OpenMax, before and after temperature scaling of the K + 1 revised logits.
+    """Return answers of OpenMax, before and after temperature scaling of the revised logits.
 
-    The temperature is fitted to what it divides, the revised logits of the held-out images;
-    with `shared_temperature` it is the one of the plain softmax.
+    The temperature is fitted to the revised logits of the held-out images; with
+    `shared_temperature` it is the temperature of the plain softmax.
     """
     model = openset.OpenMax(parameters.tail, parameters.alpha or None, parameters.distance)
     model.fit(network.train.logits, network.train.labels)
@@ -265,20 +241,15 @@ def open_set_openmax(
 def panels(
     outputs: Mapping[str, SplitOutputs], parameters: Parameters, variant: str = "primary"
 ) -> dict[tuple[str, str], Answers]:
-    """Return the answers of each method, before and after scaling, as one variant has them.
+    """Return answers by method and calibration, for the methods on which the variant depends.
 
     Parameters
     ----------
     outputs : mapping of str to SplitOutputs
-        Of the two networks of a run, by setting.
+        Outputs of the two networks of a run, by setting.
     parameters : Parameters
     variant : str
         One of `VARIANTS`.
-
-    Returns
-    -------
-    dict of (method, calibration) to Answers
-        Of the methods on which the variant makes a difference.
     """
     known_name("variant", variant, VARIANTS)
     closed, opened = outputs["closed-set"], outputs["open-set"]
@@ -308,21 +279,7 @@ def panels(
 
 
 def measure(answers: Answers, bins: int, weights: np.ndarray) -> Iterator[dict]:
-    """Compute the metrics of one panel, each with its bootstrap replicates.
-
-    Parameters
-    ----------
-    answers : Answers
-    bins : int
-        Of the ECE.
-    weights : ndarray of uint16, shape [replicates, N]
-        From `helpers.metrics.resample_weights`.
-
-    Yields
-    ------
-    dict
-        Rows of the results table, as far as the answers alone decide them.
-    """
+    """Yield the metrics of one panel with bootstrap replicates, `weights` [replicates, N]."""
     errors = metrics.open_set_squared_errors(answers.probabilities, answers.unknown, answers.labels)
     confidence, correct = answers.confidence, answers.correct
     measured = {
@@ -349,7 +306,7 @@ def measure(answers: Answers, bins: int, weights: np.ndarray) -> Iterator[dict]:
 
 
 def bins_of(answers: Answers, bins: int) -> Iterator[dict]:
-    """Yield the bins of a reliability diagram: accuracy and confidence of each, with its images."""
+    """Yield the accuracy and the confidence of each bin of a reliability diagram."""
     curve = metrics.reliability_curve(answers.confidence, answers.correct, bins=bins)
     numbers = np.rint(curve.edges[:, 1] * bins).astype(int)
     for number, confidence, accuracy, count in zip(

@@ -12,13 +12,13 @@ from helpers.papers.parameters import Changes, Count, DataSet, Distance, Repeats
 
 
 class Parameters(parameters.Parameters):
-    """What the evaluation is free to choose.
+    """The free choices of the evaluation.
 
     Attributes
     ----------
     data_sets : list of str
     networks : dict of str to dict
-        What each changes in the recipe, under the names that the tables have for them.
+        Changes of the recipe by each network, under its name in tables.
     runs : int
         Random splits, numbered from 0.
     known : int
@@ -26,13 +26,13 @@ class Parameters(parameters.Parameters):
     calibration_share : float
         Share of the training images that is held out for the temperature and the threshold.
     keep : float
-        The rejection threshold keeps this share of the held-out images.
+        Share of the held-out images that the rejection threshold keeps.
     tail, alpha, distance
-        Of `helpers.scores.openset.OpenMax`; ``alpha: 0`` revises the logits of all known classes.
+        Parameters of `helpers.scores.openset.OpenMax`; ``alpha: 0`` revises all known classes.
     bins : int
-        Of the ECE.
+        Bins of the ECE.
     stand_ins : list of str
-        Of the data sets, those that are not the paper's own.
+        The data sets that are not the paper's.
     """
 
     grid: ClassVar = ("data_sets", "networks", "runs", "stand_ins")
@@ -66,14 +66,10 @@ class Parameters(parameters.Parameters):
         return self
 
     def trainings(self) -> dict[str, dict]:
-        """Return what the training notebook is told, for each data set and run: all networks."""
+        """Return the parameters of the training notebook for each data set and run."""
         network, *also = self.networks
+        grid = itertools.product(self.data_sets, range(self.runs))
         return {
-            f"{data_set}-{run}": {
-                "data_set": data_set,
-                "network": network,
-                "also": also,
-                "run": run,
-            }
-            for data_set, run in itertools.product(self.data_sets, range(self.runs))
+            f"{data_set}-{run}": dict(data_set=data_set, network=network, also=also, run=run)
+            for data_set, run in grid
         }

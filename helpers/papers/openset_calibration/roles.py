@@ -1,8 +1,8 @@
 """Roles of classes and images in *Evaluating Uncertainty Calibration for Open-Set Recognition*.
 
-Lyu, Gutierrez and Beksi (2022): six classes drawn at random are known, the others unknown;
-nine tenths of the known training images train, one tenth fits the temperature; the test
-set has all classes.  The closed set is the ordinary problem with the same shares.
+Six random classes are known, the others unknown.  Nine tenths of the training images of known
+classes train, one tenth fits the temperature; the test set has all classes.  In the closed set all
+classes are known.
 """
 
 from __future__ import annotations
@@ -22,19 +22,14 @@ if TYPE_CHECKING:
 
 SETTINGS = ("closed-set", "open-set")
 SIZE = 32
-"""Pixels: what the networks are made for; images of another size are brought to it."""
+"""Side of the images in pixels; other images are resized."""
 
 
 @dataclass(frozen=True)
 class Split:
-    """One run's images, labelled as the model numbers its classes.
+    """The images of one run; only the test set has unknown classes, with label −1.
 
-    Attributes
-    ----------
-    known, unknown : tuple of str
-        Names of the classes. Label k is ``known[k]``; all unknown ones share the label −1.
-    train, calibration, test : Images
-        Known classes only in the first two.
+    Label k is the class ``known[k]``.
     """
 
     known: tuple[str, ...]
@@ -45,28 +40,8 @@ class Split:
 
 
 def draw_known(classes: int, known: int, *, run: int, seed: int) -> np.ndarray:
-    """Draw which classes are known in a run.
+    """Return the ascending indices of the known classes, drawn by `seed` and `run`.
 
-    Parameters
-    ----------
-    classes, known : int
-        How many there are; how many of them are known.
-    run, seed : int
-        Together they decide the draw.
-
-    Returns
-    -------
-    ndarray of int64, shape [known]
-        Indices of the known classes in ascending order, so that a model's class k is
-        the k-th known class.
-
-    Raises
-    ------
-    ValueError
-        Fewer than two known classes, or no class left to be unknown.
-
-    Examples
-    --------
     >>> draw_known(10, 6, run=0, seed=0)
     array([2, 3, 4, 5, 6, 7])
     """
@@ -76,33 +51,31 @@ def draw_known(classes: int, known: int, *, run: int, seed: int) -> np.ndarray:
 
 
 def roles(parameters: Parameters, part: Part) -> dict[str, Split]:
-    """Return the roles of the images of one run in each of the settings."""
+    """Return the roles of the images of one run in each setting."""
     data_set, run = part.identity["data_set"], part.identity["run"]
-    found = {setting: split(parameters, data_set, setting, run) for setting in SETTINGS}
-    return parameters.seen_by(part.identity["backbone"], found)
+    splits = {setting: split(parameters, data_set, setting, run) for setting in SETTINGS}
+    return parameters.seen_by(part.identity["backbone"], splits)
 
 
 def split(parameters: Parameters, data_set: str, setting: str, run: int) -> Split:
-    """Load a data set and give each image its role in a run.
+    """Return the images of a data set with their roles in a run.
 
     Parameters
     ----------
     parameters : Parameters
     data_set : str
-        One of `helpers.data.names` with the splits ``train`` and ``test``.
+        Data set with the splits ``train`` and ``test``.
     setting : str
         ``closed-set`` (all classes are known) or ``open-set``.
     run : int
-        Decides, with the seed, the known classes and the images held out for calibration.
+        Number that decides, with the seed, the known classes and the held-out images.
 
     Examples
     --------
     >>> from helpers.papers.parameters import load
-    >>> one = split(load("openset_calibration", "mini"), "cifar10_mini", "open-set", run=0)
-    >>> one.known
-    ('bird', 'cat', 'deer', 'dog', 'frog', 'horse')
-    >>> len(one.train), len(one.calibration), len(one.test)
-    (1620, 180, 1000)
+    >>> found = split(load("openset_calibration", "mini"), "cifar10_mini", "open-set", run=0)
+    >>> len(found.known), len(found.train), len(found.calibration), len(found.test)
+    (6, 1620, 180, 1000)
     """
     known_name("setting", setting, SETTINGS)
     options = {"size": SIZE, "download": parameters.download}
@@ -111,7 +84,7 @@ def split(parameters: Parameters, data_set: str, setting: str, run: int) -> Spli
     chosen = np.arange(classes)
     if setting == "open-set":
         chosen = draw_known(classes, parameters.known, run=run, seed=seed)
-    numbering = np.full(classes + 1, -1)  # one place more, for images that have no label at all
+    numbering = np.full(classes + 1, -1)  # and one place for images without a label
     numbering[chosen] = np.arange(len(chosen))
     names = np.array(train.class_names)
 

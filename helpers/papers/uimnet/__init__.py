@@ -1,9 +1,8 @@
-"""*What classifiers know what they don't?*.
+"""*What classifiers know what they don't?* (Belghazi and Lopez-Paz 2021).
 
-Belghazi and Lopez-Paz (2021): algorithms, each with hyper-parameters drawn at random and with or
-without spectral normalisation, are trained in-domain; one trial or the ensemble of all is chosen by
-its likelihood on held-out images, and measured in-domain and out-domain.  `algorithms` and
-`measures` say what there is, `trials` trains, `experiment` chooses, `measuring` writes the rows.
+Algorithms with random hyper-parameters, with or without spectral normalisation, are trained on the
+in-domain classes.  The likelihood of held-out images chooses a trial.  `trials` trains the
+networks, `experiment` chooses and measures, `algorithms` and `measures` have the records.
 """
 
 from helpers.papers import Paper

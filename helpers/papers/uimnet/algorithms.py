@@ -1,7 +1,7 @@
-"""The algorithms: what is known of each beside its parameters, in one record.
+"""The algorithms: the facts that are not in the parameter files, one record per algorithm.
 
-What one changes in the recipe (its objective among it), the hyper-parameters of trial 0 and the
-laws that the other trials draw from are in ``params/<tier>/uimnet.yaml`` under its name.
+``params/<tier>/uimnet.yaml`` has, for each algorithm, its changes of the recipe, the
+hyper-parameters of trial 0 and the laws of the other trials.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class AlgorithmRecord:
-    """What there is to know about an algorithm.
+    """The facts about an algorithm.
 
     Attributes
     ----------
     title : str
-        What tables and figures call it.
+        Title in tables and figures.
     key : str
-        BibTeX key of its paper; "" where there is none to name.
+        BibTeX key of the algorithm's paper; "" if there is none.
     native : str
-        The score that the measure Native is, of one network; "" where it has no such one.
+        Name of the score that is the measure Native of a single network; "" if there is none.
     passes : bool
-        Whether its network answers in several passes, with dropout.
+        Whether a prediction is a mean over several passes with dropout.
     """
 
     title: str
@@ -41,7 +41,7 @@ RECORDS = {
     "rbf": AlgorithmRecord("RBF", "belghazi2021"),
     "soft_labels": AlgorithmRecord("Soft labeler", "belghazi2021", native="native"),
 }
-"""The paper's eight algorithms, in the order in which they are shown; others come after them."""
+"""The paper's eight algorithms, in the order of tables and figures; others follow."""
 
-ALGORITHMS = {name: one.title for name, one in RECORDS.items()}
-"""How they are called."""
+ALGORITHMS = {name: record.title for name, record in RECORDS.items()}
+"""The title of each algorithm."""

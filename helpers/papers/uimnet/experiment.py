@@ -1,34 +1,77 @@
-"""The experiment of *What classifiers know what they don't?*.
+"""The experiment of *What classifiers know what they don't?* (Belghazi and Lopez-Paz 2021).
 
-Belghazi and Lopez-Paz (2021): algorithms, each with hyper-parameters drawn at random and with or
-without spectral normalisation, are trained in-domain; one trial or the ensemble of all is chosen by
-its likelihood on held-out images, and measured in-domain and out-domain.  A part is an algorithm on
-a network with a form of it, over all data seeds, since these choose a trial together.
+A part is an algorithm on a network with a form of spectral normalisation, over all data seeds,
+because these choose a trial together.  A measure is a score of `helpers.scores`.  It learns from
+the training images and the head, never from the validation images, which give the threshold.
 """
 
 from __future__ import annotations
 
 import itertools
+import logging
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
+from scipy.special import logsumexp
 
-from helpers import scores
+from helpers import metrics, scores
 from helpers.networks.model import Model
+from helpers.outputs import Outputs
 from helpers.papers.run import Draw, Part
 from helpers.papers.uimnet.columns import choose_trial, spectral_suffix
-from helpers.papers.uimnet.measuring import DomainOutputs, measure
+from helpers.papers.uimnet.measures import RECORDS, record, score_of
 from helpers.papers.uimnet.roles import DomainSplit, roles
 from helpers.papers.uimnet.trials import algorithm_of, train_trials, validation_nll
 from helpers.report import results
+from helpers.scores import calibration
+from helpers.scores.images import ImageScore
+from helpers.scores.info import LACKING, lacking
 
 if TYPE_CHECKING:
     from helpers.papers.uimnet.parameters import Parameters
     from helpers.papers.uimnet.trials import Algorithm, Trial
+    from helpers.scores import Score
 
 __all__ = ["models", "outputs", "parts", "roles", "rows"]
+
+log = logging.getLogger(__name__)
+SETS = ("validation", "test", "out")
+
+
+@dataclass(frozen=True)
+class DomainOutputs:
+    """Outputs of a model on the images of each role, computed at the first access."""
+
+    model: Model
+    split: DomainSplit
+
+    @cached_property
+    def sets(self) -> dict[str, Outputs]:
+        """Outputs of `SETS`."""
+        return {name: self.model.outputs(getattr(self.split, name)) for name in SETS}
+
+    @cached_property
+    def train(self) -> Outputs:
+        """Outputs of the training images."""
+        return self.model.outputs(self.split.train)
+
+    @cached_property
+    def train_features(self) -> Outputs:
+        """Outputs of the training images without dropout, for scores of features alone."""
+        without = replace(self.model, passes=0)
+        return without.outputs(self.split.train) if self.model.passes else self.train
+
+    @cached_property
+    def temperature(self) -> float:
+        """Temperature fitted to the in-domain validation images."""
+        held_out = self.sets["validation"]
+        logits = calibration.log_probabilities(held_out.probabilities, np.float64)
+        return calibration.fit_temperature(logits, held_out.labels)
 
 
 @dataclass(frozen=True)
@@ -41,20 +84,20 @@ class Search:
 
 @dataclass(frozen=True)
 class Choice:
-    """What there is to evaluate of a search.
+    """The result of a search.
 
     Attributes
     ----------
     search : Search
     held : dict of int to int
-        How many validation images each data seed has.
+        Number of validation images of each data seed.
     likelihoods : DataFrame, shape [data seeds, trials]
-        Negative log-likelihoods of the validation images; NaN where a trial diverged.
+        Negative log-likelihoods of the validation images; NaN if a trial diverged.
     chosen : int or None
-        The number of the trial that counts; None if all diverged.
+        Number of the chosen trial; None if all diverged.
     variants : dict of (int, str) to DomainOutputs
-        By data seed: ``primary`` (the chosen trial) and, where several trials did not diverge,
-        ``ensemble``.
+        By data seed: ``primary`` (the chosen trial), and ``ensemble`` if several trials did not
+        diverge.
     """
 
     search: Search
@@ -65,9 +108,9 @@ class Choice:
 
 
 def parts(parameters: Parameters) -> list[Part]:
-    """Return every network, algorithm and form of spectral normalisation."""
+    """Return the parts: each network, algorithm and form of spectral normalisation."""
     for name, arguments in parameters.score_arguments.items():
-        scores.create(name, **arguments)  # refuses an impossible one
+        scores.create(name, **arguments)  # refuses impossible arguments
     grid = itertools.product(parameters.sizes, parameters.algorithms, parameters.spectral)
     found = []
     for network, name, form in grid:
@@ -79,44 +122,44 @@ def parts(parameters: Parameters) -> list[Part]:
 
 
 def models(parameters: Parameters, part: Part, roles: Mapping[int, DomainSplit]) -> Search:
-    """Train all trials on all data seeds, or take them from the cache."""
+    """Return all trials on all data seeds, trained or from the cache."""
     network, name, form = part.name.rsplit("/", 2)
     algorithm = algorithm_of(parameters, network, name, form)
-    images = {seed: split.train for seed, split in roles.items()}
-    trained = {seed: train_trials(parameters, algorithm, images[seed], seed) for seed in images}
-    return Search(algorithm, trained)
+    return Search(
+        algorithm,
+        {seed: train_trials(parameters, algorithm, roles[seed].train, seed) for seed in roles},
+    )
 
 
 def outputs(
     parameters: Parameters, part: Part, roles: Mapping[int, DomainSplit], models: Search
 ) -> Choice:
-    """Choose a trial by the mean over data seeds, and ask it and the ensemble of all."""
-    algorithm, found = models.algorithm, models.trials
-    nll = [[validation_nll(one, roles[seed], algorithm) for one in found[seed]] for seed in found]
-    likelihoods = pd.DataFrame(nll, list(found))
+    """Return the trial with the best mean over data seeds, and outputs of it and the ensemble."""
+    algorithm = models.algorithm
+    nll = {
+        seed: [validation_nll(trial, roles[seed], algorithm) for trial in trials]
+        for seed, trials in models.trials.items()
+    }
+    likelihoods = pd.DataFrame(list(nll.values()), list(nll))
     chosen, variants = choose_trial(likelihoods), {}
-    for seed, trials in found.items():
+    for seed, trials in models.trials.items():
         if chosen is not None:
             variants[seed, "primary"] = ask(algorithm, [trials[chosen]], roles[seed])
-        whole = [one for one in trials if not one.diverged]
-        if len(whole) > 1:
-            variants[seed, "ensemble"] = ask(algorithm, whole, roles[seed])
+        trained = [trial for trial in trials if not trial.diverged]
+        if len(trained) > 1:
+            variants[seed, "ensemble"] = ask(algorithm, trained, roles[seed])
     held = {seed: len(split.validation) for seed, split in roles.items()}
     return Choice(models, held, likelihoods, chosen, variants)
 
 
 def ask(algorithm: Algorithm, trials: Sequence[Trial], split: DomainSplit) -> DomainOutputs:
-    """Return what a trial says, or several of them, none of which diverged, as an ensemble."""
-    networks = tuple(one.fitted for one in trials)
+    """Return the outputs of a trial, or of several trials as an ensemble; none diverged."""
+    networks = tuple(trial.fitted for trial in trials)
     return DomainOutputs(Model(algorithm.name, networks, algorithm.passes), split)
 
 
 def rows(parameters: Parameters, part: Part, outputs: Choice, draw: Draw) -> Iterator[dict]:
-    """Yield the rows of all trials, of the chosen one and of the ensemble.
-
-    The variants are those of `Choice`, and ``trial N``: its likelihood on validation images, or
-    that it diverged.
-    """
+    """Yield the rows of all trials (variant ``trial N``), of the chosen trial and the ensemble."""
     algorithm = outputs.search.algorithm
     for seed, trials in outputs.search.trials.items():
         for trial in trials:
@@ -126,20 +169,199 @@ def rows(parameters: Parameters, part: Part, outputs: Choice, draw: Draw) -> Ite
                 notes = _hyper_parameters(algorithm, trial)
             columns = {"run": seed, "variant": f"trial {trial.number}", "notes": notes}
             yield columns | results.row("validation", metric, value, outputs.held[seed])
-        if found := outputs.variants.get((seed, "primary")):
-            asked = found.sets["test"]  # log K is what guessing costs: see `claims.derive`
-            yield {"run": seed} | results.row("test", "classes", asked.num_classes, len(asked))
+        if chosen := outputs.variants.get((seed, "primary")):
+            test = chosen.sets["test"]  # log K is the loss of guessing: see `claims.derive`
+            yield {"run": seed} | results.row("test", "classes", test.num_classes, len(test))
         for variant in ("primary", "ensemble"):
-            if found := outputs.variants.get((seed, variant)):
-                for row in measure(parameters, found, draw):
+            if model := outputs.variants.get((seed, variant)):
+                for row in measure(parameters, model, draw):
                     yield {"run": seed, "variant": variant} | row
 
 
 def _hyper_parameters(algorithm: Algorithm, trial: Trial) -> str:
-    """Return in words what a trial has for what is searched."""
+    """Return the searched hyper-parameters of a trial in words."""
     values = trial.recipe.as_dict() | trial.recipe.objective_arguments
-    own = {name: values[name] for name in algorithm.space if name in values}
+    searched = {name: values[name] for name in algorithm.space if name in values}
     return ", ".join(
-        f"{name} {one:.4g}" if isinstance(one, float) else f"{name} {one}"
-        for name, one in own.items()
+        f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}"
+        for name, value in searched.items()
     )
+
+
+def measure(parameters: Parameters, model: DomainOutputs, draw: Draw) -> Iterator[dict]:
+    """Yield all metrics of a network or an ensemble, before and after temperature scaling.
+
+    A measure that does not depend on the temperature has rows before scaling only.
+    """
+    for when, temperature in (("before", 1.0), ("after", model.temperature)):
+        test = calibration.scale_outputs(model.sets["test"], temperature)
+        columns = {"method": model.model.name, "calibration": when}
+        for row in measure_in_domain(test, parameters.bins, draw):
+            yield columns | row
+        for name in parameters.measures:
+            columns = {"method": f"{model.model.name}/{name}", "calibration": when}
+            for row in _rows_of_measure(parameters, name, model, when == "after", draw):
+                yield columns | row
+
+
+def _rows_of_measure(
+    parameters: Parameters, measure: str, outputs: DomainOutputs, after: bool, draw: Draw
+) -> list[dict]:
+    """Return the rows of a measure; if it fails, the row with the reason.
+
+    A measure of the paper that does not exist for an algorithm has no row, as in its tables.
+    """
+    known, model = record(measure), outputs.model
+    name = score_of(measure, model.name, ensemble=len(model.networks) > 1)
+    if not name:
+        return []
+    offered = {"copies": parameters.tta_copies, "seed": parameters.seed}
+    score = scores.create(name, offered=offered, **parameters.score_arguments.get(name, {}))
+    if after and not is_scaled(score):
+        return []
+    lacks = lacking(score.info.needs, model, outputs.sets["test"])
+    if lacks and not (known.without_dropout and lacks == ["images"]):
+        why = f"'{name}' " + "; ".join(LACKING[need] for need in lacks)
+        return [] if measure in RECORDS else [_failed(outputs, why)]
+    most = getattr(parameters, known.most) if known.most else None
+    places = {key: spread(len(images), most) for key, images in outputs.sets.items()}
+    try:
+        if "images" in score.info.needs:
+            values = score_images(score, outputs, places, after)
+        else:
+            values = score_outputs(score, outputs, after, density=known.density)
+        drawn = {key: draw(key, len(outputs.sets[key]))[:, places[key]] for key in ("test", "out")}
+        return list(measure_out_domain(values, parameters.keep, drawn))
+    except Exception as error:  # the other scores go on
+        log.warning("%s of %s: %s", measure, model.name, error)
+        return [_failed(outputs, f"{type(error).__name__}: {error}")]
+
+
+def _failed(outputs: DomainOutputs, why: str) -> dict:
+    return results.row("out", "failed", 1.0, len(outputs.sets["out"]), notes=why)
+
+
+def is_scaled(score: Score) -> bool:
+    """Return whether a score uses only probabilities, which depend on the temperature.
+
+    >>> [is_scaled(scores.create(name)) for name in ("entropy", "jacobian", "energy", "odin")]
+    [True, True, False, False]
+    """
+    if "images" in score.info.needs:
+        refused = ImageScore.at_temperatures
+        return getattr(type(score), "at_temperatures", refused) is not refused
+    return score.info.needs == ("logits",)
+
+
+def score_images(
+    score: Score, outputs: DomainOutputs, places: Mapping[str, np.ndarray], after: bool
+) -> dict[str, np.ndarray]:
+    """Return the scores of some images of each role, for which the images are used again."""
+    values = {}
+    for key, chosen in places.items():
+        images = getattr(outputs.split, key).subset(chosen)
+        if is_scaled(score):  # both temperatures at once cost no more than one
+            at = score.at_temperatures(outputs.model, images, [1.0, outputs.temperature])
+            values[key] = at[int(after)]
+        else:
+            values[key] = scores.score(score, outputs.model, images)
+    return values
+
+
+def score_outputs(
+    score: Score, outputs: DomainOutputs, after: bool = False, *, density: bool = False
+) -> dict[str, np.ndarray]:
+    """Return the scores of the outputs of each role, at the learned temperature if `after`.
+
+    The mixture of Gaussians learns from the training images, as in the authors' code.  Their text
+    has the validation images, but a mixture fitted to so few images refuses all others.  With
+    `density` an ensemble has the mean density of its networks, one network in memory at a time.
+    """
+    if density and len(outputs.model.networks) > 1:
+        models = (replace(outputs.model, networks=(one,)) for one in outputs.model.networks)
+        each = [score_outputs(copy(score), replace(outputs, model=one), after) for one in models]
+        return {key: mean_density([values[key] for values in each]) for key in SETS}
+    sets = outputs.sets
+    if is_scaled(score):
+        temperature = outputs.temperature if after else 1.0
+        sets = {key: calibration.scale_outputs(sets[key], temperature) for key in sets}
+    if score.info.fits:
+        train = outputs.train if "logits" in score.info.needs else outputs.train_features
+        score.fit(train, outputs.model.head)
+    return {key: score.score_samples(sets[key]) for key in sets}
+
+
+def mean_density(each: Sequence[np.ndarray]) -> np.ndarray:
+    """Return the logarithm of the mean of densities that are given as logarithms.
+
+    >>> mean_density([np.array([-2000.0]), np.array([-2000.0])])
+    array([-2000.])
+    """
+    return logsumexp(each, axis=0) - np.log(len(each))
+
+
+def measure_in_domain(outputs: Outputs, bins: int, draw: Draw) -> Iterator[dict]:
+    """Yield the in-domain metrics of test images: accuracy, its top five, ECE and NLL."""
+    weights = draw("test", len(outputs))
+    probabilities, labels, correct = outputs.probabilities, outputs.labels, outputs.correct
+    true = probabilities[np.arange(len(labels)), labels]
+    top = min(5, outputs.num_classes)
+    among_top = (probabilities > true[:, None]).sum(axis=1) < top
+    confidence, loss = probabilities.max(axis=1), -np.log(np.maximum(true, 1e-38))
+    for metric, value, replicates in (
+        ("accuracy", correct.mean(), metrics.weighted_mean(correct, weights)),
+        (
+            "accuracy_top5",
+            metrics.accuracy(probabilities, labels, top=top),
+            metrics.weighted_mean(among_top, weights),
+        ),
+        (
+            "ece",
+            metrics.ece(probabilities, labels, bins=bins),
+            metrics.weighted_calibration_error(confidence, correct, weights, bins=bins),
+        ),
+        ("nll", metrics.nll(probabilities, labels), metrics.weighted_mean(loss, weights)),
+    ):
+        yield results.row("test", metric, value, len(outputs), replicates)
+
+
+def measure_out_domain(
+    values: Mapping[str, np.ndarray], keep: float, weights: Mapping[str, np.ndarray]
+) -> Iterator[dict]:
+    """Yield the out-domain metrics of one measure.
+
+    Parameters
+    ----------
+    values : mapping of str to ndarray
+        Scores of `SETS`, higher = more likely in-domain.
+    keep : float
+        Share of the validation images that the threshold keeps.
+    weights : mapping of str to ndarray, shape [replicates, N]
+        Bootstrap weights of the images of ``test`` and ``out``.
+    """
+    known, unknown = values["test"], values["out"]
+    area = metrics.weighted_auroc(known, unknown, weights["test"], weights["out"])
+    images = len(known) + len(unknown)
+    yield results.row("out", "auroc", metrics.auroc(known, unknown), images, area)
+    threshold = metrics.rejection_threshold(values["validation"], keep=keep)
+    shares = metrics.domain_confusion(known, unknown, threshold)
+    inside = metrics.weighted_mean(known >= threshold, weights["test"])
+    outside = metrics.weighted_mean(unknown < threshold, weights["out"])
+    for metric, value, count, replicates in (
+        ("in_as_in", shares.InAsIn, len(known), inside),
+        ("in_as_out", shares.InAsOut, len(known), 1 - inside),
+        ("out_as_in", shares.OutAsIn, len(unknown), 1 - outside),
+        ("out_as_out", shares.OutAsOut, len(unknown), outside),
+    ):
+        yield results.row("out", metric, value, count, replicates)
+
+
+def spread(images: int, most: int | None) -> np.ndarray:
+    """Return the places of at most `most` images, evenly spread: sets may be sorted by class.
+
+    >>> spread(10, 4), spread(3, None)
+    (array([0, 3, 6, 9]), array([0, 1, 2]))
+    """
+    if most is None or most >= images:
+        return np.arange(images)
+    return np.linspace(0, images - 1, most).astype(int)

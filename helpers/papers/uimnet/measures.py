@@ -1,7 +1,7 @@
-"""The measures: the paper's own, each in one record, and any other score of `helpers.scores`.
+"""The measures: one record per measure of the paper, and any other score of `helpers.scores`.
 
-What a score needs and what it is called is in its own record (`helpers.scores.info`); here is only
-what this chapter does with it otherwise than with any.
+The record of a score (`helpers.scores.info`) has its title and its needs.  This module has only
+the exceptions of this chapter.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from helpers.papers.uimnet import algorithms
 
 @dataclass(frozen=True)
 class MeasureRecord:
-    """What there is to know about a measure of the paper, beside what its score says itself.
+    """The facts about a measure that the record of its score does not have.
 
     Attributes
     ----------
     title : str
-        The paper's word for it.
+        The paper's word.
     most : str
-        The parameter that says of how many images of each set it is computed; "" for all.
+        Name of the parameter that limits the number of images of each set; "" for all images.
     without_dropout : bool
-        Of images, and had where dropout is at work too: it is then left out.
+        Whether dropout is switched off for a score that uses the images again.
     density : bool
-        Of an ensemble the mean of what it is of each network, and not of all features together.
+        Whether an ensemble has the mean over its networks, and not one value for all features.
     """
 
     title: str
@@ -44,21 +44,15 @@ RECORDS = {
     "tta": MeasureRecord("Augmentations", without_dropout=True),
     "native": MeasureRecord("Native"),
 }
-"""The paper's measures, by the names of their scores, in the order in which they are shown."""
+"""The paper's measures by the name of their score, in the order of tables and figures."""
 
-MEASURES = {name: one.title for name, one in RECORDS.items()}
-"""How they are called."""
+MEASURES = {name: record.title for name, record in RECORDS.items()}
+"""The title of each measure."""
 
 
 def checked(name: str) -> str:
-    """Return the name of a measure: one of the paper's, or any score.
-
-    Raises
-    ------
-    ValueError
-        There is none; says which is nearest.
-    """
-    if name in RECORDS:  # without the scores, which take a while to import
+    """Return the name of a measure or score; refuse an unknown name with the nearest one."""
+    if name in RECORDS:  # the import of all scores takes a while
         return name
     from helpers import scores
 
@@ -66,10 +60,8 @@ def checked(name: str) -> str:
 
 
 def record(name: str) -> MeasureRecord:
-    """Return the record of a measure; what is not the paper's has its score's title.
+    """Return the record of a measure; any other score has the title of its own record.
 
-    Examples
-    --------
     >>> record("msp").title, record("knn").title
     ('Largest', 'Nearest neighbours (KNN)')
     """
@@ -81,32 +73,23 @@ def record(name: str) -> MeasureRecord:
 
 
 def titles(names: Iterable[str]) -> dict[str, str]:
-    """Return what measures are called: the paper's in its order, then others as they come.
+    """Return the titles of measures without "": the paper's in its order, then the others.
 
-    In-domain numbers, whose measure is "", have none.
-
-    Examples
-    --------
     >>> titles(["energy", "entropy", "energy", "msp"])
     {'msp': 'Largest', 'entropy': 'Entropy', 'energy': 'Energy'}
     """
-    found = dict.fromkeys(filter(None, names))
-    own = [one for one in RECORDS if one in found]
-    return {one: record(one).title for one in dict.fromkeys([*own, *found])}
+    others = dict.fromkeys(filter(None, names))
+    order = [name for name in RECORDS if name in others]
+    return {name: record(name).title for name in dict.fromkeys([*order, *others])}
 
 
 def score_of(measure: str, algorithm: str, *, ensemble: bool = False) -> str:
-    """Return the name of the score that a measure is; "" where an algorithm has no such one.
+    """Return the name of the score of a measure; "" if an algorithm has no such measure.
 
-    They differ for Native alone: of an ensemble, and of MC-Dropout, it is the Jensen-Shannon
-    divergence, and some algorithms have none.
+    They differ only for Native.
 
-    Examples
-    --------
     >>> score_of("native", "erm"), score_of("native", "erm", ensemble=True)
     ('', 'jsd')
-    >>> score_of("native", "rnd"), score_of("gap", "rnd")
-    ('native', 'gap')
     """
     if measure != "native":
         return measure

@@ -8,15 +8,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import AfterValidator, Field, model_validator
 
 from helpers.papers import parameters
-from helpers.papers.parameters import (
-    Changes,
-    Count,
-    DataSet,
-    Repeats,
-    Score,
-    Share,
-    one_of,
-)
+from helpers.papers.parameters import Changes, Count, DataSet, Repeats, Score, Share, one_of
 from helpers.papers.uimnet import measures
 from helpers.papers.uimnet.algorithms import ALGORITHMS
 from helpers.papers.uimnet.columns import spectral_changes
@@ -35,7 +27,7 @@ def _check_form(name: str) -> str:
 
 
 def zero_or_at_least(least: int) -> AfterValidator:
-    """Return the check of a number that 0 switches off."""
+    """Return the check of a number: 0, or at least `least`."""
 
     def check(value: int) -> int:
         if value and value < least:
@@ -46,54 +38,49 @@ def zero_or_at_least(least: int) -> AfterValidator:
 
 
 class Parameters(parameters.Parameters):
-    """What the test-bed and its evaluation are free to choose.
+    """The free choices of the test-bed and its evaluation.
 
     Attributes
     ----------
     data_set : str
-        ``imagenet``, whose photographs are streamed, or one that fits in memory.
+        ``imagenet``, whose photographs are streamed, or a data set that fits in memory.
     featuriser : str
-        Its features divide the classes: one of `sizes`, trained here on all of them, or a network
-        of timm; "" for the published classes of ImageNet.
+        Network whose features divide the classes: one of `sizes`, trained here on all classes, or
+        a network of timm; "" for the published classes of ImageNet.
     validation_share : float
         Share of the in-domain training images that is held out.
     most_classes : int
-        In-domain classes, and out-domain classes, at most; 0 takes all.
+        Largest number of in-domain classes, and of out-domain classes; 0 takes all.
     side : int
-        Pixels that the sides of images are brought to, of sets that fit in memory; 0 leaves them.
-    sizes : dict of str to dict
-        Networks, from the smallest on: what each changes in the recipe.
-    algorithms : dict of str to dict
-        What each changes in the recipe.
+        Pixels to which images in memory are resized; 0 keeps their size.
+    sizes, algorithms : dict of str to dict
+        Changes of the recipe by each network, from the smallest on, and by each algorithm.
     groups : dict of str to list of str
-        The algorithms that one execution of the training notebook trains.
-    defaults : dict of str to dict
-        The authors' hyper-parameters, those of trial 0; under ``all``, those of every algorithm.
-    search : dict of str to dict
-        Likewise the laws that the other trials draw from, see `helpers.training.search`.
+        Algorithms that one execution of the training notebook trains.
+    defaults, search : dict of str to dict
+        Hyper-parameters of trial 0, which are the authors', and the laws of the other trials, see
+        `helpers.training.search`; under ``all``, those of every algorithm.
     spectral : list of str
-        Forms of spectral normalisation: ``none``, or as `columns.spectral_changes` takes them.
+        Forms of spectral normalisation, see `columns.spectral_changes`.
     trials : int
-        Draws of hyper-parameters, the defaults among them; the networks of an ensemble.
+        Draws of hyper-parameters, with the defaults; also the networks of an ensemble.
     runs : int
         Data seeds, numbered from 0: they decide which images are held out.
     measures : list of str
-        The paper's own, and any other score of `helpers.scores`.
+        Measures of the paper, and any other score of `helpers.scores`.
     score_arguments : dict of str to dict
-        Hyper-parameters of scores that are not their defaults; none are chosen here.
-    passes : int
-        Of MC-Dropout.
-    tta_copies : int
-        Augmented copies of an image.
+        Hyper-parameters of scores that are not the defaults.
+    passes, tta_copies : int
+        Passes of MC-Dropout, and augmented copies of an image.
     jacobian_images : int
-        Images of each set that Jacobians are computed of, at most, spread over the set.
+        Largest number of images of each set with a Jacobian, spread over the set.
     keep : float
-        The threshold keeps this share of the in-domain validation images.
+        Share of the in-domain validation images that the threshold keeps.
     bins : int
-        Of the ECE.
+        Bins of the ECE.
     """
 
-    # what of these decides rows is in the images and in the trials themselves
+    # their effect on rows is in the images and in the trials themselves
     grid: ClassVar = ("featuriser", "sizes", "algorithms", "groups", "defaults", "search",
                       "spectral", "trials", "runs")  # fmt: skip
 
@@ -124,7 +111,7 @@ class Parameters(parameters.Parameters):
             recipe = self.recipe(self.sizes[size], self.algorithms[name])
             defaults, space = self.searched(name)
             search.check_space(recipe, space, defaults, create=False)
-        for laws in self.search.values():  # of algorithms that are left out here, too
+        for laws in self.search.values():  # also of algorithms that this tier leaves out
             for name, law in laws.items():
                 search.check_law(name, law)
         grouped = {name for names in self.groups.values() for name in names}
@@ -146,13 +133,13 @@ class Parameters(parameters.Parameters):
         return self
 
     def searched(self, algorithm: str) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the defaults and the laws of an algorithm: those of all, and its own."""
+        """Return the defaults and the laws of an algorithm, with those of every algorithm."""
         return tuple(
             {**table.get("all", {}), **table.get(algorithm, {})}
             for table in (self.defaults, self.search)
         )
 
     def trainings(self) -> dict[str, dict]:
-        """Return what the training notebook is told, for each group of algorithms and data seed."""
+        """Return the parameters of the training notebook for each group and data seed."""
         grid = itertools.product(self.groups, range(self.runs))
         return {f"{group}-{run}": {"group": group, "run": run} for group, run in grid}

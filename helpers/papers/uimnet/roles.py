@@ -1,12 +1,12 @@
-"""ImageNot: which classes are in-domain and which out-domain, and the images of both.
+"""ImageNot: in-domain and out-domain classes, and the images of each role.
 
-Belghazi and Lopez-Paz (2021): the features of a network divide the classes of one data set into
-two branches; a random tenth of the in-domain training images, by data seed, is for validation.
+The features of a network divide the classes of one data set into two branches.  A random tenth of
+the in-domain training images, which depends on the data seed, is for validation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Partition:
-    """How classes fall into two branches.
+    """Two branches of classes.
 
     Attributes
     ----------
     class_names : tuple of str
-        All C of them.
+        Names of all C classes.
     linkage : ndarray of float64, shape [C - 1, 4]
-        The merges, as SciPy has them: two clusters, their distance, and the number of classes.
-        The last row's first cluster is the left branch.
+        Merges as in SciPy: two clusters, their distance, and the number of classes.  The first
+        cluster of the last row is the left branch.
     in_domain, out_domain : tuple of str
         Classes of the left and of the right branch, in the order of `class_names`.
     """
@@ -45,18 +45,11 @@ class Partition:
 
 @dataclass(frozen=True)
 class DomainSplit:
-    """One data seed's images.
+    """The images of one data seed.
 
-    Attributes
-    ----------
-    in_domain, out_domain : tuple of str
-        Names of the classes; label k is ``in_domain[k]``.
-    train, validation, test : Images or ImageStream
-        In-domain.
-    out : Images or ImageStream
-        Test images of the out-domain classes; labels −1.
-    partition : Partition, optional
-        How the classes were found; None for the published ones.
+    Label k of the in-domain sets ``train``, ``validation`` and ``test`` is ``in_domain[k]``.  The
+    test images of out-domain classes, ``out``, have label −1.  ``partition`` is None for the
+    published classes.
     """
 
     in_domain: tuple[str, ...]
@@ -71,12 +64,13 @@ class DomainSplit:
 def partition(
     class_means: np.ndarray, class_names: Sequence[str], most: int | None = None
 ) -> Partition:
-    """Divide classes into two branches that look different to a network.
+    """Return a division of classes into two branches that look different to a network.
 
     The means of the classes' features are merged by Ward's criterion until two clusters are left.
-    The left one, whose classes are in-domain, is here the smaller, and of two of the same size
-    that of the first class.  Of the right one, the first classes are out-domain, as many as are
-    in-domain.
+    The smaller cluster is the left one, whose classes are in-domain; of two equal clusters it is
+    the cluster of the first class.  As many of the first classes of the right one are out-domain.
+    The paper's text does not define "left"; of the 1,000 classes of ImageNet it has 266, and
+    "first" is by wnid.
 
     Parameters
     ----------
@@ -84,18 +78,7 @@ def partition(
         Mean features of the training images of each class.
     class_names : sequence of str, length C
     most : int, optional
-        Take only the first of the in-domain classes, so many, and as many out-domain.
-
-    Raises
-    ------
-    ValueError
-        `class_means` is no array [C, D] of finite numbers, or the left branch is a single class,
-        which nothing can be told from; names it.
-
-    Notes
-    -----
-    Belghazi and Lopez-Paz 2021.  Their text does not say what "left" is; of the 1,000 classes of
-    ImageNet it has 266, and "first" is by wnid.
+        Largest number of in-domain classes, and of out-domain classes: the first ones.
 
     Examples
     --------
@@ -103,7 +86,7 @@ def partition(
     >>> found.in_domain, found.out_domain
     (('b', 'd'), ('a', 'c'))
     """
-    from scipy.cluster import hierarchy  # here, since SciPy takes long to import
+    from scipy.cluster import hierarchy  # its import takes long
 
     means = float_array("class_means", class_means, ndim=2, length=len(class_names))
     if len(means) < 4:
@@ -121,19 +104,23 @@ def partition(
         merges[-1, :2] = merges[-1, 1::-1]
     left = left[:most]
     in_domain, out_domain = (
-        tuple(class_names[one] for one in some) for some in (left, right[: len(left)])
+        tuple(class_names[label] for label in labels) for labels in (left, right[: len(left)])
     )
     return Partition(tuple(class_names), merges, in_domain, out_domain)
 
 
+def _load(parameters: Parameters, name: str, size: int | None = None) -> Images | ImageStream:
+    """Return the images of all classes of one split of the data set."""
+    if parameters.data_set == PUBLISHED:
+        return data.open_stream(parameters.data_set, name)
+    return data.load(parameters.data_set, name, size=size, download=parameters.download)
+
+
 def roles(parameters: Parameters, part: Part | None = None) -> dict[int, DomainSplit]:
-    """Return the roles of the images by data seed; parts of one network have the same ones."""
+    """Return the roles of the images by data seed, which are equal for all parts of a network."""
     network, found = part.identity["backbone"] if part else next(iter(parameters.sizes)), None
     if parameters.featuriser:
-        if parameters.data_set == PUBLISHED:
-            images = data.open_stream(parameters.data_set, "train")
-        else:
-            images = data.load(parameters.data_set, "train", download=parameters.download)
+        images = _load(parameters, "train")
         means = class_means(parameters, images)
         found = partition(means, images.class_names, parameters.most_classes or None)
     splits = {seed: split(parameters, seed, found) for seed in range(parameters.runs)}
@@ -141,19 +128,9 @@ def roles(parameters: Parameters, part: Part | None = None) -> dict[int, DomainS
 
 
 def class_means(parameters: Parameters, images: Images | ImageStream) -> np.ndarray:
-    """Return the mean features of each class, float64 [C, D], by the featuriser.
+    """Return the mean features of each class by the featuriser, float64 [C, D].
 
-    Parameters
-    ----------
-    parameters : Parameters
-    images : Images or ImageStream
-        Training images of all classes, in-domain and out-domain; the featuriser is trained on
-        these if it is one of the parameters' sizes.
-
-    Raises
-    ------
-    ValueError
-        A class has no images, or timm has no such network.
+    `images` are the training images of all classes, in-domain and out-domain.
     """
     name, device = parameters.featuriser, parameters.device
     if name in parameters.features:
@@ -179,31 +156,11 @@ def class_means(parameters: Parameters, images: Images | ImageStream) -> np.ndar
     return np.array([features[images.labels == k].mean(axis=0, dtype=float) for k in classes])
 
 
-def halves(parameters: Parameters) -> Iterator[Images | ImageStream]:
-    """Yield the images of all classes that training is about, and those that test."""
-    data_set, splits = parameters.data_set, data.splits(parameters.data_set)
-    for half in ("train", "test" if "test" in splits else splits[-1]):
-        if data_set == PUBLISHED:
-            yield data.open_stream(data_set, half)
-        else:
-            options = {"size": parameters.side or None, "download": parameters.download}
-            yield data.load(data_set, half, **options)
-
-
 def split(parameters: Parameters, data_seed: int, found: Partition | None) -> DomainSplit:
-    """Load the data set and give each image its role.
-
-    Parameters
-    ----------
-    parameters : Parameters
-        Their data set has ``train``, and ``test`` or ``val``.
-    data_seed : int
-        Decides which training images are held out.
-    found : Partition or None
-        The classes' roles; None for the published ones.
-    """
-    most = parameters.most_classes or None
-    seen, unseen = halves(parameters)
+    """Return the images of the data set with their roles; `found` is None for published classes."""
+    most, names = parameters.most_classes or None, data.splits(parameters.data_set)
+    halves = ("train", "test" if "test" in names else names[-1])
+    seen, unseen = (_load(parameters, half, parameters.side or None) for half in halves)
     in_domain, out_domain = (wnids[:most] for wnids in class_lists.imagenot())
     if found:
         in_domain, out_domain = found.in_domain, found.out_domain

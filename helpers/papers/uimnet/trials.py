@@ -1,9 +1,9 @@
-"""The trials of an algorithm: hyper-parameters drawn at random, and networks trained with them."""
+"""The trials of an algorithm: random hyper-parameters, and the networks trained with them."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from helpers import cache, metrics
@@ -25,31 +25,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Algorithm:
-    """A training algorithm on a network, and how its hyper-parameters are searched.
+    """A training algorithm on a network, with its search; an impossible search is refused.
 
     Attributes
     ----------
     name : str
-        One of `helpers.papers.uimnet.algorithms.RECORDS`.
+        Name in `helpers.papers.uimnet.algorithms.RECORDS`.
     recipe : Recipe
-        What all of its trials share.
+        Recipe that all trials share.
     defaults : dict of str to value
         Hyper-parameters of trial 0.
     space : dict of str to Law
-        The laws that those of the other trials are drawn from.
+        Laws of the hyper-parameters of the other trials.
     passes : int
-        With dropout at work, in evaluation; 0 leaves it out.
-
-    Raises
-    ------
-    ValueError
-        A search that would meet an impossible value, as `helpers.training.search.check_space`.
+        Passes with dropout in evaluation; 0 is one pass without.
     """
 
     name: str
     recipe: Recipe
-    defaults: dict[str, object] = field(default_factory=dict)
-    space: dict[str, Law] = field(default_factory=dict)
+    defaults: dict[str, object]
+    space: dict[str, Law]
     passes: int = 0
 
     def __post_init__(self):
@@ -58,17 +53,9 @@ class Algorithm:
 
 @dataclass(frozen=True)
 class Trial:
-    """One training of an algorithm.
+    """One training of an algorithm; trial 0 has the defaults.
 
-    Attributes
-    ----------
-    number : int
-        0 has the defaults.
-    recipe : Recipe
-    fitted : Fitted or None
-        None where the loss did not stay finite.
-    message : str
-        What happened, where it diverged.
+    ``fitted`` is None if the trial diverged, and ``message`` the reason.
     """
 
     number: int
@@ -78,14 +65,14 @@ class Trial:
 
     @property
     def diverged(self) -> bool:
-        """Whether there is no network to choose."""
+        """Whether there is no network."""
         return self.fitted is None
 
 
 def algorithm_of(
     parameters: Parameters, network: str, name: str, spectral: str = FREE
 ) -> Algorithm:
-    """Return an algorithm on a network, by its form of spectral normalisation."""
+    """Return an algorithm on a network with a form of spectral normalisation."""
     changes = parameters.sizes[network], parameters.algorithms[name]
     defaults, space = parameters.searched(name)
     recipe = parameters.recipe(*changes, spectral_changes(spectral))
@@ -96,7 +83,7 @@ def algorithm_of(
 def train_trials(
     parameters: Parameters, algorithm: Algorithm, images: Images | ImageStream, data_seed: int
 ) -> list[Trial]:
-    """Train all trials of an algorithm on one data seed, or take them from the cache."""
+    """Return all trials of an algorithm on one data seed, trained or from the cache."""
     seed, device = parameters.seed, parameters.device
     draws = search.trials(algorithm.space, algorithm.defaults, parameters.trials, seed=seed)
     recipes = [search.applied(algorithm.recipe, values) for values in draws]
@@ -110,9 +97,9 @@ def train_trials(
 def train_trial(
     images: Images | ImageStream, number: int, recipe: Recipe, *, seed: int, device: str | None
 ) -> Trial:
-    """Train one trial, or take it from the cache; one that diverged is not tried again.
+    """Return one trial, trained or from the cache.
 
-    It has diverged if its loss or, in the end, its weights are not all finite.
+    A trial has diverged if its loss or its final weights are not finite; it is not repeated.
     """
     key = cache.key(
         images=images.sha256, recipe=recipe.as_dict(), seed=seed,
@@ -134,8 +121,8 @@ def train_trial(
 
 
 def validation_nll(trial: Trial, split: DomainSplit, algorithm: Algorithm) -> float:
-    """Return the mean negative log-likelihood of the validation images; NaN if it diverged."""
+    """Return the mean NLL of the validation images; NaN if the trial diverged."""
     if trial.diverged:
         return float("nan")
-    held = trial.fitted.outputs(split.validation, passes=algorithm.passes)
-    return metrics.nll(scale_outputs(held).probabilities, held.labels)
+    held_out = trial.fitted.outputs(split.validation, passes=algorithm.passes)
+    return metrics.nll(scale_outputs(held_out).probabilities, held_out.labels)

@@ -6,17 +6,15 @@ from helpers.outputs import Outputs
 from helpers.papers import run
 from helpers.papers.openset_calibration import experiment
 from helpers.papers.openset_calibration.claims import CLAIMS
-from helpers.papers.openset_calibration.experiment import SplitOutputs
+from helpers.papers.openset_calibration.experiment import METHODS, Answers, SplitOutputs
 from helpers.papers.parameters import load
 
-CALIBRATIONS = ("before", "after")
-
-
 PARAMETERS = load("openset_calibration", "mini")
+OPENMAX = METHODS[2]
 
 
 def stub(classes, unknown):
-    """Outputs on three sets, of which the test set may have unknown classes."""
+    """Return outputs on three sets; the test set may have unknown classes."""
     generator = np.random.default_rng(classes)
 
     def outputs(n, labels):
@@ -31,127 +29,119 @@ def stub(classes, unknown):
     )
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def pair():
     return {"closed-set": stub(10, unknown=False), "open-set": stub(6, unknown=True)}
 
 
+@pytest.fixture(scope="module")
+def panels(pair):
+    return experiment.panels(pair, PARAMETERS)
+
+
 def measure(panel, replicates=20):
-    """Return the rows of a panel by metric."""
     weights = metrics.resample_weights(len(panel.labels), replicates=replicates, seed=0)
     return {row["metric"]: row for row in experiment.measure(panel, 15, weights)}
 
 
-def test_scaling_changes_confidences_and_not_answers(pair):
-    panels = experiment.panels(pair, PARAMETERS)
-    assert list(panels) == [(m, c) for m in experiment.METHODS for c in CALIBRATIONS]
-    for method in experiment.METHODS:
-        before, after = (panels[method, when] for when in CALIBRATIONS)
+def test_scaling_changes_confidences_and_not_answers(panels):
+    assert list(panels) == [(method, when) for method in METHODS for when in ("before", "after")]
+    for method in METHODS:
+        before, after = (panels[method, when] for when in ("before", "after"))
         assert np.array_equal(before.answers, after.answers)
         assert before.temperature == 1.0 < after.temperature
         assert not np.allclose(before.confidence, after.confidence)
 
 
-def test_closed_set_numbers_are_those_of_the_plain_metrics(pair):
-    panel = experiment.panels(pair, PARAMETERS)["closed-set", "before"]
-    measured = {metric: row["value"] for metric, row in measure(panel).items()}
-    test = pair["closed-set"].test
-    assert measured["accuracy"] == pytest.approx(test.correct.mean())
-    assert measured["brier"] == pytest.approx(metrics.brier(test.probabilities, test.labels))
-    assert measured["ece"] == pytest.approx(metrics.ece(test.probabilities, test.labels))
-    assert "rejected" not in measured and "threshold" not in measured
-
-
-def test_open_set_numbers_are_those_of_the_open_set_metrics(pair):
-    panel = experiment.panels(pair, PARAMETERS)["open-set", "after"]
-    measured = {metric: row["value"] for metric, row in measure(panel).items()}
+def test_numbers_equal_the_plain_metrics(pair, panels):
+    closed = measure(panels["closed-set", "before"])
+    test, panel = pair["closed-set"].test, panels["open-set", "after"]
+    assert "rejected" not in closed and "threshold" not in closed
+    opened = measure(panel)
     arrays = panel.probabilities, panel.unknown, panel.labels
-    assert measured["brier"] == pytest.approx(metrics.open_set_brier(*arrays))
-    assert measured["ece"] == pytest.approx(metrics.open_set_ece(*arrays, panel.answers))
-    assert measured["accuracy"] == pytest.approx((panel.answers == panel.labels).mean())
-    assert measured["rejected"] == pytest.approx((panel.answers == -1).mean())
+    for rows, metric, expected in (
+        (closed, "accuracy", test.correct.mean()),
+        (closed, "brier", metrics.brier(test.probabilities, test.labels)),
+        (closed, "ece", metrics.ece(test.probabilities, test.labels)),
+        (opened, "accuracy", (panel.answers == panel.labels).mean()),
+        (opened, "brier", metrics.open_set_brier(*arrays)),
+        (opened, "ece", metrics.open_set_ece(*arrays, panel.answers)),
+        (opened, "rejected", (panel.answers == -1).mean()),
+    ):
+        assert rows[metric]["value"] == pytest.approx(expected)
 
 
-def test_the_threshold_keeps_the_wished_share_of_the_held_out_images(pair):
-    for keep in (0.8, 0.95):
-        threshold = experiment.rejection_threshold(pair["open-set"], PARAMETERS.replace(keep=keep))
-        kept = (pair["open-set"].calibration.probabilities.max(axis=1) >= threshold).mean()
-        assert keep <= kept < keep + 0.02
-
-
-def test_variants_differ_where_they_say_so(pair):
-    primary = experiment.panels(pair, PARAMETERS)
-
+def test_variants_differ_as_documented(pair, panels):
     def of(variant, method, when="after"):
         return experiment.panels(pair, PARAMETERS, variant)[method, when]
 
-    plain, openmax = primary["open-set", "after"], primary["open-set + OpenMax", "after"]
-    low = primary["open-set", "before"].probabilities.max(axis=1) < 0.5
-    assert np.array_equal(of("half", "open-set").answers < 0, low)
-    assert not np.array_equal(plain.answers < 0, low)
-    moved = of("moving decision", "open-set")
-    assert (moved.answers < 0).sum() > (plain.answers < 0).sum()  # T > 1 lowers all confidences
-    known = of("known confidence", "open-set")
+    plain, openmax = panels["open-set", "after"], panels[OPENMAX, "after"]
+    held_out = pair["open-set"].calibration.probabilities.max(axis=1)
+    assert PARAMETERS.keep <= (held_out >= plain.threshold).mean() < PARAMETERS.keep + 0.02
     rejected = plain.answers < 0
+    low = panels["open-set", "before"].probabilities.max(axis=1) < 0.5
+    assert np.array_equal(of("half", "open-set").answers < 0, low) and (rejected != low).any()
+    moved = of("moving decision", "open-set")
+    assert (moved.answers < 0).sum() > rejected.sum()  # T > 1 lowers all confidences
+    known = of("known confidence", "open-set")
     assert np.array_equal(known.confidence[rejected], plain.probabilities.max(axis=1)[rejected])
     assert np.array_equal(known.confidence[~rejected], plain.confidence[~rejected])
     total = of("normalised", "open-set")
     np.testing.assert_allclose(total.probabilities.sum(axis=1) + total.unknown, 1)
-    shared = of("shared temperature", "open-set + OpenMax")
+    shared = of("shared temperature", OPENMAX)
     assert shared.temperature == plain.temperature != openmax.temperature
     with pytest.raises(ValueError, match="unknown variant 'halve'; did you mean 'half'"):
         experiment.panels(pair, PARAMETERS, "halve")
 
 
-def test_replicates_are_paired_over_methods_and_match_the_plain_numbers(pair):
-    panels = experiment.panels(pair, PARAMETERS)
-    by_metric = {}
-    for key in [("open-set", "before"), ("open-set", "after")]:
-        rows = measure(panels[key], replicates=500)
-        by_metric[key] = rows
-        for metric in ("accuracy", "brier"):
-            row = rows[metric]
-            assert np.mean(row["bootstrap"]) == pytest.approx(row["value"], abs=0.01)
-    same = [rows["accuracy"]["bootstrap"] for rows in by_metric.values()]
-    assert np.array_equal(*same)  # same answers on the same resampled images
+def test_replicates_are_paired_and_centred_on_the_numbers(panels):
+    before, after = (measure(panels["open-set", when], 500) for when in ("before", "after"))
+    for metric in ("accuracy", "brier"):
+        assert np.mean(before[metric]["bootstrap"]) == pytest.approx(
+            before[metric]["value"], abs=0.01
+        )
+    assert np.array_equal(before["accuracy"]["bootstrap"], after["accuracy"]["bootstrap"])
 
 
-def test_the_driver_gives_a_table_that_can_be_judged(pair, monkeypatch, tmp_path):
-    monkeypatch.setenv("CACHE_ROOT", str(tmp_path))
-    monkeypatch.setattr(experiment, "roles", lambda *_: {})
-    monkeypatch.setattr(experiment, "models", lambda *_: {})
-    monkeypatch.setattr(experiment, "outputs", lambda *_: pair)
-    few = PARAMETERS.replace(data_sets=["digits"], networks={"resnet8": {}}, replicates=20)
-    table = run.rows(few, progress=False)
-    assert set(table["variant"]) == set(experiment.VARIANTS) and set(table["run"]) == {0, 1}
-    assert table.loc[table["method"] == "closed-set", "variant"].unique().tolist() == ["primary"]
-    verdicts = CLAIMS.verdicts(CLAIMS.check(table))
-    assert len(verdicts) == 4 and "no data" not in set(verdicts["verdict"])
+def test_the_matched_tail_rejects_about_as_many_held_out_images_as_the_threshold(pair):
+    network = pair["open-set"]
+    largest, chosen = (
+        round(experiment.correct_per_class(network)),
+        experiment.matched_tail(network, PARAMETERS),
+    )
+    beyond = {tail: abs(experiment._refused(network, PARAMETERS, tail))
+              for tail in (2, chosen, largest)}  # fmt: skip
+    assert beyond[chosen] == min(beyond.values()) < max(beyond.values())
+    matched = experiment.panels(pair, PARAMETERS, "matched tail")
+    expected = experiment.panels(pair, PARAMETERS.replace(tail=chosen))
+    assert {method for method, _ in matched} == {OPENMAX}
+    key = OPENMAX, "after"
+    assert np.array_equal(matched[key].answers, expected[key].answers)
 
 
-def test_a_part_goes_through_all_stages_and_is_kept(monkeypatch, tmp_path):
-    """With real networks, tiny ones."""
+def test_the_bins_of_figure_1():
+    """Rejected images are in the bin of their confidence, and are correct if they are unknown."""
+    known, unknown = np.array([[0.9, 0.1], [0.42, 0.58], [0.6, 0.4]]), np.array([0, 0, 0.1])
+    answers = Answers(known, unknown, np.array([0, 1, -1]), np.array([0, 0, -1]))
+    found = {row["metric"]: (row["value"], row["images"])
+             for row in experiment.bins_of(answers, 10)}  # fmt: skip
+    assert found == {
+        "accuracy_in_bin_01_of_10": (1, 1), "confidence_in_bin_01_of_10": (pytest.approx(0.1), 1),
+        "accuracy_in_bin_06_of_10": (0, 1), "confidence_in_bin_06_of_10": (0.58, 1),
+        "accuracy_in_bin_09_of_10": (1, 1), "confidence_in_bin_09_of_10": (0.9, 1),
+    }  # fmt: skip
+
+
+def test_a_part_with_real_networks_goes_through_all_stages_and_is_kept(monkeypatch, tmp_path):
     monkeypatch.setenv("CACHE_ROOT", str(tmp_path))
     tiny = PARAMETERS.replace(data_sets=["digits"], runs=1, epochs=1, replicates=2)
     (part,) = run.parts(tiny, "digits/resnet8/0")
     table = run.rows_of_part(tiny, part)
     assert "failed" not in set(table["metric"]) and set(table["backbone"]) == {"resnet8"}
+    assert set(table["variant"]) == set(experiment.VARIANTS)
+    assert table.loc[table["method"] == "closed-set", "variant"].unique().tolist() == ["primary"]
+    assert "no data" not in set(CLAIMS.verdicts(CLAIMS.check(table))["verdict"])
     files = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.*")}
     assert run.rows_of_part(tiny, part).equals(table)
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.*")} == files
     assert len(list((tmp_path / "networks").glob("*"))) == 2
-
-
-def test_the_matched_tail_refuses_about_as_many_held_out_images_as_the_threshold(pair):
-    """Nearer to it than the shortest and the longest tail; the threshold itself is as close."""
-    network, beyond = pair["open-set"], {}
-    largest = round(experiment.correct_per_class(network))
-    chosen = experiment.matched_tail(network, PARAMETERS)
-    for tail in (2, chosen, largest):
-        beyond[tail] = abs(experiment._refused(network, PARAMETERS, tail))
-    assert beyond[chosen] == min(beyond.values()) < max(beyond.values())
-    panels = experiment.panels(pair, PARAMETERS, "matched tail")
-    expected = experiment.panels(pair, PARAMETERS.replace(tail=chosen))
-    key = (experiment.METHODS[2], "after")
-    assert np.array_equal(panels[key].answers, expected[key].answers)
-    assert set(panels) == {(experiment.METHODS[2], when) for when in CALIBRATIONS}

@@ -10,7 +10,6 @@ from helpers import scores
 from helpers.metrics import risk_coverage_curve
 from helpers.papers.human_centric import parameters as human_centric
 from helpers.papers.openset_calibration import experiment as openset
-from helpers.papers.openset_calibration.figures import published_scatter
 from helpers.papers.uimnet.algorithms import ALGORITHMS
 from helpers.papers.uimnet.measures import MEASURES
 from helpers.papers.unknown_detection import parameters as unknown_detection
@@ -26,20 +25,16 @@ def colour_of(label, axes):
 
 @pytest.mark.parametrize("others", [(), ("Energy", "mine"), ("mine", "ViM", "Baseline")])
 def test_msp_has_one_colour_in_every_figure_that_draws_it(others):
-    """Curves, training and scatters, first or last, by name or by title."""
+    """Curves and training, first or last, by name or by title."""
     expected = method_styles(["msp"])["msp"]["color"]
     names = [*others, "MSP"]
     curve = risk_coverage_curve([0.9, 0.1, 0.8], [True, False, True])
     history = pd.DataFrame({"epoch": [1, 2], "loss": [2.0, 1.0], "accuracy": [0.2, 0.5]})
-    shares = pd.DataFrame({"paper": [0.1], "mean": 0.1, "std": 0.0, "metric": "ece"})
     drawn = [
         figures.risk_coverage_curves(dict.fromkeys(names, curve)),
         figures.learning_curves(pd.concat([history.assign(network=one) for one in names]))[0],
     ]
     assert {colour_of("MSP", axes) for axes in drawn} == {expected}
-    shares = pd.concat([shares.assign(method=one, calibration="after") for one in names])
-    handles = published_scatter(shares, metric="ece").get_legend().legend_handles
-    assert handles[len(others)].get_color() == expected
 
 
 def test_a_method_has_one_look_under_all_its_names():
