@@ -171,20 +171,6 @@ def evaluate(
     intervals : bool
         False compares the effects themselves with their margins: for printed numbers, which come
         without runs and replicates.
-
-    Returns
-    -------
-    DataFrame
-        One row per claim, effect, data set and backbone, and one whose data set and backbone are
-        "all" for the mean over them: ``claim``, ``check`` (the effect's name), ``data_set``,
-        ``backbone``, ``effect``, ``low``, ``high``, ``relation``, ``margin``, ``decides``,
-        ``runs``, ``verdict``, ``doubt``, ``untestable``, ``note``.  Where numbers are missing, the
-        verdict is "no data", ``effect`` is NaN and ``note`` says what is missing.
-
-    Raises
-    ------
-    ValueError
-        Two terms of one run have different numbers of replicates, or a number is there twice.
     """
     cells = _cells(table)
     rows = []
@@ -215,13 +201,6 @@ def verdicts(claims: Sequence[Claim], checks: pd.DataFrame) -> pd.DataFrame:
         The claims that were evaluated.
     checks : DataFrame
         What `evaluate` returned for them.
-
-    Returns
-    -------
-    DataFrame
-        One row per claim: ``claim``, ``text``, ``source``, ``check``, ``verdict``, ``agreeing``
-        and ``cells`` (in how many of the pairs of data set and backbone the claim alone would
-        have the same verdict) and ``sentence``, the numbers behind the verdict in words.
     """
     rows = []
     for claim in claims:

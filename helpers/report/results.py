@@ -102,18 +102,6 @@ def provenance(parameters: Mapping, *, seed: int, device: str, seconds: float) -
         What the run was executed on, in words: the model of a GPU, the number of CPU threads.
     seconds : float
         Wall-clock time that it took to make the numbers.
-
-    Returns
-    -------
-    dict
-        ``seed``, ``parameters`` (12 hexadecimal digits), ``code`` (`code_version`), ``versions``
-        (JSON: Python, the packages that shape a number, this package), ``device`` and
-        ``seconds``.
-
-    Raises
-    ------
-    ValueError
-        `parameters` holds something that JSON cannot, or NaN.
     """
     try:
         parameters_hash = _short_hash(dict(parameters))
@@ -188,16 +176,6 @@ def tidy(records: Iterable[Mapping], provenance: Mapping) -> pd.DataFrame:
     provenance : mapping
         What `provenance` returns.
 
-    Returns
-    -------
-    DataFrame
-        The columns of `SCHEMA`.  ``row``, a hash of the columns of `IDENTITY`, names the number.
-
-    Raises
-    ------
-    ValueError
-        A column is unknown, missing, of the wrong type or NaN, or two rows have one identity.
-
     Examples
     --------
     >>> made = {"seed": 0, "parameters": "0" * 12, "code": "0.1.0+x", "versions": "{}",
@@ -231,13 +209,7 @@ def row_ids(table: pd.DataFrame) -> list[str]:
 
 
 def write(table: pd.DataFrame, path: str | os.PathLike) -> None:
-    """Write a results table as parquet; the file appears whole or not at all.
-
-    Raises
-    ------
-    ValueError
-        The table is empty, lacks a column, has a wrong type, NaN or duplicate identities.
-    """
+    """Write a results table as parquet; the file appears whole or not at all."""
     _write(_arrow(table, os.fspath(path)), path)
 
 
@@ -248,16 +220,7 @@ def _write(arrow: pa.Table, path: str | os.PathLike) -> None:
 
 
 def read(path: str | os.PathLike | Sequence[str | os.PathLike]) -> pd.DataFrame:
-    """Read one results table, or several into one.
-
-    Raises
-    ------
-    FileNotFoundError
-        Names the file that is not there.
-    ValueError
-        Names a file that is truncated, altered or no results table, or the files that hold
-        the same identity twice.
-    """
+    """Read one results table, or several into one."""
     return _read([path] if isinstance(path, str | os.PathLike) else list(path)).to_pandas()
 
 
@@ -292,18 +255,6 @@ def summary(table: pd.DataFrame, by: Sequence[str] | None = None) -> pd.DataFram
         A results table, or a part of one.
     by : sequence of str, optional
         Columns of `IDENTITY` that make a group; by default all but ``run``.
-
-    Returns
-    -------
-    DataFrame
-        The columns `by`, then ``mean``, ``std`` (of the runs, with n - 1; NaN where there is
-        one run only), ``runs`` (how many) and ``rows`` (the names of the rows behind the mean,
-        separated by spaces).  Groups keep the order of their first rows.
-
-    Raises
-    ------
-    ValueError
-        A group holds several rows of one run: a mean would then mix different numbers.
 
     Examples
     --------

@@ -27,18 +27,6 @@ def reliability_diagram(
 
     Bars show the accuracy of each bin, hatched boxes the gap to the bin's mean confidence;
     perfectly calibrated answers follow the diagonal.  The ECE is printed in the corner.
-
-    Parameters
-    ----------
-    curve : ReliabilityCurve
-        From `helpers.metrics.reliability_curve`.
-    title : str
-    ax : Axes, optional
-
-    Returns
-    -------
-    Axes
-        That of the diagram; the histogram is its first child (``ax.child_axes[0]``).
     """
     share = curve.count / curve.count.sum()
     error = share @ np.abs(curve.accuracy - curve.confidence)
@@ -66,22 +54,7 @@ def reliability_diagram(
 
 
 def reliability_grid(panels: Mapping[tuple[str, str], ReliabilityCurve]) -> np.ndarray:
-    """Draw a reliability diagram for each method (rows) and calibration (columns).
-
-    Parameters
-    ----------
-    panels : mapping of (method, calibration) to ReliabilityCurve
-        Rows and columns come in the order in which they are first named.
-
-    Returns
-    -------
-    ndarray of Axes, shape [methods, calibrations]
-
-    Raises
-    ------
-    ValueError
-        A combination is missing.
-    """
+    """Draw a reliability diagram for each method (rows) and calibration (columns)."""
     methods, calibrations = grid_names(panels)
     size = (len(methods), len(calibrations))
     axes = axes_grid(*size, 3.5 * size[0], 3 * size[1])

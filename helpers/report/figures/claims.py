@@ -40,22 +40,6 @@ def claim_intervals(checks: pd.DataFrame) -> np.ndarray:
 
     For claims of few effects on several data sets and backbones; many effects are more easily
     read in `claim_effects`.
-
-    Parameters
-    ----------
-    checks : DataFrame
-        From a module of `helpers.report.claims`.  One panel per effect, with a scale of its own:
-        the mean over all data sets and backbones, then each of them.  The shaded side is the
-        claimed one; the shape of a marker is its verdict.
-
-    Returns
-    -------
-    ndarray of Axes, shape [effects]
-
-    Raises
-    ------
-    ValueError
-        The table is empty or lacks a column.
     """
     check_columns("checks", checks, [*_COLUMNS, "decides", "verdict"])
     blocks = [block for _, block in checks.groupby(["claim", "check"], sort=False)]
@@ -72,25 +56,7 @@ def claim_intervals(checks: pd.DataFrame) -> np.ndarray:
 
 
 def claim_effects(checks: pd.DataFrame) -> np.ndarray:
-    """Draw the effects of each claim below one another, over all data sets and backbones.
-
-    Parameters
-    ----------
-    checks : DataFrame
-        From a module of `helpers.report.claims`; only means over all data sets and backbones are
-        drawn. One panel for each claim and margin, with a scale of its own, one row per effect;
-        what the effects' names begin with is the panel's title where they have it in common.  The
-        shaded side is the claimed one; the shape of a marker is its verdict.
-
-    Returns
-    -------
-    ndarray of Axes, shape [panels]
-
-    Raises
-    ------
-    ValueError
-        The table is empty or lacks a column.
-    """
+    """Draw the effects of each claim below one another, over all data sets and backbones."""
     check_columns("checks", checks, [*_COLUMNS, "decides", "verdict"])
     pooled = checks[checks["data_set"] == ALL]
     blocks = [block for _, block in pooled.groupby(["claim", "relation", "margin"], sort=False)]
@@ -103,21 +69,7 @@ def claim_effects(checks: pd.DataFrame) -> np.ndarray:
 
 
 def decisive_effects(lines: pd.DataFrame) -> Axes:
-    """Draw the effect that decides each claim, claims of one paper below one another.
-
-    Parameters
-    ----------
-    lines : DataFrame
-        Rows of `helpers.report.ledger.ledger`, one for each claim, the most important first; and
-        ``printed``, the effect by the paper's own numbers, NaN where there is none.  A row has a
-        scale of its own, turned so that the claimed side of the margin is on the right; the tier
-        and the numbers stand beside it.
-
-    Raises
-    ------
-    ValueError
-        The table is empty or lacks a column.
-    """
+    """Draw the effect that decides each claim, claims of one paper below one another."""
     from helpers.report.table import number  # which wants Jinja2; other figures do without
 
     columns = ["text", "tier", "verdict", "effect", "low", "high", "relation", "margin", "printed"]

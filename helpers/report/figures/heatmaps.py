@@ -19,23 +19,7 @@ def heatmap(
     fontsize: float = 8,
     **colours,
 ) -> None:
-    """Draw a table as coloured cells, its rows downwards, with the numbers in them.
-
-    Parameters
-    ----------
-    ax : Axes
-    values : DataFrame of numbers, shape [R, C]
-        Under the names that are shown; missing numbers stay white and have no text.
-    pattern : str
-        Of the numbers, as `format` takes it.
-    bold : DataFrame of bool, shape [R, C], optional
-        Which numbers are bold.
-    slope : float
-        Of the columns' names, in degrees.
-    fontsize : float
-    **colours
-        ``cmap``, ``vmin`` and ``vmax`` of `Axes.pcolormesh`.
-    """
+    """Draw a table as coloured cells, its rows downwards, with the numbers in them."""
     numbers = np.ma.masked_invalid(values.to_numpy(dtype=np.float64))
     mesh = ax.pcolormesh(numbers, edgecolors="white", linewidth=0.5, **colours)
     for row, column in np.argwhere(~np.ma.getmaskarray(numbers)):

@@ -39,21 +39,7 @@ _FAR = 30  # clearances beyond are drawn here: sure is sure
 
 
 def tally_bars(counts: pd.DataFrame, *, titles: Mapping[str, str]) -> Axes:
-    """Draw how many claims of each paper the numbers of each tier support.
-
-    Parameters
-    ----------
-    counts : DataFrame of int, shape [papers and tiers, verdicts]
-        From `helpers.report.ledger.tally`.  A bar for each paper and tier, as long as the paper
-        has claims; its parts are verdicts, told by colour, hatch and place.
-    titles : mapping of str to str
-        What the papers are called.
-
-    Raises
-    ------
-    ValueError
-        The table is empty or lacks a verdict.
-    """
+    """Draw how many claims of each paper the numbers of each tier support."""
     check_columns("counts", counts, [*map(str, Verdict)])
     places, heads = _grouped([paper for paper, _ in counts.index])
     ax = plt.subplots(figsize=(6, 0.21 * (places.max() + 1) + 1.0), layout="constrained")[1]
@@ -77,23 +63,7 @@ def tally_bars(counts: pd.DataFrame, *, titles: Mapping[str, str]) -> Axes:
 
 
 def clearances(found: pd.DataFrame, *, titles: Mapping[str, str]) -> Axes:
-    """Draw how far the effect that decides each claim lies from the margin, of each tier.
-
-    Parameters
-    ----------
-    found : DataFrame
-        From `helpers.report.ledger.ledger`.  One row per claim, one marker per tier with an
-        interval, its colour the verdict.  Right of 1 the interval is wholly on the claimed side,
-        left of -1 wholly on the other; the scale is linear between, and clearances beyond 30 are
-        drawn there.
-    titles : mapping of str to str
-        What the papers are called.
-
-    Raises
-    ------
-    ValueError
-        The table is empty or lacks a column.
-    """
+    """Draw how far the effect that decides each claim lies from the margin, of each tier."""
     check_columns("found", found, ["paper", "claim", "tier", "verdict", "clearance"])
     claims = list(found.groupby(["paper", "claim"], sort=False).groups)
     places, heads = _grouped([paper for paper, _ in claims])
@@ -128,25 +98,7 @@ def clearances(found: pd.DataFrame, *, titles: Mapping[str, str]) -> Axes:
 
 
 def counterpart_scatters(found: pd.DataFrame, *, titles: Mapping[str, str]) -> np.ndarray:
-    """Draw our numbers against the printed ones, a panel for each paper; agreement is the diagonal.
-
-    Parameters
-    ----------
-    found : DataFrame
-        From `helpers.report.tables.published.counterparts`.  Colour and marker are the metric;
-        markers of a paper's last tier are filled, those of others open.
-    titles : mapping of str to str
-        What the papers are called.
-
-    Returns
-    -------
-    ndarray of Axes, shape [papers]
-
-    Raises
-    ------
-    ValueError
-        The table is empty or lacks a column.
-    """
+    """Draw our numbers against the printed ones, one panel for each paper."""
     check_columns("found", found, ["paper", "tier", "metric", "published", "reproduced"])
     papers = list(dict.fromkeys(found["paper"]))
     rows = -(-len(papers) // 2)

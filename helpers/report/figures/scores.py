@@ -39,11 +39,6 @@ def score_histograms(
     bins : int
         Over the range of all groups together.
     ax : Axes, optional
-
-    Raises
-    ------
-    ValueError
-        No group or more than four; empty, NaN or infinite scores.
     """
     if not 1 <= len(groups) <= len(_GROUPS):
         raise ValueError(f"groups: 1 to {len(_GROUPS)} expected, got {len(groups)}")
@@ -65,11 +60,6 @@ def confidence_histograms(known, unknown, threshold: float) -> Axes:
         Confidences in [0, 1].  The legend says which share of each is rejected, that is, lies
         below the threshold.
     threshold : float
-
-    Raises
-    ------
-    ValueError
-        Empty, NaN or outside [0, 1].
     """
     groups = {}
     for name, values in (("known", known), ("unknown", unknown)):
@@ -95,15 +85,6 @@ def confidence_densities(panels: Mapping[str, Mapping[str, np.ndarray]]) -> np.n
     panels : mapping of str to mapping of str to array_like, shape [N]
         Confidences in [0, 1] by method, then by category: correct, misclassified, near and each
         far set, say.  All methods have the same categories.
-
-    Returns
-    -------
-    ndarray of Axes, shape [methods]
-
-    Raises
-    ------
-    ValueError
-        Nothing to draw, categories that differ; empty, NaN or outside [0, 1].
     """
     categories = list(next(iter(panels.values()), ()))
     if not categories:

@@ -18,16 +18,6 @@ def risk_coverage_curves(curves: Mapping[str, tuple[np.ndarray, np.ndarray]]) ->
     Two grey curves frame them, both of the first method: the error rate, which is the risk of an
     order by chance, and the ideal order, in which no wrong answer precedes a right one.  A method
     that is right more often may cross it.
-
-    Parameters
-    ----------
-    curves : mapping of str to (coverage, risk), each array_like, shape [N]
-        From `helpers.metrics.risk_coverage_curve`, by the method's name.
-
-    Raises
-    ------
-    ValueError
-        No curve; empty, NaN or of different lengths.
     """
     if not curves:
         raise ValueError("curves: empty")

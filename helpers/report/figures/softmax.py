@@ -26,28 +26,6 @@ def softmax_heatmaps(
 
     Each panel's title names the known class that gets most, on average over the rows.  Rows and
     columns are named where there is room: for some 20 columns, that is with two methods.
-
-    Parameters
-    ----------
-    panels : mapping of (method, OOD set) to array_like, shape [R, C]
-        Mean probability of each known class (column) over the images of each OOD class (row).
-        Methods go across and OOD sets down, in the order in which they are first named.
-    columns : sequence of str, length C
-        The known classes shown, those of a superclass side by side.
-    rows : mapping of str to sequence of str, length R
-        For each OOD set the names of its classes.
-    same : mapping of str to sequence of (sequence of int), length R
-        For each OOD set that shares superclasses with the known classes: the columns of each
-        row's own superclass, ascending; none where it has none.  These cells are framed.
-
-    Returns
-    -------
-    ndarray of Axes, shape [OOD sets, methods]
-
-    Raises
-    ------
-    ValueError
-        A combination is missing, or an array does not fit the names of its rows and columns.
     """
     methods, sets = grid_names(panels)
     shares = {}

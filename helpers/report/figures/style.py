@@ -136,11 +136,6 @@ def method_styles(names: Iterable[str], points: int = 1) -> dict[str, dict]:
     points : int
         As for `curve_style`.
 
-    Raises
-    ------
-    ValueError
-        More than forty names that are not in the table: too many to tell apart.
-
     Examples
     --------
     >>> styles = method_styles(["msp", "my score"])

@@ -10,19 +10,7 @@ from helpers.report.figures.style import check_columns, curve_style, method_styl
 
 
 def learning_curves(table: pd.DataFrame) -> np.ndarray:
-    """Draw loss and accuracy against the epoch, side by side.
-
-    Parameters
-    ----------
-    table : DataFrame
-        ``epoch``, ``loss``, ``accuracy``, as `helpers.training` returns it; tables of several
-        networks may be put one below another with a column ``network`` that tells them apart.
-
-    Raises
-    ------
-    ValueError
-        The table is empty or lacks a column.
-    """
+    """Draw loss and accuracy against the epoch, side by side."""
     check_columns("table", table, ["epoch", "loss", "accuracy"])
     axes = plt.subplots(1, 2, figsize=(6, 2.8), layout="constrained")[1]
     several = "network" in table
