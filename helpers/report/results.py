@@ -90,19 +90,7 @@ def code_version() -> str:
 
 
 def provenance(parameters: Mapping, *, seed: int, device: str, seconds: float) -> dict:
-    """Return the columns that say where a set of numbers comes from.
-
-    Parameters
-    ----------
-    parameters : mapping
-        Every parameter of the run, as JSON could hold it; only its hash is kept.
-    seed : int
-        The seed that all random numbers of the run descend from.
-    device : str
-        What the run was executed on, in words: the model of a GPU, the number of CPU threads.
-    seconds : float
-        Wall-clock time that it took to make the numbers.
-    """
+    """Return the columns that say where a set of numbers comes from."""
     try:
         parameters_hash = _short_hash(dict(parameters))
     except (TypeError, ValueError) as error:
@@ -130,17 +118,6 @@ def row(
 ) -> dict:
     """Return a record of `tidy`, as far as the number itself decides it.
 
-    Parameters
-    ----------
-    test_set, metric : str
-    value : float
-    images : int
-        How many images the value is computed from.
-    replicates : sequence of float
-        The same number over resampled images.
-    **columns
-        Further ones, such as ``method`` or ``notes``.
-
     Examples
     --------
     >>> row("near", "auroc", 0.9, 500, method="knn")["method"]
@@ -158,23 +135,6 @@ def row(
 
 def tidy(records: Iterable[Mapping], provenance: Mapping) -> pd.DataFrame:
     """Build a results table from records and the provenance that they share.
-
-    Parameters
-    ----------
-    records : iterable of mapping
-        One per number: ``tier``, ``paper``, ``data_set``, ``test_set`` (which images the number
-        is about: "test", the default, for the test images of the data set itself; "near", "far"
-        or "union" for those that its benchmark joins under this name; else the name of an OOD
-        set), ``backbone``, ``run`` (int), ``method``, ``calibration`` ("before", "after" or "",
-        the default), ``variant`` ("primary" by default), ``metric``;
-        ``value`` (as the metric gives it, not scaled), ``images`` (how many images the value is
-        computed from), ``bootstrap`` (values of the same number over resampled images, empty by
-        default) and ``notes`` (what a reader of the number must know, such as images left out
-        as unreadable; "" by default).  Within one data set, backbone and run, replicate ``b`` of
-        all numbers must come from the same resampled images: `helpers.report.claims` takes
-        differences replicate by replicate.
-    provenance : mapping
-        What `provenance` returns.
 
     Examples
     --------
@@ -248,13 +208,6 @@ def _read(paths: Sequence[str | os.PathLike]) -> pa.Table:
 
 def summary(table: pd.DataFrame, by: Sequence[str] | None = None) -> pd.DataFrame:
     """Return mean and standard deviation over runs.
-
-    Parameters
-    ----------
-    table : DataFrame
-        A results table, or a part of one.
-    by : sequence of str, optional
-        Columns of `IDENTITY` that make a group; by default all but ``run``.
 
     Examples
     --------

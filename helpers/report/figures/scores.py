@@ -30,18 +30,7 @@ _GROUPS = ((BLUE, "-", ""), (RED, "--", "////"), (GREEN, ":", "...."), (PURPLE, 
 def score_histograms(
     groups: Mapping[str, np.ndarray], *, score: str, bins: int = 30, ax: Axes | None = None
 ) -> Axes:
-    """Draw how the scores of up to four groups of images are distributed, on one axis.
-
-    Parameters
-    ----------
-    groups : mapping of str to array_like, shape [N]
-        Scores of each group, by its name; the groups may differ in size.
-    score : str
-        What the axis is called, as in "smoothness".
-    bins : int
-        Over the range of all groups together.
-    ax : Axes, optional
-    """
+    """Draw how the scores of up to four groups of images are distributed, on one axis."""
     if not 1 <= len(groups) <= len(_GROUPS):
         raise ValueError(f"groups: 1 to {len(_GROUPS)} expected, got {len(groups)}")
     arrays = {name: float_array(name, values) for name, values in groups.items()}
@@ -54,15 +43,7 @@ def score_histograms(
 
 
 def confidence_histograms(known, unknown, threshold: float) -> Axes:
-    """Draw the confidences of images of known and of unknown classes, and the threshold.
-
-    Parameters
-    ----------
-    known, unknown : array_like, shape [N], [M]
-        Confidences in [0, 1].  The legend says which share of each is rejected, that is, lies
-        below the threshold.
-    threshold : float
-    """
+    """Draw the confidences of images of known and of unknown classes, and the threshold."""
     groups = {}
     for name, values in (("known", known), ("unknown", unknown)):
         values = _confidences(name, values)
@@ -81,12 +62,6 @@ def confidence_densities(panels: Mapping[str, Mapping[str, np.ndarray]]) -> np.n
     Every image is spread by a Gaussian of standard deviation 0.03; what would fall outside
     [0, 1] is reflected at its ends, so that each curve encloses an area of 1.  All panels have
     one scale, of the square root of the density.
-
-    Parameters
-    ----------
-    panels : mapping of str to mapping of str to array_like, shape [N]
-        Confidences in [0, 1] by method, then by category: correct, misclassified, near and each
-        far set, say.  All methods have the same categories.
     """
     categories = list(next(iter(panels.values()), ()))
     if not categories:
