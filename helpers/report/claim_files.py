@@ -29,16 +29,7 @@ class _Title(str):
 
 
 def read_claims(file: Path, **titles: Mapping[str, str]) -> tuple[Claim, ...]:
-    """Return the claims of a file.
-
-    Parameters
-    ----------
-    file : Path
-        In YAML: under ``claims``, for each claim the fields of `Claim`.
-    **titles : mapping of str to str
-        Titles by key, for the names in ``over``.  "not KEY" means all keys but one, "all" all of
-        them.  A name without titles has the keys as titles.
-    """
+    """Return the claims of a file."""
     records = yaml.safe_load(file.read_text(encoding="utf-8"))["claims"]
     tuples = ("about", "names")
     return tuple(

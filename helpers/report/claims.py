@@ -135,56 +135,27 @@ def evaluate(
 ) -> pd.DataFrame:
     """Compute the effects of claims, for each data set and backbone and over all of them.
 
-    The interval is that of a hierarchical bootstrap: the runs are drawn with replacement, and
-    each drawn run contributes one replicate of its numbers over resampled test images.
+    The interval comes from a hierarchical bootstrap: we draw runs with replacement, and each drawn
+    run contributes one replicate of its numbers over resampled test images.
 
     * Replicates are paired: within a run, replicate ``b`` of all terms stands for the same
-      resampled images.  That holds across test sets too, since those of one run are compared
-      with the same ID images, drawn with the same weights.  One ``b``, and the same runs, are
-      drawn for all runs and backbones at a time, since these may share their test images and
-      their random splits; where they do not, this costs nothing but precision.
-    * Replicates are centred on the number itself before they are used.  The calibration error of
-      a resampled test set is too high on average (duplicates look like sharper bins), which
-      would shift the whole interval.
-    * The spread of `n` drawn runs is n / (n - 1) times too small in variance and is scaled up by
-      that.  Even so, the interval of two or three runs is to be read with care.
-    * With one run only images are resampled, and where no replicates are stored only runs are;
-      the column ``note`` says so.  Data sets and backbones are not resampled: a verdict over all
-      of them is about these, not about others.
-    * A number that has a ``doubt``, a reason why its mean over runs describes nothing, decides
-      nothing, nor does any mean over networks that it is in.
-    * A number that is ``untestable`` says nothing to the claim, since what the claim presupposes
-      does not hold (see `helpers.report.preconditions`).  Its verdict is "not testable", and the
-      mean is over the others, if there are any.
-    * A mean that hides a disagreement decides nothing: where a data set and backbone alone has
-      the opposite verdict, the one over all is undecided, and ``note`` says whose.
+      resampled images, across test sets, too.  All runs and backbones use the same draws.
+    * Replicates are centred on the number, since the calibration error of resampled images is too
+      high on average.
+    * The variance of n drawn runs is n / (n - 1) times too small and is scaled up by this factor.
+      The interval of two or three runs is still uncertain.
+    * With one run we resample only images, and without replicates only runs; ``note`` states this.
+      Data sets and backbones are not resampled.
+    * A number with a ``doubt`` decides nothing; nor does a mean that contains this number.
+    * An ``untestable`` number has the verdict "not testable" and is left out of the mean.
+    * If one data set and backbone contradicts the mean over all, the mean is undecided.
 
     Parameters
     ----------
-    claims : sequence of Claim
-        What to check.
     table : DataFrame
-        A results table of one paper, tier and variant; derived numbers may have a column
-        ``doubt``, any numbers a column ``untestable``, both a reason in words or "".
-    seed : int
-        Seed of the bootstrap; the same seed gives the same table.
+        Results table of one paper, tier and variant; ``doubt`` and ``untestable`` are optional.
     intervals : bool
-        False compares the effects themselves with their margins: for printed numbers, which come
-        without runs and replicates.
-
-    Returns
-    -------
-    DataFrame
-        One row per claim, effect, data set and backbone, and one whose data set and backbone are
-        "all" for the mean over them: ``claim``, ``check`` (the effect's name), ``data_set``,
-        ``backbone``, ``effect``, ``low``, ``high``, ``relation``, ``margin``, ``decides``,
-        ``runs``, ``verdict``, ``doubt``, ``untestable``, ``note``.  Where numbers are missing, the
-        verdict is "no data", ``effect`` is NaN and ``note`` says what is missing.
-
-    Raises
-    ------
-    ValueError
-        Two terms of one run have different numbers of replicates, or a number is there twice.
+        False compares the effects with their margins, for printed numbers without runs.
     """
     cells = _cells(table)
     rows = []
@@ -208,20 +179,6 @@ def verdicts(claims: Sequence[Claim], checks: pd.DataFrame) -> pd.DataFrame:
 
     A claim is supported when every deciding effect is, contradicted when any is, has no data when
     any lacks numbers, is not testable when any is, and is undecided otherwise.
-
-    Parameters
-    ----------
-    claims : sequence of Claim
-        The claims that were evaluated.
-    checks : DataFrame
-        What `evaluate` returned for them.
-
-    Returns
-    -------
-    DataFrame
-        One row per claim: ``claim``, ``text``, ``source``, ``check``, ``verdict``, ``agreeing``
-        and ``cells`` (in how many of the pairs of data set and backbone the claim alone would
-        have the same verdict) and ``sentence``, the numbers behind the verdict in words.
     """
     rows = []
     for claim in claims:
@@ -269,9 +226,7 @@ class _Measured:
 def _cells(table: pd.DataFrame) -> dict:
     """Return {(data set, backbone): {run: {columns of `_NUMBER`: number}}}.
 
-    A number is its value, its replicates, its doubt and why it is untestable.
-
-    Plain dictionaries keep the bootstrap free of data frame look-ups.
+    A number is its value, its replicates, its doubt and the reason why it is untestable.
     """
     cells: dict = {}
     table = table.assign(**{name: "" for name in ("doubt", "untestable") if name not in table})
@@ -337,8 +292,7 @@ def _measure(effect: Effect, data_set: str, backbone: str, runs: dict, seed: int
 def _draw(points: np.ndarray, images: np.ndarray, seed: int) -> np.ndarray:
     """Return draws of the mean over runs from `points` [runs] and `images` [runs, replicates].
 
-    The generator starts anew for each cell: cells with as many runs and replicates get the same
-    draws, so that what they share (splits, test images) varies in all of them together.
+    All cells use the same seed, so that shared splits and test images vary together.
     """
     generator = np.random.default_rng(seed)
     runs, replicates = images.shape

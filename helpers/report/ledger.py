@@ -44,29 +44,7 @@ _NAN = float("nan")
 def read(
     papers: Iterable[str], runs: str | os.PathLike, larger_tiers: Sequence[str]
 ) -> dict[tuple, pd.DataFrame]:
-    """Read the results tables of papers, as far as they are there.
-
-    Parameters
-    ----------
-    papers : iterable of str
-        The papers' names, in the order of the book.
-    runs : path
-        Folder of one tier's runs, called like the tier; a paper's table is its
-        ``PAPER/results.parquet``.  From the project's root if relative.
-    larger_tiers : sequence of str
-        Tiers whose results are committed, as ``results/TIER/PAPER.parquet``.  If that of `runs` is
-        among them, its runs are read.
-
-    Returns
-    -------
-    dict of (tier, paper) to DataFrame
-        The tier of `runs` first.  A table that is not there is left out.
-
-    Raises
-    ------
-    ValueError
-        A file is damaged, or holds another tier or paper than its place says.
-    """
+    """Read the results tables of papers, as far as they are there."""
     root, tables, papers = project_root(), {}, list(papers)
     runs = root / runs
     for tier in dict.fromkeys([runs.name, *larger_tiers]):
@@ -95,40 +73,6 @@ def ledger(
     claim, the one of least clearance.  That is the weakest of those that support a claim, the
     worst of those that contradict it, and of those that leave it undecided the one nearest to a
     contradiction.
-
-    Parameters
-    ----------
-    papers : mapping of str to Paper
-        Records, as `helpers.papers.PAPERS`; those without claims are left out.
-    tables : mapping of (tier, paper) to DataFrame
-        Results tables of these papers, as `read` returns them.
-    tiers : sequence of str
-        The tiers to judge by.  The first is the one whose notebooks the book shows.
-
-    Returns
-    -------
-    DataFrame
-        One row per paper, claim and tier, the tier "published" being the paper's own numbers:
-        ``paper``, ``claim``, ``text``, ``source``, ``check``, ``needs`` as in
-        `helpers.report.claims.Claim`;
-        ``tier``; ``verdict``; ``decided_by``, the effect that stands for the claim, in words;
-        ``effect``, ``low``, ``high``, ``relation``, ``margin``, ``runs``, ``note`` of it as in
-        `helpers.report.claims.evaluate`; ``clearance``, how far it lies from the margin on the
-        claimed side, in units of that half of its interval that faces the margin (above 1 the
-        interval is wholly on the claimed side, below -1 wholly on the other; NaN without an
-        interval, and then effects are compared as they are); ``effects``, how many decide the
-        claim; ``models``, how many networks on how many data sets that effect is from, in words
-        (`models`); ``caveat``, why little follows from a verdict although it is decided (`caveat`);
-        ``second``, the same effect by the second opinion without whose agreement nothing is
-        decided (`Claims.second`), in words, "" if there is none; ``notebook`` and ``anchor``, where
-        in the book it is shown.  Printed numbers have no
-        interval and 0 ``runs``. A claim without numbers has the verdict "no data", NaN and a
-        ``note`` that says what is missing.
-
-    Raises
-    ------
-    ValueError
-        A table is of an unknown paper, or of a tier that is not among `tiers`.
 
     Examples
     --------
@@ -187,15 +131,6 @@ def published_checks(claims: Claims) -> pd.DataFrame | None:
 def caveat(decisive: Mapping, summed: Mapping, table: pd.DataFrame) -> str:
     """Return in words why little follows from a verdict that is decided, "" if nothing speaks so.
 
-    Parameters
-    ----------
-    decisive : mapping
-        The effect that decides the claim; ``verdict`` and ``runs`` of it are read.
-    summed : mapping
-        The claim's row of `helpers.report.paper_claims.Claims.verdicts`.
-    table : DataFrame
-        The results table that it was judged by.
-
     Examples
     --------
     >>> table = pd.DataFrame({"backbone": ["resnet8", "resnet20"]})
@@ -224,14 +159,6 @@ def models(checks: pd.DataFrame, table: pd.DataFrame) -> str:
 
     Those that are not testable count only where no other is; "" where there are no numbers.
 
-    Parameters
-    ----------
-    checks : DataFrame
-        The rows of the effect, of `helpers.report.paper_claims.Claims.check`.  What its column
-        ``evidence`` counts, if it counts networks, is what is said.
-    table : DataFrame
-        The results table behind it, whose networks count where one number is over all of them.
-
     Examples
     --------
     >>> cells = {"data_set": ["a", "b", "all"], "backbone": ["resnet8", "vit", "all"]}
@@ -259,16 +186,6 @@ def models(checks: pd.DataFrame, table: pd.DataFrame) -> str:
 
 def tally(found: pd.DataFrame) -> pd.DataFrame:
     """Count the verdicts of a ledger.
-
-    Parameters
-    ----------
-    found : DataFrame
-        From `ledger`, or a part of it.
-
-    Returns
-    -------
-    DataFrame of int, shape [papers and tiers, verdicts]
-        In the order of the ledger, and of `Verdict`.
 
     Examples
     --------

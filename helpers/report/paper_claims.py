@@ -93,29 +93,6 @@ class Claims:
 
         Of a large table it is kept in the cache, since the ledger and several pages ask the same;
         not where another package's code derives the numbers, whose changes no key would tell.
-
-        Parameters
-        ----------
-        table : DataFrame
-            A results table of one tier; rows of other papers are left out.
-        variant : str
-            The variant of the protocol to check; "" is the one that `judges`.  It is "primary"
-            where `every_variant` is read.
-
-        Returns
-        -------
-        DataFrame
-            See `helpers.report.claims.evaluate`; `verdicts` sums it up.  Networks that do not
-            know their classes are not testable, nor is what the tier lacks
-            (`helpers.report.preconditions`).  Where there are too few models, the `second` numbers
-            have another verdict, or a stand-in contradicts, effects are undecided, and ``note``
-            says so; ``evidence`` says how many models there are, ``second`` has the second numbers
-            in words, "" if they are the same.
-
-        Raises
-        ------
-        ValueError
-            Several tiers at once, a variant that the table does not have, or as `derive`.
         """
         own = table[table["paper"] == self.paper]
         if own["tier"].nunique() > 1:
@@ -306,23 +283,6 @@ def _leave_undecided(checks: pd.DataFrame, reason: pd.Series) -> pd.DataFrame:
 
 def index_numbers(table: pd.DataFrame, levels: list[str]) -> pd.DataFrame:
     """Return the numbers of a results table with their replicates, to derive others from them.
-
-    Parameters
-    ----------
-    table : DataFrame
-        Rows whose replicates can be paired: replicate b of all is over the same images.
-    levels : list of str
-        The columns that tell the rows apart.
-
-    Returns
-    -------
-    DataFrame of float64, shape [rows, 1 + replicates]
-        The value in column 0, its replicates in those after it; indexed by `levels`.
-
-    Raises
-    ------
-    ValueError
-        A number is there twice, or rows have different numbers of replicates.
 
     Examples
     --------

@@ -42,18 +42,6 @@ _JOINT = "all "  # how a network's name begins that stands for several
 def unlearnt(table: pd.DataFrame) -> dict[tuple[str, str], str]:
     """Return the networks that do not know their classes, with the reason.
 
-    Parameters
-    ----------
-    table : DataFrame
-        A results table of one paper and tier.
-
-    Returns
-    -------
-    dict of (data set, backbone) to str
-        Networks of ordinary training that are right on less than `LEAST_RIGHT` of the test images,
-        mean over runs.  A data set is there as (data set, "") where the median of its networks is
-        not right on as many.  Networks without an accuracy are not there.
-
     Examples
     --------
     >>> cell = {"data_set": "digits", "method": "erm", "metric": "accuracy", "test_set": "test"}

@@ -27,27 +27,6 @@ def papers() -> tuple[str, ...]:
 def load(paper: str) -> pd.DataFrame:
     """Return a paper's printed numbers, one per row.
 
-    Parameters
-    ----------
-    paper : str
-        One of `papers`.
-
-    Returns
-    -------
-    DataFrame
-        ``data_set`` and ``backbone`` as the paper prints them; ``test_set``, ``method``,
-        ``calibration`` and ``metric`` in the words of `helpers.report.results.tidy`, but for OOD
-        sets, which keep the paper's names, and "all" for those of "gscore" together; ``value`` and
-        ``std`` (over the paper's runs, NaN where it prints none), not scaled; ``table``, the
-        number of the paper's table; ``source``, where to look it up.  Data sets of
-        "human_centric" are called as in `helpers.data`, and its test set "average" is the
-        average as printed; see `with_averages`.
-
-    Raises
-    ------
-    ValueError
-        The paper is unknown.
-
     Examples
     --------
     >>> numbers = load("openset_calibration")
@@ -68,17 +47,6 @@ def load(paper: str) -> pd.DataFrame:
 def in_text(paper: str) -> pd.DataFrame:
     """Return what a paper prints in its text, or beside a figure, of the effects of its claims.
 
-    Parameters
-    ----------
-    paper : str
-        Its ``in_text.csv`` holds them; one without it has none.
-
-    Returns
-    -------
-    DataFrame
-        ``claim`` and ``check``, the name of the effect; ``value``, the effect over all data sets
-        and networks; ``place`` in the paper.
-
     Examples
     --------
     >>> in_text("human_centric").query("claim == 'adversarial'")["value"].item()
@@ -98,16 +66,6 @@ def with_averages(numbers: pd.DataFrame) -> pd.DataFrame:
     The averages that the paper prints for KNN are not the means of their eight cells (they are
     off by up to 0.018), and five of others are off by up to 0.0004; all the rest agree to
     rounding.  What is compared with averages of ours is therefore computed as ours are.
-
-    Parameters
-    ----------
-    numbers : DataFrame
-        From `load`, or whole models and scores of it.
-
-    Returns
-    -------
-    DataFrame
-        As many rows in the same order; those of the test set "average" have the new value.
 
     Examples
     --------

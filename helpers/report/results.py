@@ -90,31 +90,7 @@ def code_version() -> str:
 
 
 def provenance(parameters: Mapping, *, seed: int, device: str, seconds: float) -> dict:
-    """Return the columns that say where a set of numbers comes from.
-
-    Parameters
-    ----------
-    parameters : mapping
-        Every parameter of the run, as JSON could hold it; only its hash is kept.
-    seed : int
-        The seed that all random numbers of the run descend from.
-    device : str
-        What the run was executed on, in words: the model of a GPU, the number of CPU threads.
-    seconds : float
-        Wall-clock time that it took to make the numbers.
-
-    Returns
-    -------
-    dict
-        ``seed``, ``parameters`` (12 hexadecimal digits), ``code`` (`code_version`), ``versions``
-        (JSON: Python, the packages that shape a number, this package), ``device`` and
-        ``seconds``.
-
-    Raises
-    ------
-    ValueError
-        `parameters` holds something that JSON cannot, or NaN.
-    """
+    """Return the columns that say where a set of numbers comes from."""
     try:
         parameters_hash = _short_hash(dict(parameters))
     except (TypeError, ValueError) as error:
@@ -142,17 +118,6 @@ def row(
 ) -> dict:
     """Return a record of `tidy`, as far as the number itself decides it.
 
-    Parameters
-    ----------
-    test_set, metric : str
-    value : float
-    images : int
-        How many images the value is computed from.
-    replicates : sequence of float
-        The same number over resampled images.
-    **columns
-        Further ones, such as ``method`` or ``notes``.
-
     Examples
     --------
     >>> row("near", "auroc", 0.9, 500, method="knn")["method"]
@@ -170,33 +135,6 @@ def row(
 
 def tidy(records: Iterable[Mapping], provenance: Mapping) -> pd.DataFrame:
     """Build a results table from records and the provenance that they share.
-
-    Parameters
-    ----------
-    records : iterable of mapping
-        One per number: ``tier``, ``paper``, ``data_set``, ``test_set`` (which images the number
-        is about: "test", the default, for the test images of the data set itself; "near", "far"
-        or "union" for those that its benchmark joins under this name; else the name of an OOD
-        set), ``backbone``, ``run`` (int), ``method``, ``calibration`` ("before", "after" or "",
-        the default), ``variant`` ("primary" by default), ``metric``;
-        ``value`` (as the metric gives it, not scaled), ``images`` (how many images the value is
-        computed from), ``bootstrap`` (values of the same number over resampled images, empty by
-        default) and ``notes`` (what a reader of the number must know, such as images left out
-        as unreadable; "" by default).  Within one data set, backbone and run, replicate ``b`` of
-        all numbers must come from the same resampled images: `helpers.report.claims` takes
-        differences replicate by replicate.
-    provenance : mapping
-        What `provenance` returns.
-
-    Returns
-    -------
-    DataFrame
-        The columns of `SCHEMA`.  ``row``, a hash of the columns of `IDENTITY`, names the number.
-
-    Raises
-    ------
-    ValueError
-        A column is unknown, missing, of the wrong type or NaN, or two rows have one identity.
 
     Examples
     --------
@@ -231,13 +169,7 @@ def row_ids(table: pd.DataFrame) -> list[str]:
 
 
 def write(table: pd.DataFrame, path: str | os.PathLike) -> None:
-    """Write a results table as parquet; the file appears whole or not at all.
-
-    Raises
-    ------
-    ValueError
-        The table is empty, lacks a column, has a wrong type, NaN or duplicate identities.
-    """
+    """Write a results table as parquet; the file appears whole or not at all."""
     _write(_arrow(table, os.fspath(path)), path)
 
 
@@ -248,16 +180,7 @@ def _write(arrow: pa.Table, path: str | os.PathLike) -> None:
 
 
 def read(path: str | os.PathLike | Sequence[str | os.PathLike]) -> pd.DataFrame:
-    """Read one results table, or several into one.
-
-    Raises
-    ------
-    FileNotFoundError
-        Names the file that is not there.
-    ValueError
-        Names a file that is truncated, altered or no results table, or the files that hold
-        the same identity twice.
-    """
+    """Read one results table, or several into one."""
     return _read([path] if isinstance(path, str | os.PathLike) else list(path)).to_pandas()
 
 
@@ -285,25 +208,6 @@ def _read(paths: Sequence[str | os.PathLike]) -> pa.Table:
 
 def summary(table: pd.DataFrame, by: Sequence[str] | None = None) -> pd.DataFrame:
     """Return mean and standard deviation over runs.
-
-    Parameters
-    ----------
-    table : DataFrame
-        A results table, or a part of one.
-    by : sequence of str, optional
-        Columns of `IDENTITY` that make a group; by default all but ``run``.
-
-    Returns
-    -------
-    DataFrame
-        The columns `by`, then ``mean``, ``std`` (of the runs, with n - 1; NaN where there is
-        one run only), ``runs`` (how many) and ``rows`` (the names of the rows behind the mean,
-        separated by spaces).  Groups keep the order of their first rows.
-
-    Raises
-    ------
-    ValueError
-        A group holds several rows of one run: a mean would then mix different numbers.
 
     Examples
     --------

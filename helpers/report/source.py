@@ -26,16 +26,6 @@ def show_source(*things: Callable) -> Source:
     As the last expression of a cell they are shown highlighted, below the module that they are
     from; comments stay.  What is shown is what runs, so nothing is copied onto a page.
 
-    Parameters
-    ----------
-    *things : function, method or class
-        Written in Python, in a file.
-
-    Raises
-    ------
-    ValueError
-        Nothing is given, or something that has no lines of its own.
-
     Examples
     --------
     >>> from helpers.scores.calibration import softmax

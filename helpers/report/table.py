@@ -200,10 +200,6 @@ def categories(names: pd.Series, titles: Mapping[str, str] | Iterable[str] = ())
         Titles by name, in the order in which they are shown; or names, in this order.  Names that
         are not among them come last, as they are and in the order of their first appearance.
 
-    Returns
-    -------
-    Series of ordered categories
-
     Examples
     --------
     >>> found = categories(pd.Series(["knn", "gen", "msp"]), {"msp": "MSP", "knn": "KNN"})
@@ -303,13 +299,7 @@ def write_csv(frame: pd.DataFrame, path: str | os.PathLike) -> None:
 
 
 def single(name: str, table: pd.DataFrame, *columns: str) -> dict:
-    """Return the first row of a table in which each of these columns has one value.
-
-    Raises
-    ------
-    ValueError
-        The table, which is called `name`, is empty or mixes what must be one.
-    """
+    """Return the first row of a table in which each of these columns has one value."""
     if table.empty:
         raise ValueError(f"{name}: empty")
     for column in columns:

@@ -62,23 +62,6 @@ def test_replicates_are_centred_on_the_number():
     assert biased["high"] < 0.15
 
 
-def test_the_interval_over_images_has_the_width_of_the_replicates():
-    noise = np.random.default_rng(0).standard_normal(4000)
-    row = pooled(numbers([0.0], [0.0], noise, 0 * noise))
-    assert row["note"] == "one run: only images resampled"
-    assert row["high"] - row["low"] == pytest.approx(2 * 1.96, rel=0.1)
-
-
-def test_the_interval_over_runs_has_the_width_of_the_standard_error():
-    generator = np.random.default_rng(0)
-    runs = 12
-    a = generator.standard_normal(runs)
-    row = pooled(numbers(a, np.zeros(runs)))
-    assert row["note"] == "no replicates: only runs resampled"
-    width = 2 * 1.96 * np.std(a, ddof=1) / np.sqrt(runs)
-    assert row["high"] - row["low"] == pytest.approx(width, rel=0.1)
-
-
 def test_the_spread_of_few_runs_is_not_understated():
     row = pooled(numbers([0.0, 1.0], [0.0, 0.0]))
     # both draws are the same run half of the time; without scaling the ends would be 0 and 1
@@ -95,16 +78,6 @@ def test_images_and_runs_add_up():
     assert row["high"] - row["low"] == pytest.approx(expected, rel=0.1)
 
 
-def test_what_backbones_share_does_not_average_out():
-    a = np.random.default_rng(0).standard_normal(12)
-    one = numbers(a, np.zeros(12))
-    shared = pd.concat([one, one.assign(backbone="n")])
-    opposed = pd.concat([one, numbers(-a, np.zeros(12), backbone="n")])
-    alone = pooled(one)
-    assert pooled(shared)[["low", "high"]].tolist() == alone[["low", "high"]].tolist()
-    assert pooled(opposed)["high"] == pytest.approx(0, abs=1e-12)
-
-
 def test_nothing_to_resample_decides_nothing():
     row = pooled(numbers([0.5], [0.4]))
     assert row["verdict"] == Verdict.UNDECIDED and row["note"] == "one run, no replicates"
@@ -118,12 +91,6 @@ def test_an_incomplete_run_is_left_out_and_named():
     row = pooled(table)
     assert row["runs"] == 2 and row["effect"] == pytest.approx(0.15)
     assert "incomplete, left out: run 2" in row["note"]
-
-
-def test_numbers_without_replicates_are_held_fixed_and_named():
-    noise = np.random.default_rng(0).standard_normal(50)
-    row = pooled(numbers([0.5, 0.6], [0.4, 0.5], noise))
-    assert row["note"] == "without replicates, held fixed: ece"
 
 
 def test_what_cannot_be_paired_is_refused():
@@ -193,3 +160,13 @@ def test_an_effect_that_contradicts_outweighs_one_that_cannot_be_tested():
         own = own.assign(untestable=["no" if name == "b" else "" for name in own["method"]])
         found = verdicts([both], evaluate([both], own))
         assert found["verdict"].item() == verdict
+
+
+def test_what_backbones_share_does_not_average_out():
+    a = np.random.default_rng(0).standard_normal(12)
+    one = numbers(a, np.zeros(12))
+    shared = pd.concat([one, one.assign(backbone="n")])
+    opposed = pd.concat([one, numbers(-a, np.zeros(12), backbone="n")])
+    alone = pooled(one)
+    assert pooled(shared)[["low", "high"]].tolist() == alone[["low", "high"]].tolist()
+    assert pooled(opposed)["high"] == pytest.approx(0, abs=1e-12)

@@ -4,13 +4,10 @@ A made-up table agrees with all claims of a paper.  Each case changes it by a fe
 claim is contradicted or undecided.
 """
 
-import re
-
 import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.files import project_root
 from helpers.papers import PAPERS
 from helpers.report.claims import ALL, Verdict
 from tests.report.claim_tables import BEHIND, MAKE, MODELS, NETWORKS, OPENMAX, verdicts
@@ -289,24 +286,3 @@ def test_the_papers_own_tables():
     for paper, *place, expected in EFFECTS:
         effects = checks[paper].groupby(["data_set", "check"])["effect"].first()
         assert effects[tuple(place)] == pytest.approx(expected, abs=1e-4)
-
-
-OTHERWISE = {  # how a page writes a margin that it does not give as the number
-    ("human_centric", 1.0): "critical difference",
-    ("uimnet", 0.01): "one point", ("uimnet", 0.02): "two points", ("uimnet", 0.03): "three points",
-    ("uimnet", 0.05): "less than five",
-    ("unknown_detection", 0.4): "to within 0.1 of one half",
-    ("unknown_detection", 0.6): "to within 0.1 of one half",
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("paper", "claim"), CLAIMS)
-def test_the_ledger_and_the_chapter_say_the_margin(paper, claim):
-    """Of every effect that decides, but for margins of 0, which are said in words."""
-    (record,) = (own for own in PAPERS[paper].claims.CLAIMS.claims if own.id == claim)
-    page = (project_root() / "book" / f"{paper}.md").read_text(encoding="utf-8")
-    rows = page.partition("| the paper's claim | what is checked |")[2].partition("\n\n")[0]
-    for margin in {abs(effect.margin) for effect in record.effects if effect.decides} - {0.0}:
-        for text in (record.check, rows):
-            numbers = {float(number) for number in re.findall(r"\d+(?:\.\d+)?", text)}
-            assert margin in numbers or OTHERWISE.get((paper, margin), "?") in text

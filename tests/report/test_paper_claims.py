@@ -64,13 +64,6 @@ def test_what_decides_a_verdict_is_told_apart(table, counted, changed):
     assert len(counted) == 2
 
 
-def test_what_is_no_matter_is_not(table, counted):
-    """Where and how long numbers were computed, and how rows are numbered."""
-    CLAIMS.check(table)
-    CLAIMS.check(table.set_index(table.index + 5))
-    assert len(counted) == 1
-
-
 def test_few_rows_and_the_code_of_others_are_kept_nowhere(table, counted, tmp_path):
     CLAIMS.check(table[table["backbone"] == table["backbone"].iloc[0]].head(900))
     assert not list(tmp_path.iterdir())

@@ -13,9 +13,7 @@ from helpers.report.preconditions import (
     LACKS,
     LEAST_RIGHT,
     PLAIN,
-    count_networks,
     mark,
-    networks_in_words,
     unlearnt,
 )
 
@@ -60,32 +58,6 @@ def test_heads_on_frozen_features_say_nothing_about_training(tier, about):
         assert claims.verdicts(checks)["verdict"].item() == ("not testable" if barred else decided)
         for what in about:
             assert checks["note"].str.contains(LACKS["frozen"][what]).all() == bool(barred)
-
-
-def test_every_claim_is_about_what_a_tier_may_lack():
-    """Misspelled, it would be no condition; what compares ways to train is marked by hand."""
-    for paper in PAPERS.values():
-        for claim in paper.claims.CLAIMS.claims if paper.main_claim else ():
-            assert set(claim.about) <= set(LACKS["frozen"])
-
-
-def test_networks_are_counted_by_name_architecture_and_family():
-    """As in the ledger: seventeen networks of the human-centric chapter are five architectures."""
-    others = [f"resnet{depth}.akamaster_cifar10" for depth in (20, 32, 44, 56)]
-    others += ["densenet100.dice_cifar10", "densenet100.dice_cifar100"]
-    names = [*others, *(f"{others[0]}+strategy_{number}" for number in range(11))]
-    assert networks_in_words(names) == "17 networks, 5 architectures, 2 families"
-    assert networks_in_words(["resnet8-16", "resnet8-16+weights", "resnet8-16"]) == (
-        "2 networks, 1 architecture, 1 family"
-    )
-    assert count_networks(["ResNet-50", "ViT-B", "tf_efficientnet_lite0"])["family"] == 3
-
-
-def test_a_network_that_knows_its_classes_decides_alone():
-    """The one beside it that does not is left out."""
-    table = made_up({"a8": 0.9, "b8": 0.2})
-    other = (table["backbone"] == "b8") & (table["method"] == "b")
-    assert verdict(table.assign(value=table["value"] - 0.5 * other)) == "supported"
 
 
 def test_networks_that_are_made_robust_are_not_asked_for_accuracy():
@@ -136,3 +108,10 @@ def test_a_verdict_says_what_it_rests_on(runs, networks, evidence, said):
     for one in Verdict:
         decided = one in (Verdict.SUPPORTED, Verdict.CONTRADICTED)
         assert caveat({"verdict": one, "runs": runs}, summed, table) == said * decided
+
+
+def test_every_claim_is_about_what_a_tier_may_lack():
+    """Misspelled, it would be no condition; what compares ways to train is marked by hand."""
+    for paper in PAPERS.values():
+        for claim in paper.claims.CLAIMS.claims if paper.main_claim else ():
+            assert set(claim.about) <= set(LACKS["frozen"])

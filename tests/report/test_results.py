@@ -2,7 +2,6 @@ import json
 
 import numpy as np
 import pandas as pd
-import pyarrow.parquet as pq
 import pytest
 
 from helpers.report import results
@@ -55,17 +54,6 @@ def test_the_row_names_the_number_and_not_its_value():
     assert results.tidy([record(run=np.int64(0))], MADE)["row"][0] == one["row"][0]
     noted = results.tidy([record(notes="3 images unreadable")], MADE)
     assert noted["row"][0] == one["row"][0] and noted["notes"][0] == "3 images unreadable"
-
-
-def test_one_number_on_several_test_sets_is_several_rows():
-    """The test set is part of the identity, and the data set's own test images the default."""
-    sets = ("test", "near", "far", "union", "SVHN")
-    table = results.tidy([record(test_set=name) for name in sets], MADE)
-    assert table["row"].nunique() == len(sets)
-    assert results.tidy([record()], MADE)["row"][0] == table["row"][0]
-    assert results.summary(table)["test_set"].tolist() == list(sets)
-    with pytest.raises(ValueError, match="differ in test_set"):
-        results.summary(table, by=["data_set", "metric"])
 
 
 def test_several_files_are_read_into_one_table(table, tmp_path):
@@ -155,21 +143,6 @@ def test_an_altered_file_is_never_half_used(table, tmp_path):
         else:  # a bit that parquet does not use, as in the statistics of a column
             assert same(again, table)
     assert refused > 50
-
-
-def test_a_parquet_file_of_something_else_is_refused(table, tmp_path):
-    path = tmp_path / "results.parquet"
-    table.to_parquet(path)
-    with pytest.raises(ValueError, match=r"results\.parquet"):
-        results.read(path)
-    results.write(table, path)
-    stored = pq.read_table(path)
-    changed = stored.set_column(
-        stored.schema.get_field_index("seed"), "seed", stored["images"].combine_chunks()
-    )
-    pq.write_table(changed, path)
-    with pytest.raises(ValueError, match="altered since"):
-        results.read(path)
 
 
 def test_summary_is_over_runs(table):

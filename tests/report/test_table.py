@@ -1,12 +1,19 @@
 """A table has the same cells and marks in every language."""
 
+import html
+import json
 import re
 from html.parser import HTMLParser
 
 import pandas as pd
 import pytest
 
+from helpers.papers import PAPERS
+from helpers.report.claims import Verdict
+from helpers.report.ledger import ledger
 from helpers.report.table import ABSENT, Table, categories, single
+from helpers.report.tables.interactive import interactive
+from helpers.report.tables.ledger import ledger_html
 
 CELLS = pd.DataFrame(
     [
@@ -63,21 +70,6 @@ def test_the_page():
     assert head in table(named=True).html() and head not in page
 
 
-@pytest.mark.parametrize(("columns", "turned", "full"), [(10, 0, 0), (11, 1, 0), (21, 1, 1)])
-def test_many_columns_fit_a_page(columns, turned, full):
-    """Cells may wrap; the headings of many columns are turned, and the widest leave the column."""
-    cells = pd.DataFrame({"model": "a.b", "score": map(str, range(columns)), "text": "88.5"})
-    page = Table(cells, ["model"], ["score"], name="zoo", caption="").html()
-    assert "nowrap" not in page and "a.<wbr>b" in page
-    assert page.count("vertical-rl") == turned and page.count('class="full-width"') == full
-
-
-def test_code_in_a_caption_is_shown_as_such():
-    shown = table(caption="Tier `a_<b>`, `c`.")
-    assert "<caption>Tier <code>a_&lt;b&gt;</code>, <code>c</code>.</caption>" in shown.html()
-    assert r"\caption{Tier \texttt{a\_<b>}, \texttt{c}.}" in shown.latex()
-
-
 def test_latex():
     """Plain ASCII with the rules of booktabs, the same marks, and a label of its own."""
     latex = table().latex()
@@ -118,3 +110,45 @@ def test_what_must_be_one_is_refused_where_it_is_several():
         single("part", CELLS, "method")
     with pytest.raises(ValueError, match="part: empty"):
         single("part", CELLS.head(0), "method")
+
+
+FRAME = pd.DataFrame(
+    {"score": ["msp", "<b>&"], "set": ["near", "far"], "AUROC": [0.12345678, float("nan")]}
+)
+
+
+def test_an_interactive_table_is_whole_and_fetches_nothing():
+    """Its loader defines the module that the table awaits; the same table gives the same page."""
+    page = interactive(FRAME, caption="AUROC").data
+    assert not re.search(r"""(src|from|import\()\s*=?\s*["']https?:|<link|unpkg\.com""", page)
+    (loaded,) = re.findall(r"window\.(\w+) \?\?=", page)
+    assert f"await window.{loaded};" in page
+    data = re.search(r'"data_json": ("(?:[^"\\]|\\.)*")', page)[1]
+    rows = json.loads(json.loads(data))
+    assert rows == [["msp", "near", 0.1235], ["&lt;b&gt;&amp;", "far", "___NaN___"]]
+    assert page == interactive(FRAME, caption="AUROC").data
+    assert "19999" in interactive(pd.DataFrame({"number": range(20_000)})).data
+    with pytest.raises(ValueError, match="frame: empty"):
+        interactive(FRAME.head(0))
+    with pytest.raises(ValueError, match="column set is twice"):
+        interactive(FRAME.set_axis(["score", "set", "set"], axis=1))
+
+
+def test_the_ledger_as_a_page_has_every_claim_and_the_deciding_effect():
+    found = ledger(PAPERS, {}, ["mini"])
+    titles = {name: paper.heading for name, paper in PAPERS.items()}
+    page = html.unescape(ledger_html(found, titles=titles))
+    for claim in found.drop_duplicates(["paper", "claim"]).itertuples():
+        assert page.count(f"<summary>{claim.text}") == 1
+    row = found.iloc[[0]].assign(
+        verdict=Verdict.UNDECIDED, decided_by="AURC, a < b", effect=-0.0124, low=-0.02, high=0.004,
+        relation="<", margin=-0.01, effects=8, runs=2, models="3 networks on 1 data set",
+        caveat="one family of networks", note="one & two",
+    )  # fmt: skip
+    page = html.unescape(re.sub("<[^<>]+>", "", ledger_html(row, titles=titles)))
+    assert (
+        "mini: undecided. AURC, a < b: −0.012 [−0.020, +0.004], claimed < −0.01, one of 8 effects;"
+        " 2 runs of 3 networks on 1 data set; one family of networks (one & two)."
+    ) in page
+    with pytest.raises(ValueError, match="found: empty"):
+        ledger_html(found.iloc[:0], titles=titles)

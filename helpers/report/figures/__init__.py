@@ -4,19 +4,25 @@ Captions are left to the page, and nothing is told by colour alone.  Figures of 
 in its folder: `helpers.papers.gscore.figures`, say.
 """
 
-from helpers.report.figures.calibration import reliability_diagram, reliability_grid
-from helpers.report.figures.claims import claim_effects, claim_intervals, decisive_effects
+from helpers.report.figures.claims import (
+    claim_effects,
+    claim_intervals,
+    clearances,
+    counterpart_scatters,
+    decisive_effects,
+    tally_bars,
+)
+from helpers.report.figures.heatmaps import softmax_heatmaps
 from helpers.report.figures.images import contact_sheet, resize_pairs
 from helpers.report.figures.labelfree import gscore_scatter
-from helpers.report.figures.ledger import clearances, counterpart_scatters, tally_bars
 from helpers.report.figures.ranks import critical_difference
 from helpers.report.figures.scores import (
     confidence_densities,
     confidence_histograms,
+    reliability_diagram,
+    reliability_grid,
     score_histograms,
 )
-from helpers.report.figures.selective import risk_coverage_curves
-from helpers.report.figures.softmax import softmax_heatmaps
+from helpers.report.figures.selective import learning_curves, risk_coverage_curves
 from helpers.report.figures.style import use_style
-from helpers.report.figures.training import learning_curves
 from helpers.report.figures.trees import wordnet_tree

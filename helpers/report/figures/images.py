@@ -20,26 +20,7 @@ def contact_sheet(
     columns: int = 10,
     ax: Axes | None = None,
 ) -> Axes:
-    """Show the first images of each class, one class a row.
-
-    Parameters
-    ----------
-    images : ndarray of uint8, shape [N, H, W, 3]
-    labels : ndarray of int, shape [N]
-        Indexes into `class_names`; classes without images get no row.
-    class_names : sequence of str
-    known : collection of int, optional
-        Labels of the known classes.  Their rows come first and have a solid frame, those of the
-        unknown classes a dashed one.
-    columns : int
-        Images shown of each class, at most.
-    ax : Axes, optional
-
-    Raises
-    ------
-    ValueError
-        Images and labels do not fit together, or a label has no name.
-    """
+    """Show the first images of each class, one class a row."""
     images, labels = check_pictures("images", images), np.asarray(labels)
     if labels.shape != images.shape[:1]:
         raise ValueError(f"labels: {len(images)} expected, got shape {labels.shape}")
@@ -83,23 +64,7 @@ def contact_sheet(
 
 
 def resize_pairs(versions: Mapping[str, Sequence[np.ndarray]]) -> np.ndarray:
-    """Show versions of the same images enlarged, one version a row, to compare their pixels.
-
-    Parameters
-    ----------
-    versions : mapping of str to sequence of ndarray of uint8, shape [H, W, 3]
-        The same images in the same order, in each version: original, resized with and without
-        antialiasing, say.  Images may differ in size; each fills its place, its pixels uncut.
-
-    Returns
-    -------
-    ndarray of Axes, shape [versions, images]
-
-    Raises
-    ------
-    ValueError
-        No image, versions with different numbers of images, or something that is no RGB image.
-    """
+    """Show versions of the same images enlarged, one version a row, to compare their pixels."""
     counts = {name: len(images) for name, images in versions.items()}
     if len(set(counts.values())) != 1 or not all(counts.values()):
         raise ValueError(f"versions: as many images in each expected, got {counts}")

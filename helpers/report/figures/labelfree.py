@@ -26,26 +26,7 @@ def gscore_scatter(
     unseen: tuple[np.ndarray, np.ndarray] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw a metric against the Gscore of sets, with the line and its prediction intervals.
-
-    Parameters
-    ----------
-    regression : Regression
-        A dot is one of its meta-training sets; their correlations, of Pearson and of Spearman,
-        are above the Axes.
-    metric : str
-        What the line predicts; one of `helpers.labelfree.METRICS`.
-    level : float
-        Of the intervals, whose band is shaded, if there are enough sets for it.
-    unseen : (array_like, array_like), shape [M] each, optional
-        Gscore and metric of sets that the line was not fitted to, drawn as crosses.
-    ax : Axes, optional
-
-    Raises
-    ------
-    ValueError
-        The metric is unknown, or NaN, infinite or too few numbers.
-    """
+    """Draw a metric against the Gscore of sets, with the line and its prediction intervals."""
     title = metric_title(metric)
     scores = float_array("regression.gscores", regression.gscores)
     truths = regression.predict(scores) + regression.residuals

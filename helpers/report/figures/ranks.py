@@ -24,18 +24,6 @@ def critical_difference(ranks: pd.Series, difference: float) -> Axes:
     below, the difference that two methods need is drawn to the same scale.  Long names take
     several lines.
 
-    Parameters
-    ----------
-    ranks : Series, shape [methods]
-        Mean ranks by method, from `helpers.metrics.ranks.mean_ranks`; two methods or more.
-    difference : float
-        From `helpers.metrics.ranks.critical_difference`.
-
-    Raises
-    ------
-    ValueError
-        Fewer than two methods, or as `helpers.metrics.ranks.groups`.
-
     Notes
     -----
     Demšar 2006, section 3.2.4.

@@ -1,4 +1,4 @@
-"""Figures of scores and confidences: how those of one group of images lie beside another's."""
+"""Figures of scores and confidences of groups of images, and of their calibration."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from helpers.checks import float_array
+from helpers.metrics import ReliabilityCurve
 from helpers.report.figures.style import (
     BLUE,
     GREEN,
@@ -18,6 +19,7 @@ from helpers.report.figures.style import (
     axes_grid,
     axes_or_new,
     curve_style,
+    grid_names,
     legend_outside,
 )
 
@@ -28,23 +30,7 @@ _GROUPS = ((BLUE, "-", ""), (RED, "--", "////"), (GREEN, ":", "...."), (PURPLE, 
 def score_histograms(
     groups: Mapping[str, np.ndarray], *, score: str, bins: int = 30, ax: Axes | None = None
 ) -> Axes:
-    """Draw how the scores of up to four groups of images are distributed, on one axis.
-
-    Parameters
-    ----------
-    groups : mapping of str to array_like, shape [N]
-        Scores of each group, by its name; the groups may differ in size.
-    score : str
-        What the axis is called, as in "smoothness".
-    bins : int
-        Over the range of all groups together.
-    ax : Axes, optional
-
-    Raises
-    ------
-    ValueError
-        No group or more than four; empty, NaN or infinite scores.
-    """
+    """Draw how the scores of up to four groups of images are distributed, on one axis."""
     if not 1 <= len(groups) <= len(_GROUPS):
         raise ValueError(f"groups: 1 to {len(_GROUPS)} expected, got {len(groups)}")
     arrays = {name: float_array(name, values) for name, values in groups.items()}
@@ -57,20 +43,7 @@ def score_histograms(
 
 
 def confidence_histograms(known, unknown, threshold: float) -> Axes:
-    """Draw the confidences of images of known and of unknown classes, and the threshold.
-
-    Parameters
-    ----------
-    known, unknown : array_like, shape [N], [M]
-        Confidences in [0, 1].  The legend says which share of each is rejected, that is, lies
-        below the threshold.
-    threshold : float
-
-    Raises
-    ------
-    ValueError
-        Empty, NaN or outside [0, 1].
-    """
+    """Draw the confidences of images of known and of unknown classes, and the threshold."""
     groups = {}
     for name, values in (("known", known), ("unknown", unknown)):
         values = _confidences(name, values)
@@ -89,21 +62,6 @@ def confidence_densities(panels: Mapping[str, Mapping[str, np.ndarray]]) -> np.n
     Every image is spread by a Gaussian of standard deviation 0.03; what would fall outside
     [0, 1] is reflected at its ends, so that each curve encloses an area of 1.  All panels have
     one scale, of the square root of the density.
-
-    Parameters
-    ----------
-    panels : mapping of str to mapping of str to array_like, shape [N]
-        Confidences in [0, 1] by method, then by category: correct, misclassified, near and each
-        far set, say.  All methods have the same categories.
-
-    Returns
-    -------
-    ndarray of Axes, shape [methods]
-
-    Raises
-    ------
-    ValueError
-        Nothing to draw, categories that differ; empty, NaN or outside [0, 1].
     """
     categories = list(next(iter(panels.values()), ()))
     if not categories:
@@ -150,3 +108,57 @@ def _histograms(
             linestyle=line, linewidth=1.5, hatch=hatch, label=label,
         )  # fmt: skip
     ax.set_ylabel("share of images")
+
+
+def reliability_diagram(
+    curve: ReliabilityCurve, *, title: str = "", ax: Axes | None = None
+) -> Axes:
+    """Draw accuracy against confidence, with the gap between them, and the confidences below.
+
+    Bars show the accuracy of each bin, hatched boxes the gap to the bin's mean confidence;
+    perfectly calibrated answers follow the diagonal.  The ECE is printed in the corner.
+    """
+    share = curve.count / curve.count.sum()
+    error = share @ np.abs(curve.accuracy - curve.confidence)
+    ax = axes_or_new(ax, figsize=(3.6, 4.2))
+    left, width = curve.edges[:, 0], np.diff(curve.edges, axis=1)[:, 0]
+    bars = {"align": "edge", "linewidth": 0.6}
+    ax.bar(left, curve.accuracy, width, color=BLUE, edgecolor="white", label="accuracy", **bars)
+    ax.bar(
+        left, curve.confidence - curve.accuracy, width, bottom=curve.accuracy, label="gap",
+        color=mpl.colors.to_rgba(RED, 0.25), edgecolor=RED, hatch="////", **bars,
+    )  # fmt: skip
+    ax.plot([0, 1], [0, 1], "--", color=GREY, linewidth=1, label="perfect")
+    box = {"facecolor": "white", "alpha": 0.85, "edgecolor": "none", "pad": 2}
+    ax.text(0.04, 0.96, f"ECE {error:.3f}", transform=ax.transAxes, va="top", bbox=box)
+    ax.set(xlim=(0, 1), ylim=(0, 1), ylabel="accuracy", title=title, aspect="equal")
+    ax.set(xticks=[0, 0.5, 1], yticks=[0, 0.5, 1])
+    ax.tick_params(labelbottom=False)
+
+    below = ax.inset_axes((0, -0.36, 1, 0.28), sharex=ax)
+    below.bar(left, share, width, color=GREY, edgecolor="white", **bars)
+    top = np.ceil(10 * share.max()) / 10
+    below.set(ylim=(0, top), yticks=[0, top], xlabel="confidence", ylabel="share")
+    below.tick_params(labelbottom=True)
+    return ax
+
+
+def reliability_grid(panels: Mapping[tuple[str, str], ReliabilityCurve]) -> np.ndarray:
+    """Draw a reliability diagram for each method (rows) and calibration (columns)."""
+    methods, calibrations = grid_names(panels)
+    size = (len(methods), len(calibrations))
+    axes = axes_grid(*size, 3.5 * size[0], 3 * size[1])
+    for (row, column), ax in np.ndenumerate(axes):
+        method, calibration = methods[row], calibrations[column]
+        title = f"{method}\n{calibration} scaling"
+        reliability_diagram(panels[method, calibration], title=title, ax=ax)
+        ax.label_outer()
+        if column:
+            ax.child_axes[0].set_ylabel("")
+        if row + 1 < len(methods):
+            ax.child_axes[0].set_xlabel("")
+    top = max(ax.child_axes[0].get_ylim()[1] for ax in axes.flat)  # one scale, to compare them
+    for ax in axes.flat:
+        ax.child_axes[0].set(ylim=(0, top), yticks=[0, top])
+    legend_outside(axes, 3)
+    return axes

@@ -1,4 +1,4 @@
-"""Figures of selective classification: how the risk falls when images are left out."""
+"""Curves: risk against coverage, and loss and accuracy against the epoch."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from collections.abc import Mapping
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 
 from helpers.checks import float_array
-from helpers.report.figures.style import GREY, method_styles
+from helpers.report.figures.style import GREY, check_columns, curve_style, method_styles
 
 
 def risk_coverage_curves(curves: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> Axes:
@@ -18,16 +19,6 @@ def risk_coverage_curves(curves: Mapping[str, tuple[np.ndarray, np.ndarray]]) ->
     Two grey curves frame them, both of the first method: the error rate, which is the risk of an
     order by chance, and the ideal order, in which no wrong answer precedes a right one.  A method
     that is right more often may cross it.
-
-    Parameters
-    ----------
-    curves : mapping of str to (coverage, risk), each array_like, shape [N]
-        From `helpers.metrics.risk_coverage_curve`, by the method's name.
-
-    Raises
-    ------
-    ValueError
-        No curve; empty, NaN or of different lengths.
     """
     if not curves:
         raise ValueError("curves: empty")
@@ -46,3 +37,21 @@ def risk_coverage_curves(curves: Mapping[str, tuple[np.ndarray, np.ndarray]]) ->
     ax.set(xlim=(0, 1), ylim=(0, 1.1 * top or 1), xlabel="coverage", ylabel="risk")
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3)
     return ax
+
+
+def learning_curves(table: pd.DataFrame) -> np.ndarray:
+    """Draw loss and accuracy against the epoch, side by side."""
+    check_columns("table", table, ["epoch", "loss", "accuracy"])
+    axes = plt.subplots(1, 2, figsize=(6, 2.8), layout="constrained")[1]
+    several = "network" in table
+    groups = dict([*table.groupby("network", sort=False)]) if several else {"": table}
+    styles = method_styles(groups) if several else {"": curve_style(0)}
+    for name, style in styles.items():
+        style = {part: style[part] for part in ("color", "linestyle")}
+        for ax, column in zip(axes, ("loss", "accuracy"), strict=True):
+            ax.plot(groups[name]["epoch"], groups[name][column], label=name, **style)
+            ax.set(xlabel="epoch", title=column)
+            ax.xaxis.get_major_locator().set_params(integer=True)
+    if several:
+        axes[1].legend(loc="lower right")
+    return axes

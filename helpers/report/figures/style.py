@@ -127,20 +127,6 @@ def curve_style(number: int, points: int = 1) -> dict:
 def method_styles(names: Iterable[str], points: int = 1) -> dict[str, dict]:
     """Return colour, line and marker of methods: what the papers use has one look in all figures.
 
-    Parameters
-    ----------
-    names : iterable of str
-        Scores and training algorithms by name in code or by title: "mc_dropout", "MC dropout".
-        What is not in the table of this module starts from a place of its own, by its checksum,
-        and takes the next one that is least like what is in the figure already.
-    points : int
-        As for `curve_style`.
-
-    Raises
-    ------
-    ValueError
-        More than forty names that are not in the table: too many to tell apart.
-
     Examples
     --------
     >>> styles = method_styles(["msp", "my score"])

@@ -26,28 +26,7 @@ _LETTER = 0.085  # inches, of the average letter at 11 points
 
 
 def wordnet_tree(graph: Hypernyms, *, roles: Mapping[str, str]) -> Axes:
-    """Draw a small graph of hypernyms, one node a row, what lies below it indented under it.
-
-    Parameters
-    ----------
-    graph : Hypernyms
-        Some 25 nodes at most can be read (see `Hypernyms.pruned`).  A node with several parents
-        stands under the lowest, and names the others behind it.
-    roles : mapping of str to str
-        Of nodes: "in-distribution", "ID or near-OOD", "near candidate", "external" or
-        "removed".  Each has a marker and a colour; nodes without a role are small dots, their
-        names in italics.
-
-    Returns
-    -------
-    Axes
-        As high as the rows need and 6 inches wide, or wider for longer names.
-
-    Raises
-    ------
-    ValueError
-        The graph is empty, a role is unknown, or one is given to what is no node.
-    """
+    """Draw a small graph of hypernyms, one node a row, what lies below it indented under it."""
     if not graph.parents:
         raise ValueError("graph: empty")
     for node, role in roles.items():

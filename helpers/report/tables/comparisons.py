@@ -26,38 +26,7 @@ def comparison(
     published_as: Mapping[str, str],
     families: Mapping[str, str],
 ) -> pd.DataFrame:
-    """Put means over runs beside a paper's printed numbers.
-
-    Parameters
-    ----------
-    table : DataFrame
-        A results table of one tier and one variant; metrics that the paper does not print are
-        left out.
-    published : DataFrame
-        From `helpers.report.published.load`.
-    published_as : mapping of str to str
-        Which of the paper's data sets and test sets each of ours is or stands in for, as in
-        ``{"digits": "SVHN"}``.  A data set that is not named gets no numbers of the paper; a
-        test set that is not named is the paper's of the same name, if there is one.
-    families : mapping of str to str
-        The same for backbones, as in ``{"resnet8": "ResNet"}``.
-
-    Returns
-    -------
-    DataFrame
-        One row per number, in the order of the paper's tables: ``table`` (the paper's, "" where
-        there is none), ``tier``, ``data_set``, ``test_set``, ``backbone``, ``paper_data_set``,
-        ``paper_test_set``, ``paper_backbone``, ``method``, ``calibration``, ``metric``;
-        ``mean``, ``std``, ``runs`` and ``rows`` as in `helpers.report.results.summary`; ``paper``
-        and ``paper_std``, the printed number and its deviation (NaN where there is none), and
-        ``difference``, our mean minus the paper's.
-
-    Raises
-    ------
-    ValueError
-        The table mixes papers, tiers or variants, or a mapping leads to a name that the paper
-        does not have.
-    """
+    """Put means over runs beside a paper's printed numbers."""
     for name, mapping, columns in (
         ("data set of the paper", published_as, ["data_set", "test_set"]),
         ("backbone of the paper", families, ["backbone"]),
@@ -81,19 +50,7 @@ def comparison(
 
 
 def printed_alone(published: pd.DataFrame) -> pd.DataFrame:
-    """Return a paper's printed numbers in the form of a `comparison` with no number of ours.
-
-    Parameters
-    ----------
-    published : DataFrame
-        From `helpers.report.published.load`, or a part of it.
-
-    Returns
-    -------
-    DataFrame
-        The columns of `comparison`; data set, test set and backbone are called as in the paper,
-        ``tier`` and ``rows`` are "", ``runs`` is 0, and ``mean``, ``std`` and ``difference`` NaN.
-    """
+    """Return a paper's printed numbers in the form of a `comparison` with no number of ours."""
     alone = _printed(published)
     alone[_PLACE] = alone[[f"paper_{name}" for name in _PLACE]]
     nothing = float("nan")
@@ -112,15 +69,7 @@ def stack_sources(part: pd.DataFrame) -> pd.DataFrame:
 
 
 def head_stand_ins(part: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
-    """Return numbers from `stack_sources` with what their test sets stand in for.
-
-    Returns
-    -------
-    DataFrame
-        With the column ``beside``, such as "for SVHN"; "" where a set stands for itself.
-    list of str
-        The columns that head a table's test sets: without stand-ins, ``test_set`` alone.
-    """
+    """Return numbers from `stack_sources` with what their test sets stand in for."""
     own = part[part["paper"].notna() & (part["test_set"] != part["paper_test_set"])]
     beside = dict(zip(own["test_set"], "for " + own["paper_test_set"], strict=True))
     part = part.assign(beside=part["test_set"].map(lambda name: beside.get(name, "")))
@@ -144,24 +93,13 @@ def one_table(part: pd.DataFrame) -> dict:
     """Return what all rows of a part of a `comparison` share: one data set and backbone.
 
     ``table`` and the paper's names are those of the first row that the paper has too.
-
-    Raises
-    ------
-    ValueError
-        `part` is empty or holds several data sets or backbones.
     """
     single("part", part, "data_set", "backbone")
     return part.sort_values("table", ascending=False, kind="stable").iloc[0].to_dict()
 
 
 def caption_of(part: pd.DataFrame, *, deviations: bool = True) -> str:
-    """Return the beginning of a caption: what is ours, over how many runs, and what the paper's.
-
-    Raises
-    ------
-    ValueError
-        As `one_table`.
-    """
+    """Return the beginning of a caption: what is ours, over how many runs, and what the paper's."""
     first = one_table(part)
     theirs = f"{tables_in_words(part)}, {first['paper_data_set']} with {first['paper_backbone']}"
     if not first["runs"]:
@@ -182,13 +120,6 @@ def tables_in_words(part: pd.DataFrame) -> str:
 
 def frozen_in_words(parameters, table: pd.DataFrame) -> str:
     """Return what must be said of heads on features of a frozen network, "" of other networks.
-
-    Parameters
-    ----------
-    parameters
-        Those that a results table was made with; of old ones ``features`` may be absent.
-    table : DataFrame
-        That table, which may have some of the networks.
 
     Examples
     --------

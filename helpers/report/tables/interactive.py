@@ -51,22 +51,6 @@ def interactive(frame: pd.DataFrame, *, caption: str = "") -> HTML:
     floats are shown with three decimals, NaN as a dash.  Where no script runs, its first ten rows
     stand there as a plain table.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        One line per row; the index is left out, and the column names are the headings.
-    caption : str
-
-    Returns
-    -------
-    IPython.display.HTML
-        The same for the same table, some 260 kB larger than its numbers.
-
-    Raises
-    ------
-    ValueError
-        The table is empty, or two columns have one name.
-
     Notes
     -----
     DataTables, as the package itables bundles it.

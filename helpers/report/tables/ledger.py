@@ -35,24 +35,6 @@ def ledger_html(found: pd.DataFrame, *, titles: Mapping[str, str], root: str = "
 
     Verdicts are told by a mark, a word and a colour; what a claim is checked by unfolds when its
     line is touched.
-
-    Parameters
-    ----------
-    found : DataFrame
-        From `helpers.report.ledger.ledger`, or a part of it.
-    titles : mapping of str to str
-        Headings, by paper.
-    root : str
-        Path from the page that shows it to the root of the book, for the links.
-
-    Returns
-    -------
-    str
-
-    Raises
-    ------
-    ValueError
-        `found` is empty.
     """
     if found.empty:
         raise ValueError("found: empty")

@@ -49,27 +49,6 @@ def counterparts(
 ) -> pd.DataFrame:
     """Put every printed number beside our means over runs, of each tier that has them.
 
-    Parameters
-    ----------
-    papers : mapping of str to Paper
-        Records, as `helpers.papers.PAPERS`.
-    tables : mapping of (tier, paper) to DataFrame
-        Results tables, as `helpers.report.ledger.read` returns them; those of papers without
-        printed numbers at hand are left out.
-
-    Returns
-    -------
-    DataFrame
-        One row per printed number, tier and network of ours, in the order of `tables` and of the
-        paper's tables: ``paper``; ``table``, the paper's; ``tier``, ``data_set``, ``test_set``,
-        ``backbone``, ``method``, ``calibration``, ``metric``, ours; ``published`` and
-        ``published_std``; ``reproduced`` and ``reproduced_std``, mean and standard deviation over
-        ``runs`` (NaN where there is one); ``difference``, reproduced minus published;
-        ``deviations``, the difference in standard deviations and ``unit``, whose: "published",
-        "ours" where the paper prints none, "" and NaN where neither has one; ``stand_ins``, what
-        is not the paper's own, in words; ``paper_data_set``, ``paper_test_set`` and
-        ``paper_backbone``, what the paper calls them; ``rows``, the names of our rows.
-
     Notes
     -----
     Averages over test sets are taken anew; see `helpers.report.published.with_averages`.
@@ -83,18 +62,7 @@ def counterparts(
 
 
 def coverage(found: pd.DataFrame) -> pd.DataFrame:
-    """Count a paper's printed numbers, and those of them with a counterpart at each tier.
-
-    Parameters
-    ----------
-    found : DataFrame
-        From `counterparts`.
-
-    Returns
-    -------
-    DataFrame of int, shape [papers, 2 + tiers]
-        ``printed``, ``compared`` (at any tier), and one column per tier.
-    """
+    """Count a paper's printed numbers, and those of them with a counterpart at each tier."""
     printed = pd.concat({paper: _printed(paper) for paper in published.papers()}, names=["paper"])
     counts = printed.groupby("paper", sort=False).size().to_frame("printed")
     once = found.drop_duplicates(["paper", *_KEYS])
@@ -105,21 +73,7 @@ def coverage(found: pd.DataFrame) -> pd.DataFrame:
 
 
 def uncompared(found: pd.DataFrame) -> pd.DataFrame:
-    """List the printed numbers that have no counterpart at any tier, and why.
-
-    Parameters
-    ----------
-    found : DataFrame
-        From `counterparts`.
-
-    Returns
-    -------
-    DataFrame
-        ``paper``, ``table``, ``what`` and ``which`` (what is missing, as in "test set", "sun"),
-        ``why`` in words, and ``numbers``, how many are missing for this reason.  A number that is
-        missing for several reasons counts once: for the first of data set, network, metric, test
-        set, method and calibration that leaves nothing to compare.
-    """
+    """List the printed numbers that have no counterpart at any tier, and why."""
     rows = []
     for paper in published.papers():
         own = found[found["paper"] == paper]
@@ -138,21 +92,6 @@ def uncompared(found: pd.DataFrame) -> pd.DataFrame:
 
 def agreement(found: pd.DataFrame) -> pd.DataFrame:
     """Sum up how near our numbers come to the printed ones, of each paper, tier and metric.
-
-    Parameters
-    ----------
-    found : DataFrame
-        From `counterparts`, or a part of it.
-
-    Returns
-    -------
-    DataFrame
-        ``paper``, ``tier``, ``metric``; ``numbers``; ``median_difference``, the median of the
-        absolute difference; ``within``, the share within two published standard deviations (NaN
-        where none is printed); ``rank_correlation``, Spearman's, of published and reproduced: of
-        the methods on one test set and network, and of these the median.  Numbers of several test
-        sets are not ranked together, since which set is hard is no order of methods.  NaN where
-        no set has three methods, or they are all the same.
 
     Examples
     --------

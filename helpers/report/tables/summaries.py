@@ -15,18 +15,6 @@ def overview(table: pd.DataFrame, metrics: Sequence[str]) -> Table:
     """Return means and standard deviations over runs, metrics across.
 
     Test sets go down, where there are several.
-
-    Parameters
-    ----------
-    table : DataFrame
-        A results table of one tier and one variant.
-    metrics : sequence of str
-        The columns, in this order; a row lacks those that its method does not have.
-
-    Raises
-    ------
-    ValueError
-        No row of the table is of these metrics, or as `helpers.report.results.summary`.
     """
     means = results.summary(table[table["metric"].isin(list(metrics))])
     cells = means.assign(text=numbers(means), metric=categories(means["metric"], metrics))
