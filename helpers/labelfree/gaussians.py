@@ -55,11 +55,11 @@ def fit_mixture(scores) -> Mixture:
     >>> fit_mixture([0, 1, 5, 7]).means.round(3)
     array([6. , 0.5])
     """
-    # The result equals scikit-learn's GaussianMixture, started from the same groups, with a reg_covar
-    # of 1e-6 times the variance of the scores.  EM needs many steps if the components overlap, so
-    # after the first steps we extrapolate from the last few (Anderson acceleration, Walker and Ni
-    # 2011).  We undo a guess that lowers the likelihood, and limit its reach, so the fit ends
-    # where plain EM ends.
+    # The result equals scikit-learn's GaussianMixture, started from the same groups, with a
+    # reg_covar of 1e-6 times the variance of the scores.  EM needs many steps if the components
+    # overlap, so after the first steps we extrapolate from the last few (Anderson acceleration,
+    # Walker and Ni 2011).  We undo a guess that lowers the likelihood, and limit its reach, so
+    # the fit ends where plain EM ends.
     scores = SortedScores.of(scores)
     start, count = two_means(scores), len(scores.values)
     powers = np.stack([np.ones(count), scores.standard, scores.standard**2])
