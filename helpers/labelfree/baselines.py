@@ -16,30 +16,6 @@ def confidence_metrics(confidence, scores, *, threshold: float = 0.9) -> dict[st
 
     An image is taken for ID where its confidence exceeds the threshold.  No line is fitted.
 
-    Parameters
-    ----------
-    confidence : array_like, shape [N]
-        The largest probability of each image of an unlabelled mixture, in [0, 1].
-    scores : array_like, shape [N]
-        The detector's scores of the same images, higher = more likely known.
-    threshold : float
-        In [0, 1].
-
-    Returns
-    -------
-    dict of str to float
-        By the names of `METRICS`, each in [0, 1].  Where all images fall on one side there is
-        nothing to confuse them with, and the metrics are those of a perfect detector.
-
-    Raises
-    ------
-    ValueError
-        Empty, NaN, the wrong shape or length; a confidence or a threshold outside [0, 1].
-
-    Notes
-    -----
-    Zhang et al. 2023.  The confidence itself as score separates its own labels perfectly.
-
     Examples
     --------
     >>> confidence_metrics([0.99, 0.95, 0.5, 0.6], [4, 2, 3, 1])["auroc"]
@@ -72,11 +48,6 @@ class FeatureMoments:
     def of(cls, features) -> FeatureMoments:
         """Return the moments of `features` (array_like, shape [N, D]), unless they are moments.
 
-        Raises
-        ------
-        ValueError
-            Empty, NaN, infinite, the wrong shape, or only one image.
-
         Examples
         --------
         >>> FeatureMoments.of([[0.0, 1.0], [2.0, 1.0]]).mean
@@ -98,28 +69,6 @@ def frechet_distance(first, second) -> float:
 
     :math:`\|\mu_1 - \mu_2\|^2 + \operatorname{tr}(\Sigma_1 + \Sigma_2
     - 2 (\Sigma_1^{1/2} \Sigma_2 \Sigma_1^{1/2})^{1/2})`, the squared 2-Wasserstein distance.
-
-    Parameters
-    ----------
-    first, second : array_like, shape [N, D] and [M, D], or FeatureMoments
-        Features of images, in either order.
-
-    Returns
-    -------
-    float
-        At least 0.  In auto-evaluation of an unlabelled mixture against training images it takes
-        the place of the Gscore in `fit_regression`.
-
-    Raises
-    ------
-    ValueError
-        Empty, NaN, infinite, the wrong shape, or only one image; different numbers of features.
-
-    Notes
-    -----
-    Heusel et al. 2017; for the prediction of accuracy by a line, Deng and Zheng 2021.  The trace of
-    the last root is the sum of the singular values of the product of the two roots, which needs
-    neither covariance to have full rank.
 
     Examples
     --------

@@ -45,36 +45,6 @@ def gscores(
     What evaluators share is done once: the scores are sorted, and the mixture of Gaussians is
     fitted, once for all.
 
-    Parameters
-    ----------
-    scores : array_like, shape [N], or SortedScores
-        Of ID and OOD images, unlabelled; higher = more likely known.
-    evaluators : iterable of str
-        Of `EVALUATORS`.
-    taus : array_like, shape [T]
-        Thresholds in [0, 1] between the part that is taken for ID and the other.
-    validation : array_like, shape [V], optional
-        The same score of held-out ID images; the evaluators by UDE need it.
-    one_sided : bool
-        As for `density_parts`.
-
-    Returns
-    -------
-    dict of str to ndarray of float64, shape [T]
-        By evaluator, each at least 0, higher = further apart; 0 where a part is empty.  K-means
-        has no threshold, and gives all thresholds the same number.
-
-    Raises
-    ------
-    ValueError
-        Empty, NaN, infinite or constant scores, the wrong shape, or only one image; an unknown
-        evaluator; UDE without `validation`; thresholds outside [0, 1].
-
-    Notes
-    -----
-    Zhang et al. 2023.  A Gscore has the unit of its score (``wasserstein`` its square), so that a
-    regression holds for one score alone; ``kl`` has none.
-
     Examples
     --------
     >>> gscores([0, 1, 5, 7], ["kmeans_l2"], taus=[0.5])

@@ -50,36 +50,16 @@ def fit_mixture(scores) -> Mixture:
     It starts from the groups of `two_means` and ends when a step moves no weight by more than
     1e-10, and no mean or deviation by more than 1e-10 of the scores' standard deviation.
 
-    Parameters
-    ----------
-    scores : array_like, shape [N], or SortedScores
-        Of ID and OOD images, unlabelled.
-
-    Returns
-    -------
-    Mixture
-        Scores c times as large give means and deviations that are c times as large.  After 300
-        passes it is what was reached, and says that it has not converged: scores with a single
-        mode may need thousands of steps, and their parts have little to tell.
-
-    Raises
-    ------
-    ValueError
-        Empty, NaN, infinite, constant, the wrong shape, or only one image.
-
-    Notes
-    -----
-    scikit-learn's ``GaussianMixture``, started from the same groups, with a ``reg_covar`` of 1e-6
-    times the scores' variance.  EM takes many steps where the components overlap, so after the
-    first ones the next place is guessed from the last few (Anderson acceleration, Walker and Ni
-    2011).  A guess that makes the scores less likely is taken back, and its reach is limited, so
-    that it ends where plain EM ends.
-
     Examples
     --------
     >>> fit_mixture([0, 1, 5, 7]).means.round(3)
     array([6. , 0.5])
     """
+    # The result equals scikit-learn's GaussianMixture, started from the same groups, with a
+    # reg_covar of 1e-6 times the variance of the scores.  EM needs many steps if the components
+    # overlap, so after the first steps we extrapolate from the last few (Anderson acceleration,
+    # Walker and Ni 2011).  We undo a guess that lowers the likelihood, and limit its reach, so
+    # the fit ends where plain EM ends.
     scores = SortedScores.of(scores)
     start, count = two_means(scores), len(scores.values)
     powers = np.stack([np.ones(count), scores.standard, scores.standard**2])
@@ -179,31 +159,6 @@ def mixture_parts(scores, mixture: Mixture, taus) -> Parts:
 
     The ID part is where it exceeds τ.  The log odds of two Gaussians are a quadratic function, so
     it is an interval, or all but one.
-
-    Parameters
-    ----------
-    scores : array_like, shape [N], or SortedScores
-        Of ID and OOD images, unlabelled.
-    mixture : Mixture
-        From `fit_mixture`.
-    taus : array_like, shape [T]
-        Thresholds in [0, 1]; 0 takes all for ID and 1 all for OOD.
-
-    Returns
-    -------
-    Parts
-        Arrays of shape [T, 2].  Either part may be empty.
-
-    Raises
-    ------
-    ValueError
-        Empty, NaN, infinite, constant scores, the wrong shape, or only one image; thresholds
-        outside [0, 1].
-
-    Notes
-    -----
-    Zhang et al. 2023, who do not say what τ does here: the parts are described anew by their own
-    means and deviations.
 
     Examples
     --------

@@ -13,26 +13,6 @@ def counts_in_ratio(
 ) -> tuple[int, int]:
     """Return how many ID and OOD images make the largest mixture of a ratio.
 
-    Parameters
-    ----------
-    known, unknown : int
-        ID and OOD images that there are, at least one of each.
-    ratio : (int, int)
-        Of ID to OOD images.
-    size : int, optional
-        Images of the mixture, at most.
-
-    Returns
-    -------
-    (int, int)
-        Rounded down, but at least one of each: a set with fewer images than the ratio takes makes
-        a mixture that is only near to it.
-
-    Raises
-    ------
-    ValueError
-        No ID or no OOD images, or a ratio that is not of positive numbers.
-
     Examples
     --------
     >>> counts_in_ratio(800, 500), counts_in_ratio(800, 500, size=50)
@@ -73,14 +53,6 @@ def draw_places(name: str, count: int, chosen: int, seed: int) -> np.ndarray:
 
     The first of a random order that follows from the name and the seed: fewer images are a part
     of more, so that a variant differs from another by what it leaves out.
-
-    Parameters
-    ----------
-    name : str
-        What they are drawn for: the name of a set.
-    count, chosen : int
-        `chosen` is at most `count`.
-    seed : int
 
     Examples
     --------

@@ -43,11 +43,6 @@ class SortedScores:
     def of(cls, scores) -> SortedScores:
         """Sort `scores` (array_like, shape [N]), unless they are sorted already.
 
-        Raises
-        ------
-        ValueError
-            Empty, NaN, infinite, constant, the wrong shape, or only one image.
-
         Examples
         --------
         >>> SortedScores.of([3, 1]).standard
@@ -65,16 +60,6 @@ class SortedScores:
 
     def split(self, first, last) -> Parts:
         """Return two parts: the scores from `first` up to `last`, and all others.
-
-        Parameters
-        ----------
-        first, last : int or ndarray of int, shape [...]
-            Positions among the sorted scores; from 0 to N, `last` not below `first`.
-
-        Returns
-        -------
-        Parts
-            The interval comes first, its complement second.
 
         Examples
         --------
@@ -135,21 +120,6 @@ def two_means(scores) -> Parts:
     On a line the groups are what lies below and above a cut, so that the best of all cuts is
     found directly, and not from a start that may end beside it.
 
-    Parameters
-    ----------
-    scores : array_like, shape [N], or SortedScores
-        Of ID and OOD images, unlabelled.
-
-    Returns
-    -------
-    Parts
-        Arrays of shape [2]; the part with the higher mean is taken for ID.  Neither is empty.
-
-    Raises
-    ------
-    ValueError
-        Empty, NaN, infinite, constant, the wrong shape, or only one image.
-
     Examples
     --------
     >>> two_means([5, 0, 7, 1])
@@ -170,33 +140,6 @@ def density_parts(scores, validation, taus, *, one_sided: bool = False) -> Parts
     With the mean :math:`\mu_v` and the standard deviation :math:`\sigma_v` of the scores of
     held-out ID images, the ID part is where :math:`\exp(-(x - \mu_v)^2 / 2 \sigma_v^2) > \tau`:
     a band on both sides of their mean, so that the very high scores are taken for OOD too.
-
-    Parameters
-    ----------
-    scores : array_like, shape [N], or SortedScores
-        Of ID and OOD images, unlabelled.
-    validation : array_like, shape [V]
-        Of held-out ID images.
-    taus : array_like, shape [T]
-        Thresholds in [0, 1]; 0 takes all for ID and 1 all for OOD.
-    one_sided : bool
-        The band has no upper end: what scores above the mean of the ID images is ID at any
-        threshold.  Not in the paper.
-
-    Returns
-    -------
-    Parts
-        Arrays of shape [T, 2], the band first.  Either part may be empty.
-
-    Raises
-    ------
-    ValueError
-        Empty, NaN, infinite, constant, the wrong shape, or only one image, of the mixture or of
-        the held-out images; thresholds outside [0, 1].
-
-    Notes
-    -----
-    Zhang et al. 2023.
 
     Examples
     --------
@@ -226,28 +169,6 @@ def distance(parts: Parts, kind: str) -> np.ndarray:
     2-Wasserstein distance; ``kl`` is the Kullback–Leibler divergence of part 2 from part 1,
     :math:`\log(\sigma_1 / \sigma_2) + (\sigma_2^2 + (\mu_1 - \mu_2)^2) / 2 \sigma_1^2 - 1/2`.
 
-    Parameters
-    ----------
-    parts : Parts
-        Arrays of shape [..., 2].
-    kind : {"l2", "kl", "wasserstein"}
-        Which of them.
-
-    Returns
-    -------
-    ndarray of float64, shape [...]
-        At least 0.  Every distance is 0 where a part is empty, and ``kl`` also where a deviation
-        is 0 (a part of one image, or of equal scores), where it has no finite value.
-
-    Raises
-    ------
-    ValueError
-        Another `kind`.
-
-    Notes
-    -----
-    Zhang et al. 2023.  The order of the two parts matters for ``kl`` alone.
-
     Examples
     --------
     >>> parts = Parts(np.array([4.0, 1.0]), np.array([2.0, 1.0]), np.array([9, 9]))
@@ -268,13 +189,7 @@ def distance(parts: Parts, kind: str) -> np.ndarray:
 
 
 def tau_array(taus) -> np.ndarray:
-    """Return thresholds as float64 of shape [T], or say what is wrong with them.
-
-    Raises
-    ------
-    ValueError
-        Empty, NaN, the wrong shape, or outside [0, 1].
-    """
+    """Return thresholds as float64 of shape [T], or say what is wrong with them."""
     taus = float_array("taus", taus)
     if taus.min() < 0 or taus.max() > 1:
         raise ValueError(

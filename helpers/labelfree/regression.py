@@ -36,20 +36,6 @@ class Regression:
     def predict(self, gscores) -> np.ndarray:
         """Return what the line says of mixtures, which may leave [0, 1].
 
-        Parameters
-        ----------
-        gscores : array_like, shape [M]
-            Of the same detector by the same evaluator, at `tau`.
-
-        Returns
-        -------
-        ndarray of float64, shape [M]
-
-        Raises
-        ------
-        ValueError
-            Empty, NaN, infinite, or the wrong shape.
-
         Examples
         --------
         >>> line = fit_regression([[1.0], [2.0], [3.0]], [0.5, 0.7, 0.9], [0.5])
@@ -67,37 +53,6 @@ class Regression:
         :math:`r_i`, and says :math:`\hat p_{-i}` of the new mixture.  The ends are the
         :math:`\lceil \gamma (S + 1) \rceil`-th smallest :math:`\hat p_{-i} + r_i`, and the
         as-many-th largest :math:`\hat p_{-i} - r_i`, for the level γ.
-
-        Parameters
-        ----------
-        gscores : array_like, shape [M]
-            As for `predict`.
-        level : float
-            In (0, 1); the share of mixtures whose metric the interval is to hold.
-        redrawn : (array_like, array_like), shape [S] each, optional
-            Gscore and metric of each meta-training set in another mixture, with other ID images.
-            :math:`r_i` is then what the line misses of that one.
-
-        Returns
-        -------
-        low, high : ndarray of float64, shape [M]
-            Clipped to [0, 1], where the metrics lie.  Without `redrawn` they are for new sets that
-            are mixed with the same ID images: these are a second source of variance, which sets
-            alone do not show, and it is the larger one where the detector is good.
-
-        Raises
-        ------
-        ValueError
-            Empty, NaN, infinite Gscores, or the wrong shape; a level outside (0, 1); fewer sets
-            than it needs, γ / (1 − γ), which is 9 for 0.9; all sets but one have one Gscore; as
-            many of `redrawn` as there are sets are expected.
-
-        Notes
-        -----
-        Barber et al. 2021: where the new set and the meta-training sets are exchangeable, it
-        holds at least the share 2 γ − 1 and in general about γ.  That τ was chosen on the same
-        sets is not accounted for.  The ID images of `redrawn` are to differ from those that the
-        line was learnt with as those of the new mixtures do.
 
         Examples
         --------
@@ -142,30 +97,6 @@ def fit_regression(gscores, truths, taus) -> Regression:
     The threshold is sought in two steps, each by the squared residuals of the line: among the
     multiples of 0.1, and then among all that lie at most 0.1 from the best of those.  Of equals
     the smallest is taken.  Where no threshold is a multiple of 0.1, all are compared at once.
-
-    Parameters
-    ----------
-    gscores : array_like, shape [S, T]
-        Of S meta-training sets at each threshold, from `gscores`.
-    truths : array_like, shape [S]
-        The metric of the detector on each of them, in [0, 1].
-    taus : array_like, shape [T]
-        The thresholds; a single one is not sought but kept.
-
-    Returns
-    -------
-    Regression
-
-    Raises
-    ------
-    ValueError
-        Empty, NaN, infinite, the wrong shape, or lengths that differ; metrics or thresholds
-        outside [0, 1]; fewer than 3 sets; Gscores that are the same for all sets.
-
-    Notes
-    -----
-    Zhang et al. 2023.  Their second step reaches 0.5 to both sides as it is printed, which is
-    taken for one step of the first.
 
     Examples
     --------

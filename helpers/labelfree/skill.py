@@ -28,33 +28,6 @@ def skill(predicted, truths, learnt, *, level: float = 0.95) -> Estimate:
 
     with the mean :math:`\bar y` of the metric on the meta sets, the constant that is best for them.
 
-    Parameters
-    ----------
-    predicted, truths : array_like, shape [M]
-        Of the test sets: what was predicted of each, and the metric.
-    learnt : array_like, shape [S]
-        The metric on each of the meta sets.
-    level : float
-        In (0, 1).
-
-    Returns
-    -------
-    Estimate
-        At most 1; 0 is no better than guessing, below it is worse.  The interval is that of the
-        bootstrap over test sets.
-
-    Raises
-    ------
-    ValueError
-        Empty, NaN, infinite, the wrong shape or length; fewer than 3 test sets; a level outside
-        (0, 1); truths that are all that constant, so that there is nothing to be better at.
-
-    Notes
-    -----
-    The skill score of forecasts (Murphy 1988).  The interval takes the meta sets and what was
-    learnt from them for given.  *Not to be used* over divisions of the same sets as if these were
-    more sets.
-
     Examples
     --------
     >>> round(skill([0.6, 0.7, 0.9], [0.6, 0.7, 0.8], [0.7]).value, 6)
@@ -80,24 +53,6 @@ def skill_of_errors(errors, guessed, *, level: float = 0.95) -> Estimate:
 
     Where a set is predicted several times, in several divisions of the sets or by several networks,
     its errors are added up first: what is resampled is sets.
-
-    Parameters
-    ----------
-    errors, guessed : array_like, shape [M]
-        Squared errors of the predictions, and of the constant.
-    level : float
-        In (0, 1).
-
-    Returns
-    -------
-    Estimate
-        As `skill`.
-
-    Raises
-    ------
-    ValueError
-        Empty, NaN, infinite, the wrong shape or length; fewer than 3 sets; a level outside (0, 1);
-        a constant without any error.
 
     Examples
     --------
@@ -128,16 +83,6 @@ def _weights(sets: int) -> np.ndarray:
 
 def describe_skill(found: Estimate) -> str:
     """Return in words whether a skill is one.
-
-    Parameters
-    ----------
-    found : Estimate
-        From `skill`.
-
-    Returns
-    -------
-    str
-        *no better than guessing* wherever the interval includes 0.
 
     Examples
     --------

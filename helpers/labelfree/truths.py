@@ -22,26 +22,6 @@ PREDICTED = ("auroc", "fpr95")
 def true_metrics(known, unknown) -> dict[str, float]:
     """Return the six metrics of a detector on a mixture whose labels are known.
 
-    Parameters
-    ----------
-    known, unknown : array_like, shape [P] and [U]
-        Scores of the ID and of the OOD images, higher = more likely known.
-
-    Returns
-    -------
-    dict of str to float
-        By the names of `METRICS`, each in [0, 1].
-
-    Raises
-    ------
-    ValueError
-        Either group is empty, contains NaN or has the wrong shape.
-
-    Notes
-    -----
-    Zhang et al. 2023, table 4.  The paper says neither which side of AUPR is the positive one nor
-    what its detection error is: here the ID images, and the smallest over all thresholds.
-
     Examples
     --------
     >>> found = true_metrics([4, 3, 2, 1], [2.5, 0])

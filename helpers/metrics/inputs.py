@@ -16,11 +16,6 @@ def share_array(name: str, values, *, ndim: int = 1, length: int | None = None) 
 
     Values that leave [0, 1] by no more than rounding (1e-6) are put back onto its edge.
 
-    Raises
-    ------
-    ValueError
-        As `helpers.checks.float_array`, and for values outside [0, 1].
-
     Examples
     --------
     >>> share_array("confidence", [0.5, 1.0000001])
@@ -35,11 +30,6 @@ def share_array(name: str, values, *, ndim: int = 1, length: int | None = None) 
 
 def probability_array(name: str, values, *, length: int | None = None) -> np.ndarray:
     """Return `values` [N, K] as float64 rows that sum to 1, or say what is wrong with them.
-
-    Raises
-    ------
-    ValueError
-        As `share_array`, and where a row does not sum to 1 (within 1e-3).
 
     Examples
     --------
@@ -61,11 +51,6 @@ def probability_array(name: str, values, *, length: int | None = None) -> np.nda
 def correct_array(correct, *, length: int | None = None) -> np.ndarray:
     """Return `correct` as a boolean array [N]; 0 and 1 are taken too.
 
-    Raises
-    ------
-    ValueError
-        As `helpers.checks.float_array`, and for anything but 0 and 1.
-
     Examples
     --------
     >>> correct_array([1, 0])
@@ -81,13 +66,7 @@ def correct_array(correct, *, length: int | None = None) -> np.ndarray:
 
 
 def bin_count(bins) -> int:
-    """Return `bins` if it is a whole number, 1 to a million.
-
-    Raises
-    ------
-    ValueError
-        It is not.
-    """
+    """Return `bins` if it is a whole number, 1 to a million."""
     if isinstance(bins, bool) or not isinstance(bins, (int, np.integer)) or bins < 1:
         raise ValueError(f"bins: a whole number of at least 1 expected, got {bins!r}")
     if bins > _MOST_BINS:

@@ -82,23 +82,7 @@ class _Segments(NamedTuple):
     def cumulate(
         self, columns: tuple[np.ndarray, np.ndarray], places: np.ndarray, most: int
     ) -> Iterator[tuple]:
-        """Yield how many images are drawn up to the end of each segment, a block at a time.
-
-        Parameters
-        ----------
-        columns : pair of ndarray of int, shape [P, B] and [U, B]
-            How often the images of each group are drawn.
-        places : ndarray of int, shape [N]
-            In which row each image, as it came, stands in the array of its group.
-        most : int
-            That are drawn at most.
-
-        Yields
-        ------
-        replicates, segments : slice
-        accepted : pair of ndarray of int, shape [segments + 1, replicates]
-            Of each group; the first row is what was drawn before.
-        """
+        """Yield how many images are drawn up to the end of each segment, a block at a time."""
         kind = np.int32 if 2 * most < 2**31 else np.int64
         groups = [
             (array, places[self.order[own]], np.append(0, np.cumsum(own)))

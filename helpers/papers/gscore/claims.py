@@ -70,25 +70,6 @@ def derive(table: pd.DataFrame) -> pd.DataFrame:
       FPR95 over networks and over variants.
     * ``accuracy_correlation``: Spearman's correlation over networks of accuracy and FPR95, the
       latter a mean over the sets that all of them have.
-
-    Parameters
-    ----------
-    table : DataFrame
-        A results table of this paper and one tier, or printed numbers.
-
-    Returns
-    -------
-    DataFrame
-        Rows as `helpers.report.claims.evaluate` takes them, ``test_set`` being "all" and
-        ``backbone`` a network or "all networks"; a ``doubt`` where the sign of a correlation turns
-        from run to run.  What is not there to compute has no row.  ``evidence`` says, but for
-        ``accuracy_correlation``, what skill the predictions have.
-
-    Raises
-    ------
-    ValueError
-        A number is there twice, or a correlation without the Gscores and metrics that it is of,
-        while others have them.
     """
     refuse_duplicates(table, [*_PLACE, "method", "metric", "test_set", "variant"])
     table = table.assign(

@@ -64,13 +64,7 @@ def parts(parameters: Parameters) -> list[Part]:
 
 
 def models(parameters: Parameters, part: Part, roles: Suite) -> Network:
-    """Return the network whose detectors are evaluated: a published one, or trained.
-
-    Raises
-    ------
-    FileNotFoundError
-        The weights of a published network are not at hand: says where to get them.
-    """
+    """Return the network whose detectors are evaluated: a published one, or trained."""
     divide(len(roles.sets), 0, parameters)  # too few sets are refused before
     network = part.identity["backbone"]
     if parameters.is_published(network):
@@ -89,20 +83,7 @@ def models(parameters: Parameters, part: Part, roles: Suite) -> Network:
 
 @dataclass(frozen=True)
 class SuiteOutputs:
-    """What a network says of the images of a suite.
-
-    Attributes
-    ----------
-    correct : ndarray of bool, shape [N]
-        Which ID test images are classified correctly.
-    detectors : dict of str to DetectorScores
-        The detectors, and MSP.
-    confidence : dict of str to DetectorScores
-        By detector, MSP of the images that it was shown.
-    distances : dict of str to ndarray of float64, shape [S]
-        By part, of the features of each set's mixture and of the training images.  A detector that
-        is shown fewer images has smaller mixtures, and the distances of the others.
-    """
+    """What a network says of the images of a suite."""
 
     correct: np.ndarray
     detectors: dict[str, DetectorScores]
@@ -134,26 +115,7 @@ def _shown(scores: DetectorScores) -> list[int]:
 
 
 def divide(sets: int, run: int, parameters: Parameters) -> tuple[np.ndarray, np.ndarray]:
-    """Divide the sets at random into those that a regression learns from and those that test it.
-
-    Parameters
-    ----------
-    sets : int
-        How many there are.
-    run : int
-        The repeat.
-    parameters : Parameters
-
-    Returns
-    -------
-    learnt, tested : ndarray of int64
-        Numbers of the sets, ascending.
-
-    Raises
-    ------
-    ValueError
-        Too few sets for one of the two.
-    """
+    """Divide the sets at random into those that a regression learns from and those that test it."""
     count = round(parameters.meta_share * sets)
     if not 3 <= count < sets:
         raise ValueError(
@@ -168,13 +130,6 @@ def best_tau(meta: Mixtures, evaluator: str, learnt: np.ndarray) -> int:
     """Return which of `helpers.labelfree.TAUS` serves an evaluator best, to predict the FPR95.
 
     It is found with one detector, and kept for the others and for all metrics, as in the paper.
-
-    Parameters
-    ----------
-    meta : Mixtures
-    evaluator : str
-    learnt : ndarray of int64
-        Sets to learn from.
     """
     found = meta.gscores[evaluator][learnt]
     if not np.ptp(found, axis=0).any() or found.shape[1] == 1:
@@ -185,16 +140,7 @@ def best_tau(meta: Mixtures, evaluator: str, learnt: np.ndarray) -> int:
 
 @dataclass(frozen=True)
 class Predictions:
-    """What a regression predicts of the sets that test it.
-
-    Attributes
-    ----------
-    pearson, spearman : float
-        Correlations of Gscore and metric over the sets that it was learnt from; NaN where the
-        metric is the same on all of them.
-    truths, predicted, lower, upper : ndarray of float64, shape [test sets]
-        The metric, what is predicted, and the ends of the prediction intervals.
-    """
+    """What a regression predicts of the sets that test it."""
 
     pearson: float
     spearman: float
@@ -224,26 +170,7 @@ def predict(
     division: tuple[np.ndarray, np.ndarray],
     level: float,
 ) -> Predictions:
-    """Learn a regression from some sets and predict the others.
-
-    Parameters
-    ----------
-    mixtures : mapping of str to Mixtures
-        Of the same sets, with the ID images of each of `PARTS`, and `REDRAWN`.  An evaluator that
-        has none of the latter, as auto-evaluation, has intervals for the same ID images alone.
-    evaluator, metric : str
-    tau : int
-        Which of the thresholds, from `best_tau`.
-    division : (ndarray, ndarray)
-        From `divide`.
-    level : float
-        Of the prediction intervals.
-
-    Raises
-    ------
-    ValueError
-        As `helpers.labelfree.fit_regression`: the same Gscore for all sets, or too few of them.
-    """
+    """Learn a regression from some sets and predict the others."""
     (learnt, tested), (meta, test) = division, (mixtures[part] for part in PARTS)
     own, truths = meta.gscores[evaluator][learnt, tau], meta.truths[metric][learnt]
     line = fit_regression(own[:, None], truths, TAUS[[tau]])

@@ -37,21 +37,6 @@ def score_parts(known, unknown, parts: Parts, *, score: str, ax: Axes) -> None:
     The histograms of ID and OOD images, which the evaluator does not tell apart, stand one on the
     other; a part is drawn as the Gaussian of its mean and deviation with the area of its images.
     A part whose scores do not spread is a line at its mean; an empty one is not drawn.
-
-    Parameters
-    ----------
-    known, unknown : array_like, shape [N], [M]
-        Scores of the ID and OOD images of the mixture.
-    parts : Parts
-        Of one threshold: arrays of shape [2].
-    score : str
-        What the axis is called.
-    ax : Axes
-
-    Raises
-    ------
-    ValueError
-        Empty, NaN or infinite scores, or parts of several thresholds.
     """
     known, unknown = float_array("known", known), float_array("unknown", unknown)
     if np.shape(parts.means) != (2,):
@@ -86,24 +71,6 @@ def gscore_scatters(table: pd.DataFrame, *, level: float = 0.9) -> np.ndarray:
     first run's division, at its threshold: dots are mixed with the ID images ``meta``, and crosses
     with ``test``.  Above a panel are the correlations of the dots, and the skill of what the line
     says of the crosses.
-
-    Parameters
-    ----------
-    table : DataFrame
-        Of one tier.
-    level : float
-        Of the intervals, which are for the ID images of the dots.
-
-    Returns
-    -------
-    ndarray of Axes, shape [panels, 2]
-        A column for each metric, so that the figure is no wider with more panels.  What these
-        differ in, of data set, network and detector, is written above the row.
-
-    Raises
-    ------
-    ValueError
-        No such Gscores, a number that is there twice, or as `helpers.labelfree.fit_regression`.
     """
     place = ["data_set", "backbone", "detector"]
     check_columns("table", table, [*place[:2], "run", "test_set", "method", "metric", "value"])
@@ -144,26 +111,7 @@ def gscore_scatters(table: pd.DataFrame, *, level: float = 0.9) -> np.ndarray:
 def predicted_against_true(
     truths, predictions, intervals: tuple[np.ndarray, np.ndarray], learnt, *, metric: str, ax: Axes
 ) -> None:
-    """Draw predictions for sets that a line was not fitted to; agreement is the diagonal.
-
-    Parameters
-    ----------
-    truths, predictions : array_like, shape [S]
-        Of the metric, as shares.
-    intervals : (array_like, array_like), shape [S] each
-        Ends of the prediction intervals, drawn as bars.  A set whose truth lies outside is a red
-        cross, any other a blue dot; the legend counts both.
-    learnt : array_like, shape [T]
-        The metric on the sets that teach, whose mean is what a skill of 0 says.
-    metric : str
-        One of `helpers.labelfree.METRICS`.
-    ax : Axes
-
-    Raises
-    ------
-    ValueError
-        The metric is unknown; empty, NaN, or arrays of different lengths.
-    """
+    """Draw predictions for sets that a line was not fitted to; agreement is the diagonal."""
     title = metric_title(metric)
     truths = float_array("truths", truths)
     predictions = float_array("predictions", predictions, length=len(truths))
@@ -195,19 +143,6 @@ def metric_histogram(
     """Draw how a metric is distributed over sets, groups of them one on the other.
 
     Bins are 4 points wide, so that figures of several networks compare.
-
-    Parameters
-    ----------
-    groups : mapping of str to array_like, shape [S]
-        The metric of each set, as shares, of up to four groups: generated and real, say.
-    metric : str
-        One of `helpers.labelfree.METRICS`.
-    ax : Axes, optional
-
-    Raises
-    ------
-    ValueError
-        The metric is unknown, no group or more than four; empty or NaN.
     """
     title = metric_title(metric)
     if not 1 <= len(groups) <= 4:
@@ -228,18 +163,7 @@ def metric_histogram(
 
 
 def difficulty_histogram(table: pd.DataFrame) -> Axes:
-    """Draw the AUROC of ODIN on the sets of a results table, drawn ones and others.
-
-    Parameters
-    ----------
-    table : DataFrame
-        Of one tier, data set and backbone; its mixtures with the ID images ``test`` are shown.
-
-    Raises
-    ------
-    ValueError
-        Several data sets or backbones, or no such AUROC.
-    """
+    """Draw the AUROC of ODIN on the sets of a results table, drawn ones and others."""
     check_columns("table", table, [*_ONE, "test_set", "method", "variant", "metric", "value"])
     refuse_several("table", table, *_ONE)
     own = table[(table["method"] == "odin") & (table["variant"] == "test")]
@@ -261,22 +185,7 @@ def _skill_words(predictions, truths, learnt) -> str:
 def easiest_to_hardest(
     images: Mapping[str, np.ndarray], areas: Mapping[str, float], *, columns: int = 8
 ) -> Axes:
-    """Show images of sets, one set a row, from the easiest to the hardest for a detector.
-
-    Parameters
-    ----------
-    images : mapping of str to ndarray of uint8, shape [N, H, W, 3]
-        The sets to show by name, all of one size; the first images of each are shown.
-    areas : mapping of str to float
-        The AUROC of each of them, as shares; may hold others too.
-    columns : int
-        Images shown of each set, at most.
-
-    Raises
-    ------
-    ValueError
-        No set, one without its AUROC, or images that are no RGB images.
-    """
+    """Show images of sets, one set a row, from the easiest to the hardest for a detector."""
     missing = [name for name in images if name not in areas]
     if missing or not images:
         raise ValueError(f"areas: no AUROC of {', '.join(missing) or 'any set to show'}")

@@ -15,28 +15,12 @@ def gbench() -> dict[str, str]:
     """Return the addresses of the paper's sets by their names, as far as its text has them.
 
     147 of the 200: the paper's list is cut.
-
-    Examples
-    --------
-    >>> len(gbench()), gbench()["Tally marks"]
-    (147, 'https://www.kaggle.com/datasets/duraidkhaalid/tally-marks')
     """
     with open(Path(__file__).parent / "gbench.csv", newline="", encoding="utf-8") as opened:
         return {row["name"]: row["url"] for row in csv.DictReader(opened)}
 
 
 def pack_name(name: str) -> str:
-    """Return what the pack of one of the paper's sets is called.
-
-    Raises
-    ------
-    ValueError
-        The paper has no such set; says which is nearest.
-
-    Examples
-    --------
-    >>> pack_name("Rock Paper Scissors")
-    'gbench_rock_paper_scissors'
-    """
+    """Return what the pack of one of the paper's sets is called."""
     known_name("set of Gbench", name, gbench())
     return "gbench_" + re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")

@@ -40,26 +40,7 @@ Places = Mapping[str, tuple[np.ndarray, np.ndarray]]
 
 @dataclass(frozen=True)
 class Variant:
-    """How mixtures are made, and what the evaluators are given.
-
-    Attributes
-    ----------
-    name : str
-    ratio : (int, int)
-        Of ID to OOD images.
-    size : int, optional
-        Images of a mixture, at most.
-    drawn : bool
-        Whether the numbers of ID and OOD images are drawn at random instead, for each set anew.
-    validation : int, optional
-        Validation images; all of them if not given.
-    shift : str
-        The corruption under which the ID images of the test's mixtures are shown.
-    learnt : bool
-        Whether the validation images are some that the network has learnt from, as in the paper.
-    one_sided : bool
-        Whether UDE takes all scores above the validation images' mean for ID.
-    """
+    """How mixtures are made, and what the evaluators are given."""
 
     name: str = "primary"
     ratio: tuple[int, int] = (1, 1)
@@ -75,15 +56,7 @@ PRIMARY = Variant()
 
 
 def variants(parameters: Parameters) -> list[Variant]:
-    """Return the variants that parameters ask for, without the primary one.
-
-    Examples
-    --------
-    >>> from helpers.papers import load
-    >>> given = load("gscore", "mini", ratios=[[1, 10]], sizes=[50], validations=[], shifts=[])
-    >>> [one.name for one in variants(given)]
-    ['ratio 1:10', 'size 50', 'mixed', 'learnt', 'one-sided']
-    """
+    """Return the variants that parameters ask for, without the primary one."""
     return [
         *(Variant(f"ratio {a}:{b}", ratio=(a, b)) for a, b in parameters.ratios),
         *(Variant(f"size {size}", size=size) for size in parameters.sizes),
@@ -97,17 +70,7 @@ def variants(parameters: Parameters) -> list[Variant]:
 
 @dataclass(frozen=True)
 class DetectorScores:
-    """What one detector says of the images of each role.
-
-    Attributes
-    ----------
-    known : dict of str to ndarray of float64
-        Of the ID images ``meta`` and ``test``; of the first detector, of the latter by corruption.
-    validation : ndarray of float64
-    sets : dict of str to ndarray of float64
-    learnt : ndarray of float64, optional
-        Of the first detector, of as many images that the network has learnt from as validate.
-    """
+    """What one detector says of the images of each role."""
 
     known: dict[str, np.ndarray]
     validation: np.ndarray
@@ -183,17 +146,7 @@ def choose_images(
 
 @dataclass(frozen=True)
 class Mixtures:
-    """What is known of the mixtures of S sets, in the order of the sets.
-
-    Attributes
-    ----------
-    images : ndarray of int64, shape [S]
-        Of each mixture.
-    truths : dict of str to ndarray of float64, shape [S]
-        By metric: what labels say, see `metrics_by_labels`.
-    gscores : dict of str to ndarray of float64, shape [S, T]
-        By evaluator, at `helpers.labelfree.TAUS`; without labels.
-    """
+    """What is known of the mixtures of S sets, in the order of the sets."""
 
     images: np.ndarray
     truths: dict[str, np.ndarray]
@@ -207,14 +160,6 @@ def metrics_by_labels(detector: DetectorScores, part: str, places: Places) -> di
     few of them a mixture has, and on few images it is not known.  With 25 images on each side
     even the FPR95 of the same detector, computed twice, agrees poorly with itself.  Only the AUPR
     is that of the mixture, since it depends on the ratio.
-
-    Parameters
-    ----------
-    detector : DetectorScores
-    part : str
-        One of `PARTS`, or a corruption.
-    places : mapping
-        From `choose_images`.
     """
     return _columns(
         true_metrics(detector.known[part], detector.sets[name])
@@ -244,21 +189,7 @@ def evaluate_mixtures(
     truths: Mapping[str, np.ndarray] | None = None,
     variant: Variant = PRIMARY,
 ) -> Mixtures:
-    """Evaluate every mixture without labels, beside what labels say.
-
-    Parameters
-    ----------
-    detector, part, places
-        As for `metrics_by_labels`.
-    evaluators : sequence of str
-        Of `helpers.labelfree.EVALUATORS`.
-    also : mapping of str to ndarray of float64, shape [S], optional
-        What takes the place of Gscores by other evaluators.
-    truths : mapping, optional
-        From `metrics_by_labels`, where another mixture of the same images has had them.
-    variant : Variant
-        Which validation images the evaluators are given, and how UDE uses them.
-    """
+    """Evaluate every mixture without labels, beside what labels say."""
     held = (detector.learnt if variant.learnt else detector.validation)[: variant.validation]
     mixtures = [SortedScores.of(np.concatenate(pair)) for pair in detector.mixtures(part, places)]
     given = {"taus": TAUS, "validation": held, "one_sided": variant.one_sided}
@@ -284,20 +215,6 @@ def redraw_mixtures(
     the ID images of a test do: of n and m images that are drawn apart, the means differ as one of
     1 / (1 / n + 1 / m) images differs from its own.  What the regression misses of these mixtures
     is what it would miss of new sets among new ID images.
-
-    Parameters
-    ----------
-    detector, evaluators, variant
-        As for `evaluate_mixtures`.
-    places : mapping
-        From `choose_images`, of the part ``meta``.
-    seed : int
-        Of the ID images.
-
-    Returns
-    -------
-    Mixtures
-        Their truths are those of the images that were drawn.
     """
     known = detector.known["meta"]
     images = max(1, round(1 / (1 / len(known) + 1 / len(detector.known["test"]))))

@@ -31,22 +31,6 @@ def correlation_panels(table: pd.DataFrame) -> np.ndarray:
     The absolute values of Pearson's correlation, mean over runs, with bars of their standard
     deviation and a curve for each evaluator, which looks alike in all such figures; over ratios,
     sizes and validation images on logarithmic axes.
-
-    Parameters
-    ----------
-    table : DataFrame
-        Rows of one tier and data set of a results table; its variants "ratio 1:10", "size 50" and
-        so on are the places on the axes, the primary one being the ratio 1:1.
-
-    Returns
-    -------
-    ndarray of Axes, shape [networks, 3]
-        With one legend above them; what a network lacks is left blank.
-
-    Raises
-    ------
-    ValueError
-        Several data sets, or no such number of any network.
     """
     check_columns("table", table, [*_ONE, "method", "variant", "metric", "value"])
     own = table[(table["metric"] == _CORRELATION) & table["method"].str.startswith("msp/")]
@@ -62,20 +46,6 @@ def skill_panels(table: pd.DataFrame) -> np.ndarray:
 
     A mark is the skill over the sets that test, mean over runs, with bars of its standard
     deviation; what is below the line at 0 is no better than guessing.  Axes end at −1.
-
-    Parameters
-    ----------
-    table : DataFrame
-        As for `correlation_panels`.
-
-    Returns
-    -------
-    ndarray of Axes, shape [networks, 3]
-
-    Raises
-    ------
-    ValueError
-        As `correlation_panels`.
     """
     check_columns("table", table, [*_ONE, "run", "method", "variant", "metric", "value"])
     own = table[(table["metric"] == "rmse_fpr95") & table["method"].str.startswith("msp/")]

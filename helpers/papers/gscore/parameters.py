@@ -34,64 +34,7 @@ Evaluator = Annotated[
 
 
 class Parameters(parameters.Parameters):
-    """What the suite and its evaluation are free to choose.
-
-    Attributes
-    ----------
-    data_set : str
-        The ID set; ``train`` and ``test`` (or ``val``) of it.
-    held_out : list of str
-        Classes of it that are left out, each a set of its own.
-    sets : list of str
-        Unknown images.  Of each, the split ``test``, else ``val``, ``sample``, ``train``.
-    outliers : list of str
-        Sets whose training images a network is shown as unknown (outlier exposure), and which
-        therefore test nothing.
-    packs : bool
-        Every pack under `helpers.files.data_root` is a set too and, with `download`, every set that
-        torchvision reads.  One of the latter that cannot be downloaded is left out, and says why.
-    fold_share : float
-        Share of the ID training images (of a published network: of the test images) that is mixed
-        with the sets which the regression learns from; the network never sees them.
-    validation_images : int
-        ID images that one-sided density estimation learns from, of the same and likewise unseen.
-    set_images : int
-        Images of each set, at most.
-    shown_again : int, optional
-        Images of each set, at most, for a detector that goes back to the images, which takes
-        several times as long; and of each role of ID images as many as validate.  By default all.
-    networks : dict of str to dict
-        What each changes in the recipe, under the names that the tables have for them; or a name
-        of `helpers.networks.published.records`, and what of `DIVISION` is otherwise for it.
-    other_data_sets : list of str
-        ID sets on which the first network that is trained here is evaluated too, with all of their
-        classes.
-    detectors : list of str
-        Scores of one pass, or of the images; the thresholds τ are found with the first of them.
-    score_arguments : dict of str to dict
-        Hyper-parameters of detectors, where they are not the defaults.
-    evaluators : list of str
-        Of `helpers.labelfree.EVALUATORS`; the two baselines are always there.
-    meta_share : float
-        Share of the sets that the regression learns from; the others test it.
-    repeats : int
-        Random divisions of the sets into these two: the runs of the results table.
-    ratios : list of [int, int]
-        Of ID to OOD images, as variants.
-    sizes : list of int
-        Images of a mixture, ID and OOD together, as variants.
-    validations : list of int
-        Validation images, as variants; at most `validation_images`.
-    least_images : int
-        Of ID, and of OOD images, where their numbers are drawn at random; fewer where a set has
-        fewer.
-    shifts : list of str
-        Corruptions of the ID test images, as variants: ``NAME/SEVERITY``.
-    level : float
-        Share of the truths that the prediction intervals should hold.
-    replicates : int
-        Unused: the claims resample sets, and no row has replicates over images.
-    """
+    """What the suite and its evaluation are free to choose."""
 
     grid: ClassVar = ("networks", "data_set", "other_data_sets")
 

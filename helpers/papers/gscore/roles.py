@@ -29,30 +29,7 @@ SEEN = "the network learns from it"
 
 @dataclass(frozen=True)
 class Suite:
-    """Which images play which role.
-
-    Attributes
-    ----------
-    train : Images
-        ID; what the network learns from.
-    meta, test : Images
-        ID; mixed with the sets that the regression learns from, and that test it.
-    validation : Images
-        ID; what one-sided density estimation learns from.  With a network that is trained here,
-        `meta` and `validation` are training images kept from it, and `test` is all test images.  A
-        published network has learnt from all training images: there all three are test images.
-    sets : dict of str to Images
-        Unknown images by the name of their set; labels −1.
-    excluded : dict of str to str
-        Sets that were left out, and why: what they share with the ID set.
-    shifted : dict of str to Images
-        The images of `test` under each of the corruptions.
-    outliers : Images, optional
-        What a network may learn to be unsure of; of no set.
-    again : dict of str to ndarray of int64
-        By role and set, which of its images a detector is shown that goes back to them; without
-        an entry all.
-    """
+    """Which images play which role."""
 
     train: Images
     meta: Images
@@ -77,17 +54,6 @@ def roles(parameters: Parameters, part: Part) -> Suite:
     A published network has learnt from all of them, and knows all classes.  There the test images
     are divided in the same shares, what is left of them is mixed with the sets of the test, and no
     class is held out.
-
-    Returns
-    -------
-    Suite
-        All images have the size of the ID set's; larger ones are brought to it with antialiasing.
-
-    Raises
-    ------
-    ValueError
-        An unknown class; more validation images than there are; ID images that are not square; no
-        set left, or too few to divide.
     """
     data_set, network, seed = part.identity["data_set"], part.identity["backbone"], parameters.seed
     published, main = parameters.is_published(network), data_set == parameters.data_set

@@ -36,26 +36,7 @@ def set_errors(
     metrics: Sequence[str] = PREDICTED,
     variants: Sequence[str] = ("primary",),
 ) -> pd.DataFrame:
-    """Return how far every prediction is off, and the constant beside it, set by set.
-
-    Parameters
-    ----------
-    table : DataFrame
-        A results table of one tier.
-    metrics : sequence of str
-        Of `helpers.labelfree.METRICS`.
-    variants : sequence of str
-        Whose stored predictions count, the primary one among them.
-
-    Returns
-    -------
-    DataFrame
-        ``data_set``, ``backbone``, ``run``, ``test_set``, ``detector``, ``evaluator``, ``variant``,
-        ``metric``; ``error`` and ``guessed``, predicted less true,
-        and the constant less true; and the ``row`` of the truth.  Predictions are those that the
-        table holds; of evaluators whose predictions it does not hold, those of the line at the
-        threshold of the first division, whose Gscores it has.  Empty where no set was predicted.
-    """
+    """Return how far every prediction is off, and the constant beside it, set by set."""
     names = table["method"].str.partition("/")
     table = table.assign(detector=names[0], evaluator=names[2])
     found = [pd.DataFrame(columns=COLUMNS)]
@@ -127,23 +108,7 @@ def _by_a_line(evaluator: str, meta, test, truths, learnt: np.ndarray) -> list[n
 
 
 def skills(errors: pd.DataFrame, *, level: float = 0.95) -> pd.DataFrame:
-    """Return the skill of every evaluator, for each network.
-
-    Parameters
-    ----------
-    errors : DataFrame
-        From `set_errors`.
-    level : float
-        Of the intervals, which are over resampled sets: of a set that is tested in several
-        divisions the squared errors are added up first.
-
-    Returns
-    -------
-    DataFrame
-        ``data_set``, ``backbone``, ``variant``, ``detector``, ``evaluator``, ``metric``;
-        ``value``, ``low``, ``high``.  Left out where fewer than 3 sets
-        were predicted, or the constant has no error.
-    """
+    """Return the skill of every evaluator, for each network."""
     squares = errors.assign(error=errors["error"] ** 2, guessed=errors["guessed"] ** 2)
     groups, rows = squares.groupby(_PLACE, sort=False), []
     places = squares.drop_duplicates(_PLACE)[_PLACE].itertuples(index=False, name=None)
@@ -156,14 +121,7 @@ def skills(errors: pd.DataFrame, *, level: float = 0.95) -> pd.DataFrame:
 
 
 def pooled_skill(errors: pd.DataFrame) -> str:
-    """Return the skill over all that is in some errors, in words; "" where there is none.
-
-    Parameters
-    ----------
-    errors : DataFrame
-        From `set_errors`, of one metric; what is resampled is sets, whose errors by all detectors
-        and networks, in all divisions, are added up first.
-    """
+    """Return the skill over all that is in some errors, in words; "" where there is none."""
     squares = errors.assign(error=errors["error"] ** 2, guessed=errors["guessed"] ** 2)
     sums = squares.groupby("test_set")[["error", "guessed"]].sum()
     if len(sums) < 3 or not sums["guessed"].any():
@@ -172,40 +130,14 @@ def pooled_skill(errors: pd.DataFrame) -> str:
 
 
 def skill_in_words(row) -> str:
-    """Return a skill as a cell of a table has it.
-
-    Parameters
-    ----------
-    row
-        With ``value``, ``low`` and ``high``.
-
-    Examples
-    --------
-    >>> from helpers.labelfree import Estimate
-    >>> skill_in_words(Estimate(0.5, 0.25, 0.75)), skill_in_words(Estimate(0.5, -0.25, 0.75))
-    ('0.50 [0.25, 0.75]', '0.50 [−0.25, 0.75], no better than guessing')
-    """
+    """Return a skill as a cell of a table has it."""
     numbers = f"{row.value:.2f} [{row.low:.2f}, {row.high:.2f}]".replace("-", MINUS)
     words = describe_skill(row)
     return numbers if row.low > 0 else f"{numbers}, {words}"
 
 
 def with_constant(table: pd.DataFrame, errors: pd.DataFrame) -> pd.DataFrame:
-    """Return a results table with the errors of the constant as those of one more evaluator.
-
-    Parameters
-    ----------
-    table : DataFrame
-        A results table of one tier.
-    errors : DataFrame
-        From `set_errors`.
-
-    Returns
-    -------
-    DataFrame
-        And rows ``rmse_METRIC`` of ``DETECTOR/constant``, a run a division; ``row`` has the names
-        of the truths that they are computed from.
-    """
+    """Return a results table with the errors of the constant as those of one more evaluator."""
     first = errors[errors["variant"] == "primary"].drop_duplicates(KEY)
     if first.empty:
         return table
@@ -221,32 +153,13 @@ def with_constant(table: pd.DataFrame, errors: pd.DataFrame) -> pd.DataFrame:
 
 
 def skills_of(table: pd.DataFrame, metrics: Sequence[str] = tuple(METRIC_TITLES)) -> pd.DataFrame:
-    """Return the skills behind a results table, as tables show them.
-
-    Parameters
-    ----------
-    table : DataFrame
-        A results table of one tier.
-    metrics : iterable of str
-        Those that are asked for.
-
-    Returns
-    -------
-    DataFrame
-        As `skills`, and ``text``.
-    """
+    """Return the skills behind a results table, as tables show them."""
     found = skills(set_errors(table, tuple(metrics)))
     return found.assign(text=[skill_in_words(one) for one in found.itertuples()])
 
 
 def skill_caption(skill: pd.DataFrame | None) -> str:
-    """Return what a caption says of skills, if there are any.
-
-    Parameters
-    ----------
-    skill : DataFrame, optional
-        From `skills_of`.
-    """
+    """Return what a caption says of skills, if there are any."""
     if skill is None:
         return ""
     return (

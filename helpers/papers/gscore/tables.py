@@ -49,19 +49,6 @@ def rmse(part: pd.DataFrame, skill: pd.DataFrame | None = None) -> Table:
     Each evaluator has a row of ours (mean ± standard deviation over runs), below it its skill, and
     the paper's; what has no number is left out.  Columns are detectors, for FPR95 and then
     for AUROC.  The lowest of a column is bold, among ours and among the paper's.
-
-    Parameters
-    ----------
-    part : DataFrame
-        The first of a `compare`, or of `printed_alone`; other
-        metrics are left out.
-    skill : DataFrame, optional
-        From `helpers.papers.gscore.skills.skills_of`, of networks of which that of `part` is one.
-
-    Raises
-    ------
-    ValueError
-        `part` has no such number, or several data sets or backbones.
     """
     part = _of(part, _RMSE)
     own = comparisons.stack_sources(part)
@@ -91,19 +78,6 @@ def correlations(part: pd.DataFrame, skill: pd.DataFrame | None = None) -> Table
     Rows are Pearson's and Spearman's correlation over the meta-training sets for each detector,
     ours (mean ± standard deviation over runs) and below it the paper's, and the skill of the line's
     predictions; columns are metrics.
-
-    Parameters
-    ----------
-    part : DataFrame
-        The first of a `compare`, or of `printed_alone`; other
-        metrics and evaluators are left out.
-    skill : DataFrame, optional
-        From `skills_of`, of all six metrics.
-
-    Raises
-    ------
-    ValueError
-        `part` has no such number, or several data sets or backbones.
     """
     part = _of(part, [f"{kind}_{name}" for kind in _CORRELATIONS for name in METRIC_TITLES])
     part = part[part["evaluator"] == _PROPOSED]
@@ -133,19 +107,6 @@ def networks(part: pd.DataFrame, skill: pd.DataFrame | None = None) -> Table:
 
     Each data set and backbone has a row of ours (mean ± standard deviation over runs) and below
     it the paper's, if it has one to set beside it.
-
-    Parameters
-    ----------
-    part : DataFrame
-        The second of a `compare`, of `printed_alone`, or both; metrics and methods
-        but for MSP with UDE + Wasserstein are left out.
-    skill : DataFrame, optional
-        From `skills_of`.
-
-    Raises
-    ------
-    ValueError
-        `part` has no such number.
     """
     part = _of(part, _NETWORKS)
     methods = {"accuracy": "network", "fpr95": "msp", "predicted_fpr95": f"msp/{_PROPOSED}"}
@@ -197,15 +158,7 @@ def _skill_cells(own: pd.DataFrame, skill: pd.DataFrame | None, prefix: str) -> 
 
 
 def main_table(table: pd.DataFrame, parameters) -> Table:
-    """Return the errors of predictions for one detector, the paper's of Table 1 in brackets.
-
-    Parameters
-    ----------
-    table : DataFrame
-        A results table of one tier.
-    parameters
-        Those that it was made with.
-    """
+    """Return the errors of predictions for one detector, the paper's of Table 1 in brackets."""
     table = table[table["data_set"] == parameters.data_set]
     own, detector = table[table["variant"] == "primary"], parameters.detectors[0]
     names = own["backbone"].drop_duplicates()
@@ -243,26 +196,7 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
 
 
 def over_test_sets(table: pd.DataFrame) -> pd.DataFrame:
-    """Return predictions and truths as means over the test sets of each run, for a `comparison`.
-
-    Parameters
-    ----------
-    table : DataFrame
-        A results table of *Unsupervised Evaluation of Out-of-distribution Detection*, of one tier.
-
-    Returns
-    -------
-    DataFrame
-        The columns of `helpers.report.results.IDENTITY`, ``value`` and ``row``, the names of the
-        rows behind it, separated by spaces.  ``predicted_METRIC`` of DETECTOR/EVALUATOR, ``METRIC``
-        of the detector on the same sets, both on the test set "all"; and the rows of the network's
-        accuracy as they are.
-
-    Raises
-    ------
-    ValueError
-        The table has no predictions, or lacks the truth of one.
-    """
+    """Return predictions and truths as means over the test sets of each run, for a `comparison`."""
     predicted = table[
         table["metric"].str.startswith("predicted_") & (table["variant"] == "primary")
     ]
@@ -308,25 +242,7 @@ def rows_beside(table: pd.DataFrame) -> list[tuple[pd.DataFrame, Mapping[str, st
 
 
 def compare(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Put a results table beside the paper's numbers.
-
-    Parameters
-    ----------
-    table : DataFrame
-        As for `over_test_sets`.
-
-    Returns
-    -------
-    own, means : DataFrame
-        As from `helpers.report.tables.comparisons.comparison`: correlations and errors of the
-        first network on the first ID set, for `rmse` and `correlations`; and `over_test_sets` of
-        all, for `networks`.
-
-    Raises
-    ------
-    ValueError
-        As for `over_test_sets` and `comparison`.
-    """
+    """Put a results table beside the paper's numbers."""
     table = with_constant(table, set_errors(table))
     own, *means = [
         comparisons.comparison(

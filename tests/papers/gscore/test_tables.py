@@ -52,11 +52,10 @@ def test_errors_of_evaluators_stand_above_the_papers(part):
     both = [(name, source) for name in ("confidence", "k-means + ℓ2", "UDE + Wasserstein")
             for source in ("ours", "paper")]  # fmt: skip
     lines = [("constant", "ours"), *both[:4], ("UDE + ℓ2", "ours"), *both[4:]]
-    assert frame.index.tolist() == lines and "kill" not in styled.caption
+    assert frame.index.tolist() == lines
     assert frame.columns.tolist() == [*product(("FPR95", "AUROC"), ("MSP", "gen"))]
     assert frame["FPR95", "MSP"][both[4:]].tolist() == ["3.50 ± 0.71", "3.46 ± 0.63"]
     assert frame["FPR95", "gen"]["UDE + Wasserstein", "paper"] == "–"
-    assert "above the paper's Table 1, CIFAR-10 with DLA" in styled.caption
     marks = styled.frame("html").map(lambda cell: cell.startswith("<b>"))
     assert marks.index[marks["AUROC", "MSP"]].tolist() == both[4:]
     assert marks.index[marks["AUROC", "gen"]].tolist() == both[4:5]
@@ -76,7 +75,6 @@ def test_correlations_have_the_six_metrics_across(part):
     assert frame.loc[("MSP", "Pearson", "ours"), "FPR95"] == "−0.850 ± 0.071"
     assert frame.loc[("MSP", "Pearson", "paper"), "FPR95"] == "−0.977"
     assert frame.loc[("MSP", "Spearman", "paper"), "AUPR"] == "0.794"
-    assert "UDE + Wasserstein" in styled.caption
 
 
 def test_means_over_test_sets_are_of_the_sets_that_a_run_predicts(table):
@@ -175,7 +173,6 @@ def test_skill_stands_below_errors_and_correlations_and_beside_predictions(table
     cell = styled.frame()["FPR95", "MSP"]["UDE + Wasserstein", "skill"]
     value = 1 - 4 * 0.04**2 / (0.9**2 + 0.6**2 + 2 * 0.3**2)
     assert cell.startswith(f"{value:.2f} [") and "guessing" not in cell
-    assert "Skill: 1 less" in styled.caption
     frame = tables.correlations(part[part["method"].str.startswith("msp/")], skill).frame()
     assert frame.loc[("MSP", "skill", "ours"), "FPR95"] == cell
     assert (
