@@ -41,9 +41,8 @@ def test_no_path_of_a_machine_and_no_registry_address():
     files = [path for name in folders for path in (ROOT / name).rglob("*") if path.is_file()]
     files += [path for path in ROOT.iterdir() if path.is_file()]
     binary = {".npy", ".parquet", ".png", ".pyc", ".safetensors", ".xz", ".zip"}
-    this = Path(__file__)
     for path in files:
-        if path.suffix not in binary and path != this:
+        if path.suffix not in binary and path.name != ".git":  # a file in a second work tree
             text = path.read_text(encoding="utf-8")
             assert not [word for word in forbidden if word in text], path
 
