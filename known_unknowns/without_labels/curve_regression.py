@@ -71,7 +71,7 @@ class CurveRegression:
 
 
 def fit_curve_regression(
-    validation, meta: MetaSets | None = None, *, share: float | None = None, seed: int = 0
+    validation, meta: MetaSets | None = None, *, share: float | None = None
 ) -> BySize:
     r"""Return a regression that learns from meta sets, each mixed several times.
 
@@ -84,8 +84,6 @@ def fit_curve_regression(
         See `.estimates`.  Without `share` each mixture has another, from 0.05 to
         0.95, so that it learns to tell more unknown images from worse ones.  Validation images are
         mixed with the sets too: the more ID images, the less are their quirks learnt.
-    seed : int
-        Of the mixtures.
 
     Returns
     -------
@@ -106,18 +104,18 @@ def fit_curve_regression(
     validation, meta = np.sort(float_array("validation", validation)), check_meta(meta, 3)
     meta = MetaSets(np.concatenate([validation, meta.known]), meta.unknown)
     check_share(share)
-    return BySize(lambda images: _learn(validation, meta, share, images, seed))
+    return BySize(lambda images: _learn(validation, meta, share, images))
 
 
 def _learn(
-    validation: np.ndarray, meta: MetaSets, share: float | None, images: int, seed: int
+    validation: np.ndarray, meta: MetaSets, share: float | None, images: int
 ) -> CurveRegression:
     """Return a regression fitted to mixtures of at most `images` images."""
     sets = list(meta.unknown.values())
     times = max(1, min(_TIMES, _MIXTURES // len(sets)))
     ours = _placements(validation, meta.known)
     theirs = [one for scores in sets for one in [_placements(validation, scores)] * times]
-    mixtures = list(meta.mix(share, images=images, times=times, seed=seed))
+    mixtures = list(meta.mix(share, images=images, times=times))
     curves = np.array([
         _curve(np.concatenate([ours[known], one[unknown]]))
         for one, (known, unknown) in zip(theirs, mixtures, strict=True)

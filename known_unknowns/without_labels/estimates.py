@@ -75,10 +75,9 @@ class MetaSets:
         *,
         images: float = np.inf,
         times: int = 1,
-        seed: int = 0,
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield mixtures of each set in turn: places of ID images, and of those of the set."""
-        generator, count = np.random.default_rng(seed), len(self.known)
+        generator, count = np.random.default_rng(0), len(self.known)
         for scores in self.unknown.values():
             for _ in range(times):
                 part = generator.uniform(*_SHARES) if share is None else share

@@ -21,6 +21,7 @@ from known_unknowns.without_labels.estimates import (
 )
 
 _TIMES = 8  # mixtures of a set
+_EVALUATOR = "ude_wasserstein"  # the best of the paper
 
 
 @dataclass(frozen=True)
@@ -46,9 +47,7 @@ class Constant:
         return found
 
 
-def fit_constant(
-    validation, meta: MetaSets | None = None, *, share: float | None = None, seed: int = 0
-) -> BySize:
+def fit_constant(validation, meta: MetaSets | None = None, *, share: float | None = None) -> BySize:
     """Return the constant estimate from meta sets.
 
     Parameters
@@ -56,8 +55,6 @@ def fit_constant(
     validation, meta, share
         See `.estimates`; the validation images are not used, and the share by the
         interval alone.
-    seed : int
-        Of the mixtures.
 
     Returns
     -------
@@ -71,7 +68,7 @@ def fit_constant(
     meta, share = check_meta(meta, 2), check_share(share)
 
     def learn(images: int) -> Constant:
-        mixtures = list(meta.mix(share, images=images, times=_TIMES, seed=seed))
+        mixtures = list(meta.mix(share, images=images, times=_TIMES))
         return Constant(meta.truths, meta.own_truths(mixtures))
 
     return BySize(learn)
@@ -81,7 +78,6 @@ def fit_constant(
 class GscoreLine:
     """Regression lines from the Gscore of a mixture to the metrics of the detector."""
 
-    evaluator: str
     validation: np.ndarray
     lines: dict[str, Regression]
     own: dict[str, np.ndarray]
@@ -93,7 +89,7 @@ class GscoreLine:
         sets than it takes, see `Regression.interval`.
         """
         mixture = mixture_array(mixture, level)
-        every = gscores(mixture, [self.evaluator], validation=self.validation)[self.evaluator]
+        every = gscores(mixture, [_EVALUATOR], validation=self.validation)[_EVALUATOR]
         found = {}
         for metric, line in self.lines.items():
             gscore, ends = every[[np.abs(TAUS - line.tau).argmin()]], (0.0, 1.0)
@@ -106,12 +102,7 @@ class GscoreLine:
 
 
 def fit_gscore_line(
-    validation,
-    meta: MetaSets | None = None,
-    *,
-    share: float | None = None,
-    evaluator: str = "ude_wasserstein",
-    seed: int = 0,
+    validation, meta: MetaSets | None = None, *, share: float | None = None
 ) -> BySize:
     """Return lines from Gscores to metrics, fitted to one mixture of each meta set.
 
@@ -119,10 +110,6 @@ def fit_gscore_line(
     ----------
     validation, meta, share
         See `.estimates`; the meta sets are mixed in this share.
-    evaluator : str
-        One of `helpers.labelfree.EVALUATORS`.
-    seed : int
-        Of the mixtures.
 
     Returns
     -------
@@ -142,11 +129,11 @@ def fit_gscore_line(
     validation = float_array("validation", validation)
 
     def learn(images: int) -> GscoreLine:
-        learnt, mixtures = [], list(meta.mix(share, images=images, seed=seed))
+        learnt, mixtures = [], list(meta.mix(share, images=images))
         for scores, (ours, theirs) in zip(meta.unknown.values(), mixtures, strict=True):
             mixed = np.concatenate([meta.known[ours], scores[theirs]])
-            learnt.append(gscores(mixed, [evaluator], validation=validation)[evaluator])
+            learnt.append(gscores(mixed, [_EVALUATOR], validation=validation)[_EVALUATOR])
         lines = {name: fit_regression(learnt, one, TAUS) for name, one in meta.truths.items()}
-        return GscoreLine(evaluator, validation, lines, meta.own_truths(mixtures))
+        return GscoreLine(validation, lines, meta.own_truths(mixtures))
 
     return BySize(learn)
