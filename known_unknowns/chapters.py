@@ -40,9 +40,7 @@ def package_of(chapter: str) -> str:
 
 def load(chapter: str, tier: str, *, root: Path | None = None, **given) -> Parameters:
     """Return the parameters of a chapter or of `OTHERS`, as `helpers.papers.load` does."""
-    from helpers.papers.parameters import load_as
-
     known_name("paper", chapter, [*CHAPTERS, *OTHERS])
     kind = import_module(f"{package_of(chapter)}.parameters").Parameters
     file = PARAMETERS_OF.get(chapter, chapter)
-    return load_as(kind, file, tier, root=root, **given)
+    return kind.at_tier(file, tier, root=root, **given)

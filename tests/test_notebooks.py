@@ -14,13 +14,7 @@ from known_unknowns.chapters import CHAPTERS
 
 ROOT = Path(__file__).resolve().parent.parent
 EVERY = sorted((ROOT / "notebooks").rglob("*.ipynb"))
-SOLUTIONS = [path for path in EVERY if path.stem == "solutions"]
-NOTEBOOKS = [path for path in EVERY if path not in SOLUTIONS]
-SOLVED = " {doc}`Solution <solutions>`."
-"""The end of every exercise."""
-each = pytest.mark.parametrize(
-    "path", NOTEBOOKS, ids=lambda path: f"{path.parent.name}/{path.stem}"
-)
+each = pytest.mark.parametrize("path", EVERY, ids=lambda path: f"{path.parent.name}/{path.stem}")
 
 
 def cells(path: Path, kind: str) -> list[dict]:
@@ -40,7 +34,7 @@ def test_every_chapter_has_its_notebooks():
         "synthesis": {"training", "evaluation", "figures", *CHAPTERS["synthesis"].about_all},
     }
     for paper in {*CHAPTERS, *others}:
-        stems = {path.stem for path in NOTEBOOKS if path.parent.name == paper}
+        stems = {path.stem for path in EVERY if path.parent.name == paper}
         assert stems == others.get(paper, {"dataset", "training", "evaluation", "figures"})
 
 
@@ -77,27 +71,25 @@ def test_the_first_table_shows_the_committed_results(path):
         assert stored.strip() == committed_table(first["source"]).strip(), f"{path.stem}: {remedy}"
 
 
-def exercises(path: Path) -> dict[str, str]:
-    """Return a notebook's exercises by their numbers."""
-    text = cells(path, "markdown")[-1]["source"].partition("## Exercises")[2]
-    return dict(re.findall(r"^(\d+)\. (.+)$", text, re.M))
+def exercises(path: Path) -> tuple[list[str], list[str]]:
+    """Return the numbers of a notebook's exercises, and those of its folded answers."""
+    text = "\n".join(cell["source"] for cell in cells(path, "markdown"))
+    text = text.partition("## Exercises")[2]
+    numbers = re.findall(r"^\*\*(\d+)\.\*\* ", text, re.M)
+    return numbers, re.findall(r"^```{dropdown} Answer (\d+)$", text, re.M)
 
 
 @each
-def test_every_exercise_has_a_solution(path):
-    """Folded below it, or in the chapter's solutions, which repeat its words."""
-    text = cells(path, "markdown")[-1]["source"]
-    folded = set(re.findall(r"^(\d+)\. .+\n\n```{dropdown} Answer", text, re.M))
-    solutions = path.with_name("solutions.ipynb")
-    prose = cells(solutions, "markdown") if solutions.exists() else []
-    solved = {cell["source"] for cell in prose}
-    assert exercises(path)
-    for number, words in exercises(path).items():
-        question = f"## {path.stem}, {number}\n\n> {words.removesuffix(SOLVED)}"
-        assert number in folded or (words.endswith(SOLVED) and question in solved), number
+def test_each_exercise_has_a_folded_answer(path, tmp_path):
+    numbers, answers = exercises(path)
+    assert numbers == answers == ["1", "2"][: len(numbers)] != []
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    notebook["cells"][-1]["source"] += ["\n\n**99.** Is this exercise answered?"]
+    (tmp_path / "open.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
+    assert exercises(tmp_path / "open.ipynb") == ([*numbers, "99"], answers)
 
 
-@pytest.mark.parametrize("path", EVERY, ids=lambda path: f"{path.parent.name}/{path.stem}")
+@each
 def test_cells_and_functions_are_short_and_outputs_are_clean(path):
     code = cells(path, "code")
     for cell in code:

@@ -106,15 +106,13 @@ class Paper:
 
     def headline(self) -> Table:
         """Return the main table of the largest tier with committed results."""
-        from helpers.papers.parameters import load_as
         from helpers.report import results
 
         for tier in reversed(TIERS):
             file = project_root() / "results" / tier / f"{self.name}.parquet"
             if file.exists():
-                return self.tables.main_table(
-                    results.read(file), load_as(self.parameters.Parameters, self.name, tier)
-                )
+                parameters = self.parameters.Parameters.at_tier(self.name, tier)
+                return self.tables.main_table(results.read(file), parameters)
         raise FileNotFoundError(f"results/*/{self.name}.parquet: no tier has committed results")
 
     def rows_beside(self, table: pd.DataFrame) -> list[tuple[pd.DataFrame, Mapping[str, str]]]:

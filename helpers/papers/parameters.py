@@ -11,7 +11,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, Self, get_args, get_origin, get_type_hints
 
 import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -155,6 +155,24 @@ class Parameters(BaseModel):
         self.recipe()
         return self
 
+    @classmethod
+    def at_tier(cls, name: str, tier: str, *, root: Path | None = None, **given) -> Self:
+        """Return the parameters in ``params/<tier>/<name>.yaml``; else as `load`."""
+        root = root or project_root()
+        known_name("tier", tier, tiers(root))
+        folder = root / "params" / tier
+        known_name("paper", name, [file.stem for file in folder.glob("*.yaml")])
+        file = folder / f"{name}.yaml"
+        try:
+            values = values_of(file)
+            if "tier" in values:
+                raise ValueError("tier: the name of the folder says it; remove the line")
+            parameters = cls(tier=tier, **values)
+        except ValueError as error:
+            raise ValueError(f"{file.relative_to(root)}: {error}") from None
+        given = {name: value for name, value in given.items() if value is not None}
+        return parameters.replace(**given) if given else parameters
+
     @property
     def paper(self) -> str:
         """The paper's name: the name of the folder of the class."""
@@ -234,27 +252,7 @@ def load(paper: str, tier: str, *, root: Path | None = None, **given) -> Paramet
     ValueError: unknown parameter 'epoch'; did you mean 'epochs'? There are: ...
     """
     kind = PAPERS[known_name("paper", paper, PAPERS)].parameters.Parameters
-    return load_as(kind, paper, tier, root=root, **given)
-
-
-def load_as(
-    kind: type[Parameters], name: str, tier: str, *, root: Path | None = None, **given
-) -> Parameters:
-    """Return the parameters of a chapter at a tier as objects of a class; else as `load`."""
-    root = root or project_root()
-    known_name("tier", tier, tiers(root))
-    folder = root / "params" / tier
-    known_name("paper", name, [file.stem for file in folder.glob("*.yaml")])
-    file = folder / f"{name}.yaml"
-    try:
-        values = values_of(file)
-        if "tier" in values:
-            raise ValueError("tier: the name of the folder says it; remove the line")
-        parameters = kind(tier=tier, **values)
-    except ValueError as error:
-        raise ValueError(f"{file.relative_to(root)}: {error}") from None
-    given = {name: value for name, value in given.items() if value is not None}
-    return parameters.replace(**given) if given else parameters
+    return kind.at_tier(paper, tier, root=root, **given)
 
 
 def values_of(file: Path, above: tuple[str, ...] = ()) -> dict[str, Any]:
