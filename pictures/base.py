@@ -121,7 +121,7 @@ def uniform(generator: np.random.Generator, low: float, high: float, *shape: int
 
 
 def each(values: np.ndarray) -> np.ndarray:
-    """Give one number an image, shape [n], the axes that spread it over the pixels: [n, 1, 1]."""
+    """Return one number per image, shape [n], with the axes of the pixels: [n, 1, 1]."""
     return values[:, np.newaxis, np.newaxis]
 
 
@@ -138,8 +138,9 @@ def vivid(generator: np.random.Generator, *shape: int) -> np.ndarray:
 
 
 def paper(generator: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Draw a ground and an ink, [n, 1, 1, 3] each: dark on light in three quarters of the images,
-    light on dark in the others.
+    """Draw a ground and an ink, each [n, 1, 1, 3].
+
+    Three quarters of the images are dark on light, and the others are light on dark.
     """
     ground, ink = uniform(generator, 0.82, 1, n, 1, 1, 3), uniform(generator, 0, 0.35, n, 1, 1, 3)
     dark = generator.random((n, 1, 1, 1)) < 0.25
@@ -147,12 +148,12 @@ def paper(generator: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarra
 
 
 def mix(first: np.ndarray, second: np.ndarray, amount: np.ndarray) -> np.ndarray:
-    """Blend colours [n, 1, 1, 3] (or images [n, H, W, 3]) by an amount [n, H, W] from 0 to 1."""
+    """Blend colours [n, 1, 1, 3] or images [n, H, W, 3] by an amount [n, H, W] in [0, 1]."""
     between = second - first
     shape = (*np.broadcast_shapes(between.shape[:-1], amount.shape), between.shape[-1])
     first, between = (np.broadcast_to(one, shape) for one in (first, between))
     mixed = np.empty(shape, np.result_type(first, between, amount))
-    for one in range(shape[-1]):  # numpy is slow along an axis as short as that of the channels
+    for one in range(shape[-1]):  # numpy is slow along a short axis
         mixed[..., one] = first[..., one] + between[..., one] * amount
     return mixed
 
@@ -170,8 +171,9 @@ def random_turn(generator: np.random.Generator, n: int) -> tuple[np.ndarray, np.
 def random_place(
     generator: np.random.Generator, n: int, shift: float, tilt: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the pixels' coordinates, each [n, 32, 32], from a middle that is up to `shift` pixels
-    off the image's, turned by an angle of up to `tilt` to either side.
+    """Return the pixels' coordinates, each [n, 32, 32], moved and turned at random.
+
+    The middle moves by up to `shift` pixels, and the angle is at most `tilt` to either side.
     """
     x, y = (z - each(uniform(generator, -shift, shift, n)) for z in (X, Y))
     return rotate(x, y, each(uniform(generator, -tilt, tilt, n)))

@@ -1,9 +1,10 @@
 """Metrics: pure functions from arrays to numbers and curves.
 
 All values are in the unit interval where they are shares or areas; tables and figures scale them.
-Empty input, NaN, a wrong shape, a length mismatch or a missing group is a `ValueError` that names
-the argument.  Scores are higher for images that are more likely known, and ties are never broken by
-the order of the images.
+Every function raises `ValueError` for empty input, NaN, a wrong shape, a length mismatch, labels
+out of range, rows of probabilities that do not sum to 1, or only one of two groups.  The message
+names the argument.  Scores are higher for images that are more likely known, and ties are never
+broken by the order of the images.
 """
 
 from helpers.metrics.bootstrap import (

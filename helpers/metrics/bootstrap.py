@@ -35,11 +35,6 @@ def resample_weights(n: int, *, replicates: int, seed: int) -> np.ndarray:
         Each row sums to n.  All weights of an image lie side by side in memory (column-major):
         `weighted_aurc` and its like take images in another order.
 
-    Raises
-    ------
-    ValueError
-        `n` or `replicates` below 1, `seed` below 0, or no whole number.
-
     Notes
     -----
     Efron 1979; each row follows the multinomial law with equal probabilities.
@@ -101,11 +96,6 @@ def weighted_mean(values, weights) -> np.ndarray:
     -------
     ndarray of float64, shape [B]
 
-    Raises
-    ------
-    ValueError
-        Empty, NaN, wrong shape or length; weights below 0, or a row of them that sums to 0.
-
     Examples
     --------
     >>> weighted_mean([1.0, 0.0], [[1, 1], [2, 0]])
@@ -131,11 +121,6 @@ def weighted_calibration_error(confidence, correct, weights, *, bins: int = 15) 
     -------
     ndarray of float64, shape [B]
         In [0, 1].
-
-    Raises
-    ------
-    ValueError
-        As `calibration_error`; weights of another shape, or a row of them that sums to 0.
 
     Notes
     -----
@@ -177,11 +162,6 @@ def weighted_calibration_error_floor(confidence, weights, *, bins: int = 15) -> 
     -------
     ndarray of float64, shape [B]
         In [0, 1].
-
-    Raises
-    ------
-    ValueError
-        Empty, NaN, outside [0, 1]; weights of another shape, or a row of them that sums to 0.
 
     Notes
     -----

@@ -55,12 +55,6 @@ def accuracy(probabilities, labels, *, top: int = 1) -> float:
     float
         In [0, 1], higher is better.
 
-    Raises
-    ------
-    ValueError
-        Empty, NaN, wrong shape or length, labels out of range, rows that do not sum to 1 (logits
-        handed in for probabilities), `top` outside 1 to K.
-
     Examples
     --------
     >>> accuracy([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3]], [1, 1])
@@ -95,11 +89,6 @@ def nll(probabilities, labels) -> float:
         In [0, ∞], lower is better; infinite where a true class has probability 0.  Nothing is
         clipped: take probabilities from `helpers.scores.calibration.softmax`, which is float64.
 
-    Raises
-    ------
-    ValueError
-        Empty, NaN, wrong shape or length, labels out of range, rows that do not sum to 1.
-
     Examples
     --------
     >>> nll([[0.5, 0.5]], [0])  # log(2)
@@ -126,11 +115,6 @@ def squared_errors(probabilities, labels) -> np.ndarray:
     -------
     ndarray of float64, shape [N]
         In [0, 2]; their mean is `brier`, and `weighted_mean` resamples them.
-
-    Raises
-    ------
-    ValueError
-        As `brier`.
     """
     found = []
     for block, truth in _blocks(probabilities, labels):
@@ -158,11 +142,6 @@ def brier(probabilities, labels) -> float:
     -------
     float
         In [0, 2], lower is better.
-
-    Raises
-    ------
-    ValueError
-        Empty, NaN, wrong shape or length, labels out of range, rows that do not sum to 1.
 
     Notes
     -----
@@ -211,12 +190,6 @@ def calibration_error(confidence, correct, *, bins: int = 15) -> float:
         In [0, 1], lower is better.  Biased upwards for few images, see
         `calibration_error_floor`.
 
-    Raises
-    ------
-    ValueError
-        Empty, NaN, outside [0, 1], wrong shape or length; `correct` not boolean; `bins` not a
-        whole number of at least 1.
-
     Notes
     -----
     Naeini, Cooper and Hauskrecht 2015; 15 bins as in Guo et al. 2017.
@@ -250,12 +223,6 @@ def ece(probabilities, labels, *, bins: int = 15) -> float:
     -------
     float
         In [0, 1], lower is better.
-
-    Raises
-    ------
-    ValueError
-        Empty, NaN, wrong shape or length, labels out of range, rows that do not sum to 1 (logits
-        handed in for probabilities), `bins` not a whole number of at least 1.
 
     Examples
     --------
@@ -295,11 +262,6 @@ def calibration_error_floor(
     -------
     float
         In [0, 1]; 0 where every confidence is 0 or 1.
-
-    Raises
-    ------
-    ValueError
-        Empty, NaN, outside [0, 1]; `bins` or `replicates` not at least 1.
 
     Examples
     --------
@@ -344,11 +306,6 @@ def reliability_curve(confidence, correct, *, bins: int = 15) -> ReliabilityCurv
     ReliabilityCurve
         Edges, mean confidence, accuracy and count.  Bins without images are left out, since they
         have neither a confidence nor an accuracy; so no value is NaN.
-
-    Raises
-    ------
-    ValueError
-        As `calibration_error`.
 
     Notes
     -----

@@ -29,11 +29,6 @@ def open_set_squared_errors(
     -------
     ndarray of float64, shape [N]
         In [0, 2]; their mean is `open_set_brier`, and `weighted_mean` resamples them.
-
-    Raises
-    ------
-    ValueError
-        As `open_set_brier`.
     """
     probabilities, unknown = _open_probabilities(probabilities, unknown)
     length, classes = probabilities.shape
@@ -73,12 +68,6 @@ def open_set_brier(probabilities, unknown, labels, *, normalised: bool = False) 
     -------
     float
         In [0, 2], lower is better.
-
-    Raises
-    ------
-    ValueError
-        Empty, NaN, outside [0, 1], wrong shape or length, labels out of range, rows that sum to
-        more than 1.
 
     Notes
     -----
@@ -122,12 +111,6 @@ def answer_confidence(probabilities, unknown, answers, *, rejected: str = "unkno
     ndarray of float64, shape [N]
         In [0, 1].
 
-    Raises
-    ------
-    ValueError
-        Empty, NaN, outside [0, 1], wrong shape or length, answers out of range, rows that sum to
-        more than 1, another `rejected`.
-
     Examples
     --------
     >>> answer_confidence([[0.9, 0.1], [0.6, 0.4]], [0.09, 0.24], [0, -1])
@@ -169,11 +152,6 @@ def open_set_ece(
     -------
     float
         In [0, 1], lower is better.
-
-    Raises
-    ------
-    ValueError
-        As `answer_confidence` and `calibration_error`.
 
     Notes
     -----

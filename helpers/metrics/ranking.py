@@ -47,11 +47,6 @@ def required_count(name: str, share: float, total: int) -> int:
 
     Rounded first, so that 0.07 of 100 is 7 although the floating-point product exceeds it.
 
-    Raises
-    ------
-    ValueError
-        `share` (the argument `name`) does not lie in (0, 1].
-
     Examples
     --------
     >>> required_count("tpr", 0.95, 20), required_count("tpr", 0.95, 21)
@@ -132,11 +127,6 @@ def auroc(known, unknown) -> float:
     float
         In [0, 1]; 0.5 for a constant score.
 
-    Raises
-    ------
-    ValueError
-        Either group is empty, contains NaN or has the wrong shape.
-
     Notes
     -----
     Used for out-of-distribution detection since Hendrycks and Gimpel 2017.
@@ -167,11 +157,6 @@ def aupr(known, unknown, *, positive: str) -> float:
     -------
     float
         In (0, 1]; for a constant score the share of positives.
-
-    Raises
-    ------
-    ValueError
-        Either group is empty, contains NaN or has the wrong shape; another `positive`.
 
     Examples
     --------
@@ -204,12 +189,6 @@ def fpr_at_tpr(known, unknown, *, tpr: float = 0.95, positive: str = "known") ->
     float
         In [0, 1]; 1 for a constant score.
 
-    Raises
-    ------
-    ValueError
-        Either group is empty, contains NaN or has the wrong shape; `tpr` outside (0, 1]; another
-        `positive`.
-
     Notes
     -----
     Liang et al. 2018, section 4.2 (``positive="known"``).
@@ -237,11 +216,6 @@ def detection_error(known, unknown) -> float:
     -------
     float
         In [0, 0.5]; 0.5 for a constant score, which is what accepting everything gives.
-
-    Raises
-    ------
-    ValueError
-        Either group is empty, contains NaN or has the wrong shape.
 
     Notes
     -----

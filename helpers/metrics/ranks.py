@@ -43,11 +43,6 @@ def mean_ranks(values: pd.DataFrame, *, lower_is_better: bool) -> pd.Series:
         In [1, methods], in the order of the columns; the mean over them is (methods + 1) / 2.
         All tied gives that to every method.
 
-    Raises
-    ------
-    ValueError
-        A number is missing, a case or method is there twice, no case, or fewer than two methods.
-
     Examples
     --------
     >>> values = pd.DataFrame({"msp": [0.2, 0.3], "vim": [0.1, 0.3], "knn": [0.4, 0.5]})
@@ -84,11 +79,6 @@ def friedman(values: pd.DataFrame, *, lower_is_better: bool) -> Friedman:
         ``statistic`` in [0, n (k - 1)] and its ``p_value``, ``f_statistic`` and its ``f_p_value``.
         All tied in every case gives statistics 0 and p values 1; the same order of the same ranks
         in every case gives an infinite F with p value 0.
-
-    Raises
-    ------
-    ValueError
-        Only one case, which says nothing of others, or as `mean_ranks`.
 
     Notes
     -----
@@ -149,11 +139,6 @@ def critical_difference(methods: int, cases: int, *, alpha: float = 0.05) -> flo
     float
         In ranks.  With few cases it may exceed k − 1, the largest difference that there can be.
 
-    Raises
-    ------
-    ValueError
-        An argument out of its range.
-
     Notes
     -----
     Nemenyi 1963; Demšar 2006, section 3.2.2 and table 5a.
@@ -191,11 +176,6 @@ def groups(ranks: pd.Series, difference: float) -> list[tuple[str, ...]]:
     list of tuples
         Each from its best method to its worst, the set of the best method first.  Sets may
         overlap, and a method that differs from all others is a set of its own.
-
-    Raises
-    ------
-    ValueError
-        No ranks, NaN, a method that is there twice, or a difference that is not positive.
 
     Notes
     -----

@@ -47,11 +47,6 @@ class MetricInfo:
         ``"lower"``, ``"higher"``, or ``""`` where neither is better (a curve, a threshold).
     takes : mapping of str to str
         The name of each argument that it needs, and its kind, out of `KINDS`.
-
-    Raises
-    ------
-    ValueError
-        `better` is none of the values above, or `takes` has a kind that there is not.
     """
 
     name: str

@@ -83,11 +83,6 @@ def risk_coverage_curve(confidence, correct) -> tuple[np.ndarray, np.ndarray]:
     risk : ndarray of float64, shape [N]
         Expected error rate among that share of most confident images; ties in random order.
 
-    Raises
-    ------
-    ValueError
-        Empty, NaN, wrong shape or length; `correct` not boolean.
-
     Notes
     -----
     Geifman and El-Yaniv 2017.
@@ -124,11 +119,6 @@ def aurc(confidence, correct, *, variant: str = "rectangle") -> float:
     -------
     float
         In [0, 1], lower is better.  A constant confidence gives the error rate.
-
-    Raises
-    ------
-    ValueError
-        Empty, NaN, wrong shape or length; `correct` not boolean; another `variant`.
 
     Notes
     -----
@@ -172,11 +162,6 @@ def eaurc(confidence, correct, *, optimum: str = "exact") -> float:
     float
         In [0, 1), lower is better; 0 when all images are right, or all wrong.
 
-    Raises
-    ------
-    ValueError
-        Empty, NaN, wrong shape or length; `correct` not boolean; another `optimum`.
-
     Notes
     -----
     Geifman, Uziel and El-Yaniv 2019, section 3.
@@ -217,11 +202,6 @@ def augrc(confidence, correct) -> float:
     -------
     float
         In [0, 1], at most (1 + 1/N) / 2 for a model that is always wrong; lower is better.
-
-    Raises
-    ------
-    ValueError
-        Empty, NaN, wrong shape or length; `correct` not boolean.
 
     Notes
     -----

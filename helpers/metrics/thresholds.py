@@ -38,11 +38,6 @@ def rejection_threshold(train_scores, *, keep: float = 0.95) -> float:
     float
         The threshold; images with a score equal to it are accepted.
 
-    Raises
-    ------
-    ValueError
-        Empty, NaN, wrong shape; `keep` outside (0, 1].
-
     Notes
     -----
     Zhu et al. 2024, section 7: the 5th (1st) percentile for 95 % (99 %).
@@ -78,11 +73,6 @@ def detection_error_rate(scores, correct, threshold: float) -> float:
     float
         In [0, 1], lower is better.  Accepting everything gives the error rate.
 
-    Raises
-    ------
-    ValueError
-        Empty, NaN, wrong shape or length; `correct` not boolean; `threshold` NaN.
-
     Notes
     -----
     Zhu et al. 2024: (FN + FP) / n, with "positive" meaning correctly classified.
@@ -111,11 +101,6 @@ def domain_confusion(id_scores, ood_scores, threshold: float) -> DomainConfusion
     -------
     DomainConfusion
         The four shares; each pair (``InAsIn + InAsOut``, ``OutAsIn + OutAsOut``) sums to 1.
-
-    Raises
-    ------
-    ValueError
-        Either group is empty, contains NaN or has the wrong shape; `threshold` NaN.
 
     Notes
     -----

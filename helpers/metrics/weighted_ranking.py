@@ -163,11 +163,6 @@ def weighted_aurc(confidence, correct, weights) -> np.ndarray:
     ndarray of float64, shape [B]
         In [0, 1], lower is better.
 
-    Raises
-    ------
-    ValueError
-        As `aurc`; weights of another shape, negative or not whole, or a row that sums to 0.
-
     Notes
     -----
     Geifman, Uziel and El-Yaniv 2019, section 3; the sum over errors is this project's.
@@ -214,12 +209,6 @@ def weighted_auroc(known, unknown, known_weights, unknown_weights) -> np.ndarray
     ndarray of float64, shape [B]
         In [0, 1].
 
-    Raises
-    ------
-    ValueError
-        As `auroc`; weights of another shape, negative or not whole, different numbers of rows,
-        or a row that sums to 0.
-
     Examples
     --------
     >>> weighted_auroc([3, 2, 1], [1, 0], [[1, 1, 1], [0, 0, 3]], [[1, 1], [1, 1]])
@@ -255,12 +244,6 @@ def weighted_fpr_at_tpr(
     -------
     ndarray of float64, shape [B]
         In [0, 1], lower is better.
-
-    Raises
-    ------
-    ValueError
-        As `fpr_at_tpr`; weights of another shape, negative or not whole, different numbers of
-        rows, or a row that sums to 0.
 
     Notes
     -----

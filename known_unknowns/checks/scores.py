@@ -96,9 +96,7 @@ def arrays(*given: Outputs | Head) -> list[np.ndarray]:
 
 @checks
 def info_is_complete(subject, case):
-    """`info` has a name, needs that are known and, in an `Info`, a text in each field and each
-    argument of the constructor.
-    """
+    """`info` has a name and known needs; an `Info` describes each field and each argument."""
     score = subject.new()
     info = score.info
     hold(isinstance(info.name, str) and info.name, f"info.name is {info.name!r}")
