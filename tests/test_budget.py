@@ -77,7 +77,7 @@ def test_no_file_is_longer_than_400_lines():
     assert {str(name): n for name, n in lengths.items() if n > LONGEST_FILE} == {}
 
 
-@pytest.mark.parametrize("folder", CODE)
+@pytest.mark.parametrize("folder", [folder for folder in CODE if "/" not in folder])
 def test_few_lines_are_longer_than_95_characters(folder):
     files = (ROOT / folder).rglob("*.py")
     lines = [line for file in files for line in file.read_text("utf-8").splitlines()]
