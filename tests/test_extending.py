@@ -185,3 +185,16 @@ def test_every_path_in_contributing_exists():
         paths = re.findall(r"`([^`]+)`", answer)
         assert paths, question
         assert not [path for path in paths if not (ROOT / path).exists()], question
+
+
+def test_which_tool_for_which_question():
+    """The code blocks of the page run one after the other and answer its questions."""
+    page = ROOT / "book" / "which_tool.md"
+    names: dict = {}
+    for block in re.findall(r"^```python\n(.*?)^```$", page.read_text("utf-8"), re.M | re.S):
+        exec(compile(block, str(page), "exec"), names)
+    assert names["suspect"][200:].mean() > 2 * names["suspect"][:200].mean()
+    assert names["listed"].chosen.any() and 0 < names["at_least"] < 1 / 3
+    assert (names["scores"] >= names["accepted_always"]).mean() >= 0.9
+    assert names["promised"].bound <= 0.05 and 0 <= names["open_set"] <= 1
+    assert names["foretold"]["auroc"].value > 0.7 and 0 <= names["aurc"] < 0.1
