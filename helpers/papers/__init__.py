@@ -97,7 +97,6 @@ class Paper:
     experiment = _module("experiment")
     claims = _module("claims")
     tables = _module("tables")
-    figures = _module("figures")
 
     @property
     def published_as(self) -> dict[str, str]:
