@@ -13,12 +13,11 @@ from typing import TypeVar
 
 import numpy as np
 
+from helpers import modules
 from helpers.files import atomic_path, cache_root
-from helpers.syntax import Package
 
 Kept = TypeVar("Kept")
 log = logging.getLogger(__name__)
-PACKAGE = Package(Path(__file__).parent, Path(__file__).parents[1] / "known_unknowns")
 
 
 def key(**content) -> str:
@@ -37,18 +36,16 @@ def key(**content) -> str:
 
 @functools.cache
 def code(*names: str) -> str:
-    """Return a hash of code and of all that it uses, the part of a key that stands for the code.
+    """Return a hash of modules and of all that they import: the part of a key for the code.
 
-    It is that of the syntax trees: comments, docstrings, type hints and the file that a definition
-    lies in do not matter, nor does a definition of the same module that is not used.  Of other
-    packages the names count, not their versions.
+    Comments and docstrings do not matter.  Of other packages the names count, not their versions.
 
     Examples
     --------
     >>> code("helpers.cache.key") == code("helpers.outputs.Head")
     False
     """
-    return PACKAGE.code(names)
+    return modules.code(names)
 
 
 def load_or_make(path: Path, load: Callable[[Path], Kept], make: Callable[[Path], object]) -> Kept:

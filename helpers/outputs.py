@@ -5,23 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from helpers.files import atomic_path
-
-if TYPE_CHECKING:
-    from PIL import Image
-
-    from helpers.data import Images, ImageStream
-    from helpers.networks.models import Classifier
-
 
 _TYPES = {"F32": np.float32, "I64": np.int64}  # as safetensors calls them
 
@@ -283,108 +275,4 @@ def ensemble(members: Sequence[Outputs]) -> Outputs:
         np.concatenate([one.features for one in members], axis=1),
         members[0].labels,
         members=probabilities.astype(np.float32),
-    )
-
-
-def compute(
-    classifier: Classifier,
-    images: Images | ImageStream,
-    *,
-    device: str = "cpu",
-    batch_size: int | None = None,
-    passes: int = 0,
-    seed: int = 0,
-    image_size: int | None = None,
-    transform: Callable[[Image.Image], np.ndarray] | None = None,
-    progress: bool = False,
-) -> Outputs:
-    """Show every image once to the classifier, in evaluation mode.
-
-    Parameters
-    ----------
-    classifier : Classifier
-        Takes uint8 images [B, 3, H, W].
-    images : Images or ImageStream
-        With labels as the model numbers its classes, −1 for an unknown class.
-    device : str
-        Where to compute.
-    batch_size : int, optional
-        Images per pass; memory on the device grows with it, not with the data set.  By default
-        what `helpers.networks.devices.batch_size` finds.
-    passes : int
-        With dropout at work, show every image that many times more; these are the members
-        (Gal and Ghahramani 2016).
-    seed : int
-        Of what dropout draws.
-    image_size : int, optional
-        Pixels to which the images of a stream are brought.
-    transform : callable, optional
-        Makes uint8 [3, H, W] of an image, in place of all that is done to it otherwise.
-    progress : bool
-        Show a progress bar.
-
-    Returns
-    -------
-    Outputs
-        In the order of the images.  A network of several heads has their probabilities as
-        members, and the training algorithm's own measure is there if it has one.
-
-    Raises
-    ------
-    ValueError
-        Passes through a network of several heads.
-    """
-    import torch
-    from tqdm import tqdm
-
-    from helpers.networks import devices
-    from helpers.networks.heads import MultiHead
-
-    classifier = classifier.to(device).eval()
-    head = classifier.backbone.get_classifier()  # type: ignore[operator]
-    count, start = len(images), 0
-    logits = features = members = native = None
-    several = isinstance(head, MultiHead)
-    if several and passes:
-        raise ValueError(f"passes: 0 expected, since the heads are the members, got {passes}")
-    torch.manual_seed(seed)
-    bar = tqdm(total=count, desc="outputs", unit="image", disable=not progress)
-    view = {"size": image_size, "transform": transform}
-    if batch_size is None:
-        batch_size = devices.batch_size(classifier, images, **view)
-    # for the checks of types below: arrays are None until the first batch has said their widths
-    batches = images.in_order(batch_size=batch_size, **view)  # type: ignore[arg-type]
-    with torch.inference_mode(), bar:
-        for batch in batches:
-            batch = batch.to(device)
-            classifier.eval()
-            hidden = classifier.features(batch).float()
-            answers = head(hidden)  # type: ignore[operator]
-            if logits is None:  # filled in place: a copy at the end would take twice the memory
-                logits = np.empty((count, answers.shape[1]), np.float32)
-                features = np.empty((count, hidden.shape[1]), np.float32)
-                count_members = head.heads if several else passes
-                members = np.empty((count_members, *logits.shape), np.float32)
-                native = np.empty(count, np.float32)
-            end = start + len(batch)
-            features[start:end], logits[start:end] = hidden.cpu().numpy(), answers.cpu().numpy()  # type: ignore[index]
-            if several:
-                drawn = head.members(hidden).softmax(dim=2)
-                members[:, start:end] = drawn.transpose(0, 1).cpu().numpy()  # type: ignore[index]
-            if classifier.native is not None:
-                own = classifier.native(classifier, batch, hidden, answers)
-                native[start:end] = own.cpu().numpy()  # type: ignore[index]
-            if passes:
-                classifier.sample_dropout()
-                drawn = [classifier(batch).float().softmax(dim=1) for _ in range(passes)]
-                members[:, start:end] = torch.stack(drawn).cpu().numpy()  # type: ignore[index]
-            bar.update(len(batch))
-            start = end
-    classifier.eval()
-    return Outputs(
-        logits,  # type: ignore[arg-type]
-        features,  # type: ignore[arg-type]
-        images.labels,
-        members=members if several or passes else None,
-        native=None if classifier.native is None else native,
     )

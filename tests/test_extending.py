@@ -28,7 +28,7 @@ def blocks(file: str, heading: str, language: str = "python") -> list[str]:
 def extended(tmp_path_factory) -> Path:
     """Return a folder with a copy of the packages, extended by the files in CONTRIBUTING."""
     folder = tmp_path_factory.mktemp("extended")
-    ignored = shutil.ignore_patterns("*.pyc.*", "syntax.json", ".*")
+    ignored = shutil.ignore_patterns("*.pyc.*", ".*")
     for name in ("helpers", "known_unknowns", "params"):
         shutil.copytree(ROOT / name, folder / name, ignore=ignored)
     for heading in ("A metric", "A score"):

@@ -6,8 +6,9 @@ import torch
 
 from helpers.data import Images
 from helpers.networks import models
+from helpers.networks.inference import compute
 from helpers.networks.recipe import Recipe
-from helpers.outputs import Outputs, compute, ensemble
+from helpers.outputs import Outputs, ensemble
 
 
 def outputs(n=5, k=3, d=4, **changes):

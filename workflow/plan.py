@@ -16,12 +16,11 @@ from pathlib import Path
 import yaml
 from step import ROOT, Step
 
-from helpers import data
+from helpers import data, modules
 from helpers.checks import known_name
 from helpers.data.features import Backbone
 from helpers.networks import published, timm_weights
 from helpers.papers.parameters import Parameters, tiers
-from helpers.syntax import Package
 from known_unknowns.chapters import CHAPTERS, PARAMETERS_OF, load, package_of
 from pictures import FAMILIES
 
@@ -231,23 +230,18 @@ def _of_others(step: Step, steps: Iterable[Step]) -> list[str]:
 
 
 def code_of(notebook: str) -> list[str]:
-    """Return the files of `helpers` that a notebook needs, directly or not, by its syntax tree.
+    """Return the files of `helpers` that a notebook needs, directly or not, by its imports.
 
     A change of a module reruns only the notebooks that use it.
     """
     source = "\n".join(source for source, _ in code_cells(notebook))
-    # a paper's record finds its modules by their names, so no syntax tree shows them
+    # a paper's record finds its modules by their names, so no import shows them
     uses_driver = re.search(r"papers(\.| import )run\b", source)
-    modules = {"parameters"} | ({"experiment"} if uses_driver else set())
+    parts = {"parameters"} | ({"experiment"} if uses_driver else set())
     folder, stem = Path(notebook).parent.name, Path(notebook).stem
     of_papers = [PARAMETERS_OF[stem], stem] if folder == BEYOND else [folder]
     if stem in ABOUT_ALL:
-        modules, of_papers = {"parameters", "claims", "tables"}, list(CHAPTERS)
-    names = (f"{package_of(paper)}.{module}" for paper in of_papers for module in modules)
-    files = _package(ROOT).files(source, *names)
+        parts, of_papers = {"parameters", "claims", "tables"}, list(CHAPTERS)
+    names = (f"{package_of(paper)}.{module}" for paper in of_papers for module in parts)
+    files = modules.files(source, *names)
     return sorted(str(file.relative_to(ROOT)) for file in files)
-
-
-@cache
-def _package(root: Path) -> Package:
-    return Package(root / "helpers", root / "known_unknowns")

@@ -19,11 +19,9 @@ from helpers.data.cards import Card, find, remedy
 from helpers.data.directories import is_image, list_images
 from helpers.data.images import Images
 from helpers.data.pixels import resize, stack
-from helpers.syntax import Package
 
 log = logging.getLogger(__name__)
 
-PICTURES = Package(Path(pictures.__file__).parent)
 LARGEST_SIZE = 16_384  # pixels a side
 FOLDER_SPLITS = ("train", "val", "test")
 
@@ -118,7 +116,7 @@ def generated_set(
 def _drawing(name: str, split: str) -> str:
     """Return the key of what is drawn: all that decides it."""
     draw = pictures.FAMILIES[known_name("generated family", name, pictures.FAMILIES)].draw
-    code = PICTURES.code(["pictures.base.draw", f"{draw.__module__}.{draw.__name__}"])
+    code = cache.code("pictures.base", draw.__module__)
     return cache.key(name=name, split=split, code=code, numpy=np.__version__)
 
 

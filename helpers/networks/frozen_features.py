@@ -12,8 +12,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from helpers.data import Images
 from helpers.data.features import Backbone, encode, write
+from helpers.data.images import Images
 from helpers.networks import zoo
 from helpers.networks.devices import reproducible
 

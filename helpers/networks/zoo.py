@@ -26,19 +26,21 @@ with warnings.catch_warnings():
 
 from helpers import cache, checkpoints
 from helpers.checks import known_name
-from helpers.data import Images, ImageStream
 from helpers.data.class_lists import wnids_of
+from helpers.data.images import Images
+from helpers.data.stream import ImageStream
 from helpers.networks import cifar, published, timm_weights
 from helpers.networks.devices import VERSIONS, default_device, device_name, reproducible
+from helpers.networks.inference import compute
 from helpers.networks.models import Classifier
-from helpers.outputs import Head, Outputs, compute
+from helpers.outputs import Head, Outputs
 
 TOLERANCE = 1e-3  # of the largest logit, between a network's own logits and its head's
 
 # read now, when the code is loaded: the files may change before a long run comes to use them
 COMPUTING = cache.code(
     "helpers.networks.zoo._classifier", "helpers.networks.zoo._transform",
-    "helpers.outputs.compute", "helpers.data.images.Images",
+    "helpers.networks.inference", "helpers.data.images.Images",
 )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
-from pkgutil import iter_modules
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from helpers.files import project_root
@@ -122,9 +122,8 @@ class Paper:
 
 
 _RECORDS = (
-    import_module(f"{__name__}.{module.name}").PAPER
-    for module in iter_modules(__path__)
-    if module.ispkg
+    import_module(f"{__name__}.{file.parent.name}").PAPER
+    for file in Path(__file__).parent.glob("*/__init__.py")
 )
 PAPERS: dict[str, Paper] = {
     paper.name: paper for paper in sorted(_RECORDS, key=lambda paper: paper.order)

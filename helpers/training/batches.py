@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import torch
 
-from helpers.data import Images
+from helpers.data.images import Images
 from helpers.networks.recipe import Recipe
 from helpers.training.augmentation import crop_and_flip, pad
 

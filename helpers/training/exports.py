@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING
 import torch
 from safetensors import SafetensorError, safe_open
 
-from helpers import checkpoints, outputs
+from helpers import checkpoints
 from helpers.files import cache_root, project_root
 from helpers.networks.devices import precision_on, processor, reproducible
+from helpers.networks.inference import compute
 from helpers.networks.recipe import Recipe
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def save(network: Fitted, test: Images | ImageStream, path: Path, **about) -> fl
 
 def _accuracy(classifier: Classifier, test: Images | ImageStream, network: Fitted) -> float:
     options = {"device": network.device, "image_size": network.recipe.image_size}
-    return float(outputs.compute(classifier, test, **options).correct.mean())
+    return float(compute(classifier, test, **options).correct.mean())
 
 
 @functools.cache

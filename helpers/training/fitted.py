@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from helpers import cache, checkpoints
-from helpers.data import Images
+from helpers.data.images import Images
 from helpers.files import cache_root, locked
 from helpers.networks import frozen_head, models  # noqa: F401  (the first adds a family)
 from helpers.networks.devices import (
@@ -26,8 +26,9 @@ from helpers.networks.devices import (
     reproducible,
 )
 from helpers.networks.heads import EQUIPPED
+from helpers.networks.inference import compute
 from helpers.networks.recipe import Recipe
-from helpers.outputs import Outputs, compute
+from helpers.outputs import Outputs
 from helpers.training import distributed, exports, objectives
 from helpers.training.loop import train
 
@@ -44,7 +45,7 @@ TRAINING = {
     for name in objectives.names()
 }
 """What stands for the code of a training in its key; other objectives do not matter to it."""
-COMPUTING = cache.code("helpers.outputs.compute", _NETWORK)
+COMPUTING = cache.code("helpers.networks.inference", _NETWORK)
 """The same for a network's outputs."""
 log = logging.getLogger(__name__)
 PASSES_AT_ONCE = 500  # images in a batch where dropout draws: what it draws depends on that

@@ -16,7 +16,7 @@ from tqdm import tqdm
 
 from helpers import checkpoints
 from helpers.checks import label_array
-from helpers.data import Images
+from helpers.data.images import Images
 from helpers.networks.devices import default_device, reproducible
 from helpers.networks.models import Classifier
 from helpers.networks.recipe import PATCHES, Recipe

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from helpers.networks.inference import compute
 from helpers.networks.models import Classifier
 from helpers.networks.recipe import Recipe
-from helpers.outputs import compute
 from helpers.training.loop import learning_rate, optimiser_of, set_rate
 
 if TYPE_CHECKING:

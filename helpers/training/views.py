@@ -7,7 +7,7 @@ from dataclasses import fields
 import torch
 
 from helpers import cache
-from helpers.data import Images
+from helpers.data.images import Images
 from helpers.data.views import View
 from helpers.training.mixing import augmix
 

@@ -5,8 +5,8 @@ import pytest
 
 from helpers import data
 from helpers.networks import models
+from helpers.networks.inference import compute
 from helpers.networks.recipe import Recipe
-from helpers.outputs import compute
 
 
 @pytest.mark.parametrize("backbone", ["densenet", "resnet"])

@@ -8,9 +8,9 @@ from torch import nn
 from helpers import checkpoints
 from helpers.data import Images
 from helpers.networks import models
+from helpers.networks.inference import compute
 from helpers.networks.recipe import SPECTRAL_FORMS, Recipe
 from helpers.networks.spectral import SpectralNorm, normalise
-from helpers.outputs import compute
 from helpers.training.loop import train
 
 TINY = Recipe(width=4, stem_stride=2, epochs=3, batch_size=8, learning_rate=0.05, spectral_norm=1.0)

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import helpers.scores
+from helpers.networks.inference import compute
 from helpers.networks.model import Model
-from helpers.outputs import Head, Outputs, compute
+from helpers.outputs import Head, Outputs
 
 
 @pytest.fixture(scope="session")

@@ -9,8 +9,9 @@ from scipy.stats import multivariate_normal
 import helpers.scores
 from helpers.data import Images
 from helpers.networks import models
+from helpers.networks.inference import compute
 from helpers.networks.recipe import Recipe
-from helpers.outputs import Outputs, compute
+from helpers.outputs import Outputs
 from helpers.scores import gradients
 from helpers.scores.gradients import jacobian_norms, stepped_logits
 from helpers.scores.images import augmented_probabilities

@@ -10,8 +10,8 @@ from PIL import Image
 from helpers import checkpoints
 from helpers.data import ImageStream
 from helpers.networks import models
+from helpers.networks.inference import compute
 from helpers.networks.recipe import Recipe
-from helpers.outputs import compute
 from helpers.training import loop, objectives
 from helpers.training.augmentation import PADDING, crop_and_flip, pad
 from helpers.training.batches import batches_of

@@ -1,0 +1,147 @@
+"""Which modules of this repository some code imports, directly or not, read from the sources.
+
+A change of a module counts for all modules that import it.  Nothing is imported to find out.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import hashlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = ("helpers", "known_unknowns", "pictures")
+BY_CONTENT = {
+    *(f"helpers.{name}" for name in ("cache", "checkpoints", "files", "modules")),
+    *(f"helpers.data{name}" for name in ("", ".cards", ".packs", ".sources")),
+}
+"""Modules that keep or load what enters a key by its content; their code does not count."""
+TABLES = (".csv", ".txt", ".yaml")
+
+
+class Module(NamedTuple):
+    """A file and what it imports: always, and by the names of its neighbours when asked to."""
+
+    file: Path
+    text: str
+    imports: frozenset[str]
+    on_demand: frozenset[str]
+
+
+@functools.cache
+def read(name: str, root: Path = ROOT) -> Module | None:
+    """Return a module of the repository; None if the dotted name is not one."""
+    path = root.joinpath(*name.split("."))
+    file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    if name.partition(".")[0] not in PACKAGES or not file.is_file():
+        return None
+    tree = ast.parse(file.read_text("utf-8"))
+    imports = set(_imported(tree, root))
+    # "__path__" is the folder in which a package looks for its modules
+    lookups = [node for node in tree.body if "'__path__'" in ast.dump(node)]
+    neighbours = {f"{name}.{stem}" for stem in _stems(file.parent)} if lookups else set()
+    if not all(isinstance(node, ast.FunctionDef) for node in lookups):
+        imports |= neighbours
+    return Module(file, _canonical(tree), frozenset(imports), frozenset(neighbours))
+
+
+def code(names: Iterable[str], root: Path = ROOT) -> str:
+    """Return 16 digits that stand for the code of modules and of all that these import.
+
+    Comments and docstrings do not count.  The tables beside a package's ``__init__`` count.
+
+    Raises
+    ------
+    ValueError
+        A name is neither a module of the repository nor a name in one.
+    """
+    modules = _closure(names, root, beyond=BY_CONTENT)
+    texts = [modules[name].text for name in sorted(modules)]
+    texts += [file.read_text("utf-8") for file in _tables(modules.values())]
+    return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:16]
+
+
+def files(source: str, *names: str) -> list[Path]:
+    """Return the files of all modules that a source and named modules may import, with tables."""
+    imported = {name for name in _imported(ast.parse(source), ROOT) if read(name)}
+    modules = _closure({*imported, *names}, ROOT, on_demand=True).values()
+    return sorted({*(module.file for module in modules), *_tables(modules)})
+
+
+def _closure(
+    names: Iterable[str], root: Path, *, beyond: set[str] = frozenset(), on_demand: bool = False
+) -> dict[str, Module]:
+    """Return named modules and all that they import, but no module `beyond` that is not named."""
+    waiting, reached = [], {}
+    for name in names:
+        module = name if read(name, root) else name.rpartition(".")[0]
+        if not read(module, root):
+            raise ValueError(f"no module '{name}' in {', '.join(PACKAGES)}")
+        waiting += _whole(root) if module in PACKAGES[:1] else [module]
+    named = set(waiting)
+    while waiting:
+        name = waiting.pop()
+        if name in reached or (name in beyond and name not in named):
+            continue
+        if module := read(name, root):
+            reached[name] = module
+            waiting += module.imports | (module.on_demand if on_demand else frozenset())
+    return reached
+
+
+def _whole(root: Path) -> list[str]:
+    """Return all modules of `helpers`."""
+    parts = [file.relative_to(root).with_suffix("").parts for file in root.glob("helpers/**/*.py")]
+    return [".".join(part for part in each if part != "__init__") for each in parts]
+
+
+def _stems(folder: Path) -> set[str]:
+    """Return the names of the modules in a package's folder."""
+    packages = {file.parent.name for file in folder.glob("*/__init__.py")}
+    return packages | {file.stem for file in folder.glob("*.py")} - {"__init__"}
+
+
+def _tables(modules: Iterable[Module]) -> list[Path]:
+    """Return the tables and lists that lie beside an ``__init__``."""
+    folders = {module.file.parent for module in modules if module.file.name == "__init__.py"}
+    return sorted(file for folder in folders for file in folder.iterdir() if file.suffix in TABLES)
+
+
+def _imported(tree: ast.AST, root: Path) -> Iterator[str]:
+    """Yield the dotted names that a tree imports, also inside functions; not for type hints."""
+    if isinstance(tree, ast.If) and "TYPE_CHECKING" in ast.dump(tree.test):
+        return
+    if isinstance(tree, ast.Import):
+        yield from (alias.name for alias in tree.names)
+    elif isinstance(tree, ast.ImportFrom):
+        for alias in tree.names:
+            name = f"{tree.module}.{alias.name}"
+            yield name if read(name, root) else tree.module
+    for node in ast.iter_child_nodes(tree):
+        yield from _imported(node, root)
+
+
+def _canonical(node: object) -> str:
+    """Return a tree as text without docstrings, equal in every version of Python.
+
+    The text of `ast.dump` changed in 3.12 (``type_params=[]``) and in 3.13 (no empty lists).
+    Python 3.12 also ends some format specifications with an empty string.
+    """
+    if isinstance(node, list):
+        return f"[{', '.join(map(_canonical, node))}]"
+    if not isinstance(node, ast.AST):
+        return repr(node)
+    fields = {name: value for name, value in ast.iter_fields(node) if value not in (None, [])}
+    if isinstance(node, ast.JoinedStr):
+        fields["values"] = [part for part in node.values if getattr(part, "value", None) != ""]
+    if isinstance(fields.get("body"), list):
+        fields["body"] = [each for each in node.body if not _is_text(each)]
+    shown = ", ".join(f"{name}={_canonical(value)}" for name, value in fields.items())
+    return f"{type(node).__name__}({shown})"
+
+
+def _is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)

@@ -1,0 +1,114 @@
+"""Which networks, and what else is kept, a change of the code makes anew."""
+
+import shutil
+
+import pytest
+
+from helpers import modules
+from helpers.networks.recipe import OBJECTIVES
+
+OUTPUTS = ("helpers.networks.inference", "helpers.networks.models.create")
+TRAINING = ("helpers.training.loop.train", "helpers.networks.models.create")
+
+
+def codes(root):
+    """Return what stands for the code of each training, of outputs and of all."""
+    networks = {one: (*TRAINING, f"helpers.training.objectives.{one}") for one in OBJECTIVES}
+    asked = networks | {"outputs": OUTPUTS, "all": ("helpers",)}
+    return {name: modules.code(names, root) for name, names in asked.items()}
+
+
+def write(file, old, new):
+    text = file.read_text("utf-8")
+    assert old in text, file
+    file.write_text(text.replace(old, new), "utf-8")
+
+
+CHANGES = {
+    "a docstring": ("training/loop.py", '"""The one training loop."""', '"""A loop."""', set()),
+    "a comment": ("training/loop.py", "# for dropout;", "# for", set()),
+    "one objective": ("training/objectives/crl.py", "weight: float = 1.0", "weight: float = 2.0",
+                      {"crl", "all"}),
+    "what two share": ("training/objectives/rnd.py", "self.weight *", "2 * self.weight *",
+                       {"rnd", "oc", "all"}),
+    "the loop": ("training/loop.py", "seed * 100_003", "seed * 100_005", {*OBJECTIVES, "all"}),
+    "the pass": ("networks/inference.py", "classifier.sample_dropout()", "pass",
+                 {"outputs", "rnd", "oc", "all"}),
+    "another package's name": ("networks/models.py", "from torch import nn",
+                               "from numpy import nn", {*OBJECTIVES, "outputs", "all"}),
+    "a score": ("scores/shaping.py", "percentile: float = 90.0", "percentile: float = 80.0",
+                {"all"}),
+    "how data are loaded": ("data/sources.py", "LARGEST_SIZE = 16_384", "LARGEST_SIZE = 1",
+                            {"all"}),
+    "a class list": ("data/class_lists/food101.txt", "\n", " \n", {"all"}),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def before():
+    """Return what stands for the code as it is."""
+    return codes(modules.ROOT)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_makes_anew_what_imports_it_and_no_more(tmp_path, before, change):
+    file, old, new, expected = CHANGES[change]
+    ignored = shutil.ignore_patterns("embedded", "__pycache__", "weights")
+    for package in modules.PACKAGES:
+        shutil.copytree(modules.ROOT / package, tmp_path / package, ignore=ignored)
+    write(tmp_path / "helpers" / file, old, new)
+    after = codes(tmp_path)
+    assert {name for name in before if before[name] != after[name]} == expected
+
+
+@pytest.mark.parametrize("package", ["import helpers.kinds", "from helpers.kinds import create"])
+def test_modules_that_a_package_imports_by_their_names_count(tmp_path, package):
+    """Scores register themselves on import."""
+    folder = tmp_path / "helpers"
+    (folder / "kinds").mkdir(parents=True)
+    (folder / "kinds/__init__.py").write_text(
+        "for one in pkgutil.iter_modules(__path__): import_module(one)\n"
+        "def create(name): return known[name]\n"
+    )
+    (folder / "use.py").write_text(f"{package}\n")
+    (folder / "kinds/ant.py").write_text("x = 1")
+    first = modules.code(["helpers.use"], tmp_path)
+    (folder / "kinds/ant.py").write_text("x = 2")
+    modules.read.cache_clear()
+    assert modules.code(["helpers.use"], tmp_path) != first
+
+
+def test_a_source_needs_the_files_of_all_that_it_may_import():
+    files = modules.files("from helpers.training.loop import train\nimport numpy")
+    names = {file.relative_to(modules.ROOT / "helpers").as_posix() for file in files}
+    assert {"training/loop.py", "training/objectives/crl.py", "networks/models.py"} <= names
+    assert not {name for name in names if name.startswith(("papers", "report", "scores"))}
+
+
+EVERY_SHAPE = '''
+def f(a, *, b=None, **c):
+    """Return what does not count."""
+    class D: pass
+    return [x for x in a if x] or f"{b!r:>{a}}" or {} or []
+
+@f
+async def g() -> int:
+    match g:
+        case {"k": [1, *_]} | None: return (yield)
+    with f() as h, g: lambda: 0
+    try: raise
+    except ValueError as error: print(error, sep="", end=b"")
+'''
+
+
+def test_digests_are_equal_in_every_version_of_python(tmp_path):
+    """The text of `ast.dump` differs between 3.11, 3.12 and 3.13: an upgrade lost the cache."""
+    (tmp_path / "helpers").mkdir()
+    (tmp_path / "helpers/shapes.py").write_text(EVERY_SHAPE)
+    assert modules.code(["helpers.shapes"], tmp_path) == "8ed7433048c064a0"
+
+
+@pytest.mark.parametrize("name", ["helpers.nowhere.at_all", "numpy.mean", "nothing"])
+def test_a_name_that_is_not_there_is_refused(name):
+    with pytest.raises(ValueError, match=f"no module '{name}'"):
+        modules.code([name])
