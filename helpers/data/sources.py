@@ -238,8 +238,7 @@ def listing(path: str | os.PathLike, split: str) -> tuple[Path, list[str], dict]
     Classes are numbered by name, over all splits together; images are sorted by class and path.
     A folder without subfolders is one class, called like the folder.  Tiny ImageNet is read as it
     is distributed: training images in ``train/WNID/images``, the classes of those in
-    ``val/images`` in ``val/val_annotations.txt``.  No file is looked at, and a folder that has
-    not changed since it was listed is not listed again (see `helpers.data.directories`).
+    ``val/images`` in ``val/val_annotations.txt``.  No file is opened.
     """
     splits = folder_splits(path)
     known_name(f"split of {path}", split, splits)

@@ -29,7 +29,7 @@ from helpers.networks.heads import EQUIPPED
 from helpers.networks.inference import compute
 from helpers.networks.recipe import Recipe
 from helpers.outputs import Outputs
-from helpers.training import distributed, exports, objectives
+from helpers.training import exports, objectives
 from helpers.training.loop import train
 
 if TYPE_CHECKING:
@@ -159,8 +159,7 @@ def fit(
     ERM has with this recipe and seed, which is trained once.
     An interrupted training goes on from its last checkpoint. The key under which the network
     is kept covers the images and labels, the outliers, the teacher's weights, the recipe, the seed,
-    the code and the versions of torch and timm; not the device, nor how many processes trained it
-    together (`helpers.training.distributed`), which are told with the network.
+    the code and the versions of torch and timm; not the device, which is told with the network.
 
     Parameters
     ----------
@@ -208,8 +207,6 @@ def fit(
                 "parameters, code or versions differ; TRAINING=allowed trains it here"
             )
         precision_on(device, recipe.precision)  # refused before anything is computed
-        if distributed.processes() > 1:  # they train one network together
-            return train_into(path)
         with locked(cache_root() / "locks" / f"{key}.lock"):
             if not path.exists():  # unless another process has trained it meanwhile
                 train_into(path)
@@ -237,16 +234,14 @@ def fit(
                 checkpoint=partial,
                 progress=progress,
             )
-        if distributed.rank() == 0:
-            checkpoints.save(
-                path,
-                classifier.state_dict(),
-                history=history.to_dict("list"),
-                seconds=float(history["seconds"].sum()),  # of all legs, if it was interrupted
-                device_name=_trained_on(device, recipe),
-            )
-            partial.unlink(missing_ok=True)
-        distributed.wait()  # until it is there for all
+        checkpoints.save(
+            path,
+            classifier.state_dict(),
+            history=history.to_dict("list"),
+            seconds=float(history["seconds"].sum()),  # of all legs, if it was interrupted
+            device_name=_trained_on(device, recipe),
+        )
+        partial.unlink(missing_ok=True)
 
     def load(path: Path, read=checkpoints.load) -> Fitted:
         tensors, information = read(path)
@@ -274,7 +269,7 @@ def _trained_on(device: str, recipe: Recipe) -> str:
     """Return in words what a network is trained on, and by which precision if not by the usual."""
     precision = precision_on(device, recipe.precision)
     unusual = f", {precision}" if precision != precision_on(device, "auto") else ""
-    return device_name(device, recipe.threads) + unusual + distributed.words()
+    return device_name(device, recipe.threads) + unusual
 
 
 def _fresh(

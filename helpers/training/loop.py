@@ -20,7 +20,7 @@ from helpers.data.images import Images
 from helpers.networks.devices import default_device, reproducible
 from helpers.networks.models import Classifier
 from helpers.networks.recipe import PATCHES, Recipe
-from helpers.training import distributed, objectives
+from helpers.training import objectives
 from helpers.training.batches import Batches, batches_of, sample_of, shuffled
 from helpers.training.objectives import Batch
 from helpers.training.step import Step
@@ -66,8 +66,6 @@ def train(
     """Train a classifier in place.
 
     Images in memory stay on the device as uint8; within an epoch nothing waits for the device.
-    Where several processes have joined (`helpers.training.distributed`), all of them call this
-    with the same arguments, and it is one training.
 
     Parameters
     ----------
@@ -126,14 +124,9 @@ def train(
         classifier.native.learn(sample, labels)
     classifier = classifier.to(device)
     objective.start(len(images), recipe.epochs, device)
-    if distributed.processes() > 1 and objective.state():
-        raise ValueError(
-            f"objective: '{recipe.objective}' keeps what it has seen of each image, and each of "
-            f"{distributed.processes()} processes sees some; train it in one process"
-        )
     optimiser = optimiser_of(classifier, recipe, device)
     epochs = _resume(checkpoint, classifier, optimiser, objective) if checkpoint else []
-    with reproducible(device, recipe.threads), distributed.whole_batches():
+    with reproducible(device, recipe.threads):
         running = _Training(
             recipe,
             seed,
@@ -150,14 +143,14 @@ def train(
             total=recipe.epochs,
             desc="training",
             unit="epoch",
-            disable=not progress or distributed.rank() > 0,
+            disable=not progress,
         )
         for epoch in bar:
             row = _epoch(running, epoch)
             epochs.append(row)
             bar.set_postfix(loss=f"{row['loss']:.3f}", accuracy=f"{row['accuracy']:.3f}")
             due = time.monotonic() - saved >= checkpoint_seconds
-            if checkpoint and due and epoch + 1 < recipe.epochs and distributed.rank() == 0:
+            if checkpoint and due and epoch + 1 < recipe.epochs:
                 _keep(checkpoint, classifier, optimiser, objective, epochs)
                 saved = time.monotonic()
         after = objective.finish(classifier, images, recipe, seed=seed, device=device)
@@ -207,14 +200,10 @@ def _epoch(training: _Training, epoch: int) -> dict:
     recipe, device, step = training.recipe, training.device, training.step
     step.classifier.train()
     seed = training.seed * 100_003 + epoch
-    # what each process draws for its share alone, and all of them alike
-    own_seed = seed if distributed.processes() == 1 else seed + 25_000 + distributed.rank()
-    torch.manual_seed(own_seed)  # for dropout; the generators below for the rest
+    torch.manual_seed(seed)  # for dropout; the generators below for the rest
     generator = torch.Generator(device).manual_seed(seed)
-    own = generator if own_seed == seed else torch.Generator(device).manual_seed(own_seed)
     count = len(training.labels)
     batch_size = min(recipe.batch_size, count)
-    mine = distributed.share(batch_size)
     # the last, smaller batch is left out: batch statistics of a few images are poor ones,
     # and another epoch's order brings other images there
     steps = count // batch_size
@@ -222,7 +211,6 @@ def _epoch(training: _Training, epoch: int) -> dict:
     batches = training.images.take(order, batch_size, generator)
     if training.outliers is not None:
         wanted = step.objective.ratio * batch_size
-        others_mine = distributed.share(wanted)
         # a generator of its own: how many numbers the images take does not matter to outliers
         other = torch.Generator(device).manual_seed(seed + 50_000)
         more = shuffled(len(training.outliers), steps * wanted, other)
@@ -233,20 +221,19 @@ def _epoch(training: _Training, epoch: int) -> dict:
         done = epoch * steps + number
         rate = learning_rate(recipe, done, recipe.epochs * steps, steps)
         set_rate(step.optimiser, rate)
-        indices = order[number * batch_size : (number + 1) * batch_size][mine]
-        others = None if training.outliers is None else next(outliers)[others_mine]
+        indices = order[number * batch_size : (number + 1) * batch_size]
+        others = None if training.outliers is None else next(outliers)
         batch = Batch(
-            step.objective.views(images[mine], others, own),
+            step.objective.views(images, others, generator),
             training.labels[indices],
             indices,
             torch.full((), done / steps, device=device),
-            step.objective.draw(len(indices), own),
+            step.objective.draw(len(indices), generator),
         )
         loss, correct = step(batch)
         losses[number] = loss
         right += correct
     accuracy = right.double() / (steps * len(indices))
-    distributed.average([losses, accuracy])
     finite = torch.isfinite(losses)
     if not finite.all():
         number = int((~finite).float().argmax())

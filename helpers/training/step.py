@@ -6,7 +6,6 @@ import torch
 
 from helpers.networks.devices import precision_on
 from helpers.networks.models import Classifier
-from helpers.training import distributed
 from helpers.training.objectives import ERM, Batch
 
 _WARM_UP = 3  # steps before recording: momentum exists, and the fastest kernels are found
@@ -38,8 +37,7 @@ class Step:
     def __call__(self, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the loss, and how many of the images were classified correctly, as scalars."""
         self.steps += 1
-        plain = self.kind != "cuda" or distributed.processes() > 1
-        if plain or self.steps <= _WARM_UP:
+        if self.kind != "cuda" or self.steps <= _WARM_UP:
             return self._step(batch)
         if self.graph is None:
             self._record(batch)
@@ -53,7 +51,6 @@ class Step:
         with torch.autocast(self.kind, torch.bfloat16, enabled=self.mixed):
             loss, logits = self.objective(self.classifier, batch)
         loss.backward()
-        distributed.average(one.grad for one in self.classifier.parameters())
         self.optimiser.step()
         return loss.detach(), (logits.detach().argmax(dim=1) == batch.labels).sum()
 
