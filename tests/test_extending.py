@@ -194,7 +194,7 @@ def test_which_tool_for_which_question():
     for block in re.findall(r"^```python\n(.*?)^```$", page.read_text("utf-8"), re.M | re.S):
         exec(compile(block, str(page), "exec"), names)
     assert names["suspect"][200:].mean() > 2 * names["suspect"][:200].mean()
-    assert names["listed"].chosen.any() and 0 < names["at_least"] < 1 / 3
-    assert (names["scores"] >= names["accepted_always"]).mean() >= 0.9
-    assert names["promised"].bound <= 0.05 and 0 <= names["open_set"] <= 1
-    assert names["foretold"]["auroc"].value > 0.7 and 0 <= names["aurc"] < 0.1
+    assert names["suspects"].chosen.any() and 0 < names["lower_bound"] < 1 / 3
+    assert (names["scores"] >= names["for_coverage"]).mean() >= 0.9
+    assert names["for_risk"].bound <= 0.05 and 0 <= names["open_set"] <= 1
+    assert names["predicted"]["auroc"].value > 0.7 and 0 <= names["aurc"] < 0.1
