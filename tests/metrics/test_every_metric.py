@@ -1,5 +1,6 @@
 """What every metric must keep to, and what it refuses to be taken of, with the argument's name."""
 
+import inspect
 import re
 from functools import partial
 
@@ -7,6 +8,9 @@ import numpy as np
 import pytest
 
 from helpers import metrics
+from helpers.metrics.records import MetricInfo
+from helpers.papers import PAPERS
+from helpers.scores.info import NEEDS, Info
 from helpers.scores.openset import open_set_answer, openmax_answer, unknown_probability
 from known_unknowns.checks import parametrize_with_checks
 from known_unknowns.guarantees import clopper_pearson, coverage_threshold, risk_threshold
@@ -114,10 +118,44 @@ def test_bad_input_is_named(function, arguments, name):
                 function(**good | {name: value})
 
 
-def test_one_bin_is_enough():
-    assert metrics.ece([[0.75, 0.25]], [1], bins=1) == 0.75
+WORDS = dict(name="n", title="t", equation="e", range="r", convention="c", key="k")
+SCORE = dict.fromkeys(["name", "title", "paper", "authors", "key", "equation"], "x")
 
 
-def test_the_row_that_sums_to_more_is_named():
-    with pytest.raises(ValueError, match=r"row 1 sums to 1\.6"):
-        metrics.nll([[0.5, 0.5], [0.8, 0.8]], [0, 1])
+@pytest.mark.parametrize(
+    ("message", "function", "arguments", "options"),
+    [
+        (r"row 1 sums to 1\.6", metrics.nll, ([[0.5, 0.5], [0.8, 0.8]], [0, 1]), {}),
+        ("did you mean 'known'", metrics.fpr_at_tpr, ([1], [0]), {"positive": "knwon"}),
+        ("positive class 'ood'", metrics.aupr, ([1], [0]), {"positive": "ood"}),
+        ("did you mean 'trapezoid'", metrics.aurc, ([1], [1]), {"variant": "trapezium"}),
+        ("unknown optimum", metrics.eaurc, ([1], [1]), {"optimum": "best"}),
+        ("rejected image 'knwon'; did you mean 'known'", metrics.open_set_ece,
+         ([[0.5, 0.5]], [0.1], [0], [0]), {"rejected": "knwon"}),
+        ("a row sums to 0 and cannot be normalised", metrics.open_set_brier,
+         ([[0.0, 0.0]], [0.0], [0]), {"normalised": True}),
+        *[("^unknown_weights: as many rows", function, ([1, 2], [1, 2], [[1, 1]], [[1, 1]] * 2), {})
+          for function in (metrics.weighted_auroc, metrics.weighted_fpr_at_tpr)],
+        ("^better: ", MetricInfo, (), WORDS | {"better": "more"}),
+        ("^unknown need 'luck'", Info, (),
+         SCORE | dict(year=2000, needs=("luck", *NEEDS), summary="", sign="")),
+    ],
+)  # fmt: skip
+def test_bad_options_are_named(message, function, arguments, options):
+    with pytest.raises(ValueError, match=message):
+        function(*arguments, **options)
+
+
+BUILDING_BLOCKS = "_|weighted_|resample_|answer_confidence|calibration_error$|.*squared_errors"
+
+
+def test_every_metric_has_one_complete_record():
+    functions = [name for name, _ in inspect.getmembers(metrics, inspect.isfunction)]
+    names = [record.name for record in metrics.RECORDS]
+    assert sorted(names) == [one for one in functions if not re.match(BUILDING_BLOCKS, one)]
+    assert {name for paper in PAPERS.values() for name in paper.metrics} == set(names)
+    for record in metrics.RECORDS:
+        assert record.title and record.equation and record.range and record.key
+        assert record.convention.endswith(".")
+        assert record.equation.count("{") == record.equation.count("}")
+        assert inspect.getdoc(getattr(metrics, record.name))
