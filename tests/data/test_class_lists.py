@@ -1,20 +1,35 @@
-"""Class lists: whole, without doubles, and each wnid a noun of WordNet 3.0."""
+"""Class lists, WordNet and its rules: whole, and each rule on a graph to check by hand."""
 
+import os
+import subprocess
+import sys
+import tarfile
+
+import numpy as np
 import pytest
 
-from helpers.data import class_lists, wordnet
+from helpers.data import class_lists, class_roles, wordnet
+from helpers.data.hypernyms import Hypernyms
+from helpers.data.wordnet_rules import (
+    draw_near,
+    external_classes,
+    find_covered,
+    keywords,
+    named_nodes,
+    near_candidates,
+    overlaps,
+)
 
 SIZES = {"caltech256": 256, "food101": 101, "lsun": 10, "places365": 365}
 
 
 @pytest.mark.parametrize("data_set", SIZES)
 def test_names(data_set):
-    """As many as the data set is known to have, each once."""
     names = class_lists.names_of(data_set)
     assert len(names) == len(set(names)) == SIZES[data_set]
 
 
-def test_wnids():
+def test_all_classes_of_imagenet_are_nouns():
     """All classes are nouns; Tiny ImageNet's are ImageNet's, whose names are WordNet's."""
     imagenet, tiny = map(class_lists.wnids_of, ("imagenet", "tiny_imagenet_64"))
     assert (len(imagenet), len(tiny)) == (1000, 200)
@@ -36,10 +51,276 @@ def test_cifar100():
     assert printed == {"camel": "n02437136", "mouse": "n02330245"}
 
 
-def test_what_is_no_list():
-    """Other data sets have no wnids; a list that is not there is named."""
-    assert class_lists.wnids_of("digits") == class_lists.wnids_of("tiny") == {}
-    with pytest.raises(ValueError, match="unknown class list 'food'; did you mean 'food101'"):
-        class_lists.names_of("food")
-    with pytest.raises(ValueError, match="unknown senses 'extend'; did you mean 'extended'"):
-        class_lists.wnids_of("imagenet", senses="extend")
+def test_the_archive_is_wordnet_3_0_with_its_licence():
+    """Its manual counts 82,115 noun synsets and 117,798 nouns; the notice is inside and beside."""
+    with tarfile.open(wordnet.ARCHIVE) as archive:
+        files = {member.name: archive.extractfile(member).read() for member in archive}
+    entries = [line for line in files["data.noun"].splitlines() if not line.startswith(b"  ")]
+    assert len(entries) == 82115
+    assert len(list(wordnet.reader().all_lemma_names("n"))) == 117798
+    beside = wordnet.ARCHIVE.with_name("wordnet-3.0-LICENSE.txt").read_bytes()
+    assert files["LICENSE"] == beside
+    assert b"provided that you agree to comply" in b" ".join(beside.split())
+    assert [line.split()[0] for line in files["lexnames"].decode().splitlines()] == [
+        f"{number:02}" for number in range(45)
+    ]
+    assert wordnet.ARCHIVE.stat().st_size < 4.7e6
+
+
+@pytest.mark.parametrize(
+    ("wnid", "name"), [("n02437136", "camel"), ("n02330245", "mouse"), ("n00001740", "entity")]
+)
+def test_wnids_are_offsets_of_this_version(wnid, name):
+    """The paper prints the first two; they go back and forth."""
+    synset = wordnet.noun(wnid)
+    assert synset.lemma_names()[0] == name and wordnet.wnid(synset) == wnid
+    assert not wordnet.knows("qqqq") and not wordnet.knows("")
+
+
+def test_processes_that_unpack_at_once_agree(tmp_path):
+    """Three at a time all get the same whole folder, and leave nothing beside it."""
+    code = "from helpers.data import wordnet; print(wordnet._unpack().name)"
+    environment = os.environ | {"CACHE_ROOT": str(tmp_path)}
+    command = [sys.executable, "-c", code]
+    options = {"env": environment, "stdout": subprocess.PIPE, "text": True}
+    started = [subprocess.Popen(command, **options) for _ in range(3)]
+    printed = {process.communicate()[0].strip() for process in started}
+    (folder,) = (tmp_path / "nltk_data").iterdir()
+    assert printed == {folder.name}
+    assert len(list(folder.iterdir())) == 14
+
+
+def test_tiny_imagenet_without_what_cifar100_has():
+    """42 are removed and 158 left; the paper names the bullet train and the school bus."""
+    table = class_roles.tiny_imagenet().set_index("name")
+    assert table["role"].value_counts().to_dict() == {"external": 158, "removed": 42}
+    assert table.loc["bullet train", ["role", "by", "relation"]].tolist() == [
+        "removed", "train", "descendant",
+    ]  # fmt: skip
+    assert table.loc["school bus", "by"] == "bus"
+    assert table.loc["tractor", "relation"] == "same"
+    assert table.loc["lemon", ["role", "by", "relation"]].tolist() == ["external", "", ""]
+
+
+def test_roles_beside_imagenet_200():
+    """The paper's example: a can opener is near the plunger, both being hand tools."""
+    imagenet = class_roles.imagenet(seed=0).set_index("name")
+    assert imagenet.groupby("role").size().to_dict() == {
+        "in-distribution": 200, "near": 200, "not drawn": 205, "external": 395,
+    }  # fmt: skip
+    assert imagenet.loc["plunger", "role"] == "in-distribution"
+    assert "hand tool" in imagenet.loc["can opener", "below"].split(", ")
+    assert (imagenet["below"] != "").sum() == 405
+
+
+def test_counts_stand_beside_the_papers():
+    """All of the paper's counts are there, and the default reading is the nearest of all."""
+    counts = class_roles.counts()
+    assert set(counts["classes"]) == set(class_roles.PAPER)
+    assert (counts["ours"] - counts["paper"] == counts["difference"]).all()
+    first = counts.drop_duplicates("classes").set_index("classes")["difference"].to_dict()
+    assert first["Tiny ImageNet, removed"] == first["Tiny ImageNet, external"] == 0
+    assert first["ImageNet, external"] == -first["ImageNet, near candidates"] == 1
+    far = counts[counts["classes"].str.endswith("left")]
+    away = far["difference"].abs().groupby(far["reading"]).sum()
+    assert away.idxmin() == next(iter(class_roles.READINGS))
+
+
+GRAPH = Hypernyms(
+    {
+        "thing": (),
+        "tool": ("thing",),
+        "hand tool": ("tool",),
+        "plunger": ("hand tool",),
+        "opener": ("hand tool",),
+        "can opener": ("opener",),
+        "edge tool": ("tool",),
+        "plane": ("hand tool", "edge tool"),
+        "knife": ("edge tool",),
+        "cleaver": ("knife",),
+        "table knife": ("knife",),
+        "animal": ("thing",),
+        "bee": ("animal",),
+        "honeybee": ("bee",),
+        "ant": ("animal",),
+    },
+    names={"knife": ("knife", "blade")},
+)
+CLASSES = ["plunger", "can opener", "cleaver", "plane", "bee"]
+
+
+def no_noun(word):
+    return False
+
+
+def random_graph(seed, size=25):
+    """Return a graph in which each node has up to three parents among those before it."""
+    generator = np.random.default_rng(seed)
+    parents = {}
+    for node in range(size):
+        count = min(node, int(generator.integers(0, 4)))
+        parents[str(node)] = tuple(map(str, generator.choice(node, count, replace=False)))
+    return Hypernyms(parents)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_above_and_below_are_one_relation(seed):
+    """Ancestors are those that have the node below them; siblings share a parent."""
+    graph = random_graph(seed)
+    for node in graph.parents:
+        above = {other for other in graph.parents if node in graph.descendants(other)}
+        assert graph.ancestors(node) == above
+        reached = set(graph.parents[node]).union(*map(graph.ancestors, graph.parents[node]))
+        assert graph.ancestors(node) == reached
+        beside = {
+            other
+            for other in graph.parents
+            if other != node and set(graph.parents[other]) & set(graph.parents[node])
+        }
+        assert set(graph.siblings(node)) == beside
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_pruned_keeps_what_lies_below_what(seed):
+    """Of nodes that stay, the same are above; what was not asked for branches; no line is twice."""
+    graph = random_graph(seed)
+    keep = np.random.default_rng(seed).choice(25, 6, replace=False).astype(str).tolist()
+    small = graph.prune(keep)
+    assert set(keep) <= set(small.parents)
+    for node, parents in small.parents.items():
+        assert small.ancestors(node) == graph.ancestors(node) & set(small.parents)
+        assert node in keep or len(small.children(node)) > 1
+        assert not any(one in small.ancestors(other) for one in parents for other in parents)
+
+
+def test_pruned_by_hand():
+    """Chains become one line, trunks go, and where lines meet stays."""
+    small = GRAPH.prune(["cleaver", "plunger", "plane"])
+    assert small.parents == {
+        "tool": (), "hand tool": ("tool",), "edge tool": ("tool",), "plunger": ("hand tool",),
+        "plane": ("edge tool", "hand tool"), "cleaver": ("edge tool",),
+    }  # fmt: skip
+    assert GRAPH.prune(["bee"]).parents == {"bee": ()} and GRAPH.prune([]).parents == {}
+    assert GRAPH.prune(["knife"]).find("Blade") == ("knife",)
+
+
+def test_classes_are_covered_by_themselves_or_the_lowest_above():
+    """Never by what is below or beside, in whatever order they come."""
+    found = find_covered(["honeybee", "bee", "ant", "animal"], ["bee", "knife"], GRAPH)
+    assert found == {"honeybee": ("bee", "descendant"), "bee": ("bee", "same")}
+    for by in (["tool", "edge tool", "thing"], ["thing", "edge tool", "tool"]):
+        assert find_covered(["knife"], by, GRAPH) == {"knife": ("edge tool", "descendant")}
+        assert find_covered(["knife"], [*by, "knife"], GRAPH) == {"knife": ("knife", "same")}
+    assert find_covered([], ["bee"], GRAPH) == find_covered(["bee"], [], GRAPH) == {}
+
+
+def test_near_is_below_any_parent_at_any_depth():
+    """The plane has two parents: through its second the cleaver is near; a root has none."""
+    found = near_candidates(["plane"], CLASSES, GRAPH)
+    assert found["cleaver"] == ("edge tool",) and list(found) == [
+        "plunger",
+        "can opener",
+        "cleaver",
+    ]
+    assert near_candidates(["thing"], ["thing", "bee"], GRAPH) == {}
+    candidates = near_candidates(["plunger", "bee"], CLASSES, GRAPH)
+    assert candidates == {"can opener": ("hand tool",), "plane": ("hand tool",)}
+    assert external_classes(["plunger", "bee"], candidates, CLASSES) == ("cleaver",)
+
+
+def test_near_classes_are_drawn_by_the_seed_alone():
+    """Of the candidates, each once, in their order; by the seed alone; never too many."""
+    candidates = [str(number) for number in range(40)]
+    draws = [draw_near(candidates, 20, seed=seed) for seed in range(20)]
+    for drawn in draws:
+        assert len(set(drawn)) == 20
+        assert [name for name in candidates if name in drawn] == list(drawn)
+    assert len(set(draws)) == 20
+    assert draw_near(candidates, 20, seed=3) == draws[3]
+    assert {name for drawn in draws for name in drawn} == set(candidates)
+    assert draw_near(candidates, 40, seed=0) == tuple(candidates)
+
+
+@pytest.mark.parametrize(
+    ("name", "rules"),
+    [
+        ("bee", ["i"]),
+        ("opener", ["ii", "iii"]),  # the plunger is beside it, the can opener below
+        ("honeybee", ["iii"]),  # below a class
+        ("animal", ["ii", "iii"]),
+        ("ant", ["ii"]),
+        ("plunger", ["i", "ii"]),
+        ("blade", ["ii", "iii"]),
+        ("thing", ["iii"]),
+        ("table knife", ["ii"]),
+        ("bread", []),
+    ],
+)
+def test_each_rule_of_overlap(name, rules):
+    """All rules that hold are given in their order."""
+    found = overlaps([name], CLASSES, GRAPH)
+    assert [overlap.rule for overlap in found] == rules
+    for overlap in found:
+        assert overlap.known in CLASSES and overlap.keyword == name
+
+
+def test_what_is_below_a_sibling_and_any_keyword_is_enough():
+    """The animals' sibling, tools, is no class but contains some; the first keyword is named."""
+    (found,) = overlaps(["animal"], ["cleaver"], GRAPH)
+    assert found == ("ii", "animal", "animal", "cleaver")
+    assert overlaps(["animal"], ["cleaver"], GRAPH, within_siblings=False) == ()
+    assert overlaps(["animal"], ["tool"], GRAPH, within_siblings=False)[0].rule == "ii"
+    (found,) = overlaps(["swiss", "army", "knife", "blade"], ["cleaver"], GRAPH)
+    assert found == ("iii", "knife", "knife", "cleaver")
+    names = ["Blade", "bread_knife", "edge-tool"]  # beside CIFAR: only the whole name of a node
+    assert named_nodes(names, GRAPH) == {"Blade": "knife", "edge-tool": "edge tool"}
+
+
+NAMES = [  # the paper's table 4; what data sets do to names; endings
+    ("cup_cakes", {"cup cake": "singular", "cupcakes": "joined", "cup": "part", "cups": "plural"}),
+    ("donuts", {"donut": "singular"}),
+    ("011.billiards", {"billiards": "name", "billiard": "singular"}),
+    ("039.chopsticks", {"chopstick": "singular"}),
+    ("101.head-phones", {"head phone": "singular", "headphones": "joined"}),
+    ("badlands", {"badland": "singular"}),
+    ("artists_loft", {"artist loft": "singular", "artist's loft": "possessive"}),
+    ("butchers_shop", {"butcher shop": "singular", "butcher's shop": "possessive"}),
+    ("childs_room", {"child room": "singular", "child's room": "possessive"}),
+    ("hot_dog", {"hotdog": "joined"}),
+    ("037.chess-board", {"chessboard": "joined"}),
+    ("061.dumb-bell", {"dumbbell": "joined"}),
+    ("barndoor", {"barn door": "split"}),
+    ("fishpond", {"fish pond": "split"}),
+    ("shopfront", {"shop front": "split"}),
+    ("038.chimp", {"chimpanzee": "abbreviation"}),
+    ("015.bonsai-101", {"bonsai": "name"}),
+    ("bakery/shop", {"bakery shop": "name"}),
+    ("church/indoor", {"church": "name"}),
+    ("temple/asia", {"temple asia": "name"}),
+    ("001.ak47", {"ak47": "name"}),
+    *[(name, {name: "name", singular: "singular"}) for name, singular in
+      [("fries", "fry"), ("sandwiches", "sandwich"), ("boxes", "box"), ("socks", "sock")]],
+    *[(name, {plural: "plural"}) for name, plural in [("fry", "fries"), ("box", "boxes")]],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "expected"), NAMES)
+def test_keywords_of_a_name(name, expected):
+    assert keywords(name).items() >= expected.items()
+
+
+def test_keywords_are_spellings_and_runs_of_the_words_and_no_more():
+    """At least three letters before a split, four behind; singulars that end in s stay."""
+    cups = {"cup cakes", "cup cake", "cupcakes", "cupcake"}
+    assert set(keywords("cup_cakes", parts=False, is_noun=no_noun)) == cups
+    found = set(keywords("cup_cakes", is_noun=no_noun))
+    assert found == cups | {"cup", "cups", "cake", "cakes"}
+    found = set(keywords("ice-cream-cone", is_noun=no_noun))
+    assert {"ice cream", "cream cone", "ice", "cream", "cone"} <= found
+    assert not {"ice cone", "cream ice"} & found
+    nouns = {"gar", "den", "garden", "bath", "room", "pan", "cake"}
+    assert keywords("bathroom", is_noun=nouns.__contains__)["room"] == "split"
+    assert keywords("pancakes", is_noun=nouns.__contains__)["cake"] == "split"
+    assert set(keywords("garden", is_noun=nouns.__contains__)) == {"garden", "gardens"}
+    for name in ("gas", "glass", "bus", "iris", "octopus", "chess"):
+        assert min(map(len, keywords(name, is_noun=no_noun))) == len(name)

@@ -49,7 +49,7 @@ def test_certain_answers(name):
     """An unknown image is never right, and has no term where one of its class is needed."""
     function, answers, labels = getattr(metrics, name), np.eye(4), np.arange(4)
     assert (function(answers, labels), function(answers, (labels + 1) % 4)) == CERTAIN[name]
-    labels[0] = -1
+    labels[-1] = -1  # the last class: an index of the same value
     if name in ("nll", "brier"):
         with pytest.raises(ValueError, match=r"^labels: "):
             function(answers, labels)
