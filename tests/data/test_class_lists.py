@@ -11,13 +11,7 @@ import pytest
 from helpers.data import class_lists, wordnet
 from helpers.data.hypernyms import Hypernyms
 from helpers.data.wordnet_rules import (
-    draw_near,
-    external_classes,
-    find_covered,
     keywords,
-    named_nodes,
-    near_candidates,
-    overlaps,
 )
 
 SIZES = {"caltech256": 256, "food101": 101, "lsun": 10, "places365": 365}
@@ -90,29 +84,6 @@ def test_processes_that_unpack_at_once_agree(tmp_path):
     assert len(list(folder.iterdir())) == 14
 
 
-GRAPH = Hypernyms(
-    {
-        "thing": (),
-        "tool": ("thing",),
-        "hand tool": ("tool",),
-        "plunger": ("hand tool",),
-        "opener": ("hand tool",),
-        "can opener": ("opener",),
-        "edge tool": ("tool",),
-        "plane": ("hand tool", "edge tool"),
-        "knife": ("edge tool",),
-        "cleaver": ("knife",),
-        "table knife": ("knife",),
-        "animal": ("thing",),
-        "bee": ("animal",),
-        "honeybee": ("bee",),
-        "ant": ("animal",),
-    },
-    names={"knife": ("knife", "blade")},
-)
-CLASSES = ["plunger", "can opener", "cleaver", "plane", "bee"]
-
-
 def no_noun(word):
     return False
 
@@ -155,74 +126,6 @@ def test_pruned_keeps_what_lies_below_what(seed):
         assert small.ancestors(node) == graph.ancestors(node) & set(small.parents)
         assert node in keep or len(small.children(node)) > 1
         assert not any(one in small.ancestors(other) for one in parents for other in parents)
-
-
-def test_covered_and_near_classes():
-    """The lowest above covers; the plane has two parents: the cleaver is near its second."""
-    for by in (["tool", "edge tool", "thing"], ["thing", "edge tool", "tool"]):
-        found = find_covered(["knife", "honeybee", "bee", "ant"], [*by, "bee", "cleaver"], GRAPH)
-        assert found == {
-            "knife": ("edge tool", "descendant"), "honeybee": ("bee", "descendant"),
-            "bee": ("bee", "same"), "ant": ("thing", "descendant"),
-        }  # fmt: skip
-    found = near_candidates(["plane"], CLASSES, GRAPH)
-    assert found["cleaver"] == ("edge tool",) and list(found) == [
-        "plunger",
-        "can opener",
-        "cleaver",
-    ]
-    assert near_candidates(["thing"], ["thing", "bee"], GRAPH) == {}
-    candidates = near_candidates(["plunger", "bee"], CLASSES, GRAPH)
-    assert candidates == {"can opener": ("hand tool",), "plane": ("hand tool",)}
-    assert external_classes(["plunger", "bee"], candidates, CLASSES) == ("cleaver",)
-
-
-def test_near_classes_are_drawn_by_the_seed_alone():
-    """Of the candidates, each once, in their order; by the seed alone; never too many."""
-    candidates = [str(number) for number in range(40)]
-    draws = [draw_near(candidates, 20, seed=seed) for seed in range(20)]
-    for drawn in draws:
-        assert len(set(drawn)) == 20
-        assert [name for name in candidates if name in drawn] == list(drawn)
-    assert len(set(draws)) == 20
-    assert draw_near(candidates, 20, seed=3) == draws[3]
-    assert {name for drawn in draws for name in drawn} == set(candidates)
-    assert draw_near(candidates, 40, seed=0) == tuple(candidates)
-
-
-@pytest.mark.parametrize(
-    ("name", "rules"),
-    [
-        ("bee", ["i"]),
-        ("opener", ["ii", "iii"]),  # the plunger is beside it, the can opener below
-        ("honeybee", ["iii"]),  # below a class
-        ("animal", ["ii", "iii"]),
-        ("ant", ["ii"]),
-        ("plunger", ["i", "ii"]),
-        ("blade", ["ii", "iii"]),
-        ("thing", ["iii"]),
-        ("table knife", ["ii"]),
-        ("bread", []),
-    ],
-)
-def test_each_rule_of_overlap(name, rules):
-    """All rules that hold are given in their order."""
-    found = overlaps([name], CLASSES, GRAPH)
-    assert [overlap.rule for overlap in found] == rules
-    for overlap in found:
-        assert overlap.known in CLASSES and overlap.keyword == name
-
-
-def test_what_is_below_a_sibling_and_any_keyword_is_enough():
-    """The animals' sibling, tools, is no class but contains some; the first keyword is named."""
-    (found,) = overlaps(["animal"], ["cleaver"], GRAPH)
-    assert found == ("ii", "animal", "animal", "cleaver")
-    assert overlaps(["animal"], ["cleaver"], GRAPH, within_siblings=False) == ()
-    assert overlaps(["animal"], ["tool"], GRAPH, within_siblings=False)[0].rule == "ii"
-    (found,) = overlaps(["swiss", "army", "knife", "blade"], ["cleaver"], GRAPH)
-    assert found == ("iii", "knife", "knife", "cleaver")
-    names = ["Blade", "bread_knife", "edge-tool"]  # beside CIFAR: only the whole name of a node
-    assert named_nodes(names, GRAPH) == {"Blade": "knife", "edge-tool": "edge tool"}
 
 
 def test_keywords_are_spellings_and_runs_of_the_words_and_no_more():

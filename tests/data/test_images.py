@@ -133,13 +133,6 @@ def pets(monkeypatch, tmp_path):
     return images
 
 
-def test_bytes_keep_a_feature_to_half_a_step_of_its_root():
-    values = np.random.default_rng(0).uniform(0, 6, (50, 20))
-    back = features.decode(features.encode(values, 6.0), 6.0)
-    assert np.abs(np.sqrt(back / 6) - np.sqrt(values / 6)).max() <= 0.5 / 255 + 1e-6
-    assert np.abs(back - values).max() > 1e-4  # and not better than that
-
-
 def test_every_subset_in_any_order_and_under_any_labels_finds_its_own(pets):
     some = pets.select(["cow", "ant"]).unknown().subset([5, 0, 2])
     seen = seen_by(some, TINY, "")

@@ -26,6 +26,7 @@ def test_mean_ranks_by_hand():
     values = table([[0.1, 0.2, 0.3, 0.4], [0.5, 0.5, 0.5, 0.9], [2.0, 3.0, 1.0, 3.0]])
     lower = mean_ranks(values, lower_is_better=True)  # 1 2 3 4, 2 2 2 4, 2 3.5 1 3.5
     assert lower.to_dict() == pytest.approx({"m0": 5 / 3, "m1": 2.5, "m2": 2.0, "m3": 11.5 / 3})
+    assert mean_ranks(values[["m1", "m0"]], lower_is_better=True).tolist() == [11 / 6, 7 / 6]
     higher = mean_ranks(values, lower_is_better=False)
     assert higher.tolist() == pytest.approx((5 - lower).tolist())
 

@@ -60,18 +60,6 @@ def error(layer: nn.Conv2d) -> float:
     return max(relative(*pair) for pair in zip(pairs, expected, strict=True))
 
 
-def norm_error(layer: nn.Conv2d) -> float:
-    """Return the relative error of the gradient of a layer's spectral norm."""
-    shape, gradients = torch.Size((1, layer.in_channels, 8, 8)), []
-    for enabled in (True, False):
-        with torch.backends.mkldnn.flags(enabled=enabled):
-            normalised = SpectralNorm(layer, 1.0, bound=True).eval()
-            normalised.norm(shape)  # makes the direction, whose layout may then be changed
-            norm = normalised.to(memory_format=torch.channels_last).norm(shape)
-            gradients += torch.autograd.grad(norm, layer.weight)
-    return relative(*gradients)
-
-
 def check() -> None:
     """Print the shapes with wrong gradients, and the number of shapes."""
     torch.set_num_threads(1)
@@ -79,7 +67,7 @@ def check() -> None:
     shapes = narrow_layers()
     for shape, layer in shapes.items():
         times = TIMES if layer.kernel_size == (1, 1) and max(layer.stride) > 1 else 1
-        errors = [measure(layer) for measure in (error, norm_error) for _ in range(times)]
+        errors = [error(layer) for _ in range(times)]
         if not all(value < 1e-4 for value in errors):  # also NaN
             print(f"wrong by {max(errors):.1e}: {shape}")
     print(f"{len(shapes)} shapes")

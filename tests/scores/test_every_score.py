@@ -9,7 +9,7 @@ import pytest
 import helpers.scores
 from helpers.outputs import Head, Outputs
 from helpers.scores import base
-from helpers.scores.base import BlockwiseScore, class_means, rowwise_product
+from helpers.scores.base import BlockwiseScore
 from helpers.scores.calibration import fit_temperature, softmax
 from helpers.scores.info import LACKING, NEEDS, lacking
 from helpers.scores.openset import OpenMax
@@ -169,31 +169,6 @@ def test_training_images_without_label_or_class_are_refused(name):
         return
     with pytest.raises(ValueError, match=r"train_outputs: at least one .* none of class 7; add"):
         score.fit(without, head)
-
-
-@pytest.mark.parametrize("kind", [np.float32, np.float64])
-@pytest.mark.parametrize(("width", "columns"), [(8, 17), (33, 201), (512, 300), (64, 1)])
-def test_a_row_of_a_product_is_the_same_wherever_it_is(kind, width, columns):
-    """For the same row 500 times: twice as many as a block has, less a few."""
-    generator = np.random.default_rng(0)
-    row = generator.normal(size=(1, width)).astype(kind)
-    matrix = generator.normal(size=(columns, width)).astype(kind).T
-    found = rowwise_product(np.repeat(row, 500, axis=0), matrix)
-    assert (found == rowwise_product(row, matrix)).all()
-    np.testing.assert_allclose(found[:1], row.astype(float) @ matrix, rtol=1e-9, atol=1e-12)
-
-
-def test_means_of_classes_over_several_blocks():
-    """Of the even ones of 5,000 images; class 2 has none."""
-    generator = np.random.default_rng(0)
-    labels = generator.integers(0, 2, 5000) * 3
-    outputs = Outputs(np.zeros((5000, 4)), generator.normal(size=(5000, 3)), labels)
-    means, counts = class_means(outputs, lambda part: (part.features[::2], part.labels[::2]))
-    for k in (0, 3):
-        expected = outputs.features[::2][labels[::2] == k].mean(axis=0, dtype=float)
-        np.testing.assert_allclose(means[k], expected, rtol=1e-12)
-    assert counts.tolist() == np.bincount(labels[::2], minlength=4).tolist()
-    assert (means[1:3] == 0).all()
 
 
 def test_moments_and_gaussians_are_computed_once_for_all_scores(monkeypatch):

@@ -97,7 +97,7 @@ def test_members_are_averaged_first():
 def test_kl_matching_is_the_smallest_divergence_from_means_by_prediction():
     """Compared with loops; class 3 is never predicted; probabilities may underflow."""
     generator = np.random.default_rng(0)
-    train, test = (of_logits(generator.normal(size=(n, 5)) * 3) for n in (300, 20))
+    train, test = (of_logits(generator.normal(size=(n, 5)) * 3) for n in (3000, 20))
     train.logits[:, 3] = -20
     p = train.probabilities
     templates = [p[p.argmax(axis=1) == k].mean(axis=0) for k in (0, 1, 2, 4)]

@@ -79,17 +79,6 @@ def test_about_the_corner_a_shear_is_pillows(name, sign):
     assert turned < moved
 
 
-def test_mixtures_stay_in_range_differ_and_repeat_themselves():
-    images = pictures(20)
-    mixed, again = (augmix(images, torch.Generator().manual_seed(1)) for _ in range(2))
-    assert torch.equal(mixed, again)
-    assert mixed.shape == images.shape
-    assert mixed.min() >= -1e-3 and mixed.max() <= 255 + 1e-3
-    assert (mixed - images).abs().flatten(1).mean(dim=1).max() > 1
-    other = augmix(images, torch.Generator().manual_seed(2))
-    assert not torch.allclose(mixed, other)
-
-
 def test_every_operation_is_drawn_equally_often(monkeypatch):
     counts = dict.fromkeys(OPERATIONS, 0)
 
