@@ -8,15 +8,8 @@ import numpy as np
 def pearson(first: np.ndarray, second: np.ndarray, *, constant: float = np.nan) -> np.ndarray:
     """Return Pearson's correlation along the first axis.
 
-    Many pairs at once, as bootstrap replicates are, of which SciPy takes one, and warns where there
-    is no correlation.
-
-    Parameters
-    ----------
-    first, second : ndarray, shape [N, ...]
-        With NaN there is none: NaN.
-    constant : float
-        What stands where one of the two does not vary.
+    For [N, ...] values, many pairs at once, without a warning.  NaN gives NaN; `constant` is
+    the value where one of the two does not vary.
 
     Examples
     --------
