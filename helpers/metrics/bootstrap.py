@@ -103,10 +103,9 @@ def weighted_mean(values, weights) -> np.ndarray:
 def weighted_calibration_error(confidence, correct, weights, *, bins: int = 15) -> np.ndarray:
     """Return `calibration_error`, once for each row of weights.
 
-    Drawing images again adds scatter to that of the sample, and ECE adds up absolute differences,
-    so replicates lie above the plain value: by a factor of about √2 for a calibrated model.
-    Compare them with replicates of another method, or with `weighted_calibration_error_floor` of
-    the same weights, and not with a plain ECE or `calibration_error_floor`.
+    Resampling adds scatter, so replicates are above the plain value: by a factor of about √2 for a
+    calibrated model.  Compare them with replicates of another method or with
+    `weighted_calibration_error_floor` of the same weights, not with a plain ECE or floor.
 
     Parameters
     ----------

@@ -1,8 +1,7 @@
-"""How right a classifier is, and how far its confidence says so: accuracy, NLL, ECE, Brier score.
+"""Accuracy, NLL, ECE and Brier score of probabilities [N, K] and labels, 0 to K − 1.
 
-Probabilities are what a model says of its own K classes, labels are 0 to K − 1.  An image of an
-unknown class (label −1) is never classified correctly, so accuracy and calibration error take it;
-NLL and Brier score have no probability to look up for it and refuse it (see `open_set_brier`).
+An image of an unknown class (label −1) is never classified correctly, so accuracy and calibration
+error take it.  NLL and Brier score have no term for it and refuse it (see `open_set_brier`).
 """
 
 from __future__ import annotations
@@ -45,8 +44,7 @@ def accuracy(probabilities, labels, *, top: int = 1) -> float:
     labels : array_like of int, shape [N]
         0 to K − 1; −1 (unknown class) is always wrong.
     top : int
-        1 to K.  Of equally probable classes the one with the lower index comes first, as in
-        `numpy.argmax`.
+        1 to K.  Of equally probable classes the lower index comes first, as in `numpy.argmax`.
 
     Returns
     -------
@@ -152,8 +150,6 @@ def bin_of(confidence: np.ndarray, bins: int) -> np.ndarray:
 
     Bin b holds b/bins < c ≤ (b + 1)/bins; confidence 0 falls into the first, 1 into the last.
 
-    Examples
-    --------
     >>> bin_of(np.array([0.0, 0.5, 0.51, 1.0]), 2)
     array([0, 0, 1, 1])
     """

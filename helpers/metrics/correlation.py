@@ -11,8 +11,6 @@ def pearson(first: np.ndarray, second: np.ndarray, *, constant: float = np.nan) 
     For [N, ...] values, many pairs at once, without a warning.  NaN gives NaN; `constant` is
     the value where one of the two does not vary.
 
-    Examples
-    --------
     >>> pearson(np.array([1, 2, 3]), np.array([2, 4, 6])).item()
     1.0
     >>> pearson(np.ones(3), np.ones(3)).item()
@@ -27,8 +25,6 @@ def pearson(first: np.ndarray, second: np.ndarray, *, constant: float = np.nan) 
 def spearman(first: np.ndarray, second: np.ndarray, *, constant: float = np.nan) -> np.ndarray:
     """Return Spearman's correlation, `pearson` of the ranks; tied values share the mean of theirs.
 
-    Examples
-    --------
     >>> spearman(np.array([1, 2, 30]), np.array([-1, -8, -9])).item()
     -1.0
     """

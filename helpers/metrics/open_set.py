@@ -1,9 +1,8 @@
 """Brier score and calibration error when the answer may be "unknown" (Lyu et al. 2022).
 
-The model gives K probabilities and a probability of "unknown"; labels are 0 to K − 1 or −1, and
-so are answers.  For the thresholded softmax the K + 1 numbers do not sum to 1 (see
-`helpers.scores.openset.unknown_probability`); for OpenMax they do: hand in its first K columns and
-its last one.
+The model gives K probabilities and a probability of "unknown"; labels and answers are 0 to K − 1
+or −1.  The K + 1 numbers sum to 1 for OpenMax (its first K columns and its last one), and do not
+for the thresholded softmax (see `helpers.scores.openset.unknown_probability`).
 """
 
 from __future__ import annotations

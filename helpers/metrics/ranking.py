@@ -20,8 +20,6 @@ def cumulative_counts(scores: np.ndarray, positive: np.ndarray):
     A threshold accepts the images with a score at least as high.  The counts are of all images
     [G], and of those that are `positive` [..., G], int64.  The scores [N] are checked already.
 
-    Examples
-    --------
     >>> cumulative_counts(np.array([1.0, 3.0, 1.0]), np.array([True, True, False]))
     (array([3., 1.]), array([1, 3]), array([1, 2]))
     """
@@ -36,8 +34,6 @@ def required_count(name: str, share: float, total: int) -> int:
 
     Rounded first, so that 0.07 of 100 is 7 although the floating-point product exceeds it.
 
-    Examples
-    --------
     >>> required_count("tpr", 0.95, 20), required_count("tpr", 0.95, 21)
     (19, 20)
     """

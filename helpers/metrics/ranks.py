@@ -1,11 +1,8 @@
-"""Rank tests over cases: do methods differ on models at large, beyond those that were measured?
+"""Rank tests over cases, such as models, on which all methods are measured (Demšar 2006).
 
-Friedman's test asks whether any method is better than another, Nemenyi's which pairs differ, after
-Demšar 2006.  Both see only the order of the methods within each case, so that models on which all
-numbers are large weigh no more than others.
-
-A case is what all methods are measured on, a model say.  The tests take cases as independent of
-one another; one model on several data sets is not, and belongs averaged into one case first.
+Friedman's test asks whether any method is better than another, Nemenyi's test which pairs differ.
+Both see only the order of the methods within each case.  They assume independent cases: average
+the values of one model on several data sets into one case first.
 """
 
 from __future__ import annotations

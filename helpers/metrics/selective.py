@@ -1,9 +1,8 @@
 """Selective classification: how the risk falls when the least confident images are left out.
 
-All areas are means over the N coverages 1/N, 2/N … 1.  Images with the same confidence cannot be
-told apart, so they count as one group in random order, and each value is the expectation over that
-order.  The order in which images arrive therefore never matters, which it does where a sort breaks
-ties: float32 confidences saturate at 1, and the area then depends on the order of the files.
+All areas are means over the N coverages 1/N, 2/N … 1.  Images with the same confidence are one
+group in random order, and each value is the expectation over that order.  The order of the files
+never matters, although float32 confidences saturate at 1.
 """
 
 from __future__ import annotations
@@ -28,8 +27,6 @@ def _expected_errors(confidence, correct) -> np.ndarray:
 def harmonic_numbers(largest: int) -> tuple[np.ndarray, np.ndarray]:
     r"""Return :math:`H_n = \sum_{k \le n} 1/k` and :math:`S_n = \sum_{j < n} H_j`, n from 0 on.
 
-    Examples
-    --------
     >>> harmonic_numbers(2)
     (array([0. , 1. , 1.5]), array([-0.,  0.,  1.]))
     """
@@ -46,8 +43,6 @@ def mean_risk(accepted: np.ndarray, errors: np.ndarray) -> float:
     :math:`H_n = \sum_{k \le n} 1/k`; the errors of a tied group add the mean over its places.
     `accepted` and `errors` [G] are the rising counts of `cumulative_counts`.
 
-    Examples
-    --------
     >>> mean_risk(np.array([2, 3]), np.array([1, 2]))
     0.5555555555555555
     """

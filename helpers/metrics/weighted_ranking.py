@@ -1,9 +1,8 @@
 """Ranking metrics of bootstrap replicates, by weights on scores that are sorted once.
 
-Which images lie above a threshold does not change when images are drawn again, only how often each
-of them counts.  So the images are sorted once, and a replicate costs one cumulative sum of its
-weights: no array is resampled, and nothing is sorted a second time.  All counts are whole numbers,
-and every value is that of the plain metric on the images repeated by their weights.
+A replicate changes how often an image counts, not which images are above a threshold.  So a
+replicate costs one cumulative sum of its weights.  Every value is that of the plain metric on the
+images repeated by their weights.
 """
 
 from __future__ import annotations
@@ -254,8 +253,6 @@ def weighted_detection(
 
     Bit by bit the same as these; parameters and errors are theirs.
 
-    Examples
-    --------
     >>> weights = [[1, 1, 1, 1], [2, 2, 0, 0]], [[1, 1], [1, 1]]
     >>> weighted_detection([4, 3, 2, 1], [2.5, 0], *weights, tpr=0.75)
     (array([0.75, 1.  ]), array([0.5, 0. ]))

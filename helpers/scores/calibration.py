@@ -113,12 +113,9 @@ def fit_temperature(logits, labels) -> float:
     Warns
     -----
     RuntimeWarning
-        The NLL has no minimum:
-
-        * Every image is classified correctly, so the NLL falls until T = 0.  T is then the one with
-          a mean confidence of (N + 1) / (N + 2), Laplace's rule of succession.
-        * The logits of the true classes are on average not larger than the others, so the NLL falls
-          until T = ∞.  T is then 10 000 times the standard deviation of the logits.
+        The NLL has no minimum.  If every image is classified correctly, T gives a mean confidence
+        of (N + 1) / (N + 2), Laplace's rule of succession.  If the logits of the true classes are
+        on average not larger than the others, T is 10 000 times the logits' standard deviation.
 
     Examples
     --------

@@ -28,14 +28,8 @@ if TYPE_CHECKING:
 class Moments:
     """Means of the features by class, and their scatter within classes.
 
-    Attributes
-    ----------
-    means : ndarray of float64, shape [K + 1, D]
-        Mean of each class and, last, of images without label; 0 without images.
-    counts : ndarray of int64, shape [K + 1]
-        Numbers of images.
-    within : ndarray of float64, shape [D, D]
-        Sum of squares and products about the class means.
+    `means` [K + 1, D] and `counts` [K + 1] are of each class and, last, of images without label;
+    the mean of no images is 0.  `within` [D, D] sums squares and products about these means.
     """
 
     means: np.ndarray
