@@ -48,17 +48,11 @@ def test_cifar100():
 def test_the_archive_is_wordnet_3_0_with_its_licence():
     """Its manual counts 82,115 noun synsets and 117,798 nouns; the notice is inside and beside."""
     with tarfile.open(wordnet.ARCHIVE) as archive:
-        files = {member.name: archive.extractfile(member).read() for member in archive}
-    entries = [line for line in files["data.noun"].splitlines() if not line.startswith(b"  ")]
-    assert len(entries) == 82115
+        entries = archive.extractfile("data.noun").read().splitlines()
+        licence = archive.extractfile("LICENSE").read()
+    assert sum(not line.startswith(b"  ") for line in entries) == 82115
     assert len(list(wordnet.reader().all_lemma_names("n"))) == 117798
-    beside = wordnet.ARCHIVE.with_name("wordnet-3.0-LICENSE.txt").read_bytes()
-    assert files["LICENSE"] == beside
-    assert b"provided that you agree to comply" in b" ".join(beside.split())
-    assert [line.split()[0] for line in files["lexnames"].decode().splitlines()] == [
-        f"{number:02}" for number in range(45)
-    ]
-    assert wordnet.ARCHIVE.stat().st_size < 4.7e6
+    assert licence == wordnet.ARCHIVE.with_name("wordnet-3.0-LICENSE.txt").read_bytes()
 
 
 @pytest.mark.parametrize(

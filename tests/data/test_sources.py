@@ -1,8 +1,6 @@
 """One call for every source: embedded sets, packs, torchvision."""
 
 import inspect
-import subprocess
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -208,10 +206,3 @@ def test_torchvision_folders(tmp_path, name, split, place, files, class_names):
     assert images.images.mean(axis=(1, 2, 3)).tolist() == [255, 0]
     assert images.labels.tolist() == [0, 1]
     assert images.class_names == (class_names or files)
-
-
-def test_importing_the_data_layer_is_cheap():
-    heavy = "{'torch', 'torchvision', 'sklearn', 'scipy', 'pandas', 'tqdm'}"
-    code = f"import sys, helpers.data; print(sorted({heavy} & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"

@@ -91,18 +91,6 @@ def test_a_network_whose_features_may_be_negative_is_refused(source, images, mon
     assert not TINY.folder.exists()
 
 
-def test_features_of_the_runtime_are_those_of_torch(source, images):
-    """The extra zoo has the runtime (`pip install ".[zoo]"`); nine images are no whole batch."""
-    for name in frozen_features.RUNTIME:
-        pytest.importorskip(name)
-    compiled = replace(source, classifier=frozen_features.Compiled(source, 8))
-    found, expected = (
-        frozen_features.features_of(network, images, 8) for network in (compiled, source)
-    )
-    assert found.shape == (9, 7) and np.abs(found - expected).max() < 1e-5
-    assert expected.std(axis=0).max() > 0.01
-
-
 LINEAR = Recipe(backbone="head", depth=1, image_size=8, augmentation=(), epochs=3, batch_size=16)
 HIDDEN = {"depth": 2, "width": 12}
 HEADS = [name for name in OBJECTIVES if name not in (*head_recipe.PIXELS, "distillation")]

@@ -9,7 +9,6 @@ import pytest
 import helpers.scores
 from helpers.outputs import Head, Outputs
 from helpers.scores import base
-from helpers.scores.base import BlockwiseScore
 from helpers.scores.calibration import fit_temperature, softmax
 from helpers.scores.info import LACKING, NEEDS, lacking
 from helpers.scores.openset import OpenMax
@@ -133,42 +132,6 @@ def problem(n=300, width=40, classes=20):
     labels = np.arange(n) % classes
     features = generator.normal(size=(n, width)).astype(np.float32) + weight[labels]
     return Outputs(features @ weight.T + head.bias, features, labels), head
-
-
-def needing(need):
-    """Return the names of blockwise scores that need something."""
-    scores = (score for score in SCORES if isinstance(score, BlockwiseScore))
-    return [score.info.name for score in scores if need in score.info.needs]
-
-
-@pytest.mark.parametrize("name", needing("head"))
-def test_a_head_that_does_not_fit_is_refused(name):
-    """None, a bias too long, a weight too narrow for the features."""
-    train, head = problem()
-    score = helpers.scores.create(name)
-    with pytest.raises(ValueError, match="head: the last linear layer of the model expected"):
-        score.fit(train, None)
-    with pytest.raises(ValueError, match=r"head: weight of shape \(20, 40\).* got .*\(21,\)"):
-        score.fit(train, Head(head.weight, np.zeros(21, np.float32)))
-    if name in needing("training outputs"):
-        with pytest.raises(ValueError, match=r"head: weight .* expected, got \(20, 39\)"):
-            score.fit(train, Head(head.weight[:, :39], head.bias))
-
-
-@pytest.mark.parametrize("name", needing("labels"))
-def test_training_images_without_label_or_class_are_refused(name):
-    """SHE leaves the class out."""
-    train, head = problem()
-    score = helpers.scores.create(name)
-    unknown = Outputs(train.logits, train.features, np.where(train.labels == 7, -1, train.labels))
-    with pytest.raises(ValueError, match="train_outputs: a label for each image expected"):
-        score.fit(unknown, head)
-    without = train.subset(train.labels != 7)
-    if name == "she":
-        assert np.isfinite(score.fit(without, head).score_samples(train)).all()
-        return
-    with pytest.raises(ValueError, match=r"train_outputs: at least one .* none of class 7; add"):
-        score.fit(without, head)
 
 
 def test_moments_and_gaussians_are_computed_once_for_all_scores(monkeypatch):

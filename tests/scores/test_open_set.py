@@ -84,22 +84,6 @@ def test_weibulls_are_scipys(spread, shift):
         assert stationary == pytest.approx(1, rel=1e-6)
 
 
-@pytest.mark.parametrize("arguments", [{}, {"alpha": 3}, {"distance": "euclidean_cosine"}])
-@pytest.mark.parametrize("classes", [2, 6, 300])
-def test_an_image_does_not_depend_on_its_batch(classes, arguments):
-    """Of 300 classes eleven images are a block."""
-    arguments = arguments | ({"alpha": 2} if classes == 2 and "alpha" in arguments else {})
-    openmax = OpenMax(tail=5, **arguments).fit(*example(1500, classes))
-    images = np.concatenate([example(20, classes, seed=3)[0], far_away(10, classes)])
-    for dtype in (np.float64, np.float32):
-        batch = openmax.probabilities(images.astype(dtype), 1.7)
-        single = [openmax.probabilities(image[None].astype(dtype), 1.7)[0] for image in images]
-        assert (batch == np.array(single)).all()
-        assert (openmax.probabilities(images.astype(dtype)[::-1], 1.7)[::-1] == batch).all()
-        columns = np.asfortranarray(images.astype(dtype))
-        assert (openmax.probabilities(columns, 1.7) == batch).all()
-
-
 @pytest.mark.parametrize("count", [1, 3, 11, 12])
 def test_the_largest_logits_are_those_of_a_stable_sort(count):
     """With many ties, of which the lower column goes first, whether or not it is among them."""
