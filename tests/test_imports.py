@@ -8,7 +8,7 @@ import pkgutil
 import re
 import subprocess
 import sys
-from graphlib import CycleError, TopologicalSorter
+from graphlib import TopologicalSorter
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -35,60 +35,37 @@ WITHOUT_TORCH = (
     "helpers.outputs", "helpers.report", "helpers.scores", "known_unknowns.bench",
     "known_unknowns.checks",
 )  # fmt: skip
-WITHOUT_VISION = (
-    "helpers.checkpoints", "helpers.networks.cifar", "helpers.networks.convolutions",
-    "helpers.networks.devices", "helpers.networks.frozen_head", "helpers.networks.head_recipe",
-    "helpers.networks.heads", "helpers.networks.model",
-    "helpers.networks.published",
-    "helpers.networks.spectral", "helpers.networks.timm_weights", "helpers.papers",
-    "helpers.training", "known_unknowns.across", "known_unknowns.chapters",
-    "known_unknowns.without_labels",
+HEAVY = (
+    "helpers.networks.frozen_features", "helpers.networks.inference", "helpers.networks.zoo",
+    "helpers.report.tables.interactive", "known_unknowns.__main__", "known_unknowns.auditing",
+    "known_unknowns.guarantees",
 )  # fmt: skip
+"""All other modules with torch load no torchvision."""
 
 SHOW_IMAGES = ("known_unknowns.auditing.networks",)
 """The part of an audit that goes back to networks and images."""
 
 
-def modules(names: tuple[str, ...]) -> list[str]:
-    """Return packages and modules with all that lies in them."""
-    return [
-        name
-        for name in MODULES
-        if name.startswith(names) and name != "helpers.report.tables.interactive"
-    ]
+ARRAYS = [name for name in MODULES if name.startswith(WITHOUT_TORCH) and name not in HEAVY]
+NETWORKS = [name for name in MODULES if not name.startswith((*WITHOUT_TORCH, *HEAVY))]
 
 
-@pytest.mark.parametrize(
-    ("names", "absent"),
-    [
-        (WITHOUT_TORCH, (*RARE, *VISION, "torch")),
-        (WITHOUT_VISION, (*RARE, *VISION)),
-    ],
-    ids=["results and figures", "networks and experiments"],
-)
-def test_what_is_not_used_is_not_loaded(names, absent):
-    """In a process of its own; every module of these packages, one after the other."""
-    program = (
-        "import importlib, sys\n"
-        f"for name in {modules(names)}:\n"
-        "    importlib.import_module(name)\n"
-        f"    found = {set(absent)} & set(sys.modules)\n"
-        "    assert not found, f'{name} loads {found}'\n"
-    )
+def run(names, first: str, then: str = "") -> None:
+    """Import modules in a separate process, with a line before and one after each import."""
+    program = f"import importlib, sys\n{first}\nfor name in {[*names]}:\n"
+    program += f"    importlib.import_module(name)\n    {then or 'pass'}\n"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert not done.returncode, done.stderr[-500:]
 
 
-def test_no_module_is_forgotten():
-    named = {*modules(WITHOUT_TORCH), *modules(WITHOUT_VISION)}
-    small = {f"helpers.{name}" for name in ("cache", "checks", "files", "modules", "networks")}
-    about_timm = {
-        "helpers.networks.frozen_features", "helpers.networks.inference", "helpers.networks.zoo",
-        "helpers.report.tables.interactive",
-    }  # fmt: skip
-    audit = {name for name in MODULES if name.startswith("known_unknowns.auditing")}
-    small |= {"known_unknowns.__main__", "known_unknowns.guarantees"}
-    assert set(MODULES) - named == small | about_timm | audit
+@pytest.mark.parametrize(
+    ("names", "absent"),
+    [(ARRAYS, (*RARE, *VISION, "torch")), (NETWORKS, (*RARE, *VISION))],
+    ids=["results and figures", "networks and experiments"],
+)
+def test_what_is_not_used_is_not_loaded(names, absent):
+    """Every module of these packages, one after the other."""
+    run(names, f"absent = {set(absent)}", "assert not absent & set(sys.modules), name")
 
 
 def room(name: str) -> str:
@@ -116,38 +93,25 @@ def imports(name: str) -> set[str]:
     return found
 
 
-def upward() -> set[tuple[str, str]]:
-    """Return the imports of a module by one of an earlier package."""
-    return {
+def test_a_package_imports_only_from_those_before_it():
+    """Inside functions, too: `helpers` never imports `known_unknowns`."""
+    pairs = ((name, imported) for name in MODULES for imported in imports(name))
+    assert not [
         (name, imported)
-        for name in MODULES
-        for imported in imports(name)
+        for name, imported in pairs
         if imported.startswith(("helpers.", "known_unknowns"))
         and room(imported) in ROOMS
         and ROOMS.index(room(imported)) > ROOMS.index(room(name))
-    }
-
-
-def test_a_package_imports_only_from_those_before_it():
-    """Inside functions, too: `helpers` never imports `known_unknowns`."""
-    assert not upward()
+    ]
 
 
 def test_arrays_need_no_torch():
     """From outputs to reports, an audit of them, and of a paper all but its experiment."""
     papers = r"helpers\.papers\.\w+\.(roles|claims|tables|parameters)"
     wanted = [name for name in MODULES if re.fullmatch(papers, name)]
-    wanted += modules(WITHOUT_TORCH)
+    wanted += [*ARRAYS, "known_unknowns"]
     wanted += [name for name in MODULES if name.startswith("known_unknowns.auditing.")]
-    wanted = [name for name in wanted if name not in SHOW_IMAGES] + ["known_unknowns"]
-    program = (
-        "import importlib, sys\n"
-        "sys.modules['torch'] = None\n"  # importing it raises
-        f"for name in {wanted}:\n"
-        "    importlib.import_module(name)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert not done.returncode, done.stderr[-500:]
+    run((name for name in wanted if name not in SHOW_IMAGES), "sys.modules['torch'] = None")
 
 
 def test_there_are_no_import_cycles():
@@ -161,8 +125,3 @@ def importing(name: str) -> str:
     while name and name not in MODULES:
         name = name.rpartition(".")[0]
     return name
-
-
-def test_an_import_cycle_is_found():
-    with pytest.raises(CycleError):
-        TopologicalSorter({"a": {"b"}, "b": {"a"}}).prepare()

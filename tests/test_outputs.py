@@ -1,3 +1,5 @@
+"""Outputs of networks: checked, kept whole, and the same in any batch."""
+
 import tracemalloc
 
 import numpy as np
@@ -22,18 +24,19 @@ def outputs(n=5, k=3, d=4, **changes):
 
 
 def test_derived_values():
-    one = outputs(logits=np.log([[0.7, 0.2, 0.1], [0.1, 0.3, 0.6]]), features=np.zeros((2, 1)),
-                  labels=np.array([0, -1]))  # fmt: skip
-    np.testing.assert_allclose(one.probabilities, [[0.7, 0.2, 0.1], [0.1, 0.3, 0.6]], atol=1e-7)
-    assert one.predictions.tolist() == [0, 2]
-    assert one.correct.tolist() == [True, False]
-    assert one.probabilities is one.probabilities  # computed once
-
-
-def test_members_are_averaged_as_probabilities():
-    members = np.array([[[0.9, 0.1]], [[0.2, 0.8]]], dtype=np.float32)
-    one = Outputs(np.zeros((1, 2)), np.zeros((1, 1)), np.array([0]), members=members)
-    np.testing.assert_allclose(one.probabilities, [[0.55, 0.45]], atol=1e-7)
+    """Members, and networks of an ensemble, are averaged as probabilities."""
+    logits, labels = np.log([[0.9, 0.1], [0.2, 0.8]]), np.array([0, -1])
+    first = Outputs(logits, np.zeros((2, 2)), labels)
+    np.testing.assert_allclose(first.probabilities, [[0.9, 0.1], [0.2, 0.8]], atol=1e-7)
+    assert first.predictions.tolist() == [0, 1] and first.correct.tolist() == [True, False]
+    assert first.probabilities is first.probabilities  # computed once
+    second = Outputs(logits[::-1], np.ones((2, 3)), labels)
+    both = ensemble([first, second])
+    np.testing.assert_allclose(both.probabilities, [[0.55, 0.45]] * 2, atol=1e-7)
+    np.testing.assert_allclose(np.exp(both.logits), [[0.55, 0.45]] * 2, atol=1e-7)
+    assert both.features.tolist() == [[0, 0, 1, 1, 1]] * 2
+    members = Outputs(logits, np.zeros((2, 1)), labels, np.exp([logits, logits[::-1]]))
+    np.testing.assert_allclose(members.probabilities, both.probabilities, atol=1e-7)
 
 
 @pytest.mark.parametrize(
@@ -53,54 +56,59 @@ def test_bad_arrays_are_refused(changes, message):
         outputs(**changes)
 
 
-def test_round_trip_and_subset(tmp_path):
-    one = outputs(native=np.arange(5.0))
-    one.save(tmp_path / "a.safetensors")
-    two = Outputs.load(tmp_path / "a.safetensors")
-    assert np.array_equal(two.logits, one.logits) and np.array_equal(two.native, one.native)
-    assert two.members is None
-    part = two.subset(two.labels == 0)
-    assert np.array_equal(part.features, one.features[one.labels == 0])
-
-
-def test_a_truncated_file_is_named(tmp_path):
-    path = tmp_path / "a.safetensors"
-    outputs().save(path)
-    content = path.read_bytes()
-    for damaged in (content[: len(content) // 2], content[:40], b""):
-        path.write_bytes(damaged)
-        with pytest.raises(ValueError, match=r"a\.safetensors: not a whole file"):
-            Outputs.load(path)
-
-
-def test_no_flipped_bit_gives_other_outputs(tmp_path):
-    """A damaged file is refused by name, or gives what was written."""
-    path, before = tmp_path / "a.safetensors", outputs()
+def test_a_file_gives_what_was_written_or_is_refused_by_name(tmp_path):
+    """Cut short, or with a flipped bit."""
+    path, before = tmp_path / "a.safetensors", outputs(native=np.arange(5.0))
     before.save(path)
     content = path.read_bytes()
+
+    def same():
+        after = Outputs.load(path)
+        assert after.members is None
+        for name in ("logits", "features", "labels", "native"):
+            assert np.array_equal(getattr(before, name), getattr(after, name))
+
+    same()
     for position in range(0, len(content), 11):
         altered = bytearray(content)
         altered[position] ^= 1 << position % 8
         path.write_bytes(altered)
         try:
-            after = Outputs.load(path)
+            same()
         except ValueError as error:
             assert str(path) in str(error)
-        else:
-            for name in ("logits", "features", "labels", "members", "native"):
-                assert np.array_equal(getattr(before, name), getattr(after, name))
+    for damaged in (content[: len(content) // 2], content[:40], b""):
+        path.write_bytes(damaged)
+        with pytest.raises(ValueError, match=r"a\.safetensors: not a whole file"):
+            Outputs.load(path)
+    part = before.subset(before.labels == 0)
+    assert np.array_equal(part.features, before.features[before.labels == 0])
 
 
-def test_compute_in_batches_is_compute_at_once_and_matches_the_head():
-    classifier = models.create(Recipe(width=8, stem_stride=2), 4)
+def noise():
     pixels = np.random.default_rng(0).integers(0, 256, (7, 32, 32, 3), dtype=np.uint8)
-    images = Images(pixels, np.array([0, 1, 2, 3, -1, 0, 1]), tuple("abcd"), "noise", "test")
-    whole = compute(classifier, images)
-    parts = compute(classifier, images, batch_size=3)
-    np.testing.assert_allclose(parts.logits, whole.logits, atol=1e-5)
-    head = classifier.head
-    np.testing.assert_allclose(whole.features @ head.weight.T + head.bias, whole.logits, atol=1e-5)
+    return Images(pixels, np.array([0, 1, 2, 3, -1, 0, 1]), tuple("abcd"), "noise", "test")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"width": 8, "stem_stride": 2, "dropout": 0.3, "objective": "rnd"},
+     {"backbone": "densenet", "depth": 16, "width": 12}],
+)  # fmt: skip
+def test_compute_in_batches_is_compute_at_once_and_matches_the_head(changes):
+    """Also a native measure, beside members that dropout draws."""
+    classifier, images = models.create(Recipe(**changes), 4), noise()
+    classifier.set_normalisation(images.images)
+    whole, parts = compute(classifier, images), compute(classifier, images, batch_size=3, passes=2)
+    head, largest = classifier.head, np.abs(whole.logits).max()
+    for name in ("logits", "features", "native"):
+        if (value := getattr(whole, name)) is not None:
+            np.testing.assert_allclose(getattr(parts, name), value, rtol=1e-4, atol=1e-5 * largest)
+    linear = whole.features @ head.weight.T + head.bias
+    np.testing.assert_allclose(linear, whole.logits, atol=1e-5 * largest)
     assert whole.labels.tolist() == images.labels.tolist()
+    assert parts.members.shape == (2, 7, 4) and whole.members is None
+    assert (whole.native is not None) == ("objective" in changes)
 
 
 class Constant(torch.nn.Module):
@@ -127,46 +135,20 @@ def test_memory_beyond_the_outputs_does_not_grow_with_the_images():
         pixels = np.zeros((count, 4, 4, 3), np.uint8)
         images = Images(pixels, np.zeros(count, np.int64), tuple("abcd"), "nothing", "test")
         tracemalloc.start()
-        found = compute(classifier, images)
+        outputs = compute(classifier, images)
         peak = tracemalloc.get_traced_memory()[1]
-        extra.append(peak - found.features.nbytes - found.logits.nbytes)
+        extra.append(peak - outputs.features.nbytes - outputs.logits.nbytes)
         tracemalloc.stop()
     assert max(extra) < 2**22  # the larger outputs take 2**24.3
     assert abs(extra[1] - extra[0]) < 2**18
 
 
 def test_passes_with_dropout_vary_and_their_mean_is_the_models_answer():
+    """Outside the passes nothing is dropped."""
     classifier = models.create(Recipe(width=8, stem_stride=2, dropout=0.3, block_dropout=0.1), 4)
-    pixels = np.random.default_rng(0).integers(0, 256, (7, 32, 32, 3), dtype=np.uint8)
-    images = Images(pixels, np.full(7, -1), tuple("abcd"), "noise", "test")
-    one = compute(classifier, images, passes=5)
-    assert one.members.shape == (5, 7, 4)
-    assert (one.members.std(axis=0) > 0).all()
-    np.testing.assert_allclose(one.members.sum(axis=2), 1, rtol=1e-5)
-    np.testing.assert_allclose(one.probabilities, one.members.mean(axis=0), rtol=1e-5)
-    still = compute(classifier, images)
-    assert np.array_equal(still.logits, one.logits)  # outside the passes nothing is dropped
-    assert not classifier.training
+    drawn = compute(classifier, noise(), passes=5)
+    assert drawn.members.shape == (5, 7, 4) and (drawn.members.std(axis=0) > 0).all()
+    np.testing.assert_allclose(drawn.members.sum(axis=2), 1, rtol=1e-5)
+    np.testing.assert_allclose(drawn.probabilities, drawn.members.mean(axis=0), rtol=1e-5)
+    assert np.array_equal(compute(classifier, noise()).logits, drawn.logits)
     assert not any(module.training for module in classifier.modules())
-
-
-def test_an_ensemble_averages_probabilities():
-    one = Outputs(np.log([[0.9, 0.1]]), np.zeros((1, 2)), np.array([0]))
-    two = Outputs(np.log([[0.2, 0.8]]), np.ones((1, 3)), np.array([0]))
-    both = ensemble([one, two])
-    np.testing.assert_allclose(both.probabilities, [[0.55, 0.45]], atol=1e-7)
-    np.testing.assert_allclose(np.exp(both.logits), [[0.55, 0.45]], atol=1e-7)
-    assert both.features.tolist() == [[0, 0, 1, 1, 1]]
-    assert both.correct.tolist() == [True]
-
-
-def test_the_native_measure_does_not_depend_on_the_batch():
-    """Of the network itself, beside members that dropout draws."""
-    recipe = Recipe(width=8, stem_stride=2, dropout=0.3, objective="rnd")
-    classifier = models.create(recipe, 4)
-    pixels = np.random.default_rng(0).integers(0, 256, (7, 32, 32, 3), dtype=np.uint8)
-    images = Images(pixels, np.full(7, -1), tuple("abcd"), "noise", "test")
-    whole, parts = compute(classifier, images), compute(classifier, images, batch_size=3, passes=2)
-    assert whole.native.shape == (7,) and (whole.native < 0).all()
-    np.testing.assert_allclose(parts.native, whole.native, rtol=1e-4)
-    assert parts.members.shape == (2, 7, 4) and whole.members is None

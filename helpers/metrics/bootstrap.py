@@ -19,25 +19,20 @@ def resample_weights(n: int, *, replicates: int, seed: int) -> np.ndarray:
     """Return how often each of n images is drawn when n are drawn with replacement.
 
     The same seed gives the same weights: replicates of two methods on the same images are paired.
+    Source: Efron 1979; each row follows the multinomial law with equal probabilities.
 
     Parameters
     ----------
-    n : int
-        Images, at least 1.
-    replicates : int
-        Bootstrap replicates B, at least 1.
+    n, replicates : int
+        Numbers of images and of bootstrap replicates B, at least 1.
     seed : int
-        Of the draws.
+        Seed of the draws.
 
     Returns
     -------
     ndarray of uint16, shape [B, n]
         Each row sums to n.  All weights of an image lie side by side in memory (column-major):
         `weighted_aurc` and its like take images in another order.
-
-    Notes
-    -----
-    Efron 1979; each row follows the multinomial law with equal probabilities.
 
     Examples
     --------
@@ -108,26 +103,21 @@ def weighted_mean(values, weights) -> np.ndarray:
 def weighted_calibration_error(confidence, correct, weights, *, bins: int = 15) -> np.ndarray:
     """Return `calibration_error`, once for each row of weights.
 
+    Resampling adds scatter, so replicates are above the plain value: by a factor of about √2 for a
+    calibrated model.  Compare them with replicates of another method or with
+    `weighted_calibration_error_floor` of the same weights, not with a plain ECE or floor.
+
     Parameters
     ----------
-    confidence, correct : array_like, shape [N]
+    confidence, correct, bins
         As in `calibration_error`.
     weights : array_like, shape [B, N]
         From `resample_weights`.
-    bins : int
-        Equal, right-closed bins over [0, 1], at least 1.
 
     Returns
     -------
     ndarray of float64, shape [B]
         In [0, 1].
-
-    Notes
-    -----
-    Drawing images again adds scatter to that of the sample, and ECE adds up absolute differences,
-    so replicates lie above the plain value: by a factor of about √2 for a calibrated model.
-    Compare them with replicates of another method, or with `weighted_calibration_error_floor` of
-    the same weights, and not with a plain ECE or `calibration_error_floor`.
 
     Examples
     --------
@@ -147,26 +137,21 @@ def weighted_calibration_error_floor(confidence, weights, *, bins: int = 15) -> 
               {\sum_i w_i}
 
     the expected absolute gap of each bin when every answer is right with probability equal to its
-    confidence c, by the normal approximation of the sum in the bin.
+    confidence c, by the normal approximation of the sum in the bin. With unit weights close to the
+    simulated `calibration_error_floor`; too high by some ten per cent in bins of a handful of
+    images.
 
     Parameters
     ----------
-    confidence : array_like, shape [N]
-        In [0, 1].
+    confidence, bins
+        As in `calibration_error`.
     weights : array_like, shape [B, N]
         From `resample_weights`.
-    bins : int
-        Equal, right-closed bins over [0, 1], at least 1.
 
     Returns
     -------
     ndarray of float64, shape [B]
         In [0, 1].
-
-    Notes
-    -----
-    With unit weights close to the simulated `calibration_error_floor`; too high by some ten per
-    cent in bins of a handful of images.
 
     Examples
     --------

@@ -1,8 +1,7 @@
-"""How right a classifier is, and how far its confidence says so: accuracy, NLL, ECE, Brier score.
+"""Accuracy, NLL, ECE and Brier score of probabilities [N, K] and labels, 0 to K − 1.
 
-Probabilities are what a model says of its own K classes, labels are 0 to K − 1.  An image of an
-unknown class (label −1) is never classified correctly, so accuracy and calibration error take it;
-NLL and Brier score have no probability to look up for it and refuse it (see `open_set_brier`).
+An image of an unknown class (label −1) is never classified correctly, so accuracy and calibration
+error take it.  NLL and Brier score have no term for it and refuse it (see `open_set_brier`).
 """
 
 from __future__ import annotations
@@ -25,10 +24,8 @@ class ReliabilityCurve(NamedTuple):
     ----------
     edges : ndarray, shape [B, 2]
         Lower (exclusive) and upper (inclusive) edge of each bin.
-    confidence, accuracy : ndarray, shape [B]
-        Mean confidence and share of correct answers in each bin.
-    count : ndarray of int64, shape [B]
-        Images in each bin, all at least 1.
+    confidence, accuracy, count : ndarray, shape [B]
+        Mean confidence, share of correct answers, and number of images (at least 1) of each bin.
     """
 
     edges: np.ndarray
@@ -47,8 +44,7 @@ def accuracy(probabilities, labels, *, top: int = 1) -> float:
     labels : array_like of int, shape [N]
         0 to K − 1; −1 (unknown class) is always wrong.
     top : int
-        1 to K.  Of equally probable classes the one with the lower index comes first, as in
-        `numpy.argmax`.
+        1 to K.  Of equally probable classes the lower index comes first, as in `numpy.argmax`.
 
     Returns
     -------
@@ -106,10 +102,8 @@ def squared_errors(probabilities, labels) -> np.ndarray:
 
     Parameters
     ----------
-    probabilities : array_like, shape [N, K]
-        Rows that sum to 1.
-    labels : array_like of int, shape [N]
-        0 to K − 1.
+    probabilities, labels : array_like, shape [N, K] and [N]
+        As in `brier`.
 
     Returns
     -------
@@ -129,7 +123,7 @@ def brier(probabilities, labels) -> float:
 
     .. math:: \frac{1}{N} \sum_{i=1}^{N} \sum_{k=1}^{K} (p_{ik} - [y_i = k])^2
 
-    Not divided by K, as in Brier's own definition; some libraries do divide.
+    Not divided by K, as in Brier's own definition; some libraries do divide. Source: Brier 1950.
 
     Parameters
     ----------
@@ -142,10 +136,6 @@ def brier(probabilities, labels) -> float:
     -------
     float
         In [0, 2], lower is better.
-
-    Notes
-    -----
-    Brier 1950.
 
     Examples
     --------
@@ -160,8 +150,6 @@ def bin_of(confidence: np.ndarray, bins: int) -> np.ndarray:
 
     Bin b holds b/bins < c ≤ (b + 1)/bins; confidence 0 falls into the first, 1 into the last.
 
-    Examples
-    --------
     >>> bin_of(np.array([0.0, 0.5, 0.51, 1.0]), 2)
     array([0, 0, 1, 1])
     """
@@ -174,6 +162,7 @@ def calibration_error(confidence, correct, *, bins: int = 15) -> float:
     .. math:: \sum_b \frac{n_b}{N} \left| \mathrm{acc}_b - \mathrm{conf}_b \right|
 
     over equal, right-closed bins of [0, 1]: confidence 1 belongs to the last bin, 0 to the first.
+    Source: Naeini, Cooper and Hauskrecht 2015; 15 bins as in Guo et al. 2017.
 
     Parameters
     ----------
@@ -189,10 +178,6 @@ def calibration_error(confidence, correct, *, bins: int = 15) -> float:
     float
         In [0, 1], lower is better.  Biased upwards for few images, see
         `calibration_error_floor`.
-
-    Notes
-    -----
-    Naeini, Cooper and Hauskrecht 2015; 15 bins as in Guo et al. 2017.
 
     Examples
     --------
@@ -212,10 +197,8 @@ def ece(probabilities, labels, *, bins: int = 15) -> float:
 
     Parameters
     ----------
-    probabilities : array_like, shape [N, K]
-        Rows that sum to 1.
-    labels : array_like of int, shape [N]
-        0 to K − 1; −1 (unknown class) is always wrong.
+    probabilities, labels : array_like, shape [N, K] and [N]
+        As in `accuracy`: an unknown image (−1) is always incorrect.
     bins : int
         Equal, right-closed bins over [0, 1], at least 1.
 
@@ -242,21 +225,16 @@ def calibration_error_floor(
 ) -> float:
     """Return the ECE that perfect calibration would show with these confidences.
 
-    On finitely many images the accuracy in a bin scatters around its confidence, and ECE adds
-    up the absolute differences, so even a perfectly calibrated model does not get 0.  Here each
-    answer is right with probability equal to its confidence, again and again, and the mean ECE
-    is returned: a measured ECE near it leaves nothing to calibrate that so few images can show.
+    On finitely many images the accuracy in a bin scatters around its confidence.  ECE adds up the
+    absolute differences, so a perfectly calibrated model does not reach 0.  We draw each answer as
+    correct with probability equal to its confidence, several times, and return the mean ECE.
 
     Parameters
     ----------
-    confidence : array_like, shape [N]
-        In [0, 1].
-    bins : int
+    confidence, bins
         As in `calibration_error`.
-    replicates : int
-        How often the outcomes are drawn, at least 1.
-    seed : int
-        Of the draws; the same seed gives the same number.
+    replicates, seed : int
+        Number of draws of all outcomes, at least 1, and their seed.
 
     Returns
     -------
@@ -292,24 +270,18 @@ def calibration_error_floor(
 def reliability_curve(confidence, correct, *, bins: int = 15) -> ReliabilityCurve:
     """Return accuracy against confidence, bin by bin: the points of a reliability diagram.
 
+    The mean of \\|accuracy − confidence\\| weighted by count is `calibration_error`.
+
     Parameters
     ----------
-    confidence : array_like, shape [N]
-        In [0, 1].
-    correct : array_like of bool, shape [N]
-        Whether each answer is right.
-    bins : int
-        Equal, right-closed bins over [0, 1], at least 1.
+    confidence, correct, bins
+        As in `calibration_error`.
 
     Returns
     -------
     ReliabilityCurve
-        Edges, mean confidence, accuracy and count.  Bins without images are left out, since they
-        have neither a confidence nor an accuracy; so no value is NaN.
-
-    Notes
-    -----
-    The mean of \\|accuracy − confidence\\| weighted by count is `calibration_error`.
+        Edges, mean confidence, accuracy and count.  Bins without images are left out, so no value
+        is NaN.
 
     Examples
     --------

@@ -8,18 +8,9 @@ import numpy as np
 def pearson(first: np.ndarray, second: np.ndarray, *, constant: float = np.nan) -> np.ndarray:
     """Return Pearson's correlation along the first axis.
 
-    Many pairs at once, as bootstrap replicates are, of which SciPy takes one, and warns where there
-    is no correlation.
+    For [N, ...] values, many pairs at once, without a warning.  NaN gives NaN; `constant` is
+    the value where one of the two does not vary.
 
-    Parameters
-    ----------
-    first, second : ndarray, shape [N, ...]
-        With NaN there is none: NaN.
-    constant : float
-        What stands where one of the two does not vary.
-
-    Examples
-    --------
     >>> pearson(np.array([1, 2, 3]), np.array([2, 4, 6])).item()
     1.0
     >>> pearson(np.ones(3), np.ones(3)).item()
@@ -34,8 +25,6 @@ def pearson(first: np.ndarray, second: np.ndarray, *, constant: float = np.nan) 
 def spearman(first: np.ndarray, second: np.ndarray, *, constant: float = np.nan) -> np.ndarray:
     """Return Spearman's correlation, `pearson` of the ranks; tied values share the mean of theirs.
 
-    Examples
-    --------
     >>> spearman(np.array([1, 2, 30]), np.array([-1, -8, -9])).item()
     -1.0
     """

@@ -16,8 +16,6 @@ def share_array(name: str, values, *, ndim: int = 1, length: int | None = None) 
 
     Values that leave [0, 1] by no more than rounding (1e-6) are put back onto its edge.
 
-    Examples
-    --------
     >>> share_array("confidence", [0.5, 1.0000001])
     array([0.5, 1. ])
     """
@@ -31,8 +29,6 @@ def share_array(name: str, values, *, ndim: int = 1, length: int | None = None) 
 def probability_array(name: str, values, *, length: int | None = None) -> np.ndarray:
     """Return `values` [N, K] as float64 rows that sum to 1, or say what is wrong with them.
 
-    Examples
-    --------
     >>> probability_array("probabilities", [[0.5, 0.7]])
     Traceback (most recent call last):
         ...
@@ -51,8 +47,6 @@ def probability_array(name: str, values, *, length: int | None = None) -> np.nda
 def correct_array(correct, *, length: int | None = None) -> np.ndarray:
     """Return `correct` as a boolean array [N]; 0 and 1 are taken too.
 
-    Examples
-    --------
     >>> correct_array([1, 0])
     array([ True, False])
     """

@@ -1,9 +1,8 @@
 """Brier score and calibration error when the answer may be "unknown" (Lyu et al. 2022).
 
-The model gives K probabilities and a probability of "unknown"; labels are 0 to K − 1 or −1, and
-so are answers.  For the thresholded softmax the K + 1 numbers do not sum to 1 (see
-`helpers.scores.openset.unknown_probability`); for OpenMax they do: hand in its first K columns and
-its last one.
+The model gives K probabilities and a probability of "unknown"; labels and answers are 0 to K − 1
+or −1.  The K + 1 numbers sum to 1 for OpenMax (its first K columns and its last one), and do not
+for the thresholded softmax (see `helpers.scores.openset.unknown_probability`).
 """
 
 from __future__ import annotations
@@ -50,8 +49,6 @@ def open_set_brier(probabilities, unknown, labels, *, normalised: bool = False) 
         \frac{1}{N} \sum_{i=1}^{N} \Bigl( \sum_{k=1}^{K} (p_{ik} - [y_i = k])^2
         + (p_{i,\mathrm{unknown}} - [y_i = \mathrm{unknown}])^2 \Bigr)
 
-    where :math:`[\cdot]` is 1 if what it holds is true, else 0.
-
     Parameters
     ----------
     probabilities : array_like, shape [N, K]
@@ -71,13 +68,11 @@ def open_set_brier(probabilities, unknown, labels, *, normalised: bool = False) 
 
     Notes
     -----
-    Lyu et al. 2022 print the inner sum up to K.  With K terms the label of an unknown image would
-    be all zeros, its probability of "unknown" would not count, and even a certain wrong answer on
-    it would cost 1 at most.  At 40 % unknown images, and with about the paper's closed-set score
-    of 0.255 for the known ones, that makes about 0.4 × 1 + 0.6 × 0.255 ≈ 0.55, well below the
-    printed 0.814 (CIFAR-10, ResNet, before scaling).  This is not a strict bound, since a known
-    image that is answered wrongly can cost up to 2, but with K terms such a value is hardly
-    reachable.  So "unknown" is a term of its own.
+    Lyu et al. 2022 print the inner sum up to K.  With K terms an unknown image costs 1 at most,
+    whatever its probability of "unknown".  With 40 % unknown images and the paper's closed-set
+    score of about 0.255 the result is about 0.4 × 1 + 0.6 × 0.255 ≈ 0.55.  The paper prints 0.814
+    (CIFAR-10, ResNet, before scaling).  Known images can cost up to 2, so this is no strict bound,
+    but K terms hardly reach such a value.  Therefore "unknown" has a separate term.
 
     Examples
     --------
@@ -96,10 +91,8 @@ def answer_confidence(probabilities, unknown, answers, *, rejected: str = "unkno
 
     Parameters
     ----------
-    probabilities : array_like, shape [N, K]
-        Of the known classes, in [0, 1], rows that sum to at most 1.
-    unknown : array_like, shape [N]
-        Probability of "unknown", in [0, 1].
+    probabilities, unknown : array_like, shape [N, K] and [N]
+        As in `open_set_brier`.
     answers : array_like of int, shape [N]
         0 to K − 1, or −1 for "unknown".
     rejected : {"unknown", "known"}
@@ -137,10 +130,8 @@ def open_set_ece(
 
     Parameters
     ----------
-    probabilities : array_like, shape [N, K]
-        Of the known classes, in [0, 1], rows that sum to at most 1.
-    unknown : array_like, shape [N]
-        Probability of "unknown", in [0, 1].
+    probabilities, unknown : array_like, shape [N, K] and [N]
+        As in `open_set_brier`.
     labels, answers : array_like of int, shape [N]
         0 to K − 1, or −1 for unknown.
     bins : int
@@ -155,11 +146,10 @@ def open_set_ece(
 
     Notes
     -----
-    Lyu et al. 2022 define confidence as the maximum probability of the answer and leave open what
-    that is for a rejected image.  The thresholded softmax gives "unknown" at most
-    :math:`(1 - 1/K)^K < 0.37`, so a right rejection is always under-confident there, which adds
-    to the error in proportion to the share of images that are rightly rejected.  OpenMax has no
-    such ceiling.
+    Lyu et al. 2022 define confidence as the maximum probability of the answer.  They leave open
+    what it is for a rejected image.  The thresholded softmax gives "unknown" at most
+    :math:`(1 - 1/K)^K < 0.37`: correct rejections are under-confident and add to the error in
+    proportion to their share.  OpenMax has no such limit.
 
     Examples
     --------

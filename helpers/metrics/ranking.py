@@ -15,24 +15,11 @@ from helpers.checks import float_array, known_name, number
 
 
 def cumulative_counts(scores: np.ndarray, positive: np.ndarray):
-    """Count what is accepted at every threshold that a score takes, from the highest down.
+    """Return the distinct scores [G], the highest first, and what each accepts as a threshold.
 
-    Parameters
-    ----------
-    scores : ndarray of float64, shape [N]
-        Checked already: not empty, no NaN.
-    positive : ndarray of bool, shape [..., N]
-        What to count among the accepted.
+    A threshold accepts the images with a score at least as high.  The counts are of all images
+    [G], and of those that are `positive` [..., G], int64.  The scores [N] are checked already.
 
-    Returns
-    -------
-    thresholds : ndarray of float64, shape [G]
-        The distinct scores, descending; each accepts the images with a score at least as high.
-    accepted, positives : ndarray of int64, shape [G] and [..., G]
-        How many images each threshold accepts, and how many of those are `positive`.
-
-    Examples
-    --------
     >>> cumulative_counts(np.array([1.0, 3.0, 1.0]), np.array([True, True, False]))
     (array([3., 1.]), array([1, 3]), array([1, 2]))
     """
@@ -47,8 +34,6 @@ def required_count(name: str, share: float, total: int) -> int:
 
     Rounded first, so that 0.07 of 100 is 7 although the floating-point product exceeds it.
 
-    Examples
-    --------
     >>> required_count("tpr", 0.95, 20), required_count("tpr", 0.95, 21)
     (19, 20)
     """
@@ -60,12 +45,8 @@ def required_count(name: str, share: float, total: int) -> int:
 class RankedGroups(NamedTuple):
     """How many images of either group each threshold accepts, from the highest down.
 
-    Attributes
-    ----------
-    false, true : ndarray of int64, shape [G]
-        Negatives and positives that each of the distinct scores accepts as a threshold.
-    negatives, positives : int
-        How many there are.
+    `false` and `true` [G] count the negatives and positives that each distinct score accepts as a
+    threshold; `negatives` and `positives` count all.
     """
 
     false: np.ndarray
@@ -114,8 +95,9 @@ def auroc(known, unknown) -> float:
     r"""Return the area under the ROC curve of known against unknown images.
 
     The probability that a known image scores higher than an unknown one, a tie counting one half:
-    :math:`P(s_k > s_u) + \tfrac12 P(s_k = s_u)`.  Equal to the Mann–Whitney statistic, and to
-    the trapezoid area of the ROC curve.  Which side is called positive does not matter.
+    :math:`P(s_k > s_u) + \tfrac12 P(s_k = s_u)`.  Equal to the Mann–Whitney statistic, and to the
+    trapezoid area of the ROC curve.  Which side is called positive does not matter. Used for
+    out-of-distribution detection since Hendrycks and Gimpel 2017.
 
     Parameters
     ----------
@@ -126,10 +108,6 @@ def auroc(known, unknown) -> float:
     -------
     float
         In [0, 1]; 0.5 for a constant score.
-
-    Notes
-    -----
-    Used for out-of-distribution detection since Hendrycks and Gimpel 2017.
 
     Examples
     --------
@@ -171,9 +149,10 @@ def fpr_at_tpr(known, unknown, *, tpr: float = 0.95, positive: str = "known") ->
 
     The threshold is the largest that keeps *at least* `tpr` of the positives, so the rate never
     profits from keeping a little less.  With ``positive="known"`` it is the share of unknown
-    images that slip through when 95 % of the known are kept; with ``positive="unknown"`` the
-    share of known images that are rejected when 95 % of the unknown are caught.  The two are
-    different numbers, and papers report either under the same name.
+    images that slip through when 95 % of the known are kept; with ``positive="unknown"`` the share
+    of known images that are rejected when 95 % of the unknown are caught.  The two are different
+    numbers, and papers report either under the same name. Source: Liang et al. 2018, section 4.2
+    (``positive="known"``).
 
     Parameters
     ----------
@@ -189,10 +168,6 @@ def fpr_at_tpr(known, unknown, *, tpr: float = 0.95, positive: str = "known") ->
     float
         In [0, 1]; 1 for a constant score.
 
-    Notes
-    -----
-    Liang et al. 2018, section 4.2 (``positive="known"``).
-
     Examples
     --------
     >>> fpr_at_tpr([4, 3, 2, 1], [2.5, 0], tpr=0.75)
@@ -205,7 +180,9 @@ def detection_error(known, unknown) -> float:
     r"""Return the smallest balanced error rate that any threshold reaches.
 
     :math:`\min_\delta \tfrac12 (1 - \mathrm{TPR}(\delta)) + \tfrac12 \mathrm{FPR}(\delta)`, the
-    mean of the share of known images rejected and the share of unknown images accepted.
+    mean of the share of known images rejected and the share of unknown images accepted. Source:
+    Liang et al. 2018 define it with the minimum, but their tables print the error at 95 % TPR,
+    :math:`0.025 + \mathrm{FPR} / 2`; this is the minimum.
 
     Parameters
     ----------
@@ -216,11 +193,6 @@ def detection_error(known, unknown) -> float:
     -------
     float
         In [0, 0.5]; 0.5 for a constant score, which is what accepting everything gives.
-
-    Notes
-    -----
-    Liang et al. 2018 define it with the minimum, but their tables print the error at 95 % TPR,
-    :math:`0.025 + \mathrm{FPR} / 2`; this is the minimum.
 
     Examples
     --------

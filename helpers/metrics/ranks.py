@@ -1,11 +1,8 @@
-"""Rank tests over cases: do methods differ on models at large, beyond those that were measured?
+"""Rank tests over cases, such as models, on which all methods are measured (Demšar 2006).
 
-Friedman's test asks whether any method is better than another, Nemenyi's which pairs differ, after
-Demšar 2006.  Both see only the order of the methods within each case, so that models on which all
-numbers are large weigh no more than others.
-
-A case is what all methods are measured on, a model say.  The tests take cases as independent of
-one another; one model on several data sets is not, and belongs averaged into one case first.
+Friedman's test asks whether any method is better than another, Nemenyi's test which pairs differ.
+Both see only the order of the methods within each case.  They assume independent cases: average
+the values of one model on several data sets into one case first.
 """
 
 from __future__ import annotations
@@ -64,14 +61,16 @@ def friedman(values: pd.DataFrame, *, lower_is_better: bool) -> Friedman:
 
     with k − 1 degrees of freedom, and k − 1 and (k − 1)(n − 1).  F is the form of Iman and
     Davenport, :math:`(n - 1) \chi^2 / (n (k - 1) - \chi^2)`; the p value of chi-square is too high
-    with few cases and methods, that of F less so.
+    with few cases and methods, that of F less so.  Sources: Friedman 1937; Iman and Davenport 1980;
+    Demšar 2006, section 3.2.2, whose formula leaves ties uncorrected.  For three methods or more
+    the statistic and its p value are those of ``scipy.stats.friedmanchisquare``, which returns NaN
+    where all is tied and refuses two methods; for two they are those of the sign test by its
+    normal approximation.
 
     Parameters
     ----------
-    values : DataFrame of numbers, shape [cases, methods]
-        As for `mean_ranks`.
-    lower_is_better : bool
-        As for `mean_ranks`; the test itself is the same both ways.
+    values, lower_is_better
+        As for `mean_ranks`; the test is the same both ways.
 
     Returns
     -------
@@ -79,13 +78,6 @@ def friedman(values: pd.DataFrame, *, lower_is_better: bool) -> Friedman:
         ``statistic`` in [0, n (k - 1)] and its ``p_value``, ``f_statistic`` and its ``f_p_value``.
         All tied in every case gives statistics 0 and p values 1; the same order of the same ranks
         in every case gives an infinite F with p value 0.
-
-    Notes
-    -----
-    Friedman 1937; Iman and Davenport 1980; Demšar 2006, section 3.2.2, whose formula leaves ties
-    uncorrected.  For three methods or more the statistic and its p value are those of
-    ``scipy.stats.friedmanchisquare``, which returns NaN where all is tied and refuses two methods;
-    for two they are those of the sign test by its normal approximation.
 
     Examples
     --------
@@ -124,13 +116,12 @@ def critical_difference(methods: int, cases: int, *, alpha: float = 0.05) -> flo
 
     for k methods and n cases, with :math:`q_\alpha` the quantile of the studentized range of k
     normal variables (``scipy.stats.studentized_range``, infinite degrees of freedom) over √2.
+    Source: Nemenyi 1963; Demšar 2006, section 3.2.2 and table 5a.
 
     Parameters
     ----------
-    methods : int
-        k, two or more.  All pairs of them are tested at once, so that more need more.
-    cases : int
-        n, one or more.
+    methods, cases : int
+        k, two or more, all pairs of which are tested at once; and n, one or more.
     alpha : float
         The probability, in (0, 1), that any pair is told apart if all methods are equally good.
 
@@ -138,10 +129,6 @@ def critical_difference(methods: int, cases: int, *, alpha: float = 0.05) -> flo
     -------
     float
         In ranks.  With few cases it may exceed k − 1, the largest difference that there can be.
-
-    Notes
-    -----
-    Nemenyi 1963; Demšar 2006, section 3.2.2 and table 5a.
 
     Examples
     --------
@@ -163,6 +150,8 @@ def critical_difference(methods: int, cases: int, *, alpha: float = 0.05) -> flo
 def groups(ranks: pd.Series, difference: float) -> list[tuple[str, ...]]:
     """Return the maximal sets of methods of which no two differ.
 
+    Source: Demšar 2006, section 3.2.4.
+
     Parameters
     ----------
     ranks : Series, shape [methods]
@@ -176,10 +165,6 @@ def groups(ranks: pd.Series, difference: float) -> list[tuple[str, ...]]:
     list of tuples
         Each from its best method to its worst, the set of the best method first.  Sets may
         overlap, and a method that differs from all others is a set of its own.
-
-    Notes
-    -----
-    Demšar 2006, section 3.2.4.
 
     Examples
     --------

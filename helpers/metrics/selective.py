@@ -1,9 +1,8 @@
 """Selective classification: how the risk falls when the least confident images are left out.
 
-All areas are means over the N coverages 1/N, 2/N … 1.  Images with the same confidence cannot be
-told apart, so they count as one group in random order, and each value is the expectation over that
-order.  The order in which images arrive therefore never matters, which it does where a sort breaks
-ties: float32 confidences saturate at 1, and the area then depends on the order of the files.
+All areas are means over the N coverages 1/N, 2/N … 1.  Images with the same confidence are one
+group in random order, and each value is the expectation over that order.  The order of the files
+never matters, although float32 confidences saturate at 1.
 """
 
 from __future__ import annotations
@@ -28,8 +27,6 @@ def _expected_errors(confidence, correct) -> np.ndarray:
 def harmonic_numbers(largest: int) -> tuple[np.ndarray, np.ndarray]:
     r"""Return :math:`H_n = \sum_{k \le n} 1/k` and :math:`S_n = \sum_{j < n} H_j`, n from 0 on.
 
-    Examples
-    --------
     >>> harmonic_numbers(2)
     (array([0. , 1. , 1.5]), array([-0.,  0.,  1.]))
     """
@@ -44,19 +41,8 @@ def mean_risk(accepted: np.ndarray, errors: np.ndarray) -> float:
     An error is among the k most confident for every k from its own place on, so at place j of N
     it adds :math:`H_N - H_{j-1}` to the sum of the risks, with the harmonic numbers
     :math:`H_n = \sum_{k \le n} 1/k`; the errors of a tied group add the mean over its places.
+    `accepted` and `errors` [G] are the rising counts of `cumulative_counts`.
 
-    Parameters
-    ----------
-    accepted, errors : ndarray of int64, shape [G]
-        Images, and wrong ones among them, that each distinct confidence accepts, rising.
-
-    Returns
-    -------
-    float
-        In [0, 1].
-
-    Examples
-    --------
     >>> mean_risk(np.array([2, 3]), np.array([1, 2]))
     0.5555555555555555
     """
@@ -69,12 +55,12 @@ def mean_risk(accepted: np.ndarray, errors: np.ndarray) -> float:
 def risk_coverage_curve(confidence, correct) -> tuple[np.ndarray, np.ndarray]:
     """Return the risk among the most confident images at every coverage.
 
+    Source: Geifman and El-Yaniv 2017.
+
     Parameters
     ----------
-    confidence : array_like, shape [N]
-        A score, higher = more confident.
-    correct : array_like of bool, shape [N]
-        Whether each image is classified correctly; unknown images never are.
+    confidence, correct : array_like, shape [N]
+        As in `aurc`.
 
     Returns
     -------
@@ -82,10 +68,6 @@ def risk_coverage_curve(confidence, correct) -> tuple[np.ndarray, np.ndarray]:
         1/N, 2/N … 1.
     risk : ndarray of float64, shape [N]
         Expected error rate among that share of most confident images; ties in random order.
-
-    Notes
-    -----
-    Geifman and El-Yaniv 2017.
 
     Examples
     --------
@@ -102,7 +84,8 @@ def aurc(confidence, correct, *, variant: str = "rectangle") -> float:
 
     .. math:: \mathrm{AURC} = \frac{1}{N} \sum_{k=1}^{N} \mathbb{E}[\mathrm{risk}(k)]
 
-    with risk(k) the error rate among the k most confident images, ties in random order.
+    with risk(k) the error rate among the k most confident images, ties in random order. Source:
+    Geifman, Uziel and El-Yaniv 2019, section 3.
 
     Parameters
     ----------
@@ -119,10 +102,6 @@ def aurc(confidence, correct, *, variant: str = "rectangle") -> float:
     -------
     float
         In [0, 1], lower is better.  A constant confidence gives the error rate.
-
-    Notes
-    -----
-    Geifman, Uziel and El-Yaniv 2019, section 3.
 
     Examples
     --------
@@ -145,12 +124,12 @@ def aurc(confidence, correct, *, variant: str = "rectangle") -> float:
 def eaurc(confidence, correct, *, optimum: str = "exact") -> float:
     r"""Return the excess AURC: the AURC less that of the best ranking with as many errors.
 
+    Source: Geifman, Uziel and El-Yaniv 2019, section 3.
+
     Parameters
     ----------
-    confidence : array_like, shape [N]
-        A score, higher = more confident.
-    correct : array_like of bool, shape [N]
-        Whether each image is classified correctly.
+    confidence, correct : array_like, shape [N]
+        As in `aurc`.
     optimum : {"exact", "limit"}
         ``"exact"``: the AURC of these N images with all errors ranked last, so that a perfect
         ranking gives exactly 0.  ``"limit"``: the published closed form
@@ -161,10 +140,6 @@ def eaurc(confidence, correct, *, optimum: str = "exact") -> float:
     -------
     float
         In [0, 1), lower is better; 0 when all images are right, or all wrong.
-
-    Notes
-    -----
-    Geifman, Uziel and El-Yaniv 2019, section 3.
 
     Examples
     --------
@@ -188,26 +163,21 @@ def augrc(confidence, correct) -> float:
 
     .. math:: \mathrm{AUGRC} = \frac{1}{N} \sum_{k=1}^{N} \frac{\mathbb{E}[\mathrm{errors}(k)]}{N}
 
-    The generalised risk, risk × coverage, is the share of *all* images that are accepted and wrong.
-    Unlike AURC it does not weigh the most confident errors by up to N times the others.
+    The generalised risk, risk × coverage, is the share of *all* images that are accepted and
+    wrong. Unlike AURC it does not weigh the most confident errors by up to N times the others.
+    Source: Traub et al. 2024.  They integrate by trapezoids from coverage 0, which is less by the
+    error rate / (2 N): with accuracy a, theirs is :math:`(1 - \mathrm{AUROC})\,a(1 - a) + \tfrac12
+    (1 - a)^2`.
 
     Parameters
     ----------
-    confidence : array_like, shape [N]
-        A score, higher = more confident.
-    correct : array_like of bool, shape [N]
-        Whether each image is classified correctly; unknown images never are.
+    confidence, correct : array_like, shape [N]
+        As in `aurc`.
 
     Returns
     -------
     float
         In [0, 1], at most (1 + 1/N) / 2 for a model that is always wrong; lower is better.
-
-    Notes
-    -----
-    Traub et al. 2024.  They integrate by trapezoids from coverage 0, which is less by the error
-    rate / (2 N): with accuracy a, theirs is
-    :math:`(1 - \mathrm{AUROC})\,a(1 - a) + \tfrac12 (1 - a)^2`.
 
     Examples
     --------

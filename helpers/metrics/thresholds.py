@@ -23,7 +23,8 @@ class DomainConfusion(NamedTuple):
 def rejection_threshold(train_scores, *, keep: float = 0.95) -> float:
     """Return the largest threshold that accepts at least the share `keep` of the scores.
 
-    An observed score, never an interpolated one, so that "at least" holds exactly.
+    An observed score, never an interpolated one, so that "at least" holds exactly. After Zhu et
+    al. 2024, section 7: the 5th (1st) percentile for 95 % (99 %).
 
     Parameters
     ----------
@@ -37,10 +38,6 @@ def rejection_threshold(train_scores, *, keep: float = 0.95) -> float:
     -------
     float
         The threshold; images with a score equal to it are accepted.
-
-    Notes
-    -----
-    Zhu et al. 2024, section 7: the 5th (1st) percentile for 95 % (99 %).
 
     Examples
     --------
@@ -59,6 +56,8 @@ DETECTION_ERROR_RATES = {"der95": 0.95, "der99": 0.99}
 def detection_error_rate(scores, correct, threshold: float) -> float:
     """Return the detection error rate (DER): wrong accepted plus right rejected, of all.
 
+    After Zhu et al. 2024: (FN + FP) / n, with "positive" meaning correctly classified.
+
     Parameters
     ----------
     scores : array_like, shape [N]
@@ -73,10 +72,6 @@ def detection_error_rate(scores, correct, threshold: float) -> float:
     float
         In [0, 1], lower is better.  Accepting everything gives the error rate.
 
-    Notes
-    -----
-    Zhu et al. 2024: (FN + FP) / n, with "positive" meaning correctly classified.
-
     Examples
     --------
     >>> detection_error_rate([0.9, 0.8, 0.2], [True, False, True], 0.5)
@@ -90,6 +85,8 @@ def detection_error_rate(scores, correct, threshold: float) -> float:
 def domain_confusion(id_scores, ood_scores, threshold: float) -> DomainConfusion:
     """Return how ID and OOD images fall on the two sides of a threshold.
 
+    Source: Belghazi and Lopez-Paz 2021, who take the threshold from ID validation images.
+
     Parameters
     ----------
     id_scores, ood_scores : array_like, shape [N] and [M]
@@ -101,10 +98,6 @@ def domain_confusion(id_scores, ood_scores, threshold: float) -> DomainConfusion
     -------
     DomainConfusion
         The four shares; each pair (``InAsIn + InAsOut``, ``OutAsIn + OutAsOut``) sums to 1.
-
-    Notes
-    -----
-    Belghazi and Lopez-Paz 2021, who take the threshold from ID validation images.
 
     Examples
     --------

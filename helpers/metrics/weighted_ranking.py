@@ -1,9 +1,8 @@
 """Ranking metrics of bootstrap replicates, by weights on scores that are sorted once.
 
-Which images lie above a threshold does not change when images are drawn again, only how often each
-of them counts.  So the images are sorted once, and a replicate costs one cumulative sum of its
-weights: no array is resampled, and nothing is sorted a second time.  All counts are whole numbers,
-and every value is that of the plain metric on the images repeated by their weights.
+A replicate changes how often an image counts, not which images are above a threshold.  So a
+replicate costs one cumulative sum of its weights.  Every value is that of the plain metric on the
+images repeated by their weights.
 """
 
 from __future__ import annotations
@@ -42,19 +41,11 @@ def _totals(name: str, weights: np.ndarray) -> np.ndarray:
 class _Segments(NamedTuple):
     """Images of two groups, sorted once, the highest score first, and cut into segments.
 
-    Within a segment lie images of one group alone, in any order, or those of both that have one
-    and the same score: how they are ordered within makes no difference to any metric.
-
-    Attributes
-    ----------
-    order : ndarray of int64, shape [N]
-        The images, by falling score.
-    positive : ndarray of bool, shape [N]
-        Whether each, in this order, is of the first group.
-    ends : ndarray of int64, shape [S]
-        How many images come before the end of each segment.
-    mixed, negative : ndarray of bool, shape [S]
-        Whether it has images of both groups, and of the second one.
+    A segment holds images of one group alone, in any order, or images of both groups with the same
+    score: their order within the segment makes no difference to any metric.  `order` [N] sorts the
+    images, `positive` [N] tells in this order which are of the first group, `ends` [S] counts the
+    images up to the end of each segment, and `mixed` and `negative` [S] tell which segments have
+    images of both groups, and of the second one.
     """
 
     order: np.ndarray
@@ -142,14 +133,14 @@ def _known_and_unknown(known, unknown, known_weights, unknown_weights):
 def weighted_aurc(confidence, correct, weights) -> np.ndarray:
     r"""Return `aurc`, once for each row of weights.
 
-    An error is among the k most confident for every k from its own place on, so at place j of N
-    it adds :math:`H_N - H_{j-1}` to the sum of the risks, with the harmonic numbers
-    :math:`H_n = \sum_{k \le n} 1/k`.  The e errors of a tied group, which fills the places from
-    a + 1 to b in random order, add the mean over these places:
+    As in `selective.mean_risk`: the e errors of a tied group, which fills the places from a + 1 to
+    b in random order, add the mean over these places, with harmonic numbers H:
 
     .. math:: \mathrm{AURC} = \frac{1}{N} \sum_g e_g
               \left( H_N - \frac{S_b - S_a}{b - a} \right), \qquad
               S_n = \sum_{j < n} H_j = n (H_n - 1)
+
+    Source: Geifman, Uziel and El-Yaniv 2019, section 3; the sum over errors is this project's.
 
     Parameters
     ----------
@@ -162,10 +153,6 @@ def weighted_aurc(confidence, correct, weights) -> np.ndarray:
     -------
     ndarray of float64, shape [B]
         In [0, 1], lower is better.
-
-    Notes
-    -----
-    Geifman, Uziel and El-Yaniv 2019, section 3; the sum over errors is this project's.
 
     Examples
     --------
@@ -229,14 +216,12 @@ def weighted_fpr_at_tpr(
     """Return `fpr_at_tpr` with ``positive="known"``, once for each row of weights.
 
     The threshold of a replicate is the largest that keeps at least `tpr` of the known images as
-    often as they are drawn.
+    often as they are drawn. Source: Liang et al. 2018, section 4.2.
 
     Parameters
     ----------
-    known, unknown : array_like, shape [P] and [U]
-        Scores, higher = more likely known.
-    known_weights, unknown_weights : array_like of int, shape [B, P] and [B, U]
-        From `resample_weights`, one call for each group.
+    known, unknown, known_weights, unknown_weights
+        As in `weighted_auroc`.
     tpr : float
         The share of known images to keep, in (0, 1].
 
@@ -244,10 +229,6 @@ def weighted_fpr_at_tpr(
     -------
     ndarray of float64, shape [B]
         In [0, 1], lower is better.
-
-    Notes
-    -----
-    Liang et al. 2018, section 4.2.
 
     Examples
     --------
@@ -272,8 +253,6 @@ def weighted_detection(
 
     Bit by bit the same as these; parameters and errors are theirs.
 
-    Examples
-    --------
     >>> weights = [[1, 1, 1, 1], [2, 2, 0, 0]], [[1, 1], [1, 1]]
     >>> weighted_detection([4, 3, 2, 1], [2.5, 0], *weights, tpr=0.75)
     (array([0.75, 1.  ]), array([0.5, 0. ]))

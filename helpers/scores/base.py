@@ -65,11 +65,9 @@ def create(name: str, *, offered: Mapping[str, object] | None = None, **argument
     Parameters
     ----------
     name : str
-        One of `names`.
+        One of `names`; further arguments are those of the score (``info.hyper_parameters``).
     offered : mapping of str to value, optional
         Arguments for every score that has them, such as a seed; other scores ignore them.
-    **arguments
-        Arguments of the score, see its ``info.hyper_parameters``.
 
     >>> vars(create("tta", offered={"copies": 3, "tail": 10}, seed=1))
     {'copies': 3, 'seed': 1}

@@ -94,7 +94,9 @@ def fit_temperature(logits, labels) -> float:
     r"""Return the temperature that minimises the negative log-likelihood (NLL) of held-out images.
 
     The NLL is convex in :math:`1/T`.  L-BFGS minimises it over :math:`\log T` after the logits are
-    scaled to unit spread: c times the logits give c times the temperature.  Deterministic.
+    scaled to unit spread: c times the logits give c times the temperature.  Deterministic. Source:
+    Guo et al. 2017, section 4.2.  Their code runs at most 50 L-BFGS iterations of step 0.01 from T
+    = 1.5, which may stop before the minimum.
 
     Parameters
     ----------
@@ -111,17 +113,9 @@ def fit_temperature(logits, labels) -> float:
     Warns
     -----
     RuntimeWarning
-        The NLL has no minimum:
-
-        * Every image is classified correctly, so the NLL falls until T = 0.  T is then the one with
-          a mean confidence of (N + 1) / (N + 2), Laplace's rule of succession.
-        * The logits of the true classes are on average not larger than the others, so the NLL falls
-          until T = ∞.  T is then 10 000 times the standard deviation of the logits.
-
-    Notes
-    -----
-    Guo et al. 2017, section 4.2.  Their code runs at most 50 L-BFGS iterations of step 0.01 from
-    T = 1.5, which may stop before the minimum.
+        The NLL has no minimum.  If every image is classified correctly, T gives a mean confidence
+        of (N + 1) / (N + 2), Laplace's rule of succession.  If the logits of the true classes are
+        on average not larger than the others, T is 10 000 times the logits' standard deviation.
 
     Examples
     --------

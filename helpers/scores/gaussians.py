@@ -28,14 +28,8 @@ if TYPE_CHECKING:
 class Moments:
     """Means of the features by class, and their scatter within classes.
 
-    Attributes
-    ----------
-    means : ndarray of float64, shape [K + 1, D]
-        Mean of each class and, last, of images without label; 0 without images.
-    counts : ndarray of int64, shape [K + 1]
-        Numbers of images.
-    within : ndarray of float64, shape [D, D]
-        Sum of squares and products about the class means.
+    `means` [K + 1, D] and `counts` [K + 1] are of each class and, last, of images without label;
+    the mean of no images is 0.  `within` [D, D] sums squares and products about these means.
     """
 
     means: np.ndarray
@@ -195,19 +189,16 @@ class RelativeMahalanobisPlusPlus(RelativeMahalanobis):
 class GaussianMixture(BlockwiseScore):
     """Log density of the features under a mixture with one Gaussian per class.
 
-    Each class has a separate mean and covariance, and its share of the images as weight.  They come
-    from the outputs given to `fit`, which are held-out images in the paper.
+    Each class has a separate mean and covariance, and its share of the images as weight.  They
+    come from the outputs given to `fit`, which are held-out images in the paper. One of the
+    measures in Belghazi and Lopez-Paz 2021, with the ridge of their code, which omits the minus
+    sign.  A class of n images varies in at most min(n, D) directions.  Only these are stored, so
+    memory is that of the features in double precision.
 
     Parameters
     ----------
     ridge : float
         Positive; added to all variances, since small classes have no density without it.
-
-    Notes
-    -----
-    One of the measures in Belghazi and Lopez-Paz 2021, with the ridge of their code, which omits
-    the minus sign.  A class of n images varies in at most min(n, D) directions.  Only these are
-    stored, so memory is that of the features in double precision.
     """
 
     def __init__(self, ridge: float = 0.1):
@@ -275,19 +266,15 @@ class VirtualLogitMatching(BlockwiseScore):
     The origin o is the point that the head maps to logits of 0, or nearest to 0.  The residual is
     the part of :math:`h - o` orthogonal to the first principal directions of the training features
     about o.  The virtual logit is :math:`\alpha` times its norm, as large as the largest logit on
-    average.
+    average. Source: Wang et al. 2022.  The default is the rule of their code.  Their text has
+    1,000 for more than 1,500 features.  Their eigenvectors come from a routine for asymmetric
+    matrices.  OpenOOD tries 256 and 1,000 on validation images.
 
     Parameters
     ----------
     dim : int, optional
         Dimension of the principal subspace, below D.  Default: 1,000 for D of at least 2,048, 512
         for D of at least 768, else D / 2.
-
-    Notes
-    -----
-    Wang et al. 2022.  The default is the rule of their code.  Their text has 1,000 for more than
-    1,500 features.  Their eigenvectors come from a routine for asymmetric matrices.  OpenOOD tries
-    256 and 1,000 on validation images.
     """
 
     def __init__(self, dim: int | None = None):

@@ -25,7 +25,9 @@ class ODIN(ImageScore):
     """Largest probability at a high temperature, of an image moved towards its prediction.
 
     A confidence in [1/K, 1].  Choose both hyper-parameters on held-out images that are not test
-    images.
+    images. Source: Liang et al. 2018, equations 1 and 2.  Their code has a step for each network
+    and unknown set; the published values are for a DenseNet and most of the sets.  The step is
+    equal in all channels, and a gradient of zero moves nothing.
 
     Parameters
     ----------
@@ -34,12 +36,6 @@ class ODIN(ImageScore):
     epsilon : float
         Step in each pixel, as a share of the range of pixel values.  At 0, the default, the logits
         are enough.
-
-    Notes
-    -----
-    Liang et al. 2018, equations 1 and 2.  Their code has a step for each network and unknown set;
-    the published values are for a DenseNet and most of the sets.  The step is equal in all
-    channels, and a gradient of zero moves nothing.
     """
 
     def __init__(self, temperature: float = 1000.0, epsilon: float = 0.0):

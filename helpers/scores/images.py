@@ -153,8 +153,7 @@ def augmented_probabilities(
     does not change.  Several networks are an ensemble; dropout is off.  `view` are arguments of
     ``images.in_order``.
 
-    The authors' code also draws once per batch, but changes pixels after their normalisation.  Its
-    probability of grey is unknown; 0.1 is torchvision's default.
+    The authors' code changes pixels after their normalisation, with an unknown probability of grey.
     """
     import torch
     from torchvision.transforms import v2

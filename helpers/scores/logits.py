@@ -90,7 +90,9 @@ class Gap(BlockwiseScore):
 class GeneralisedEntropy(BlockwiseScore):
     r"""Minus a generalised entropy of the largest probabilities; at most 0.
 
-    The smaller :math:`\gamma`, the more small probabilities count.
+    The smaller :math:`\gamma`, the more small probabilities count. Source: Liu et al. 2023, with
+    the defaults of their code for ImageNet.  The complement of the largest probability is the sum
+    of the others, since :math:`1 - p` loses digits near p = 1.
 
     Parameters
     ----------
@@ -98,11 +100,6 @@ class GeneralisedEntropy(BlockwiseScore):
         Positive.
     top : int
         Number of largest probabilities, at most K.
-
-    Notes
-    -----
-    Liu et al. 2023, with the defaults of their code for ImageNet.  The complement of the largest
-    probability is the sum of the others, since :math:`1 - p` loses digits near p = 1.
     """
 
     def __init__(self, gamma: float = 0.1, top: int = 100):

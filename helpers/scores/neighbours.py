@@ -152,7 +152,9 @@ class NearestNeighbours(BlockwiseScore):
     """Minus the distance of the normalised features to the k-th nearest training image.
 
     In [−2, 0].  Features are divided by their Euclidean norm; features that are all 0 stay 0, at
-    distance 1 from all others.
+    distance 1 from all others. Source: Sun et al. 2022.  On ImageNet they take 1,000 neighbours of
+    all training images, or 10 of 1 %. Their code returns the squared distance: the same ranking.
+    Without `bank` features are not copied.
 
     Parameters
     ----------
@@ -160,12 +162,6 @@ class NearestNeighbours(BlockwiseScore):
         At most the number of compared training images.
     bank : int, optional
         Number of compared training images, drawn with a fixed seed; all of them by default.
-
-    Notes
-    -----
-    Sun et al. 2022.  On ImageNet they take 1,000 neighbours of all training images, or 10 of 1 %.
-    Their code returns the squared distance: the same ranking.  Without `bank` features are not
-    copied.
     """
 
     block, filled = 1024, False
@@ -193,7 +189,8 @@ class NearestNeighbourGuidance(BlockwiseScore):
 
     The bank contains normalised features of training images times their energies.  The guidance is
     the mean of the k largest inner products of the normalised features with it; 0 for features of
-    0.
+    0. Source: Park et al. 2023, who guide the energy with a bank of 1 % of ImageNet.  OpenOOD
+    takes 100 neighbours in a bank of that size.
 
     Parameters
     ----------
@@ -201,11 +198,6 @@ class NearestNeighbourGuidance(BlockwiseScore):
         At most the number of images in the bank.
     bank : int
         Number of training images, drawn with a fixed seed; all of them if there are fewer.
-
-    Notes
-    -----
-    Park et al. 2023, who guide the energy with a bank of 1 % of ImageNet.  OpenOOD takes 100
-    neighbours in a bank of that size.
     """
 
     block, filled = 1024, False
@@ -231,7 +223,9 @@ class Relation(BlockwiseScore):
 
     The relation of two images is the cosine of their features, at least 0, times the probability
     that two classes drawn from their predicted probabilities agree.  Relations of at most 0.03
-    count as 0.
+    count as 0. Source: Kim et al. 2023: their outlier score, kernel and threshold.  Their score is
+    1 over the sum: the same ranking.  Their power is 1 for unknown images and 4 for wrong labels;
+    OpenOOD chooses among 1 to 8.
 
     Parameters
     ----------
@@ -239,12 +233,6 @@ class Relation(BlockwiseScore):
         Positive exponent of each relation.
     bank : int, optional
         Number of compared training images, drawn with a fixed seed; all of them by default.
-
-    Notes
-    -----
-    Kim et al. 2023: their outlier score, kernel and threshold.  Their score is 1 over the sum: the
-    same ranking.  Their power is 1 for unknown images and 4 for wrong labels; OpenOOD chooses among
-    1 to 8.
     """
 
     block, filled = 1024, False

@@ -106,13 +106,12 @@ class OpenMax:
     Bendale and Boult 2016, algorithms 1 and 2.  Implementations differ; this one
 
     * fits only correctly classified images, as in the paper;
-    * counts ranks from 0 as the authors' code does; counted from 1, as in the paper's formula, the
-      largest logit would not be revised for ``alpha=1``;
-    * moves the smallest distance of the tail to 1 before the maximum likelihood fit, as libmr does.
+    * counts ranks from 0 as the authors' code does (from 1, as in the paper's formula, ``alpha=1``
+      would revise nothing);
+    * moves the smallest distance of the tail to 1 before the fit, as libmr does, and has
       :math:`F_k(d_k) = 0` for :math:`d_k \le 0`;
-    * uses all correct images of a class with fewer than `tail`.  A class without two distinct
-      distances has no Weibull, and its logit is never revised;
-    * computes the distance to every revised class, so no image depends on the rest of its batch.
+    * uses all correct images of a class with fewer than `tail`; a class without two distinct
+      distances has no Weibull, and its logit is never revised.
 
     A revision raises negative logits, and lowers the logit of "unknown", as in the paper.
     """

@@ -42,19 +42,15 @@ class ASH(BlockwiseScore):
     """Energy of the logits for an image's largest features, enlarged by the others.
 
     The other features become 0; the largest are multiplied by the exponential of the sum of all
-    over the sum of the largest.
+    over the sum of the largest. Source: Djurisic et al. 2023, their variant ASH-S on the features
+    before the head, with the percentiles of their code (95 on CIFAR; 90 on ImageNet, 99 for a
+    DenseNet).  All features that equal the smallest kept one are kept.  Negative features, which
+    the paper's networks lack, count as 0 in the sums.
 
     Parameters
     ----------
     percentile : float
         Share of each image's features that become 0, in [0, 100).
-
-    Notes
-    -----
-    Djurisic et al. 2023, their variant ASH-S on the features before the head, with the percentiles
-    of their code (95 on CIFAR; 90 on ImageNet, 99 for a DenseNet).  All features that equal the
-    smallest kept one are kept.  Negative features, which the paper's networks lack, count as 0 in
-    the sums.
     """
 
     def __init__(self, percentile: float = 90.0):
@@ -74,16 +70,14 @@ class ASH(BlockwiseScore):
 class Scale(BlockwiseScore):
     """Energy of the logits for features enlarged by ASH's factor, without removing any.
 
+    Source: Xu et al. 2024, without their training.  Their code starts from the 85th percentile for
+    ImageNet, and chooses another one on validation images.  For negative features see
+    `helpers.scores.shaping.shaping`.
+
     Parameters
     ----------
     percentile : float
         Share of each image's features that are not among the largest, in [0, 100).
-
-    Notes
-    -----
-    Xu et al. 2024, without their training.  Their code starts from the 85th percentile for
-    ImageNet, and chooses another one on validation images.  For negative features see
-    `helpers.scores.shaping.shaping`.
     """
 
     def __init__(self, percentile: float = 85.0):
@@ -102,15 +96,13 @@ class ReAct(BlockwiseScore):
     """Energy of the logits for features clipped from above.
 
     The threshold is a percentile of all features of all training images; negative features stay.
+    Source: Sun et al. 2021, with their 90th percentile, which their code computes on held-out
+    images.
 
     Parameters
     ----------
     percentile : float
         In [0, 100).
-
-    Notes
-    -----
-    Sun et al. 2021, with their 90th percentile, which their code computes on held-out images.
     """
 
     def __init__(self, percentile: float = 90.0):
@@ -158,19 +150,16 @@ class VariationalRectifiedActivation(BlockwiseScore):
     """Energy of the logits for features without the small ones, clipped from above.
 
     A feature below its lower threshold becomes 0, above its upper threshold it becomes that
-    threshold. Both are percentiles of this feature over the training images.
+    threshold. Both are percentiles of this feature over the training images. Source: Xu et al.
+    2023, their variant VRA-P.  Their code has percentiles of each feature on CIFAR, as here,
+    interpolated between two images, and two numbers for all features of an architecture on
+    ImageNet. For CIFAR-100 they chose them for ODIN's score.  OpenOOD has one pair of percentiles
+    for all features, and raises small features to the lower threshold.
 
     Parameters
     ----------
     low, high : float
         Percentiles: 0 ≤ low < high ≤ 100.
-
-    Notes
-    -----
-    Xu et al. 2023, their variant VRA-P.  Their code has percentiles of each feature on CIFAR, as
-    here, interpolated between two images, and two numbers for all features of an architecture on
-    ImageNet. For CIFAR-100 they chose them for ODIN's score.  OpenOOD has one pair of percentiles
-    for all features, and raises small features to the lower threshold.
     """
 
     def __init__(self, low: float = 60.0, high: float = 95.0):
@@ -232,16 +221,13 @@ class DICE(BlockwiseScore):
     """Energy of the logits of a sparse head.
 
     A weight stays if its contribution, itself times the mean of its feature over the training
-    images, is above a percentile of all contributions.
+    images, is above a percentile of all contributions. Source: Sun and Li 2022, with the
+    percentiles of their scripts: 90 on CIFAR, 70 on ImageNet.
 
     Parameters
     ----------
     percentile : float
         In [0, 100): about this share of the weights becomes 0.
-
-    Notes
-    -----
-    Sun and Li 2022, with the percentiles of their scripts: 90 on CIFAR, 70 on ImageNet.
     """
 
     def __init__(self, percentile: float = 90.0):

@@ -1,20 +1,29 @@
-"""Class lists: whole, without doubles, and each wnid a noun of WordNet 3.0."""
+"""Class lists, WordNet and its rules: whole, and each rule on a graph to check by hand."""
 
+import os
+import subprocess
+import sys
+import tarfile
+
+import numpy as np
 import pytest
 
 from helpers.data import class_lists, wordnet
+from helpers.data.hypernyms import Hypernyms
+from helpers.data.wordnet_rules import (
+    keywords,
+)
 
 SIZES = {"caltech256": 256, "food101": 101, "lsun": 10, "places365": 365}
 
 
 @pytest.mark.parametrize("data_set", SIZES)
 def test_names(data_set):
-    """As many as the data set is known to have, each once."""
     names = class_lists.names_of(data_set)
     assert len(names) == len(set(names)) == SIZES[data_set]
 
 
-def test_wnids():
+def test_all_classes_of_imagenet_are_nouns():
     """All classes are nouns; Tiny ImageNet's are ImageNet's, whose names are WordNet's."""
     imagenet, tiny = map(class_lists.wnids_of, ("imagenet", "tiny_imagenet_64"))
     assert (len(imagenet), len(tiny)) == (1000, 200)
@@ -36,10 +45,102 @@ def test_cifar100():
     assert printed == {"camel": "n02437136", "mouse": "n02330245"}
 
 
-def test_what_is_no_list():
-    """Other data sets have no wnids; a list that is not there is named."""
-    assert class_lists.wnids_of("digits") == class_lists.wnids_of("tiny") == {}
-    with pytest.raises(ValueError, match="unknown class list 'food'; did you mean 'food101'"):
-        class_lists.names_of("food")
-    with pytest.raises(ValueError, match="unknown senses 'extend'; did you mean 'extended'"):
-        class_lists.wnids_of("imagenet", senses="extend")
+def test_the_archive_is_wordnet_3_0_with_its_licence():
+    """Its manual counts 82,115 noun synsets and 117,798 nouns; the notice is inside and beside."""
+    with tarfile.open(wordnet.ARCHIVE) as archive:
+        entries = archive.extractfile("data.noun").read().splitlines()
+        licence = archive.extractfile("LICENSE").read()
+    assert sum(not line.startswith(b"  ") for line in entries) == 82115
+    assert len(list(wordnet.reader().all_lemma_names("n"))) == 117798
+    assert licence == wordnet.ARCHIVE.with_name("wordnet-3.0-LICENSE.txt").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("wnid", "name"), [("n02437136", "camel"), ("n02330245", "mouse"), ("n00001740", "entity")]
+)
+def test_wnids_are_offsets_of_this_version(wnid, name):
+    """The paper prints the first two; they go back and forth."""
+    synset = wordnet.noun(wnid)
+    assert synset.lemma_names()[0] == name and wordnet.wnid(synset) == wnid
+    assert not wordnet.knows("qqqq") and not wordnet.knows("")
+
+
+def test_processes_that_unpack_at_once_agree(tmp_path):
+    """Three at a time all get the same whole folder, and leave nothing beside it."""
+    code = "from helpers.data import wordnet; print(wordnet._unpack().name)"
+    environment = os.environ | {"CACHE_ROOT": str(tmp_path)}
+    command = [sys.executable, "-c", code]
+    options = {"env": environment, "stdout": subprocess.PIPE, "text": True}
+    started = [subprocess.Popen(command, **options) for _ in range(3)]
+    printed = {process.communicate()[0].strip() for process in started}
+    (folder,) = (tmp_path / "nltk_data").iterdir()
+    assert printed == {folder.name}
+    assert len(list(folder.iterdir())) == 14
+
+
+def no_noun(word):
+    return False
+
+
+def random_graph(seed, size=25):
+    """Return a graph in which each node has up to three parents among those before it."""
+    generator = np.random.default_rng(seed)
+    parents = {}
+    for node in range(size):
+        count = min(node, int(generator.integers(0, 4)))
+        parents[str(node)] = tuple(map(str, generator.choice(node, count, replace=False)))
+    return Hypernyms(parents)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_above_and_below_are_one_relation(seed):
+    """Ancestors are those that have the node below them; siblings share a parent."""
+    graph = random_graph(seed)
+    for node in graph.parents:
+        above = {other for other in graph.parents if node in graph.descendants(other)}
+        assert graph.ancestors(node) == above
+        reached = set(graph.parents[node]).union(*map(graph.ancestors, graph.parents[node]))
+        assert graph.ancestors(node) == reached
+        beside = {
+            other
+            for other in graph.parents
+            if other != node and set(graph.parents[other]) & set(graph.parents[node])
+        }
+        assert set(graph.siblings(node)) == beside
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_pruned_keeps_what_lies_below_what(seed):
+    """Of nodes that stay, the same are above; what was not asked for branches; no line is twice."""
+    graph = random_graph(seed)
+    keep = np.random.default_rng(seed).choice(25, 6, replace=False).astype(str).tolist()
+    small = graph.prune(keep)
+    assert set(keep) <= set(small.parents)
+    for node, parents in small.parents.items():
+        assert small.ancestors(node) == graph.ancestors(node) & set(small.parents)
+        assert node in keep or len(small.children(node)) > 1
+        assert not any(one in small.ancestors(other) for one in parents for other in parents)
+
+
+def test_keywords_are_spellings_and_runs_of_the_words_and_no_more():
+    """At least three letters before a split, four behind; singulars that end in s stay."""
+    cups = {"cup cakes", "cup cake", "cupcakes", "cupcake"}
+    assert set(keywords("cup_cakes", parts=False, is_noun=no_noun)) == cups
+    found = set(keywords("cup_cakes", is_noun=no_noun))
+    assert found == cups | {"cup", "cups", "cake", "cakes"}
+    found = set(keywords("ice-cream-cone", is_noun=no_noun))
+    assert {"ice cream", "cream cone", "ice", "cream", "cone"} <= found
+    assert not {"ice cone", "cream ice"} & found
+    nouns = {"gar", "den", "garden", "bath", "room", "pan", "cake"}
+    assert keywords("bathroom", is_noun=nouns.__contains__)["room"] == "split"
+    assert keywords("pancakes", is_noun=nouns.__contains__)["cake"] == "split"
+    assert set(keywords("garden", is_noun=nouns.__contains__)) == {"garden", "gardens"}
+    for name in ("gas", "glass", "bus", "iris"):
+        assert min(map(len, keywords(name, is_noun=no_noun))) == len(name)
+    for name, singular in [("fries", "fry"), ("sandwiches", "sandwich"), ("boxes", "box")]:
+        assert keywords(name, is_noun=no_noun) == {name: "name", singular: "singular"}
+        assert keywords(singular, is_noun=no_noun)[name] == "plural"
+    for name, first in [("015.bonsai-101", "bonsai"), ("church/indoor", "church")]:
+        assert next(iter(keywords(name, is_noun=no_noun))) == first
+    assert keywords("childs_room")["child's room"] == "possessive"
+    assert keywords("038.chimp")["chimpanzee"] == "abbreviation"

@@ -7,7 +7,7 @@ import pytest
 from scipy.ndimage import convolve, gaussian_filter, map_coordinates
 from sklearn.datasets import load_sample_images
 
-from helpers.data import Images, load, resize
+from helpers.data import load, resize
 from helpers.data.corruptions import (
     NAMES,
     SEVERITIES,
@@ -18,7 +18,6 @@ from helpers.data.corruptions import (
     weather,
 )
 
-NAME = pytest.mark.parametrize("name", NAMES)
 # of these, the published parameters of one severity may do less than those of the one before
 UNSTEADY = {"glass_blur", "motion_blur", "snow", "frost", "fog"}
 
@@ -43,7 +42,7 @@ def distance(images, name, severity):
     return np.sqrt((difference**2).mean(axis=(1, 2, 3))).mean()
 
 
-@NAME
+@pytest.mark.parametrize("name", NAMES)
 def test_an_image_is_corrupted_alike_in_any_order_subset_and_batch(name, small, large):
     """Only its content, the seed, the name and the severity decide; nothing is changed in place."""
     rng = np.random.default_rng(1)
@@ -64,7 +63,7 @@ def test_an_image_is_corrupted_alike_in_any_order_subset_and_batch(name, small, 
 def test_a_higher_severity_is_further_from_the_original(name, small, large):
     """On average from each severity to the next, or at least from the first to the last.
 
-    Elastic transform has a test of its own: its affine map shrinks as its field grows.
+    Elastic transform has another test: its affine map shrinks as its field grows.
     """
     for images in (small, large):
         if name in UNSTEADY:
@@ -86,36 +85,13 @@ def test_elastic_transform_takes_three_corners_to_where_they_are_drawn():
         np.testing.assert_allclose(seen, corners[:, axis], atol=1e-3)
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"name": "gausian_noise"}, "unknown corruption .* did you mean 'gaussian_noise'"),
-        ({"severity": 0}, "severity: an integer from 1 to 5 expected, got 0"),
-        ({"severity": 6}, "severity: .* got 6"),
-        ({"severity": 2.5}, "severity: .* got 2.5"),
-        ({"images": np.zeros((1, 32, 32, 3))}, "images: uint8 .* got float64"),
-        ({"images": np.zeros((1, 32, 32), np.uint8)}, r"images: uint8 .* got uint8 \[1, 32, 32\]"),
-        ({"images": np.zeros((1, 32, 7, 3), np.uint8)}, "images: at least 8 pixels .* got 7"),
-    ],
-)
-def test_wrong_arguments_are_refused(changes, message):
-    arguments = {"images": np.zeros((1, 32, 32, 3), np.uint8), "name": "fog", "severity": 1}
-    with pytest.raises(ValueError, match=message):
-        corrupt(**arguments | changes, seed=0)
-
-
-def test_a_corrupted_data_set_keeps_its_labels_and_tells_what_was_done():
+def test_a_corrupted_data_set_keeps_its_labels_and_tells_what_was_done(small):
     clean = load("cifar10_mini", "test").subset(slice(6))
-    spoiled = corrupt_set(clean, "gaussian_noise", 3, seed=7)
-    assert isinstance(spoiled, Images) and spoiled.name == "cifar10_mini-gaussian_noise-3"
-    np.testing.assert_array_equal(spoiled.labels, clean.labels)
-    np.testing.assert_array_equal(
-        spoiled.images, corrupt(clean.images, "gaussian_noise", 3, seed=7)
-    )
-    assert spoiled.origin == clean.origin | {"corruption": "gaussian_noise, severity 3, seed 7"}
-    assert "corruption" not in clean.origin
-    some = corrupt_set(clean.subset([4, 1]), "gaussian_noise", 3, seed=7)
-    assert some.sha256 == spoiled.subset([4, 1]).sha256
+    noisy = corrupt_set(clean, "gaussian_noise", 3, seed=7)
+    assert noisy.name == "cifar10_mini-gaussian_noise-3"
+    assert (noisy.labels == clean.labels).all()
+    assert (noisy.images == corrupt(small[:6], "gaussian_noise", 3, seed=7)).all()
+    assert noisy.origin == clean.origin | {"corruption": "gaussian_noise, severity 3, seed 7"}
 
 
 def test_noise_has_the_published_strength():
@@ -179,11 +155,6 @@ def test_smearing_follows_the_angle_with_half_a_gaussian(angle, down, right):
         seen = [smeared[10 - i * down, 10 - i * right] for i in range(5)]
         np.testing.assert_allclose(seen, weights, rtol=1e-6)
     assert smeared[10 - down, 10 - right] > 0 and smeared[10 + down, 10 + right] == 0
-    flat = np.full((1, 9, 9), 0.5, np.float32)
-    np.testing.assert_allclose(blur.smear(flat, generators(1), 10, 4, 20, 20), flat, rtol=1e-6)
-
-
-def test_pixelate_and_jpeg_leave_a_flat_image_alone():
     flat = np.full((2, 32, 32, 3), 96, np.uint8)
     for name in ("pixelate", "jpeg_compression", "motion_blur", "zoom_blur", "contrast"):
         assert np.abs(corrupt(flat, name, 5, seed=0).astype(int) - 96).max() <= 1, name

@@ -1,11 +1,14 @@
-"""Images: what is refused, subsets, content keys, resizing."""
+"""Images in memory, their features, and views of them: subsets, content keys, packs."""
+
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
-from PIL import Image
+import torch
 
-from helpers.data import Images, concatenate, resize, smoothness
-from helpers.data.pixels import stack
+from helpers.data import Images, concatenate, features, resize, smoothness
+from helpers.data.features import Backbone, FeatureImages, packs, seen_by, write
+from helpers.data.views import View
 
 
 def some(count=6, size=8, seed=0, **changes):
@@ -20,31 +23,21 @@ def some(count=6, size=8, seed=0, **changes):
     return Images(**fields | changes)
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"images": np.zeros((6, 8, 8, 3))}, "images: uint8"),
-        ({"images": np.zeros((6, 3, 8, 8), np.uint8)}, "images: uint8"),
-        ({"labels": np.zeros(5, np.int64)}, r"labels: int64 \[6\] expected, got int64 \[5\]"),
-        ({"labels": np.zeros(6)}, "labels: int64"),
-        ({"labels": np.full(6, 3)}, "labels: values -1 to 2"),
-        ({"labels": np.full(6, -2)}, "labels: values -1 to 2"),
-        ({"coarse_labels": np.zeros(6, np.int64)}, "coarse_labels: values"),
-    ],
-)
-def test_malformed_images_are_refused(changes, message):
-    with pytest.raises(ValueError, match=message):
-        some(**changes)
-
-
-def test_subset_takes_indices_and_masks_and_keeps_coarse_labels():
+def test_subsets_and_classes_by_index_mask_and_name():
+    """−1 for a class that a model does not know, even for all of them; no image is lost."""
     images = some(coarse_labels=np.arange(6) // 3, coarse_class_names=("x", "y"))
     picked = images.subset([5, 0])
-    assert picked.labels.tolist() == [2, 0]
-    assert picked.coarse_labels.tolist() == [1, 0]
+    assert picked.labels.tolist() == [2, 0] and picked.coarse_labels.tolist() == [1, 0]
     np.testing.assert_array_equal(picked.images, images.images[[5, 0]])
     assert len(images.subset(images.labels == 1)) == 2
-    assert len(images.subset(np.zeros(6, bool))) == 0
+    images = some(labels=np.array([0, 1, 2, -1, 2, 0]))
+    chosen = images.select(["c", "a"])
+    assert chosen.class_names == ("c", "a") and chosen.labels.tolist() == [1, 0, 0, 1]
+    assert (chosen.images == images.images[[0, 2, 4, 5]]).all()
+    numbered = images.renumber(["x", "c", "a"])
+    assert numbered.labels.tolist() == [2, -1, 1, -1, 1, 2] and numbered.labels.dtype == np.int64
+    assert numbered.class_names == ("x", "c", "a") and numbered.images is images.images
+    assert images.renumber(["x"]).labels.tolist() == [-1] * 6
 
 
 def test_sha256_is_of_content_not_of_names():
@@ -53,7 +46,6 @@ def test_sha256_is_of_content_not_of_names():
     assert images.sha256 != images.subset([1, 0, 2, 3, 4, 5]).sha256
     assert images.sha256 != some(labels=np.zeros(6, np.int64)).sha256
     assert images.sha256 != some(images=images.images.reshape(6, 4, 16, 3)).sha256
-    assert images.sha256 == images.subset(slice(None, None, 1)).sha256
 
 
 @pytest.mark.parametrize("shape", [(7, 7), (9, 5), (5, 9), (40, 31)])
@@ -88,52 +80,22 @@ def test_smoothness_by_hand_and_without_regard_to_contrast():
     np.testing.assert_allclose(smoothness(noise), 0.5, atol=0.05)
     assert smoothness(noise[599:]) == smoothness(noise)[599]
     assert len(smoothness(noise[:0])) == 0
-    for wrong in (noise[0], noise / 255, noise[:, :2]):
-        with pytest.raises(ValueError, match="images: uint8"):
-            smoothness(wrong)
 
 
 def test_concatenate_joins_classes_by_name_and_keeps_the_order():
     """Labels mean the same class names as before; −1 stays; words and origins are joined."""
-    one = some(origin={"title": "One", "licence": "MIT"}, words={"a": "ant"})
-    two = some(
-        seed=1, labels=np.array([0, -1, 2, 1, 0, 0]), class_names=("c", "d", "a"), name="two",
+    first = some(origin={"title": "One", "licence": "MIT"}, words={"a": "ant"})
+    second = some(
+        seed=1, labels=np.array([0, -1, 2, 1, 0, 0]), class_names=("c", "d", "a"), split="train",
         origin={"title": "Two", "licence": "MIT", "source": "me"}, words={"d": "dog"},
     )  # fmt: skip
-    both = concatenate([one, two], "both")
+    both = concatenate([first, second], "both")
     assert both.class_names == ("a", "b", "c", "d")
-    assert both.labels.tolist() == [*one.labels, 2, -1, 0, 3, 2, 2]
-    np.testing.assert_array_equal(both.images, np.concatenate([one.images, two.images]))
-    assert (both.name, both.split) == ("both", "test")
+    assert both.labels.tolist() == [*first.labels, 2, -1, 0, 3, 2, 2]
+    np.testing.assert_array_equal(both.images, np.concatenate([first.images, second.images]))
+    assert (both.name, both.split) == ("both", "test+train")
     assert both.origin == {"title": "One; Two", "licence": "MIT", "source": "me"}
     assert both.words == {"a": "ant", "d": "dog"}
-    assert concatenate([one, some(split="train")], "all").split == "test+train"
-    with pytest.raises(ValueError, match=r"sets: none"):
-        concatenate([], "empty")
-    with pytest.raises(ValueError, match=r"of 4x4.*differ in size"):
-        concatenate([one, some(size=4)], "mixed")
-
-
-def test_stack_puts_transparent_pixels_on_white_and_refuses_16_bits():
-    clear = Image.new("RGBA", (4, 4), (10, 20, 30, 0))
-    assert (stack([("clear", clear)], None, "test") == 255).all()
-    grey = Image.fromarray(np.full((4, 4), 7, np.uint8))
-    assert (stack([("grey", grey)], None, "test") == 7).all()
-    deep = Image.fromarray(np.full((4, 4), 1000, np.uint16))
-    with pytest.raises(ValueError, match=r"test: image 'deep' cannot be read: mode I;16"):
-        stack([("deep", deep)], None, "test")
-
-
-def test_classes_are_selected_in_the_order_in_which_they_are_named():
-    images = Images(
-        np.arange(5, dtype=np.uint8).repeat(12).reshape(5, 2, 2, 3), np.array([0, 1, 2, -1, 0]),
-        ("ant", "bee", "cow"), "zoo", "test",
-    )  # fmt: skip
-    chosen = images.select(["cow", "ant"])
-    assert chosen.class_names == ("cow", "ant") and chosen.labels.tolist() == [1, 0, 1]
-    assert chosen.images[:, 0, 0, 0].tolist() == [0, 2, 4]
-    with pytest.raises(ValueError, match="unknown class of zoo 'be'; did you mean 'bee'"):
-        images.select(["be"])
 
 
 def test_a_transform_makes_what_a_model_wants_of_every_image():
@@ -149,11 +111,135 @@ def test_a_transform_makes_what_a_model_wants_of_every_image():
     np.testing.assert_array_equal(together, images.images[:, :, :4])
 
 
-def test_classes_renumbered_as_a_model_numbers_them_no_image_is_lost():
-    """By name; −1 for a class that the model does not know, even for all of them."""
-    images = some(labels=np.array([0, 1, 2, -1, 2, 0]))
-    numbered = images.renumber(["x", "c", "a"])
-    assert numbered.labels.tolist() == [2, -1, 1, -1, 1, 2] and numbered.labels.dtype == np.int64
-    assert numbered.class_names == ("x", "c", "a") and numbered.images is images.images
-    assert images.renumber("abc").sha256 == images.sha256
-    assert images.renumber(["x"]).labels.tolist() == [-1] * 6
+WEIGHTS = "ab" * 32
+TINY = Backbone("tiny", 8)
+
+
+def images_of(count, name="pets", seed=0):
+    pixels = np.random.default_rng(seed).integers(0, 256, (count, 4, 4, 3), dtype=np.uint8)
+    return Images(pixels, np.arange(count) % 3, ("ant", "bee", "cow"), name, "test")
+
+
+def codes_of(images, features=5):
+    """Return made-up features: the first bytes of each image."""
+    return images.images.reshape(len(images), -1)[:, :features]
+
+
+@pytest.fixture
+def pets(monkeypatch, tmp_path):
+    monkeypatch.setenv("DATA_ROOT", str(tmp_path))
+    images = images_of(12)
+    write(TINY, images, codes_of(images), weights=WEIGHTS, seconds=1.5)
+    return images
+
+
+def test_every_subset_in_any_order_and_under_any_labels_finds_its_own(pets):
+    some = pets.select(["cow", "ant"]).unknown().subset([5, 0, 2])
+    seen = seen_by(some, TINY, "")
+    flat = seen.images.reshape(3, -1)
+    assert np.array_equal(flat[:, :5], codes_of(some)) and not flat[:, 5:].any()
+    assert seen.images.shape == (3, 1, 2, 3)  # in threes
+    assert (seen.labels == -1).all() and seen.class_names == ("cow", "ant")
+    assert seen.sha256 != some.sha256
+
+
+def test_features_go_on_as_images_do_and_show_the_images_themselves(pets):
+    seen = seen_by(pets, TINY, "")
+    part = seen.select(["bee"]).subset(np.array([False, True, True, False]))
+    assert isinstance(part, FeatureImages) and len(part) == 2
+    assert np.array_equal(part.pictures([1]), pets.images[[7]])
+    assert part.pictures([0], size=8).shape == (1, 8, 8, 3)
+    assert "features of tiny at 8 pixels" in repr(part)
+    (batch,) = seen.in_order(batch_size=20)
+    assert tuple(batch.shape) == (12, 3, 1, 2)
+
+
+def test_features_that_are_lacking_or_of_something_else_are_refused_by_name(pets):
+    """With the command that makes them."""
+    both = concatenate([pets, images_of(2, "farm", seed=1)], "both")
+    (path,) = TINY.folder.glob("*.safetensors")
+    larger, small = replace(TINY, size=16), replace(TINY, network="small")
+    for images, backbone, message in (
+        (both, TINY, r"both/test: no features of 2 of 14 .* `make it so`"),
+        (pets, larger, r"no features of 12 .* there are those of tiny@8"),
+        (pets, small, r"small at 8 pixels .* there are those of tiny@8"),
+        (pets, larger, r"another size \(8\) than asked for \(16\)"),
+        (pets, small, r"another network \(tiny\) than asked for \(small\)"),
+        (pets, replace(TINY, top=5.0), r"another top \(6.0\) than asked for \(5.0\)"),
+        (pets, replace(TINY, weights="12"), r"by other weights \(abababababababab\) than 12"),
+    ):
+        if "asked" in message and not backbone.folder.exists():
+            backbone.folder.mkdir()
+            (backbone.folder / path.name).write_bytes(path.read_bytes())
+        with pytest.raises(ValueError, match=message):
+            seen_by(images, backbone, "make it so")
+    assert seen_by(pets, replace(TINY, weights="abab"), "").backbone == "tiny at 8 pixels"
+    with pytest.raises(ValueError, match="cannot be resized"):
+        seen_by(pets, TINY, "").resize(8)
+
+
+def test_only_what_is_missing_is_asked_for_each_image_once(pets):
+    stranger = images_of(5, seed=3)
+    sets = [pets, stranger.subset([0, 1, 1]), stranger.subset([1, 2])]
+    lacking = features.missing(TINY, sets)
+    assert list(lacking) == ["pets/test"]
+    assert np.array_equal(lacking["pets/test"].images, stranger.images[:3])
+    write(TINY, stranger, codes_of(stranger), weights=WEIGHTS, seconds=0.5)
+    assert features.missing(TINY, sets) == {}
+    assert len(packs(TINY)) == 17 and packs(TINY).seconds == 2.0
+
+
+def shift(image, generator):
+    return image + torch.randint(256, image.shape, generator=generator, dtype=torch.uint8)
+
+
+def view_of(images, number, by="shift"):
+    given = {each.name: getattr(images, each.name) for each in fields(Images)}
+    given["split"] += f"-{by}-{number}"
+    return View(**given, made_by=f"{by} {number}", change=shift)
+
+
+def pixels_of(view, batch_size=4):
+    return torch.cat([*view.in_order(batch_size=batch_size)]).permute(0, 2, 3, 1).numpy()
+
+
+def store(images):
+    write(TINY, images, codes_of(images), weights=WEIGHTS, seconds=1.0)
+
+
+def test_an_image_becomes_the_same_in_any_set_and_batch(pets):
+    one = view_of(pets, 1)
+    whole, some = pixels_of(one), one.unknown().subset([7, 2])
+    assert np.array_equal(pixels_of(some, 1), whole[[7, 2]]) and (some.labels == -1).all()
+    assert not np.array_equal(whole, pets.images) and np.array_equal(one.images, pets.images)
+
+
+def test_missing_views_stay_views_and_are_found_once_they_are_stored(pets):
+    """Another number or another augmentation makes another view."""
+    view, other = view_of(pets, 1), view_of(pets, 2)
+    lacking = features.missing(TINY, [pets, view.subset([3, 4]), view, other])
+    assert list(lacking) == ["pets/test-shift-1", "pets/test-shift-2"]
+    first = lacking["pets/test-shift-1"]
+    order = [3, 4, *(number for number in range(12) if number not in (3, 4))]
+    assert np.array_equal(pixels_of(first), pixels_of(view)[order])
+    store(first)
+    assert list(features.missing(TINY, [view, other])) == ["pets/test-shift-2"]
+    assert len(seen_by(view_of(pets, 1), TINY, "")) == 12
+    for other in (view_of(pets, 2), view_of(pets, 1, "turn")):
+        with pytest.raises(ValueError, match=f"{other.split}: no features of 12 .*`make it so`"):
+            seen_by(other, TINY, "make it so")
+
+
+def test_views_lie_below_their_images_and_those_of_others_are_refused(pets):
+    shown = [pets, view_of(pets, 1), view_of(pets, 2)]
+    for images in shown[1:]:
+        store(images)
+    seen, *views = seen_by(shown, TINY, "")
+    views[1] = replace(views[1], images=255 - views[1].images)
+    both = features.beside(seen, views)
+    assert both.images.shape == (12, 3, 2, 3) and both.sha256 != seen.sha256
+    assert np.array_equal(both.images[:, :1], seen.images)
+    assert np.array_equal(both.images[:, 2:], views[1].images)
+    turned = [views[0], views[1].subset(np.arange(12)[::-1])]
+    with pytest.raises(ValueError, match=r"pets/test-shift-2.* is of other images than"):
+        features.beside(seen, turned)

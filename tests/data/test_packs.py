@@ -1,15 +1,17 @@
-"""Packs: what is written is read again; what is damaged is found, named and never half-used."""
+"""Packs, and the script that makes them: damage is found, named and never half-used."""
 
 import hashlib
 import io
 import json
+import tarfile
 import zipfile
 
+import make_packs as script
 import numpy as np
 import pytest
 from PIL import Image
 
-from helpers.data import read_pack, write_pack
+from helpers.data import Images, class_lists, load, read_pack, write_pack
 from helpers.data.packs import LARGEST_TILE
 from helpers.files import sha256_file
 
@@ -60,21 +62,6 @@ def edit_meta(edit):
     return change
 
 
-def strip_checksums(meta, **part):
-    """Turn into a pack that another program might have written, without checksums of its own."""
-    del meta["sha256"], meta["origin"]
-    meta["splits"]["test"] |= part
-
-
-def test_coarse_labels(tmp_path):
-    path = tmp_path / "noise.zip"
-    splits = {"test": (noise(4), [0, 1, 2, 0], [1, 1, 0, 1])}
-    write(path, splits=splits, coarse_class_names=["x", "y"])
-    images = read_pack(path, "test")
-    assert images.coarse_labels.tolist() == [1, 1, 0, 1]
-    assert images.coarse_class_names == ("x", "y")
-
-
 def jpeg(size, colour):
     buffer = io.BytesIO()
     Image.new("RGB", (size, size), colour).save(buffer, "JPEG")
@@ -84,10 +71,13 @@ def jpeg(size, colour):
 def test_jpeg_files_are_kept_byte_for_byte(tmp_path):
     path = tmp_path / "noise.zip"
     files = [jpeg(16, "white"), jpeg(16, "black")]
-    write(path, splits={"test": (files, [0, 1])})
+    splits = {"test": (files, [0, 1], [1, 0])}
+    write(path, splits=splits, coarse_class_names=["x", "y"])
     with zipfile.ZipFile(path) as archive:
         assert [archive.read(name) for name in archive.namelist()[:2]] == files
-    assert read_pack(path, "test").images.mean(axis=(1, 2, 3)).tolist() == [255, 0]
+    images = read_pack(path, "test")
+    assert images.images.mean(axis=(1, 2, 3)).tolist() == [255, 0]
+    assert images.coarse_labels.tolist() == [1, 0] and images.coarse_class_names == ("x", "y")
     assert read_pack(path, "test", size=8).images.shape == (2, 8, 8, 3)
     write(path, splits={"test": ([jpeg(16, "white"), jpeg(12, "black")], [0, 1])})
     with pytest.raises(ValueError, match="differ in size"):
@@ -129,13 +119,6 @@ def test_a_failure_in_the_middle_leaves_the_old_pack(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_an_unknown_split_and_a_missing_file(tmp_path, pack):
-    with pytest.raises(ValueError, match="did you mean 'train'"):
-        read_pack(pack, "trian")
-    with pytest.raises(FileNotFoundError, match=r"svhn\.zip.*from-torchvision svhn --download"):
-        read_pack(tmp_path / "svhn.zip", "train")
-
-
 def test_any_flipped_byte_is_found_or_without_effect(tmp_path):
     """Two hundred packs, each with one byte changed: never other images than those written."""
     path, other = tmp_path / "noise.zip", tmp_path / "noise2.zip"
@@ -166,16 +149,17 @@ def recode(members):
     members["test_0000.webp"] = buffer.getvalue()
 
 
+def relabel(meta):
+    meta["splits"]["test"]["labels"] = [1] * 7
+
+
 @pytest.mark.parametrize(
     ("edit", "message"),
     [
         (recode, "member test_0000.webp is not what its SHA-256 says"),
+        (edit_meta(relabel), "meta.json is not what its SHA-256 says"),
         (
-            edit_meta(lambda meta: meta["splits"]["test"].update(labels=[1] * 7)),
-            "meta.json is not what its SHA-256 says",
-        ),
-        (
-            edit_meta(lambda meta: meta["sha256"].pop("test_0000.webp")),
+            edit_meta(lambda meta: meta["sha256"].popitem()),
             "meta.json is not what its SHA-256 says",
         ),
         (lambda members: members.pop("test_0000.webp"), "1 members, but has 7 labels and 0"),
@@ -193,9 +177,18 @@ def test_altered_member(pack, edit, message):
     assert "python workflow/make_packs.py from-folder" in str(caught.value)
 
 
-def test_only_the_split_asked_for_is_looked_at(pack):
+def test_only_the_split_asked_for_is_looked_at(tmp_path, pack):
     rewrite(pack, recode)
     assert len(read_pack(pack, "train")) == 1030
+    with pytest.raises(ValueError, match="did you mean 'train'"):
+        read_pack(pack, "trian")
+    with pytest.raises(FileNotFoundError, match=r"svhn\.zip.*from-torchvision svhn --download"):
+        read_pack(tmp_path / "svhn.zip", "train")
+
+
+def strip_checksums(meta):
+    """Turn into a pack that another program might have written, without checksums inside."""
+    del meta["sha256"], meta["origin"]
 
 
 def test_a_table_beside_the_pack_gives_origin_and_checksum(pack):
@@ -215,3 +208,116 @@ def test_a_table_beside_the_pack_gives_origin_and_checksum(pack):
         read_pack(pack, "test")
     table.unlink()
     assert read_pack(pack, "test").origin == {"title": "noise"}
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """A package of five batches and a test batch of 20 images each, and its checksums."""
+    folder = tmp_path / "package"
+    folder.mkdir()
+    generator = np.random.default_rng(0)
+    for split, (files, label_file) in script.FILES.items():
+        labels = generator.permutation(np.arange(20 * len(files)) % 10)
+        (folder / label_file).write_text(json.dumps(labels.tolist()))
+        rows = []
+        for file in files:
+            rows.append(generator.integers(0, 256, (20, 1024, 3), dtype=np.uint8))
+            Image.fromarray(rows[-1]).save(folder / file)
+        pixels = np.concatenate(rows).reshape(-1, 32, 32, 3)
+        digest = Images(pixels, labels, script.CLASS_NAMES, "cifar10", split).sha256
+        monkeypatch.setitem(script.CIFAR10_SHA256, split, digest)
+    return folder
+
+
+def test_whole_and_mini_from_folder_and_archive(tmp_path, package, monkeypatch):
+    """The same bytes from both; the mini set has the first of each class; altered labels stop."""
+    monkeypatch.setattr(script, "MINI", {"train": 3, "test": 1})
+    archive = tmp_path / "package.tgz"
+    with tarfile.open(archive, "w:gz") as tar:
+        tar.add(package, "package")
+    for source, root in ((package, "one"), (archive, "two")):
+        script.main(["cifar10", "--source", str(source), "--root", str(tmp_path / root)])
+    first, second = (tmp_path / root / "cifar10.zip" for root in ("one", "two"))
+    assert first.read_bytes() == second.read_bytes()
+    whole = load("cifar10", "train", root=tmp_path / "one")
+    assert whole.sha256 == script.CIFAR10_SHA256["train"]
+    assert whole.labels.tolist() == json.loads((package / "train_lables.json").read_text())
+    mini = script.mini({"train": whole})["train"]
+    for label in range(10):
+        expected = whole.images[whole.labels == label][:3]
+        np.testing.assert_array_equal(mini.images[mini.labels == label], expected)
+    positions = script.first_of_each_class(whole.labels, 3)
+    assert len(positions) == 30 and (np.diff(positions) > 0).all()  # the order of the files is kept
+    labels = json.loads((package / "test_lables.json").read_text())
+    (package / "test_lables.json").write_text(json.dumps([*labels[:-1], (labels[-1] + 1) % 10]))
+    with pytest.raises(ValueError, match="split 'test' is not CIFAR-10"):
+        script.main(["cifar10", "--source", str(package), "--root", str(tmp_path / "three")])
+    assert not (tmp_path / "three").exists()
+
+
+def test_tiny_imagenet_is_drawn_anew_from_imagenet(tmp_path, monkeypatch):
+    """Of its classes alone, as many of each as there are, with a filter."""
+    wnids = list(class_lists.wnids_of("tiny_imagenet"))
+    monkeypatch.setattr(script.class_lists, "wnids_of", lambda name: dict.fromkeys(wnids[:2]))
+    monkeypatch.setattr(script, "FIXED", {"train": ("train", 3), "val": ("val", 1)})
+    monkeypatch.setenv("DATA_ROOT", str(tmp_path))
+    stripes = np.zeros((96, 128, 3), np.uint8)
+    stripes[::2] = 255  # of which a filter makes grey, and leaving out rows black or white
+    for part, count in (("train", 5), ("val", 2)):
+        for wnid in (*wnids[:2], "n99999999"):
+            folder = tmp_path / "imagenet" / part / wnid
+            folder.mkdir(parents=True)
+            for number in range(count):
+                Image.fromarray(np.roll(stripes, number, axis=0)).save(folder / f"{number}.png")
+    script.main(["tiny-imagenet-fix"])
+    packed = {split: load("tiny_imagenet_fix", split) for split in ("train", "val")}
+    assert [len(images) for images in packed.values()] == [6, 2]
+    assert packed["train"].class_names == tuple(wnids[:2])
+    assert np.bincount(packed["train"].labels).tolist() == [3, 3]
+    assert packed["train"].images.shape[1:] == (32, 32, 3)
+    assert abs(packed["train"].images.astype(int) - 128).max() < 40
+    (tmp_path / "tiny_imagenet_fix.zip").unlink()
+    (tmp_path / "imagenet/val" / wnids[0] / "0.png").write_bytes(b"no picture")
+    with pytest.raises(OSError, match="cannot identify"):
+        script.main(["tiny-imagenet-fix", "--force"])
+    assert not (tmp_path / "tiny_imagenet_fix.zip").exists()
+
+
+@pytest.fixture
+def pets(tmp_path):
+    """A folder of two images, and the start of the command that packs it."""
+    for name, colour in (("cat", "white"), ("dog", "black")):
+        (tmp_path / "pets" / name).mkdir(parents=True)
+        Image.new("RGB", (40, 20), colour).save(tmp_path / "pets" / name / "1.png")
+    return ["from-folder", str(tmp_path / "pets")]
+
+
+@pytest.mark.parametrize(
+    ("message", "names"),
+    [
+        ("letters, digits", ["../escaped", "a/b", ".hidden", "folder:x", ""]),
+        ("taken by a data set of this project", ["digits", "mazes", "imagenet"]),
+        ("which `python workflow/make_packs.py cifar10` makes", ["cifar10"]),
+        ("which `python workflow/make_packs.py cifar10-mini` makes", ["cifar10_mini"]),
+        ("which `.* from-torchvision svhn --download` makes", ["svhn"]),
+    ],
+)
+def test_names_that_lead_elsewhere_or_are_taken_are_refused(tmp_path, pets, message, names):
+    """With --force, too: `load` would read something else under that name."""
+    for name in names:
+        with pytest.raises(ValueError, match=f"^name '{name}': .*{message}"):
+            script.main([*pets, name, "--root", str(tmp_path / "packs"), "--force"])
+    assert not list(tmp_path.rglob("*.zip"))
+
+
+def test_a_folder_is_packed_and_a_pack_replaced_only_by_force(tmp_path, pets):
+    command = [*pets, "holiday", "--root", str(tmp_path)]
+    script.main([*command, "--size", "16"])
+    before = (tmp_path / "holiday.zip").read_bytes()
+    with pytest.raises(FileExistsError, match=r"holiday\.zip is there; --force replaces it"):
+        script.main(command)
+    assert (tmp_path / "holiday.zip").read_bytes() == before
+    script.main([*command, "--force"])
+    images = load("holiday", "test", root=tmp_path)
+    assert images.class_names == ("cat", "dog") and images.images.shape == (2, 32, 32, 3)
+    assert images.images.mean(axis=(1, 2, 3)).tolist() == [255, 0]

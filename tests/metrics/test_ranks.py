@@ -26,31 +26,9 @@ def test_mean_ranks_by_hand():
     values = table([[0.1, 0.2, 0.3, 0.4], [0.5, 0.5, 0.5, 0.9], [2.0, 3.0, 1.0, 3.0]])
     lower = mean_ranks(values, lower_is_better=True)  # 1 2 3 4, 2 2 2 4, 2 3.5 1 3.5
     assert lower.to_dict() == pytest.approx({"m0": 5 / 3, "m1": 2.5, "m2": 2.0, "m3": 11.5 / 3})
+    assert mean_ranks(values[["m1", "m0"]], lower_is_better=True).tolist() == [11 / 6, 7 / 6]
     higher = mean_ranks(values, lower_is_better=False)
     assert higher.tolist() == pytest.approx((5 - lower).tolist())
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_only_the_order_within_a_case_counts(seed):
-    """Neither the scale of a case nor the order of cases and methods matters."""
-    values = with_ties(seed)
-    scale = 10.0 ** np.arange(len(values))
-    other = (values.mul(scale, axis=0) - 3).iloc[::-1, ::-1]
-    ranks, others = (mean_ranks(v, lower_is_better=True) for v in (values, other))
-    pd.testing.assert_series_equal(ranks, others[ranks.index])
-    assert ranks.mean() == pytest.approx((values.shape[1] + 1) / 2)
-    expected = friedman(values, lower_is_better=True)
-    assert friedman(other, lower_is_better=True) == expected
-    assert friedman(values, lower_is_better=False) == expected
-
-
-def test_friedman_by_hand():
-    """With ranks 1.5 1.5 3 and 1 2.5 2.5, S = 2.25 + 0 + 2.25 and T = 1.5 + 1.5."""
-    test = friedman(table([[1, 1, 2], [5, 7, 7]]), lower_is_better=True)
-    assert test.statistic == 2 * 4.5 / 3
-    assert test.f_statistic == 4.5 / (2 * 3 - 4.5)
-    assert test.p_value == pytest.approx(np.exp(-1.5))  # chi-square of two degrees of freedom
-    assert test.f_p_value == pytest.approx(1 / (1 + 3))  # F of two and two
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -67,8 +45,8 @@ def test_friedman_is_that_of_scipy(seed):
     freedom = methods - 1, (methods - 1) * (cases - 1)
     f = (cases * (explained**2).sum() / freedom[0]) / ((residual**2).sum() / freedom[1])
     assert test[2:] == pytest.approx([f, stats.f.sf(f, *freedom)])
-    chi = test.statistic
-    assert f == pytest.approx((cases - 1) * chi / (cases * (methods - 1) - chi))
+    turned = values.mul(10.0 ** np.arange(cases), axis=0).iloc[::-1, ::-1]  # the order counts alone
+    assert friedman(turned, lower_is_better=False) == pytest.approx(test)
 
 
 def test_friedman_of_perfect_agreement_and_of_none():
@@ -78,29 +56,6 @@ def test_friedman_of_perfect_agreement_and_of_none():
         test = friedman(table([case] * 11), lower_is_better=True)
         assert test.statistic == pytest.approx(11 * 6)
         assert test.f_statistic == np.inf and test.f_p_value == 0 < test.p_value < 1e-10
-
-
-@pytest.mark.parametrize("function", [mean_ranks, friedman])
-def test_bad_values_are_named(function):
-    values = table(np.arange(12.0).reshape(3, 4))
-    for bad, message in (
-        (values.replace(6.0, np.nan), "missing m2 of c1; leave out"),
-        (values * np.nan, "missing m0 of c0, m1 of c0, m2 of c0 and 9 more"),
-        (values[["m0"]], "two methods or more expected, got 1"),
-        (values[:0], "values: empty"),
-        (values.astype(str), "values: numbers expected"),
-        (values.rename(index={"c2": "c0"}), "case c0 is there twice"),
-        (values.rename(columns={"m2": "m3"}), "method m3 is there twice"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            function(bad, lower_is_better=True)
-
-
-def test_one_case_has_mean_ranks_but_no_test():
-    one = table([[3, 1, 2]])
-    assert mean_ranks(one, lower_is_better=True).tolist() == [3, 1, 2]
-    with pytest.raises(ValueError, match="one case only"):
-        friedman(one, lower_is_better=True)
 
 
 @pytest.mark.parametrize(
@@ -117,15 +72,6 @@ def test_critical_values_are_those_of_demsar(alpha, printed):
         exact = critical_difference(methods, 1, alpha=alpha) / unit
         assert round(round(exact * np.sqrt(2), 3) / np.sqrt(2), 3) == value
         assert critical_difference(methods, 25, alpha=alpha) == pytest.approx(exact * unit / 5)
-
-
-def test_critical_difference_refuses_what_is_out_of_range():
-    for arguments, message in (((1, 5), "methods: 2"), ((3, 0), "cases: 1")):
-        with pytest.raises(ValueError, match=message):
-            critical_difference(*arguments)
-    for alpha in (0, 1, np.nan):
-        with pytest.raises(ValueError, match="alpha: a probability"):
-            critical_difference(3, 5, alpha=alpha)
 
 
 def test_groups_of_demsar():
@@ -157,29 +103,35 @@ def test_groups_are_all_maximal_sets(seed):
         assert all(ranks[list(one)].is_monotonic_increasing for one in found)
 
 
-def test_groups_refuse_what_has_no_meaning():
-    for ranks, difference, message in (
-        (DEMSAR, 0.0, "difference: a positive number"),
-        (DEMSAR, np.nan, "difference: a positive number"),
-        (DEMSAR * np.nan, 1.0, "ranks: contains NaN"),
-        (DEMSAR[:0], 1.0, "ranks: empty"),
-        (DEMSAR.rename({"C4.5+m": "C4.5"}), 1.0, "method C4.5 is there twice"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            groups(ranks, difference)
+VALUES = table(np.arange(12.0).reshape(3, 4))
 
 
 @pytest.mark.parametrize(
-    ("count", "words"), [(3, "A of 2; leave"), (4, "A of 2 and 1 more; leave")]
-)
-def test_as_many_missing_values_are_named_as_can_be_read(count, words):
-    values = pd.DataFrame({"A": [np.nan] * count + [1.0], "B": 1.0})
-    with pytest.raises(ValueError, match=words):
-        mean_ranks(values, lower_is_better=True)
-
-
-def test_two_methods_are_enough():
-    values = pd.DataFrame({"A": [1.0, 3.0], "B": [2.0, 4.0]})
-    assert mean_ranks(values, lower_is_better=True).tolist() == [1, 2]
-    with pytest.raises(ValueError, match="two methods or more expected, got 1"):
-        mean_ranks(values[["A"]], lower_is_better=True)
+    ("message", "function", "arguments"),
+    [
+        *[(message, function, (values, True)) for function in (mean_ranks, friedman)
+          for message, values in (
+            ("missing m2 of c1; leave out", VALUES.replace(6.0, np.nan)),
+            ("missing m0 of c0, m1 of c0, m2 of c0; leave", VALUES.where(VALUES > 2)),
+            ("m0 of c0, m1 of c0, m2 of c0 and 1 more; leave", VALUES.where(VALUES > 3)),
+            ("two methods or more expected, got 1", VALUES[["m0"]]),
+            ("values: empty", VALUES[:0]),
+            ("values: numbers expected", VALUES.astype(str)),
+            ("case c0 is there twice", VALUES.rename(index={"c2": "c0"})),
+            ("method m3 is there twice", VALUES.rename(columns={"m2": "m3"})))],
+        ("one case only", friedman, (VALUES[:1], True)),
+        ("methods: 2", critical_difference, (1, 5)),
+        ("cases: 1", critical_difference, (3, 0)),
+        *[("alpha: a probability", critical_difference, (3, 5, alpha)) for alpha in (0, 1, np.nan)],
+        ("difference: a positive number", groups, (DEMSAR, 0.0)),
+        ("difference: a positive number", groups, (DEMSAR, np.nan)),
+        ("ranks: contains NaN", groups, (DEMSAR * np.nan, 1.0)),
+        ("ranks: empty", groups, (DEMSAR[:0], 1.0)),
+        ("method C4.5 is there twice", groups, (DEMSAR.rename({"C4.5+m": "C4.5"}), 1.0)),
+    ],
+)  # fmt: skip
+def test_bad_input_is_named(message, function, arguments):
+    names = {critical_difference: ("methods", "cases", "alpha"), groups: ("ranks", "difference")}
+    named = names.get(function, ("values", "lower_is_better"))
+    with pytest.raises(ValueError, match=message):
+        function(**dict(zip(named, arguments, strict=False)))

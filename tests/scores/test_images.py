@@ -1,4 +1,6 @@
-"""Scores of images and members: odin, jacobian, tta, jsd, native, gmm."""
+"""Scores that go back to the images, of members and of a mixture: odin, jacobian, tta, jsd, gmm."""
+
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,11 +12,26 @@ import helpers.scores
 from helpers.data import Images
 from helpers.networks import models
 from helpers.networks.inference import compute
+from helpers.networks.model import Model
 from helpers.networks.recipe import Recipe
 from helpers.outputs import Outputs
 from helpers.scores import gradients
 from helpers.scores.gradients import jacobian_norms, stepped_logits
 from helpers.scores.images import augmented_probabilities
+
+
+@pytest.fixture
+def asked(tmp_path, monkeypatch):
+    """Return what makes a `Model` of classifiers, whose cache is empty."""
+    monkeypatch.setenv("CACHE_ROOT", str(tmp_path))
+
+    def network(classifier):
+        return SimpleNamespace(
+            classifier=classifier, preprocessing={}, view={}, sha256=f"{id(classifier)}",
+            device="cpu", threads=1, outputs=lambda images, passes=0: compute(classifier, images),
+        )  # fmt: skip
+
+    return lambda *classifiers: Model("asked", tuple(map(network, classifiers)))
 
 
 class Linear(torch.nn.Module):
@@ -43,6 +60,15 @@ def linear(classes=5, seed=1, size=4):
     return Linear(
         generator.normal(size=(classes, 3 * size**2)) / 500, generator.normal(size=classes)
     )
+
+
+def by_image(answer, images):
+    """Return squared norms by a Jacobian for one image after another."""
+    pixels = torch.from_numpy(images.images).permute(0, 3, 1, 2).float()
+    return [
+        float((255 * torch.autograd.functional.jacobian(answer, one[None])).square().sum())
+        for one in pixels
+    ]
 
 
 @pytest.mark.parametrize("several", [1, 2])
@@ -74,25 +100,6 @@ def test_the_jacobian_takes_as_many_images_at_once_as_memory_holds(monkeypatch):
     assert shown == [1, 2, 2, 2, 1]  # the first tells how many classes there are
     monkeypatch.setattr(gradients, "_MEMORY", 1)
     np.testing.assert_allclose(jacobian_norms(network, images), expected, rtol=1e-5)
-
-
-def by_image(answer, images):
-    """Return squared norms by a Jacobian for one image after another."""
-    pixels = torch.from_numpy(images.images).permute(0, 3, 1, 2).float()
-    return [
-        float((255 * torch.autograd.functional.jacobian(answer, one[None])).square().sum())
-        for one in pixels
-    ]
-
-
-def test_the_jacobian_of_a_network():
-    """Of a small ResNet, image by image; and nothing is left behind in it."""
-    images = noise(5, size=32)
-    classifier = models.create(Recipe(width=8, stem_stride=2), 3).eval()
-    classifier.set_normalisation(images.images)
-    expected = by_image(lambda pixels: classifier(pixels).softmax(dim=1)[0], images)
-    assert jacobian_norms(classifier, images)[0] == pytest.approx(expected, rel=1e-4)
-    assert all(weight.grad is None for weight in classifier.parameters())
 
 
 def test_the_jacobian_keeps_its_digits_where_a_network_is_certain():
@@ -131,25 +138,15 @@ def test_gmm_is_the_density_of_a_mixture(count, width):
     assert score.score_samples(test) == pytest.approx(np.log(expected), rel=1e-6)
 
 
-def constant(images):
-    return Outputs(np.zeros((images, 2)), np.zeros((images, 1)), np.full(images, -1))
-
-
-def test_jsd_by_hand():
+def test_jsd_and_native_by_hand():
     """Members of one mind; certain of different classes; (3/4, 1/4) and (1/4, 3/4)."""
     members = np.array([[[0.5, 0.5], [1, 0], [0.75, 0.25]], [[0.5, 0.5], [0, 1], [0.25, 0.75]]])
-    outputs = Outputs(**vars(constant(3)) | {"members": members})
+    native = np.array([-0.5, 2.0, 0.0])
+    outputs = Outputs(np.zeros((3, 2)), np.zeros((3, 1)), np.full(3, -1), members, native)
     half = 0.75 * np.log(0.75) + 0.25 * np.log(0.25)
     found = helpers.scores.create("jsd").score_samples(outputs)
-    assert found == pytest.approx([0, -np.log(2), -half - np.log(2)])
-    assert found.max() <= 0
-
-
-def test_native_is_what_the_outputs_hold():
-    """In double precision."""
-    outputs = Outputs(**vars(constant(2)) | {"native": np.array([-0.5, 2.0])})
-    found = helpers.scores.create("native").fit(None, None).score_samples(outputs)
-    assert found.tolist() == [-0.5, 2.0] and found.dtype == np.float64
+    assert found == pytest.approx([0, -np.log(2), -half - np.log(2)]) and found.max() <= 0
+    assert (helpers.scores.create("native").score_samples(outputs) == native).all()
 
 
 def test_tta_is_the_mean_over_what_the_network_was_shown(asked):
@@ -182,17 +179,6 @@ def test_tta_of_an_image_depends_on_nothing_beside_it():
     assert np.abs(whole - augmented_probabilities(network, images, seed=2)[0]).max() > 1e-3
 
 
-@pytest.mark.parametrize(
-    ("name", "arguments", "message"),
-    [("jsd", {}, "outputs: members expected.* got none"), ("jacobian", {}, "needs the images"),
-     ("native", {}, "outputs: native scores expected.* got none"), ("tta", {}, "needs the images"),
-     ("odin", {"epsilon": 0.1}, "score 'odin' needs the images")],
-)  # fmt: skip
-def test_what_is_missing_is_named(name, arguments, message):
-    with pytest.raises(ValueError, match=message):
-        helpers.scores.create(name, **arguments).score_samples(constant(2))
-
-
 @pytest.fixture(scope="module")
 def noisy():
     """Random weights, random images."""
@@ -203,13 +189,17 @@ def noisy():
     return classifier.eval(), images
 
 
-def test_without_a_step_it_is_the_softmax_at_its_temperature(noisy):
+def test_the_gradients_of_a_network_and_nothing_is_left_behind(noisy):
+    """Of a small ResNet, image by image; also where a step fails."""
     classifier, images = noisy
-    outputs = compute(classifier, images)
-    score = helpers.scores.create("odin", temperature=10.0)
-    z = outputs.logits.astype(np.float64) / 10
-    expected = (np.exp(z) / np.exp(z).sum(axis=1, keepdims=True)).max(axis=1)
-    assert score.fit(None, None).score_samples(outputs) == pytest.approx(expected)
+    expected = by_image(lambda pixels: classifier(pixels).softmax(dim=1)[0], images)
+    assert jacobian_norms(classifier, images)[0] == pytest.approx(expected, rel=1e-4)
+    whole = stepped_logits(classifier, images, 10.0, [0.002])
+    singles = [stepped_logits(classifier, images.subset([i]), 10.0, [0.002]) for i in range(9)]
+    np.testing.assert_allclose(whole, np.concatenate(singles, axis=1), atol=1e-5)
+    with pytest.raises(AttributeError):  # in the middle of it
+        stepped_logits(classifier, [images], 10.0, [0.002])
+    assert all(one.grad is None and one.requires_grad for one in classifier.parameters())
 
 
 def test_the_step_is_against_the_gradient_of_the_loss_of_the_own_answer(noisy):
@@ -227,26 +217,13 @@ def test_the_step_is_against_the_gradient_of_the_loss_of_the_own_answer(noisy):
 
 
 def test_a_small_step_raises_the_score_of_every_image(noisy, asked):
+    """Without a step it is the largest softmax at its temperature."""
     classifier, images = noisy
-    model = asked(classifier)
-    before, after = (
-        helpers.scores.score(
-            helpers.scores.create("odin", temperature=10.0, epsilon=epsilon), model, images
-        )
-        for epsilon in (0.0, 0.0005)
-    )
-    assert (after > before).all()
-    several = asked(classifier, classifier)
+    model, outputs = asked(classifier), compute(classifier, images)
+    plain = helpers.scores.create("odin", temperature=10.0).score_samples(outputs)
+    softmax = scipy.special.softmax(outputs.logits.astype(np.float64) / 10, axis=1)
+    assert plain == pytest.approx(softmax.max(axis=1))
+    stepping = helpers.scores.create("odin", temperature=10.0, epsilon=0.0005)
+    assert (helpers.scores.score(stepping, model, images) > plain).all()
     with pytest.raises(ValueError, match="model: one network expected, got 2"):
-        helpers.scores.create("odin", epsilon=0.1).score_images(several, images)
-
-
-def test_a_batch_is_its_images_one_by_one_and_nothing_is_left_behind(noisy):
-    classifier, images = noisy
-    whole = stepped_logits(classifier, images, 10.0, [0.002])
-    singles = [stepped_logits(classifier, images.subset([i]), 10.0, [0.002]) for i in range(9)]
-    np.testing.assert_allclose(whole, np.concatenate(singles, axis=1), atol=1e-5)
-    assert all(one.grad is None and one.requires_grad for one in classifier.parameters())
-    with pytest.raises(AttributeError):  # in the middle of it
-        stepped_logits(classifier, [images], 10.0, [0.002])
-    assert all(weight.requires_grad for weight in classifier.parameters())
+        stepping.score_images(asked(classifier, classifier), images)

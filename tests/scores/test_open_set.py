@@ -1,9 +1,14 @@
+"""OpenMax and the other open-set answers, and temperatures, against loops and SciPy."""
+
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 from scipy.stats import weibull_min
 
 from helpers.metrics import rejection_threshold
-from helpers.scores.calibration import softmax
+from helpers.outputs import Outputs
+from helpers.scores import calibration
+from helpers.scores.calibration import confidences, fit_temperature, softmax
 from helpers.scores.openset import (
     OpenMax,
     _leading,
@@ -79,41 +84,12 @@ def test_weibulls_are_scipys(spread, shift):
         assert stationary == pytest.approx(1, rel=1e-6)
 
 
-@pytest.mark.parametrize("arguments", [{}, {"alpha": 3}, {"distance": "euclidean_cosine"}])
-@pytest.mark.parametrize("classes", [2, 6, 300])
-def test_an_image_does_not_depend_on_its_batch(classes, arguments):
-    """Of 300 classes eleven images are a block."""
-    arguments = arguments | ({"alpha": 2} if classes == 2 and "alpha" in arguments else {})
-    openmax = OpenMax(tail=5, **arguments).fit(*example(1500, classes))
-    images = np.concatenate([example(20, classes, seed=3)[0], far_away(10, classes)])
-    for dtype in (np.float64, np.float32):
-        batch = openmax.probabilities(images.astype(dtype), 1.7)
-        single = [openmax.probabilities(image[None].astype(dtype), 1.7)[0] for image in images]
-        assert (batch == np.array(single)).all()
-        assert (openmax.probabilities(images.astype(dtype)[::-1], 1.7)[::-1] == batch).all()
-        columns = np.asfortranarray(images.astype(dtype))
-        assert (openmax.probabilities(columns, 1.7) == batch).all()
-
-
 @pytest.mark.parametrize("count", [1, 3, 11, 12])
 def test_the_largest_logits_are_those_of_a_stable_sort(count):
     """With many ties, of which the lower column goes first, whether or not it is among them."""
     values = np.random.default_rng(0).integers(0, 4, (200, 12)).astype(float)
     expected = np.argsort(-values, axis=1, kind="stable")[:, :count]
     assert (_leading(values, count) == expected).all()
-
-
-def test_only_correctly_classified_images_are_used():
-    train, labels = example()
-    wrong = labels.copy()
-    wrong[:100] = (wrong[:100] + 1) % 6
-    wrong[100:150] = -1
-    images = example(20, seed=5)[0]
-    right = (train.argmax(axis=1) == wrong).nonzero()[0]
-    given = OpenMax().fit(train, wrong)
-    assert given.fitted["correct"].sum() == len(right) < len(labels)
-    expected = OpenMax().fit(train[right], labels[right])
-    assert (given.probabilities(images) == expected.probabilities(images)).all()
 
 
 def test_a_class_without_a_tail_is_never_revised():
@@ -139,31 +115,16 @@ def test_two_images_lie_equally_far_from_their_mean():
     assert not openmax.fitted["revised"].any()  # what differs is rounding
 
 
-def fitted(**arguments):
-    return OpenMax(**arguments).fit(*example())
-
-
-@pytest.mark.parametrize(
-    ("message", "use"),
-    [
-        ("^tail: ", lambda: OpenMax(tail=1)),
-        ("^tail: ", lambda: OpenMax(tail=2.5)),
-        ("^alpha: ", lambda: OpenMax(alpha=0)),
-        ("did you mean 'euclidean'", lambda: OpenMax(distance="euclidian")),
-        ("^logits: empty", lambda: OpenMax().fit(np.empty((0, 2)), [])),
-        ("^logits: contains NaN", lambda: OpenMax().fit([[1.0, np.nan]], [0])),
-        ("^labels: length", lambda: OpenMax().fit([[1.0, 0.0]], [0, 1])),
-        ("^labels: -1 to 1", lambda: OpenMax().fit([[1.0, 0.0]], [2])),
-        ("^labels: no image is classified correctly", lambda: OpenMax().fit([[1.0, 0.0]], [1])),
-        ("not fitted yet", lambda: OpenMax().revised_logits([[1.0, 2.0]])),
-        ("^alpha: at most 6", lambda: fitted(alpha=7)),
-        ("^logits: 6 classes expected, got 2", lambda: fitted().revised_logits([[1.0, 2.0]])),
-        ("^temperature: ", lambda: fitted().probabilities(far_away(), 0)),
-    ],
-)
-def test_bad_input_is_named(message, use):
-    with pytest.raises(ValueError, match=message):
-        use()
+@pytest.mark.parametrize("kind", ["euclidean", "euclidean_cosine"])
+def test_distances_to_all_classes_are_those_to_each(kind):
+    """By a product, far from the origin too, and to the last bit whatever images are beside."""
+    logits, labels = example()
+    openmax = OpenMax(distance=kind).fit(logits + 1000, labels)
+    images = np.concatenate([logits[:300], far_away()]) + 1000
+    found = openmax._distances_to_all(images)
+    expected = openmax._distances(images[:, None, :], openmax.fitted["mean"])
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+    assert np.array_equal(openmax._distances_to_all(images[40:41])[0], found[40])
 
 
 @pytest.mark.parametrize("classes", [2, 6, 1000])
@@ -186,13 +147,78 @@ def test_the_threshold_accepts_what_is_equal_to_it():
     assert (openmax_answer(revised) == answers).all()
 
 
-@pytest.mark.parametrize("kind", ["euclidean", "euclidean_cosine"])
-def test_distances_to_all_classes_are_those_to_each(kind):
-    """By a product, far from the origin too, and to the last bit whatever images are beside."""
-    logits, labels = example()
-    openmax = OpenMax(distance=kind).fit(logits + 1000, labels)
-    images = np.concatenate([logits[:300], far_away()]) + 1000
-    found = openmax._distances_to_all(images)
-    expected = openmax._distances(images[:, None, :], openmax.fitted["mean"])
-    np.testing.assert_allclose(found, expected, rtol=1e-9)
-    assert np.array_equal(openmax._distances_to_all(images[40:41])[0], found[40])
+def overconfident(n=400, classes=6, temperature=1.0, seed=0):
+    """Logits whose calibrated temperature is about `temperature`, and labels drawn from them."""
+    generator = np.random.default_rng(seed)
+    logits = 2 * generator.normal(size=(n, classes))
+    labels = (softmax(logits).cumsum(axis=1) > generator.random((n, 1))).argmax(axis=1)
+    return logits * temperature, labels
+
+
+def slope(logits, labels, temperature):
+    """Derivative of the NLL with respect to 1/T."""
+    own = logits[np.arange(len(labels)), labels]
+    return ((softmax(logits, temperature) * logits).sum(axis=1) - own).mean()
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_is_the_exact_minimum_at_any_scale(seed):
+    generator = np.random.default_rng(seed)
+    scale = 10 ** generator.uniform(-3, 3)
+    logits, labels = overconfident(
+        int(generator.integers(30, 500)), int(generator.integers(2, 20)), scale, seed
+    )
+    fitted = fit_temperature(logits, labels)
+    root = brentq(lambda t: slope(logits, labels, t), fitted / 10, fitted * 10, xtol=1e-13 * scale)
+    assert fitted == pytest.approx(root, rel=1e-6)
+
+
+@pytest.mark.parametrize("count", [1, 10, 300])
+@pytest.mark.parametrize("factor", [1, 100])
+def test_all_right_gives_the_confidence_that_so_many_images_support(count, factor):
+    logits = factor * overconfident(count)[0]
+    with pytest.warns(RuntimeWarning, match="every image is classified correctly"):
+        fitted = fit_temperature(logits, logits.argmax(axis=1))
+    mean_confidence = softmax(logits, fitted).max(axis=1).mean()
+    assert mean_confidence == pytest.approx((count + 1) / (count + 2), abs=1e-9)
+
+
+def test_temperatures_at_the_ends():
+    """All correct but tied; logits that say nothing; equal logits."""
+    with pytest.warns(RuntimeWarning, match="every image"):  # never more confident than 1/2
+        fitted = fit_temperature(np.array([[1.0, 1.0, 0.0]] * 20), np.zeros(20, int))
+    assert 0 < fitted < 0.01
+    logits, labels = overconfident()
+    with pytest.warns(RuntimeWarning, match="say nothing"):
+        fitted = fit_temperature(-logits, labels)
+    assert softmax(-logits, fitted) == pytest.approx(np.full_like(logits, 1 / 6), abs=1e-3)
+    assert fit_temperature(np.full((4, 3), 7.3), [0, 1, 2, 0]) == 1.0
+
+
+def test_in_blocks_the_bits_are_the_same(monkeypatch):
+    logits = np.random.default_rng(0).normal(size=(50, 7))
+    labels = np.arange(50) % 7
+    whole = softmax(logits, 0.7), fit_temperature(logits + 2 * np.eye(7)[labels], labels)
+    assert np.array_equal(confidences(logits, 0.7), whole[0].max(axis=1))
+    monkeypatch.setattr(calibration, "_CELLS", 20)  # two rows
+    assert np.array_equal(softmax(logits, 0.7), whole[0])
+    assert np.array_equal(confidences(logits, 0.7), whole[0].max(axis=1))
+    assert fit_temperature(logits + 2 * np.eye(7)[labels], labels) == whole[1]
+
+
+def test_softmax_neither_overflows_nor_saturates():
+    """Also in single precision."""
+    probabilities = softmax(np.float32([[1e4, 1e4 - 30], [-1e4, -1e4]]))
+    assert probabilities[0, 0] < 1 and probabilities[0, 1] > 0
+    assert (probabilities[1] == 0.5).all()
+
+
+def test_a_mean_of_probabilities_is_scaled_by_its_logarithms():
+    members = np.array([[[0.0, 4.0]], [[2.0, 0.0]]])
+    mean = softmax(members[:, 0]).mean(axis=0)
+    outputs = Outputs(np.zeros((1, 2), "f4"), np.ones((1, 3), "f4"), np.array([1]),
+                      members=softmax(members[:, 0])[:, None].astype("f4"))  # fmt: skip
+    for temperature, power in ((1.0, mean), (0.5, mean**2)):
+        scaled = calibration.scale_outputs(outputs, temperature)
+        assert np.allclose(scaled.probabilities, power / power.sum(), atol=1e-6)
+        assert scaled.members is None and scaled.labels.tolist() == [1]

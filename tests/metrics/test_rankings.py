@@ -1,0 +1,206 @@
+"""Numbers of a ranking: known against unknown, correct against incorrect, thresholds, resamples."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from sklearn.metrics import average_precision_score
+
+from helpers import metrics
+from helpers.labelfree import METRICS, true_metrics
+from helpers.metrics import weighted_ranking
+
+GENERATOR = np.random.default_rng(6)
+DECIMALS = {"untied": 12, "tied": 1, "constant": -1}  # decimals that the scores keep
+
+
+@pytest.fixture(params=["continuous", "tied", "two values", "one of each"])
+def groups(request):
+    generator = np.random.default_rng(5)
+    known, unknown = generator.normal(1, 1, 157), generator.normal(0, 1, 83)
+    return {
+        "continuous": (known, unknown),
+        "tied": (known.round(), unknown.round()),
+        "two values": ((known > 0.5).astype(float), (unknown > 0.5).astype(float)),
+        "one of each": (known[:1], unknown[:1]),
+    }[request.param]
+
+
+@pytest.mark.parametrize(("positive", "sign"), [("known", 1), ("unknown", -1)])
+def test_aupr_is_scikit_learns_average_precision(groups, positive, sign):
+    """AUROC, FPR and the detection error: tests/generated/test_generated_metrics.py."""
+    labels = np.repeat([1, 0], [len(scores) for scores in groups])
+    truth = labels if positive == "known" else 1 - labels
+    expected = average_precision_score(truth, sign * np.concatenate(groups))
+    assert metrics.aupr(*groups, positive=positive) == pytest.approx(expected, abs=1e-12)
+    tprs = [metrics.fpr_at_tpr(*groups, tpr=0.8, positive="unknown")]
+    turned = [-scores for scores in reversed(groups)]
+    assert tprs == [metrics.fpr_at_tpr(*turned, tpr=0.8)]
+
+
+@pytest.mark.parametrize("count", [100, 20, 3, 1])
+def test_a_share_is_counted_without_rounding_errors(count):
+    # 0.07 * 100 is 7.000000000000001 in floating point; 7 of 100 are 7 %.
+    known = np.arange(count, 0, -1.0)
+    kept = -(-7 * count // 100)
+    assert metrics.fpr_at_tpr(known, known - 0.5, tpr=0.07) == (kept - 1) / count
+
+
+def test_all_numbers_of_label_free_estimation_need_one_sort(groups, monkeypatch):
+    expected = {
+        "auroc": metrics.auroc(*groups),
+        "aupr": metrics.aupr(*groups, positive="known"),
+        "detection_error": metrics.detection_error(*groups),
+    } | {f"fpr{share}": metrics.fpr_at_tpr(*groups, tpr=share / 100) for share in (95, 80, 60)}
+    sorts, argsort = [], np.argsort
+    monkeypatch.setattr(np, "argsort", lambda *a, **k: sorts.append(1) or argsort(*a, **k))
+    assert true_metrics(*groups) == pytest.approx(expected)
+    assert len(sorts) == 1 and expected.keys() == set(METRICS)
+
+
+def running_risk(correct):
+    return np.cumsum(1 - np.asarray(correct, float)) / np.arange(1, len(correct) + 1)
+
+
+def example(ties: bool, n: int = 400):
+    generator = np.random.default_rng(3)
+    confidence = generator.random(n)
+    correct = generator.random(n) < confidence
+    return (confidence.round(1) if ties else confidence), correct
+
+
+@pytest.mark.parametrize("ties", [False, True])
+def test_the_areas_by_their_definitions(ties):
+    """AURC is the mean of the curve; AUGRC follows from AUROC and accuracy."""
+    confidence, correct = example(ties)
+    coverage, risk = metrics.risk_coverage_curve(confidence, correct)
+    assert coverage[0] == 1 / 400 and coverage[-1] == 1
+    area = metrics.aurc(confidence, correct)
+    assert area == pytest.approx(risk.mean(), abs=1e-13)
+    if not ties:
+        assert risk == pytest.approx(running_risk(correct[np.argsort(-confidence)]))
+        in_order = metrics.aurc(confidence, correct, variant="order_dependent")
+        assert in_order == pytest.approx(area)
+    accuracy = correct.mean()
+    pairs = metrics.auroc(confidence[correct], confidence[~correct])
+    published = (1 - pairs) * accuracy * (1 - accuracy) + 0.5 * (1 - accuracy) ** 2
+    expected = published + (1 - accuracy) / (2 * len(correct))
+    assert metrics.augrc(confidence, correct) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("errors", [0, 1, 37, 100])
+def test_constant_and_perfect_confidence(errors):
+    """A constant gives the error rate; a perfect ranking has no excess; some orders pretend."""
+    correct, constant = np.arange(100) >= errors, np.full(100, 0.7)
+    for variant in ("rectangle", "trapezoid"):
+        found = metrics.aurc(constant, correct, variant=variant)
+        assert found == pytest.approx(errors / 100)
+    for perfect in (np.arange(100), correct):
+        assert metrics.eaurc(perfect, correct) == pytest.approx(0, abs=1e-15)
+    if errors == 37:
+        assert metrics.eaurc(-np.arange(100), correct) > 0
+        first, last = (
+            metrics.aurc(constant, order, variant="order_dependent")
+            for order in (correct, correct[::-1])
+        )
+        assert first > 0.7 and last < 0.15
+
+
+def test_the_closed_form_optimum_is_the_limit():
+    confidence, correct = example(ties=False, n=20_000)
+    rate = 1 - correct.mean()
+    limit = metrics.eaurc(confidence, correct, optimum="limit")
+    closed_form = rate + (1 - rate) * np.log(1 - rate)
+    assert limit == pytest.approx(metrics.aurc(confidence, correct) - closed_form, abs=1e-12)
+    assert limit == pytest.approx(metrics.eaurc(confidence, correct), abs=1e-4)
+    assert metrics.eaurc([2, 1], [True, False], optimum="limit") > 0.05  # but not for small N
+    assert metrics.eaurc([2, 1], [False, False], optimum="limit") == 0
+
+
+def test_the_trapezoid_variant_by_hand():
+    # Points (1/3, 0), (2/3, 1/2), (1, 1/3); flat from coverage 0.
+    expected = (0 + (0 + 1 / 2) / 2 + (1 / 2 + 1 / 3) / 2) / 3
+    assert metrics.aurc([3, 2, 1], [1, 0, 1], variant="trapezoid") == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("decimals", [15, 1])
+@pytest.mark.parametrize("keep", [0.01, 0.07, 0.5, 0.95, 0.99, 1.0])
+@pytest.mark.parametrize("count", [1, 2, 20, 100, 137])
+def test_threshold_is_the_largest_that_keeps_at_least_the_share(count, keep, decimals):
+    scores = np.random.default_rng(count).normal(size=count).round(decimals)
+    threshold = metrics.rejection_threshold(scores, keep=keep)
+    required = int(np.ceil(round(keep * count, 9)))
+    assert (scores >= threshold).sum() >= required
+    assert (scores > threshold).sum() < required
+    assert threshold in scores
+
+
+def test_thresholds_by_hand():
+    """Equal is accepted; −∞ gives the error rate and ∞ the accuracy; the default keeps 95 %."""
+    scores, correct = [np.inf, 4, 3, 2, -np.inf], [1, 0, 1, 1, 1]
+    for threshold, wrong in ((3, 3), (-np.inf, 1), (np.inf, 3), (4, 4), (2.5, 3), (2, 2)):
+        assert metrics.detection_error_rate(scores, correct, threshold) == wrong / 5
+    confusion = metrics.domain_confusion([np.inf, 2, 1], [2, 0, 0, -np.inf], 2)
+    assert confusion == pytest.approx((2 / 3, 1 / 3, 1 / 4, 3 / 4))
+    assert confusion.InAsOut == pytest.approx(1 / 3) and confusion.OutAsOut == 3 / 4
+    assert metrics.rejection_threshold(np.arange(100.0)) == 5
+    assert metrics.thresholds.DETECTION_ERROR_RATES == {"der95": 0.95, "der99": 0.99}
+
+
+def draws(name, size):
+    return GENERATOR.random(size).round(DECIMALS[name])
+
+
+@pytest.mark.parametrize("name", DECIMALS)
+def test_weighted_numbers_are_those_of_the_repeated_images(name):
+    """Of more images than a block has rows."""
+    known, unknown = draws(name, 400) + 0.1, draws(name, 290)
+    correct = GENERATOR.random(400) < 0.7
+    weights = [metrics.resample_weights(size, replicates=6, seed=size) for size in (400, 290)]
+    rows = zip(*weights, strict=True)
+    repeated = [(known.repeat(first), unknown.repeat(second)) for first, second in rows]
+    areas, accepted = weighted_ranking.weighted_detection(known, unknown, *weights, tpr=0.9)
+    risks = [metrics.aurc(known.repeat(row), correct.repeat(row)) for row in weights[0]]
+    assert metrics.weighted_aurc(known, correct, weights[0]) == pytest.approx(risks, abs=1e-12)
+    assert areas == pytest.approx([metrics.auroc(*pair) for pair in repeated], abs=1e-12)
+    expected = [metrics.fpr_at_tpr(*pair, tpr=0.9) for pair in repeated]
+    assert accepted == pytest.approx(expected, abs=1e-12)
+    assert np.array_equal(metrics.weighted_auroc(known, unknown, *weights), areas)
+    alone = metrics.weighted_fpr_at_tpr(known, unknown, *weights, tpr=0.9)
+    assert np.array_equal(alone, accepted)
+
+
+def test_rows_and_their_order(monkeypatch):
+    """Rows do not touch one another, in whatever blocks, nor does the order of the images."""
+    known, unknown = draws("tied", 60), draws("tied", 50)
+    weights = [metrics.resample_weights(size, replicates=7, seed=size) for size in (60, 50)]
+    correct = GENERATOR.random(60) < 0.5
+    order = GENERATOR.permutation(60)
+
+    def values(order, rows):
+        first, second = weights[0][rows][:, order], weights[1][rows]
+        area = metrics.weighted_aurc(known[order], correct[order], first)
+        return [area, *weighted_ranking.weighted_detection(known[order], unknown, first, second)]
+
+    whole = values(order, slice(None))
+    monkeypatch.setattr(weighted_ranking, "_CELLS", 250)
+    np.testing.assert_allclose(values(np.arange(60), slice(None)), whole, atol=1e-13)
+    alone = np.transpose([values(order, slice(b, b + 1)) for b in range(7)], (1, 0, 2))
+    np.testing.assert_allclose(alone[..., 0], whole, atol=1e-13)
+
+
+@pytest.mark.parametrize("name", ["untied", "constant"])
+def test_one_sort_and_bounded_memory(name, monkeypatch):
+    """Images are sorted once for all replicates, and few of the counts are held at a time."""
+    size, replicates = 20_000, 400
+    confidence, correct = draws(name, size), GENERATOR.random(size) < 0.7
+    weights = metrics.resample_weights(size, replicates=replicates, seed=0)
+    sorts, argsort = [], np.argsort
+    monkeypatch.setattr(np, "argsort", lambda *a, **k: sorts.append(a) or argsort(*a, **k))
+    metrics.weighted_aurc(confidence, correct, weights[:, :])  # what is loaded on first use is
+    tracemalloc.start()
+    metrics.weighted_aurc(confidence, correct, weights)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(sorts) == 2  # in two calls
+    assert peak < size * replicates  # bytes: a single copy of the weights has 2 a count
