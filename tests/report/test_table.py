@@ -1,6 +1,5 @@
 """A table has the same cells and marks in every language."""
 
-import html
 import json
 import re
 from html.parser import HTMLParser
@@ -8,12 +7,8 @@ from html.parser import HTMLParser
 import pandas as pd
 import pytest
 
-from helpers.papers import PAPERS
-from helpers.report.claims import Verdict
-from helpers.report.ledger import ledger
 from helpers.report.table import ABSENT, Table, categories, single
 from helpers.report.tables.interactive import interactive
-from helpers.report.tables.ledger import ledger_html
 
 CELLS = pd.DataFrame(
     [
@@ -132,23 +127,3 @@ def test_an_interactive_table_is_whole_and_fetches_nothing():
         interactive(FRAME.head(0))
     with pytest.raises(ValueError, match="column set is twice"):
         interactive(FRAME.set_axis(["score", "set", "set"], axis=1))
-
-
-def test_the_ledger_as_a_page_has_every_claim_and_the_deciding_effect():
-    found = ledger(PAPERS, {}, ["mini"])
-    titles = {name: paper.heading for name, paper in PAPERS.items()}
-    page = html.unescape(ledger_html(found, titles=titles))
-    for claim in found.drop_duplicates(["paper", "claim"]).itertuples():
-        assert page.count(f"<summary>{claim.text}") == 1
-    row = found.iloc[[0]].assign(
-        verdict=Verdict.UNDECIDED, decided_by="AURC, a < b", effect=-0.0124, low=-0.02, high=0.004,
-        relation="<", margin=-0.01, effects=8, runs=2, models="3 networks on 1 data set",
-        caveat="one family of networks", note="one & two",
-    )  # fmt: skip
-    page = html.unescape(re.sub("<[^<>]+>", "", ledger_html(row, titles=titles)))
-    assert (
-        "mini: undecided. AURC, a < b: −0.012 [−0.020, +0.004], claimed < −0.01, one of 8 effects;"
-        " 2 runs of 3 networks on 1 data set; one family of networks (one & two)."
-    ) in page
-    with pytest.raises(ValueError, match="found: empty"):
-        ledger_html(found.iloc[:0], titles=titles)
