@@ -81,7 +81,7 @@ def contact_sheet(
             ax.add_patch(Rectangle((-gap, top - gap), *size, fill=False, label=name, **style))
     for label, is_unknown in zip(ax.get_yticklabels(), unknown, strict=True):
         label.set_color(RED if is_unknown else BLUE)
-    ax.legend(**_ABOVE, ncols=2)
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.01), ncols=2)
     return ax
 
 
