@@ -11,9 +11,7 @@ from matplotlib.axes import Axes
 
 from helpers.checks import known_name
 from helpers.labelfree import Regression
-from helpers.report.figures.labelfree import gscore_scatter
-from helpers.report.figures.scores import score_histograms
-from helpers.report.figures.selective import risk_coverage_curves
+from helpers.report.figures import gscore_scatter, risk_coverage_curves, score_histograms
 from helpers.report.figures.style import BLUE, LINES, ORANGE, RED, axes_grid, check_columns
 
 

@@ -12,8 +12,7 @@ from helpers.checks import float_array
 from helpers.labelfree import Parts, fit_regression, skill
 from helpers.papers.gscore.parameters import DETECTORS
 from helpers.papers.gscore.skills import skill_in_words
-from helpers.report.figures.images import contact_sheet
-from helpers.report.figures.labelfree import gscore_scatter, metric_title
+from helpers.report.figures.plots import contact_sheet, gscore_scatter, metric_title
 from helpers.report.figures.style import (
     BLUE,
     GREEN,

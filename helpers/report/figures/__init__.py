@@ -1,28 +1,17 @@
-"""Figures, one function per kind: arrays or tables in, Axes out.
+"""Figures that several pages share: arrays or tables in, Axes out.
 
-Captions are left to the page, and nothing is told by colour alone.  Figures of one paper alone are
-in its folder: `helpers.papers.gscore.figures`, say.
+A figure of one page is in the cell that draws it. Captions are left to the page, and every
+difference is visible without colour.
 """
 
-from helpers.report.figures.claims import (
-    claim_effects,
-    claim_intervals,
-    clearances,
-    counterpart_scatters,
-    decisive_effects,
-    tally_bars,
-)
-from helpers.report.figures.heatmaps import softmax_heatmaps
-from helpers.report.figures.images import contact_sheet, resize_pairs
-from helpers.report.figures.labelfree import gscore_scatter
-from helpers.report.figures.ranks import critical_difference
-from helpers.report.figures.scores import (
-    confidence_densities,
-    confidence_histograms,
-    reliability_diagram,
+from helpers.report.figures.claims import claim_effects, decisive_effects, tally_bars
+from helpers.report.figures.plots import (
+    contact_sheet,
+    critical_difference,
+    gscore_scatter,
+    learning_curves,
     reliability_grid,
+    risk_coverage_curves,
     score_histograms,
 )
-from helpers.report.figures.selective import learning_curves, risk_coverage_curves
 from helpers.report.figures.style import use_style
-from helpers.report.figures.trees import wordnet_tree

@@ -1,22 +1,34 @@
-"""Our means beside a paper's printed numbers, one row per number."""
+"""Our means, alone or next to a paper's printed numbers, one row per number."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
 from helpers.checks import known_name
 from helpers.report import results
-from helpers.report.table import PLUS_MINUS, number, numbers, single
+from helpers.report.table import PLUS_MINUS, Table, categories, number, numbers, single
 
 _PLACE = ["data_set", "test_set", "backbone"]
+_PAPER_PLACE = [f"paper_{name}" for name in _PLACE]
 _CELL = ["method", "calibration", "metric"]
 COLUMNS = [
-    "table", "tier", *_PLACE, *(f"paper_{name}" for name in _PLACE), *_CELL,
+    "table", "tier", *_PLACE, *_PAPER_PLACE, *_CELL,
     "mean", "std", "runs", "rows", "paper", "paper_std", "difference",
 ]  # fmt: skip
-"""The columns of a comparison; `comparison` says what each of them holds."""
+"""The columns of a comparison."""
+
+
+def overview(table: pd.DataFrame, metrics: Sequence[str]) -> Table:
+    """Return means and standard deviations over runs, metrics across, test sets down."""
+    means = results.summary(table[table["metric"].isin(list(metrics))])
+    cells = means.assign(text=numbers(means), metric=categories(means["metric"], metrics))
+    several = ["test_set"] * (cells["test_set"].nunique() > 1)
+    lines = ["data_set", *several, "backbone", "method", "calibration"]
+    caption = f"{runs_in_words(means).capitalize()}."
+    layout = {"name": "-".join(metrics), "caption": caption, "data": means, "named": True}
+    return Table(cells, lines, ["metric"], **layout)
 
 
 def comparison(
@@ -27,35 +39,32 @@ def comparison(
     families: Mapping[str, str],
 ) -> pd.DataFrame:
     """Put means over runs beside a paper's printed numbers."""
-    for name, mapping, columns in (
-        ("data set of the paper", published_as, ["data_set", "test_set"]),
-        ("backbone of the paper", families, ["backbone"]),
-    ):
-        for theirs in mapping.values():
-            known_name(name, theirs, {one for column in columns for one in published[column]})
+    for title in published_as.values():
+        printed = {*published["data_set"], *published["test_set"]}
+        known_name("data set of the paper", title, printed)
+    for title in families.values():
+        known_name("backbone of the paper", title, {*published["backbone"]})
     single("table", table, "paper", "tier", "variant")
-
     ours = results.summary(table[table["metric"].isin(published["metric"])])
-    ours["paper_data_set"] = ours["data_set"].map(lambda name: published_as.get(name, ""))
-    ours["paper_test_set"] = ours["test_set"].map(lambda name: published_as.get(name, name))
-    ours["paper_backbone"] = ours["backbone"].map(lambda name: families.get(name, ""))
-    # `paper` was the paper's name up to here; in what is shown it is the paper's number
-    theirs = _printed(published).assign(order=range(len(published)))
-    keys = [*(f"paper_{name}" for name in _PLACE), *_CELL]
-    joined = ours.drop(columns="paper").merge(theirs, how="left", on=keys)
+    # the column `paper` is the paper's name in a results table, and its number in a comparison
+    ours = ours.drop(columns="paper").assign(
+        paper_data_set=ours["data_set"].map(lambda name: published_as.get(name, "")),
+        paper_test_set=ours["test_set"].map(lambda name: published_as.get(name, name)),
+        paper_backbone=ours["backbone"].map(lambda name: families.get(name, "")),
+    )
+    paper = _printed(published).assign(order=range(len(published)))
+    joined = ours.merge(paper, how="left", on=[*_PAPER_PLACE, *_CELL])
     joined = joined.sort_values("order", kind="stable", na_position="last", ignore_index=True)
-    joined["table"] = joined["table"].fillna("")
     joined["difference"] = joined["mean"] - joined["paper"]
-    return joined[COLUMNS]
+    return joined.fillna({"table": ""})[COLUMNS]
 
 
 def printed_alone(published: pd.DataFrame) -> pd.DataFrame:
     """Return a paper's printed numbers in the form of a `comparison` with no number of ours."""
     alone = _printed(published)
-    alone[_PLACE] = alone[[f"paper_{name}" for name in _PLACE]]
-    nothing = float("nan")
-    alone = alone.assign(tier="", rows="", runs=0, mean=nothing, std=nothing, difference=nothing)
-    return alone[COLUMNS].reset_index(drop=True)
+    alone[_PLACE] = alone[_PAPER_PLACE]
+    alone[["mean", "std", "difference"]] = float("nan")
+    return alone.assign(tier="", rows="", runs=0)[COLUMNS].reset_index(drop=True)
 
 
 def stack_sources(part: pd.DataFrame) -> pd.DataFrame:
@@ -64,23 +73,22 @@ def stack_sources(part: pd.DataFrame) -> pd.DataFrame:
     Rows without a number are left out; those of the paper have no ``rows`` behind them.
     """
     ours = part.assign(source="ours")
-    theirs = part.assign(source="paper", mean=part["paper"], std=part["paper_std"], rows="")
-    return pd.concat([ours, theirs], ignore_index=True).dropna(subset="mean", ignore_index=True)
+    paper = part.assign(source="paper", mean=part["paper"], std=part["paper_std"], rows="")
+    return pd.concat([ours, paper], ignore_index=True).dropna(subset="mean", ignore_index=True)
 
 
 def head_stand_ins(part: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     """Return numbers from `stack_sources` with what their test sets stand in for."""
-    own = part[part["paper"].notna() & (part["test_set"] != part["paper_test_set"])]
-    beside = dict(zip(own["test_set"], "for " + own["paper_test_set"], strict=True))
-    part = part.assign(beside=part["test_set"].map(lambda name: beside.get(name, "")))
-    return part, ["test_set", "beside"] if beside else ["test_set"]
+    replaced = _stand_ins(part)
+    titles = dict(zip(replaced["test_set"], "for " + replaced["paper_test_set"], strict=True))
+    part = part.assign(beside=part["test_set"].map(lambda name: titles.get(name, "")))
+    return part, ["test_set", "beside"] if titles else ["test_set"]
 
 
 def numbers_beside(part: pd.DataFrame, scale: float, pattern: str) -> list[str]:
     """Return our mean and deviation of each row, with the paper's number in brackets."""
-    printed = (number(scale * value, pattern) for value in part["paper"])
-    ours = numbers(part, scale, pattern)
-    return [f"{one} ({other})" for one, other in zip(ours, printed, strict=True)]
+    pairs = zip(numbers(part, scale, pattern), scale * part["paper"], strict=True)
+    return [f"{ours} ({number(paper, pattern)})" for ours, paper in pairs]
 
 
 def name_of(part: pd.DataFrame, *words: str) -> str:
@@ -101,43 +109,33 @@ def one_table(part: pd.DataFrame) -> dict:
 def caption_of(part: pd.DataFrame, *, deviations: bool = True) -> str:
     """Return the beginning of a caption: what is ours, over how many runs, and what the paper's."""
     first = one_table(part)
-    theirs = f"{tables_in_words(part)}, {first['paper_data_set']} with {first['paper_backbone']}"
+    paper = f"{tables_in_words(part)}, {first['paper_data_set']} with {first['paper_backbone']}"
     if not first["runs"]:
-        return f"The paper's {theirs}, alone: there is no run of ours at this scale."
-    beside = f", above the paper's {theirs}" if first["table"] else "; the paper has no such table"
+        return f"The paper's {paper}, alone: there is no run of ours at this scale."
+    beside = f", above the paper's {paper}" if first["table"] else "; the paper has no such table"
     ours = f"{first['data_set']} with {first['backbone']}, tier {first['tier']}"
     text = f"{ours}: {runs_in_words(part, deviations=deviations)}{beside}."
-    if (part["paper"].notna() & (part["test_set"] != part["paper_test_set"])).any():
+    if len(_stand_ins(part)):
         text += " Below a test set that stands in for one of the paper, that one is named."
     return text
 
 
 def tables_in_words(part: pd.DataFrame) -> str:
     """Return which of the paper's tables a part of a `comparison` is of."""
-    found = sorted(set(part["table"]) - {""})
-    return f"Table{'s' * (len(found) > 1)} {' and '.join(found)}" if found else "no table"
+    names = sorted(set(part["table"]) - {""})
+    return f"Table{'s' * (len(names) > 1)} {' and '.join(names)}" if names else "no table"
 
 
 def frozen_in_words(parameters, table: pd.DataFrame) -> str:
-    """Return what must be said of heads on features of a frozen network, "" of other networks.
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> table = pd.DataFrame({"backbone": ["lite0", "lite0"]})
-    >>> frozen_in_words(SimpleNamespace(), table)
-    ''
-    >>> frozen_in_words(SimpleNamespace(features={"lite0": {}, "lite1": {}}), table)[:62]
-    'Heads on the stored features of a network that has learnt Imag'
-    """
+    """Return a note about heads on features of a frozen network, "" for other networks."""
     names = [name for name in getattr(parameters, "features", {}) if name in {*table["backbone"]}]
     if not names:
         return ""
-    one = "a network that has" if len(names) == 1 else "networks that have"
+    networks, them = ("networks that have", "them") if names[1:] else ("a network that has", "it")
     return (
-        f"Heads on the stored features of {one} learnt ImageNet's classes ({', '.join(names)}): to "
-        "it, unknown classes that are among these are not new."
-    ).replace("to it,", "to it," if len(names) == 1 else "to them,")
+        f"Heads on the stored features of {networks} learnt ImageNet's classes "
+        f"({', '.join(names)}): to {them}, unknown classes that are among these are not new."
+    )
 
 
 def runs_in_words(part: pd.DataFrame, *, deviations: bool = True) -> str:
@@ -145,9 +143,13 @@ def runs_in_words(part: pd.DataFrame, *, deviations: bool = True) -> str:
     fewest, most = part["runs"].min(), part["runs"].max()
     if most == 1:
         return "1 run"
-    many = most if fewest == most else f"{fewest} to {most}"
     what = f"mean {PLUS_MINUS} standard deviation" if deviations else "means"
-    return f"{what} over {many} runs"
+    return f"{what} over {most if fewest == most else f'{fewest} to {most}'} runs"
+
+
+def _stand_ins(part: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows whose test set stands in for one of the paper."""
+    return part[part["paper"].notna() & (part["test_set"] != part["paper_test_set"])]
 
 
 def _printed(published: pd.DataFrame) -> pd.DataFrame:

@@ -1,8 +1,7 @@
-"""Tables to search, filter and sort on the page, with all that they need in the page itself."""
+"""Tables to search, filter and sort on the page, without a network."""
 
 from __future__ import annotations
 
-import functools
 import gzip
 import hashlib
 import html
@@ -14,46 +13,30 @@ import itables.options
 import pandas as pd
 from IPython.display import HTML
 
-from helpers.report.table import ABSENT
+from helpers.report.table import ABSENT, MINUS
 
-# The module's name is the one that the tables of `itables` wait for.  Several tables of one page
-# each carry the bundle, so that each stands alone, and the first one that runs loads it.
+# Tables of `itables` wait for a module of this name. Each table of a page has the bundle of
+# scripts (DataTables), and the first table that runs loads it.
 _MODULE = f"_itables_{itables.__version__.replace('.', '_').replace('-', '_')}"
-_LOADER = """<script>
-window.{module} ??= (async () => {{
-  const unpacked = (text) => new Response(
-    new Blob([Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0))])
-      .stream().pipeThrough(new DecompressionStream("gzip"))).text();
-  const style = document.head.appendChild(document.createElement("style"));
-  style.textContent = await unpacked("{css}");
-  const source = new Blob([await unpacked("{js}")], {{type: "text/javascript"}});
-  const bundle = await import(URL.createObjectURL(source));
-  const order = (sign) => (a, b) => isNaN(a) - isNaN(b) || sign * (a - b);  // NaN is always last
-  bundle.jQuery.fn.dataTable.type("num", "order", {{
-    pre: (number) => number, asc: order(1), desc: order(-1) }});
-  bundle.set_or_remove_dark_class();
-  return bundle;
-}})();
-</script>
-"""
+_LOADER = Path(__file__).with_suffix(".html").read_text(encoding="utf-8")
 _NUMBER = itables.JavascriptFunction(
     "function (data, type) { return type !== 'display' ? data"
-    f" : Number.isNaN(data) ? '{ABSENT}' : data.toFixed(3).replace('-', '\N{MINUS SIGN}'); }}"
+    f" : Number.isNaN(data) ? '{ABSENT}' : data.toFixed(3).replace('-', '{MINUS}'); }}"
 )
-_COLUMNS = 12  # a table of more takes the margin of the book's pages, too
-_STYLE = "table-layout:auto;width:100%;margin:0;font-size:12px"
+_OPTIONS = {
+    "connected": False, "display_logo_when_loading": False, "showIndex": False, "maxBytes": 0,
+    "maxColumns": 0, "scrollX": True, "autoWidth": False, "pageLength": 10,
+    "lengthMenu": [10, 25, 100], "ordering": {"indicators": False},
+    "classes": "display compact dataframe",  # which the book's dark theme leaves dark
+    "style": "table-layout:auto;width:100%;margin:0;font-size:12px",
+}  # fmt: skip
 
 
 def interactive(frame: pd.DataFrame, *, caption: str = "") -> HTML:
     """Return a table that its reader can search, filter and sort, without a network.
 
-    Columns of text are filtered by lists of what is in them, columns of numbers by comparisons;
-    floats are shown with three decimals, NaN as a dash.  Where no script runs, its first ten rows
-    stand there as a plain table.
-
-    Notes
-    -----
-    DataTables, as the package itables bundles it.
+    Columns of text have lists as filters, columns of numbers comparisons. Without scripts, the
+    page shows the first ten rows.
 
     Examples
     --------
@@ -71,38 +54,22 @@ def interactive(frame: pd.DataFrame, *, caption: str = "") -> HTML:
     texts = sorted(set(range(frame.shape[1])) - set(numbers))
     digest = hashlib.sha256((caption + frame.to_csv()).encode()).hexdigest()
     table = itables.to_html_datatable(
-        frame.round(4),  # of the decimals shown, and one more to sort by
-        connected=False,
-        table_id=f"table-{digest[:8]}",  # a fixed id: the same numbers give the same HTML
-        display_logo_when_loading=False,
-        showIndex=False,
-        maxBytes=0,
-        maxColumns=0,
-        scrollX=True,
-        fixedColumns={"start": min(2, numbers[0] if numbers else 0)},  # what a line is about
-        autoWidth=False,
-        classes="display compact dataframe",  # which the book's dark theme leaves dark
-        style=_STYLE,
-        pageLength=10,
-        lengthMenu=[10, 25, 100],
-        ordering={"indicators": False},
+        frame.round(4),  # the decimals shown, and another one to sort by
+        table_id=f"table-{digest[:8]}",  # the same numbers give the same HTML
+        fixedColumns={"start": min(2, numbers[0] if numbers else 0)},  # the names of a line
         columnDefs=[
             {"targets": floats, "render": _NUMBER},
             {"targets": numbers, "columnControl": ["order", ["search"]]},
             {"targets": texts, "columnControl": ["order", ["searchList"]]},
         ],
+        **_OPTIONS,
     )
-    page = f"{_loader()}{table}<p>{html.escape(caption)}</p>"
-    wide = frame.shape[1] > _COLUMNS
-    return HTML(f'<div class="full-width">{page}</div>' if wide else page)
-
-
-@functools.cache
-def _loader() -> str:
-    """Return the script that unpacks and loads the bundle of itables."""
     script = Path(itables.options.dt_bundle)
     css, js = (
         b64encode(gzip.compress(path.read_bytes(), mtime=0)).decode("ascii")
         for path in (script.with_suffix(".css"), script)
     )
-    return _LOADER.format(module=_MODULE, css=css, js=js)
+    loader = _LOADER.format(module=_MODULE, css=css, js=js)
+    page = f"{loader}{table}<p>{html.escape(caption)}</p>"
+    wide = frame.shape[1] > 12  # takes the margin of the book's pages, too
+    return HTML(f'<div class="full-width">{page}</div>' if wide else page)

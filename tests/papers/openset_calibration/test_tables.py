@@ -6,8 +6,7 @@ import pytest
 
 from helpers.papers.openset_calibration.tables import calibration_errors, main_table
 from helpers.report import published, results
-from helpers.report.tables.comparisons import comparison
-from helpers.report.tables.summaries import overview
+from helpers.report.tables.comparisons import comparison, overview
 
 NAMES = {
     "published_as": {"digits": "SVHN", "cifar10_mini": "CIFAR10"},

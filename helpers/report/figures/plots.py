@@ -1,0 +1,252 @@
+"""Figures of images, scores, calibration, risk, training, Gscores and ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
+
+from helpers.checks import float_array, known_name
+from helpers.labelfree import METRICS, Regression
+from helpers.labelfree.regression import fewest_sets
+from helpers.metrics import ReliabilityCurve
+from helpers.metrics.correlation import pearson, spearman
+from helpers.report.figures.style import (
+    BLUE,
+    GREEN,
+    GREY,
+    PURPLE,
+    RED,
+    axes_grid,
+    axes_or_new,
+    check_columns,
+    curve_style,
+    legend_outside,
+    method_styles,
+)
+
+_GROUPS = ((BLUE, "-", ""), (RED, "--", "////"), (GREEN, ":", "...."), (PURPLE, "-.", "xxxx"))
+_ABOVE = {"loc": "lower center", "bbox_to_anchor": (0.5, 1)}
+
+
+def contact_sheet(
+    images: np.ndarray,
+    labels: np.ndarray,
+    class_names: Sequence[str],
+    *,
+    known: Collection[int] | None = None,
+    columns: int = 10,
+) -> Axes:
+    """Show the first images of each class, one class a row; known and unknown classes apart."""
+    images, labels = np.asarray(images), np.asarray(labels)
+    if images.dtype != np.uint8 or images.ndim != 4 or images.shape[-1] != 3 or not len(images):
+        given = f"{images.dtype} {images.shape}"
+        raise ValueError(f"images: uint8 [N, H, W, 3] expected, at least 1, got {given}")
+    if labels.shape != images.shape[:1]:
+        raise ValueError(f"labels: {len(images)} expected, got shape {labels.shape}")
+    if labels.min() < 0 or labels.max() >= len(class_names):
+        raise ValueError(f"labels: 0 to {len(class_names) - 1} expected, one per class name")
+    present = np.unique(labels).tolist()
+    present.sort(key=lambda label: known is not None and label not in known)
+    unknown = [known is not None and label not in known for label in present]
+
+    gap = max(1, images.shape[1] // 16)  # between images, in their pixels
+    height, width = (size + gap for size in images.shape[1:3])
+    tops = np.arange(len(present)) * height + 3 * gap * np.array(unknown)
+    sheet = np.full((tops[-1] + height, columns * width, 3), 255, dtype=np.uint8)
+    for top, label in zip(tops, present, strict=True):
+        for column, image in enumerate(images[labels == label][:columns]):
+            left = column * width
+            sheet[top : top + height - gap, left : left + width - gap] = image
+
+    ax = axes_or_new(None, figsize=(6, 6 * sheet.shape[0] / sheet.shape[1]))
+    ax.imshow(sheet, interpolation="nearest")
+    names = [class_names[label] for label in present]
+    ax.set_xticks([])
+    ax.set_yticks(tops + (height - gap) / 2, names)
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    if known is None:
+        return ax
+    for group, name, colour, line in ((False, "known", BLUE, "-"), (True, "unknown", RED, "--")):
+        if group in unknown:
+            top = tops[unknown.index(group)]
+            style = {"edgecolor": colour, "linestyle": line, "linewidth": 2, "clip_on": False}
+            size = columns * width + gap, unknown.count(group) * height + gap
+            ax.add_patch(Rectangle((-gap, top - gap), *size, fill=False, label=name, **style))
+    for label, is_unknown in zip(ax.get_yticklabels(), unknown, strict=True):
+        label.set_color(RED if is_unknown else BLUE)
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.01), ncols=2)
+    return ax
+
+
+def score_histograms(
+    groups: Mapping[str, np.ndarray],
+    *,
+    score: str,
+    bins: int = 30,
+    limits: tuple[float, float] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the distributions of the scores of up to four groups of images, as shares of a group."""
+    if not 1 <= len(groups) <= len(_GROUPS):
+        raise ValueError(f"groups: 1 to {len(_GROUPS)} expected, got {len(groups)}")
+    arrays = {name: float_array(name, values) for name, values in groups.items()}
+    ends = min(map(np.min, arrays.values())), max(map(np.max, arrays.values()))
+    limits = limits or ends
+    if ends[0] < limits[0] or ends[1] > limits[1]:
+        raise ValueError(f"groups: values from {limits[0]} to {limits[1]} expected, got {ends}")
+    ax = axes_or_new(ax, figsize=(6, 3.2))
+    for (label, values), (colour, line, hatch) in zip(arrays.items(), _GROUPS, strict=False):
+        ax.hist(
+            values, bins=bins, range=limits, weights=np.full(len(values), 1 / len(values)),
+            histtype="stepfilled", facecolor=mpl.colors.to_rgba(colour, 0.25), edgecolor=colour,
+            linestyle=line, linewidth=1.5, hatch=hatch, label=label,
+        )  # fmt: skip
+    ax.set(xlabel=score, ylabel="share of images")
+    ax.legend(**_ABOVE, ncols=2)
+    return ax
+
+
+def reliability_grid(panels: Mapping[tuple[str, str], ReliabilityCurve]) -> np.ndarray:
+    """Draw a reliability diagram for each method (rows) and calibration (columns).
+
+    Bars show the accuracy of each bin, and hatched boxes the gap to the mean confidence of the
+    bin. The ECE is in the corner. Below is the share of the images in each bin.
+    """
+    methods, calibrations = (list(dict.fromkeys(key[part] for key in panels)) for part in (0, 1))
+    if len(panels) != len(methods) * len(calibrations) or not panels:
+        raise ValueError(f"panels: each method with each calibration expected, got {[*panels]}")
+    axes = axes_grid(len(methods), len(calibrations), 3.5 * len(methods), 3 * len(calibrations))
+    shares = {key: curve.count / curve.count.sum() for key, curve in panels.items()}
+    top = max(np.ceil(10 * share.max()) / 10 for share in shares.values())  # one scale
+    bars = {"align": "edge", "linewidth": 0.6}
+    face = mpl.colors.to_rgba(RED, 0.25)
+    box = {"facecolor": "white", "alpha": 0.85, "edgecolor": "none", "pad": 2}
+    for (row, column), ax in np.ndenumerate(axes):
+        key = methods[row], calibrations[column]
+        curve, share = panels[key], shares[key]
+        left, width = curve.edges[:, 0], np.diff(curve.edges, axis=1)[:, 0]
+        gap = curve.confidence - curve.accuracy
+        ax.bar(left, curve.accuracy, width, color=BLUE, edgecolor="white", label="accuracy", **bars)
+        ax.bar(left, gap, width, bottom=curve.accuracy, label="gap", color=face, edgecolor=RED,
+               hatch="////", **bars)  # fmt: skip
+        ax.plot([0, 1], [0, 1], "--", color=GREY, linewidth=1, label="perfect")
+        error = f"ECE {share @ np.abs(gap):.3f}"
+        ax.text(0.04, 0.96, error, transform=ax.transAxes, va="top", bbox=box)
+        ax.set(xlim=(0, 1), ylim=(0, 1), xticks=[0, 0.5, 1], yticks=[0, 0.5, 1], aspect="equal")
+        ax.set(ylabel="accuracy", title=f"{key[0]}\n{key[1]} scaling")
+        ax.tick_params(labelbottom=False)
+        ax.label_outer()
+        below = ax.inset_axes((0, -0.36, 1, 0.28), sharex=ax)
+        below.bar(left, share, width, color=GREY, edgecolor="white", **bars)
+        below.set(ylim=(0, top), yticks=[0, top], ylabel="" if column else "share")
+        below.set_xlabel("confidence" if row + 1 == len(methods) else "")
+        below.tick_params(labelbottom=True)
+    legend_outside(axes, 3)
+    return axes
+
+
+def risk_coverage_curves(curves: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> Axes:
+    """Draw the risk among the most confident images against their share, one curve per method.
+
+    Two grey curves belong to the first method: the error rate, which is the risk of a random
+    order, and the ideal order, with all correct predictions first.
+    """
+    if not curves:
+        raise ValueError("curves: empty")
+    ax = plt.subplots(figsize=(6, 4.8), layout="constrained")[1]
+    styles = method_styles(curves, max(len(coverage) for coverage, _ in curves.values()))
+    for method, (coverage, risk) in curves.items():
+        ax.plot(coverage, risk, label=method, **styles[method])
+    coverage, risk = map(np.asarray, next(iter(curves.values())))
+    ideal = np.maximum(0, 1 - (1 - risk[-1]) / coverage)
+    ax.plot(coverage, ideal, color=GREY, linewidth=1, linestyle="--", label="ideal order")
+    ax.axhline(risk[-1], color=GREY, linewidth=1, linestyle=":", label="error rate")
+    # the first few images must not set the scale
+    top = max(np.max(np.asarray(risk)[np.asarray(x) >= 0.05]) for x, risk in curves.values())
+    ax.set(xlim=(0, 1), ylim=(0, 1.1 * top or 1), xlabel="coverage", ylabel="risk")
+    ax.legend(**_ABOVE, ncols=3)
+    return ax
+
+
+def learning_curves(table: pd.DataFrame) -> np.ndarray:
+    """Draw loss and accuracy against the epoch, side by side, one curve per network."""
+    check_columns("table", table, ["epoch", "loss", "accuracy"])
+    axes = plt.subplots(1, 2, figsize=(6, 2.8), layout="constrained")[1]
+    groups = dict([*table.groupby("network", sort=False)]) if "network" in table else {"": table}
+    styles = method_styles(groups) if "network" in table else {"": curve_style(0)}
+    for name, rows in groups.items():
+        style = {part: styles[name][part] for part in ("color", "linestyle")}
+        for ax, column in zip(axes, ("loss", "accuracy"), strict=True):
+            ax.plot(rows["epoch"], rows[column], label=name, **style)
+            ax.set(xlabel="epoch", title=column)
+            ax.xaxis.get_major_locator().set_params(integer=True)
+    if "network" in table:
+        axes[1].legend(loc="lower right")
+    return axes
+
+
+def metric_title(metric: str) -> str:
+    """Return the title of a metric of `helpers.labelfree.METRICS`; refuse any other."""
+    known_name("metric", metric, METRICS)
+    return metric.replace("_", " ") if "_" in metric else metric.upper()
+
+
+def gscore_scatter(
+    regression: Regression,
+    *,
+    metric: str,
+    level: float = 0.9,
+    unseen: tuple[np.ndarray, np.ndarray] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw a metric against the Gscore of sets, with the line and its prediction intervals."""
+    title = metric_title(metric)
+    scores = float_array("regression.gscores", regression.gscores)
+    truths = regression.predict(scores) + regression.residuals
+    ax = axes_or_new(ax, figsize=(6, 3.6))
+    dots = {"linestyle": "none", "markersize": 4.5, "markeredgewidth": 1.2}
+    ax.plot(scores, 100 * truths, "o", color=BLUE, alpha=0.7, label="meta-training sets", **dots)
+    ends = scores
+    if unseen is not None:
+        gscores, values = (float_array("unseen", array) for array in unseen)
+        ax.plot(gscores, 100 * values, "x", color=RED, label="test sets", **dots)
+        ends = np.concatenate([scores, gscores])
+    grid = np.linspace(ends.min(), ends.max(), 100)
+    if len(scores) >= fewest_sets(level):
+        low, high = regression.interval(grid, level)
+        band = {"color": GREY, "alpha": 0.2, "linewidth": 0}
+        ax.fill_between(grid, 100 * low, 100 * high, label=f"{100 * level:g} % interval", **band)
+    ax.plot(grid, 100 * regression.predict(grid), color=GREY, linewidth=1.5, label="line")
+    text = f"r = {pearson(scores, truths):.3f}, ρ = {spearman(scores, truths):.3f}"
+    ax.set_title(text.replace("-", "\N{MINUS SIGN}"), loc="left", pad=4)
+    ax.set(xlabel="Gscore", ylabel=f"{title} (%)")
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.08), ncols=2)
+    return ax
+
+
+def critical_difference(ranks: pd.Series, difference: float) -> Axes:
+    """Draw mean ranks, the best on top, with bars that overlap where two methods do not differ.
+
+    A bar is as long as the critical difference, so that two methods differ if their mean ranks
+    are further apart than that (Demšar 2006, section 3.2.2).
+    """
+    if len(ranks) < 2:
+        raise ValueError(f"ranks: two methods or more expected, got {len(ranks)}")
+    ranks = ranks.sort_values(kind="stable")
+    height = 0.25 * len(ranks) + 1.1
+    ax = plt.subplots(figsize=(6, height), layout="constrained")[1]
+    bars = {"xerr": difference / 2, "elinewidth": 2.5, "markersize": 5}
+    ax.errorbar(ranks, range(len(ranks)), fmt="o", color=BLUE, **bars)
+    ax.axvspan(*(ranks.iloc[0] + difference * np.array([-0.5, 0.5])), color=GREY, alpha=0.15,
+               linewidth=0)  # fmt: skip
+    ax.set_yticks(range(len(ranks)), [f"{name}  {rank:.2f}" for name, rank in ranks.items()])
+    ax.set(ylim=(len(ranks) - 0.5, -0.5))
+    ax.set_xlabel(f"mean rank (1 is best); critical difference {difference:.2f}")
+    return ax
