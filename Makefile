@@ -23,8 +23,15 @@ unexport PYTHONDONTWRITEBYTECODE   # byte code is written on first use; without 
 .PHONY: setup preview book test test-all rehearsal run notebooks bench lab clean
 .DEFAULT_GOAL := book
 
-.venv/.installed: requirements.lock pyproject.toml workflow/install.py
-	@$(PYTHON) workflow/install.py .venv
+PIP = PIP_USER=0 $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps
+.venv/.installed: requirements.lock pyproject.toml
+	@$(PYTHON) -c "import sys; (3, 11) <= sys.version_info[:2] <= (3, 13) or sys.exit( \
+	    'Python 3.11, 3.12 or 3.13 is needed; name one: make book PYTHON=python3.12')"
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@echo "installing the pinned packages: a few minutes"
+	@$(PIP) --no-compile -r requirements.lock
+	@$(PIP) --no-build-isolation -e .
+	@touch $@
 
 setup: .venv/.installed
 
