@@ -14,7 +14,7 @@ PIPELINE = $(BIN)/python workflow/run.py --tier $(TIER) --cores $(CORES) $(if $(
 # oneDNN and torch have separate code for AVX-512 and AVX2: trainings are tested with both
 AS_AVX2 = ONEDNN_MAX_CPU_ISA=AVX2 ATEN_CPU_CAPABILITY=avx2
 TRAINS = tests/training tests/networks
-# the step of the rehearsal that reads most archives; it takes half a minute
+# the step of the rehearsal that reads most folders; it takes half a minute
 REHEARSED = unknown_detection/dataset
 ALONE = openset_calibration
 export PYTHONUNBUFFERED = 1
