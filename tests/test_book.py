@@ -5,7 +5,6 @@ import shutil
 from pathlib import Path
 
 import explore
-import glance
 import nbformat
 import openings
 import pages
@@ -130,7 +129,7 @@ def small_book(tmp_path, monkeypatch):
     (root / book.TOC).write_text(yaml.safe_dump(toc))
     monkeypatch.setattr(book, "ROOT", root)
     monkeypatch.setattr(pages, "reference", lambda *arguments, **keywords: {"speed": "# Speed\n"})
-    monkeypatch.setattr(glance, "judge", lambda runs, tier: (None, {}))
+    monkeypatch.setattr(openings, "judge", lambda runs, tier: (None, {}))
     monkeypatch.setattr(openings, "write", lambda *arguments: {"toy": "What was found of toys."})
     monkeypatch.setattr(explore, "write", lambda: {})
     return root

@@ -27,7 +27,6 @@ from pathlib import Path
 
 import explore
 import front
-import glance
 import jupyter_book.config
 import links
 import nbformat
@@ -109,11 +108,8 @@ def assemble(tree: Path, runs: Path, tier: str) -> None:
     for name, text in pages.reference(runs, tier, downloads=folder).items():
         (folder / f"{name}.md").write_text(text, encoding="utf-8")
     # parts of the introduction and of the overview pages
-    numbers = front.stored()
-    parts = {"front": front.show(numbers), "trade_off": front.quote(numbers)}
-    parts["accepted"] = front.tabulate(numbers)
-    openings_of = openings.write(*glance.judge(runs, tier), folder)
-    parts |= {f"{paper}_found": text for paper, text in openings_of.items()}
+    texts = openings.write(*openings.judge(runs, tier), folder)
+    parts = front.parts() | {f"{paper}_found": text for paper, text in texts.items()}
     parts |= {f"{paper}_explore": text for paper, text in explore.write().items()}
     for name, text in parts.items():
         (folder / f"{name}.txt").write_text(text, encoding="utf-8")
