@@ -1,5 +1,6 @@
-// Measures a page: how far tables are cut off, and the height of letters, in pixels.
-addEventListener("load", async () => {
+// Opens pages in a frame and measures how far tables are cut off, and letters, in pixels.
+async function measure(window) {
+  const document = window.document;
   document.querySelectorAll("details").forEach(folded => folded.open = true);
   document.querySelectorAll(".toggle-hidden").forEach(folded =>
     folded.classList.remove("toggle-hidden"));
@@ -10,11 +11,11 @@ addEventListener("load", async () => {
   const article = document.querySelector("article"), end = document.documentElement.clientWidth;
   const shown = (root, tags) => [...root.querySelectorAll(tags)].filter(element =>
     element.offsetWidth || element.getClientRects().length);
-  const size = element => parseFloat(getComputedStyle(element).fontSize);
+  const size = element => parseFloat(window.getComputedStyle(element).fontSize);
   const tables = shown(article, "table").map((table, number) => {
     let box = table, cut = table.getBoundingClientRect().right - end;
     while ((box = box.parentElement) && box !== article.parentElement)
-      if (getComputedStyle(box).overflowX !== "visible")
+      if (window.getComputedStyle(box).overflowX !== "visible")
         cut = Math.max(cut, box.scrollWidth - box.clientWidth);
     const cells = shown(table, "td, th").filter(cell => cell.innerText.trim());
     const text = table.innerText.trim().replace(/\s+/g, " ").slice(0, 50);
@@ -24,9 +25,18 @@ addEventListener("load", async () => {
     letters: size(text) * Math.hypot(text.getScreenCTM().c, text.getScreenCTM().d)}));
   const images = shown(article, ".cell_output img").map(image => ({
     name: image.getAttribute("src"), width: image.getBoundingClientRect().width}));
-  const result = document.createElement("pre");
+  return {tables, texts, images, page: document.documentElement.scrollWidth - end};
+}
+
+addEventListener("load", async () => {
+  const frame = document.body.appendChild(document.createElement("iframe")), results = [];
+  frame.style = `width: ${width}px; height: 900px; border: 0`;
+  for (const page of pages) {
+    await new Promise(done => { frame.onload = done; frame.src = page; });
+    results.push(await measure(frame.contentWindow));
+  }
+  frame.remove();
+  const result = document.body.appendChild(document.createElement("pre"));
   result.id = "legible";
-  result.textContent = JSON.stringify({tables, texts, images,
-    page: document.documentElement.scrollWidth - end});
-  document.documentElement.append(result);
+  result.textContent = JSON.stringify(results);
 });

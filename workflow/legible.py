@@ -2,9 +2,9 @@
 
     python workflow/legible.py runs/mini/book/_build/html --width 1300
 
-Needs Chromium, which opens a copy of each page with the script `legible.js`.  PNG figures have no
-text to measure: their smallest letters have `SMALLEST` points, which a test checks, and resolution
-and width on the page give the height.
+Chromium opens each page in a frame and measures it with the script `legible.js`.  PNG figures have
+no text to measure: their smallest letters have `SMALLEST` points, which a test checks, and
+resolution and width on the page give the height.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from PIL import Image
@@ -24,26 +25,27 @@ from PIL import Image
 from helpers.report.figures.style import SMALLEST
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
+OPTIONS = ("--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--dump-dom",
+           "--allow-file-access-from-files")  # fmt: skip
 LEAST = {"figure": 9, "table": 12}  # pixels
 SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 
 
-def measure(page: Path, width: int) -> dict:
-    """Return the widths and letter heights of a page's parts in a window of this width."""
+def measure(pages: Sequence[Path], width: int) -> list[dict]:
+    """Return the widths and letter heights of the parts of each page in a window of this width."""
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     if browser is None:
         sys.exit("no browser to measure with: install Chromium")
-    copy = page.with_name(f".legible-{page.name}")
-    copy.write_text(f"{page.read_text(encoding='utf-8')}<script>{SCRIPT}</script>", "utf-8")
-    options = ("--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--dump-dom")
-    command = [browser, *options, f"--window-size={width},900", "--virtual-time-budget=20000"]
-    try:
-        done = subprocess.run([*command, copy.resolve().as_uri()], capture_output=True, text=True)
-    finally:
-        copy.unlink()
+    addresses = json.dumps([page.resolve().as_uri() for page in pages])
+    with tempfile.NamedTemporaryFile("w", suffix=".html", encoding="utf-8") as file:
+        file.write(f"<script>const width = {width}, pages = {addresses};{SCRIPT}</script>")
+        file.flush()
+        budget = f"--virtual-time-budget={20_000 * len(pages)}"
+        command = [browser, *OPTIONS, budget, Path(file.name).as_uri()]
+        done = subprocess.run(command, capture_output=True, text=True)
     result = re.search('<pre id="legible">(.*?)</pre>', done.stdout, re.S)
     if result is None:
-        sys.exit(f"{page}: could not be measured: {done.stderr}")
+        sys.exit(f"the pages could not be measured: {done.stderr}")
     return json.loads(html.unescape(result[1]))
 
 
@@ -76,8 +78,8 @@ def main() -> None:
     pages = [page for folder in folders for page in sorted(folder.rglob("*.html"))]
     lines = [
         f"{page.relative_to(arguments.html)}: {fault}"
-        for page in pages
-        for fault in faults(page, measure(page, arguments.width))
+        for page, measured in zip(pages, measure(pages, arguments.width), strict=True)
+        for fault in faults(page, measured)
     ]
     print(*lines, f"{len(pages)} pages, {len(lines)} faults", sep="\n")
     sys.exit(bool(lines))
