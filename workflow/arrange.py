@@ -4,8 +4,7 @@
 
 `helpers.data.open_stream` reads the result, ``DATA_ROOT/NAME``.  It holds links, so the archive has
 to stay where it is.  The folder appears completely or not at all.  torchvision's readers of these
-layouts first compare the archives with their checksums; we also read archives that are unpacked,
-made up for a test, or from Kaggle.
+layouts first compare the archives with their checksums; we also read archives that are unpacked.
 """
 
 from __future__ import annotations
@@ -14,11 +13,8 @@ import argparse
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-
-import pandas as pd
 
 from helpers.checks import known_name
 from helpers.data import class_lists, corruptions
@@ -26,8 +22,20 @@ from helpers.data.cards import find
 from helpers.data.directories import is_image
 from helpers.files import data_root
 
-Arranged = Iterator[tuple[str, str, Path]]
-"""Split, class, and one image of the class or the folder of all its images."""
+LAYOUTS = {
+    "imagenet": ("ILSVRC/Data/CLS-LOC", "."),
+    "imagenet_c": (".",),
+    "imagenet_v2": ("imagenetv2-matched-frequency-format-val", "."),
+    "imagenet_r": ("imagenet-r", "."),
+    "food101": ("images", "food-101/images"),
+    "caltech256": ("256_ObjectCategories", "."),
+    "places365": ("places365_standard/val", "val"),
+    "textures": ("images", "dtd/images"),
+    "inaturalist": ("images", "iNaturalist/images"),
+    "places": ("images", "Places/images"),
+    "sun": ("images", "SUN/images"),
+}
+"""The folder of the images, in the archive or above it; the first that exists is read."""
 CLUTTER = "257.clutter"
 """A folder of Caltech-256 without a class."""
 
@@ -40,117 +48,53 @@ def inside(path: Path, *places: str) -> Path:
     raise ValueError(f"folder {path}: a folder {' or '.join(places)} expected in it")
 
 
-def folders_of(folder: Path) -> list[str]:
-    """Return the names of the folders in a folder, in order."""
-    return sorted(path.name for path in folder.iterdir() if path.is_dir())
-
-
-def class_folders(folder: Path, classes: Mapping[str, str], split: str = "") -> Arranged:
-    """Yield the folder of each class; `classes` maps names of folders to classes."""
-    names = [name for name in folders_of(folder) if name != CLUTTER]
-    if odd := sorted({*names} ^ {*classes}):
-        kind = "is absent" if odd[0] in classes else "is the name of no class"
-        raise ValueError(f"folder {folder / odd[0]}: {kind}, like {len(odd)} folders in all")
-    yield from ((split, classes[name], folder / name) for name in names)
-
-
-def listed(folder: Path, labels: Mapping[str, str], classes, split: str = "") -> Arranged:
-    """Yield each image of a flat folder with its class from the lists of the archive."""
-    images = {file.name for file in folder.iterdir() if is_image(file)}
-    if odd := sorted(images ^ {*labels}):
-        kind = "in no list" if odd[0] in images else "in a list, and absent"
-        raise ValueError(f"image {folder / odd[0]}: {kind}, like {len(odd)} images in all")
-    if unknown := sorted({*labels.values()} - {*classes}):
-        raise ValueError(f"folder {folder}: its lists name '{unknown[0]}', which is no class")
-    yield from ((split, label, folder / name) for name, label in labels.items())
-
-
-def wnids() -> dict[str, str]:
-    """Return the classes of ImageNet, by the names of their folders."""
-    return {wnid: wnid for wnid in sorted(class_lists.wnids_of("imagenet"))}
-
-
-def imagenet(path: Path) -> Arranged:
-    """Read ``train/WNID`` and ``val``: sorted, or flat with Kaggle's table beside ``ILSVRC``."""
-    above, kaggle = inside(path, "ILSVRC/Data/CLS-LOC", "."), path / "LOC_val_solution.csv"
-    val = inside(above, "val")
-    if kaggle.is_file():
-        table = pd.read_csv(kaggle)
-        labels = table["PredictionString"].str.partition(" ")[0]
-        by_file = dict(zip(table["ImageId"] + ".JPEG", labels, strict=True))
-        yield from listed(val, by_file, wnids(), "val")
-    elif any(map(is_image, val.iterdir())):
-        raise FileNotFoundError(
-            f"folder {path}: {kaggle.name} expected, which gives the classes of the images in val; "
-            "torchvision.datasets.ImageNet sorts those of the tars into folders"
-        )
-    else:
-        yield from class_folders(val, wnids(), "val")
-    yield from class_folders(inside(above, "train"), wnids(), "train")
-
-
-def imagenet_c(path: Path) -> Arranged:
-    """Read ``CORRUPTION/SEVERITY/WNID`` of the four tars, also below noise, blur and so on."""
-    for kind, group in corruptions.NAMES.items():
-        place = inside(path, kind, f"{group}/{kind}")
-        for level in map(str, corruptions.SEVERITIES):
-            yield from class_folders(inside(place, level), wnids(), f"{kind}/{level}")
-
-
-def places365(path: Path) -> Arranged:
-    """Read the validation part: sorted (``val/hotel-outdoor``), or flat with its two lists."""
-    names = class_lists.names_of("places365")
-    place = inside(path, "places365_standard/val", "val", "val_256", "val_large")
-    if place.name == "val":
-        classes = {name.replace("/", "-"): name.replace("/", "_") for name in names}
-        yield from class_folders(place, classes)
-        return
-    table = pd.read_csv(path / "categories_places365.txt", sep=" ", names=["name", "number"])
-    by_number = table.set_index("number")["name"].str[3:].str.replace("/", "_").to_dict()
-    table = pd.read_csv(path / "places365_val.txt", sep=" ", names=["file", "number"])
-    labels = dict(zip(table["file"], table["number"].map(by_number).fillna("?"), strict=True))
-    yield from listed(place, labels, [name.replace("/", "_") for name in names])
-
-
-def in_folders(name: str, path: Path) -> Arranged:
-    """Read a folder for each class, or images without classes: a sample of Huang and Li (2021).
+def classes_of(name: str, folder: Path) -> Mapping[str, str]:
+    """Return the class of each subfolder of a data set's folder.
 
     The folders of ImageNetV2 are the numbers of the wnids in ascending order
     (github.com/modestyachts/ImageNetV2, issue 4).
     """
-    folder, card = inside(path, *PLACES[name]), find(name)
-    if name in ("inaturalist", "places", "sun"):
+    wnids = sorted(class_lists.wnids_of("imagenet"))
+    if name == "imagenet_v2":
+        return {str(number): wnid for number, wnid in enumerate(wnids)}
+    if name == "places365":
+        labels = class_lists.names_of(name)
+        return {label.replace("/", "-"): label.replace("/", "_") for label in labels}
+    if name in ("imagenet_r", "textures"):  # no list of classes: all folders, of which some number
+        labels, count = (
+            [path.name for path in folder.iterdir() if path.is_dir()],
+            find(name).classes,
+        )
+        if len(labels) != count or (name == "imagenet_r" and {*labels} - {*wnids}):
+            raise ValueError(f"folder {folder}: {count} folders of classes expected")
+    elif name in ("food101", "caltech256"):
+        labels = class_lists.names_of(name)
+    else:
+        labels = wnids
+    return {label: label for label in labels}
+
+
+def read(name: str, path: Path) -> Iterator[tuple[str, str, Path]]:
+    """Yield the folder of each class with split and class, or images without classes."""
+    folder = inside(path, *LAYOUTS[name])
+    if name in ("inaturalist", "places", "sun"):  # the samples of Huang and Li (2021)
         yield from (("", "", file) for file in sorted(folder.iterdir()) if is_image(file))
         return
-    if name == "imagenet_v2":
-        classes = {str(number): wnid for number, wnid in enumerate(wnids())}
-    elif name in ("food101", "caltech256"):
-        classes = {label: label for label in class_lists.names_of(name)}
-    else:
-        classes = {label: label for label in folders_of(folder)}
-        unknown = {*classes} - {*wnids()} if name == "imagenet_r" else ()
-        if unknown or len(classes) != card.classes:
-            raise ValueError(f"folder {folder}: {card.classes} folders of classes expected")
-    yield from class_folders(folder, classes)
-
-
-PLACES = {
-    "imagenet_v2": ("imagenetv2-matched-frequency-format-val", "."),
-    "imagenet_r": ("imagenet-r", "."),
-    "food101": ("images", "food-101/images"),
-    "caltech256": ("256_ObjectCategories", "."),
-    "textures": ("images", "dtd/images"),
-    "inaturalist": ("images", "iNaturalist/images"),
-    "places": ("images", "Places/images"),
-    "sun": ("images", "SUN/images"),
-}
-"""The folder of the images, in the archive or above it."""
-LAYOUTS: dict[str, Callable[[Path], Arranged]] = {
-    "imagenet": imagenet,
-    "imagenet_c": imagenet_c,
-    "places365": places365,
-    **{name: partial(in_folders, name) for name in PLACES},
-}
+    parts = {"": folder}
+    if name == "imagenet":
+        parts = {split: inside(folder, split) for split in ("train", "val")}
+    if name == "imagenet_c":
+        places = {kind: inside(folder, kind, f"{group}/{kind}")
+                  for kind, group in corruptions.NAMES.items()}  # fmt: skip
+        parts = {f"{kind}/{level}": inside(place, str(level))
+                 for kind, place in places.items() for level in corruptions.SEVERITIES}  # fmt: skip
+    for split, part in parts.items():
+        classes = classes_of(name, part)
+        names = sorted(path.name for path in part.iterdir() if path.is_dir())
+        if odd := sorted({*names} - {CLUTTER} ^ {*classes}):
+            kind = "is absent" if odd[0] in classes else "is the name of no class"
+            raise ValueError(f"folder {part / odd[0]}: {kind}, like {len(odd)} folders in all")
+        yield from ((split, label, part / name) for name, label in classes.items())
 
 
 def arrange(name: str, path: Path, root: Path) -> str:
@@ -159,13 +103,11 @@ def arrange(name: str, path: Path, root: Path) -> str:
     path, target = path.expanduser().resolve(), root.expanduser().resolve() / name
     if target.exists() or target.is_symlink():
         raise FileExistsError(f"{target} is there; move it away, or remove it if it is links alone")
-    if not path.is_dir():
-        raise FileNotFoundError(f"folder {path}: not there; give that of the unpacked archive")
     counts, classes = Counter(), set()
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{name}.") as temporary:
         folder = Path(temporary) / name
-        for split, label, source in LAYOUTS[name](path):
+        for split, label, source in read(name, path):
             images = sum(map(is_image, source.rglob("*"))) if source.is_dir() else 1
             if not images:
                 raise ValueError(f"folder {source}: no images in it; unpack the archive again")
