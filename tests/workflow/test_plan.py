@@ -116,6 +116,17 @@ def test_a_set_that_can_be_missing_is_told_and_any_other_refused(tmp_path, monke
     assert other.spared == ()
 
 
+def test_a_gpu_is_asked_for_where_the_tier_wants_one_and_networks_are_at_work():
+    by_gpu = {True: set(), False: set()}
+    for tier in plan.tiers(ROOT):
+        for name, step in plan.plan(tier).items():
+            by_gpu[plan.resources_of(step)["gpu"] > 0].add((tier, *name.split("/")[:2]))
+    assert {tier for tier, *_ in by_gpu[True]} == {"small", "paper"}
+    assert {kind for *_, kind in by_gpu[True]} == {"training", "evaluation", "figures"}
+    assert ("small", "unknown_detection", "evaluation") in by_gpu[True]
+    assert ("small", "human_centric", "evaluation") in by_gpu[False]  # half an hour of two cores
+
+
 def test_what_is_about_all_papers_waits_for_the_results_of_each():
     """And depends on what is committed of each."""
     steps = plan.plan("mini")
