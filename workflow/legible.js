@@ -1,4 +1,6 @@
-// Opens pages in a frame and measures how far tables are cut off, and letters, in pixels.
+// Opens pages in a frame, and lists tables that are cut off and letters that are too small.
+const least = {figure: 9, table: 12};  // pixels
+
 async function measure(window) {
   const document = window.document;
   document.querySelectorAll("details").forEach(folded => folded.open = true);
@@ -24,14 +26,22 @@ async function measure(window) {
   const texts = shown(article, "svg text").map(text => ({name: `"${text.textContent.trim()}"`,
     letters: size(text) * Math.hypot(text.getScreenCTM().c, text.getScreenCTM().d)}));
   const images = shown(article, ".cell_output img").map(image => ({
-    name: image.getAttribute("src"), width: image.getBoundingClientRect().width}));
-  return {tables, texts, images, page: document.documentElement.scrollWidth - end};
+    name: image.getAttribute("src"),
+    letters: given.smallest * image.getBoundingClientRect().width / image.naturalWidth}));
+  const wide = document.documentElement.scrollWidth - end;
+  const small = (parts, limit) => parts.filter(part => part.letters < limit).map(part =>
+    `${part.name}: letters of ${part.letters.toFixed(1)} px`);
+  return [
+    ...(wide > 0 ? [`the page is ${wide} px too wide`] : []),
+    ...tables.filter(table => table.cut > 1).map(table =>
+      `${table.name}: ${table.cut.toFixed(0)} px cut off`),
+    ...small(tables, least.table), ...small([...texts, ...images], least.figure)];
 }
 
 addEventListener("load", async () => {
   const frame = document.body.appendChild(document.createElement("iframe")), results = [];
-  frame.style = `width: ${width}px; height: 900px; border: 0`;
-  for (const page of pages) {
+  frame.style = `width: ${given.width}px; height: 900px; border: 0`;
+  for (const page of given.pages) {
     await new Promise(done => { frame.onload = done; frame.src = page; });
     results.push(await measure(frame.contentWindow));
   }
