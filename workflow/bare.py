@@ -7,6 +7,7 @@ nothing is downloaded, and a forgotten package or file is an error.
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -20,18 +21,6 @@ from packaging.requirements import Requirement
 ROOT = Path(__file__).resolve().parent.parent
 FILES = ["audit.json", "rejector.safetensors", "report.html"]
 PACK = "known_unknowns/bench/packs/resnet20.akamaster_cifar10.safetensors"
-SCORE = """
-from helpers.scores.base import BlockwiseScore, register
-from helpers.scores.info import Info
-
-@register
-class Largest(BlockwiseScore):
-    info = Info(name="largest", title="Largest", paper="None", authors="Nobody", year=2026,
-                key="none", equation="z", needs=("logits", "level of the logits"), summary="z")
-
-    def _scores(self, part):
-        return part.logits.max(axis=1).astype(float)
-"""
 
 
 def link_declared(packages: Path, requirements: list[str]) -> None:
@@ -92,9 +81,11 @@ def main() -> None:
         assert len(rows.splitlines()) == 1001
         (folder / "packs").mkdir()
         shutil.copy(ROOT / PACK, folder / "packs")
-        (folder / "largest.py").write_text(SCORE, encoding="utf-8")
-        report = run(*tool, "bench", "largest.py", "--packs", "packs", folder=folder)
-        assert "largest, near images: AUROC" in report
+        text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+        score = re.search(r"^# median_gap.*?^```$", text, re.M | re.S)[0].removesuffix("```")
+        (folder / "my_score.py").write_text(score, encoding="utf-8")
+        report = run(*tool, "bench", "my_score.py", "--packs", "packs", folder=folder)
+        assert "median_gap, near images: AUROC" in report
     print("the tool works with the packages that it declares")
 
 

@@ -93,13 +93,12 @@ def link_corruptions(folder: Path) -> None:
 
 def pack(name: str, root: Path) -> None:
     """Write the pack of a data set of small images."""
-    card = find(name)
-    names = [str(number) for number in range(card.classes)]
-    if name == "cifar100":
-        names = list(dict.fromkeys(row["class"] for row in class_lists.cifar100()))
-    if name == "cifar10":
-        names = list(make_packs.CLASS_NAMES)
-    splits = {}
+    names = {
+        "cifar10": make_packs.CLASS_NAMES,
+        "cifar100": dict.fromkeys(row["class"] for row in class_lists.cifar100()),
+        "svhn": map(str, range(10)),
+    }
+    names, splits = list(names[name]), {}
     for split, count in zip(("train", "test"), PACKS[name], strict=True):
         labels = np.arange(len(names)).repeat(count)
         pictures = [
@@ -107,8 +106,8 @@ def pack(name: str, root: Path) -> None:
             for number, label in enumerate(labels)
         ]
         splits[split] = np.stack(pictures), labels
-    path = root / f"{name}.zip"
-    write_pack(path, name=name, class_names=names, splits=splits, origin=card.record)
+    origin = find(name).record
+    write_pack(root / f"{name}.zip", name=name, class_names=names, splits=splits, origin=origin)
 
 
 def packs(root: Path) -> None:

