@@ -14,7 +14,7 @@ PIPELINE = $(BIN)/python workflow/run.py --tier $(TIER) --cores $(CORES) $(if $(
 # oneDNN and torch have separate code for AVX-512 and AVX2: trainings are tested with both
 AS_AVX2 = ONEDNN_MAX_CPU_ISA=AVX2 ATEN_CPU_CAPABILITY=avx2
 TRAINS = tests/training tests/networks
-# the step of the rehearsal that reads most archives; it takes half a minute
+# the step of the rehearsal that reads most folders; it takes half a minute
 REHEARSED = unknown_detection/dataset
 ALONE = openset_calibration
 export PYTHONUNBUFFERED = 1
@@ -23,8 +23,15 @@ unexport PYTHONDONTWRITEBYTECODE   # byte code is written on first use; without 
 .PHONY: setup preview book test test-all rehearsal run notebooks bench lab clean
 .DEFAULT_GOAL := book
 
-.venv/.installed: requirements.lock pyproject.toml workflow/install.py
-	@$(PYTHON) workflow/install.py .venv
+PIP = PIP_USER=0 $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps
+.venv/.installed: requirements.lock pyproject.toml
+	@$(PYTHON) -c "import sys; (3, 11) <= sys.version_info[:2] <= (3, 13) or sys.exit( \
+	    'Python 3.11, 3.12 or 3.13 is needed; name one: make book PYTHON=python3.12')"
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@echo "installing the pinned packages: a few minutes"
+	@$(PIP) --no-compile -r requirements.lock
+	@$(PIP) --no-build-isolation -e .
+	@touch $@
 
 setup: .venv/.installed
 

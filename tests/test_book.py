@@ -5,7 +5,6 @@ import shutil
 from pathlib import Path
 
 import explore
-import glance
 import nbformat
 import openings
 import pages
@@ -66,7 +65,7 @@ def test_contents_list_exactly_the_pages_that_exist(runs, tmp_path, monkeypatch)
 def test_every_key_cited_by_a_record_or_in_prose_is_in_the_bibliography():
     cited = {record.key for record in helpers.metrics.RECORDS}
     cited |= {card.citation_key for card in helpers.data.cards()}
-    cited |= {info.key for info in pages.infos()}
+    cited |= {info.key for each in pages.infos().values() for info in each}
     for path in PROSE:
         for keys in re.findall(r"\{cite:\w+\}`([^`]+)`", path.read_text(encoding="utf-8")):
             cited |= set(keys.replace(" ", "").split(","))
@@ -131,105 +130,71 @@ def small_book(tmp_path, monkeypatch):
     (root / book.TOC).write_text(yaml.safe_dump(toc))
     monkeypatch.setattr(book, "ROOT", root)
     monkeypatch.setattr(pages, "reference", lambda *arguments, **keywords: {"speed": "# Speed\n"})
-    monkeypatch.setattr(glance, "judge", lambda runs, tier: (None, {}))
+    monkeypatch.setattr(openings, "judge", lambda runs, tier: (None, {}))
     monkeypatch.setattr(openings, "write", lambda *arguments: {"toy": "What was found of toys."})
     monkeypatch.setattr(explore, "write", lambda: {})
     return root
 
 
+def build(runs, out):
+    """Build a book, and return the folder of its pages."""
+    book.main(["--tier", "mini", "--runs", str(runs), "--out", str(out)])
+    return out / "_build" / "html"
+
+
 def test_build(small_book, runs, tmp_path, capsys):
-    out = tmp_path / "out" / "book"
-    command = ["--tier", "mini", "--runs", str(runs), "--out", str(out)]
-    book.main(command)
+    html = build(runs, tmp_path / "out" / "book")
     index = Path(capsys.readouterr().out.splitlines()[-1])
-    assert "book/intro.html" in index.read_text()
-    html = index.parent
+    assert index == html / "index.html" and "book/intro.html" in index.read_text()
     assert "What was found of toys." in (html / "book" / "intro.html").read_text()
-    assert html == out / "_build" / "html"
 
     page = html / "notebooks" / "openset_calibration" / "dataset.html"
-    text = page.read_text()
-    links = re.findall(r'href="([^"]+)"', text)
-    notebook = "notebooks/openset_calibration/dataset.ipynb"
+    links = re.findall(r'href="([^"]+)"', page.read_text())
     repository = yaml.safe_load((ROOT / "_config.yml").read_text())["repository"]
-    slug = repository["url"].removeprefix("https://github.com/")
-    branch = repository["branch"]
-    colab = f"https://colab.research.google.com/github/{slug}/blob/{branch}/{notebook}"
-    binder = f"https://mybinder.org/v2/gh/{slug}/{branch}?urlpath=lab/tree/{notebook}"
-    assert colab in links and binder in links
+    slug, branch = repository["url"].removeprefix("https://github.com/"), repository["branch"]
+    notebook = "notebooks/openset_calibration/dataset.ipynb"
+    assert f"https://colab.research.google.com/github/{slug}/blob/{branch}/{notebook}" in links
+    assert f"https://mybinder.org/v2/gh/{slug}/{branch}?urlpath=lab/tree/{notebook}" in links
     download = next(link for link in links if link.endswith(".ipynb") and "_sources" in link)
     executed = runs / "openset_calibration" / "dataset.ipynb"
     assert (page.parent / download).read_bytes() == executed.read_bytes()
 
-    # Nothing is fetched from elsewhere: scripts, styles and pictures are all in the book.
-    local = re.findall(r'<(?:script|img)[^>]* src="([^"]+)"', text)
-    local += re.findall(r'<link rel="(?:stylesheet|preload)[^>]* href="([^"]+)"', text)
-    local += re.findall(r'<link[^>]* href="([^"]+\.css[^"]*)"', text)
-    assert any("mathjax" in link for link in local) and any("book.css" in link for link in local)
-    for link in local:
-        assert (page.parent / link.split("?")[0].split("#")[0]).exists(), link
-
-    # A page that lost its source is gone from the next build ...
+    # A warning is an error, and leaves the book of before ...
     toc = yaml.safe_load((small_book / book.TOC).read_text())
     toc["chapters"] = toc["chapters"][1:]
     (small_book / book.TOC).write_text(yaml.safe_dump(toc))
     (small_book / "book" / "extra.md").unlink()
-    intro = small_book / "book" / "intro.md"
-    # ... but a warning is an error, and leaves the book of before.
     with pytest.raises(SystemExit, match="not built"):
-        book.main(command)
+        build(runs, tmp_path / "out" / "book")
     assert "unknown document: 'extra'" in capsys.readouterr().err
     assert (html / "book" / "extra.html").exists()
-    intro.write_text("# Intro\n\nNothing more.\n")
-    book.main(command)
+    # ... but a page that lost its source is gone from the next build.
+    (small_book / "book" / "intro.md").write_text("# Intro\n\nNothing more.\n")
+    build(runs, tmp_path / "out" / "book")
     assert not (html / "book" / "extra.html").exists()
 
 
-def test_what_is_the_same_is_not_parsed_again(small_book, runs, tmp_path, monkeypatch):
-    parsed, parse = [], Builder.read_doc
-
-    def noted(self, name, *, _cache=True):
-        parsed.append(name)
-        parse(self, name, _cache=_cache)
-
-    monkeypatch.setattr(Builder, "read_doc", noted)
-    command = ["--tier", "mini", "--runs", str(runs), "--out", str(tmp_path / "book")]
-    book.main(command)
-    assert len(parsed) == 4
-    html = tmp_path / "book" / "_build" / "html"
-    shown = (html / "notebooks/openset_calibration/dataset.html").read_text()
-    extra = small_book / "book" / "extra.md"
-    extra.write_text(extra.read_text().replace("# Extra", "# Other words"))
-    executed = runs / "openset_calibration" / "dataset.ipynb"
-    executed.write_bytes(executed.read_bytes())  # executed again, with the same outputs
-    parsed.clear()
-    book.main(command)
-    assert parsed == ["book/extra"]
-    # every page is written: the others' list of contents has the new title
-    now = (html / "notebooks/openset_calibration/dataset.html").read_text()
-    assert now != shown and "Other words" in now
-    (tmp_path / "book" / book.MARK).write_text("sphinx 1.0")  # as another environment made it
-    parsed.clear()
-    book.main(command)
-    assert len(parsed) == 4
-
-
 def test_an_executed_book_after_a_preview_is_as_one_made_from_nothing(
-    small_book, runs, tmp_path, monkeypatch, capsys
+    small_book, runs, tmp_path, monkeypatch
 ):
-    stored = tmp_path / "stored"
+    """And pages whose sources are the same are not parsed again."""
+    parsed, parse = [], Builder.read_doc
+    monkeypatch.setattr(
+        Builder,
+        "read_doc",
+        lambda self, name, **more: parsed.append(name) or parse(self, name, **more),
+    )
+    stored, out, books = tmp_path / "stored", tmp_path / "book", []
     shutil.copytree(runs, stored)
     monkeypatch.setattr(book, "STORED", stored)
     executed = runs / "openset_calibration" / "dataset.ipynb"
     notebook = nbformat.read(executed, 4)
     notebook.cells[1].outputs = [nbformat.v4.new_output("stream", text="what it says now")]
     nbformat.write(notebook, executed)
-    out, books = tmp_path / "book", []
-    for shown in ([stored, runs], [runs]):
+    for folders in ([stored, runs], [runs]):
         shutil.rmtree(out, ignore_errors=True)
-        for folder in shown:
-            book.main(["--tier", "mini", "--runs", str(folder), "--out", str(out)])
-            html = Path(capsys.readouterr().out.splitlines()[-1]).parent
+        for folder in folders:
+            html = build(folder, out)
             page = (html / "notebooks/openset_calibration/dataset.html").read_text()
             assert ("what it says now" in page) == (folder == runs)
             assert ("A preview" in (html / "book/intro.html").read_text()) == (folder == stored)
@@ -237,13 +202,13 @@ def test_an_executed_book_after_a_preview_is_as_one_made_from_nothing(
         files = [file for file in html.rglob("*") if file.is_file()]
         books.append({file.relative_to(html): file.read_bytes() for file in files})
     assert books[0] == books[1]
+    assert parsed.count("book/extra") == 2 and parsed.count("book/intro") == 3
 
 
 def test_a_missing_notebook_is_named_with_the_command_that_makes_it(small_book, runs, tmp_path):
     (runs / "openset_calibration" / "dataset.ipynb").unlink()
-    command = ["--tier", "mini", "--runs", str(runs), "--out", str(tmp_path / "book")]
     with pytest.raises(SystemExit, match=r"dataset\.ipynb.*make run TIER=mini"):
-        book.main(command)
+        build(runs, tmp_path / "book")
     assert not (tmp_path / "book").exists()
 
 
@@ -256,17 +221,11 @@ def test_a_page_of_another_tier_names_its_tier(small_book, runs, tmp_path, monke
     assert page.cells[0].source.startswith(start) and "$$" in page.cells[0].source
 
 
-def test_a_folder_of_something_else_is_left_as_it_is(small_book, runs, tmp_path):
-    """Whether the book would be written there, or beside it under a name of its own."""
-    (runs / "openset_calibration" / "dataset.ipynb").unlink()  # the build would fail, but later
-    for folder in ("thesis", ".ssh", ".book.new"):
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / "mine").write_text("all of it")
-    command = ["--tier", "mini", "--runs", str(runs), "--out"]
-    for out, theirs in (("thesis", "thesis"), ("book", r"\.book\.new")):
-        with pytest.raises(SystemExit, match=f"{theirs} is there and was not made by this script"):
-            book.main([*command, str(tmp_path / out)])
-    with pytest.raises(SystemExit, match=r"dataset\.ipynb"):
-        book.main([*command, str(tmp_path / "ssh")])
-    for folder in ("thesis", ".ssh", ".book.new"):
-        assert (tmp_path / folder / "mine").read_text() == "all of it"
+@pytest.mark.parametrize(("out", "kept"), [("thesis", "thesis"), ("book", ".book.new")])
+def test_a_folder_of_something_else_is_left_as_it_is(small_book, runs, tmp_path, out, kept):
+    """If the book would be written there, or first to a folder next to it."""
+    (tmp_path / kept).mkdir()
+    (tmp_path / kept / "mine").write_text("all of it")
+    with pytest.raises(SystemExit, match=f"{kept} is there and was not made by this script"):
+        build(runs, tmp_path / out)
+    assert (tmp_path / kept / "mine").read_text() == "all of it"

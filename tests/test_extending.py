@@ -146,20 +146,6 @@ def test_the_audit_of_the_readme(tmp_path, monkeypatch):
     assert names["accepted"][:50].mean() > 0.8 > names["accepted"][50:].mean()
 
 
-def test_the_score_of_the_readme(tmp_path):
-    """A new score, from its file to its rank among all others."""
-    (score,) = (code for code in blocks("CONTRIBUTING.md", "A score") if "MedianGap(" in code)
-    (tmp_path / "my_score.py").write_text(score, encoding="utf-8")
-    (command,) = blocks("README.md", "A score of your own", "console")
-    command = command.replace("known-unknowns", f"{sys.executable} -m known_unknowns", 1)
-    done = subprocess.run(
-        command, shell=True, check=True, capture_output=True, text=True, env=HERE, cwd=tmp_path
-    )
-    assert "median_gap, near images: AUROC " in done.stdout
-    table = (tmp_path / "my_score_bench" / "table.csv").read_text(encoding="utf-8")
-    assert "median_gap" in table and "mahalanobis" in table
-
-
 def test_the_audit_of_the_book(tmp_path, monkeypatch):
     """The notebook on a file, and the page that is made from it."""
     monkeypatch.chdir(tmp_path)
@@ -174,17 +160,6 @@ def test_the_audit_of_the_book(tmp_path, monkeypatch):
     subprocess.run(f"set -e\n{commands}", shell=True, check=True, capture_output=True, env=HERE)
     assert "<html" in (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "<html" in (tmp_path / "my_audit" / "report.html").read_text(encoding="utf-8")
-
-
-def test_every_path_in_contributing_exists():
-    """The table *Where would I change ...* has at least twenty rows, each with a path."""
-    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| (.*\?) \| (.*) \|$", text.partition("Where would I")[2], flags=re.M)
-    assert len(rows) >= 20
-    for question, answer in rows:
-        paths = re.findall(r"`([^`]+)`", answer)
-        assert paths, question
-        assert not [path for path in paths if not (ROOT / path).exists()], question
 
 
 def test_which_tool_for_which_question():

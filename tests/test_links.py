@@ -52,11 +52,3 @@ def test_what_is_broken_is_named(html, added, message):
     page.write_text(page.read_text() + added)
     (problem,) = links.problems(html)
     assert message in problem
-
-
-def test_a_page_that_is_too_heavy_ends_a_build(html):
-    picture = html / "_images" / "one.png"
-    page = (html / "book" / "intro.html").stat().st_size
-    for more, heavy in ((0, False), (1, True)):
-        picture.write_text((links.HEAVIEST - page + more) * "x")
-        assert bool(links.problems(html)) == heavy

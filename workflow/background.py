@@ -40,19 +40,16 @@ class Entry:
     """A part of an experiment in the list, with its files in the queue's folder."""
 
     def __init__(self, values: Sequence[str], folder: Path):
-        if not isinstance(values, list) or [type(one) for one in values] != [str] * 3:
+        if not isinstance(values, list) or [type(value) for value in values] != [str] * 3:
             raise ValueError(f"list: [chapter, tier, part] expected, got {values!r}")
-        self.values = self.paper, self.tier, self.part = values
-        self.name = f"{self.tier}/{self.paper}/{self.part}"
+        self.values = paper, tier, part = values
+        self.name = f"{tier}/{paper}/{part}"
         stem = str(folder / self.name.replace("/", "-"))
         self.lock, self.log, self.record = (Path(stem + end) for end in (".lock", ".log", ".json"))
 
     def outcome(self) -> dict:
         """Return state (``finished``, ``failed``) and words of the last attempt, or {}."""
-        try:
-            return json.loads(self.record.read_text(encoding="utf-8"))
-        except (FileNotFoundError, ValueError):
-            return {}
+        return json.loads(self.record.read_text("utf-8")) if self.record.exists() else {}
 
     def try_lock(self):
         """Return the locked file, or None while another queue trains this entry."""
@@ -67,7 +64,7 @@ class Entry:
     def last_line(self) -> str:
         """Return the last line of the log; a progress bar's lines end with a carriage return."""
         text = self.log.read_text(encoding="utf-8", errors="replace") if self.log.exists() else ""
-        return ([line.strip() for line in re.split(r"[\r\n]+", text) if line.strip()] or [""])[-1]
+        return text.strip().splitlines()[-1].strip() if text.strip() else ""
 
 
 def status(entries: Sequence[Entry]) -> str:
@@ -81,10 +78,11 @@ def status(entries: Sequence[Entry]) -> str:
         lock.close()
         if outcome:
             ended[outcome["state"]].append(f"{entry.name} ({outcome['words'][:LONGEST]})")
-        else:
-            waiting += 1
+        waiting += not outcome
     parts = running or ["nothing runs"]
-    parts += [f"{len(some)} {state}: {', '.join(some)}" for state, some in ended.items() if some]
+    parts += [
+        f"{len(names)} {state}: {', '.join(names)}" for state, names in ended.items() if names
+    ]
     return "; ".join([*parts, f"{waiting} waiting"])
 
 
@@ -104,8 +102,7 @@ def checkout(folder: Path, revision: str) -> Path:
 def commit_of(revision: str) -> str:
     """Return the full name of a revision's commit."""
     command = ["git", "rev-parse", "--verify", f"{revision}^{{commit}}"]
-    found = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
-    return found.stdout.strip()
+    return subprocess.check_output(command, cwd=ROOT, text=True).strip()
 
 
 def train_all(entries: Sequence[Entry], path: Path) -> None:
@@ -133,33 +130,24 @@ def train_in(path: Path, entry: Entry, lock: int) -> dict:
         "PYTHONPATH": str(path), "TQDM_BAR_FORMAT": BAR, "OMP_NUM_THREADS": "1",
     }  # fmt: skip
     command = [sys.executable, str(path / "workflow/background.py"), "--train", *entry.values]
-    try:
-        entry.record.unlink(missing_ok=True)
-        with open(entry.log, "wb") as log:
-            # the lock is held as long as that process lives, also if this one is killed
-            options = {"stdout": log, "stderr": log, "pass_fds": [lock], "start_new_session": True}
-            code = subprocess.run(command, cwd=path, env=environment, **options).returncode
-        words = entry.last_line() if code >= 0 else f"ended by signal {-code}"
-        outcome = {"state": "failed" if code else "finished", "words": words}
-        with atomic_path(entry.record) as temporary:
-            temporary.write_text(json.dumps(outcome), encoding="utf-8")
-    except OSError as error:  # a full disk, for instance
-        outcome = {"state": "failed", "words": str(error)}
+    entry.record.unlink(missing_ok=True)
+    with open(entry.log, "wb") as log:
+        # the lock is held as long as that process lives, also if this one is killed
+        options = {"stdout": log, "stderr": log, "pass_fds": [lock], "start_new_session": True}
+        code = subprocess.run(command, cwd=path, env=environment, **options).returncode
+    words = entry.last_line() if code >= 0 else f"ended by signal {-code}"
+    outcome = {"state": "failed" if code else "finished", "words": words}
+    with atomic_path(entry.record) as temporary:
+        temporary.write_text(json.dumps(outcome), encoding="utf-8")
     return outcome
-
-
-def yield_processor() -> None:
-    """Use only the processor time that other programs leave."""
-    os.nice(19)
-    with contextlib.suppress(AttributeError, OSError):  # not on Linux, or not permitted
-        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
-    with contextlib.suppress(OSError):  # Linux shares time between sessions first
-        Path("/proc/self/autogroup").write_text("19")
 
 
 def train(paper: str, tier: str, name: str) -> None:
     """Train and export the networks of one entry, at idle priority; print the accuracies."""
-    yield_processor()
+    os.nice(19)
+    with contextlib.suppress(AttributeError, OSError):  # not on Linux, or not permitted
+        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+        Path("/proc/self/autogroup").write_text("19")  # it shares time between sessions first
     from sweep import end_with_parent
 
     end_with_parent()
@@ -176,16 +164,19 @@ def train(paper: str, tier: str, name: str) -> None:
         roles = experiment.roles(parameters, part)
         splits = [roles] if hasattr(roles, "train") else [*roles.values()]
         tests = {split.train.sha256: split.test for split in splits}
-        for place, leaf in run.leaves(experiment.models(parameters, part, roles)):
-            for number, network in enumerate(getattr(leaf, "networks", (leaf,))):
-                if not isinstance(network, Fitted) or exports.find(network.origin, network.recipe):
-                    continue
-                stem = f"{part.name}{place}{f'-{number}' if number else ''}"
-                file = folder / f"{re.sub('[/.]', '-', stem)}.safetensors"
-                test = tests[network.origin["images"]]
-                test = test.subset(test.labels >= 0)
-                accuracy = exports.save(network, test, file, commit=commit_of("HEAD"))
-                words.append(f"{file.stem}: accuracy {accuracy:.4f}, {network.seconds:.0f} s")
+        networks = {
+            f"{part.name}{place}{f'-{number}' if number else ''}": network
+            for place, leaf in run.leaves(experiment.models(parameters, part, roles))
+            for number, network in enumerate(getattr(leaf, "networks", (leaf,)))
+        }
+        for stem, network in networks.items():
+            if not isinstance(network, Fitted) or exports.find(network.origin, network.recipe):
+                continue
+            file = folder / f"{re.sub('[/.]', '-', stem)}.safetensors"
+            test = tests[network.origin["images"]]
+            test = test.subset(test.labels >= 0)
+            accuracy = exports.save(network, test, file, commit=commit_of("HEAD"))
+            words.append(f"{file.stem}: accuracy {accuracy:.4f}, {network.seconds:.0f} s")
     print("\n" + (", ".join(words) or "exported already"))
 
 
@@ -202,7 +193,7 @@ def main() -> None:
     folder = cache_root() / "queue"
     folder.mkdir(parents=True, exist_ok=True)
     try:
-        entries = [Entry(one, folder) for one in yaml.safe_load(arguments.list.read_text())]
+        entries = [Entry(values, folder) for values in yaml.safe_load(arguments.list.read_text())]
     except (OSError, TypeError, ValueError, yaml.YAMLError) as error:
         parser.error(f"{arguments.list}: {error}")
     if arguments.status:

@@ -2,17 +2,17 @@
 
     python workflow/bare.py
 
-The wheel goes into a new environment with links to the declared packages, as installed here:
+The built package goes into a new folder with links to the declared packages, as installed here:
 nothing is downloaded, and a forgotten package or file is an error.
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
-import venv
-from importlib.metadata import Distribution, distribution
+from importlib.metadata import distribution
 from pathlib import Path
 
 import numpy as np
@@ -21,18 +21,6 @@ from packaging.requirements import Requirement
 ROOT = Path(__file__).resolve().parent.parent
 FILES = ["audit.json", "rejector.safetensors", "report.html"]
 PACK = "known_unknowns/bench/packs/resnet20.akamaster_cifar10.safetensors"
-SCORE = """
-from helpers.scores.base import BlockwiseScore, register
-from helpers.scores.info import Info
-
-@register
-class Largest(BlockwiseScore):
-    info = Info(name="largest", title="Largest", paper="None", authors="Nobody", year=2026,
-                key="none", equation="z", needs=("logits", "level of the logits"), summary="z")
-
-    def _scores(self, part):
-        return part.logits.max(axis=1).astype(float)
-"""
 
 
 def link_declared(packages: Path, requirements: list[str]) -> None:
@@ -50,59 +38,54 @@ def link_declared(packages: Path, requirements: list[str]) -> None:
 
 
 def run(*command, folder: Path) -> str:
-    """Return the output of a command that does not see the repository."""
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    options = {"cwd": folder, "env": clean, "capture_output": True, "text": True}
-    done = subprocess.run([*map(str, command)], **options)
+    """Return the output of an interpreter that sees only the packages in `folder`."""
+    clean = os.environ | {"PYTHONPATH": str(folder / "packages")}
+    command = [sys.executable, "-S", *map(str, command)]
+    done = subprocess.run(command, cwd=folder, env=clean, capture_output=True, text=True)
     if done.returncode:
-        sys.exit(f"{' '.join(map(str, command))} failed:\n{done.stdout}{done.stderr}")
+        sys.exit(f"{' '.join(command)} failed:\n{done.stdout}{done.stderr}")
     return done.stdout
 
 
-def install(folder: Path) -> Path:
-    """Return the interpreter of a new environment with the tool and its declared packages."""
-    source = folder / "source"
+def install(folder: Path) -> None:
+    """Install the tool into ``folder/packages``, and link its declared packages."""
+    source, packages = folder / "source", folder / "packages"
     for name in ("helpers", "known_unknowns", "pictures"):  # a build writes into its folder
         shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source)
-    venv.create(folder / "bare", with_pip=False)
-    python = folder / "bare" / "bin" / "python"
-    pip = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check")
-    offline = ("--no-deps", "--no-build-isolation")
-    run(*pip, "wheel", *offline, "--wheel-dir", folder, source, folder=folder)
-    wheel = next(folder.glob("*.whl"))
-    run(*pip, "--python", python, "install", "--no-deps", "--no-index", wheel, folder=folder)
-    packages = next((folder / "bare" / "lib").glob("python*/site-packages"))
-    (package,) = Distribution.discover(name="known-unknowns", path=[str(packages)])
-    link_declared(packages, package.requires)
+    pip = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "install")
+    offline = ("--no-deps", "--no-build-isolation", "--target", packages)
+    subprocess.run([*pip, *offline, source], check=True)
+    link_declared(packages, distribution("known-unknowns").requires)
     absent = "import importlib.util as u; assert not any(map(u.find_spec, ['torch', 'sklearn']))"
-    run(python, "-I", "-c", absent, folder=folder)
-    return python
+    run("-c", absent, folder=folder)
 
 
 def main() -> None:
     """Check that demo, audit, accept and bench work."""
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        command = install(folder).parent / "known-unknowns"
-        run(command, "demo", folder=folder)
+        folder, tool = Path(name), ("-m", "known_unknowns")
+        install(folder)
+        run(*tool, "demo", folder=folder)
         generator = np.random.default_rng(0)
         labels, noise = generator.integers(5, size=1000), generator.normal(size=(1000, 16))
         features = noise + 3 * np.eye(5, 16)[labels]
         outputs = {"logits": features[:, :5], "features": features, "labels": labels}
         outputs |= {"ood_noise_logits": noise[:300, :5], "ood_noise_features": noise[:300]}
         np.savez(folder / "outputs.npz", **outputs)
-        run(command, "audit", "outputs.npz", "--require", "accuracy>=0.5", folder=folder)
-        for made in (folder / "known_unknowns_demo", folder / "outputs_audit"):
-            assert sorted(file.name for file in made.iterdir()) == FILES
-        rows = run(command, "accept", made / FILES[1], "outputs.npz", folder=folder)
+        run(*tool, "audit", "outputs.npz", "--require", "accuracy>=0.5", folder=folder)
+        for results in (folder / "known_unknowns_demo", folder / "outputs_audit"):
+            assert sorted(file.name for file in results.iterdir()) == FILES
+        rows = run(*tool, "accept", results / FILES[1], "outputs.npz", folder=folder)
         assert len(rows.splitlines()) == 1001
         (folder / "packs").mkdir()
         shutil.copy(ROOT / PACK, folder / "packs")
-        (folder / "largest.py").write_text(SCORE, encoding="utf-8")
-        report = run(command, "bench", "largest.py", "--packs", folder / "packs", folder=folder)
-        assert "largest, near images: AUROC" in report
+        text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+        score = re.search(r"^# median_gap.*?^```$", text, re.M | re.S)[0].removesuffix("```")
+        (folder / "my_score.py").write_text(score, encoding="utf-8")
+        report = run(*tool, "bench", "my_score.py", "--packs", "packs", folder=folder)
+        assert "median_gap, near images: AUROC" in report
     print("the tool works with the packages that it declares")
 
 

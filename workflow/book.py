@@ -22,12 +22,10 @@ import shutil
 import sys
 from collections.abc import Collection
 from importlib import import_module
-from importlib.metadata import distributions
 from pathlib import Path
 
 import explore
 import front
-import glance
 import jupyter_book.config
 import links
 import nbformat
@@ -41,7 +39,7 @@ from kernels import INJECTED
 from plan import CHAPTER, plan
 from refresh import reduce_pictures
 
-from known_unknowns.chapters import CHAPTERS
+from known_unknowns.chapters import CHAPTERS, OTHERS, package_of
 
 ROOT = Path(__file__).resolve().parent.parent
 TOC = "book/_toc.yml"
@@ -81,11 +79,6 @@ def chapter(paper: str) -> dict:
     return {"file": f"book/{paper}", "sections": sections}
 
 
-def tags_of(cell) -> list[str]:
-    """Return the tags of a notebook's cell."""
-    return cell.metadata.get("tags", [])
-
-
 def assemble(tree: Path, runs: Path, tier: str) -> None:
     """Write the sources of the book of one tier into the empty folder `tree`.
 
@@ -109,11 +102,8 @@ def assemble(tree: Path, runs: Path, tier: str) -> None:
     for name, text in pages.reference(runs, tier, downloads=folder).items():
         (folder / f"{name}.md").write_text(text, encoding="utf-8")
     # parts of the introduction and of the overview pages
-    numbers = front.stored()
-    parts = {"front": front.show(numbers), "trade_off": front.quote(numbers)}
-    parts["accepted"] = front.tabulate(numbers)
-    openings_of = openings.write(*glance.judge(runs, tier), folder)
-    parts |= {f"{paper}_found": text for paper, text in openings_of.items()}
+    texts = openings.write(*openings.judge(runs, tier), folder)
+    parts = front.parts() | {f"{paper}_found": text for paper, text in texts.items()}
     parts |= {f"{paper}_explore": text for paper, text in explore.write().items()}
     for name, text in parts.items():
         (folder / f"{name}.txt").write_text(text, encoding="utf-8")
@@ -134,39 +124,23 @@ def add_notebook(tree: Path, name: str, runs: Path, tier: str, of_tier: Collecti
         notebook.cells[0].source = f"{title}\n{note}\n{text}"
     for cell in notebook.cells:  # readers see the parameters, not the injected cell
         reduce_pictures(cell.get("outputs", []))
-        if INJECTED in tags_of(cell):
-            cell.metadata["tags"] = [*tags_of(cell), "remove-cell"]
+        if INJECTED in cell.metadata.get("tags", []):
+            cell.metadata["tags"].append("remove-cell")
     target = tree / "notebooks" / f"{name}.ipynb"
     target.parent.mkdir(parents=True, exist_ok=True)
     nbformat.write(notebook, target)
 
 
 def keep_parsed(tree: Path, before: Path) -> None:
-    """Take over the parsed pages of the previous book, and the times of unchanged sources.
-
-    A book that other versions of the packages have made is not used.
-    """
-    parsed, marks = before / "_build", [tree / MARK, before / MARK]
-    if not (parsed / DOCTREES).is_dir() or len({one.read_text() for one in marks}) > 1:
-        return
-    shutil.copytree(parsed, tree / "_build", ignore=lambda *_: {"html"})
-    for file in (one for one in tree.rglob("*") if one.is_file()):
+    """Take over the parsed pages of the previous book, and the times of unchanged sources."""
+    if (before / "_build" / DOCTREES).is_dir():
+        shutil.copytree(before / "_build", tree / "_build", ignore=lambda *_: {"html"})
+    for file in [path for path in tree.rglob("*") if path.is_file()]:
         old = before / file.relative_to(tree)
         if old.is_file() and filecmp.cmp(file, old, shallow=False):
             shutil.copystat(old, file)
         else:  # Sphinx asks for its time alone, which may be that of an older one of its name
             file.touch()
-
-
-def without_thebe() -> dict:
-    """Return Jupyter Book's settings of Sphinx without the extension Thebe.
-
-    Thebe runs code on a server, by a button that these pages do not have; and Sphinx writes its
-    constants into each page twice, which browsers report as an error.
-    """
-    settings = get_default_sphinx_config()
-    settings["extensions"].remove("sphinx_thebe")
-    return settings
 
 
 def render(tree: Path) -> Path:
@@ -175,22 +149,22 @@ def render(tree: Path) -> Path:
     A warning is an error, and so is a problem that `links` finds.
     """
     html = tree / "_build" / "html"
-    # whole before autodoc comes, which adds to the annotations of the classes that they inherit
-    for file in sorted([*ROOT.glob("helpers/papers/*/parameters.py"),
-                        *ROOT.glob("known_unknowns/*/parameters.py")]):  # fmt: skip
-        import_module(".".join(file.relative_to(ROOT).with_suffix("").parts))
+    # complete before autodoc adds annotations to the classes that they inherit
+    for paper in {**CHAPTERS, **OTHERS}:
+        import_module(f"{package_of(paper)}.parameters")
     # else looked up in the metadata of all that is installed, for each of hundreds of references
     pybtex.plugin.entry_points = functools.cache(pybtex.plugin.entry_points)
-    jupyter_book.config.get_default_sphinx_config = without_thebe  # no setting takes one away
+    # Thebe runs code on a server, by a button that these pages do not have; no setting removes it
+    settings = get_default_sphinx_config()
+    settings["extensions"].remove("sphinx_thebe")
+    jupyter_book.config.get_default_sphinx_config = lambda: settings
     status = build_sphinx(
         tree,
         html,
         noconfig=True,  # no conf.py: all is in _config.yml
         path_config=ROOT / "_config.yml",
-        confoverrides={
-            "external_toc_path": str(tree / TOC),
-            "latex_individualpages": False,  # Jupyter Book asks for this key whatever the builder
-        },
+        # Jupyter Book asks for the second key whatever the builder
+        confoverrides={"external_toc_path": str(tree / TOC), "latex_individualpages": False},
         warningiserror=True,
         keep_going=True,
         quiet=True,
@@ -198,16 +172,16 @@ def render(tree: Path) -> Path:
     if status:  # a status code, or the exception that ended the build
         sys.exit("the book was not built: see the warnings above")
     config = yaml.safe_load((ROOT / "_config.yml").read_text())
-    toc = yaml.safe_load((tree / TOC).read_text())
-    page = pages.render("redirect.html", title=config["title"], page=f"{toc['root']}.html")
+    root = yaml.safe_load((tree / TOC).read_text())["root"]
+    page = pages.render("redirect.html", title=config["title"], page=f"{root}.html")
     (html / "index.html").write_text(page, encoding="utf-8")
     # The package would copy all of MathJax (24 MB); the book needs this one file of it.
     mathjax = Path(importlib.util.find_spec("sphinx-mathjax-offline").origin).parent
     name = config["sphinx"]["config"]["mathjax_path"]
     (html / "_static" / name).parent.mkdir()
     shutil.copyfile(mathjax / "static" / name, html / "_static" / name)
-    if wrong := links.problems(html):
-        sys.exit("\n".join(["the book was not built: in its pages", *wrong]))
+    if problems := links.problems(html):
+        sys.exit("\n".join(["the book was not built: in its pages", *problems]))
     return html
 
 
@@ -236,8 +210,7 @@ def main(command_line: list[str] | None = None) -> None:
         check_replaceable(folder)
     shutil.rmtree(tree, ignore_errors=True)
     tree.mkdir(parents=True)
-    versions = sorted(f"{package.name} {package.version}" for package in distributions())
-    (tree / MARK).write_text("\n".join(versions))
+    (tree / MARK).touch()
     try:
         assemble(tree, arguments.runs, arguments.tier)
     except (FileNotFoundError, ValueError) as error:

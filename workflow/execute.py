@@ -15,13 +15,12 @@ from pathlib import Path
 
 import kernels  # isort: skip (the others import faster after it)
 
-import gpus
 import nbformat
 import papermill
 from jupyter_client import AsyncKernelManager
 from nbclient.exceptions import DeadKernelError
 from papermill.exceptions import PapermillExecutionError
-from step import ROOT, Step, read_one
+from step import ROOT, Step, read
 
 SHOWN = 12  # last lines of an error
 STARTS = 3  # of a kernel, at most
@@ -48,7 +47,7 @@ def main() -> None:
     parser.add_argument("step", help="as in the plan: paper/notebook or paper/notebook/point")
     parser.add_argument("runs", type=Path, help="folder of the executed notebooks")
     arguments = parser.parse_args()
-    step = read_one(arguments.step, arguments.runs)
+    step = read(arguments.runs)[arguments.step]
     output = arguments.runs / f"{step.name}.ipynb"
     output.parent.mkdir(parents=True, exist_ok=True)
     # A killed pipeline may leave this very step running; wait for it rather than share its files.
@@ -64,9 +63,7 @@ def execute(step: Step, output: Path, tier: str) -> None:
     started = output.with_suffix(".running.ipynb")
     # the default of numpy and torch; a training sets the number in its recipe
     os.environ.update(OMP_NUM_THREADS=str(step.threads), MKL_NUM_THREADS=str(step.threads))
-    if step.asks:
-        gpus.take()
-    if step.finds_networks:  # else a changed key costs hours
+    if step.needs and not step.trains:  # its networks are trained; else a changed key costs hours
         os.environ.setdefault("TRAINING", "refused")
     try:
         executed = run_notebook(step, started)
@@ -77,7 +74,7 @@ def execute(step: Step, output: Path, tier: str) -> None:
     # of this process and of the kernel, which has ended
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     executed.metadata.papermill.cpu_seconds = sum(usage.ru_utime + usage.ru_stime for usage in used)
-    papermill.iorw.write_ipynb(executed, str(started))
+    nbformat.write(executed, started)
     started.replace(output)
 
 
@@ -89,17 +86,11 @@ def run_notebook(step: Step, started: Path) -> nbformat.NotebookNode:
     for attempt in range(1, STARTS + 1):
         try:
             return papermill.execute_notebook(
-                ROOT / step.notebook,
-                started,
-                parameters=step.parameters,
-                cwd=ROOT,
-                progress_bar=False,
-                kernel_manager_class=Kernel,
-                log_output=False,
+                ROOT / step.notebook, started, parameters=step.parameters, cwd=ROOT,
+                progress_bar=False, kernel_manager_class=Kernel, log_output=False,
                 # all files are complete, and releasing the memory takes up to four seconds
-                shutdown_kernel="immediate",
-                extra_arguments=kernels.ARGUMENTS,
-            )
+                shutdown_kernel="immediate", extra_arguments=kernels.ARGUMENTS,
+            )  # fmt: skip
         except RuntimeError as error:
             if attempt == STARTS or _NO_START not in str(error):
                 raise

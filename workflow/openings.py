@@ -1,68 +1,114 @@
 """Write the opening of the introduction and of each paper's overview page, from the ledger.
 
 The introduction and the README have a table of the main claims.  An overview page has the main
-claim with its verdict, and a figure of all claims, each at the largest tier that tests it.
+claim with its verdict, and a figure of all claims, each at the largest tier that can test it.
 """
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping
 from pathlib import Path
 
-import glance
 import matplotlib.pyplot as plt
 import pandas as pd
 import yaml
 from matplotlib.axes import Axes
 from pages import render
+from step import ROOT
 
 from helpers import data
-from helpers.papers import PAPERS
+from helpers.papers import PAPERS, TIERS
 from helpers.report import figures
-from helpers.report.claims import Verdict
-from helpers.report.ledger import PUBLISHED, tally
+from helpers.report.claims import ALL, Verdict
+from helpers.report.ledger import PUBLISHED, ledger, published_checks, read, tally
 from helpers.report.preconditions import networks_in_words
 from helpers.report.table import markdown_table, number
 
-ROOT = Path(__file__).resolve().parent.parent
 SENTENCES = yaml.safe_load((ROOT / "workflow" / "sentences.yaml").read_text(encoding="utf-8"))
+TITLES = {name: paper.heading for name, paper in PAPERS.items() if paper.main_claim}
+"""The chapters that have claims, in the order of the book."""
 TURNED = {">": "<", "<": ">", ">=": "<="}
 NEEDS = {">": "more than", "<": "less than", ">=": "at least", "<=": "at most"}
 
 
-def write(found: pd.DataFrame, tables: Mapping, folder: Path) -> dict[str, str]:
+@functools.cache
+def judge(runs: str | Path, tier: str) -> tuple[pd.DataFrame, dict[tuple, pd.DataFrame]]:
+    """Return the ledger of all papers, and its results tables.
+
+    The tables of `tier` come from the folder `runs`, those of the other tiers from ``results``;
+    with the folder ``results`` itself, all are committed ones.
+    """
+    tiers = [tier] * (tier not in TIERS) + [*TIERS]
+    tables = read(TITLES, runs, tiers)
+    return ledger(PAPERS, tables, tiers), tables
+
+
+def largest(claims: pd.DataFrame) -> pd.DataFrame:
+    """Return each claim of a ledger at the largest tier that can test it.
+
+    The tiers are in ascending order.  A tier that can test a claim goes before a larger tier that
+    has numbers and cannot, and both before a tier without numbers.  The new column ``printed`` is
+    the effect by the paper's numbers, NaN if there are none.
+    """
+    claims = claims[claims["tier"] != PUBLISHED].reset_index(drop=True)
+    kind = claims["verdict"].map({Verdict.NO_DATA: 0, Verdict.NOT_TESTABLE: 1}).fillna(2)
+    groups = claims.groupby(["paper", "claim"], sort=False)
+    place = groups.cumcount().where(kind > 0, -groups.cumcount())
+    best = (place + len(claims) * kind).groupby([claims["paper"], claims["claim"]], sort=False)
+    lines = claims.loc[best.idxmax()].reset_index(drop=True)
+    return lines.assign(printed=[_printed(line) for line in lines.itertuples()])
+
+
+def _printed(line) -> float:
+    checks = published_checks(PAPERS[line.paper].claims.CLAIMS)
+    if checks is None:
+        return float("nan")
+    named = (checks["claim"] == line.claim) & (checks["check"] == line.decided_by)
+    rows = checks[named & (checks["data_set"] == ALL)]
+    return next(iter(rows["effect"]), float("nan"))
+
+
+def findings(claims: pd.DataFrame) -> pd.DataFrame:
+    """Return the row of `largest` of each paper's main claim, in the order of the book."""
+    lines = largest(claims).set_index(["paper", "claim"], drop=False)
+    main = [(paper, PAPERS[paper].main_claim) for paper in TITLES]
+    return lines.loc[main].reset_index(drop=True)
+
+
+def write(claims: pd.DataFrame, tables: Mapping, folder: Path) -> dict[str, str]:
     """Return the opening of each page as Markdown, and draw the figures into `folder`.
 
-    `found` is the ledger and `tables` its results tables, both from `glance.judge`.
+    `claims` is the ledger and `tables` its results tables, both from `judge`.
     """
-    claims = glance.largest(found)
-    texts = {"intro": main_claims(found, tables, "{{doc}}`{title} <{paper}>`")}
-    for line in glance.findings(found).itertuples():
+    lines = largest(claims)
+    texts = {"intro": main_claims(claims, tables, "{{doc}}`{title} <{paper}>`")}
+    for line in findings(claims).itertuples():
         source = f"{{cite:t}}`{PAPERS[line.paper].key}`, {line.source}"
         opening = f"**Main claim.** {line.text} ({source})"
         if line.verdict != Verdict.NO_DATA:
             scale = networks(tables[line.tier, line.paper])
             opening += f" **{line.verdict.capitalize()}** at the {{term}}`tier` `{line.tier}`"
             opening += f" ({scale}): {measured(line)}."
-        picture = figure(claims[claims["paper"] == line.paper], folder)
+        picture = figure(lines[lines["paper"] == line.paper], folder)
         texts[line.paper] = f"{opening}\n\n{picture}"
-    return texts | {"synthesis": together(claims, folder)}
+    return texts | {"synthesis": together(lines, folder)}
 
 
-def main_claims(found: pd.DataFrame, tables: Mapping, chapter: str) -> str:
+def main_claims(claims: pd.DataFrame, tables: Mapping, chapter: str) -> str:
     """Return a table of the main claims: verdict and evidence of the largest tier with data.
 
     `chapter` is a link to a paper's chapter with the fields ``title`` and ``paper``.
     """
     rows = []
-    for line in glance.findings(found).itertuples():
-        link = chapter.format(title=glance.TITLES[line.paper], paper=line.paper)
+    for line in findings(claims).itertuples():
+        link = chapter.format(title=TITLES[line.paper], paper=line.paper)
         verdict, evidence = f"**{line.verdict}**", "no tier has results yet"
         if line.verdict != Verdict.NO_DATA:
             scale = networks(tables[line.tier, line.paper])
             evidence = f"{measured(line)} (`{line.tier}`: {scale})"
-        others = found[(found["paper"] == line.paper) & (found["claim"] == line.claim)]
+        others = claims[(claims["paper"] == line.paper) & (claims["claim"] == line.claim)]
         others = others[~others["tier"].isin([line.tier, PUBLISHED])]
         others = others[others["verdict"].isin([Verdict.SUPPORTED, Verdict.CONTRADICTED])]
         others = others[others["verdict"] != line.verdict].groupby("verdict", sort=False)["tier"]
@@ -73,7 +119,7 @@ def main_claims(found: pd.DataFrame, tables: Mapping, chapter: str) -> str:
 
 
 def measured(line) -> str:
-    """Return a sentence: the effect of a row of `glance.findings`, its interval, the paper's."""
+    """Return a sentence: the effect of a row of `findings`, its interval, the paper's."""
     patterns = (entry for entry in SENTENCES if re.fullmatch(entry[0], line.decided_by))
     pattern, above, below, unit, factor, digits = next(patterns)
     words = re.fullmatch(pattern, line.decided_by).groups()
@@ -101,7 +147,7 @@ def measured(line) -> str:
 def together(claims: pd.DataFrame, folder: Path) -> str:
     """Return the number of claims with each verdict, and draw it for each paper."""
     figures.use_style()
-    ax = figures.tally_bars(tally(claims.assign(tier="all claims")), titles=glance.TITLES)
+    ax = figures.tally_bars(tally(claims.assign(tier="all claims")), titles=TITLES)
     _save(ax, folder, "synthesis")
     counts = claims["verdict"].value_counts()
     counted = ", ".join(f"{counts.get(verdict, 0)} {verdict}" for verdict in Verdict)
@@ -118,7 +164,7 @@ def networks(table: pd.DataFrame) -> str:
 
 
 def figure(claims: pd.DataFrame, folder: Path) -> str:
-    """Draw a paper's rows of `glance.largest`, the main claim first; return the Markdown."""
+    """Draw a paper's rows of `largest`, the main claim first; return the Markdown."""
     paper = claims["paper"].iloc[0]
     drawn = claims[claims["effect"].notna()]
     first = drawn["claim"] == PAPERS[paper].main_claim

@@ -7,10 +7,7 @@ import gzip
 import io
 import json
 import pkgutil
-from collections.abc import Iterable
-from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pandas as pd
 import pyarrow as pa
@@ -27,9 +24,6 @@ from helpers.report.table import markdown_table
 from helpers.scores import calibration, openset
 from helpers.scores.info import Info
 from known_unknowns.chapters import CHAPTERS
-
-if TYPE_CHECKING:
-    from helpers.networks.published import Published
 
 ROOT = Path(__file__).resolve().parent.parent
 LEVEL = 6  # of compression: 9 takes twice the time for a few hundredths of the size
@@ -58,27 +52,23 @@ def reference(runs: Path, tier: str, downloads: Path) -> dict[str, str]:
     }
 
 
-def infos() -> list[Info]:
-    """Return the records of all methods: the scores, then calibration and open-set answers."""
+def infos() -> dict[str, list[Info]]:
+    """Return the records of the scores, and of calibration and open-set answers."""
     values = [value for module in (calibration, openset) for value in vars(module).values()]
-    scores = [helpers.scores.create(name).info for name in helpers.scores.names()]
-    return scores + [value for value in values if isinstance(value, Info)]
+    return {
+        "scores": [helpers.scores.create(name).info for name in helpers.scores.names()],
+        "others": [value for value in values if isinstance(value, Info)],
+    }
 
 
 def methods() -> str:
     """Return the page of scores, calibration and open-set answers."""
-    count = len(helpers.scores.names())
-    return render("methods.md", scores=infos()[:count], others=infos()[count:])
-
-
-def reported_for(metric: str) -> list[str]:
-    """Return the papers that report a metric, as code."""
-    return [f"`{name}`" for name, paper in CHAPTERS.items() if metric in paper.metrics]
+    return render("methods.md", **infos())
 
 
 def metrics() -> str:
-    """Return the page of metrics."""
-    return render("metrics.md", records=helpers.metrics.RECORDS, reported_for=reported_for)
+    """Return the page of metrics, each with the papers that report it."""
+    return render("metrics.md", records=helpers.metrics.RECORDS, papers=CHAPTERS.values())
 
 
 def data_sets() -> str:
@@ -90,17 +80,7 @@ def networks() -> str:
     """Return the page of published networks."""
     from helpers.networks import published
 
-    groups = groupby(published.records().values(), key=lambda record: record.author)
-    return render("networks.md", groups=[(author, [*records]) for author, records in groups])
-
-
-def normalisation(record: Published) -> str:
-    """Return mean and standard deviation of the pixels of a network's images, in words."""
-    mean, std = (", ".join(f"{x:.4f}" for x in values) for values in (record.mean, record.std))
-    return f"{record.data_set}: mean {mean}, standard deviation {std}"
-
-
-TEMPLATES.filters["normalisation"] = normalisation
+    return render("networks.md", records=published.records().values())
 
 
 def speed() -> str:
@@ -123,30 +103,20 @@ ON_A_PAGE = ("networks", "papers", "report", "training")
 
 def api() -> dict[str, str]:
     """Return the API reference in three pages: every public module, in alphabetical order."""
-    names = {
-        package.__name__: [
+    core, tool = (
+        [
             module.name
             for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
             if "._" not in module.name and not module.name.endswith("__main__")
         ]
         for package in (helpers, known_unknowns)
-    }
-    apart = [name for name in names["helpers"] if name.split(".")[1] in ON_A_PAGE]
-    core = [name for name in names["helpers"] if name not in apart]
-    packages = ", ".join(f"`helpers.{package}`" for package in ON_A_PAGE)
-    first = (
-        "Each function and class is described in the module that defines it; packages such as "
-        "`helpers.metrics` offer their modules' functions directly. The packages behind the "
-        f"chapters ({packages}) are on {{doc}}`a separate page <api_chapters>`, and the tool is on "
-        "{doc}`its own page <api_tool>`."
     )
-    second = "The packages behind the chapters; {doc}`the other page <api>` has the rest."
-    third = "The tool for your model, and analyses that go beyond the five papers."
-    tool = ["known_unknowns", *names["known_unknowns"]]
+    chapters = [name for name in core if name.split(".")[1] in ON_A_PAGE]
+    core = [name for name in core if name not in chapters]
+    pages = {"api": core, "api_chapters": chapters, "api_tool": ["known_unknowns", *tool]}
     return {
-        "api": render("api.md", title="API reference", note=first, names=core),
-        "api_chapters": render("api.md", title="API of the chapters", note=second, names=apart),
-        "api_tool": render("api.md", title="API of the tool", note=third, names=tool),
+        page: render("api.md", page=page, names=names, packages=ON_A_PAGE)
+        for page, names in pages.items()
     }
 
 
@@ -169,25 +139,6 @@ def all_rows(results: pd.DataFrame, folder: Path) -> str:
         tables.append((name, f"{tier}, {CHAPTERS[paper].heading}: {len(rows):,}"))
     form = render("rows.html", tables=tables, columns=shown)
     return f"```{{raw}} html\n{form}\n```\n"
-
-
-def stages(folders: Iterable[Path]) -> str:
-    """Return the table of the executed notebooks in `folders`, with their times."""
-    records = []
-    for folder in folders:
-        for path in sorted(folder.rglob("*.ipynb")):
-            metadata = json.loads(path.read_text(encoding="utf-8"))["metadata"]
-            seconds = metadata.get("papermill", {}).get("duration")
-            # neither stored notebooks nor those of an earlier, failed attempt
-            if seconds and not path.name.endswith(".failed.ipynb"):
-                notebook = path.relative_to(folder).parts[0].removesuffix(".ipynb")
-                records.append((f"{folder.name}/{notebook}", float(seconds)))
-    times = pd.DataFrame(records, columns=["stage", "seconds"]).groupby("stage")["seconds"]
-    rows = [
-        [f"`{stage}`", len(each), f"{each.median():.1f}", f"{each.sum():.1f}"]
-        for stage, each in times
-    ]
-    return markdown_table(["notebook", "executions", "median, s", "total, s"], rows)
 
 
 def reproducibility(runs: Path, tier: str, downloads: Path) -> str:
@@ -221,6 +172,5 @@ def reproducibility(runs: Path, tier: str, downloads: Path) -> str:
         has_tables=bool(files),
         versions=markdown_table(["tier", "code", "device", "versions", "rows"], versions),
         experiments=markdown_table(experiments.columns, experiments.itertuples(index=False)),
-        stages=stages(runs / paper for paper in results["paper"].unique()),
         rows=all_rows(results, downloads.parent / "_static" / "rows"),
     )

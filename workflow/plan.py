@@ -10,7 +10,6 @@ import json
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 
 import yaml
@@ -51,27 +50,22 @@ def code_cells(notebook: str) -> list[tuple[str, list[str]]]:
     ]
 
 
-@cache
-def declared(notebook: str) -> dict:
-    """Return the namespace that a notebook's parameters cell makes: defaults and annotations."""
+def declared(notebook: str) -> list[str]:
+    """Return the names that a notebook's parameters cell assigns."""
     sources = [source for source, tags in code_cells(notebook) if "parameters" in tags]
     if len(sources) != 1:
         raise ValueError(f"{notebook}: one cell tagged 'parameters' expected, got {len(sources)}")
-    namespace: dict = {"__annotations__": {}}
-    # our notebook, and only literals; without this module's lazy annotations
-    exec(compile(sources[0], notebook, "exec", dont_inherit=True), namespace)
-    return {name: value for name, value in namespace.items() if name != "__builtins__"}
+    return re.findall(r"^(\w+)\b.*=", sources[0], re.M)
 
 
 def tables_of(step: Step) -> list[str]:
     """Return the committed results tables that a step may show."""
-    names = [name.split("/") for name in (step.name, *step.needs)]
-    read = dict.fromkeys([paper for paper, *_ in names])
-    read |= dict.fromkeys([kind for _, kind, *_ in names if kind in PARAMETERS_OF])
-    if any(paper in CHAPTERS and not CHAPTERS[paper].main_claim for paper in read):
-        read |= CHAPTERS | PARAMETERS_OF
-    files = [file for paper in read for file in sorted(ROOT.glob(f"results/*/{paper}.parquet"))]
-    return [str(file.relative_to(ROOT)) for file in files]
+    papers = {part for name in (step.name, *step.needs) for part in name.split("/")[:2]}
+    papers &= {*CHAPTERS, *PARAMETERS_OF}
+    if any(paper in CHAPTERS and not CHAPTERS[paper].main_claim for paper in papers):
+        papers = {*CHAPTERS, *PARAMETERS_OF}
+    files = [file for name in papers for file in ROOT.glob(f"results/*/{name}.parquet")]
+    return sorted(str(file.relative_to(ROOT)) for file in files)
 
 
 def packs_of(step: Step) -> list[str]:
@@ -188,34 +182,29 @@ def priorities(steps: Mapping[str, Step]) -> dict[str, int]:
 
 def for_snakemake(steps: Mapping[str, Step]) -> dict[str, Step]:
     """Return the steps with the files that they read, their priority and their resources."""
-    priority = priorities(steps)
-    return {
-        name: replace(
+    priority, ready = priorities(steps), {}
+    for name, step in steps.items():
+        missing = missing_of(step)
+        ready[name] = replace(
             step,
             reads=(*code_of(step.notebook), *packs_of(step), *tables_of(step)),
             # a folder is not among these files: the step runs again when one appears or disappears
-            settings=step.settings
-            | ({"missing": [*missing]} if (missing := missing_of(step)) else {}),
+            settings=step.settings | ({"missing": [*missing]} if missing else {}),
             priority=priority[name],
             resources=resources_of(step),
         )
-        for name, step in steps.items()
-    }
+    return ready
 
 
 def resources_of(step: Step) -> dict[str, int]:
     """Return a step's cluster resources, by the names that Snakemake's executors know."""
     table = yaml.safe_load((ROOT / "workflow" / "resources.yaml").read_text(encoding="utf-8"))
-    tier, paper = step.parameters["tier"], step.name.partition("/")[0]
-    values = table[known_name("tier of workflow/resources.yaml", tier, table)]
-    values |= values.get(paper, {})
+    values = table[known_name("tier of workflow/resources.yaml", step.parameters["tier"], table)]
+    values |= values.get(step.name.partition("/")[0], {})
     threads = step.settings.get("training", {}).get("threads", 1)
-    return {
-        "gpu": values["gpu"] if step.asks else 0,
-        "cpus_per_task": max(values["cpus"], threads),
-        "mem_mb": values["mem_mb"],
-        "runtime": values["runtime"],
-    }
+    resources = {"gpu": values["gpu"] if step.asks else 0}
+    resources["cpus_per_task"] = max(values["cpus"], threads)
+    return resources | {name: values[name] for name in ("mem_mb", "runtime")}
 
 
 def _of_others(step: Step, steps: Iterable[Step]) -> list[str]:

@@ -8,17 +8,13 @@ The README of ``results/`` gets each chapter's main table and the verdicts on al
 
 from __future__ import annotations
 
-import functools
-
 import front
-import glance
 import openings
 import pandas as pd
 from step import ROOT
 
-from helpers.papers import PAPERS
+from helpers.papers import PAPERS, TIERS
 from helpers.papers.parameters import load
-from helpers.report.claims import Verdict
 from helpers.report.ledger import ledger
 from helpers.report.table import markdown_table
 from known_unknowns.bench import packs
@@ -31,14 +27,6 @@ This page is written by `workflow/readme.py`."""
 RESULTS = ROOT / "results"
 
 
-@functools.cache
-def judged() -> pd.DataFrame:
-    """Return the ledger of all committed results, its tiers from the smallest to the largest."""
-    tables = glance.committed()
-    tiers = {tier for tier, _ in tables}
-    return ledger(PAPERS, tables, [one for one in glance.TIERS if one in tiers])
-
-
 def picture() -> str:
     """Return the README's front picture, with what it shows in words."""
     return f"![{front.describe(front.stored())}]({front.PICTURE.relative_to(ROOT).as_posix()})"
@@ -47,22 +35,17 @@ def picture() -> str:
 def block() -> str:
     """Return the README's results: the main claims, all claims counted, MSP and KNN compared."""
     numbers = front.stored()
-    table = openings.main_claims(judged(), glance.committed(), "[{title}](notebooks/{paper})")
+    table = openings.main_claims(*openings.judge("results", "mini"), "[{title}](notebooks/{paper})")
     return f"{table}\n\n{front.tally(numbers)}\n{front.quote(numbers)}"
-
-
-def _verdict(verdict: Verdict, caveat: str) -> str:
-    """Return a verdict with its caveat, as in "supported (one run)"."""
-    return f"{verdict} ({caveat})" if caveat else str(verdict)
 
 
 def details() -> str:
     """Return the README of ``results/``: each chapter's main table, and its claims' verdicts."""
-    tables = glance.committed()
+    tables = openings.judge("results", "mini")[1]
     sections = [
         section(paper, tier, tables[tier, paper])
-        for paper in glance.TITLES
-        for tier in reversed(glance.TIERS)  # the largest first
+        for paper in openings.TITLES
+        for tier in reversed(TIERS)  # the largest first
         if (tier, paper) in tables
     ]
     return "\n\n".join([HEAD, *sections]) + "\n"
@@ -71,21 +54,24 @@ def details() -> str:
 def section(paper: str, tier: str, table: pd.DataFrame) -> str:
     """Return a chapter's main table of one tier, with its caption above it, and the verdicts."""
     main = PAPERS[paper].tables.main_table(table, load(paper, tier))
-    text = f"**{glance.TITLES[paper]}.** {main.caption}"
-    return "\n\n".join([text, main.markdown(), verdicts(paper, table)])
+    text = f"**{openings.TITLES[paper]}.** {main.caption}"
+    return "\n\n".join([text, main.markdown(), verdicts(paper, tier, table)])
 
 
-def verdicts(paper: str, table: pd.DataFrame) -> str:
+def verdicts(paper: str, tier: str, table: pd.DataFrame) -> str:
     """Return the verdicts on a paper's claims; with several data sets, on the first and on all."""
-    tier, (first, *others) = table["tier"].iloc[0], table["data_set"].unique()
-    columns = {"verdict at this tier": judged()}
+    first, *others = table["data_set"].unique()
+    columns = {"verdict at this tier": table}
     if others:
-        own = {(tier, paper): table[table["data_set"] == first]}
-        alone = ledger({paper: PAPERS[paper]}, own, [tier])
-        columns = {f"on {first}": alone, f"with {', '.join(others)}": judged()}
-    found = [one[(one["tier"] == tier) & (one["paper"] == paper)] for one in columns.values()]
-    shown = [map(_verdict, one["verdict"], one["caveat"]) for one in found]
-    rows = zip(found[0]["text"], *shown, strict=True)
+        columns = {f"on {first}": table[table["data_set"] == first]}
+        columns[f"with {', '.join(others)}"] = table
+    shown = []
+    for rows in columns.values():
+        judged = ledger({paper: PAPERS[paper]}, {(tier, paper): rows}, [tier])
+        judged = judged[judged["tier"] == tier]
+        pairs = zip(judged["verdict"], judged["caveat"], strict=True)
+        shown.append([f"{verdict} ({caveat})" if caveat else verdict for verdict, caveat in pairs])
+    rows = zip(judged["text"], *shown, strict=True)
     return markdown_table(["the paper's sentence", *columns], rows)
 
 
@@ -99,7 +85,7 @@ def filled(text: str) -> str:
 
 
 if __name__ == "__main__":
-    front.write(front.measure(glance.largest(judged()), packs()))
+    front.write(front.measure(openings.largest(openings.judge("results", "mini")[0]), packs()))
     path = ROOT / "README.md"
     path.write_text(filled(path.read_text(encoding="utf-8")), encoding="utf-8")
     (RESULTS / "README.md").write_text(details(), encoding="utf-8")

@@ -39,9 +39,10 @@ def main() -> None:
         os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
 
 
-def with_outputs(
-    notebook: nbformat.NotebookNode, executed: nbformat.NotebookNode
-) -> nbformat.NotebookNode:
+Node = nbformat.NotebookNode
+
+
+def with_outputs(notebook: Node, executed: Node) -> Node:
     """Return a notebook with the outputs of its execution."""
     cells = [cell for cell in executed.cells if INJECTED not in cell.metadata.get("tags", [])]
     if [cell.source for cell in notebook.cells] != [cell.source for cell in cells]:
@@ -63,7 +64,7 @@ def with_outputs(
     return notebook
 
 
-def reduce_pictures(outputs: Iterable[nbformat.NotebookNode]) -> None:
+def reduce_pictures(outputs: Iterable[Node]) -> None:
     """Give the pictures of a cell few colours."""
     for output in outputs:
         if picture := output.get("data", {}).get("image/png"):
@@ -77,22 +78,21 @@ def few_colours(png: bytes) -> bytes:
     Lines, letters and areas need few colours; pictures with photographs stay unchanged.
     """
     picture = Image.open(io.BytesIO(png))
-    if picture.mode not in ("RGB", "RGBA") or np.asarray(picture)[..., 3:].min(initial=255) < 255:
+    pixels = np.asarray(picture.convert("RGBA"), int)
+    if picture.mode not in ("RGB", "RGBA") or pixels[..., 3].min() < 255:
         return png
-    plain = picture.convert("RGB")
     for colours in (64, 256):
-        few = plain.quantize(colours, dither=Image.Dither.NONE)
-        changed = np.abs(np.asarray(plain, int) - np.asarray(few.convert("RGB"), int)).max(axis=2)
+        few = picture.convert("RGB").quantize(colours, dither=Image.Dither.NONE)
+        changed = np.abs(pixels[..., :3] - np.asarray(few.convert("RGB"))).max(axis=2)
         if (changed > _VISIBLE).mean() <= _FEW:
-            file = io.BytesIO()
-            few.save(file, "PNG", optimize=True, dpi=picture.info.get("dpi"))
+            few.save(file := io.BytesIO(), "PNG", optimize=True, dpi=picture.info.get("dpi"))
             return min(file.getvalue(), png, key=len)
     return png
 
 
-def join_streams(outputs: Iterable[nbformat.NotebookNode]) -> list[nbformat.NotebookNode]:
+def join_streams(outputs: Iterable[Node]) -> list[Node]:
     """Return outputs with adjacent texts joined into one."""
-    joined: list[nbformat.NotebookNode] = []
+    joined: list[Node] = []
     for output in outputs:
         if joined and output.output_type == joined[-1].output_type == "stream":
             joined[-1].text += output.text

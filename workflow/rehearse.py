@@ -14,19 +14,17 @@ import argparse
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Collection
 from pathlib import Path
 
+import pandas as pd
 from plan import plan, with_needs
 from step import ROOT, Step
 
 from helpers.papers import REHEARSAL
-from helpers.report import results
 from known_unknowns.chapters import load
 
-FOLDER = ROOT / "runs" / REHEARSAL
-DATA, ARCHIVES = FOLDER / "data", FOLDER / "archives"
+DATA = ROOT / "runs" / REHEARSAL / "data"
 JUDGED = "human_centric"
 """The chapter with published networks."""
 
@@ -36,22 +34,20 @@ def make_data(steps: Collection[Step]) -> None:
     import made_up
 
     names = dict.fromkeys(name for step in steps for name in step.data_sets)
-    made_up.photographs([name for name in names if name in made_up.WRITERS], DATA, ARCHIVES)
-    papers = {step.name.partition("/")[0] for step in steps}
-    if any(not name.startswith("folder:") and name in made_up.PACKS for name in names):
-        made_up.packs(DATA, ARCHIVES)
-    if JUDGED in papers and any(step.asks for step in steps):
-        made_up.networks(load(JUDGED, REHEARSAL), DATA, ARCHIVES)
+    made_up.photographs([name for name in names if name in made_up.STREAMED], DATA)
+    if made_up.PACKS.keys() & names.keys():
+        made_up.packs(DATA)
+    if any(step.asks and step.name.startswith(JUDGED) for step in steps):
+        made_up.networks(load(JUDGED, REHEARSAL), DATA)
 
 
 def failures(runs: Path) -> list[str]:
     """Return the missing results in the tables of all chapters, with reasons."""
-    lines = []
+    lines, columns = [], ["paper", "backbone", "method", "variant", "test_set", "notes"]
     for file in sorted(runs.glob("*/results.parquet")):
-        table = results.read(file)
-        for row in table[table["metric"] == "failed"].itertuples():
-            where = (file.parent.name, row.backbone, row.method, row.variant, row.test_set)
-            lines.append(f"{', '.join(map(str, where))}: {row.notes}")
+        table = pd.read_parquet(file, columns=["metric", *columns])
+        failed = table.loc[table["metric"] == "failed", columns]
+        lines += [", ".join(map(str, row)) for row in failed.itertuples(index=False)]
     return lines
 
 
@@ -62,7 +58,6 @@ def main() -> None:
     parser.add_argument("--step", action="append", default=[], help="PAPER/NOTEBOOK; else all")
     parser.add_argument("--data", action="store_true", help="make the data alone")
     arguments = parser.parse_args()
-    start = time.monotonic()
     os.environ["DATA_ROOT"] = str(DATA)
     DATA.mkdir(parents=True, exist_ok=True)
     try:
@@ -71,19 +66,18 @@ def main() -> None:
     except ValueError as error:
         parser.error(str(error))
     make_data(wanted.values())
-    print(f"data are there after {time.monotonic() - start:.0f} s: {DATA}", flush=True)
+    print(f"data are in {DATA}", flush=True)
     if arguments.data:
         return
     pipeline = [sys.executable, ROOT / "workflow" / "run.py", "--tier", REHEARSAL]
     pipeline += ["--cores", arguments.cores]
     for some in [["--step", name] for name in arguments.step] or [[]]:
-        done = subprocess.run([*pipeline, *some, "all"])
-        if done.returncode:
-            sys.exit(done.returncode)
-    if missing := failures(FOLDER):
+        if code := subprocess.run([*pipeline, *some, "all"]).returncode:
+            sys.exit(code)
+    if missing := failures(DATA.parent):
         print(*missing, sep="\n")
         sys.exit(f"rehearsed, but {len(missing)} results are missing")
-    print(f"rehearsed: {len(wanted)} notebooks in {time.monotonic() - start:.0f} s")
+    print(f"rehearsed: {len(wanted)} notebooks")
 
 
 if __name__ == "__main__":

@@ -14,28 +14,26 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-import gpus
 import pandas as pd
+import sweep
 from plan import for_snakemake, missing_of, papers, plan, with_needs
 from snakemake.cli import main as snakemake
 from step import ROOT, Step, write
 
 from helpers.checks import known_name
+from helpers.papers import run
 
 STORED = "mini"
 """The tier of the outputs in the repository's notebooks."""
 
 
-def preview(book: Path, *, anew: bool) -> None:
-    """Render a book of the stored outputs if there is none yet, and print its path."""
-    first = book / "_build" / "html" / "index.html"
-    if anew or not first.exists():
-        print("a preview first, from stored outputs; this takes a minute or two", flush=True)
-        command = [sys.executable, ROOT / "workflow" / "book.py", "--tier", STORED]
-        done = subprocess.run([*command, "--runs", ROOT / "notebooks", "--out", book])
-        if done.returncode:
-            sys.exit(done.returncode)
-        print(f"to read meanwhile: {first}", flush=True)
+def preview(book: Path) -> None:
+    """Render a book of the stored outputs, and print its path."""
+    print("a preview first, from stored outputs; this takes a minute or two", flush=True)
+    command = [sys.executable, ROOT / "workflow" / "book.py", "--tier", STORED]
+    if code := subprocess.run([*command, "--runs", ROOT / "notebooks", "--out", book]).returncode:
+        sys.exit(code)
+    print(f"to read meanwhile: {book}/_build/html/index.html", flush=True)
 
 
 def planned(tier: str, paper: str | None, step: str | None) -> dict[str, Step]:
@@ -50,16 +48,6 @@ def planned(tier: str, paper: str | None, step: str | None) -> dict[str, Step]:
         sys.exit(f"refused before anything ran: {error}")
 
 
-def tell_missing(steps: Mapping[str, Step]) -> None:
-    """Print a line for each missing data set that the steps can do without."""
-    reasons = {}
-    for name, step in steps.items():
-        for data_set, reason in missing_of(step).items():
-            reasons.setdefault((name.partition("/")[0], data_set), reason)
-    for (paper, _), reason in reasons.items():
-        print(f"{paper} goes on without, as a row of its results shows: {reason}", flush=True)
-
-
 def chosen(steps: Mapping[str, Step], tier: str, paper: str | None, step: str | None) -> list[str]:
     """Return the names of the steps of one paper, of one step, or of all steps."""
     if paper:
@@ -68,12 +56,15 @@ def chosen(steps: Mapping[str, Step], tier: str, paper: str | None, step: str | 
     return [known_name("step", step, names)] if step else names
 
 
-def here_or_elsewhere(profile: str, cores: str) -> list[str]:
-    """Return Snakemake's arguments for this machine, or for a cluster's profile."""
-    if profile:
-        return ["--profile", profile]
-    count = len(gpus.visible())
-    return ["--cores", cores, *(["--resources", f"trainings={count}"] if count else [])]
+def tell_missing(steps: Mapping[str, Step]) -> None:
+    """Print a line for each missing data set that the steps can do without."""
+    reasons = {
+        (name.partition("/")[0], reason): None
+        for name, step in steps.items()
+        for reason in missing_of(step).values()
+    }
+    for paper, reason in reasons:
+        print(f"{paper} goes on without, as a row of its results shows: {reason}", flush=True)
 
 
 def take_lock(runs: Path) -> int:
@@ -91,26 +82,14 @@ def take_lock(runs: Path) -> int:
         )
 
 
-def find_home(runs: Path) -> None:
-    """Give Snakemake and the notebooks a home folder below `runs` if HOME cannot be written."""
-    if not os.access(Path.home(), os.W_OK):
-        home = runs / ".home"
-        home.mkdir(exist_ok=True)
-        os.environ["HOME"] = str(home)
-
-
 def failed_parts(steps: Mapping[str, Step], runs: Path) -> list[str]:
     """Return the failed parts in the results tables of some steps, with reasons and remedies."""
-    from helpers.papers import run
-
     lines = []
     for step in steps.values():
         for table in (runs / name for name in step.makes if (runs / name).exists()):
             notes = run.failed_parts(pd.read_parquet(table, columns=["metric", "notes"]))
-            lines += [f"{step.name}: {note}" for note in notes]
-            if notes:
-                executed = runs / f"{step.name}.ipynb"
-                lines.append(f"  to try again: delete {executed}, run the same command")
+            remedy = f"  to try again: delete {runs / step.name}.ipynb, run the same command"
+            lines += [f"{step.name}: {note}" for note in notes] + [remedy] * bool(notes)
     return lines
 
 
@@ -141,31 +120,33 @@ def main() -> None:
     """Check the arguments, take the lock, and start Snakemake."""
     arguments = parse()
     names = (arguments.tier, arguments.paper, arguments.step)
-    steps = planned(*names)
-    runs = ROOT / "runs" / arguments.tier
+    steps, runs = planned(*names), ROOT / "runs" / arguments.tier
     lock = take_lock(runs)
-    find_home(runs)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         print(f"another run of tier {arguments.tier} is under way; waiting for it", flush=True)
         fcntl.flock(lock, fcntl.LOCK_EX)
         steps = planned(*names)  # parameters may have changed meanwhile
-    if arguments.tier == STORED and arguments.target != "all":
-        preview(runs / "book", anew=arguments.target == "preview")
+    book = arguments.tier == STORED and arguments.target == "book"
+    if arguments.target == "preview" or (book and not (runs / "book").exists()):
+        preview(runs / "book")
     if arguments.target == "preview":
         return
     write(steps, runs)
     os.chdir(ROOT)
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    if not os.access(Path.home(), os.W_OK):  # Snakemake and notebooks write into it
+        os.environ["HOME"] = str(runs)
     print(f"tier {arguments.tier}: notebooks wanted: {len(steps)}", flush=True)
     tell_missing(steps)
+    here = ["--cores", arguments.cores, *(["--resources", "trainings=1"] if sweep.gpus() else [])]
     command = [
         arguments.target,
         "--snakefile", "workflow/Snakefile",
         "--config", f"tier={arguments.tier}", "--nolock", "--rerun-incomplete", "--keep-going",
         "--quiet", "rules", "host", "--show-failed-logs",
-        *here_or_elsewhere(arguments.profile, arguments.cores),
+        *(["--profile", arguments.profile] if arguments.profile else here),
     ]  # fmt: skip
     try:
         snakemake(command)

@@ -11,11 +11,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from helpers.checks import known_name  # noqa: E402
 from helpers.files import atomic_path  # noqa: E402
 
 PLAN = "plan.json"
-RULE_SEPARATOR = "--"
 ASKING = ("training", "evaluation", "figures", "audit")
 """The notebooks that use networks, unless their outputs are in the cache."""
 
@@ -44,19 +42,9 @@ class Step:
     resources: dict = field(default_factory=dict)
 
     @property
-    def rule(self) -> str:
-        """Name of its Snakemake rule: executors for clusters refuse a slash."""
-        return self.name.replace("/", RULE_SEPARATOR)
-
-    @property
     def trains(self) -> bool:
         """Whether it trains networks, one at a time on a GPU."""
         return Path(self.notebook).stem == "training"
-
-    @property
-    def finds_networks(self) -> bool:
-        """Whether earlier steps have trained all networks that it uses."""
-        return bool(self.needs) and not self.trains
 
     @property
     def asks(self) -> bool:
@@ -73,13 +61,5 @@ def write(steps: Mapping[str, Step], runs: Path) -> None:
 
 def read(runs: Path) -> dict[str, Step]:
     """Return the steps of the plan in a folder, by name."""
-    path = runs / PLAN
-    if not path.exists():
-        raise FileNotFoundError(f"{path}: no plan; `make run` writes it and executes what is in it")
-    return {values["name"]: Step(**values) for values in json.loads(path.read_text("utf-8"))}
-
-
-def read_one(name: str, runs: Path) -> Step:
-    """Return one step of the plan in a folder."""
-    steps = read(runs)
-    return steps[known_name(f"step of {runs / PLAN}", name, steps)]
+    steps = json.loads((runs / PLAN).read_text(encoding="utf-8"))
+    return {values["name"]: Step(**values) for values in steps}

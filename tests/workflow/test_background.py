@@ -8,15 +8,12 @@ import sys
 import time
 from pathlib import Path
 
+import background
 import pytest
 
 from helpers import checkpoints
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "workflow"))
-
-import background  # noqa: E402
-
 STUB = """
 import functools, os, sys, time
 import numpy as np
@@ -47,8 +44,7 @@ background.train_all(entries, Path(sys.argv[2]))
 @pytest.fixture
 def stub(tmp_path):
     (tmp_path / "checkout" / "workflow").mkdir(parents=True)
-    for name in ("sweep.py", "gpus.py"):
-        (tmp_path / "checkout" / "workflow" / name).symlink_to(ROOT / "workflow" / name)
+    (tmp_path / "checkout" / "workflow" / "sweep.py").symlink_to(ROOT / "workflow" / "sweep.py")
     (tmp_path / "checkout" / "workflow" / "background.py").write_text(STUB)
     (tmp_path / "checkout" / "helpers").symlink_to(ROOT / "helpers")
     (tmp_path / "checkout" / "pyproject.toml").touch()
@@ -89,53 +85,45 @@ def test_a_killed_queue_resumes_and_ends_with_the_weights_of_an_uninterrupted_on
     assert "epoch 0 of 8" not in entry.log.read_text()
 
 
-def test_what_another_queue_trains_is_left_to_it_until_that_ends(tmp_path, monkeypatch):
+@pytest.mark.parametrize("finished", [False, True])
+def test_what_another_queue_trains_is_left_to_it_until_that_ends(tmp_path, monkeypatch, finished):
+    """What it has finished meanwhile is not trained again."""
     first, second = (background.Entry(["p", "t", name], tmp_path) for name in "ab")
     held, trained = first.try_lock(), []
 
     def train_in(path, entry, lock):
         assert entry.try_lock() is None
-        trained.append(entry.part)
+        trained.append(entry.name)
         return {"state": "finished", "words": ""}
 
-    monkeypatch.setattr(background, "train_in", train_in)
-    monkeypatch.setattr(background.time, "sleep", lambda seconds: held.close())
-    background.train_all([first, second], tmp_path)
-    assert trained == ["b", "a"]
-
-
-def test_what_another_queue_has_finished_meanwhile_is_not_trained_again(tmp_path, monkeypatch):
-    entry = background.Entry(["p", "t", "a"], tmp_path)
-    held = entry.try_lock()
-
-    def finish(seconds):
-        entry.record.write_text(json.dumps({"state": "finished", "words": "accuracy 0.5"}))
+    def end(seconds):
+        if finished:
+            outcome = {"state": "finished", "words": "accuracy 0.5"}
+            first.record.write_text(json.dumps(outcome))
         held.close()
 
-    monkeypatch.setattr(background.time, "sleep", finish)
-    monkeypatch.setattr(background, "train_in", lambda *arguments: pytest.fail("trained twice"))
-    background.train_all([entry], tmp_path)
-    assert background.status([entry]) == "nothing runs; 1 finished: t/p/a (accuracy 0.5); 0 waiting"
+    monkeypatch.setattr(background, "train_in", train_in)
+    monkeypatch.setattr(background.time, "sleep", end)
+    background.train_all([first, second], tmp_path)
+    assert trained == ["t/p/b", *["t/p/a"] * (not finished)]
+    line = "nothing runs; 1 finished: t/p/a (accuracy 0.5); 1 waiting"
+    assert background.status([first, second]) == (line if finished else "nothing runs; 2 waiting")
 
 
 def test_training_takes_place_in_the_code_of_the_commit(tmp_path, monkeypatch):
-    def git(*words):
-        who = ["-c", "user.name=a", "-c", "user.email=a@b"]
-        subprocess.run(["git", *who, *words], cwd=repository, check=True, capture_output=True)
-
     repository = tmp_path / "repository"
-    repository.mkdir()
-    git("init")
-    (repository / "code.py").write_text("1")
-    git("add", "code.py")
-    git("commit", "-m", "first")
+    git = ["git", "-C", str(repository), "-c", "user.name=a", "-c", "user.email=a@b"]
+    subprocess.run(["git", "init", "-q", repository], check=True)
     monkeypatch.setattr(background, "ROOT", repository)
-    commit = background.commit_of("HEAD")
-    (repository / "code.py").write_text("2")
-    git("commit", "-am", "second")
-    path = background.checkout(tmp_path, commit)
+    commits = []
+    for text in "12":
+        (repository / "code.py").write_text(text)
+        subprocess.run([*git, "add", "code.py"], check=True)
+        subprocess.run([*git, "commit", "-qm", text], check=True)
+        commits.append(background.commit_of("HEAD"))
+    path = background.checkout(tmp_path, commits[0])
     (path / "code.py").unlink()  # as after a kill in the middle
-    assert background.checkout(tmp_path, commit) == path
+    assert background.checkout(tmp_path, commits[0]) == path
     assert (path / "code.py").read_text() == "1"
 
 

@@ -1,48 +1,74 @@
-"""What each chapter opens with is right in words for every verdict, and in numbers as judged."""
+"""README, openings and front picture: the verdicts of the ledger, in words and in numbers."""
 
 from types import SimpleNamespace
 
-import glance
+import front
+import numpy as np
 import openings
 import pandas as pd
 import pytest
+import readme
+from pytest import approx
 
+from helpers import data, metrics, scores
+from helpers.networks import published, zoo
 from helpers.papers import PAPERS
 from helpers.report.claims import Verdict
-from helpers.report.ledger import ledger
+from helpers.report.ledger import PUBLISHED, ledger
+from helpers.scores.calibration import softmax
+from known_unknowns.bench import FeaturePack, packs, values_on
+from known_unknowns.bench.feature_packs import EMBEDDED
 
-CLEAR = {
-    "paper": "openset_calibration", "claim": "open-set", "text": "Scaling helps.",
-    "source": "Table 1", "tier": "small_cpu", "verdict": Verdict.SUPPORTED, "decided_by": "a gain",
-    "effect": 0.25, "low": 0.125, "high": 0.375, "relation": ">", "margin": -0.5, "effects": 1,
-    "runs": 3, "caveat": "", "note": "", "second": "", "printed": 0.0625,
+NAN = float("nan")
+NETWORK = "resnet20.akamaster_cifar10"
+LINE = {
+    "tier": "small_cpu", "verdict": Verdict.SUPPORTED, "decided_by": "a gain", "effect": 0.25,
+    "low": 0.125, "high": 0.375, "relation": ">", "margin": 0.0, "printed": 0.0625,
 }  # fmt: skip
-
-
-def line(**changed):
-    """Return a made-up line of the ledger."""
-    return SimpleNamespace(**CLEAR | changed)
 
 
 @pytest.fixture
 def judged():
-    """Return a ledger in which one claim has a verdict, made up; no other has any numbers."""
-    found = ledger(PAPERS, {}, glance.TIERS)
-    own = (found["paper"] == "openset_calibration") & (found["claim"] == "open-set")
-    row = found.index[own & (found["tier"] == "small_cpu")]
-    taken = {name: CLEAR[name] for name in CLEAR if name in found and name != "text"}
-    found.loc[row, list(taken)] = list(taken.values())
-    return found
+    """Return a ledger in which one main claim has verdicts of two tiers, made up."""
+    claims = ledger(PAPERS, {}, openings.TIERS)
+    chosen = (claims["paper"] == "openset_calibration") & (claims["claim"] == "open-set")
+    for tier, verdict, effect in (("mini", "supported", 0.25), ("small_cpu", "contradicted", -0.5)):
+        row = claims.index[chosen & (claims["tier"] == tier)]
+        claims.loc[row, ["verdict", "effect"]] = Verdict(verdict), effect
+        claims.loc[row, ["low", "high", "margin"]] = effect - 1, effect + 1, 0.0
+        claims.loc[row, ["decided_by", "relation"]] = "open-set ECE, fall by scaling", ">"
+    return claims
+
+
+def test_a_finding_is_of_the_largest_tier_with_data(judged):
+    """The printed effect is the same effect, which the paper's own verdict need not rest on."""
+    lines = openings.findings(judged).set_index("paper")
+    line = lines.loc["openset_calibration"]
+    assert line["tier"] == "small_cpu" and line["verdict"] == Verdict.CONTRADICTED
+    printed = judged[(judged["tier"] == PUBLISHED) & (judged["claim"] == "open-set")]
+    assert printed["decided_by"].item() == line["decided_by"]
+    assert line["printed"] == printed["effect"].item()
+    others = lines.drop("openset_calibration")
+    assert (others["verdict"] == Verdict.NO_DATA).all() and others["printed"].isna().all()
+
+
+def test_the_largest_tier_that_can_test_a_claim_judges_it(judged):
+    """Not a larger one that has numbers and cannot; one that cannot, before one without numbers."""
+    for claim, tier in (("open-set", "small"), ("openmax", "mini")):
+        row = (judged["claim"] == claim) & (judged["tier"] == tier)
+        judged.loc[row, "verdict"] = Verdict.NOT_TESTABLE
+    lines = openings.largest(judged)
+    claims = judged[["paper", "claim"]].drop_duplicates()
+    assert lines[["paper", "claim"]].to_numpy().tolist() == claims.to_numpy().tolist()
+    tiers = lines.set_index(["paper", "claim"])["tier"].loc["openset_calibration"]
+    assert tiers["open-set"] == "small_cpu" and tiers["openmax"] == tiers["closed-set"] == "mini"
 
 
 def test_a_table_of_main_claims_names_other_tiers_with_another_verdict(judged):
-    own = (judged["paper"] == "openset_calibration") & (judged["claim"] == "open-set")
-    for tier, verdict in (("frozen", Verdict.CONTRADICTED), ("mini", Verdict.SUPPORTED)):
-        judged.loc[own & (judged["tier"] == tier), "verdict"] = verdict
-    judged.loc[own & (judged["tier"] == "frozen"), ["effect", "margin"]] = 0.25, 0.0
     table = pd.DataFrame({"data_set": ["digits"], "backbone": "resnet8", "run": 0})
-    shown = openings.main_claims(judged, {("frozen", "openset_calibration"): table}, "{paper}")
-    assert "| **contradicted**; supported at `mini`, `small_cpu` |" in shown
+    tables = {("small_cpu", "openset_calibration"): table}
+    shown = openings.main_claims(judged, tables, "{paper}")
+    assert "| **contradicted**; supported at `mini` |" in shown
 
 
 @pytest.mark.parametrize(
@@ -60,8 +86,61 @@ def test_a_table_of_main_claims_names_other_tiers_with_another_verdict(judged):
         ({"relation": ">=", "margin": 0.2, "verdict": Verdict.UNDECIDED, "low": 0.22},
          "A gain is 0.250 [0.220, 0.375]; the claim needs at least 0.2; not all networks, data sets"
          " or readings agree; in the paper 0.062"),
-        ({"low": float("nan"), "high": float("nan"), "printed": float("nan")}, "A gain is 0.250"),
+        ({"low": NAN, "high": NAN, "printed": NAN}, "A gain is 0.250"),
     ],
 )  # fmt: skip
 def test_an_effect_is_a_sentence_with_its_interval(changed, sentence):
-    assert sentence in openings.measured(line(**{"margin": 0.0} | changed))
+    assert sentence in openings.measured(SimpleNamespace(**LINE | changed))
+
+
+def test_the_readmes_are_up_to_date():
+    """The README of the repository, and that of the committed results."""
+    text = (readme.ROOT / "README.md").read_text(encoding="utf-8")
+    assert readme.filled(text) == text
+    assert (readme.RESULTS / "README.md").read_text(encoding="utf-8") == readme.details()
+
+
+def test_the_picture_has_the_numbers_of_the_committed_data(tmp_path):
+    stored, measured = front.stored(), front.accepted_shares(packs())
+    claims = openings.largest(openings.judge("results", "mini")[0])
+    assert stored["verdicts"] == front.count_verdicts(claims)
+    assert sum(stored["verdicts"].values()) == len(claims)
+    assert (stored["networks"], stored["sets"]) == (measured["networks"], measured["sets"])
+    for score, kinds in measured["accepted"].items():
+        for kind, numbers in kinds.items():
+            assert stored["accepted"][score][kind] == approx(numbers, abs=0.005), (score, kind)
+    front.write(stored | {"verdicts": {"supported": 3}}, tmp_path / "front.png")
+    assert front.stored(tmp_path / "front.png") == stored | {"verdicts": {"supported": 3}}
+
+
+@pytest.mark.parametrize("place", range(len(front.SETS)))
+def test_the_predictions_are_those_of_the_network_on_images_of_median_confidence(place):
+    """Of another machine's rounding, a neighbour may have the median confidence."""
+    prediction = front.stored()["predictions"][place]
+    assert prediction["set"] == [*front.SETS][place]
+    images = data.load(prediction["set"], "test").unknown()
+    outputs = zoo.load(NETWORK, progress=False, device="cpu").outputs(images)
+    probabilities = softmax(outputs.logits.astype(float))
+    predicted = probabilities[prediction["image"]]
+    assert predicted.max() == approx(np.median(probabilities.max(axis=1)), abs=0.005)
+    assert prediction["confidence"] == approx(predicted.max(), abs=0.005)
+    assert prediction["label"] == published.find(NETWORK).class_names[predicted.argmax()]
+
+
+def test_resampled_shares_by_hand():
+    """The first row is the share itself; each replicate has its own threshold."""
+    whole = FeaturePack.read(EMBEDDED / f"{NETWORK}.safetensors")
+    name = next(iter(whole.far))
+    parts = whole.train, whole.test.subset(np.arange(200)), whole.near, {name: whole.far[name]}
+    pack = FeaturePack(whole.name, whole.id_set, whole.head, *parts)
+    shares, correct = front.resample_shares(pack, "msp"), pack.test.correct
+    values = values_on(pack, scores.create("msp"))
+    threshold = metrics.rejection_threshold(values["test"][correct], keep=front.KEEP)
+    assert shares["mistakes"][0] == (values["test"][~correct] >= threshold).mean()
+    assert shares["far"][0] == (values[f"far/{name}"] >= threshold).mean()
+    near = [(values[f"near/{side}"] >= threshold).mean() for side in pack.near]
+    assert shares["near"][0] == approx(np.mean(near))
+    drawn = np.repeat(np.arange(200), front.weigh(200)[7].astype(int))
+    values_drawn, correct_drawn = values["test"][drawn], correct[drawn]
+    threshold = metrics.rejection_threshold(values_drawn[correct_drawn], keep=front.KEEP)
+    assert shares["mistakes"][7] == approx((values_drawn[~correct_drawn] >= threshold).mean())

@@ -5,29 +5,47 @@ import signal
 import subprocess
 import sys
 import time
-from argparse import Namespace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import sweep
 
-from helpers.papers import run
 from helpers.report import results
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-PAPER = "unknown_detection"
 
 
-def test_parts_and_values_of_the_command_line():
-    line = {"tier": "mini", "paper": "openset_calibration", "device": "cpu"}
-    given = {"only": ["digits/resnet8/0"], "set": ["keep=0.9", "epochs=3", "augmentation=[flip]"]}
-    jobs, threads = sweep.jobs_of(Namespace(**line, **given))
-    ((call, parameters, part),) = jobs.values()
-    assert list(jobs) == given["only"] and call is run.rows_of_part and threads == 1
-    assert (parameters.keep, parameters.device, part.identity["run"]) == (0.9, "cpu", 0)
+def test_parts_and_values_of_the_command_line(capsys):
+    line = ["mini", "openset_calibration", "--device", "cpu", "--only", "digits/resnet8/0"]
+    _, parameters, (part,) = sweep.parse([*line, "--set", "keep=0.9", "augmentation=[flip]"])
+    assert (part.name, part.identity["run"]) == ("digits/resnet8/0", 0)
+    assert (parameters.keep, parameters.device) == (0.9, "cpu")
     assert parameters.recipe({"epochs": 9}).augmentation == ("flip",)
-    with pytest.raises(ValueError, match="unknown parameter 'kepe'; did you mean 'keep'"):
-        sweep.jobs_of(Namespace(**line, only=None, set=["kepe=1"]))
+    for words, message in (
+        (["--set", "kepe=1"], "unknown parameter 'kepe'; did you mean 'keep'"),
+        (["--processes", "0"], "--processes: at least 1 expected"),
+    ):
+        with pytest.raises(SystemExit):
+            sweep.parse([*line, *words])
+        assert message in capsys.readouterr().err
+
+
+def test_processes_use_the_gpus_in_turn(tmp_path, monkeypatch):
+    """GPUs are counted as the driver lists them."""
+    monkeypatch.delenv(sweep.VISIBLE, raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert sweep.gpus() == []
+    program, listing = tmp_path / "nvidia-smi", "GPU 0: A\n  MIG 1g.10gb Device 0\nGPU 1: A\n"
+    program.write_text(f"#!/bin/sh\necho '{listing}'")
+    program.chmod(0o755)
+    assert sweep.gpus() == ["0", "1"]
+    monkeypatch.setattr(sweep, "end_with_parent", lambda: None)
+    for name, gpu in (("SpawnProcess-2", "4"), ("SpawnProcess-3", "GPU-7f")):
+        monkeypatch.setenv(sweep.VISIBLE, "4,GPU-7f")
+        monkeypatch.setattr(sweep, "current_process", lambda name=name: SimpleNamespace(name=name))
+        sweep.begin()
+        assert os.environ[sweep.VISIBLE] == gpu
 
 
 def test_it_writes_all_runs_and_goes_on_where_it_was_killed(tmp_path):
@@ -57,23 +75,16 @@ def test_it_writes_all_runs_and_goes_on_where_it_was_killed(tmp_path):
 
 
 def test_a_part_that_failed_fails_the_command_after_the_table_is_written(
-    tmp_path, monkeypatch, capsys
+    tmp_path, monkeypatch, table_of
 ):
     """By its name, also if other parts have rows."""
-    given = ["--only", "digits/resnet8/0", "digits/resnet8/1", "--set", "replicates=2"]
-    out = tmp_path / "table.parquet"
-    monkeypatch.setattr(sys, "argv", ["sweep.py", "mini", "openset_calibration", *given])
-    monkeypatch.setattr(sys, "argv", [*sys.argv, "--out", str(out)])
-    columns = {"tier": "mini", "paper": "openset_calibration", "data_set": "digits"}
-    columns |= {"backbone": "resnet8", "method": "network"}
-    made = {"seed": 0, "parameters": "0" * 12, "code": "0", "versions": "{}", "device": "cpu",
-            "seconds": 0.0}  # fmt: skip
-    why = "part digits/resnet8/1 failed: OSError: no such weights"
-    rows = [
-        columns | {"run": 0} | results.row("test", "accuracy", 0.5, 9),
-        columns | {"run": 1} | results.row("test", "failed", 1.0, 1, notes=why),
-    ]
-    monkeypatch.setattr(sweep, "table_of", lambda *given: results.tidy(rows, made))
+    out, why = tmp_path / "table.parquet", "part digits/resnet8/1 failed: OSError: no such weights"
+    rows = [results.row("test", "accuracy", 0.5, 9)]
+    rows += [{"run": 1} | results.row("test", "failed", 1.0, 1, notes=why)]
+    table = table_of(rows, paper="openset_calibration", method="network")
+    monkeypatch.setattr(sweep, "table_of", lambda *given: table)
+    line = ["--only", "digits/resnet8/0", "digits/resnet8/1", "--out", str(out)]
+    monkeypatch.setattr(sys, "argv", ["sweep.py", "mini", "openset_calibration", *line])
     with pytest.raises(SystemExit, match=f"^1 of 2 parts failed:\n{why}$"):
         sweep.main()
     assert results.read(out)["metric"].tolist() == ["accuracy", "failed"]
