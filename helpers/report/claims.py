@@ -16,8 +16,6 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-OURS = "this project, not the paper"
-"""The source of a claim of our own."""
 ALL = "all"
 """`data_set` and `backbone` of an effect that is the mean over all of them."""
 
@@ -37,15 +35,9 @@ class Verdict(StrEnum):
     NO_DATA = "no data"
 
 
-_DECISIVE = (
-    Verdict.CONTRADICTED, Verdict.NO_DATA, Verdict.NOT_TESTABLE, Verdict.UNDECIDED,
-    Verdict.SUPPORTED,
-)  # fmt: skip
-"""Of several effects the first verdict in this order is the verdict of their claim."""
-_OPPOSITE = {
-    Verdict.SUPPORTED: Verdict.CONTRADICTED,
-    Verdict.CONTRADICTED: Verdict.SUPPORTED,
-}
+# of several effects, the first verdict in this order is the verdict of their claim
+_DECISIVE = ["contradicted", "no data", "not testable", "undecided", "supported"]
+_OPPOSITE = {"supported": "contradicted", "contradicted": "supported"}
 
 
 class Term(NamedTuple):
@@ -93,17 +85,10 @@ class Effect:
 class Claim:
     """A sentence of a paper, made checkable: `text`, its `source`, and the `check` in one line.
 
-    Attributes
-    ----------
-    scope : str
-        The rows of a results table that the claim is about, as a query of pandas; "": all.
-    needs : str
-        What a results table must have, if the effects are derived from other numbers.
-    about : tuple of str
-        What a tier must have for a verdict, in the words of `preconditions.LACKS`: "training" to
-        compare ways to train, "detection" to tell unknown classes from known ones.
-    names : tuple of str
-        The test sets that the sentence names.  A stand-in for one of them cannot contradict it.
+    `scope` selects rows of a results table as a query of pandas ("": all); `needs` are what a table
+    must have if the effects are derived.  `about` says in the words of `preconditions.LACKS` what a
+    tier must have: "training" to compare ways to train, "detection" to tell unknown classes from
+    known ones.  A stand-in for one of the test sets `names` cannot contradict the sentence.
     """
 
     id: str
@@ -135,11 +120,10 @@ def evaluate(
 ) -> pd.DataFrame:
     """Compute the effects of claims, for each data set and backbone and over all of them.
 
-    `table` is the results table of one paper, tier and variant; ``doubt`` and ``untestable`` are
-    optional.  Without `intervals` the effects themselves are compared with their margins.
-
-    The interval comes from a hierarchical bootstrap: we draw runs with replacement, and each drawn
-    run contributes one replicate of its numbers over resampled test images.
+    `table` has one tier and variant; ``doubt`` and ``untestable`` are optional columns.  Without
+    `intervals` the effects themselves are compared with their margins.  An interval comes from a
+    hierarchical bootstrap: we draw runs with replacement, and each drawn run contributes one
+    replicate of its numbers over resampled test images.
 
     * Replicates are paired: within a run, replicate ``b`` of all terms stands for the same
       resampled images, across test sets, too.  All runs and backbones use the same draws.
@@ -169,10 +153,10 @@ def evaluate(
 
 
 def verdicts(claims: Sequence[Claim], checks: pd.DataFrame) -> pd.DataFrame:
-    """Return one verdict for each claim, from its effects over all data sets and backbones.
+    """Return one verdict for each claim, from its deciding effects over all cells.
 
-    A claim is supported when every deciding effect is, contradicted when any is, has no data when
-    any lacks numbers, is not testable when any is, and is undecided otherwise.
+    Any effect that contradicts the claim, has no data, or is not testable gives its verdict, in
+    this order; a claim is supported if every effect is.
     """
     rows = []
     for claim in claims:
@@ -180,12 +164,10 @@ def verdicts(claims: Sequence[Claim], checks: pd.DataFrame) -> pd.DataFrame:
         pooled = deciding["data_set"] == ALL
         verdict = _combine(deciding.loc[pooled, "verdict"])
         alone = [_combine(cell["verdict"]) for _, cell in deciding[~pooled].groupby(_CELL)]
+        row = {"claim": claim.id, "text": claim.text, "source": claim.source, "check": claim.check}
+        row |= {"verdict": verdict, "agreeing": alone.count(verdict), "cells": len(alone)}
         sentence = "; ".join(map(_in_words, deciding[pooled].to_dict("records"))) + "."
-        rows.append(
-            {"claim": claim.id, "text": claim.text, "source": claim.source, "check": claim.check}
-            | {"verdict": verdict, "agreeing": alone.count(verdict), "cells": len(alone)}
-            | {"sentence": sentence}
-        )
+        rows.append(row | {"sentence": sentence})
     return pd.DataFrame(rows)
 
 
@@ -281,10 +263,7 @@ def _draw(points: np.ndarray, images: np.ndarray) -> np.ndarray:
 
 
 def _pool(measured: list[_Measured]) -> _Measured:
-    """Return the mean effect over the cells that are testable, or over all if none is.
-
-    It is without an interval if one of them has none.
-    """
+    """Return the mean effect over the testable cells, or over all if none is testable."""
     numbers = [cell for cell in measured if cell.runs]
     counted = [cell for cell in numbers if not cell.untestable] or numbers
     if not counted:
@@ -307,27 +286,24 @@ def _pool(measured: list[_Measured]) -> _Measured:
 
 def _row(claim: Claim, effect: Effect, measured: _Measured, intervals: bool) -> dict:
     row = {"claim": claim.id, "check": effect.name} | measured._asdict()
-    draws, size, doubt, untestable = row.pop("draws"), *measured[2:3], *measured[6:]
-    low = high = float("nan")
+    draws, low, high = row.pop("draws"), float("nan"), float("nan")
     if intervals and draws is not None:
-        low, high = map(float, np.quantile(draws, [0.025, 0.975]))
+        low, high = np.quantile(draws, [0.025, 0.975]).tolist()
     if not measured.runs:
         verdict = Verdict.NO_DATA
-    elif untestable:
+    elif measured.untestable:
         verdict = Verdict.NOT_TESTABLE
     elif not intervals:
-        verdict = effect.verdict(size, size)
-    elif draws is None or doubt:  # without an interval nothing is decided
+        verdict = effect.verdict(measured.effect, measured.effect)
+    elif draws is None or measured.doubt:  # without an interval nothing is decided
         verdict = Verdict.UNDECIDED
     else:
         verdict = effect.verdict(low, high)
-    note = join_texts(
-        measured.note if intervals or not measured.runs else "",
-        doubt and f"doubted: {doubt}",
-        untestable and f"not testable: {untestable}",
-    )
-    expected = {name: getattr(effect, name) for name in ("relation", "margin", "decides")}
-    return row | {"low": low, "high": high, "verdict": verdict, "note": note} | expected
+    notes = [measured.note if intervals or not measured.runs else ""]
+    notes += [measured.doubt and f"doubted: {measured.doubt}"]
+    notes += [measured.untestable and f"not testable: {measured.untestable}"]
+    row |= {"low": low, "high": high, "verdict": verdict, "note": join_texts(*notes)}
+    return row | {name: vars(effect)[name] for name in ("relation", "margin", "decides")}
 
 
 def _combine(found: Iterable[Verdict]) -> Verdict:

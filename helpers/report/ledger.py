@@ -1,7 +1,6 @@
 """The ledger: every claim of every paper, and what the numbers of each tier say to it.
 
-The papers' own claims judge.  Here their verdicts stand together, each with the one effect that
-decided it and the place in the book that shows it.
+Each verdict stands with the one effect that decided it and the place in the book that shows it.
 """
 
 from __future__ import annotations
@@ -82,8 +81,6 @@ def ledger(
     >>> closed = found[found["claim"] == "closed-set"]
     >>> closed[["tier", "verdict", "note"]].to_numpy(str).tolist()
     [['mini', 'no data', 'no results of this tier'], ['published', 'supported', '']]
-    >>> closed["decided_by"].iloc[1], closed[["effect", "margin"]].to_numpy()[1].tolist()
-    ('closed-set ECE after scaling, above the floor', [0.0085, 0.02])
     """
     papers = {name: paper for name, paper in papers.items() if paper.main_claim}
     for tier, name in tables:
@@ -132,15 +129,7 @@ def published_checks(claims: Claims) -> pd.DataFrame | None:
 
 
 def caveat(decisive: Mapping, summed: Mapping, table: pd.DataFrame) -> str:
-    """Return why little follows from a verdict that is decided; "" if nothing limits it.
-
-    >>> table = pd.DataFrame({"backbone": ["resnet8", "resnet20"]})
-    >>> caveat({"verdict": Verdict.SUPPORTED, "runs": 1}, {}, table)
-    'one run; one family of networks'
-    >>> summed = {"evidence": "predictions whose skill is 0.5"}  # it counts no networks
-    >>> caveat({"verdict": Verdict.SUPPORTED, "runs": 5}, summed, table)
-    'one family of networks'
-    """
+    """Return why little follows from a verdict that is decided; "" if nothing limits it."""
     if decisive["verdict"] not in (Verdict.SUPPORTED, Verdict.CONTRADICTED):
         return ""
     evidence, few = summed.get("evidence", ""), ""

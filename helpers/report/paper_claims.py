@@ -54,24 +54,14 @@ class Second:
 class Claims:
     """A paper's claims in its order, and the numbers that they are checked on.
 
-    Attributes
-    ----------
-    derive : callable, optional
-        From a results table to the rows that the claims speak of, as `evaluate` takes them.  Each
-        claim is then checked on the data sets and backbones that it has numbers of.  Three columns
-        are optional: ``evidence``, what a row is computed from; ``limit``, why that is too little
-        for a verdict; ``stand_in``, which images are in place of the paper's.
-    every_variant : bool
-        Whether `derive` takes the rows of all variants together.
-    judges : str
-        The variant that judges if a table has it; otherwise "primary" does.
-    partial : bool
-        Whether a variant has rows of some methods only; "primary" has those of the others.
-    resampled : str
-        What the replicates resample.
-    printed : callable, optional
-        From the paper's printed numbers (`published.load`, with ``run`` and ``bootstrap``) to a
-        results table with what the claims need.
+    `derive` computes from a results table the rows that `evaluate` takes.  Each claim is then
+    checked on the data sets and backbones that it has numbers of.  The rows may have the columns
+    ``evidence`` (what they are computed from), ``limit`` (why that is too little for a verdict) and
+    ``stand_in`` (which images are in place of the paper's).  If `every_variant`, it takes the rows
+    of all variants.  `printed` does the same with the paper's printed numbers (`published.load`).
+
+    The variant `judges` judges if a table has it, otherwise "primary"; if `partial`, it has rows of
+    some methods only, and "primary" those of the others.  `resampled` are what replicates resample.
     """
 
     paper: str
@@ -110,9 +100,7 @@ class Claims:
     def check_published(self) -> pd.DataFrame | None:
         """Do the same arithmetic on the paper's own printed numbers; None if not at hand.
 
-        They come without runs and images, hence without intervals: the verdict compares the effect
-        itself with its margin.  Effects that the paper prints in its text
-        (`helpers.report.published.in_text`) stand as they are printed there.
+        They have no intervals.  Effects that the paper prints in its text stand as printed there.
         """
         if self.printed is None:
             return None
@@ -130,10 +118,7 @@ class Claims:
         return checks
 
     def verdicts(self, checks: pd.DataFrame) -> pd.DataFrame:
-        """Return one row for each claim; see `helpers.report.claims.verdicts`.
-
-        If `derive` gives the evidence, it has a column, and the sentences end with it.
-        """
+        """Return a verdict for each claim; sentences end with the evidence that `derive` gives."""
         summed = verdicts(self.claims, checks)
         if "evidence" not in checks:
             return summed
@@ -216,8 +201,8 @@ def _leave_undecided(checks: pd.DataFrame, reason: pd.Series) -> pd.DataFrame:
         return left
     contradicted = left["verdict"].eq(Verdict.CONTRADICTED) & left["data_set"].eq(ALL)
     clear = checks["claim"].isin(left.loc[contradicted, "claim"])
-    first = reason[hit & ~clear].groupby(checks["claim"]).first()
-    why = checks["claim"].map("; undecided, since " + first).fillna("")
+    why = ("; undecided, since " + reason).where(hit & ~clear)
+    why = why.groupby(checks["claim"]).transform("first").fillna("")
     return left.assign(evidence=checks["evidence"] + why)
 
 

@@ -39,13 +39,7 @@ PLURALS = {"network": "networks", "architecture": "architectures", "family": "fa
 
 
 def unlearnt(table: pd.DataFrame) -> dict[tuple[str, str], str]:
-    """Return the networks that do not know their classes, with the reason.
-
-    >>> cell = {"data_set": "digits", "method": "erm", "metric": "accuracy", "test_set": "test"}
-    >>> cell |= {"variant": "primary", "calibration": "", "backbone": ["a8", "b8"]}
-    >>> unlearnt(pd.DataFrame(cell | {"value": [0.14, 0.92]}))
-    {('digits', 'a8'): 'right on less than 50 % of the test images'}
-    """
+    """Return the networks that do not know their classes, with the reason."""
     # networks with a "+" are trained in another way
     chosen = table["method"].isin(PLAIN) & ~table["backbone"].str.contains("+", regex=False)
     right = table[chosen & table["calibration"].isin(["", "before"])].query(
@@ -85,10 +79,6 @@ def count_networks(backbones: Iterable[str]) -> dict[str, int]:
 
 
 def networks_in_words(backbones: Iterable[str]) -> str:
-    """Return the counts of `count_networks` in words.
-
-    >>> networks_in_words(["resnet8", "resnet8+distilled"])
-    '2 networks, 1 architecture, 1 family'
-    """
+    """Return the counts of `count_networks` in words."""
     counts = count_networks(backbones)
     return ", ".join(f"{n} {what if n == 1 else PLURALS[what]}" for what, n in counts.items())
