@@ -78,10 +78,3 @@ def test_numbers_over_several_networks_go_by_the_median():
     marked = mark(rows, reasons)["untestable"].tolist()
     assert marked == ["x; right on less than 50 % of the test images", ""]
     assert ("d", "") not in unlearnt(made_up({"a8": 0.2, "b8": 0.8, "c8": 0.9}))
-
-
-def test_every_claim_is_about_what_a_tier_may_lack():
-    """Misspelled, it would be no condition; what compares ways to train is marked by hand."""
-    for paper in PAPERS.values():
-        for claim in paper.claims.CLAIMS.claims if paper.main_claim else ():
-            assert set(claim.about) <= set(LACKS["frozen"])
