@@ -306,8 +306,8 @@ def _row(claim: Claim, effect: Effect, measured: _Measured, intervals: bool) -> 
     return row | {name: vars(effect)[name] for name in ("relation", "margin", "decides")}
 
 
-def _combine(found: Iterable[Verdict]) -> Verdict:
-    return min(found, key=_DECISIVE.index, default=Verdict.NO_DATA)
+def _combine(verdicts: Iterable[Verdict]) -> Verdict:
+    return min(verdicts, key=_DECISIVE.index, default=Verdict.NO_DATA)
 
 
 def _places(rows: Iterable[dict]) -> str:

@@ -52,16 +52,13 @@ def read(
     runs = root / runs
     for tier in dict.fromkeys([runs.name, *larger_tiers]):
         for paper in papers:
-            file = root / "results" / tier / f"{paper}.parquet"
-            if tier == runs.name:
-                file = runs / paper / "results.parquet"
-            if not file.exists():
-                continue
-            table = results.read(file)
-            for column, place in (("tier", tier), ("paper", paper)):
-                if others := set(table[column]) - {place}:
-                    raise ValueError(f"{file}: {column} {place} expected, got {min(others)}")
-            tables[tier, paper] = table
+            committed = root / "results" / tier / f"{paper}.parquet"
+            file = runs / paper / "results.parquet" if tier == runs.name else committed
+            if file.exists():
+                table = tables[tier, paper] = results.read(file)
+                for column, place in (("tier", tier), ("paper", paper)):
+                    if others := set(table[column]) - {place}:
+                        raise ValueError(f"{file}: {column} {place} expected, got {min(others)}")
     return tables
 
 
@@ -77,8 +74,8 @@ def ledger(
     that contradict it, and the one nearest to a contradiction of those that leave it undecided.
 
     >>> from helpers.papers import PAPERS
-    >>> found = ledger(PAPERS, {}, ["mini"])
-    >>> closed = found[found["claim"] == "closed-set"]
+    >>> judged = ledger(PAPERS, {}, ["mini"])
+    >>> closed = judged[judged["claim"] == "closed-set"]
     >>> closed[["tier", "verdict", "note"]].to_numpy(str).tolist()
     [['mini', 'no data', 'no results of this tier'], ['published', 'supported', '']]
     """
@@ -112,13 +109,13 @@ def _judge(claims: Claims, table: pd.DataFrame | None, tier: str) -> Iterable[di
             )
             yield row | _ABSENT | {"note": lack}
             continue
-        own = checks[checks["claim"] == claim.id]
-        row |= _decisive(own, summed.loc[claim.id, "verdict"])
+        effects = checks[checks["claim"] == claim.id]
+        row |= _decisive(effects, summed.loc[claim.id, "verdict"])
         if printed:
             row["runs"] = 0
         else:
             row["caveat"] = caveat(row, summed.loc[claim.id], table)
-            row["models"] = models(own[own["check"] == row["decided_by"]], table)
+            row["models"] = models(effects[effects["check"] == row["decided_by"]], table)
         yield row
 
 
@@ -148,8 +145,9 @@ def models(checks: pd.DataFrame, table: pd.DataFrame) -> str:
 
     >>> cells = {"data_set": ["a", "b", "all"], "backbone": ["resnet8", "vit", "all"]}
     >>> checks = pd.DataFrame(cells | {"effect": 0.1, "untestable": ""})
-    >>> models(checks, pd.DataFrame()), models(checks.assign(effect=np.nan), pd.DataFrame())
-    ('2 networks on 2 data sets', '')
+    >>> part = checks.assign(untestable=["", "too few", ""]), checks.assign(effect=np.nan)
+    >>> [models(given, pd.DataFrame()) for given in (checks, *part)]
+    ['2 networks on 2 data sets', '1 network on 1 data set', '']
     """
     evidence = checks["evidence"].iloc[0] if "evidence" in checks else ""
     if "network" in evidence:
@@ -166,15 +164,15 @@ def models(checks: pd.DataFrame, table: pd.DataFrame) -> str:
     return " on ".join(words) if names else ""
 
 
-def tally(found: pd.DataFrame) -> pd.DataFrame:
+def tally(judged: pd.DataFrame) -> pd.DataFrame:
     """Count the verdicts of a ledger.
 
-    >>> found = pd.DataFrame({"paper": "uimnet", "tier": "mini", "verdict": ["no data"] * 8})
-    >>> tally(found).loc[("uimnet", "mini")].to_dict()
+    >>> judged = pd.DataFrame({"paper": "uimnet", "tier": "mini", "verdict": ["no data"] * 8})
+    >>> tally(judged).loc[("uimnet", "mini")].to_dict()
     {'supported': 0, 'contradicted': 0, 'undecided': 0, 'not testable': 0, 'no data': 8}
     """
-    counts = pd.crosstab([found["paper"], found["tier"]], found["verdict"].map(str))
-    order = pd.MultiIndex.from_frame(found[["paper", "tier"]].drop_duplicates())
+    counts = pd.crosstab([judged["paper"], judged["tier"]], judged["verdict"].map(str))
+    order = pd.MultiIndex.from_frame(judged[["paper", "tier"]].drop_duplicates())
     counts = counts.reindex(index=order, columns=[*map(str, Verdict)], fill_value=0)
     return counts.rename_axis(columns=None)
 

@@ -142,18 +142,18 @@ class Claims:
                 numbers = numbers[names.isin(about)]
             if reason := join_texts(*(lacks.get(what, "") for what in claim.about)):
                 numbers = numbers.assign(untestable=reason)
-            found = evaluate([claim], numbers, intervals=intervals)
-            note = found["note"].str.replace("images", self.resampled)
+            checked = evaluate([claim], numbers, intervals=intervals)
+            note = checked["note"].str.replace("images", self.resampled)
             if claim.needs:
-                note = note.mask(found["verdict"] == Verdict.NO_DATA, f"needs {claim.needs}")
-            found = found.assign(note=note)
+                note = note.mask(checked["verdict"] == Verdict.NO_DATA, f"needs {claim.needs}")
+            checked = checked.assign(note=note)
             if "evidence" in numbers:
-                found = found.assign(evidence=join_texts(*numbers["evidence"].unique()))
+                checked = checked.assign(evidence=join_texts(*numbers["evidence"].unique()))
                 limit = join_texts(*numbers["limit"].unique())
-                found = _leave_undecided(found, pd.Series(limit, found.index))
+                checked = _leave_undecided(checked, pd.Series(limit, checked.index))
             if claim.names and "stand_in" in numbers:
-                found = _name_stand_ins(claim, found, numbers)
-            checks.append(found)
+                checked = _name_stand_ins(claim, checked, numbers)
+            checks.append(checked)
         return pd.concat(checks, ignore_index=True)
 
 
@@ -221,6 +221,6 @@ def index_numbers(table: pd.DataFrame, levels: list[str]) -> pd.DataFrame:
             " paired"
         )
     numbers = zip(table["value"], table["bootstrap"], strict=True)
-    rows = [[value, *replicates] for value, replicates in numbers]
+    rows = [[value, *drawn] for value, drawn in numbers]
     index = pd.MultiIndex.from_frame(table[levels])
     return pd.DataFrame(rows, index, columns=range(1 + sum(lengths)), dtype=np.float64)

@@ -59,8 +59,8 @@ def mark(rows: pd.DataFrame, reasons: Mapping[tuple[str, str], str]) -> pd.DataF
     """
     there = rows["untestable"] if "untestable" in rows else [""] * len(rows)
     names = rows["backbone"].where(~rows["backbone"].str.startswith("all "), "")
-    found = (reasons.get(place, "") for place in zip(rows["data_set"], names, strict=True))
-    return rows.assign(untestable=np.array([*map(join_texts, there, found)], dtype=object))
+    given = (reasons.get(place, "") for place in zip(rows["data_set"], names, strict=True))
+    return rows.assign(untestable=np.array([*map(join_texts, there, given)], dtype=object))
 
 
 def count_networks(backbones: Iterable[str]) -> dict[str, int]:

@@ -69,8 +69,8 @@ def provenance(parameters: Mapping, *, seed: int, device: str, seconds: float) -
     versions = {"python": platform.python_version()}
     versions |= {name: importlib.metadata.version(name) for name in _PACKAGES}
     versions = json.dumps(versions | {"helpers": helpers.__version__})
-    made = {"seed": int(seed), "parameters": parameters_hash, "code": code_version()}
-    return made | {"versions": versions, "device": device, "seconds": float(seconds)}
+    origin = {"seed": int(seed), "parameters": parameters_hash, "code": code_version()}
+    return origin | {"versions": versions, "device": device, "seconds": float(seconds)}
 
 
 def row(
@@ -93,12 +93,12 @@ def row(
 def tidy(records: Iterable[Mapping], provenance: Mapping) -> pd.DataFrame:
     """Build a results table from records and the provenance that they share.
 
-    >>> made = {"seed": 0, "parameters": "0" * 12, "code": "0.1.0+x", "versions": "{}",
-    ...         "device": "cpu, 1 thread", "seconds": 1.5}
+    >>> origin = {"seed": 0, "parameters": "0" * 12, "code": "0.1.0+x", "versions": "{}",
+    ...           "device": "cpu, 1 thread", "seconds": 1.5}
     >>> record = {"tier": "mini", "paper": "openset_calibration", "data_set": "digits",
     ...           "backbone": "resnet8", "run": 0, "method": "open-set", "calibration": "after",
     ...           "metric": "ece", "value": 0.21, "images": 300}
-    >>> table = tidy([record], made)
+    >>> table = tidy([record], origin)
     >>> table[["row", "variant", "value"]].to_dict("records")
     [{'row': '554daadc2550', 'variant': 'primary', 'value': 0.21}]
     """

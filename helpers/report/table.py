@@ -162,8 +162,8 @@ def categories(names: pd.Series, titles: Mapping[str, str] | Iterable[str] = ())
 
     Other names come last in the order of their first appearance.  Ordered names stay as they are.
 
-    >>> found = categories(pd.Series(["knn", "gen", "msp"]), {"msp": "MSP", "knn": "KNN"})
-    >>> found.tolist(), found.cat.categories.tolist()
+    >>> names = categories(pd.Series(["knn", "gen", "msp"]), {"msp": "MSP", "knn": "KNN"})
+    >>> names.tolist(), names.cat.categories.tolist()
     (['KNN', 'gen', 'MSP'], ['MSP', 'KNN', 'gen'])
     """
     if isinstance(names.dtype, pd.CategoricalDtype):
@@ -254,8 +254,8 @@ def single(name: str, table: pd.DataFrame, *columns: str) -> dict:
 
 def _axis(cells: pd.DataFrame, names: list[str]) -> pd.Index:
     """Return what heads the lines or the columns, in its order."""
-    found = cells[names].drop_duplicates().sort_values(names).astype(object)
-    return pd.MultiIndex.from_frame(found) if len(names) > 1 else pd.Index(found[names[0]])
+    heads = cells[names].drop_duplicates().sort_values(names).astype(object)
+    return pd.MultiIndex.from_frame(heads) if len(names) > 1 else pd.Index(heads[names[0]])
 
 
 def _levels(head: str | tuple) -> list[str]:
