@@ -14,23 +14,25 @@ FOLDERS = re.compile(
     r"\.venv\b|site-packages|(^|[\s'\"(=])/(home|root|tmp|usr|opt|work|mnt|Users)/"
 )
 LOCK = (ROOT / "requirements.lock").read_text()
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PROJECT = PYPROJECT["project"]
 EXTRAS = ("torch", "book", "test", "lab")
 """What `make setup` installs; the book takes all of them."""
+GROUPS = [PROJECT["dependencies"], *(PROJECT["optional-dependencies"][name] for name in EXTRAS)]
+DIRECT = [Requirement(line) for group in GROUPS for line in group]
+PINS = [Requirement(line) for line in LOCK.splitlines() if line[:1] not in "#"]
 
 
 def test_no_table_names_a_folder_of_a_machine():
-    files = [
-        file for part in ("results", "benchmarks/results") for file in (ROOT / part).rglob("*")
-    ]
-    for file in files:
+    for file in (file for part in ("results", "benchmarks") for file in (ROOT / part).rglob("*")):
+        texts = []
         if file.suffix == ".parquet":
-            table = pyarrow.parquet.read_table(file)
-            texts = [column for column in table.columns if "string" in str(column.type)]
-            texts = {text for column in texts for text in column.unique().to_pylist() if text}
-            assert not [text for text in texts if FOLDERS.search(text)], file
+            columns = pyarrow.parquet.read_table(file).columns
+            columns = [column.unique() for column in columns if "string" in str(column.type)]
+            texts = [text for column in columns for text in column.to_pylist()]
         elif file.suffix in (".csv", ".json"):
-            assert not FOLDERS.search(file.read_text(encoding="utf-8")), file
+            texts = [file.read_text(encoding="utf-8")]
+        assert not [text for text in texts if FOLDERS.search(text)], file
 
 
 def test_no_path_of_a_machine_and_no_registry_address():
@@ -53,8 +55,7 @@ def test_the_licence_of_the_authors_travels_with_their_features():
     licence = packs / "dice.LICENSE.txt"
     original = ROOT / "tests" / "networks" / "dice" / "LICENSE"
     assert licence.read_text("utf-8") == original.read_text("utf-8")
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
-    globs = project["tool"]["setuptools"]["package-data"]["*"]
+    globs = PYPROJECT["tool"]["setuptools"]["package-data"]["*"]
     assert licence in {file for glob in globs for file in (ROOT / "known_unknowns").glob(glob)}
 
 
@@ -69,12 +70,6 @@ def test_no_page_or_message_advises_a_name_that_the_index_does_not_have():
             assert not found, f"{file}: {found[0]}"
 
 
-def direct() -> list[Requirement]:
-    """Return the requirements of pyproject.toml, with the extras that `make setup` installs."""
-    groups = [PROJECT["dependencies"], *(PROJECT["optional-dependencies"][name] for name in EXTRAS)]
-    return [Requirement(line) for group in groups for line in group]
-
-
 @pytest.mark.parametrize("python", ["3.11", "3.12", "3.13"])
 def test_the_lock_satisfies_pyproject(python):
     environment = {
@@ -84,12 +79,12 @@ def test_the_lock_satisfies_pyproject(python):
     }  # fmt: skip
     assert not re.search(r"https?:|file:|--(extra-)?index-url|--find-links|@", LOCK)
     chosen = {}
-    for requirement in (Requirement(line) for line in LOCK.splitlines() if line[:1] not in "#"):
+    for requirement in PINS:
         if requirement.marker is None or requirement.marker.evaluate(environment):
             (specifier,) = requirement.specifier
             assert specifier.operator == "==" and requirement.name not in chosen
             chosen[requirement.name] = specifier.version
-    for requirement in direct():
+    for requirement in DIRECT:
         assert chosen[requirement.name] in requirement.specifier, requirement
     assert chosen["jupyter-book"].startswith("1.")  # version 2 ignores _config.yml, silently
 
@@ -101,9 +96,8 @@ def test_conda_has_the_same_pins():
     editable = f"--editable .[{','.join(EXTRAS)}]"
     assert {"--constraint requirements.lock", editable} <= set(listed)
     pinned = [Requirement(line) for line in listed if not line.startswith("--")]
-    in_lock = {str(Requirement(line)) for line in LOCK.splitlines() if line and line[0] != "#"}
-    assert {str(requirement) for requirement in pinned} <= in_lock
-    assert {requirement.name for requirement in pinned} == {one.name for one in direct()}
+    assert set(map(str, pinned)) <= set(map(str, PINS))
+    assert {pin.name for pin in pinned} == {requirement.name for requirement in DIRECT}
 
 
 def test_versions_in_two_places_agree():

@@ -30,16 +30,12 @@ class _Title(str):
 
 def read_claims(file: Path, **titles: Mapping[str, str]) -> tuple[Claim, ...]:
     """Return the claims of a file."""
-    records = yaml.safe_load(file.read_text(encoding="utf-8"))["claims"]
-    tuples = ("about", "names")
-    return tuple(
-        Claim(
-            **record
-            | {name: tuple(record.get(name, ())) for name in tuples}
-            | {"effects": tuple(_effects(record["effects"], titles))}
-        )
-        for record in records
-    )
+    claims = []
+    for record in yaml.safe_load(file.read_text(encoding="utf-8"))["claims"]:
+        record["effects"] = _effects(record["effects"], titles)
+        tuples = {name: tuple(record.get(name, ())) for name in ("effects", "about", "names")}
+        claims.append(Claim(**record | tuples))
+    return tuple(claims)
 
 
 def _effects(records: list, titles: Mapping[str, Mapping[str, str]]) -> Iterator[Effect]:
@@ -69,9 +65,8 @@ def _effect(line: str, decides: bool) -> Effect:
     terms = [_TERM.fullmatch(text) for text in parts[2].split(" - ")] if parts else [None]
     if None in terms:
         raise ValueError(f"effect: 'NAME: METRIC of METHOD < MARGIN' expected, got {line!r}")
-    signed = []
-    for term in terms:
-        metric, calibration, test_set, method = term.groups()
-        sign = -1 if signed else 1
-        signed.append(Term(sign, method, metric, calibration or "", test_set or "test"))
-    return Effect(parts[1], tuple(signed), parts[3], float(parts[4]), decides)
+    signed = tuple(
+        Term(-1 if place else 1, term[4], term[1], term[2] or "", term[3] or "test")
+        for place, term in enumerate(terms)
+    )
+    return Effect(parts[1], signed, parts[3], float(parts[4]), decides)

@@ -8,7 +8,7 @@ one verdict for each claim.
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
@@ -16,13 +16,13 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-OURS = "this project, not the paper"
-"""The source of a claim of our own."""
 ALL = "all"
-"""What `data_set` and `backbone` say where an effect is the mean over all of them."""
+"""`data_set` and `backbone` of an effect that is the mean over all of them."""
 
-_DRAWS = 4000  # enough that the ends of an interval move by little more than a per cent of it
+_DRAWS = 4000  # the ends of an interval then move by about one per cent of its width
 _HOLDS = {"<": operator.lt, ">": operator.gt, ">=": operator.ge}
+_CELL = ["data_set", "backbone"]
+_NUMBER = ["method", "calibration", "metric", "test_set"]
 
 
 class Verdict(StrEnum):
@@ -33,6 +33,11 @@ class Verdict(StrEnum):
     UNDECIDED = "undecided"
     NOT_TESTABLE = "not testable"
     NO_DATA = "no data"
+
+
+# of several effects, the first verdict in this order is the verdict of their claim
+_DECISIVE = ["contradicted", "no data", "not testable", "undecided", "supported"]
+_OPPOSITE = {"supported": "contradicted", "contradicted": "supported"}
 
 
 class Term(NamedTuple):
@@ -52,20 +57,9 @@ class Term(NamedTuple):
 
 @dataclass(frozen=True)
 class Effect:
-    """A signed sum of numbers, and where the claim expects it.
+    """A signed sum of numbers, and its `relation` (<, > or >=) to a margin.
 
-    Attributes
-    ----------
-    name : str
-        The sum in words.
-    terms : tuple of Term
-        The numbers and their signs.
-    relation : {"<", ">", ">="}
-        How the claim relates the sum to the margin.
-    margin : float
-        In the unit of the metric.
-    decides : bool
-        False where the effect is reported beside the claim and takes no part in its verdict.
+    An effect that does not decide is shown, and takes no part in the verdict.
     """
 
     name: str
@@ -77,8 +71,6 @@ class Effect:
     def verdict(self, low: float, high: float) -> Verdict:
         """Return the verdict for an interval: on which side of the margin does it lie wholly?
 
-        Examples
-        --------
         >>> effect = Effect("accuracy gained", (Term(1, "a", "accuracy"),), ">", 0.0)
         >>> [str(effect.verdict(*ends)) for ends in ((0.1, 0.2), (-0.1, 0.2), (-0.1, 0.0))]
         ['supported', 'undecided', 'contradicted']
@@ -91,32 +83,12 @@ class Effect:
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of a paper, made checkable.
+    """A sentence of a paper, made checkable: `text`, its `source`, and the `check` in one line.
 
-    Attributes
-    ----------
-    id : str
-        A short name, unique within the paper.
-    text : str
-        What the paper claims, in one sentence.
-    source : str
-        Where in the paper; of a claim of our own `OURS`.
-    check : str
-        What is computed, in one line.
-    effects : tuple of Effect
-        All of those that decide must hold for the claim to be supported.
-    scope : str
-        Which rows of a results table it is about, as a query of pandas; "": all.
-    needs : str
-        What must be in a results table for there to be numbers, where these are not terms of the
-        claim's effects but derived from others.
-    about : tuple of str
-        What a tier must have for a verdict, of the words in `helpers.report.preconditions.LACKS`:
-        "training" if the claim compares ways to train or networks trained in several ways,
-        "detection" if it is about how well unknown classes are told from known ones.
-    names : tuple of str
-        The test sets that the sentence names, as the paper calls them.  A stand-in for one of them
-        cannot contradict the claim.  A scale that the sentence names is in `scope`.
+    `scope` selects rows of a results table as a query of pandas ("": all); `needs` are what a table
+    must have if the effects are derived.  `about` says in the words of `preconditions.LACKS` what a
+    tier must have: "training" to compare ways to train, "detection" to tell unknown classes from
+    known ones.  A stand-in for one of the test sets `names` cannot contradict the sentence.
     """
 
     id: str
@@ -130,13 +102,28 @@ class Claim:
     names: tuple[str, ...] = ()
 
 
+class _Measured(NamedTuple):
+    """An effect in one cell (or over all): its size, and draws of it if anything was resampled."""
+
+    data_set: str
+    backbone: str
+    effect: float = float("nan")
+    draws: np.ndarray | None = None
+    runs: int = 0
+    note: str = ""
+    doubt: str = ""
+    untestable: str = ""
+
+
 def evaluate(
-    claims: Sequence[Claim], table: pd.DataFrame, *, seed: int = 0, intervals: bool = True
+    claims: Sequence[Claim], table: pd.DataFrame, *, intervals: bool = True
 ) -> pd.DataFrame:
     """Compute the effects of claims, for each data set and backbone and over all of them.
 
-    The interval comes from a hierarchical bootstrap: we draw runs with replacement, and each drawn
-    run contributes one replicate of its numbers over resampled test images.
+    `table` has one tier and variant; ``doubt`` and ``untestable`` are optional columns.  Without
+    `intervals` the effects themselves are compared with their margins.  An interval comes from a
+    hierarchical bootstrap: we draw runs with replacement, and each drawn run contributes one
+    replicate of its numbers over resampled test images.
 
     * Replicates are paired: within a run, replicate ``b`` of all terms stands for the same
       resampled images, across test sets, too.  All runs and backbones use the same draws.
@@ -149,78 +136,52 @@ def evaluate(
     * A number with a ``doubt`` decides nothing; nor does a mean that contains this number.
     * An ``untestable`` number has the verdict "not testable" and is left out of the mean.
     * If one data set and backbone contradicts the mean over all, the mean is undecided.
-
-    Parameters
-    ----------
-    table : DataFrame
-        Results table of one paper, tier and variant; ``doubt`` and ``untestable`` are optional.
-    intervals : bool
-        False compares the effects with their margins, for printed numbers without runs.
     """
     cells = _cells(table)
     rows = []
     for claim in claims:
         for effect in claim.effects:
-            measured = [_measure(effect, *cell, runs, seed) for cell, runs in cells.items()]
-            alone = [_row(claim, effect, one, intervals) for one in measured]
+            measured = [_measure(effect, *cell, runs) for cell, runs in cells.items()]
+            alone = [_row(claim, effect, cell, intervals) for cell in measured]
             over_all = _row(claim, effect, _pool(measured), intervals)
-            other = _OPPOSITE.get(over_all["verdict"])
-            against = [row for row in alone if row["verdict"] == other]
-            if against:
-                names = "; ".join(f"{row['data_set']}, {row['backbone']}" for row in against)
-                over_all["verdict"] = Verdict.UNDECIDED
-                over_all["note"] = "; ".join(filter(None, [over_all["note"], f"against: {names}"]))
+            opposite = _OPPOSITE.get(over_all["verdict"])
+            if against := [row for row in alone if row["verdict"] == opposite]:
+                note = join_texts(over_all["note"], f"against: {_places(against)}")
+                over_all |= {"verdict": Verdict.UNDECIDED, "note": note}
             rows += [*alone, over_all]
     return pd.DataFrame(rows)
 
 
 def verdicts(claims: Sequence[Claim], checks: pd.DataFrame) -> pd.DataFrame:
-    """Return one verdict for each claim, from its effects over all data sets and backbones.
+    """Return one verdict for each claim, from its deciding effects over all cells.
 
-    A claim is supported when every deciding effect is, contradicted when any is, has no data when
-    any lacks numbers, is not testable when any is, and is undecided otherwise.
+    Any effect that contradicts the claim, has no data, or is not testable gives its verdict, in
+    this order; a claim is supported if every effect is.
     """
     rows = []
     for claim in claims:
-        own = checks[(checks["claim"] == claim.id) & checks["decides"]]
-        pooled = own["data_set"] == ALL
-        verdict = _combine(own.loc[pooled, "verdict"])
-        alone = [_combine(cell["verdict"]) for _, cell in own[~pooled].groupby(_CELL)]
-        rows.append(
-            {
-                "claim": claim.id,
-                "text": claim.text,
-                "source": claim.source,
-                "check": claim.check,
-                "verdict": verdict,
-                "agreeing": alone.count(verdict),
-                "cells": len(alone),
-                "sentence": "; ".join(map(_words, own[pooled].to_dict("records"))) + ".",
-            }
-        )
+        deciding = checks[(checks["claim"] == claim.id) & checks["decides"]]
+        pooled = deciding["data_set"] == ALL
+        verdict = _combine(deciding.loc[pooled, "verdict"])
+        alone = [_combine(cell["verdict"]) for _, cell in deciding[~pooled].groupby(_CELL)]
+        row = {"claim": claim.id, "text": claim.text, "source": claim.source, "check": claim.check}
+        row |= {"verdict": verdict, "agreeing": alone.count(verdict), "cells": len(alone)}
+        sentence = "; ".join(map(_in_words, deciding[pooled].to_dict("records"))) + "."
+        rows.append(row | {"sentence": sentence})
     return pd.DataFrame(rows)
 
 
-_CELL = ["data_set", "backbone"]
-_NUMBER = ["method", "calibration", "metric", "test_set"]
-_OPPOSITE = {
-    Verdict.SUPPORTED: Verdict.CONTRADICTED,
-    Verdict.CONTRADICTED: Verdict.SUPPORTED,
-}
+def join_texts(*texts: str) -> str:
+    """Return the texts that are not empty, with semicolons between them."""
+    return "; ".join(filter(None, texts))
 
 
-@dataclass(frozen=True)
-class _Measured:
-    """An effect in one cell (or over all): its size, and draws of it if anything was resampled."""
-
-    data_set: str
-    backbone: str
-    effect: float | None
-    draws: np.ndarray | None
-    runs: int
-    note: str
-    doubt: str = ""
-    untestable: str = ""
+def refuse_duplicates(table: pd.DataFrame, levels: list[str]) -> None:
+    """Raise a ValueError that names the first row that is there twice, as `levels` tell rows."""
+    twice = table.loc[table.duplicated(levels), levels]
+    if len(twice):
+        names = ", ".join(f"{name} {value}" for name, value in twice.iloc[0].items() if value != "")
+        raise ValueError(f"table: a number is there twice: {names}")
 
 
 def _cells(table: pd.DataFrame) -> dict:
@@ -229,72 +190,66 @@ def _cells(table: pd.DataFrame) -> dict:
     A number is its value, its replicates, its doubt and the reason why it is untestable.
     """
     cells: dict = {}
+    refuse_duplicates(table, [*_CELL, "run", *_NUMBER])
     table = table.assign(**{name: "" for name in ("doubt", "untestable") if name not in table})
-    columns = [*_CELL, "run", *_NUMBER, "value", "bootstrap", "doubt", "untestable"]
-    for data_set, backbone, run, *key, value, replicates, doubt, untestable in zip(
-        *(table[name] for name in columns), strict=True
-    ):
-        numbers = cells.setdefault((data_set, backbone), {}).setdefault(run, {})
-        if tuple(key) in numbers:
-            what = f"{_number_words(tuple(key))} of {data_set}, {backbone}, run {run}"
-            raise ValueError(f"table: {what} is there twice")
-        replicates = np.asarray(replicates, dtype=np.float64)
-        numbers[tuple(key)] = (value, replicates, doubt, untestable)
+    for (*cell, run), rows in table.groupby([*_CELL, "run"], sort=False):
+        keys, numbers = (
+            zip(*(rows[name] for name in names), strict=True)
+            for names in (_NUMBER, ["value", "bootstrap", "doubt", "untestable"])
+        )
+        cells.setdefault(tuple(cell), {})[run] = dict(zip(keys, numbers, strict=True))
     return cells
 
 
-def _measure(effect: Effect, data_set: str, backbone: str, runs: dict, seed: int) -> _Measured:
+def _measure(effect: Effect, data_set: str, backbone: str, runs: dict) -> _Measured:
     keys = [term.number for term in effect.terms]
-    signs = [term.sign for term in effect.terms]
     complete = [run for run in sorted(runs) if all(key in runs[run] for key in keys)]
     if not complete:
         absent = [key for key in keys if not any(key in numbers for numbers in runs.values())]
         what = "; ".join(map(_number_words, absent or keys))
-        return _Measured(data_set, backbone, None, None, 0, f"no run has: {what}")
+        return _Measured(data_set, backbone, note=f"no run has: {what}")
 
-    notes = []
-    if len(complete) < len(runs):
-        left = sorted(set(runs) - set(complete))
-        notes.append(f"incomplete, left out: run {', '.join(map(str, left))}")
-    points, deviations, fixed, doubted, barred = [], [], set(), set(), set()
+    points, deviations, fixed, doubts, reasons = [], [], set(), set(), set()
     for run in complete:
-        values, replicates, doubts, reasons = zip(*(runs[run][key] for key in keys), strict=True)
-        doubted |= {*doubts} - {""}
-        barred |= {*reasons} - {""}
-        points.append(sum(sign * value for sign, value in zip(signs, values, strict=True)))
-        fixed |= {
-            term.metric for term, one in zip(effect.terms, replicates, strict=True) if not len(one)
-        }
-        signed = [s * one for s, one in zip(signs, replicates, strict=True) if len(one)]
-        if len({len(one) for one in signed}) > 1:
+        numbers = [runs[run][key] for key in keys]
+        points.append(sum(t.sign * n[0] for t, n in zip(effect.terms, numbers, strict=True)))
+        signed = []
+        for term, (_, drawn, doubt, reason) in zip(effect.terms, numbers, strict=True):
+            doubts.add(doubt)
+            reasons.add(reason)
+            if len(drawn):
+                signed.append(term.sign * np.asarray(drawn, dtype=np.float64))
+            else:
+                fixed.add(term.metric)
+        if len(set(map(len, signed))) > 1:
             raise ValueError(
                 f"table: the numbers of {data_set}, {backbone}, run {run} have different numbers"
                 f" of bootstrap replicates, which cannot be paired"
             )
-        together = np.sum(signed, axis=0) if signed else np.empty(0)
-        deviations.append(together - together.mean() if signed else together)
+        total = np.sum(signed, axis=0) if signed else np.empty(0)
+        deviations.append(total - total.mean() if signed else total)
     shortest = min(map(len, deviations))
-    images = np.array([one[:shortest] for one in deviations])
+    images = np.array([drawn[:shortest] for drawn in deviations])
+    notes = []
+    if left := sorted(set(runs) - set(complete)):
+        notes.append(f"incomplete, left out: run {', '.join(map(str, left))}")
     if len(complete) == 1:
         notes.append("one run: only images resampled" if shortest else "one run, no replicates")
     elif not shortest:
         notes.append("no replicates: only runs resampled")
     if shortest and fixed:
         notes.append(f"without replicates, held fixed: {', '.join(sorted(fixed))}")
-    draws = None
-    if len(complete) > 1 or shortest:
-        draws = _draw(np.array(points), images, seed)
-    note = "; ".join(notes)
-    mean, *why = float(np.mean(points)), *("; ".join(sorted(one)) for one in (doubted, barred))
-    return _Measured(data_set, backbone, mean, draws, len(complete), note, *why)
+    draws = _draw(np.array(points), images) if len(complete) > 1 or shortest else None
+    texts = (join_texts(*notes), *(join_texts(*sorted(given)) for given in (doubts, reasons)))
+    return _Measured(data_set, backbone, float(np.mean(points)), draws, len(complete), *texts)
 
 
-def _draw(points: np.ndarray, images: np.ndarray, seed: int) -> np.ndarray:
+def _draw(points: np.ndarray, images: np.ndarray) -> np.ndarray:
     """Return draws of the mean over runs from `points` [runs] and `images` [runs, replicates].
 
     All cells use the same seed, so that shared splits and test images vary together.
     """
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(0)
     runs, replicates = images.shape
     picks = generator.integers(runs, size=(_DRAWS, runs))
     centre = points.mean()
@@ -308,79 +263,55 @@ def _draw(points: np.ndarray, images: np.ndarray, seed: int) -> np.ndarray:
 
 
 def _pool(measured: list[_Measured]) -> _Measured:
-    """Return the mean effect over the cells that are testable, or over all if none is.
-
-    It is without an interval if one of them has none.
-    """
-    numbers = [one for one in measured if one.effect is not None]
-    there = [one for one in numbers if not one.untestable] or numbers
-    if not there:
-        reasons = sorted({one.note for one in measured}) or ["the table has no rows"]
-        return _Measured(ALL, ALL, None, None, 0, "; ".join(reasons))
-    draws = None
-    if all(one.draws is not None for one in there):
-        draws = np.mean([one.draws for one in there], axis=0)
-    notes = sorted({one.note for one in there} - {""})
-    for what, left in (
-        ("no data for", [one for one in measured if one.effect is None]),
-        ("left out since not testable,", [one for one in numbers if one not in there]),
-    ):
-        if left:
-            names = "; ".join(f"{one.data_set}, {one.backbone}" for one in left)
-            notes.append(f"{what} {names}")
-    effect, runs = float(np.mean([one.effect for one in there])), min(one.runs for one in there)
-    doubts = [f"{one.doubt} of {one.data_set}, {one.backbone}" for one in there if one.doubt]
-    reasons = dict.fromkeys(one.untestable for one in there if one.untestable)
-    words = ("; ".join(one) for one in (notes, doubts, reasons))
-    return _Measured(ALL, ALL, effect, draws, runs, *words)
+    """Return the mean effect over the testable cells, or over all if none is testable."""
+    numbers = [cell for cell in measured if cell.runs]
+    counted = [cell for cell in numbers if not cell.untestable] or numbers
+    if not counted:
+        reasons = sorted({cell.note for cell in measured}) or ["the table has no rows"]
+        return _Measured(ALL, ALL, note="; ".join(reasons))
+    draws = [cell.draws for cell in counted]
+    draws = None if any(drawn is None for drawn in draws) else np.mean(draws, axis=0)
+    notes = sorted({cell.note for cell in counted})
+    if lacking := [cell._asdict() for cell in measured if not cell.runs]:
+        notes.append(f"no data for {_places(lacking)}")
+    if len(counted) < len(numbers):
+        left = [cell._asdict() for cell in numbers if cell.untestable]
+        notes.append(f"left out since not testable, {_places(left)}")
+    doubts = [f"{cell.doubt} of {cell.data_set}, {cell.backbone}" for cell in counted if cell.doubt]
+    reasons = dict.fromkeys(cell.untestable for cell in counted)
+    texts = (join_texts(*given) for given in (notes, doubts, reasons))
+    mean, runs = np.mean([cell.effect for cell in counted]), min(cell.runs for cell in counted)
+    return _Measured(ALL, ALL, float(mean), draws, runs, *texts)
 
 
 def _row(claim: Claim, effect: Effect, measured: _Measured, intervals: bool) -> dict:
-    low = high = float("nan")
-    note = measured.note if intervals or measured.effect is None else ""
-    if measured.doubt:
-        note = "; ".join(filter(None, [note, f"doubted: {measured.doubt}"]))
-    if measured.untestable:
-        note = "; ".join(filter(None, [note, f"not testable: {measured.untestable}"]))
-    if intervals and measured.draws is not None:
-        low, high = map(float, np.quantile(measured.draws, [0.025, 0.975]))
-    if measured.effect is None:
+    row = {"claim": claim.id, "check": effect.name} | measured._asdict()
+    draws, low, high = row.pop("draws"), float("nan"), float("nan")
+    if intervals and draws is not None:
+        low, high = np.quantile(draws, [0.025, 0.975]).tolist()
+    if not measured.runs:
         verdict = Verdict.NO_DATA
     elif measured.untestable:
         verdict = Verdict.NOT_TESTABLE
     elif not intervals:
         verdict = effect.verdict(measured.effect, measured.effect)
-    elif measured.draws is None:
-        verdict = Verdict.UNDECIDED  # without an interval nothing is decided
+    elif draws is None or measured.doubt:  # without an interval nothing is decided
+        verdict = Verdict.UNDECIDED
     else:
-        verdict = Verdict.UNDECIDED if measured.doubt else effect.verdict(low, high)
-    return {
-        "claim": claim.id,
-        "check": effect.name,
-        "data_set": measured.data_set,
-        "backbone": measured.backbone,
-        "effect": float("nan") if measured.effect is None else measured.effect,
-        "low": low,
-        "high": high,
-        "relation": effect.relation,
-        "margin": effect.margin,
-        "decides": effect.decides,
-        "runs": measured.runs,
-        "verdict": verdict,
-        "doubt": measured.doubt,
-        "untestable": measured.untestable,
-        "note": note,
-    }
+        verdict = effect.verdict(low, high)
+    notes = [measured.note if intervals or not measured.runs else ""]
+    notes += [measured.doubt and f"doubted: {measured.doubt}"]
+    notes += [measured.untestable and f"not testable: {measured.untestable}"]
+    row |= {"low": low, "high": high, "verdict": verdict, "note": join_texts(*notes)}
+    return row | {name: vars(effect)[name] for name in ("relation", "margin", "decides")}
 
 
-def _combine(found) -> Verdict:
-    found = set(found)
-    if found == {Verdict.SUPPORTED}:
-        return Verdict.SUPPORTED
-    for verdict in (Verdict.CONTRADICTED, Verdict.NO_DATA, Verdict.NOT_TESTABLE):
-        if verdict in found:
-            return verdict
-    return Verdict.UNDECIDED if found else Verdict.NO_DATA
+def _combine(verdicts: Iterable[Verdict]) -> Verdict:
+    return min(verdicts, key=_DECISIVE.index, default=Verdict.NO_DATA)
+
+
+def _places(rows: Iterable[dict]) -> str:
+    return "; ".join(f"{row['data_set']}, {row['backbone']}" for row in rows)
 
 
 def _number_words(key: tuple[str, ...]) -> str:
@@ -389,11 +320,11 @@ def _number_words(key: tuple[str, ...]) -> str:
     return " ".join(what if test_set == "test" else [*what, "on", test_set])
 
 
-def _words(row: dict) -> str:
+def _in_words(row: dict) -> str:
     if row["verdict"] == Verdict.NO_DATA:
         return f"{row['check']}: no data ({row['note']})"
     interval = "" if np.isnan(row["low"]) else f" [{row['low']:+.3f}, {row['high']:+.3f}]"
     expected = f"expected {row['relation']} {row['margin']:g}"
-    why = "; ".join(filter(None, [row["doubt"], row["untestable"]]))
+    why = join_texts(row["doubt"], row["untestable"])
     why = f" ({why})" if why else ""
     return f"{row['check']}: {row['effect']:+.3f}{interval}, {expected}, {row['verdict']}{why}"

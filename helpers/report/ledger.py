@@ -1,7 +1,6 @@
 """The ledger: every claim of every paper, and what the numbers of each tier say to it.
 
-The papers' own claims judge.  Here their verdicts stand together, each with the one effect that
-decided it and the place in the book that shows it.
+Each verdict stands with the one effect that decided it and the place in the book that shows it.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ import pandas as pd
 from helpers.checks import known_name
 from helpers.files import project_root
 from helpers.report import results
-from helpers.report.claims import ALL, Claim, Verdict
+from helpers.report.claims import ALL, Verdict, join_texts
 from helpers.report.preconditions import count_networks
 
 if TYPE_CHECKING:
@@ -36,9 +35,13 @@ COLUMNS = (
     "low", "high", "relation", "margin", "clearance", "effects", "runs", "models", "caveat", "note",
     "second", "notebook", "anchor",
 )  # fmt: skip
-"""The columns of a ledger; `ledger` says what each of them holds."""
 
 _NAN = float("nan")
+_ABSENT = {
+    "verdict": Verdict.NO_DATA, "decided_by": "", "relation": "", "effects": 0, "runs": 0,
+    "effect": _NAN, "low": _NAN, "high": _NAN, "margin": _NAN, "clearance": _NAN,
+}  # fmt: skip
+"""The columns of a claim without any numbers."""
 
 
 def read(
@@ -49,16 +52,13 @@ def read(
     runs = root / runs
     for tier in dict.fromkeys([runs.name, *larger_tiers]):
         for paper in papers:
-            file = root / "results" / tier / f"{paper}.parquet"
-            if tier == runs.name:
-                file = runs / paper / "results.parquet"
-            if not file.exists():
-                continue
-            table = results.read(file)
-            for column, place in (("tier", tier), ("paper", paper)):
-                if others := set(table[column]) - {place}:
-                    raise ValueError(f"{file}: {column} {place} expected, got {min(others)}")
-            tables[tier, paper] = table
+            committed = root / "results" / tier / f"{paper}.parquet"
+            file = runs / paper / "results.parquet" if tier == runs.name else committed
+            if file.exists():
+                table = tables[tier, paper] = results.read(file)
+                for column, place in (("tier", tier), ("paper", paper)):
+                    if others := set(table[column]) - {place}:
+                        raise ValueError(f"{file}: {column} {place} expected, got {min(others)}")
     return tables
 
 
@@ -69,20 +69,15 @@ def ledger(
 ) -> pd.DataFrame:
     """Judge every claim of every paper by the numbers of each tier, and by the printed ones.
 
-    Of the effects that decide a claim, one stands for it: among those that have the verdict of the
-    claim, the one of least clearance.  That is the weakest of those that support a claim, the
-    worst of those that contradict it, and of those that leave it undecided the one nearest to a
-    contradiction.
+    One effect stands for a claim: among the deciding effects that have the verdict of the claim,
+    the one of least clearance.  It is the weakest of those that support a claim, the worst of those
+    that contradict it, and the one nearest to a contradiction of those that leave it undecided.
 
-    Examples
-    --------
     >>> from helpers.papers import PAPERS
-    >>> found = ledger(PAPERS, {}, ["mini"])
-    >>> own = found[found["claim"] == "closed-set"]
-    >>> own[["tier", "verdict", "note"]].to_numpy(str).tolist()
+    >>> judged = ledger(PAPERS, {}, ["mini"])
+    >>> closed = judged[judged["claim"] == "closed-set"]
+    >>> closed[["tier", "verdict", "note"]].to_numpy(str).tolist()
     [['mini', 'no data', 'no results of this tier'], ['published', 'supported', '']]
-    >>> own["decided_by"].iloc[1], own[["effect", "margin"]].to_numpy()[1].tolist()
-    ('closed-set ECE after scaling, above the floor', [0.0085, 0.02])
     """
     papers = {name: paper for name, paper in papers.items() if paper.main_claim}
     for tier, name in tables:
@@ -90,36 +85,38 @@ def ledger(
         known_name("paper", name, papers)
     rows = []
     for name, paper in papers.items():
-        claims = paper.claims.CLAIMS
         for place, tier in enumerate([*tiers, PUBLISHED]):
-            checks, lack = None, "no results of this tier"
-            if (tier, name) in tables:
-                table = tables[tier, name]
-                checks = claims.check(table)
-            elif tier == PUBLISHED:
-                lack = "the paper's own numbers are not at hand"
-                checks = published_checks(claims)
             heading = LARGER if 0 < place < len(tiers) else paper.claims_heading
-            where = {"notebook": f"notebooks/{name}/figures", "anchor": anchor(heading)}
-            where |= {"paper": name, "tier": tier}
-            measured = checks is not None and tier != PUBLISHED
-            summed = None if checks is None else claims.verdicts(checks).set_index("claim")
-            for claim in claims.claims:
-                if checks is None:
-                    decisive = _absent(lack)
-                else:
-                    decisive = _decisive(claim, summed.loc[claim.id, "verdict"], checks)
-                said = (
-                    caveat(decisive, summed.loc[claim.id], tables[tier, name]) if measured else ""
-                )
-                behind = ""
-                if measured:
-                    cells = checks[checks["check"] == decisive["decided_by"]]
-                    behind = models(cells[cells["claim"] == claim.id], tables[tier, name])
-                found = {"claim": claim.id, "caveat": said, "second": "", "models": behind}
-                rows.append(vars(claim) | found | decisive | where)
-    found = pd.DataFrame(rows)[list(COLUMNS)]
-    return found.assign(runs=found["runs"].mask(found["tier"] == PUBLISHED, 0))
+            shared = {"notebook": f"notebooks/{name}/figures", "anchor": anchor(heading)}
+            shared |= {"paper": name, "tier": tier}
+            judged = _judge(paper.claims.CLAIMS, tables.get((tier, name)), tier)
+            rows += [row | shared for row in judged]
+    return pd.DataFrame(rows)[list(COLUMNS)]
+
+
+def _judge(claims: Claims, table: pd.DataFrame | None, tier: str) -> Iterable[dict]:
+    """Yield a row of the ledger for each claim of a paper, by its numbers at one tier."""
+    printed = tier == PUBLISHED
+    checks = published_checks(claims) if printed else None
+    if table is not None:
+        checks = claims.check(table)
+    summed = None if checks is None else claims.verdicts(checks).set_index("claim")
+    for claim in claims.claims:
+        row = vars(claim) | {"claim": claim.id, "caveat": "", "second": "", "models": ""}
+        if checks is None:
+            lack = (
+                "the paper's own numbers are not at hand" if printed else "no results of this tier"
+            )
+            yield row | _ABSENT | {"note": lack}
+            continue
+        effects = checks[checks["claim"] == claim.id]
+        row |= _decisive(effects, summed.loc[claim.id, "verdict"])
+        if printed:
+            row["runs"] = 0
+        else:
+            row["caveat"] = caveat(row, summed.loc[claim.id], table)
+            row["models"] = models(effects[effects["check"] == row["decided_by"]], table)
+        yield row
 
 
 @functools.cache
@@ -129,72 +126,53 @@ def published_checks(claims: Claims) -> pd.DataFrame | None:
 
 
 def caveat(decisive: Mapping, summed: Mapping, table: pd.DataFrame) -> str:
-    """Return in words why little follows from a verdict that is decided, "" if nothing speaks so.
-
-    Examples
-    --------
-    >>> table = pd.DataFrame({"backbone": ["resnet8", "resnet20"]})
-    >>> caveat({"verdict": Verdict.SUPPORTED, "runs": 1}, {}, table)
-    'one run; one family of networks'
-    >>> said = {"evidence": "predictions whose skill is 0.5"}  # which counts no networks
-    >>> caveat({"verdict": Verdict.SUPPORTED, "runs": 5}, said, table)
-    'one family of networks'
-    >>> caveat({"verdict": Verdict.UNDECIDED, "runs": 1}, {}, table)
-    ''
-    """
+    """Return why little follows from a verdict that is decided; "" if nothing limits it."""
     if decisive["verdict"] not in (Verdict.SUPPORTED, Verdict.CONTRADICTED):
         return ""
-    said = ["one run"] if decisive["runs"] == 1 else []
-    evidence = summed.get("evidence", "")
+    evidence, few = summed.get("evidence", ""), ""
     counts = count_networks(table["backbone"].unique())
     if "1 architecture," in evidence or counts["architecture"] == 1:
-        said.append("one architecture")
+        few = "one architecture"
     elif "1 family" in evidence or ("famil" not in evidence and counts["family"] == 1):
-        said.append("one family of networks")
-    return "; ".join(said)
+        few = "one family of networks"
+    return join_texts("one run" if decisive["runs"] == 1 else "", few)
 
 
 def models(checks: pd.DataFrame, table: pd.DataFrame) -> str:
     """Return in words how many networks, on how many data sets, one effect is from.
 
-    Those that are not testable count only where no other is; "" where there are no numbers.
+    Those that are not testable count only if no other is there; "" without numbers.
 
-    Examples
-    --------
     >>> cells = {"data_set": ["a", "b", "all"], "backbone": ["resnet8", "vit", "all"]}
     >>> checks = pd.DataFrame(cells | {"effect": 0.1, "untestable": ""})
-    >>> models(checks, pd.DataFrame()), models(checks.assign(effect=np.nan), pd.DataFrame())
-    ('2 networks on 2 data sets', '')
+    >>> part = checks.assign(untestable=["", "too few", ""]), checks.assign(effect=np.nan)
+    >>> [models(given, pd.DataFrame()) for given in (checks, *part)]
+    ['2 networks on 2 data sets', '1 network on 1 data set', '']
     """
-    said = checks["evidence"].iloc[0] if "evidence" in checks else ""
-    if "network" in said:
-        return said.partition(";")[0]
-    own = checks[(checks["data_set"] != ALL) & checks["effect"].notna()]
-    own = own[own["untestable"] == ""] if (own["untestable"] == "").any() else own
-    names = set()
-    for data_set, backbone in own[["data_set", "backbone"]].itertuples(index=False):
-        if backbone.startswith("all "):  # a number over several networks
-            every = table.loc[table["data_set"] == data_set, "backbone"].unique()
-            names |= {one for one in every if "+" not in one}
-        else:
-            names.add(backbone)
-    if not names:
-        return ""
-    counts = {"network": len(names), "data set": own["data_set"].nunique()}
-    return " on ".join(f"{n} {what}{'s' if n > 1 else ''}" for what, n in counts.items())
+    evidence = checks["evidence"].iloc[0] if "evidence" in checks else ""
+    if "network" in evidence:
+        return evidence.partition(";")[0]
+    cells = checks[(checks["data_set"] != ALL) & checks["effect"].notna()]
+    cells = cells[cells["untestable"] == ""] if (cells["untestable"] == "").any() else cells
+    names = set(cells["backbone"])
+    joint = cells["backbone"].str.startswith("all ")  # a number over several networks
+    if joint.any():
+        behind = table.loc[table["data_set"].isin(cells.loc[joint, "data_set"]), "backbone"]
+        names = names - {*cells.loc[joint, "backbone"]} | {b for b in behind if "+" not in b}
+    counts = {"network": len(names), "data set": cells["data_set"].nunique()}
+    words = (f"{n} {what}{'s' if n > 1 else ''}" for what, n in counts.items())
+    return " on ".join(words) if names else ""
 
 
-def tally(found: pd.DataFrame) -> pd.DataFrame:
+def tally(judged: pd.DataFrame) -> pd.DataFrame:
     """Count the verdicts of a ledger.
 
-    Examples
-    --------
-    >>> found = pd.DataFrame({"paper": "uimnet", "tier": "mini", "verdict": ["no data"] * 8})
-    >>> tally(found).loc[("uimnet", "mini")].to_dict()
+    >>> judged = pd.DataFrame({"paper": "uimnet", "tier": "mini", "verdict": ["no data"] * 8})
+    >>> tally(judged).loc[("uimnet", "mini")].to_dict()
     {'supported': 0, 'contradicted': 0, 'undecided': 0, 'not testable': 0, 'no data': 8}
     """
-    counts = pd.crosstab([found["paper"], found["tier"]], found["verdict"].map(str))
-    order = pd.MultiIndex.from_frame(found[["paper", "tier"]].drop_duplicates())
+    counts = pd.crosstab([judged["paper"], judged["tier"]], judged["verdict"].map(str))
+    order = pd.MultiIndex.from_frame(judged[["paper", "tier"]].drop_duplicates())
     counts = counts.reindex(index=order, columns=[*map(str, Verdict)], fill_value=0)
     return counts.rename_axis(columns=None)
 
@@ -202,34 +180,23 @@ def tally(found: pd.DataFrame) -> pd.DataFrame:
 def anchor(heading: str) -> str:
     """Return the name that the book gives to a heading, for links to it.
 
-    Examples
-    --------
     >>> anchor("The paper's sentences")
     'the-paper-s-sentences'
     """
     return re.sub("[^a-z0-9]+", "-", heading.lower()).strip("-")
 
 
-def _decisive(claim: Claim, verdict: Verdict, checks: pd.DataFrame) -> dict:
+def _decisive(checks: pd.DataFrame, verdict: Verdict) -> dict:
     """Return, of the effects of a claim's verdict, the one that has least clearance."""
-    over_all = checks[(checks["data_set"] == ALL) & checks["decides"]]
-    own = over_all[over_all["claim"] == claim.id]
-    count = len(own)
-    own = own[own["verdict"] == verdict]
-    side = np.where(own["relation"] == "<", -1.0, 1.0)
-    ahead = side * (own["effect"] - own["margin"])
-    facing = np.where(side * ahead > 0, own["effect"] - own["low"], own["high"] - own["effect"])
-    facing = np.maximum(facing, 0.0)  # where all draws are one, the effect is it but for rounding
+    effects = checks[(checks["data_set"] == ALL) & checks["decides"]]
+    count, effects = len(effects), effects[effects["verdict"] == verdict]
+    size, side = effects["effect"], np.where(effects["relation"] == "<", -1.0, 1.0)
+    ahead = side * (size - effects["margin"])
+    facing = np.where(side * ahead > 0, size - effects["low"], effects["high"] - size)
+    facing = np.maximum(facing, 0.0)  # if all draws are one, the effect is it but for rounding
     with np.errstate(divide="ignore", invalid="ignore"):
         clearance = (ahead / facing).mask((ahead == 0) & (facing == 0), 0.0)
-    own = own.assign(clearance=clearance, ahead=ahead, effects=count, decided_by=own["check"])
-    one = own.sort_values(["clearance", "ahead"], kind="stable").iloc[0]
-    taken = set(COLUMNS) - {"claim", "check", "models"}
-    return {name: value for name, value in one.to_dict().items() if name in taken}
-
-
-def _absent(note: str) -> dict:
-    """Return the row of a claim of which there are no numbers at all."""
-    numbers = dict.fromkeys(("effect", "low", "high", "margin", "clearance"), _NAN)
-    words = {"verdict": Verdict.NO_DATA, "decided_by": "", "relation": "", "note": note}
-    return numbers | words | {"effects": 0, "runs": 0}
+    effects = effects.assign(clearance=clearance, ahead=ahead, decided_by=effects["check"])
+    row = effects.sort_values(["clearance", "ahead"], kind="stable").iloc[0]
+    taken = row.index.intersection(COLUMNS).difference(["claim", "check"])
+    return row[taken].to_dict() | {"effects": count}

@@ -1,8 +1,7 @@
-"""What must hold of networks before any claim is judged by them, and what to bear in mind after.
+"""What must hold of networks before any claim is judged by them, and how many there are.
 
-Every paper speaks of networks that have learnt their task.  One that is right on one image in
-seven knows little that it could be uncertain about: whatever a claim says of it is then noise, and
-no verdict but "not testable".
+Every paper speaks of networks that have learned their task.  The uncertainty of a network that is
+right on one image in seven is noise: the verdict is "not testable".
 """
 
 from __future__ import annotations
@@ -13,8 +12,10 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 import pandas as pd
 
+from helpers.report.claims import join_texts
+
 PLAIN = ("network", "baseline", "erm", "closed-set")
-"""What the papers' tables call the network of ordinary training, whose accuracy is looked at."""
+"""The papers' names of the network of ordinary training, whose accuracy decides."""
 
 LEAST_RIGHT = 0.5
 """Share of the test images of known classes on which a network must be right."""
@@ -36,28 +37,19 @@ LACKS = {
 PLURALS = {"network": "networks", "architecture": "architectures", "family": "families"}
 """What `count_networks` counts."""
 
-_JOINT = "all "  # how a network's name begins that stands for several
-
 
 def unlearnt(table: pd.DataFrame) -> dict[tuple[str, str], str]:
-    """Return the networks that do not know their classes, with the reason.
-
-    Examples
-    --------
-    >>> cell = {"data_set": "digits", "method": "erm", "metric": "accuracy", "test_set": "test"}
-    >>> cell |= {"variant": "primary", "calibration": "", "backbone": ["a8", "b8"]}
-    >>> unlearnt(pd.DataFrame(cell | {"value": [0.14, 0.92]}))
-    {('digits', 'a8'): 'right on less than 50 % of the test images'}
-    """
-    chosen = table["metric"].eq("accuracy") & table["test_set"].eq("test")
-    chosen &= table["method"].isin(PLAIN) & table["variant"].eq("primary")
-    chosen &= table["calibration"].isin(["", "before"])
-    chosen &= ~table["backbone"].str.contains("+", regex=False)  # trained in another way
-    right = table[chosen].groupby(["data_set", "backbone"])["value"].mean()
+    """Return the networks that do not know their classes, with the reason."""
+    # networks with a "+" are trained in another way
+    chosen = table["method"].isin(PLAIN) & ~table["backbone"].str.contains("+", regex=False)
+    right = table[chosen & table["calibration"].isin(["", "before"])].query(
+        "metric == 'accuracy' and test_set == 'test' and variant == 'primary'"
+    )
+    right = right.groupby(["data_set", "backbone"])["value"].mean()
     medians = right.groupby(level="data_set").median()
-    right = {**right.to_dict(), **{(name, ""): one for name, one in medians.items()}}
+    shares = right.to_dict() | {(name, ""): share for name, share in medians.items()}
     reason = f"right on less than {100 * LEAST_RIGHT:.0f} % of the test images"
-    return {place: reason for place, share in right.items() if share < LEAST_RIGHT}
+    return {place: reason for place, share in shares.items() if share < LEAST_RIGHT}
 
 
 def mark(rows: pd.DataFrame, reasons: Mapping[tuple[str, str], str]) -> pd.DataFrame:
@@ -66,10 +58,9 @@ def mark(rows: pd.DataFrame, reasons: Mapping[tuple[str, str], str]) -> pd.DataF
     Numbers over several networks ("all models") have that of their data set.
     """
     there = rows["untestable"] if "untestable" in rows else [""] * len(rows)
-    names = rows["backbone"].where(~rows["backbone"].str.startswith(_JOINT), "")
-    found = (reasons.get(place, "") for place in zip(rows["data_set"], names, strict=True))
-    marked = ["; ".join(filter(None, pair)) for pair in zip(there, found, strict=True)]
-    return rows.assign(untestable=np.array(marked, dtype=object))
+    names = rows["backbone"].where(~rows["backbone"].str.startswith("all "), "")
+    given = (reasons.get(place, "") for place in zip(rows["data_set"], names, strict=True))
+    return rows.assign(untestable=np.array([*map(join_texts, there, given)], dtype=object))
 
 
 def count_networks(backbones: Iterable[str]) -> dict[str, int]:
@@ -78,8 +69,6 @@ def count_networks(backbones: Iterable[str]) -> dict[str, int]:
     A network that was trained in another way (after "+"), or by others (after "."), is no other
     architecture; a family is the letters that a name begins with.
 
-    Examples
-    --------
     >>> count_networks(["resnet8", "resnet8+distilled", "resnet20.others", "tf_efficientnet_lite0"])
     {'network': 4, 'architecture': 3, 'family': 2}
     """
@@ -90,12 +79,6 @@ def count_networks(backbones: Iterable[str]) -> dict[str, int]:
 
 
 def networks_in_words(backbones: Iterable[str]) -> str:
-    """Return the counts of `count_networks` in words.
-
-    Examples
-    --------
-    >>> networks_in_words(["resnet8", "resnet8+distilled"])
-    '2 networks, 1 architecture, 1 family'
-    """
+    """Return the counts of `count_networks` in words."""
     counts = count_networks(backbones)
     return ", ".join(f"{n} {what if n == 1 else PLURALS[what]}" for what, n in counts.items())

@@ -27,8 +27,6 @@ def papers() -> tuple[str, ...]:
 def load(paper: str) -> pd.DataFrame:
     """Return a paper's printed numbers, one per row.
 
-    Examples
-    --------
     >>> numbers = load("openset_calibration")
     >>> numbers[numbers["table"] == "I"].head(1)[["data_set", "metric", "value"]].values.tolist()
     [['CIFAR10', 'brier', 0.255]]
@@ -45,13 +43,7 @@ def load(paper: str) -> pd.DataFrame:
 
 
 def in_text(paper: str) -> pd.DataFrame:
-    """Return what a paper prints in its text, or beside a figure, of the effects of its claims.
-
-    Examples
-    --------
-    >>> in_text("human_centric").query("claim == 'adversarial'")["value"].item()
-    0.1532
-    """
+    """Return what a paper prints in its text, or beside a figure, of the effects of its claims."""
     path = _FOLDER / paper / "in_text.csv"
     if not path.exists():
         return pd.DataFrame(columns=["claim", "check", "value", "place"])
@@ -59,22 +51,10 @@ def in_text(paper: str) -> pd.DataFrame:
 
 
 def with_averages(numbers: pd.DataFrame) -> pd.DataFrame:
-    """Return printed numbers with each average taken anew over its test sets.
+    """Return printed numbers with each average taken anew over its test sets, as ours are.
 
-    Of "human_centric", since other papers print no average, and their numbers stay as they are.
-
-    The averages that the paper prints for KNN are not the means of their eight cells (they are
-    off by up to 0.018), and five of others are off by up to 0.0004; all the rest agree to
-    rounding.  What is compared with averages of ours is therefore computed as ours are.
-
-    Examples
-    --------
-    >>> numbers = load("human_centric").query("backbone == 'RN50' and method == 'knn'")
-    >>> last = ["test_set", "metric", "value"]
-    >>> numbers[last].tail(1).round(4).values.tolist()
-    [['average', 'der99', 0.6922]]
-    >>> with_averages(numbers)[last].tail(1).round(4).values.tolist()
-    [['average', 'der99', 0.7034]]
+    The printed averages of KNN in "human_centric" are not the means of their eight cells (they are
+    off by up to 0.018), and five of others are off by up to 0.0004.  No other paper prints any.
     """
     average = numbers["test_set"] == "average"
     cell = ["data_set", "backbone", "method", "metric"]

@@ -1,7 +1,6 @@
 """The results table: one row per number, with what the number is and where it comes from.
 
-Every number that the book shows is a row of such a table, or a mean over named rows.  Tables are
-parquet files, which hold data only and execute nothing when they are read.
+Tables are parquet files, which hold data only and execute nothing when they are read.
 """
 
 from __future__ import annotations
@@ -12,8 +11,7 @@ import importlib.metadata
 import json
 import os
 import platform
-from collections.abc import Iterable, Mapping, Sequence
-from json.encoder import encode_basestring_ascii
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -27,47 +25,25 @@ from helpers.checks import known_name
 from helpers.files import atomic_path
 
 IDENTITY = (
-    "tier",
-    "paper",
-    "data_set",
-    "test_set",
-    "backbone",
-    "run",
-    "method",
-    "calibration",
-    "variant",
+    "tier", "paper", "data_set", "test_set", "backbone", "run", "method", "calibration", "variant",
     "metric",
-)
+)  # fmt: skip
 """The columns that say what a number is; no two rows of a table agree in all of them."""
 
-SCHEMA = pa.schema(
-    [
-        ("row", pa.string()),
-        *((name, pa.int64() if name == "run" else pa.string()) for name in IDENTITY),
-        ("value", pa.float64()),
-        ("bootstrap", pa.list_(pa.float32())),
-        ("images", pa.int64()),
-        ("notes", pa.string()),
-        ("seed", pa.int64()),
-        ("parameters", pa.string()),
-        ("code", pa.string()),
-        ("versions", pa.string()),
-        ("device", pa.string()),
-        ("seconds", pa.float64()),
-    ]
-)
+_PROVENANCE = {
+    "seed": pa.int64(), "parameters": pa.string(), "code": pa.string(), "versions": pa.string(),
+    "device": pa.string(), "seconds": pa.float64(),
+}  # fmt: skip
+_NUMBER = {
+    **{name: pa.int64() if name == "run" else pa.string() for name in IDENTITY},
+    "value": pa.float64(), "bootstrap": pa.list_(pa.float32()), "images": pa.int64(),
+    "notes": pa.string(),
+}  # fmt: skip
+SCHEMA = pa.schema({"row": pa.string(), **_NUMBER, **_PROVENANCE})
 """Names and types of all columns, in order; `tidy` says what each of them holds."""
 
 CALIBRATIONS = ("before", "after", "")
-_DEFAULTS = {
-    "test_set": "test",
-    "calibration": "",
-    "variant": "primary",
-    "bootstrap": (),
-    "notes": "",
-}
-_RECORD = (*IDENTITY, "value", "bootstrap", "images", "notes")
-_PROVENANCE = ("seed", "parameters", "code", "versions", "device", "seconds")
+_DEFAULTS = dict(test_set="test", calibration="", variant="primary", bootstrap=(), notes="")
 _PACKAGES = ("numpy", "torch", "torchvision", "timm")
 _DIGEST = b"known_unknowns.sha256"  # where a file keeps the digest of its own content
 _REMEDY = "delete the file and rerun the notebook that writes it"
@@ -80,12 +56,7 @@ def _short_hash(value) -> str:
 
 @functools.cache
 def code_version() -> str:
-    """Return the package's version and a hash of its sources, as in ``0.1.0+2f6e1c09ab34``.
-
-    The hash covers every module, published table and class list of `helpers`, but for comments and
-    docstrings (`helpers.cache.code`); it tells two states of the code apart wherever they are, in a
-    clone, with local changes or installed.
-    """
+    """Return the package's version and a hash of its code, as in ``0.1.0+2f6e1c09ab34``."""
     return f"{helpers.__version__}+{cache.code('helpers')[:12]}"
 
 
@@ -97,15 +68,9 @@ def provenance(parameters: Mapping, *, seed: int, device: str, seconds: float) -
         raise ValueError(f"parameters: only plain JSON values can be hashed ({error})") from None
     versions = {"python": platform.python_version()}
     versions |= {name: importlib.metadata.version(name) for name in _PACKAGES}
-    versions["helpers"] = helpers.__version__
-    return {
-        "seed": int(seed),
-        "parameters": parameters_hash,
-        "code": code_version(),
-        "versions": json.dumps(versions),
-        "device": device,
-        "seconds": float(seconds),
-    }
+    versions = json.dumps(versions | {"helpers": helpers.__version__})
+    origin = {"seed": int(seed), "parameters": parameters_hash, "code": code_version()}
+    return origin | {"versions": versions, "device": device, "seconds": float(seconds)}
 
 
 def row(
@@ -118,47 +83,34 @@ def row(
 ) -> dict:
     """Return a record of `tidy`, as far as the number itself decides it.
 
-    Examples
-    --------
     >>> row("near", "auroc", 0.9, 500, method="knn")["method"]
     'knn'
     """
-    return {
-        "test_set": test_set,
-        "metric": metric,
-        "value": float(value),
-        "images": int(images),
-        "bootstrap": np.asarray(replicates, dtype=np.float32),
-        **columns,
-    }
+    number = {"test_set": test_set, "metric": metric, "value": float(value), "images": int(images)}
+    return number | {"bootstrap": np.asarray(replicates, dtype=np.float32)} | columns
 
 
 def tidy(records: Iterable[Mapping], provenance: Mapping) -> pd.DataFrame:
     """Build a results table from records and the provenance that they share.
 
-    Examples
-    --------
-    >>> made = {"seed": 0, "parameters": "0" * 12, "code": "0.1.0+x", "versions": "{}",
-    ...         "device": "cpu, 1 thread", "seconds": 1.5}
+    >>> origin = {"seed": 0, "parameters": "0" * 12, "code": "0.1.0+x", "versions": "{}",
+    ...           "device": "cpu, 1 thread", "seconds": 1.5}
     >>> record = {"tier": "mini", "paper": "openset_calibration", "data_set": "digits",
     ...           "backbone": "resnet8", "run": 0, "method": "open-set", "calibration": "after",
     ...           "metric": "ece", "value": 0.21, "images": 300}
-    >>> table = tidy([record], made)
+    >>> table = tidy([record], origin)
     >>> table[["row", "variant", "value"]].to_dict("records")
     [{'row': '554daadc2550', 'variant': 'primary', 'value': 0.21}]
     """
-    rows = []
-    for record in records:
-        for name in record:
-            known_name("column of a record", name, _RECORD)
-        rows.append({**_DEFAULTS, **record, **{name: provenance[name] for name in _PROVENANCE}})
-    if not rows:
+    records = [_DEFAULTS | dict(record) for record in records]
+    if not records:
         raise ValueError("records: empty")
-    table = pd.DataFrame(rows)
-    missing = [name for name in _RECORD if name not in table]
-    if missing:
+    for name in dict.fromkeys(name for record in records for name in record):
+        known_name("column of a record", name, _NUMBER)
+    table = pd.DataFrame(records)
+    if missing := [name for name in _NUMBER if name not in table]:
         raise ValueError(f"records: no {', '.join(missing)}")
-    table["row"] = row_ids(table)
+    table = table.assign(**{name: provenance[name] for name in _PROVENANCE}, row=row_ids(table))
     return _arrow(table, "records").to_pandas()
 
 
@@ -194,9 +146,7 @@ def join(paths: Sequence[str | os.PathLike], path: str | os.PathLike) -> pd.Data
 def _read(paths: Sequence[str | os.PathLike]) -> pa.Table:
     if not paths:
         raise ValueError("path: no file given")
-    tables = [_read_one(Path(one)) for one in paths]
-    if len(tables) == 1:  # has none, or it would not have been written
-        return tables[0]
+    tables = [_read_file(Path(path)) for path in paths]
     together = pa.concat_tables(tables)
     twice = together["row"].to_pandas().duplicated(keep=False)
     if twice.any():
@@ -209,8 +159,6 @@ def _read(paths: Sequence[str | os.PathLike]) -> pa.Table:
 def summary(table: pd.DataFrame, by: Sequence[str] | None = None) -> pd.DataFrame:
     """Return mean and standard deviation over runs.
 
-    Examples
-    --------
     >>> table = pd.DataFrame({"row": ["a", "b"], "run": [0, 1], "metric": "ece",
     ...                       "value": [0.1, 0.3]})
     >>> summary(table, by=["metric"]).round(3).to_dict("records")
@@ -221,29 +169,19 @@ def summary(table: pd.DataFrame, by: Sequence[str] | None = None) -> pd.DataFram
         known_name("column to group by", name, IDENTITY)
     if table.empty:
         raise ValueError("table: empty")
-    repeated = table.duplicated([*by, "run"], keep=False)
-    if repeated.any():
-        others = [name for name in IDENTITY if name in table and name not in (*by, "run")]
-        mixed = [name for name in others if table.loc[repeated, name].nunique() > 1]
-        raise ValueError(
-            f"by: a group holds several rows of one run; they differ in {', '.join(mixed)}"
-        )
-    return (
-        table.groupby(by, sort=False)
-        .agg(
-            mean=("value", "mean"),
-            std=("value", "std"),
-            runs=("run", "nunique"),
-            rows=("row", " ".join),
-        )
-        .reset_index()
-    )
+    repeated = table[table.duplicated([*by, "run"], keep=False)]
+    if len(repeated):
+        mixed = [name for name in IDENTITY if name in table and repeated[name].nunique() > 1]
+        mixed = ", ".join(name for name in mixed if name not in (*by, "run"))
+        raise ValueError(f"by: a group holds several rows of one run; they differ in {mixed}")
+    columns = {"mean": ("value", "mean"), "std": ("value", "std"), "runs": ("run", "nunique")}
+    groups = table.groupby(by, sort=False, as_index=False)
+    return groups.agg(**columns, rows=("row", " ".join))
 
 
 def _arrow(table: pd.DataFrame, where: str) -> pa.Table:
     """Return `table` in the types of `SCHEMA`, or say what is wrong with it."""
-    missing = [name for name in SCHEMA.names if name not in table]
-    if missing:
+    if missing := [name for name in SCHEMA.names if name not in table]:
         raise ValueError(f"{where}: no column {', '.join(missing)}")
     if table.empty:
         raise ValueError(f"{where}: no rows")
@@ -254,36 +192,36 @@ def _arrow(table: pd.DataFrame, where: str) -> pa.Table:
         except (pa.ArrowException, TypeError, OverflowError) as error:
             raise ValueError(f"{where}: column {field.name}: {error}") from None
     arrow = pa.Table.from_arrays(columns, schema=SCHEMA)
-    _check(arrow, where)
+    if problem := next(_problems(arrow), None):
+        raise ValueError(f"{where}: column {': '.join(problem)}")
+    identity = arrow.select(IDENTITY).to_pandas()
+    twice = identity[identity.duplicated()]
+    if len(twice):
+        shown = ", ".join(f"{name}={value}" for name, value in twice.iloc[0].items())
+        raise ValueError(f"{where}: the same identity columns twice: {shown}")
     return arrow
 
 
-def _check(arrow: pa.Table, where: str) -> None:
+def _problems(arrow: pa.Table) -> Iterator[tuple[str, str]]:
+    """Yield columns, and what is wrong with them."""
     for name in SCHEMA.names:
         if arrow[name].null_count:
-            raise ValueError(f"{where}: column {name}: missing or NaN")
+            yield name, "missing or NaN"
     for name in ("value", "seconds"):
         if not np.isfinite(arrow[name].to_numpy()).all():
-            raise ValueError(f"{where}: column {name}: infinite")
+            yield name, "infinite"
     replicates = arrow["bootstrap"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
     if not np.isfinite(replicates).all():
-        raise ValueError(f"{where}: column bootstrap: NaN or infinite")
+        yield "bootstrap", "NaN or infinite"
     if arrow["images"].to_numpy().min() < 1:
-        raise ValueError(f"{where}: column images: every number needs at least one image")
+        yield "images", "every number needs at least one image"
+    for value in arrow["calibration"].unique().to_pylist():
+        known_name("calibration", value, CALIBRATIONS)
     for name in IDENTITY:
-        if name == "calibration":
-            for value in arrow[name].unique().to_pylist():
-                known_name("calibration", value, CALIBRATIONS)
-        elif name != "run" and "" in arrow[name].unique().to_pylist():
-            raise ValueError(f"{where}: column {name}: empty")
-    identity = arrow.select(IDENTITY).to_pandas()
-    if row_ids(identity) != arrow["row"].to_pylist():
-        raise ValueError(f"{where}: column row: not the hash of the identity columns")
-    twice = identity.duplicated()
-    if twice.any():
-        first = identity[twice].iloc[0]
-        shown = ", ".join(f"{name}={first[name]}" for name in IDENTITY)
-        raise ValueError(f"{where}: the same identity columns twice: {shown}")
+        if name not in ("calibration", "run") and "" in arrow[name].unique().to_pylist():
+            yield name, "empty"
+    if row_ids(arrow.select(IDENTITY).to_pandas()) != arrow["row"].to_pylist():
+        yield "row", "not the hash of the identity columns"
 
 
 def _digest(arrow: pa.Table) -> str:
@@ -294,17 +232,15 @@ def _digest(arrow: pa.Table) -> str:
         if name == "bootstrap":
             digest.update(column.value_lengths().to_numpy().tobytes())
             column = column.flatten()
-        if column.type == pa.string():  # as JSON; most columns say few things many times
-            coded = column.dictionary_encode()
-            words = [*map(encode_basestring_ascii, coded.dictionary.to_pylist()), "null"]
-            places = coded.indices.fill_null(len(words) - 1).to_pylist()
-            digest.update(f"[{', '.join(map(words.__getitem__, places))}]".encode())
+        if column.type == pa.string():
+            texts = column.to_numpy(zero_copy_only=False).tolist()
+            digest.update(json.dumps(texts).encode())
         else:
             digest.update(column.to_numpy().tobytes())
     return digest.hexdigest()
 
 
-def _read_one(path: Path) -> pa.Table:
+def _read_file(path: Path) -> pa.Table:
     if not path.exists():
         raise FileNotFoundError(f"{path}: no such results table; run the notebook that writes it")
     try:

@@ -23,11 +23,8 @@ class Source(str):
 def show_source(*things: Callable) -> Source:
     """Return the lines of functions, methods or classes, without their docstrings.
 
-    As the last expression of a cell they are shown highlighted, below the module that they are
-    from; comments stay.  What is shown is what runs, so nothing is copied onto a page.
+    Comments stay.  What is shown is what runs, so nothing is copied onto a page.
 
-    Examples
-    --------
     >>> from helpers.scores.calibration import softmax
     >>> show_source(softmax).splitlines()[:2]
     ['# helpers.scores.calibration', 'def softmax(logits, temperature: float = 1.0) -> np.ndarray:']

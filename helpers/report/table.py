@@ -6,8 +6,7 @@ import html
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 
 import pandas as pd
@@ -56,48 +55,28 @@ _MARKS = {
 class Table:
     """Numbers laid out as a table, with the rows of the results table behind each of them.
 
-    It shows itself on a notebook's page, where under the pointer a cell of ours names its rows.
+    It shows itself on a notebook's page; under the pointer a cell of ours names its rows.
+    `cells` has a row for each number: the columns `down` and `across`, ``text``, and optionally
+    ``rows`` (the names of the rows behind it, separated by spaces) and the marks ``bold`` and
+    ``underlined`` (bool).  The numbers of one cell are joined by `separator`.
 
-    Parameters
-    ----------
-    cells : DataFrame
-        One row per number: the columns `down` and `across`, ``text``, and, if there are any,
-        ``rows`` (the names of the rows of the results table behind it, separated by spaces) and
-        the marks ``bold`` and ``underlined`` (bool).  The numbers of one cell are joined by
-        `separator` in their order here.
-    down, across : sequence of str
-        The columns whose values head the lines and the columns of the table.  Values are in the
-        order of their categories, see `categories`, and else as they come.
-    name : str
-        What makes the table's ids in HTML, and its label in LaTeX, ones of its own.
-    caption : str
-        A complete one; what is between backticks is shown as code.
-    data : DataFrame
-        What `csv` writes: the numbers unrounded, as a rule with columns of their own.
-    separator : str
-    named : bool
-        Whether `down` stands above the lines.
+    The values of `down` and `across` head the lines and the columns, in the order of `categories`;
+    if `named`, the names of `down` stand above the lines.  `name` is the basis of ids and labels,
+    text between backticks in `caption` is code, and `data` are the numbers that `csv` writes.
     """
 
     cells: pd.DataFrame
     down: Sequence[str]
     across: Sequence[str]
-    name: str = field(kw_only=True)
-    caption: str = field(kw_only=True)
-    data: pd.DataFrame = field(kw_only=True, default_factory=pd.DataFrame)
-    separator: str = field(kw_only=True, default=" | ")
-    named: bool = field(kw_only=True, default=False)
+    _: KW_ONLY
+    name: str
+    caption: str
+    data: pd.DataFrame = field(default_factory=pd.DataFrame)
+    separator: str = " | "
+    named: bool = False
 
     def frame(self, language: str = "text", write: Callable[[str], str] = str) -> pd.DataFrame:
-        """Return the table's cells as text, marked as `language` has it; absent ones are a dash.
-
-        Parameters
-        ----------
-        language : {"text", "html", "latex", "markdown"}
-            In plain text nothing is marked.
-        write : callable
-            Makes the text of a cell fit for the language.
-        """
+        """Return the cells, marked as a language (a key of `_MARKS`) does; absent: a dash."""
         text = self.cells["text"].map(write)
         for mark, pattern in _MARKS[language].items():
             if mark in self.cells:
@@ -107,11 +86,9 @@ class Table:
     def html(self, *, whole: bool = False) -> str:
         """Return HTML, the same for the same table; with `whole` it is a page of its own."""
         text = self.frame("html", _escape)
-        shown = Styler(
-            text,
-            uuid=self._id,
-            caption=_CODE.sub(r"<code>\1</code>", _escape(self.caption)),
-        ).set_table_styles([*_LAYOUT, *([_TURNED] if len(text.columns) > _UPRIGHT else [])])
+        caption = _CODE.sub(r"<code>\1</code>", _escape(self.caption))
+        styles = [*_LAYOUT, *([_TURNED] if len(text.columns) > _UPRIGHT else [])]
+        shown = Styler(text, uuid=self._id, caption=caption).set_table_styles(styles)
         for axis, index in enumerate((shown.index, shown.columns)):
             for level in range(index.nlevels):  # long names of data sets and networks may be broken
                 shown = shown.format_index(_breakable, axis=axis, level=level)
@@ -133,18 +110,15 @@ class Table:
     def latex(self) -> str:
         """Return LaTeX, which needs the package booktabs."""
         text = self.frame("latex", latex_text).rename(index=latex_text, columns=latex_text)
-        return (
-            Styler(text)
-            .hide(names=True)
-            .to_latex(
-                hrules=True,
-                caption=_CODE.sub(r"\\texttt{\1}", latex_text(self.caption)),
-                label=f"tab:{self._id}",
-                position_float="centering",
-                column_format="l" * text.index.nlevels + "r" * len(text.columns),
-                multirow_align="naive",  # anything else needs one more package
-                multicol_align="c",
-            )
+        shown = Styler(text).hide(names=True)
+        return shown.to_latex(
+            hrules=True,
+            caption=_CODE.sub(r"\\texttt{\1}", latex_text(self.caption)),
+            label=f"tab:{self._id}",
+            position_float="centering",
+            column_format="l" * text.index.nlevels + "r" * len(text.columns),
+            multirow_align="naive",  # anything else needs one more package
+            multicol_align="c",
         )
 
     def csv(self) -> str:
@@ -155,31 +129,25 @@ class Table:
         """Return a Markdown table without its caption."""
         text = self.frame("markdown")
         heads = [" ".join(filter(None, _levels(head))) for head in text.columns]
-        lines = [
-            [*_levels(line), *cells]
-            for line, cells in zip(text.index, text.to_numpy(), strict=True)
-        ]
+        numbers = zip(text.index, text.to_numpy(), strict=True)
+        lines = [[*_levels(line), *cells] for line, cells in numbers]
         named = self.down if self.named else [""] * text.index.nlevels
         return markdown_table([*named, *heads], lines)
 
     def write(self, path: str | os.PathLike) -> None:
         """Write the table as the file's name ends: .html, .tex, .csv or .md."""
-        ways = {
-            ".html": partial(self.html, whole=True),
-            ".tex": self.latex,
-            ".csv": self.csv,
-            ".md": self.markdown,
-        }
+        ways = {".html": self.html, ".tex": self.latex, ".csv": self.csv, ".md": self.markdown}
         way = ways[known_name("kind of file", Path(path).suffix, ways)]
         with atomic_path(path) as temporary:
-            temporary.write_text(way(), encoding="utf-8")
+            text = way(whole=True) if way == self.html else way()
+            temporary.write_text(text, encoding="utf-8")
 
     @property
     def _id(self) -> str:
         return self.name.replace(" ", "-")
 
     def _lay_out(self, text: pd.Series, separator: str) -> pd.DataFrame:
-        """Return the joined text of each cell, [lines, columns]; NaN where there is none."""
+        """Return the joined text of each cell, [lines, columns]; NaN without text."""
         keys = [*self.down, *self.across]
         cells = self.cells.assign(**{name: categories(self.cells[name]) for name in keys})
         lines, columns = (_axis(cells, list(names)) for names in (self.down, self.across))
@@ -190,20 +158,12 @@ class Table:
 
 
 def categories(names: pd.Series, titles: Mapping[str, str] | Iterable[str] = ()) -> pd.Series:
-    """Return names as their titles, in an order of their own.
+    """Return names as their titles, in the order of `titles`: titles by name, or names.
 
-    Parameters
-    ----------
-    names : Series of str
-        If they are in an order already, they are returned as they are.
-    titles : mapping of str to str, or iterable of str
-        Titles by name, in the order in which they are shown; or names, in this order.  Names that
-        are not among them come last, as they are and in the order of their first appearance.
+    Other names come last in the order of their first appearance.  Ordered names stay as they are.
 
-    Examples
-    --------
-    >>> found = categories(pd.Series(["knn", "gen", "msp"]), {"msp": "MSP", "knn": "KNN"})
-    >>> found.tolist(), found.cat.categories.tolist()
+    >>> names = categories(pd.Series(["knn", "gen", "msp"]), {"msp": "MSP", "knn": "KNN"})
+    >>> names.tolist(), names.cat.categories.tolist()
     (['KNN', 'gen', 'MSP'], ['MSP', 'KNN', 'gen'])
     """
     if isinstance(names.dtype, pd.CategoricalDtype):
@@ -215,19 +175,10 @@ def categories(names: pd.Series, titles: Mapping[str, str] | Iterable[str] = ())
 
 
 def mark_best(rank: pd.Series, *among: pd.Series) -> pd.Series:
-    """Mark the highest of each group.
+    """Mark the highest of each group: several if they are equal, but none if all are.
 
-    Several that are the highest are all marked, but none where all are the same.
+    A group has one value of each of `among`.
 
-    Parameters
-    ----------
-    rank : Series of float
-        Higher is better; NaN is never the best.
-    *among : Series
-        What has one value within a group.
-
-    Examples
-    --------
     >>> mark_best(pd.Series([1, 2, 3, 3]), pd.Series(["a", "a", "b", "b"])).tolist()
     [False, True, False, False]
     """
@@ -238,8 +189,6 @@ def mark_best(rank: pd.Series, *among: pd.Series) -> pd.Series:
 def number(value: float, pattern: str) -> str:
     """Return a number as text, a missing one as a dash.
 
-    Examples
-    --------
     >>> number(-0.25, "+.1f"), number(float("nan"), "+.1f")
     ('−0.2', '–')
     """
@@ -249,25 +198,19 @@ def number(value: float, pattern: str) -> str:
 def numbers(
     cells: pd.DataFrame, scale: float | pd.Series = 1.0, pattern: str | pd.Series = ".3f"
 ) -> list[str]:
-    """Return mean ± standard deviation of each row, or the mean alone where it has no deviation.
+    """Return mean ± standard deviation of each row, or the mean alone if it has no deviation.
 
-    Parameters
-    ----------
-    cells : DataFrame
-        With the columns ``mean`` and ``std``.
-    scale, pattern : one for all rows, or one for each
+    `scale` and `pattern` are for all rows, or one for each.
 
-    Examples
-    --------
     >>> cells = pd.DataFrame({"mean": [0.8136, 0.5], "std": [0.0123, float("nan")]})
     >>> numbers(cells), numbers(cells, 100, pd.Series([".1f", ".0f"]))
     (['0.814 ± 0.012', '0.500'], ['81.4 ± 1.2', '50'])
     """
-    means, stds = cells["mean"] * scale, cells["std"] * scale
     patterns = pd.Series(pattern, cells.index)
+    scaled = zip(cells["mean"] * scale, cells["std"] * scale, patterns, strict=True)
     return [
-        number(mean, one) + ("" if pd.isna(std) else f" {PLUS_MINUS} {number(std, one)}")
-        for mean, std, one in zip(means, stds, patterns, strict=True)
+        number(mean, form) + ("" if pd.isna(std) else f" {PLUS_MINUS} {number(std, form)}")
+        for mean, std, form in scaled
     ]
 
 
@@ -311,8 +254,8 @@ def single(name: str, table: pd.DataFrame, *columns: str) -> dict:
 
 def _axis(cells: pd.DataFrame, names: list[str]) -> pd.Index:
     """Return what heads the lines or the columns, in its order."""
-    found = cells[names].drop_duplicates().sort_values(names).astype(object)
-    return pd.MultiIndex.from_frame(found) if len(names) > 1 else pd.Index(found[names[0]])
+    heads = cells[names].drop_duplicates().sort_values(names).astype(object)
+    return pd.MultiIndex.from_frame(heads) if len(names) > 1 else pd.Index(heads[names[0]])
 
 
 def _levels(head: str | tuple) -> list[str]:
@@ -321,9 +264,8 @@ def _levels(head: str | tuple) -> list[str]:
 
 def _escape(text: str) -> str:
     # the line of a mean does not end before its deviation
-    return html.escape(text, quote=False).replace(
-        f"{PLUS_MINUS} ", f"{PLUS_MINUS}\N{NO-BREAK SPACE}"
-    )
+    text = html.escape(text, quote=False)
+    return text.replace(f"{PLUS_MINUS} ", f"{PLUS_MINUS}\N{NO-BREAK SPACE}")
 
 
 def _breakable(head: str) -> str:

@@ -20,25 +20,19 @@ class Example:
 
 
 def test_lines_are_those_of_the_file_without_docstrings():
-    shown = show_source(Example)
-    assert shown.splitlines() == [
+    assert show_source(Example).splitlines() == [
         f"# {__name__}", "class Example:", "    def inner(self):", "        # a comment",
         '        return "shown"', "", "    def named(self):", '        """All that there is."""',
     ]  # fmt: skip
-
-
-def test_several_things_stand_below_one_another_and_are_highlighted():
     shown = show_source(Example.inner, softmax)
     first, second = shown.split("\n\n", 1)
     assert first.splitlines()[1] == "def inner(self):"  # not indented
     assert second.startswith("# helpers.scores.calibration\ndef softmax(logits")
-    assert shown._repr_markdown_() == f"```python\n{shown}\n```"
-    assert repr(shown) == str(shown)
+    assert shown._repr_markdown_() == f"```python\n{shown}\n```" and repr(shown) == str(shown)
 
 
-def test_what_has_no_lines_is_refused():
-    for nothing in (len, 3):
-        with pytest.raises(ValueError, match="has no lines in a file"):
-            show_source(nothing)
-    with pytest.raises(ValueError, match="a function or a class expected"):
-        show_source()
+@pytest.mark.parametrize("nothing", [(len,), (3,), ()])
+def test_what_has_no_lines_is_refused(nothing):
+    message = "has no lines in a file" if nothing else "a function or a class expected"
+    with pytest.raises(ValueError, match=message):
+        show_source(*nothing)
