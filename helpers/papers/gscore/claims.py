@@ -26,7 +26,7 @@ import pandas as pd
 
 from helpers.metrics.correlation import spearman
 from helpers.papers.gscore.parameters import DETECTORS
-from helpers.papers.gscore.skills import METRIC_TITLES, pooled_skill, set_errors
+from helpers.papers.gscore.skills import pooled_skill, set_errors
 from helpers.report.claim_files import read_claims
 from helpers.report.paper_claims import Claims, refuse_duplicates
 
@@ -41,8 +41,6 @@ _REPLICATES = 1000
 _CLEAR = 0.3  # below it a line explains less than a tenth of the variance: no sign to speak of
 _TURNS = "the sign is not stable over divisions"
 _PLACE = ["data_set", "backbone", "run"]
-# method, metric, numbers (column 0) with replicates by `_PLACE`, networks with both signs
-_Quantity = tuple[str, str, pd.DataFrame, set[str]]
 
 
 def derive(table: pd.DataFrame) -> pd.DataFrame:
@@ -73,8 +71,8 @@ def derive(table: pd.DataFrame) -> pd.DataFrame:
     ]
     columns = [*_PLACE, "method", "metric", "value", "bootstrap", "doubt"]
     derived = pd.DataFrame(rows, columns=columns).assign(calibration="", test_set="all", limit="")
-    about = derived["metric"] != "accuracy_correlation"
-    return derived.assign(evidence=about.map({True: _skill_in_words(table), False: ""}))
+    words = {"accuracy_correlation": ""}
+    return derived.assign(evidence=derived["metric"].map(words).fillna(_skill_in_words(table)))
 
 
 def _skill_in_words(table: pd.DataFrame) -> str:
@@ -84,12 +82,12 @@ def _skill_in_words(table: pd.DataFrame) -> str:
         return ""
     errors = set_errors(own, tuple(_TITLES)).query(f"evaluator == '{_PROPOSED}'")
     skills = {metric: pooled_skill(errors[errors["metric"] == metric]) for metric in _TITLES}
-    words = [f"{text} for {METRIC_TITLES[metric]}" for metric, text in skills.items() if text]
+    words = [f"{text} for {_TITLES[metric]}" for metric, text in skills.items() if text]
     return f"predictions whose skill is {' and '.join(words)}" if words else ""
 
 
-def _quantities(table: pd.DataFrame) -> Iterator[_Quantity]:
-    """Yield the numbers of one data set."""
+def _quantities(table: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame, set[str]]]:
+    """Yield method, metric, numbers (column 0) with replicates, and networks with both signs."""
     detectors = table.loc[table["method"].isin(list(DETECTORS)), "method"].nunique()
     networks = table.loc[table["method"] == "network", "backbone"].nunique()
     whole = table[table["test_set"] == "all"]
@@ -216,21 +214,15 @@ def _pearson(weights: np.ndarray, pairs: np.ndarray) -> np.ndarray:
     return np.divide(shared, norm, out=np.zeros_like(norm), where=norm > least)
 
 
-def _as_variants(printed: pd.DataFrame) -> pd.DataFrame:
-    """Return the printed numbers with variants.
-
-    The paper's tables have correlations of MSP alone (Table 4).  Its text prints means over
-    detectors, and the least over networks (`helpers.report.published.in_text`); numbers by size and
-    by ratio are in figures only.
-    """
-    return printed.assign(variant=np.where(printed["metric"] == "fpr95", "test", "primary"))
-
-
+# The tables print correlations of MSP alone (Table 4); the text prints means over detectors and the
+# least over networks (`helpers.report.published.in_text`); sizes and ratios are in figures only.
 CLAIMS = Claims(
     "gscore",
     read_claims(Path(__file__).with_name("claims.yaml"), metric=_TITLES, detector=DETECTORS),
     derive=derive,
     every_variant=True,
     resampled="sets",
-    printed=_as_variants,
+    printed=lambda table: table.assign(
+        variant=np.where(table["metric"] == "fpr95", "test", "primary")
+    ),
 )

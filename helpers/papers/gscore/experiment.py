@@ -177,7 +177,7 @@ def rows(parameters: Parameters, part: Part, outputs: SuiteOutputs, draw: Draw) 
     first, names = parameters.detectors[0], list(places)
     divisions = [divide(len(names), run, parameters) for run in range(parameters.repeats)]
     for run, division in enumerate(divisions):
-        taus = _taus(every[first], division)
+        taus = _taus(every[first], division[0])
         for detector, mixtures in every.items():
             if run == 0:
                 yield from _rows_of_sets(detector, mixtures, names, taus)
@@ -199,7 +199,7 @@ def rows(parameters: Parameters, part: Part, outputs: SuiteOutputs, draw: Draw) 
         if variant.shift:  # the regression learns from the primary mixtures
             mixtures = every[first] | {"test": mixtures["test"]}
         for run, division in enumerate(divisions):
-            regressions = mixtures, _taus(mixtures, division), division, parameters.level
+            regressions = mixtures, _taus(mixtures, division[0]), division, parameters.level
             for row in _rows_of_regressions(first, *regressions, metrics=["fpr95"]):
                 yield {"run": run, "variant": variant.name} | row
 
@@ -221,11 +221,8 @@ def _evaluate(
     return mixtures | {REDRAWN: mixing.redraw_mixtures(*again)}
 
 
-def _taus(
-    mixtures: Mapping[str, Mixtures], division: tuple[np.ndarray, np.ndarray]
-) -> dict[str, int]:
-    evaluators = mixtures["test"].gscores
-    return {name: best_tau(mixtures["meta"], name, division[0]) for name in evaluators}
+def _taus(mixtures: Mapping[str, Mixtures], learnt: np.ndarray) -> dict[str, int]:
+    return {name: best_tau(mixtures["meta"], name, learnt) for name in mixtures["test"].gscores}
 
 
 def _rows_of_sets(
@@ -274,5 +271,5 @@ def _rows_of_regressions(
         for metric in ("auroc", "fpr95") if names and method == BY_SETS else ():
             for kind, values in regressions[metric][0].items():
                 for number, value, count in zip(division[1], values, images, strict=True):
-                    name = names[number]
-                    yield results.row(name, f"{kind}_{metric}", value, count, method=method)
+                    cell = names[number], f"{kind}_{metric}", value, count
+                    yield results.row(*cell, method=method)

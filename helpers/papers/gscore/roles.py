@@ -70,9 +70,8 @@ def roles(parameters: Parameters, part: Part) -> Suite:
     data_set, network, seed = part.identity["data_set"], part.identity["backbone"], parameters.seed
     published, main = parameters.is_published(network), data_set == parameters.data_set
     parameters = parameters.of_network(network)
-    download = parameters.download
     held_out = parameters.held_out if main and not published else []
-    train, test, unknown = _id_images(data_set, held_out, download)
+    train, test, unknown = _id_images(data_set, held_out, parameters.download)
     size = train.images.shape[1]
     others, excluded = _sets(parameters, data_set, size)
     sets = {
@@ -95,22 +94,15 @@ def roles(parameters: Parameters, part: Part) -> Suite:
     meta, validation, rest = np.split(order, ends)
     rest = divided.subset(np.sort(rest))
     train, test = (train, rest) if published else (rest, test)
-    suite = Suite(
-        train=train,
-        meta=divided.subset(np.sort(meta)),
-        validation=divided.subset(validation),
-        test=test,
-        sets=sets,
-        excluded=excluded,
-        shifted={
-            shift: corrupt_set(test, shift.split("/")[0], int(shift.split("/")[1]), seed=seed)
-            for shift in parameters.shifts
-        },
-    )
+    shifted = {
+        shift: corrupt_set(test, shift.split("/")[0], int(shift.split("/")[1]), seed=seed)
+        for shift in parameters.shifts
+    }
+    meta, validation = divided.subset(np.sort(meta)), divided.subset(validation)
+    suite = Suite(train, meta, validation, test, sets, excluded, shifted)
     if parameters.outliers and not published:
-        outliers = [
-            data.load(name, "train", size=size, download=download) for name in parameters.outliers
-        ]
+        given = {"size": size, "download": parameters.download}
+        outliers = [data.load(name, "train", **given) for name in parameters.outliers]
         suite = replace(suite, outliers=concatenate(outliers, "outliers").unknown())
     suite = parameters.seen_by(network, suite)
     if parameters.shown_again is None:

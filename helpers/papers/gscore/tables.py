@@ -18,7 +18,6 @@ from helpers.report.tables import comparisons
 EVALUATOR_TITLES = {"confidence": "confidence", "auto_evaluation": "auto-evaluation"} | EVALUATORS
 """Titles of the baselines and of the evaluators."""
 
-_MAIN_DATA_SET, _MAIN_NETWORK = "CIFAR-10", "DLA"
 _RMSE = ("rmse_fpr95", "rmse_auroc")
 
 
@@ -113,9 +112,9 @@ def rows_beside(table: pd.DataFrame) -> list[tuple[pd.DataFrame, Mapping[str, st
     primary = table[table["variant"] == "primary"]
     own = primary["metric"].str.contains("^(?:rmse|pearson|spearman)_")
     first = primary["backbone"] == primary.groupby("data_set")["backbone"].transform("first")
-    dla = dict.fromkeys(primary.loc[first, "backbone"], _MAIN_NETWORK)
+    dla = dict.fromkeys(primary.loc[first, "backbone"], "DLA")
     means = over_test_sets(table)
-    several = means["data_set"].map(PAPER.data_sets) == _MAIN_DATA_SET
+    several = means["data_set"].map(PAPER.data_sets) == "CIFAR-10"
     return [(primary[own & first], dla), (means[several], PAPER.networks), (means[~several], dla)]
 
 
