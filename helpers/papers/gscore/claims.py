@@ -61,8 +61,8 @@ def derive(table: pd.DataFrame) -> pd.DataFrame:
       latter a mean over the sets that all of them have.
     """
     refuse_duplicates(table, [*_PLACE, "method", "metric", "test_set", "variant"])
-    names = table["method"].str.partition("/")
-    table = table.assign(detector=names[0], evaluator=names[2])
+    names = table["method"].str.extract("^([^/]*)/?(.*)$")
+    table = table.assign(detector=names[0], evaluator=names[1])
     rows = [
         (*place, method, metric, values[0], values[1:], _TURNS if place[1] in turning else "")
         for _, own in table.groupby("data_set", sort=False)
