@@ -1,9 +1,8 @@
 """Evaluation without labels, as in the Gscore paper: from scores of a mixture to a prediction.
 
-A *mixture* is an unlabelled union of ID and OOD images.  An *evaluator* computes one number from
-its scores, the Gscore: the distance of the two parts into which it splits the scores.  A larger
-distance means a better detector, so that a line through mixtures whose metrics are known predicts
-the metrics of an unlabelled mixture.
+A *mixture* is an unlabelled union of ID and OOD images.  An *evaluator* splits its scores into two
+parts and computes their distance, the Gscore.  A larger distance means a better detector, so a line
+through mixtures with known metrics predicts the metrics of an unlabelled mixture.
 
 Scores are higher for images that are more likely known.  Empty input, NaN, infinite or constant
 scores and a mixture of one image are a `ValueError` that names the argument.  A mixture of ID
@@ -11,7 +10,6 @@ images alone, or of OOD images alone, has a Gscore too: no score can tell.
 `known_unknowns.without_labels` has estimates that the paper does not have.
 """
 
-from helpers.labelfree.baselines import FeatureMoments, confidence_metrics, frechet_distance
 from helpers.labelfree.evaluators import EVALUATORS, TAUS, gscores
 from helpers.labelfree.gaussians import Mixture, fit_mixture, mixture_parts
 from helpers.labelfree.mixtures import counts_in_ratio, draw_counts, draw_places
@@ -23,6 +21,19 @@ from helpers.labelfree.parts import (
     distance,
     two_means,
 )
-from helpers.labelfree.regression import Regression, fit_regression
-from helpers.labelfree.skill import Estimate, describe_skill, skill, skill_of_errors
-from helpers.labelfree.truths import METRICS, PREDICTED, true_metrics
+from helpers.labelfree.regression import (
+    Estimate,
+    Regression,
+    describe_skill,
+    fit_regression,
+    skill,
+    skill_of_errors,
+)
+from helpers.labelfree.truths import (
+    METRICS,
+    PREDICTED,
+    confidence_metrics,
+    feature_moments,
+    frechet_distance,
+    true_metrics,
+)

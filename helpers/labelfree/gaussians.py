@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit, logit
 
-from helpers.labelfree.parts import Parts, SortedScores, tau_array, two_means
+from helpers.labelfree.parts import Parts, SortedScores, two_means
+from helpers.metrics.inputs import share_array
 
 # What scikit-learn adds to all variances by default, here in units of the scores' own variance: a
 # score that lies within some 1e-4, as ODIN's does, would otherwise be all floor.
 _FLOOR = 1e-6
-_TOLERANCE = 1e-10
-_LONGEST = 300
+_TOLERANCE, _LONGEST = 1e-10, 300
 # Steps before any is accelerated, which decide where it ends; how many steps a guess is made of;
 # and how much further than the last the next guess may lead, until it leads as far as 1.
 _PLAIN, _REMEMBERED, _GROWTH = 5, 6, 4.0
@@ -27,20 +27,12 @@ _ENDLESS = 1e200  # log odds that none reaches, and whose roots are finite
 class Mixture:
     """A mixture of two Gaussians, the one with the higher mean first.
 
-    Attributes
-    ----------
-    weights, means, deviations : ndarray of float64, shape [2]
-        Of the components; the weights sum to 1.
-    iterations : int
-        Passes over the scores.
-    converged : bool
-        Whether a further step would leave them as they are, within 1e-10 of the scores' spread.
+    `converged`: a further step would change nothing by more than 1e-10 of the scores' spread.
     """
 
     weights: np.ndarray
     means: np.ndarray
     deviations: np.ndarray
-    iterations: int
     converged: bool
 
 
@@ -49,11 +41,6 @@ def fit_mixture(scores) -> Mixture:
 
     It starts from the groups of `two_means` and ends when a step moves no weight by more than
     1e-10, and no mean or deviation by more than 1e-10 of the scores' standard deviation.
-
-    Examples
-    --------
-    >>> fit_mixture([0, 1, 5, 7]).means.round(3)
-    array([6. , 0.5])
     """
     # The result equals scikit-learn's GaussianMixture, started from the same groups, with a
     # reg_covar of 1e-6 times the variance of the scores.  EM needs many steps if the components
@@ -64,11 +51,8 @@ def fit_mixture(scores) -> Mixture:
     start, count = two_means(scores), len(scores.values)
     powers = np.stack([np.ones(count), scores.standard, scores.standard**2])
     totals = powers.sum(axis=1).tolist()
-    place = _place(
-        start.counts,
-        (start.means - scores.centre) / scores.scale,
-        (start.deviations / scores.scale) ** 2,
-    )
+    means = (start.means - scores.centre) / scores.scale
+    place = _place(start.counts, means, (start.deviations / scores.scale) ** 2)
     places, steps, guessed, reach = [], [], False, 1.0
     highest, shortest, converged = -np.inf, np.inf, False
     for passes in range(1, _LONGEST + 1):
@@ -93,7 +77,6 @@ def fit_mixture(scores) -> Mixture:
         weights=expit([odds, -odds])[order],
         means=scores.centre + scores.scale * np.array(means)[order],
         deviations=scores.scale * np.exp(places[-1][3:] / 2)[order],
-        iterations=passes,
         converged=bool(converged),
     )
 
@@ -111,7 +94,7 @@ def _em_step(place: np.ndarray, powers: np.ndarray, totals: list) -> tuple[np.nd
 
     One exponential and one logarithm per score; `powers` [3, N] holds 1, the score and its square,
     of which the log odds of the components and all sums are products, and `totals` [3] their sums.
-    What there are two of are plain numbers: arrays of two would take half of the time.
+    Pairs are plain numbers, since arrays of two numbers are slow.
     """
     odds, *rest = place.tolist()
     logs = []  # of each density, less what both share, as coefficients of the powers
@@ -119,25 +102,19 @@ def _em_step(place: np.ndarray, powers: np.ndarray, totals: list) -> tuple[np.nd
         precision = math.exp(-width)
         log = -math.log1p(math.exp(-odd)) - (width + mean**2 * precision) / 2
         logs.append((log, mean * precision, -precision / 2))
-    difference = np.subtract(*logs) @ powers
-    likely = difference > 0
-    np.negative(np.abs(difference, out=difference), out=difference)
+    signed = np.subtract(*logs) @ powers
     # log(exp(a) + exp(b)) is the mean of both, half their distance, and log(1 + exp(-distance))
+    difference = -np.abs(signed)
     likelihood = sum((a + b) * total for a, b, total in zip(*logs, totals, strict=True))
     likelihood = (likelihood - difference.sum()) / 2
-    np.exp(difference, out=difference)
-    difference += 1
-    likelihood += np.log(difference).sum()
-    shares = np.divide(1, difference, out=difference)
-    np.subtract(1, shares, out=shares, where=~likely)
-    sums = (powers @ shares).tolist()
-    counts, means, variances = [], [], []
-    for count, first, second in (sums, [a - b for a, b in zip(totals, sums, strict=True)]):
-        mean, square = (one / max(count, 1e-15) for one in (first, second))
-        counts.append(count)
-        means.append(mean)
-        variances.append(max(square - mean**2, 0.0))
-    return _place(counts, means, variances) - place, likelihood / totals[0]
+    both = 1 + np.exp(difference)
+    likelihood += np.log(both).sum()
+    shares = np.where(signed > 0, 1 / both, 1 - 1 / both)
+    sums, moments = (powers @ shares).tolist(), []
+    for count, *powered in (sums, [a - b for a, b in zip(totals, sums, strict=True)]):
+        mean, square = (value / max(count, 1e-15) for value in powered)
+        moments.append((count, mean, max(square - mean**2, 0.0)))
+    return _place(*zip(*moments, strict=True)) - place, likelihood / totals[0]
 
 
 def _jump(places: list, steps: list, longest: float) -> np.ndarray:
@@ -159,16 +136,8 @@ def mixture_parts(scores, mixture: Mixture, taus) -> Parts:
 
     The ID part is where it exceeds τ.  The log odds of two Gaussians are a quadratic function, so
     it is an interval, or all but one.
-
-    Examples
-    --------
-    >>> scores = [0, 1, 5, 7]
-    >>> mixture_parts(scores, fit_mixture(scores), [0, 0.5, 1]).counts
-    array([[4, 0],
-           [2, 2],
-           [0, 4]])
     """
-    scores, taus = SortedScores.of(scores), tau_array(taus)
+    scores, taus = SortedScores.of(scores), share_array("taus", taus)
     gap, precisions = mixture.means[0] - mixture.means[1], mixture.deviations**-2.0
     # log odds of the first component at its mean plus y: a y² + b y + c, where b is at least 0
     a = (precisions[1] - precisions[0]) / 2

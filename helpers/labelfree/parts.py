@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from helpers.checks import float_array, known_name
+from helpers.metrics.inputs import share_array
 
 DISTANCES = ("l2", "kl", "wasserstein")
 """The distances between two parts, by name."""
@@ -18,18 +19,10 @@ DISTANCES = ("l2", "kl", "wasserstein")
 
 @dataclass(frozen=True)
 class SortedScores:
-    """The scores of a mixture, sorted once for everything that is asked of them.
+    """The scores of a mixture in ascending order, sorted once.
 
-    Attributes
-    ----------
-    values : ndarray of float64, shape [N]
-        The scores, ascending.
-    centre, scale : float
-        Their mean and standard deviation.
-    standard : ndarray of float64, shape [N]
-        The scores less their mean, in standard deviations.
-    sums, squares : ndarray of float64, shape [N + 1]
-        Running sums of `standard` and of its squares, from 0.
+    `standard` holds them less their mean, in standard deviations; `sums` and `squares` are running
+    sums of it and of its squares, from 0, [N + 1].
     """
 
     values: np.ndarray
@@ -41,13 +34,7 @@ class SortedScores:
 
     @classmethod
     def of(cls, scores) -> SortedScores:
-        """Sort `scores` (array_like, shape [N]), unless they are sorted already.
-
-        Examples
-        --------
-        >>> SortedScores.of([3, 1]).standard
-        array([-1.,  1.])
-        """
+        """Sort scores [N], unless they are sorted already."""
         if isinstance(scores, cls):
             return scores
         values = np.sort(_check_spread("scores", scores))
@@ -59,13 +46,7 @@ class SortedScores:
         return cls(values, centre, scale, standard, sums, squares)
 
     def split(self, first, last) -> Parts:
-        """Return two parts: the scores from `first` up to `last`, and all others.
-
-        Examples
-        --------
-        >>> SortedScores.of([0, 1, 5, 7]).split(2, 4).means
-        array([6. , 0.5])
-        """
+        """Return two parts: the scores from `first` up to `last`, and all others."""
         first, last, total = np.asarray(first), np.asarray(last), len(self.values)
         counts = np.stack([last - first, total - last + first], axis=-1)
         divisors = np.maximum(counts, 1)
@@ -91,18 +72,10 @@ class SortedScores:
 
 @dataclass(frozen=True)
 class Parts:
-    """The two parts that the scores of a mixture are split into.
+    """The part treated as ID and the part treated as OOD: means, deviations and counts [..., 2].
 
-    The part that is taken for ID comes first, the one that is taken for OOD second.  A part of one
-    score, or of equal ones, has deviation 0.  An empty part takes the mean and the deviation of
-    the other, so that every distance to it is 0.
-
-    Attributes
-    ----------
-    means, deviations : ndarray of float64, shape [..., 2]
-        The mean and the standard deviation (divided by the number of images) of each part.
-    counts : ndarray of int, shape [..., 2]
-        How many images each part has.
+    A part of one score, or of equal scores, has deviation 0.  An empty part has the mean and the
+    deviation of the other part, so every distance to it is 0.
     """
 
     means: np.ndarray
@@ -119,11 +92,6 @@ def two_means(scores) -> Parts:
 
     On a line the groups are what lies below and above a cut, so that the best of all cuts is
     found directly, and not from a start that may end beside it.
-
-    Examples
-    --------
-    >>> two_means([5, 0, 7, 1])
-    Parts(means=array([6. , 0.5]), deviations=array([1. , 0.5]), counts=array([2, 2]))
     """
     scores = SortedScores.of(scores)
     total = len(scores.values)
@@ -139,18 +107,9 @@ def density_parts(scores, validation, taus, *, one_sided: bool = False) -> Parts
 
     With the mean :math:`\mu_v` and the standard deviation :math:`\sigma_v` of the scores of
     held-out ID images, the ID part is where :math:`\exp(-(x - \mu_v)^2 / 2 \sigma_v^2) > \tau`:
-    a band on both sides of their mean, so that the very high scores are taken for OOD too.
-
-    Examples
-    --------
-    The ID scores have mean 5 and deviation 1, and the band is as wide as that on each side.
-
-    >>> density_parts([4.5, 5.5, 0, 1, 9], [4, 6], [np.exp(-0.5)]).counts
-    array([[2, 3]])
-    >>> density_parts([4.5, 5.5, 0, 1, 9], [4, 6], [np.exp(-0.5)], one_sided=True).counts
-    array([[3, 2]])
+    a band on both sides of their mean, so very high scores are treated as OOD too.
     """
-    scores, taus = SortedScores.of(scores), tau_array(taus)
+    scores, taus = SortedScores.of(scores), share_array("taus", taus)
     validation = _check_spread("validation", validation)
     with np.errstate(divide="ignore"):
         width = validation.std() * np.sqrt(-2 * np.log(taus))
@@ -162,18 +121,12 @@ def density_parts(scores, validation, taus, *, one_sided: bool = False) -> Parts
 
 
 def distance(parts: Parts, kind: str) -> np.ndarray:
-    r"""Return how far apart the two parts lie, taken for Gaussians: the Gscore.
+    r"""Return the distance of the two parts, treated as Gaussians: the Gscore.
 
-    With part 1 taken for ID and part 2 for OOD: ``l2`` is :math:`|\mu_1 - \mu_2|`;
+    With part 1 as ID and part 2 as OOD: ``l2`` is :math:`|\mu_1 - \mu_2|`;
     ``wasserstein`` is :math:`(\mu_1 - \mu_2)^2 + (\sigma_1 - \sigma_2)^2`, the squared
     2-Wasserstein distance; ``kl`` is the Kullback–Leibler divergence of part 2 from part 1,
     :math:`\log(\sigma_1 / \sigma_2) + (\sigma_2^2 + (\mu_1 - \mu_2)^2) / 2 \sigma_1^2 - 1/2`.
-
-    Examples
-    --------
-    >>> parts = Parts(np.array([4.0, 1.0]), np.array([2.0, 1.0]), np.array([9, 9]))
-    >>> [round(float(distance(parts, kind)), 3) for kind in DISTANCES]
-    [3.0, 1.443, 10.0]
     """
     known_name("distance", kind, DISTANCES)
     gap = parts.means[..., 0] - parts.means[..., 1]
@@ -188,18 +141,8 @@ def distance(parts: Parts, kind: str) -> np.ndarray:
     return np.where(spread, np.maximum(divergence, 0), 0.0)
 
 
-def tau_array(taus) -> np.ndarray:
-    """Return thresholds as float64 of shape [T], or say what is wrong with them."""
-    taus = float_array("taus", taus)
-    if taus.min() < 0 or taus.max() > 1:
-        raise ValueError(
-            f"taus: thresholds in [0, 1] expected, got {taus.min():g} to {taus.max():g}"
-        )
-    return taus
-
-
 def _check_spread(name: str, values) -> np.ndarray:
-    """Return scores that have a spread, or say what is wrong with the argument `name`."""
+    """Return scores that have a spread."""
     array = float_array(name, values)
     if len(array) < 2:
         raise ValueError(f"{name}: at least 2 images expected, got 1")

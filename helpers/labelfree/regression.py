@@ -1,31 +1,23 @@
-"""The line from Gscores to a metric, fitted to mixtures whose metric is known."""
+"""The line from Gscores to a metric, and how much better its predictions are than a constant."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
 from helpers.checks import float_array, open_share
-from helpers.labelfree.parts import tau_array
+from helpers.metrics import resample_weights
+from helpers.metrics.inputs import share_array
 
 _COARSE = 0.1
 
 
 @dataclass(frozen=True)
 class Regression:
-    """A line from the Gscore of a mixture to a metric of the detector on it.
-
-    Attributes
-    ----------
-    slope, intercept : float
-        Of the line.
-    tau : float
-        The threshold that the Gscores were taken at; of an evaluator without one, the first.
-    gscores, residuals : ndarray of float64, shape [S]
-        Of the meta-training sets: their Gscores at `tau`, and their metric less what the line
-        says.
-    """
+    """A line from Gscores at the threshold `tau` to a metric, with its meta-training sets."""
 
     slope: float
     intercept: float
@@ -34,41 +26,26 @@ class Regression:
     residuals: np.ndarray
 
     def predict(self, gscores) -> np.ndarray:
-        """Return what the line says of mixtures, which may leave [0, 1].
-
-        Examples
-        --------
-        >>> line = fit_regression([[1.0], [2.0], [3.0]], [0.5, 0.7, 0.9], [0.5])
-        >>> line.predict([1.5, 4.0]).round(3)
-        array([0.6, 1.1])
-        """
+        """Return the predicted metric of mixtures, which may leave [0, 1]."""
         return self.intercept + self.slope * float_array("gscores", gscores)
 
     def interval(
         self, gscores, level: float = 0.9, *, redrawn: tuple | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        r"""Return intervals that the metric of new mixtures lies in, by the jackknife+.
+        r"""Return intervals for the metric of new mixtures, by the jackknife+.
 
         Each meta-training set i is left out in turn: the line without it misses its metric by
-        :math:`r_i`, and says :math:`\hat p_{-i}` of the new mixture.  The ends are the
+        :math:`r_i`, and predicts :math:`\hat p_{-i}` for the new mixture.  The ends are the
         :math:`\lceil \gamma (S + 1) \rceil`-th smallest :math:`\hat p_{-i} + r_i`, and the
         as-many-th largest :math:`\hat p_{-i} - r_i`, for the level γ.
-
-        Examples
-        --------
-        >>> x = np.arange(9.0)
-        >>> line = fit_regression(x[:, None], 0.5 + 0.01 * (-1) ** x, [0.5])
-        >>> low, high = line.interval([4.0])
-        >>> low.round(3), high.round(3)
-        (array([0.485]), array([0.518]))
         """
-        open_share("level", level)
-        rank, sets = int(np.ceil(np.round(level * (len(self.gscores) + 1), 9))), len(self.gscores)
+        sets = len(self.gscores)
         if sets < (needed := fewest_sets(level)):
             raise ValueError(
                 f"level: an interval of {level:g} needs at least {needed} meta-training sets, got "
                 f"{sets}; lower the level or add sets"
             )
+        rank = int(np.ceil(np.round(level * (sets + 1), 9)))
         gscores = float_array("gscores", gscores)
         centred = self.gscores - self.gscores.mean()
         spread = centred @ centred
@@ -83,9 +60,9 @@ class Regression:
         shifts = left_out * (1 / sets + np.outer(gscores - self.gscores.mean(), centred) / spread)
         predictions = self.predict(gscores)[:, None] - shifts
         if redrawn is not None:
-            there, truths = (float_array("redrawn", one, length=sets) for one in redrawn)
-            own = 1 / sets + (there - self.gscores.mean()) * centred / spread
-            left_out = truths - (self.predict(there) - left_out * own)
+            again, truths = (float_array("redrawn", values, length=sets) for values in redrawn)
+            shift = 1 / sets + (again - self.gscores.mean()) * centred / spread
+            left_out = truths - (self.predict(again) - left_out * shift)
         low = np.sort(predictions - np.abs(left_out), axis=1)[:, sets - rank]
         high = np.sort(predictions + np.abs(left_out), axis=1)[:, rank - 1]
         return np.clip(low, 0, 1), np.clip(high, 0, 1)
@@ -94,30 +71,14 @@ class Regression:
 def fit_regression(gscores, truths, taus) -> Regression:
     """Fit the line from Gscores to a metric by least squares, and choose the threshold.
 
-    The threshold is sought in two steps, each by the squared residuals of the line: among the
-    multiples of 0.1, and then among all that lie at most 0.1 from the best of those.  Of equals
-    the smallest is taken.  Where no threshold is a multiple of 0.1, all are compared at once.
-
-    Examples
-    --------
-    >>> line = fit_regression([[0, 1], [0, 2], [1, 3]], [0.5, 0.7, 0.9], [0.1, 0.2])
-    >>> line.tau, round(line.slope, 3), round(line.intercept, 3)
-    (0.2, 0.2, 0.3)
+    The threshold has the smallest squared residuals: first among the multiples of 0.1, then among
+    all within 0.1 of the best of those.  Without multiples of 0.1, all are compared at once.
     """
     gscores = float_array("gscores", gscores, ndim=2)
-    truths = float_array("truths", truths, length=len(gscores))
-    taus = tau_array(taus)
-    if gscores.shape[1] != len(taus):
-        raise ValueError(
-            f"gscores: {len(taus)} columns expected, one a tau, got {gscores.shape[1]}"
-        )
+    truths = share_array("truths", truths, length=len(gscores))
+    taus = share_array("taus", taus, length=gscores.shape[1])
     if len(gscores) < 3:
         raise ValueError(f"gscores: at least 3 sets expected for a line, got {len(gscores)}")
-    if truths.min() < 0 or truths.max() > 1:
-        raise ValueError(
-            f"truths: values in [0, 1] expected, got {truths.min():g} to {truths.max():g}; shares, "
-            "not percent"
-        )
     flat = np.ptp(gscores, axis=0) <= 1e-12 * np.abs(gscores).max(axis=0)
     if flat.all():
         raise ValueError("gscores: the same for all sets at every threshold, so there is no line")
@@ -141,16 +102,65 @@ def fit_regression(gscores, truths, taus) -> Regression:
 
 
 def fewest_sets(level: float) -> int:
-    """Return how many meta-training sets an interval of a level needs: γ / (1 − γ), rounded up.
-
-    Examples
-    --------
-    >>> fewest_sets(0.9), fewest_sets(0.95)
-    (9, 19)
-    """
+    """Return how many meta-training sets an interval of a level needs: γ / (1 − γ), rounded up."""
     return int(np.ceil(np.round(level / (1 - open_share("level", level)), 9)))
 
 
 def _argmin(losses: np.ndarray) -> int:
     """Return where losses are smallest, the first of those that differ by rounding alone."""
     return int(np.flatnonzero(losses <= losses.min() * (1 + 1e-9))[0])
+
+
+class Estimate(NamedTuple):
+    """An estimate and the ends of its interval, all in the metric's range."""
+
+    value: float
+    low: float
+    high: float
+
+
+def skill(predicted, truths, learnt, *, level: float = 0.95) -> Estimate:
+    r"""Return the skill of predictions, with an interval.
+
+    .. math:: 1 - \frac{\sum_i (\hat y_i - y_i)^2}{\sum_i (\bar y - y_i)^2}
+
+    with the mean :math:`\bar y` of the metric on the meta sets, the constant that is best for them.
+    """
+    truths = float_array("truths", truths)
+    predicted = float_array("predicted", predicted, length=len(truths))
+    guessed = (float_array("learnt", learnt).mean() - truths) ** 2
+    return skill_of_errors((predicted - truths) ** 2, guessed, level=level)
+
+
+def skill_of_errors(errors, guessed, *, level: float = 0.95) -> Estimate:
+    """Return the skill of predictions from squared errors, a number for each test set.
+
+    If a set is predicted several times, add up its errors first: sets are resampled.
+    """
+    open_share("level", level)
+    errors = float_array("errors", errors)
+    guessed = float_array("guessed", guessed, length=len(errors))
+    if len(errors) < 3:
+        raise ValueError(f"errors: those of at least 3 sets expected, got {len(errors)}")
+    if not guessed.any():
+        raise ValueError("guessed: the constant has no error; there is nothing to be better at")
+    weights = _weights(len(errors))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        replicates = 1 - (weights @ errors) / (weights @ guessed)
+    # a replicate of sets that the constant predicts exactly is no argument against it
+    replicates[np.isnan(replicates)] = 0.0
+    tail = (1 - level) / 2
+    low, high = np.quantile(replicates, [tail, 1 - tail], method="inverted_cdf")
+    return Estimate(float(1 - errors.sum() / guessed.sum()), float(low), float(high))
+
+
+@lru_cache(maxsize=4)  # tables ask for the same sets again and again
+def _weights(sets: int) -> np.ndarray:
+    return resample_weights(sets, replicates=1000, seed=0).astype(float)
+
+
+def describe_skill(estimate: Estimate) -> str:
+    """Return in words whether predictions are better than guessing."""
+    if estimate.low > 0:
+        return "better than guessing"
+    return "worse than guessing" if estimate.high < 0 else "no better than guessing"

@@ -1,69 +1,58 @@
 """The claims of *Unsupervised Evaluation of Out-of-distribution Detection*.
 
 Zhang, Deng and Zheng (2023) speak of means over detectors and of the least of several correlations,
-while an effect of `helpers.report.claims` is a sum of numbers of one.  So `derive` first computes
-those, run by run and replicate by replicate.
+while an effect of `helpers.report.claims` is a sum of numbers.  So `derive` computes those numbers
+first, for each run and replicate.
 
-A correlation is taken with the sign that the claim expects: Gscore falls with FPR95 and rises with
-AUROC.  Where it has both signs over the runs, each of them clearly, their mean describes nothing,
-and what is made of it decides nothing: the search of tau then has two optima, and which of them is
-found hangs on the sets.
+A correlation has the sign that the claim expects: Gscore falls with FPR95 and rises with AUROC.  If
+it has clearly one sign in some runs and clearly the other sign in others, the search of tau has two
+optima, and the sets decide which is found.  Then the mean over runs decides nothing.
 
-Runs are splits of one suite of OOD sets by one network, and share most of their meta-training
-sets; how far a correlation would move with other sets is what its replicates say, which are taken
-over resampled sets at the tau of run 0.  RMSEs have none: their intervals are over splits alone, as
-are those of the variants, and know nothing of other suites.
+Runs are divisions of one suite of OOD sets by one network, and share most meta-training sets.  The
+replicates of a correlation resample the sets, at the tau of run 0.  RMSEs and variants have no
+replicates: their intervals are over divisions alone.
 
-A correlation is no forecast, so that the sentence of every claim about Gscores ends with the skill
-of the predictions behind it, which decides nothing.
+A correlation is no prediction, so the sentence of every claim about Gscores ends with the skill of
+the predictions, which decides nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from helpers.metrics.correlation import spearman
 from helpers.papers.gscore.parameters import DETECTORS
-from helpers.papers.gscore.skills import METRIC_TITLES, pooled_skill, set_errors
+from helpers.papers.gscore.skills import pooled_skill, set_errors
 from helpers.report.claim_files import read_claims
 from helpers.report.paper_claims import Claims, refuse_duplicates
 
-__all__ = ["CLAIMS", "derive"]
-
 ALL_NETWORKS = "all networks"
-"""What `backbone` says in the rows of `derive` that are over several networks."""
+"""The `backbone` of derived numbers over several networks."""
 
 _PROPOSED = "ude_wasserstein"
 _TITLES = {"fpr95": "FPR95", "auroc": "AUROC"}
-_OTHERS = {  # with what the RMSE of the proposed evaluator is compared
-    "kmeans_l2": "k-means",
-    "gmm_wasserstein": "GMM + Wasserstein",
-    "confidence": "confidence",
-    "auto_evaluation": "auto-evaluation",
-    "gmm_kl": "GMM + KL",
-    "ude_kl": "UDE + KL",
-}
+_OTHERS = ("kmeans_l2", "gmm_wasserstein", "confidence", "auto_evaluation", "gmm_kl", "ude_kl")
 _FEWEST = 4  # networks for a rank correlation; of three, one order in six is perfect by chance
 _REPLICATES = 1000
-_SMALLEST, _WIDEST = 50, 10
 _CLEAR = 0.3  # below it a line explains less than a tenth of the variance: no sign to speak of
 _TURNS = "the sign is not stable over divisions"
+_PLACE = ["data_set", "backbone", "run"]
 
 
 def derive(table: pd.DataFrame) -> pd.DataFrame:
-    """Compute the numbers that the claims speak of.
+    """Compute the numbers of the claims, within each data set, network, run and replicate.
 
-    Each is computed within one data set, network (but for those over networks) and run, and so is
-    each of its replicates.  Means over detectors are over those of the paper that are there; a run
-    that lacks one of those that other runs have has no such number.
+    Means over detectors are over the paper's detectors in the table; a run without one of them has
+    no such number.
 
     * ``correlation_METRIC`` of DETECTOR/ude_wasserstein: Pearson's correlation of Gscore and
-      metric, negated for FPR95.  A detector whose Gscores at the tau of run 0, or whose metric,
-      are the same for all sets has none: nothing would vary with the sets.  Of ude_wasserstein,
-      its mean over detectors, and ``correlation_gain``, that with FPR95 minus that with AUROC.
+      metric, negated for FPR95.  A detector with the same Gscore or metric for all sets has none.
+      Of ude_wasserstein, its mean over detectors, and ``correlation_gain``, that with FPR95 minus
+      that with AUROC.
     * ``excess_METRIC`` of an evaluator: its RMSE minus that of UDE + Wasserstein, mean over the
       detectors that have both.
     * ``least_of_networks``, ``least_of_sizes``, ``least_of_ratios``: the least correlation with
@@ -72,42 +61,33 @@ def derive(table: pd.DataFrame) -> pd.DataFrame:
       latter a mean over the sets that all of them have.
     """
     refuse_duplicates(table, [*_PLACE, "method", "metric", "test_set", "variant"])
-    table = table.assign(
-        detector=table["method"].str.replace(r"/.*", "", regex=True),
-        evaluator=table["method"].str.replace(r"^[^/]*/?", "", regex=True),
-    )
-    rows = []
-    for _, own in table.groupby("data_set", sort=False):
-        for method, metric, numbers, turning in _quantities(own):
-            for place, values in zip(numbers.index, numbers.to_numpy(), strict=True):
-                doubt = _TURNS if place[1] in turning else ""
-                rows.append((*place, method, metric, values[0], values[1:], doubt))
+    names = table["method"].str.extract("^([^/]*)/?(.*)$")
+    table = table.assign(detector=names[0], evaluator=names[1])
+    rows = [
+        (*place, method, metric, values[0], values[1:], _TURNS if place[1] in turning else "")
+        for _, own in table.groupby("data_set", sort=False)
+        for method, metric, numbers, turning in _quantities(own)
+        for place, values in zip(numbers.index, numbers.to_numpy(), strict=True)
+    ]
     columns = [*_PLACE, "method", "metric", "value", "bootstrap", "doubt"]
-    found = pd.DataFrame(rows, columns=columns).assign(calibration="", test_set="all", limit="")
-    about = found["metric"] != "accuracy_correlation"
-    return found.assign(evidence=about.map({True: _skill_in_words(table), False: ""}))
+    derived = pd.DataFrame(rows, columns=columns).assign(calibration="", test_set="all", limit="")
+    words = {"accuracy_correlation": ""}
+    return derived.assign(evidence=derived["metric"].map(words).fillna(_skill_in_words(table)))
 
 
 def _skill_in_words(table: pd.DataFrame) -> str:
     """Return the skill of UDE + Wasserstein over all detectors, networks and divisions, if any."""
-    said = table["metric"].str.startswith("predicted_").any()
-    if not (said and table["variant"].eq("meta").any()):  # the printed numbers have no single sets
-        return ""
     own = table[table["evaluator"].isin(["", _PROPOSED])]
-    errors = set_errors(own, tuple(_TITLES))
-    errors = errors[(errors["variant"] == "primary") & (errors["evaluator"] == _PROPOSED)]
-    found = {metric: pooled_skill(one) for metric, one in errors.groupby("metric", sort=False)}
-    words = [f"{found[one]} for {METRIC_TITLES[one]}" for one in _TITLES if found.get(one)]
+    if not own["variant"].eq("meta").any():  # printed numbers have no single sets
+        return ""
+    errors = set_errors(own, tuple(_TITLES)).query(f"evaluator == '{_PROPOSED}'")
+    skills = {metric: pooled_skill(errors[errors["metric"] == metric]) for metric in _TITLES}
+    words = [f"{text} for {_TITLES[metric]}" for metric, text in skills.items() if text]
     return f"predictions whose skill is {' and '.join(words)}" if words else ""
 
 
-_PLACE = ["data_set", "backbone", "run"]
-# method, metric, numbers indexed by `_PLACE`, and networks whose numbers are of both signs
-_Quantity = tuple[str, str, pd.DataFrame, set[str]]
-
-
-def _quantities(table: pd.DataFrame) -> Iterator[_Quantity]:
-    """Yield what is computed of one data set: values (column 0), and their replicates."""
+def _quantities(table: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame, set[str]]]:
+    """Yield method, metric, numbers (column 0) with replicates, and networks with both signs."""
     detectors = table.loc[table["method"].isin(list(DETECTORS)), "method"].nunique()
     networks = table.loc[table["method"] == "network", "backbone"].nunique()
     whole = table[table["test_set"] == "all"]
@@ -115,101 +95,89 @@ def _quantities(table: pd.DataFrame) -> Iterator[_Quantity]:
     single = {metric: _correlations(primary, table, metric) for metric in _TITLES}
     turning = {metric: _turning(own, "detector") for metric, own in single.items()}
     for metric, own in single.items():
-        for detector, one in own.groupby(level="detector", sort=False):
-            networks_of = {network for network, name in turning[metric] if name == detector}
-            one = one.droplevel("detector")
-            yield f"{detector}/{_PROPOSED}", f"correlation_{metric}", one, networks_of
-        networks_of = {network for network, _ in turning[metric]}
-        mean = _over(own, "detector", detectors).mean()
-        yield _PROPOSED, f"correlation_{metric}", mean, networks_of
+        for detector, numbers in own.groupby(level="detector", sort=False):
+            doubted = {network for network, name in turning[metric] if name == detector}
+            yield f"{detector}/{_PROPOSED}", f"correlation_{metric}", numbers.droplevel(3), doubted
+        doubted, mean = {network for network, _ in turning[metric]}, _mean(own, detectors)
+        yield _PROPOSED, f"correlation_{metric}", mean, doubted
     gain = (single["fpr95"] - single["auroc"]).dropna()
-    networks_of = {network for found in turning.values() for network, _ in found}
-    yield _PROPOSED, "correlation_gain", _over(gain, "detector", detectors).mean(), networks_of
+    doubted = {network for pairs in turning.values() for network, _ in pairs}
+    yield _PROPOSED, "correlation_gain", _mean(gain, detectors), doubted
 
     for metric in _TITLES:
         errors = primary[primary["metric"] == f"rmse_{metric}"]
         errors = errors.pivot(index=[*_PLACE, "detector"], columns="evaluator", values="value")
         tried = errors.index.get_level_values("detector").nunique()
-        for evaluator in _OTHERS:
-            if {evaluator, _PROPOSED} <= set(errors):
-                excess = (errors[evaluator] - errors[_PROPOSED]).dropna().to_frame(0)
-                yield evaluator, f"excess_{metric}", _over(excess, "detector", tried).mean(), set()
+        for evaluator in (name for name in _OTHERS if {name, _PROPOSED} <= set(errors)):
+            excess = (errors[evaluator] - errors[_PROPOSED]).dropna().to_frame(0)
+            yield evaluator, f"excess_{metric}", _mean(excess, tried), set()
 
     method = f"msp/{_PROPOSED}"
-    msp = single["fpr95"].query("detector == 'msp'").droplevel("detector")
     if networks > 1:
-        least = _over(msp, "backbone", networks).min().assign(backbone=ALL_NETWORKS)
+        msp = single["fpr95"].query("detector == 'msp'").groupby(level=["data_set", "run"])
+        least = msp.min()[msp.size() == networks].assign(backbone=ALL_NETWORKS)
         least = least.set_index("backbone", append=True).reorder_levels(_PLACE)
-        any_turns = any(name == "msp" for _, name in turning["fpr95"])
-        yield method, "least_of_networks", least, {ALL_NETWORKS} if any_turns else set()
+        doubted = {ALL_NETWORKS for _, name in turning["fpr95"] if name == "msp"}
+        yield method, "least_of_networks", least, doubted
     variants = whole[(whole["method"] == method) & (whole["metric"] == "pearson_fpr95")]
-    yield method, "least_of_sizes", *_least_of(variants, _size, {_SMALLEST})
-    yield method, "least_of_ratios", *_least_of(variants, _ratio, {1 / _WIDEST, _WIDEST})
+    yield method, "least_of_sizes", *_least_of(variants, "size", 50, np.inf)
+    yield method, "least_of_ratios", *_least_of(variants, "ratio", 1 / 10, 10)
     yield "msp", "accuracy_correlation", _accuracy(table), set()
 
 
 def _turning(correlations: pd.DataFrame, level: str) -> set[tuple[str, str]]:
-    """Return of which network and other level the correlations of runs are of both signs."""
+    """Return the network and other level of correlations with both signs over the runs."""
     runs = correlations[0].groupby(level=["backbone", level])
     return set(runs.min().index[(runs.min() < -_CLEAR) & (runs.max() > _CLEAR)])
 
 
+def _mean(numbers: pd.DataFrame, detectors: int) -> pd.DataFrame:
+    """Return means over detectors, of the runs that have all of them."""
+    groups = numbers.groupby(level=_PLACE, sort=False)
+    return groups.mean()[groups.size() == detectors]
+
+
 def _correlations(primary: pd.DataFrame, table: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """Return correlations of a metric, positive where they are as expected, with replicates."""
+    """Return correlations of a metric, positive if they are as expected, with replicates."""
     own = primary[(primary["metric"] == f"pearson_{metric}") & (primary["evaluator"] == _PROPOSED)]
     own = own[own["detector"].isin(list(DETECTORS))].set_index([*_PLACE, "detector"])
     sign = 1 if metric == "auroc" else -1
     values = sign * own["value"].to_frame(0)
     sets = table[(table["variant"] == "meta") & (table["run"] == 0)]
-    names = sorted(sets.loc[sets["metric"] == "gscore", "test_set"].unique())
-    if not names or own.empty:
+    wide = sets.pivot(index="test_set", columns=["backbone", "method", "metric"], values="value")
+    wide = wide.loc[sorted(sets.loc[sets["metric"] == "gscore", "test_set"].unique())]
+    if wide.empty or own.empty:
         return values
-    columns = sets.groupby(["backbone", "method", "metric"])
-    columns = {key: one.set_index("test_set")["value"].reindex(names) for key, one in columns}
     # the same draws for every detector and network: replicate b is over the same sets in all
-    draws, replicates = _draws(len(names)), {}
-    for network, detector in dict.fromkeys((place[1], place[3]) for place in own.index):
-        pair = [(network, f"{detector}/{_PROPOSED}", "gscore"), (network, detector, metric)]
-        for one in pair:
-            if one not in columns:
-                raise ValueError(f"table: no {one[2]} of {one[1]} on {network} by sets")
-        pairs = np.stack([columns[one] for one in pair], axis=1)
+    draws, replicates = _draws(len(wide)), {}
+    for network, detector in {(place[1], place[3]) for place in own.index}:
+        columns = [(network, f"{detector}/{_PROPOSED}", "gscore"), (network, detector, metric)]
+        pairs = wide[columns].to_numpy()
         there = ~np.isnan(pairs).any(axis=1)
         if there.any() and np.ptp(pairs[there], axis=0).all():
             replicates[network, detector] = sign * _pearson(draws[:, there], pairs[there])
-    pairs = [(place[1], place[3]) for place in own.index]
-    varied = np.array([pair in replicates for pair in pairs])
-    rows = np.reshape([replicates[pair] for pair in pairs if pair in replicates], (-1, _REPLICATES))
-    rows = pd.DataFrame(rows, own.index[varied], columns=range(1, _REPLICATES + 1))
-    return values[varied].join(rows)
+    varied = values[[(place[1], place[3]) in replicates for place in values.index]]
+    rows = [replicates[place[1], place[3]] for place in varied.index]
+    rows = np.reshape(rows, (-1, _REPLICATES))
+    return varied.join(pd.DataFrame(rows, varied.index, columns=range(1, _REPLICATES + 1)))
 
 
 def _least_of(
-    variants: pd.DataFrame, step_of: Callable[[str], float | None], ends: set[float]
+    variants: pd.DataFrame, kind: str, low: float, high: float
 ) -> tuple[pd.DataFrame, set[str]]:
-    """Return the least correlation over variants, of the runs that have those at the ends.
+    """Return the least correlation over sizes or ratios, of the runs that have those at the ends.
 
-    Beside it the networks whose correlations are of both signs in one of the variants.
+    The second value is the networks with correlations of both signs in one of the variants.
     """
-    own = variants.assign(step=variants["variant"].map(step_of)).dropna(subset="step")
-    reach = own.groupby(_PLACE)["step"].agg(set)
-    least = -own.groupby(_PLACE)["value"].max().to_frame(0)
+    parts = variants["variant"].replace("primary", "ratio 1:1")
+    parts = parts.str.extract(r"^(\w+) (\d+):?(\d*)$").fillna("")
+    steps = pd.to_numeric(parts[1]) / pd.to_numeric(parts[2]).fillna(1)
+    own = variants.assign(step=steps)[(parts[0] == kind) & steps.between(low, high)]
+    runs = own.groupby(_PLACE)
+    reached = runs["step"].agg(lambda steps: {low, high} - {np.inf} <= {*steps})
     single = own.set_index([*_PLACE, "variant"])["value"].to_frame(0)
-    turning = {network for network, _ in _turning(single, "variant")}
-    return least[[ends <= steps for steps in reach]], turning
-
-
-def _size(variant: str) -> float | None:
-    kind, _, size = variant.partition(" ")
-    return float(size) if kind == "size" and float(size) >= _SMALLEST else None
-
-
-def _ratio(variant: str) -> float | None:
-    kind, _, ratio = variant.replace("primary", "ratio 1:1").partition(" ")
-    if kind != "ratio":
-        return None
-    known, unknown = map(float, ratio.split(":"))
-    return known / unknown if 1 / _WIDEST <= known / unknown <= _WIDEST else None
+    least = -runs["value"].max().to_frame(0)
+    return least[reached.astype(bool)], {network for network, _ in _turning(single, "variant")}
 
 
 def _accuracy(table: pd.DataFrame) -> pd.DataFrame:
@@ -221,16 +189,11 @@ def _accuracy(table: pd.DataFrame) -> pd.DataFrame:
     rates = rates.pivot(index="test_set", columns="backbone", values="value").dropna()
     if rates.empty or rates.shape[1] < _FEWEST:
         return pd.DataFrame()
-    from scipy.stats import rankdata  # here, since SciPy takes long to import
-
     draws = _draws(len(rates)) if len(rates) > 1 else np.empty((0, 1))
     means = np.concatenate([np.ones((1, len(rates))), draws]) @ rates.to_numpy()
-    x, y = rankdata(accuracy[rates.columns]), rankdata(means, axis=1)
-    x, y = x - x.mean(), y - y.mean(axis=1, keepdims=True)
-    norm = np.linalg.norm(x) * np.linalg.norm(y, axis=1)  # 0 where all ranks are the same
-    found = np.divide(y @ x, norm, out=np.zeros_like(norm), where=norm > 0)
+    values = spearman(accuracy[rates.columns].to_numpy()[:, None], means.T, constant=0)
     place = (table["data_set"].iloc[0], ALL_NETWORKS, 0)
-    return pd.DataFrame([found], pd.MultiIndex.from_tuples([place], names=_PLACE))
+    return pd.DataFrame([values], pd.MultiIndex.from_tuples([place], names=_PLACE))
 
 
 def _draws(sets: int) -> np.ndarray:
@@ -240,10 +203,7 @@ def _draws(sets: int) -> np.ndarray:
 
 
 def _pearson(weights: np.ndarray, pairs: np.ndarray) -> np.ndarray:
-    """Return the correlation of pairs [N, 2] under each of many weightings [B, N].
-
-    It is 0 where a weighting leaves but one value of either.
-    """
+    """Return the correlation of pairs [N, 2] under weightings [B, N]; 0 if one is constant."""
     weights = weights / np.maximum(weights.sum(axis=1, keepdims=True), 1)
     x, y = (pairs - pairs.mean(axis=0)).T
     first, second = weights @ x, weights @ y
@@ -254,31 +214,15 @@ def _pearson(weights: np.ndarray, pairs: np.ndarray) -> np.ndarray:
     return np.divide(shared, norm, out=np.zeros_like(norm), where=norm > least)
 
 
-def _over(numbers: pd.DataFrame, level: str, expected: int):
-    """Group numbers over a level of their index, leaving out groups that are not complete."""
-    rest = [name for name in numbers.index.names if name != level]
-    whole = numbers[0].groupby(rest).transform("size") == expected
-    return numbers[whole].groupby(rest, sort=False)
-
-
-def _as_variants(printed: pd.DataFrame) -> pd.DataFrame:
-    """Return the printed numbers with the variants that they are numbers of.
-
-    The paper's tables have correlations of MSP alone (Table 4).  Means over detectors, and the
-    least over networks, are printed in its text, and take their place
-    (`helpers.report.published.in_text`); numbers by size and by ratio are in figures only.
-    """
-    return printed.assign(variant=np.where(printed["metric"] == "fpr95", "test", "primary"))
-
-
+# The tables print correlations of MSP alone (Table 4); the text prints means over detectors and the
+# least over networks (`helpers.report.published.in_text`); sizes and ratios are in figures only.
 CLAIMS = Claims(
     "gscore",
-    read_claims(
-        Path(__file__).with_name("claims.yaml"),
-        metric=_TITLES, detector=DETECTORS, evaluator=_OTHERS,
-    ),
+    read_claims(Path(__file__).with_name("claims.yaml"), metric=_TITLES, detector=DETECTORS),
     derive=derive,
     every_variant=True,
     resampled="sets",
-    printed=_as_variants,
-)  # fmt: skip
+    printed=lambda table: table.assign(
+        variant=np.where(table["metric"] == "fpr95", "test", "primary")
+    ),
+)

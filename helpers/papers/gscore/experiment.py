@@ -1,6 +1,6 @@
 """The experiment of *Unsupervised Evaluation of Out-of-distribution Detection*.
 
-Zhang, Deng and Zheng (2023): mixtures of ID images with many sets of unknown ones, evaluated
+Zhang, Deng and Zheng (2023): mixtures of ID images with many sets of unknown images, evaluated
 without labels; a regression over some of the sets, tested on the others.
 """
 
@@ -12,22 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from helpers import scores
 from helpers.labelfree import METRICS, TAUS, fit_regression
 from helpers.metrics.correlation import pearson, spearman
 from helpers.networks.model import Model, Network
-from helpers.papers.gscore.mixtures import (
-    PARTS,
-    DetectorScores,
-    Mixtures,
-    Variant,
-    choose_images,
-    evaluate_mixtures,
-    feature_distances,
-    metrics_by_confidence,
-    redraw_mixtures,
-    score_suite,
-    variants,
-)
+from helpers.papers.gscore import mixtures as mixing
+from helpers.papers.gscore.mixtures import PARTS, PRIMARY, DetectorScores, Mixtures, Variant
 from helpers.papers.gscore.roles import Suite, roles
 from helpers.papers.run import Draw, Part
 from helpers.report import results
@@ -41,15 +31,15 @@ __all__ = ["models", "outputs", "parts", "roles", "rows"]
 CONFIDENCE, AUTOMATIC = "confidence", "auto_evaluation"
 """The baselines: labels by confidence, and distances of features."""
 VARIED = ("kmeans_l2", "gmm_wasserstein", "ude_wasserstein")
-"""Evaluators that go through the variants, with the first detector."""
+"""The evaluators in variants, with the first detector."""
 REDRAWN = "redrawn"
-"""What the mixtures with other ID images are called, see `redraw_mixtures`."""
+"""The mixtures with other ID images, see `redraw_mixtures`."""
 BY_SETS = "msp/ude_wasserstein"
-"""The method whose predictions are written down set by set."""
+"""The method with a row for each prediction."""
 
 
 def parts(parameters: Parameters) -> list[Part]:
-    """Return every network on its ID set, and the first that is trained on the other ones."""
+    """Return every network on its ID set, and the first trained one on the other ID sets."""
     published = {name for name in parameters.networks if parameters.is_published(name)}
     grid = [(parameters.id_set_of(name), name) for name in parameters.networks]
     grid += [(other, next(iter(parameters.trainings()))) for other in parameters.other_data_sets]
@@ -83,7 +73,7 @@ def models(parameters: Parameters, part: Part, roles: Suite) -> Network:
 
 @dataclass(frozen=True)
 class SuiteOutputs:
-    """What a network says of the images of a suite."""
+    """The scores of a network on the images of a suite."""
 
     correct: np.ndarray
     detectors: dict[str, DetectorScores]
@@ -92,26 +82,22 @@ class SuiteOutputs:
 
 
 def outputs(parameters: Parameters, part: Part, roles: Suite, models: Network) -> SuiteOutputs:
-    """Return the scores of all images, each of which the network sees once (for ODIN, twice)."""
+    """Return the scores of all images; the network processes an image once, for ODIN twice."""
     model = Model(part.identity["backbone"], (models,))
     detectors = {
-        detector: score_suite(model, roles, detector, parameters)
+        detector: mixing.score_suite(model, roles, detector, parameters)
         for detector in dict.fromkeys([*parameters.detectors, "msp"])
     }
     msp = detectors["msp"]
-    confidence = {
-        name: msp if _shown(own) == _shown(msp) else msp.of(roles.again)
-        for name, own in detectors.items()
+    confidence = {  # of the same images
+        name: msp.of(roles.again) if "images" in scores.create(name).info.needs else msp
+        for name in detectors
     }
     distances = {
-        one: feature_distances(model, roles, one, places)
-        for one, places in choose_images(msp, parameters).items()
+        name: mixing.feature_distances(model, roles, name, places)
+        for name, places in mixing.choose_images(msp, parameters).items()
     }
     return SuiteOutputs(model.outputs(roles.test).correct, detectors, confidence, distances)
-
-
-def _shown(scores: DetectorScores) -> list[int]:
-    return [len(scores.known[part]) for part in PARTS] + [*map(len, scores.sets.values())]
 
 
 def divide(sets: int, run: int, parameters: Parameters) -> tuple[np.ndarray, np.ndarray]:
@@ -127,39 +113,15 @@ def divide(sets: int, run: int, parameters: Parameters) -> tuple[np.ndarray, np.
 
 
 def best_tau(meta: Mixtures, evaluator: str, learnt: np.ndarray) -> int:
-    """Return which of `helpers.labelfree.TAUS` serves an evaluator best, to predict the FPR95.
+    """Return which of `helpers.labelfree.TAUS` is best for an evaluator to predict the FPR95.
 
-    It is found with one detector, and kept for the others and for all metrics, as in the paper.
+    As in the paper, it is found with one detector and kept for the others and for all metrics.
     """
-    found = meta.gscores[evaluator][learnt]
-    if not np.ptp(found, axis=0).any() or found.shape[1] == 1:
-        return 0  # no threshold to choose, or no line at any, which the regression says
-    tau = fit_regression(found, meta.truths["fpr95"][learnt], TAUS).tau
+    gscores = meta.gscores[evaluator][learnt]
+    if not np.ptp(gscores, axis=0).any() or gscores.shape[1] == 1:
+        return 0  # no threshold to choose, or no line at any: the regression then fails
+    tau = fit_regression(gscores, meta.truths["fpr95"][learnt], TAUS).tau
     return int(np.abs(TAUS - tau).argmin())
-
-
-@dataclass(frozen=True)
-class Predictions:
-    """What a regression predicts of the sets that test it."""
-
-    pearson: float
-    spearman: float
-    truths: np.ndarray
-    predicted: np.ndarray
-    lower: np.ndarray
-    upper: np.ndarray
-
-    @property
-    def numbers(self) -> dict[str, float]:
-        """What a results table holds of it, by name."""
-        found = {
-            "rmse": np.sqrt(np.mean((self.predicted - self.truths) ** 2)),
-            "pearson": self.pearson,
-            "spearman": self.spearman,
-            "coverage": np.mean((self.lower <= self.truths) & (self.truths <= self.upper)),
-            "width": np.mean(self.upper - self.lower),
-        }
-        return {name: value for name, value in found.items() if not np.isnan(value)}
 
 
 def predict(
@@ -169,22 +131,24 @@ def predict(
     tau: int,
     division: tuple[np.ndarray, np.ndarray],
     level: float,
-) -> Predictions:
-    """Learn a regression from some sets and predict the others."""
-    (learnt, tested), (meta, test) = division, (mixtures[part] for part in PARTS)
-    own, truths = meta.gscores[evaluator][learnt, tau], meta.truths[metric][learnt]
-    line = fit_regression(own[:, None], truths, TAUS[[tau]])
-    unseen, again = test.gscores[evaluator][tested, tau], None
-    if evaluator in mixtures[REDRAWN].gscores:
-        other = mixtures[REDRAWN]
-        again = other.gscores[evaluator][learnt, tau], other.truths[metric][learnt]
-    return Predictions(
-        float(pearson(own, truths)),
-        float(spearman(own, truths)),
-        test.truths[metric][tested],
-        line.predict(unseen),
-        *line.interval(unseen, level, redrawn=again),
-    )
+) -> tuple[dict[str, np.ndarray], dict[str, float]]:
+    """Learn a regression from some sets; return its predictions for the others, and numbers."""
+    meta, test, redrawn = (mixtures[name] for name in (*PARTS, REDRAWN))
+    (learnt, tested), again = division, None
+    gscores, unseen = meta.gscores[evaluator][learnt, tau], test.gscores[evaluator][tested, tau]
+    metrics, truths = meta.truths[metric][learnt], test.truths[metric][tested]
+    line = fit_regression(gscores[:, None], metrics, TAUS[[tau]])
+    if evaluator in redrawn.gscores:
+        again = redrawn.gscores[evaluator][learnt, tau], redrawn.truths[metric][learnt]
+    predicted, (lower, upper) = line.predict(unseen), line.interval(unseen, level, redrawn=again)
+    numbers = {
+        "rmse": np.sqrt(np.mean((predicted - truths) ** 2)),
+        "pearson": float(pearson(gscores, metrics)),
+        "spearman": float(spearman(gscores, metrics)),
+        "coverage": np.mean((lower <= truths) & (truths <= upper)),
+        "width": np.mean(upper - lower),
+    }
+    return {"predicted": predicted, "lower": lower, "upper": upper}, numbers
 
 
 def rows(parameters: Parameters, part: Part, outputs: SuiteOutputs, draw: Draw) -> Iterator[dict]:
@@ -202,77 +166,76 @@ def rows(parameters: Parameters, part: Part, outputs: SuiteOutputs, draw: Draw) 
     """
     right = outputs.correct
     yield results.row("test", "accuracy", right.mean(), len(right), method="network")
-    (first, *_), every, guesses = parameters.detectors, {}, {}
-    for name in parameters.detectors:
-        own = outputs.detectors[name]
-        places = choose_images(own, parameters)
-        every[name] = {
-            one: evaluate_mixtures(
-                own, one, chosen, parameters.evaluators, also={AUTOMATIC: outputs.distances[one]}
-            )
-            for one, chosen in places.items()
-        } | {REDRAWN: redraw_mixtures(own, places["meta"], parameters.evaluators, parameters.seed)}
-        sure = outputs.confidence[name]
-        guesses[name] = metrics_by_confidence(own, sure, "test", places["test"])
-    names, evaluators = list(places["test"]), [*parameters.evaluators, AUTOMATIC]
+    every, guesses = {}, {}
+    for detector in parameters.detectors:
+        own, sure = outputs.detectors[detector], outputs.confidence[detector]
+        every[detector] = _evaluate(own, parameters.evaluators, parameters)
+        for name in PARTS:
+            every[detector][name].gscores[AUTOMATIC] = outputs.distances[name][:, None]
+        places = mixing.choose_images(own, parameters)["test"]
+        guesses[detector] = mixing.metrics_by_confidence(own, sure, "test", places)
+    first, names = parameters.detectors[0], list(places)
     divisions = [divide(len(names), run, parameters) for run in range(parameters.repeats)]
     for run, division in enumerate(divisions):
-        taus = {one: best_tau(every[first]["meta"], one, division[0]) for one in evaluators}
+        taus = _taus(every[first], division[0])
         for detector, mixtures in every.items():
             if run == 0:
                 yield from _rows_of_sets(detector, mixtures, names, taus)
-            for row in (
-                *_rows_of_regressions(detector, mixtures, taus, division, parameters, names=names),
-                *_rows_of_confidence(detector, guesses[detector], mixtures["test"], division[1]),
-            ):
+            regressions = mixtures, taus, division, parameters.level
+            for row in _rows_of_regressions(detector, *regressions, names=names):
                 yield {"run": run} | row
-    for variant in variants(parameters):
-        mixtures = _evaluate_variant(outputs, every[first], variant, parameters)
+            test, tested = mixtures["test"], division[1]
+            for metric, values in guesses[detector].items():
+                rmse = np.sqrt(np.mean((values - test.truths[metric])[tested] ** 2))
+                method, images = f"{detector}/{CONFIDENCE}", test.images[tested].sum()
+                yield {"run": run} | results.row(
+                    "all", f"rmse_{metric}", rmse, images, method=method
+                )
+    for variant in mixing.variants(parameters):
+        evaluators = [name for name in VARIED if name in parameters.evaluators]
+        if variant.validation or variant.learnt or variant.one_sided:
+            evaluators = [name for name in evaluators if name.startswith("ude")]
+        mixtures = _evaluate(outputs.detectors[first], evaluators, parameters, variant)
+        if variant.shift:  # the regression learns from the primary mixtures
+            mixtures = every[first] | {"test": mixtures["test"]}
         for run, division in enumerate(divisions):
-            own = mixtures["test"].gscores
-            taus = {one: best_tau(mixtures["meta"], one, division[0]) for one in own}
-            for row in _rows_of_regressions(
-                first, mixtures, taus, division, parameters, metrics=["fpr95"]
-            ):
+            regressions = mixtures, _taus(mixtures, division[0]), division, parameters.level
+            for row in _rows_of_regressions(first, *regressions, metrics=["fpr95"]):
                 yield {"run": run, "variant": variant.name} | row
 
 
-def _evaluate_variant(
-    outputs: SuiteOutputs,
-    primary: Mapping[str, Mixtures],
-    variant: Variant,
+def _evaluate(
+    scores: DetectorScores,
+    evaluators: Sequence[str],
     parameters: Parameters,
+    variant: Variant = PRIMARY,
 ) -> dict[str, Mixtures]:
-    """Evaluate the mixtures of a variant, by the evaluators that it is about."""
-    detector = outputs.detectors[parameters.detectors[0]]
-    own = [one for one in VARIED if one in parameters.evaluators]
-    if variant.validation or variant.learnt or variant.one_sided:
-        own = [one for one in own if one.startswith("ude")]
-    places = choose_images(detector, parameters, variant)
-    if variant.shift:  # what the regression learns from is as it was
-        shifted = evaluate_mixtures(detector, variant.shift, places["test"], own)
-        return dict(primary) | {"test": shifted}
-    found = {
-        part: evaluate_mixtures(
-            detector, part, chosen, own, truths=primary[part].truths, variant=variant
-        )
-        for part, chosen in places.items()
+    """Evaluate the mixtures of a variant with the ID images of `PARTS`, and with others."""
+    places = mixing.choose_images(scores, parameters, variant)
+    known = {"meta": "meta", "test": variant.shift or "test"}
+    mixtures = {
+        name: mixing.evaluate_mixtures(scores, known[name], chosen, evaluators, variant)
+        for name, chosen in places.items()
     }
-    return found | {
-        REDRAWN: redraw_mixtures(detector, places["meta"], own, parameters.seed, variant)
-    }
+    again = scores, places["meta"], evaluators, parameters.seed, variant
+    return mixtures | {REDRAWN: mixing.redraw_mixtures(*again)}
+
+
+def _taus(mixtures: Mapping[str, Mixtures], learnt: np.ndarray) -> dict[str, int]:
+    return {name: best_tau(mixtures["meta"], name, learnt) for name in mixtures["test"].gscores}
 
 
 def _rows_of_sets(
     detector: str, mixtures: Mapping[str, Mixtures], names: Sequence[str], taus: Mapping[str, int]
 ) -> Iterator[dict]:
     """Yield true metrics and Gscores of every set."""
-    for part, found in ((part, mixtures[part]) for part in PARTS):
-        columns = {(detector, metric): values for metric, values in found.truths.items()}
+    for part in PARTS:
+        own = mixtures[part]
+        columns = {(detector, metric): values for metric, values in own.truths.items()}
         for evaluator, tau in taus.items():
-            columns[f"{detector}/{evaluator}", "gscore"] = found.gscores[evaluator][:, tau]
+            columns[f"{detector}/{evaluator}", "gscore"] = own.gscores[evaluator][:, tau]
         for (method, metric), values in columns.items():
-            for name, value, images in zip(names, values, found.images, strict=True):
+            for name, value, images in zip(names, values, own.images, strict=True):
                 yield results.row(name, metric, value, images, method=method, variant=part)
 
 
@@ -281,42 +244,32 @@ def _rows_of_regressions(
     mixtures: Mapping[str, Mixtures],
     taus: Mapping[str, int],
     division: tuple[np.ndarray, np.ndarray],
-    parameters: Parameters,
+    level: float,
     *,
     metrics: Sequence[str] = tuple(METRICS),
     names: Sequence[str] = (),
 ) -> Iterator[dict]:
-    """Yield what the regressions of one division are worth, and predictions of named sets."""
+    """Yield the numbers of the regressions of one division, and predictions of named sets."""
     images = mixtures["test"].images[division[1]]
     for evaluator, tau in taus.items():
-        method, found = f"{detector}/{evaluator}", {}
+        method = f"{detector}/{evaluator}"
         try:
-            for metric in metrics:
-                found[metric] = predict(
-                    mixtures, evaluator, metric, tau, division, parameters.level
-                )
+            regressions = {
+                metric: predict(mixtures, evaluator, metric, tau, division, level)
+                for metric in metrics
+            }
         except ValueError as error:  # of this evaluator; the others have their numbers
             notes = f"{type(error).__name__}: {error}"
             yield results.row("all", "failed", 1.0, images.sum(), method=method, notes=notes)
             continue
-        numbers = {f"{name}_{metric}": value for metric, one in found.items()
-                   for name, value in one.numbers.items()}  # fmt: skip
-        if evaluator.startswith(("gmm", "ude")):
-            numbers = {"tau": TAUS[tau]} | numbers
+        numbers = {"tau": TAUS[tau]} if evaluator.startswith(("gmm", "ude")) else {}
+        for metric, (_, values) in regressions.items():
+            numbers |= {f"{name}_{metric}": value for name, value in values.items()}
         for name, value in numbers.items():
-            yield results.row("all", name, value, images.sum(), method=method)
+            if not np.isnan(value):  # a correlation of constant truths
+                yield results.row("all", name, value, images.sum(), method=method)
         for metric in ("auroc", "fpr95") if names and method == BY_SETS else ():
-            for what in ("predicted", "lower", "upper"):
-                values, wanted = getattr(found[metric], what), f"{what}_{metric}"
+            for kind, values in regressions[metric][0].items():
                 for number, value, count in zip(division[1], values, images, strict=True):
-                    yield results.row(names[number], wanted, value, count, method=method)
-
-
-def _rows_of_confidence(
-    detector: str, guesses: Mapping[str, np.ndarray], test: Mixtures, tested: np.ndarray
-) -> Iterator[dict]:
-    """Yield how far metrics with labels by confidence are from the true ones."""
-    images, method = test.images[tested].sum(), f"{detector}/{CONFIDENCE}"
-    for metric, values in guesses.items():
-        rmse = np.sqrt(np.mean((values - test.truths[metric])[tested] ** 2))
-        yield results.row("all", f"rmse_{metric}", rmse, images, method=method)
+                    cell = names[number], f"{kind}_{metric}", value, count
+                    yield results.row(*cell, method=method)

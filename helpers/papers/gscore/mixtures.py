@@ -1,4 +1,4 @@
-"""Mixtures of ID images and sets of unknown ones: which images, and what scores say of them."""
+"""Mixtures of ID images and sets of unknown images: which images, their scores, and Gscores."""
 
 from __future__ import annotations
 
@@ -10,20 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from helpers import scores
-from helpers.labelfree import (
-    METRICS,
-    TAUS,
-    FeatureMoments,
-    SortedScores,
-    confidence_metrics,
-    counts_in_ratio,
-    draw_counts,
-    draw_places,
-    frechet_distance,
-    gscores,
-    true_metrics,
-)
+from helpers import labelfree, scores
+from helpers.labelfree import METRICS, TAUS, draw_places
 from helpers.metrics import aupr
 from helpers.networks.model import Model
 
@@ -35,7 +23,7 @@ PARTS = ("meta", "test")
 """ID images that a set is mixed with: those of the regression's sets, and those of its test."""
 
 Places = Mapping[str, tuple[np.ndarray, np.ndarray]]
-"""By set, which of the ID and which of its own images make its mixture, int64 each."""
+"""By set, which ID images and which of the set's images make its mixture, int64 each."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +58,7 @@ def variants(parameters: Parameters) -> list[Variant]:
 
 @dataclass(frozen=True)
 class DetectorScores:
-    """What one detector says of the images of each role."""
+    """The scores of a detector on the images of each role."""
 
     known: dict[str, np.ndarray]
     validation: np.ndarray
@@ -80,8 +68,8 @@ class DetectorScores:
     def of(self, places: Mapping[str, np.ndarray]) -> DetectorScores:
         """Return the scores of some of the images, by role and set as in `Suite.again`."""
         known, sets = (
-            {name: values[places.get(name, slice(None))] for name, values in one.items()}
-            for one in (self.known, self.sets)
+            {name: values[places.get(name, slice(None))] for name, values in roles.items()}
+            for roles in (self.known, self.sets)
         )
         return DetectorScores(known, self.validation, sets)
 
@@ -94,29 +82,25 @@ class DetectorScores:
 def score_suite(
     model: Model, suite: Suite, detector: str, parameters: Parameters
 ) -> DetectorScores:
-    """Return the scores of a detector; `helpers.scores.names` has those that there are."""
+    """Return the scores of a detector, one of `helpers.scores.names`, on a suite."""
     score = scores.create(detector, **parameters.score_arguments.get(detector, {}))
     if score.info.fits:
         score.fit(model.outputs(suite.train), model.head)
-    known, sets = {part: getattr(suite, part) for part in PARTS}, suite.sets
-    if first := detector == parameters.detectors[0]:  # what is varied is asked of it alone
+    known, learnt = {part: getattr(suite, part) for part in PARTS}, None
+    if detector == parameters.detectors[0]:  # variants are of this detector alone
         known |= suite.shifted
-    if "images" in score.info.needs and suite.again:
-        known, sets = (
-            {name: few.subset(suite.again[name]) if name in suite.again else few
-             for name, few in one.items()}
-            for one in (known, sets)
-        )  # fmt: skip
-    found = DetectorScores(
-        {name: scores.score(score, model, images) for name, images in known.items()},
-        scores.score(score, model, suite.validation),
-        {name: scores.score(score, model, images) for name, images in sets.items()},
-    )
-    if first:
         chosen = draw_places("learnt", len(suite.train), len(suite.validation), parameters.seed)
-        own = suite.train.subset(chosen), model.outputs(suite.train).subset(chosen)
-        found = replace(found, learnt=scores.score(score, model, *own))
-    return found
+        images = suite.train.subset(chosen), model.outputs(suite.train).subset(chosen)
+        learnt = scores.score(score, model, *images)
+    again = suite.again if "images" in score.info.needs else {}
+
+    def scores_of(roles: Mapping) -> dict[str, np.ndarray]:
+        shown = {name: images.subset(again[name]) if name in again else images
+                 for name, images in roles.items()}  # fmt: skip
+        return {name: scores.score(score, model, images) for name, images in shown.items()}
+
+    validation = scores.score(score, model, suite.validation)
+    return DetectorScores(scores_of(known), validation, scores_of(suite.sets), learnt)
 
 
 def choose_images(
@@ -124,59 +108,41 @@ def choose_images(
 ) -> dict[str, Places]:
     """Choose the images of every set's mixtures with the ID images of each of `PARTS`.
 
-    How many images there are is all that is taken from the scores.
+    The choice depends on the numbers of scores, not on their values.
     """
-    seed, found = parameters.seed, {part: {} for part in PARTS}
+    seed, places = parameters.seed, {part: {} for part in PARTS}
     for (number, part), name in product(enumerate(PARTS), scores.sets):
         known, unknown = len(scores.known[part]), len(scores.sets[name])
         if variant.drawn:
             generator = np.random.default_rng([seed, number, zlib.crc32(name.encode())])
-            counts = draw_counts(known, unknown, parameters.least_images, generator)
+            counts = labelfree.draw_counts(known, unknown, parameters.least_images, generator)
             if variant.size and sum(counts) > variant.size:  # in the same share
                 first = max(1, round(variant.size * counts[0] / sum(counts)))
                 counts = min(first, variant.size - 1), max(variant.size - first, 1)
         else:
-            counts = counts_in_ratio(known, unknown, variant.ratio, variant.size)
-        found[part][name] = (
+            counts = labelfree.counts_in_ratio(known, unknown, variant.ratio, variant.size)
+        places[part][name] = (
             draw_places(f"ID for {name}", known, counts[0], seed),
             draw_places(name, unknown, counts[1], seed),
         )
-    return found
+    return places
 
 
 @dataclass(frozen=True)
 class Mixtures:
-    """What is known of the mixtures of S sets, in the order of the sets."""
+    """The mixtures of S sets: numbers of images, true metrics by name, Gscores by evaluator."""
 
     images: np.ndarray
     truths: dict[str, np.ndarray]
     gscores: dict[str, np.ndarray]
 
 
-def metrics_by_labels(detector: DetectorScores, part: str, places: Places) -> dict[str, np.ndarray]:
-    """Return what labels say of each set, float64 [S] by metric.
-
-    Of all ID images and all of the set's: how good a detector is there does not depend on which
-    few of them a mixture has, and on few images it is not known.  With 25 images on each side
-    even the FPR95 of the same detector, computed twice, agrees poorly with itself.  Only the AUPR
-    is that of the mixture, since it depends on the ratio.
-    """
-    return _columns(
-        true_metrics(detector.known[part], detector.sets[name])
-        | {"aupr": aupr(known, unknown, positive="known")}
-        for name, (known, unknown) in zip(places, detector.mixtures(part, places), strict=True)
-    )
-
-
 def metrics_by_confidence(
     detector: DetectorScores, confidence: DetectorScores, part: str, places: Places
 ) -> dict[str, np.ndarray]:
     """Return the metrics of each mixture with labels by confidence, float64 [S] by metric."""
-    both = (one.mixtures(part, places) for one in (confidence, detector))
-    return _columns(
-        confidence_metrics(np.concatenate(sure), np.concatenate(own))
-        for sure, own in zip(*both, strict=True)
-    )
+    both = zip(confidence.mixtures(part, places), detector.mixtures(part, places), strict=True)
+    return _columns(labelfree.confidence_metrics(*map(np.concatenate, pairs)) for pairs in both)
 
 
 def evaluate_mixtures(
@@ -184,22 +150,26 @@ def evaluate_mixtures(
     part: str,
     places: Places,
     evaluators: Sequence[str],
-    *,
-    also: Mapping[str, np.ndarray] | None = None,
-    truths: Mapping[str, np.ndarray] | None = None,
     variant: Variant = PRIMARY,
 ) -> Mixtures:
-    """Evaluate every mixture without labels, beside what labels say."""
+    """Evaluate every mixture without labels, and with labels.
+
+    True metrics are of all ID images and all images of the set: how good a detector is does not
+    depend on the few images of a mixture.  Only the AUPR is of the mixture, since it depends on the
+    ratio.
+    """
     held = (detector.learnt if variant.learnt else detector.validation)[: variant.validation]
-    mixtures = [SortedScores.of(np.concatenate(pair)) for pair in detector.mixtures(part, places)]
     given = {"taus": TAUS, "validation": held, "one_sided": variant.one_sided}
-    found = [gscores(mixture, evaluators, **given) for mixture in mixtures]
-    return Mixtures(
-        np.array([len(mixture.values) for mixture in mixtures]),
-        dict(truths or metrics_by_labels(detector, part, places)),
-        {name: np.array([one[name] for one in found]) for name in evaluators}
-        | {name: values[:, None] for name, values in (also or {}).items()},
+    pairs = list(detector.mixtures(part, places))
+    scored = [labelfree.gscores(np.concatenate(pair), evaluators, **given) for pair in pairs]
+    truths = _columns(
+        labelfree.true_metrics(detector.known[part], detector.sets[name])
+        | {"aupr": aupr(*pair, positive="known")}
+        for name, pair in zip(places, pairs, strict=True)
     )
+    images = np.array([len(known) + len(unknown) for known, unknown in pairs])
+    gscores = {name: np.array([values[name] for values in scored]) for name in evaluators}
+    return Mixtures(images, truths, gscores)
 
 
 def redraw_mixtures(
@@ -211,43 +181,41 @@ def redraw_mixtures(
 ) -> Mixtures:
     """Evaluate the mixtures that the regression learns from once more, with other ID images.
 
-    Those of each set are drawn with replacement from `meta`, so many that they vary about these as
-    the ID images of a test do: of n and m images that are drawn apart, the means differ as one of
-    1 / (1 / n + 1 / m) images differs from its own.  What the regression misses of these mixtures
-    is what it would miss of new sets among new ID images.
+    The ID images of each set are drawn with replacement from `meta`: as many as make them vary like
+    the ID images of a test.  The means of n and of m images differ like the mean of
+    1 / (1 / n + 1 / m) images differs from the true mean.  What the regression misses of these
+    mixtures is what it would miss of new sets among new ID images.
     """
     known = detector.known["meta"]
     images = max(1, round(1 / (1 / len(known) + 1 / len(detector.known["test"]))))
-    found = []
-    for name, (ours, theirs) in places.items():
+    redrawn = []
+    for name, (chosen, others) in places.items():
         generator = np.random.default_rng([seed, zlib.crc32(f"redrawn {name}".encode())])
-        drawn = known[generator.integers(len(known), size=images)]
-        one = DetectorScores(
-            {"meta": drawn}, detector.validation, {name: detector.sets[name]}, detector.learnt
-        )
-        own = {name: (generator.integers(images, size=len(ours)), theirs)}
-        found.append(evaluate_mixtures(one, "meta", own, evaluators, variant=variant))
+        drawn = {"meta": known[generator.integers(len(known), size=images)]}
+        other = replace(detector, known=drawn, sets={name: detector.sets[name]})
+        place = {name: (generator.integers(images, size=len(chosen)), others)}
+        redrawn.append(evaluate_mixtures(other, "meta", place, evaluators, variant))
     return Mixtures(
-        np.concatenate([one.images for one in found]),
-        {metric: np.concatenate([one.truths[metric] for one in found]) for metric in METRICS},
-        {name: np.concatenate([one.gscores[name] for one in found]) for name in evaluators},
+        np.concatenate([single.images for single in redrawn]),
+        {name: np.concatenate([single.truths[name] for single in redrawn]) for name in METRICS},
+        {name: np.concatenate([single.gscores[name] for single in redrawn]) for name in evaluators},
     )
 
 
 def feature_distances(model: Model, suite: Suite, part: str, places: Places) -> np.ndarray:
-    """Return how far the features of each mixture lie from those of the training images, [S].
+    """Return the Fréchet distances of each mixture's features from the training images', [S].
 
-    The Fréchet distance of automatic evaluation (Deng and Zheng 2021), which needs no detector.
+    They are the automatic evaluation of Deng and Zheng (2021), which needs no detector.
     """
     known = model.outputs(getattr(suite, part)).features
-    train = FeatureMoments.of(model.outputs(suite.train).features)
-    found = []
+    train = labelfree.feature_moments(model.outputs(suite.train).features)
+    distances = []
     for name, (own, others) in places.items():
-        unknown = model.outputs(suite.sets[name]).features[others]
-        found.append(frechet_distance(train, np.concatenate([known[own], unknown])))
-    return np.array(found)
+        mixed = np.concatenate([known[own], model.outputs(suite.sets[name]).features[others]])
+        distances.append(labelfree.frechet_distance(train, labelfree.feature_moments(mixed)))
+    return np.array(distances)
 
 
 def _columns(rows: Iterator[Mapping[str, float]]) -> dict[str, np.ndarray]:
     rows = list(rows)
-    return {metric: np.array([one[metric] for one in rows]) for metric in METRICS}
+    return {metric: np.array([row[metric] for row in rows]) for metric in METRICS}

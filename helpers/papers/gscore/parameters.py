@@ -22,10 +22,10 @@ from helpers.papers.parameters import (
 )
 
 DETECTORS = {"msp": "MSP", "odin": "ODIN", "energy": "ENERGY", "max_logit": "MLS"}
-"""The paper's four detectors by the names of their scores, and how they are called."""
+"""Titles of the paper's four detectors by the names of their scores."""
 
 DIVISION = ("fold_share", "validation_images", "set_images", "shown_again")
-"""What a published network may have its own values of."""
+"""The parameters that a published network may have separate values of."""
 
 Several = Annotated[int, Field(ge=2)]
 Evaluator = Annotated[
@@ -34,7 +34,7 @@ Evaluator = Annotated[
 
 
 class Parameters(parameters.Parameters):
-    """What the suite and its evaluation are free to choose."""
+    """The parameters of the suite and its evaluation."""
 
     grid: ClassVar = ("networks", "data_set", "other_data_sets")
 
@@ -70,8 +70,8 @@ class Parameters(parameters.Parameters):
         scores = import_module("helpers.scores")
         for name, changes in self.networks.items():
             if self.is_published(name):
-                for one in changes:
-                    known_name(f"value that '{name}' may have for itself", one, DIVISION)
+                for change in changes:
+                    known_name(f"value that '{name}' may have for itself", change, DIVISION)
                 self.of_network(name)
             elif "." in name:
                 known_name("published network", name, published.records())
@@ -89,50 +89,45 @@ class Parameters(parameters.Parameters):
                     f"detector '{detector}' needs {', '.join(more)}, but here there are outputs of "
                     "one pass of a plain network; take another"
                 )
-        for count in self.validations:
-            if count > self.validation_images:
-                raise ValueError(
-                    f"validations: at most validation_images ({self.validation_images}) expected, "
-                    f"got {count}"
-                )
+        if (most := max(self.validations, default=0)) > self.validation_images:
+            limit = f"at most validation_images ({self.validation_images})"
+            raise ValueError(f"validations: {limit} expected, got {most}")
         for shift in self.shifts:
             kind, _, severity = shift.partition("/")
             known_name("corruption", kind, NAMES)
             known_name("severity of a shift", severity, [str(level) for level in SEVERITIES])
-        twice = sorted({name for name in self.sets if self.sets.count(name) > 1})
-        if twice:
+        if twice := sorted({name for name in self.sets if self.sets.count(name) > 1}):
             raise ValueError(f"sets: twice: {', '.join(twice)}")
         return self
 
     def is_published(self, network: str) -> bool:
-        """Tell whether others have trained a network, rather than that it is trained here."""
+        """Return True for a published network, and False for one that is trained here."""
         return network in published.records()
 
     def of_network(self, network: str) -> Parameters:
-        """Return the parameters with a published network's own values of `DIVISION`."""
+        """Return the parameters with a published network's values of `DIVISION`."""
         if not self.is_published(network) or not self.networks[network]:
             return self
         return self.replace(networks={network: {}}, other_data_sets=[], **self.networks[network])
 
     def id_set_of(self, network: str) -> str:
-        """Return the ID set of a network: of a published one, that of its record.
+        """Return the ID set of a network: for a published one, the set of its record.
 
-        Of `data_set` and `other_data_sets` the one that is this set or its embedded part, else the
-        whole.
+        It is the whole set, or the embedded part if `data_set` or `other_data_sets` name the part.
         """
         if not self.is_published(network):
             return self.data_set
         record = published.find(network)
-        named = (self.data_set, *self.other_data_sets)
-        return next((one for one in named if one in record.id_sets), record.data_set)
+        named = [name for name in (self.data_set, *self.other_data_sets) if name in record.id_sets]
+        return named[0] if named else record.data_set
 
     def data_sets_used(self) -> list[str]:
-        """Return the names of all data sets, the packs at hand among them if they are sets."""
+        """Return the names of all data sets, with the available packs if they are sets."""
         own = super().data_sets_used() + [self.id_set_of(name) for name in self.networks]
         return list(dict.fromkeys(own + (packs() if self.packs else [])))
 
     def trainings(self) -> dict[str, dict]:
-        """Return what the training notebook is told, for each network that is trained, if any."""
+        """Return the arguments of the training notebook for each trained network, if any."""
         trained = [name for name in self.networks if not self.is_published(name)]
         return {name: {"network": name} for name in trained or self.networks}
 

@@ -70,26 +70,13 @@ def test_a_sign_that_turns_from_run_to_run_decides_nothing(which):
     assert all("sign is not stable" in summed[one] for one in undecided)
 
 
-def test_a_sign_that_is_wrong_everywhere_contradicts():
+@pytest.mark.parametrize("factors", [[-1, -1, -1], [0.1, -0.1, 0.1]])
+def test_a_sign_that_is_wrong_everywhere_contradicts(table, factors):
     """As does one that is hardly a sign: correlations of about 0 turn without meaning."""
-    table = made_up(runs=5)
     own = table["metric"].str.startswith("pearson") & (table["backbone"] == "vit")
-    wrong = verdicts(table.assign(value=table["value"].mask(own, -table["value"])))
+    changed = table["value"] * table["run"].map(dict(enumerate(factors)))
+    wrong = verdicts(table.assign(value=table["value"].mask(own, changed)))
     assert wrong["backbones"] == "contradicted"
-    weak = (table["value"] / 10).where(table["run"] != 3, -table["value"] / 10)
-    assert (
-        verdicts(table.assign(value=table["value"].mask(own, weak)))["backbones"] == "contradicted"
-    )
-
-
-def test_the_evaluators_of_table_6_do_not_decide():
-    """UDE + KL below UDE + Wasserstein is reported, and moves no verdict."""
-    checks = CLAIMS.check(made_up({"ude_kl rmse_auroc": -0.03}))
-    over_all = checks[checks["data_set"] == "all"].set_index("check")
-    one = over_all.loc["RMSE of AUROC, UDE + KL minus UDE + Wasserstein"]
-    assert one["verdict"] == Verdict.CONTRADICTED and not one["decides"]
-    summed = CLAIMS.verdicts(checks).set_index("claim")
-    assert summed.loc["rmse", "verdict"] == Verdict.SUPPORTED
 
 
 def test_derived_numbers_by_hand():
@@ -155,14 +142,5 @@ def test_a_detector_that_lacks_something_is_in_no_mean(table):
     assert "correlation_auroc" not in set(rows.loc[rows["method"] == UDE, "metric"])
     found = verdicts(constant)
     assert found["detectors"] == found["correlation"] == "no data"
-
-
-def test_bad_input(table):
-    """Several tiers, numbers that are there twice, and correlations without their sets."""
-    with pytest.raises(ValueError, match=r"several tiers \(mini, small\)"):
-        CLAIMS.check(pd.concat([table, table.assign(tier="small")]))
     with pytest.raises(ValueError, match="twice: data_set cifar10_mini, backbone resnet8, run 0"):
         derive(pd.concat([table, table]))
-    gone = (table["metric"] == "gscore") & table["method"].str.startswith("odin")
-    with pytest.raises(ValueError, match=f"no gscore of odin/{UDE} on resnet8 by sets"):
-        derive(table[~gone])

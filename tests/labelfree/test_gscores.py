@@ -1,0 +1,183 @@
+"""From the scores of a mixture to a Gscore: splits, distances, evaluators and baselines."""
+
+import numpy as np
+import pytest
+from scipy.linalg import sqrtm
+from sklearn.mixture import GaussianMixture
+
+from helpers import labelfree as gscore
+
+VALIDATION = np.random.default_rng(4).normal(4, 1, 200)
+
+
+@pytest.fixture(params=["continuous", "tied", "few"])
+def scores(request):
+    generator = np.random.default_rng(3)
+    drawn = np.concatenate([generator.normal(3, 0.5, 60), generator.normal(0, 1, 41)])
+    return {"continuous": drawn, "tied": drawn.round(), "few": drawn[55:63]}[request.param]
+
+
+def assert_parts(parts, scores, inside, row=...):
+    """The parts are `inside` and the rest; an empty part looks like the other one."""
+    values = [scores[chosen] if chosen.any() else scores for chosen in (inside, ~inside)]
+    assert parts.counts[row].tolist() == [inside.sum(), (~inside).sum()]
+    assert parts.means[row] == pytest.approx([part.mean() for part in values], abs=1e-7)
+    assert parts.deviations[row] == pytest.approx([part.std() for part in values], abs=1e-7)
+
+
+def test_two_means_is_the_best_of_all_cuts(scores):
+    cuts = np.unique(scores)[1:]
+    halves = [(scores[scores < cut], scores[scores >= cut]) for cut in cuts]
+    losses = [sum(((part - part.mean()) ** 2).sum() for part in pair) for pair in halves]
+    assert_parts(gscore.two_means(scores), scores, scores >= cuts[np.argmin(losses)])
+
+
+def test_density_parts_follow_the_definition_at_every_threshold(scores):
+    """Very high scores are outside of the band, unless it is one-sided."""
+    validation, taus = [2.2, 3.0, 3.4, 3.8], np.array([1, 0.99, 0.5, 0, 0.01, 0.93])
+    centre, densities = np.mean(validation), np.exp(-((scores - 3.1) ** 2) / (2 * 0.35))
+    for one_sided in (False, True):
+        parts = gscore.density_parts(scores, validation, taus, one_sided=one_sided)
+        for row, tau in enumerate(taus):
+            inside = (densities > tau) | (one_sided & (scores > centre))
+            assert_parts(parts, scores, inside, row)
+    empty = gscore.density_parts(scores, validation, [0, 1])
+    for kind in gscore.DISTANCES:
+        assert gscore.distance(empty, kind).tolist() == [0, 0]
+
+
+def test_distances_by_hand():
+    parts = gscore.Parts(np.array([5.0, 2.0]), np.array([1.0, 2.0]), np.array([4, 4]))
+    found = [float(gscore.distance(parts, kind)) for kind in gscore.DISTANCES]
+    assert found == pytest.approx([3, -np.log(2) + 13 / 2 - 0.5, 10])
+    single = gscore.density_parts([5.0, 1.0, 2.0, 3.0], [4.0, 6.0], [0.99])  # a part of one score
+    found = [gscore.distance(single, kind).item() for kind in gscore.DISTANCES]
+    assert found == pytest.approx([3.0, 0.0, 9.0 + 2 / 3])
+    equal = np.concatenate([np.full(7000, 0.1), np.random.default_rng(0).normal(9, 1, 7000)])
+    assert gscore.two_means(equal).deviations[1] == 0  # nothing is left by rounding
+
+
+def drawn(case):
+    normal = np.random.default_rng(11).normal
+    known = 120 if case == "few ID" else 600
+    if case == "saturated":  # as the largest probability: most close to 1
+        return 1 / (1 + 9 * np.exp(-np.abs(np.r_[normal(9, 3, 600), normal(2, 2, 600)])))
+    if case == "small":  # as ODIN's at a temperature of 1000
+        return 0.1 + 1e-4 * np.r_[normal(3, 1, 600), normal(0, 1.5, 600)]
+    distance = {"overlapping": 2.0, "apart": 8.0}.get(case, 4.0)
+    return np.r_[normal(distance, 1, known), normal(0, 2, 1200 - known)]
+
+
+@pytest.mark.parametrize("case", ["apart", "overlapping", "few ID", "saturated", "small"])
+def test_the_mixture_is_scikit_learns(case):
+    scores = drawn(case)
+    start, ours, floor = gscore.two_means(scores), gscore.fit_mixture(scores), 1e-6 * scores.var()
+    theirs = GaussianMixture(
+        2, tol=1e-15, max_iter=20_000, reg_covar=floor, weights_init=start.counts / len(scores),
+        means_init=start.means[:, None],
+        precisions_init=1 / (start.deviations**2 + floor)[:, None, None],
+    ).fit(scores[:, None])  # fmt: skip
+    assert ours.converged and theirs.converged_
+    order, near = np.argsort(theirs.means_[:, 0])[::-1], {"abs": 1e-6 * scores.std()}
+    assert ours.weights == pytest.approx(theirs.weights_[order], abs=1e-6)
+    assert ours.means == pytest.approx(theirs.means_[order, 0], **near)
+    assert ours.deviations == pytest.approx(np.sqrt(theirs.covariances_[order, 0, 0]), **near)
+    turned = gscore.fit_mixture(5 - 1e-3 * scores[::-1])
+    assert turned.means == pytest.approx(5 - 1e-3 * ours.means[::-1], abs=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("weights", "means", "deviations"),
+    [([0.6, 0.4], [2.0, 0.5], [0.7, 2.0]), ([0.3, 0.7], [2.0, 0.5], [2.0, 0.7]),
+     ([0.6, 0.4], [2.0, 0.0], [1.0, 1.0]), ([0.01, 0.99], [0.1, 0.0], [0.9, 1.0]),
+     ([0.99, 0.01], [0.1, 0.0], [1.0, 0.9]), ([0.6, 0.4], [1.0, 1.0], [1.0, 1.0])],
+)  # fmt: skip
+def test_parts_are_where_the_posterior_exceeds_the_threshold(weights, means, deviations):
+    mixture = gscore.Mixture(*map(np.array, (weights, means, deviations)), True)
+    scores, taus = np.random.default_rng(1).normal(1, 3, 400), [0, 0.05, 0.3, 0.5, 0.7, 0.95, 1]
+    logs = np.log(mixture.weights / mixture.deviations)
+    logs = logs - ((scores[:, None] - mixture.means) / mixture.deviations) ** 2 / 2
+    posterior = 1 / (1 + np.exp(logs[:, 1] - logs[:, 0]))
+    parts = gscore.mixture_parts(scores, mixture, taus)
+    for row, tau in enumerate(taus):
+        inside = posterior > tau if 0 < tau < 1 else np.full(400, tau == 0)
+        assert_parts(parts, scores, inside, row)
+
+
+def test_each_evaluator_is_its_split_and_its_distance(scores):
+    """At each threshold alone as at all at once; the scale and the order of scores are free."""
+    found = gscore.gscores(scores, taus=[0.5, 0.9], validation=VALIDATION)
+    fitted = gscore.fit_mixture(scores)
+    parts = {
+        "kmeans": gscore.two_means(scores),
+        "gmm": gscore.mixture_parts(scores, fitted, [0.5, 0.9]),
+        "ude": gscore.density_parts(scores, VALIDATION, [0.5, 0.9]),
+    }
+    assert list(found) == list(gscore.EVALUATORS)
+    scaled = gscore.gscores(3 * scores[::-1] + 1, taus=[0.9], validation=3 * VALIDATION + 1)
+    for name, values in found.items():
+        split, kind = name.split("_")
+        assert values.shape == (2,) and (values == gscore.distance(parts[split], kind)).all()
+        power = {"l2": 3, "wasserstein": 9, "kl": 1}[kind]
+        assert scaled[name] == pytest.approx(power * values[1:], rel=1e-5)
+
+
+@pytest.mark.parametrize(("centre", "count"), [(4.0, 500), (-9.0, 500), (0.0, 2)])
+def test_all_id_all_ood_and_two_images_have_finite_gscores(centre, count):
+    scores = np.random.default_rng(8).normal(centre, 1, count)
+    for values in gscore.gscores(scores, validation=VALIDATION).values():
+        assert np.isfinite(values).all() and (values >= 0).all()
+
+
+def test_baselines_by_definition():
+    found = gscore.confidence_metrics([0.95, 0.91, 0.9, 0.2], [3.0, 1.0, 2.0, 0.0])
+    assert found == gscore.true_metrics([3.0, 1.0], [2.0, 0.0])
+    for same in ([0.95, 0.99], [0.5, 0.6]):  # labels that are all the same
+        assert gscore.confidence_metrics(same, [1, 2]) == gscore.true_metrics([3.0], [1.0])
+    generator = np.random.default_rng(1)
+    for images in (5, 60):  # fewer than features, and more
+        first, second = generator.normal(size=(40, 8)), generator.normal(1, 2, (images, 8))
+        spread, other = np.cov(first.T), np.cov(second.T)
+        root = np.real(sqrtm(sqrtm(spread) @ other @ sqrtm(spread)))
+        expected = ((first.mean(0) - second.mean(0)) ** 2).sum()
+        expected += np.trace(spread + other - 2 * root)
+        moments = gscore.feature_moments(first), gscore.feature_moments(second)
+        assert gscore.frechet_distance(*moments) == pytest.approx(expected, rel=1e-5)
+    assert gscore.frechet_distance(moments[0], moments[0]) == pytest.approx(0, abs=1e-9)
+
+
+def test_mixtures_in_a_ratio():
+    """The largest that the images allow, at least one of each."""
+    assert gscore.counts_in_ratio(10, 400) == (10, 10)
+    assert gscore.counts_in_ratio(1000, 70, (3, 7)) == (30, 70)
+    assert gscore.counts_in_ratio(1000, 1000, (1, 4), size=50) == (10, 40)
+    assert gscore.counts_in_ratio(5, 9, (1, 100)) == (1, 9)
+    generator = np.random.default_rng(0)
+    counts = np.array([gscore.draw_counts(103, 60, 100, generator) for _ in range(200)])
+    assert set(counts[:, 0]) == {100, 101, 102, 103} and set(counts[:, 1]) == {60}
+
+
+SPLITS = gscore.two_means, gscore.fit_mixture, gscore.gscores
+BAD = [
+    *((split, ([1.0],), "at least 2 images") for split in SPLITS),
+    *((split, ([2.0, 2.0],), "constant") for split in SPLITS),
+    *((split, ([1.0, np.inf],), "scores") for split in SPLITS),
+    *((split, ([],), "scores: empty") for split in SPLITS),
+    (gscore.density_parts, ([1.0, 2.0], [3.0, 3.0], [0.5]), "validation"),
+    (gscore.density_parts, ([1.0, 2.0], [3.0, np.nan], [0.5]), "validation"),
+    (gscore.density_parts, ([1.0, 2.0], [3.0, 4.0], [1.5]), "taus"),
+    (gscore.distance, (gscore.two_means([1, 2]), "wasserstien"), "did you mean 'wasserstein'"),
+    (gscore.gscores, ([1.0, 2.0], ["ude_l2"]), "validation: UDE needs"),
+    (gscore.gscores, ([1.0, 2.0], ["ude_waserstein"]), "did you mean 'ude_wasserstein'"),
+    (gscore.confidence_metrics, ([1.2, 0.5], [1.0, 2.0]), "confidence"),
+    (gscore.confidence_metrics, ([0.5], [1.0, 2.0]), "confidence"),
+    (gscore.feature_moments, ([[1.0, 2.0]],), "features: at least 2 images"),
+    (gscore.feature_moments, ([1.0, 2.0],), "features"),
+    (gscore.counts_in_ratio, (0, 3), "known, unknown: at least one image each, got 0 and 3"),
+]
+
+
+@pytest.mark.parametrize(("function", "arguments", "message"), BAD)
+def test_bad_input(function, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        function(*arguments)
