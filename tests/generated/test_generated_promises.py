@@ -108,9 +108,8 @@ def test_a_list_of_suspects_holds_the_lowest_scores(known, mixture, rate, adapti
 @given(SEED, st.integers(50, 200), st.integers(2, 5))
 def test_accuracies_without_labels_are_shares_within_their_intervals(seed, images, classes):
     generator = np.random.default_rng(seed)
-    members = generator.dirichlet(np.ones(classes), size=(2, images))
-    own = without_labels.Answers(members.mean(axis=0), members)
-    new = without_labels.Answers(own.probabilities[::-1], members[:, ::-1])
+    own = without_labels.Answers(generator.dirichlet(np.ones(classes), size=images))
+    new = without_labels.Answers(own.probabilities[::-1])
     correct = generator.random(images) < own.probabilities.max(axis=1)
     assume(correct.any())
     found = without_labels.estimate_accuracy(own, correct, new)
