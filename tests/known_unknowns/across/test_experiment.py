@@ -15,9 +15,8 @@ from helpers.papers.unknown_detection.roles import Benchmark
 from helpers.scores import openset
 from helpers.scores.calibration import fit_temperature, softmax
 from known_unknowns.across import experiment
+from known_unknowns.across.experiment import ModelOutputs, gscore_line, unknown_probability
 from known_unknowns.across.measures import MEASURES
-from known_unknowns.across.model_outputs import ModelOutputs
-from known_unknowns.across.predictions import gscore_line, unknown_probability
 from known_unknowns.across.roles import ComparisonRoles
 from known_unknowns.chapters import load
 
