@@ -35,22 +35,9 @@ _MOST = float(np.finfo(np.float16).max)
 class FeaturePack:
     """A network's outputs on the images that a score is fitted to and tested on.
 
-    Attributes
-    ----------
-    name : str
-        Of the network.
-    id_set : str
-        The data set whose classes it knows.
-    head : Head
-        Its last layer.
-    train : Outputs
-        Some of the images that it has learnt: what scores are fitted to.
-    test : Outputs
-        ID test images, with labels.
-    near, far : dict of str to Outputs
-        Unknown images by data set, labels −1.
-    facts : mapping
-        Where it all comes from, as JSON holds it.
+    `id_set` is the data set whose classes the network knows.  Scores are fitted to `train`, some of
+    its training images.  `near` and `far` have unknown images by data set, labels −1; `facts` are
+    about the origin.
     """
 
     name: str
