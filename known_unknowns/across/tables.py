@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import pandas as pd
 
@@ -115,18 +113,6 @@ def best_scores(means: pd.DataFrame, measure: str) -> pd.DataFrame:
     known_name("measure", measure, means.columns)
     signed = means[measure] * (1 if MEASURES[measure].higher else -1)
     return means.loc[signed.dropna().groupby(level="algorithm", sort=False).idxmax().tolist()]
-
-
-def pareto(means: pd.DataFrame, measures: Sequence[str]) -> pd.Series:
-    """Tell which rows are on the Pareto front: no row is as good everywhere and better once."""
-    if not measures:
-        raise ValueError("measures: empty")
-    signs = np.array([1 if MEASURES[name].higher else -1 for name in measures])
-    values = signs * means[list(measures)].to_numpy(dtype=np.float64)
-    no_worse = (values[None] >= values[:, None]).all(axis=2)
-    better = (values[None] > values[:, None]).any(axis=2)
-    beaten = (no_worse & better).any(axis=1) | np.isnan(values).any(axis=1)
-    return pd.Series(~beaten, index=means.index, name="on the front")
 
 
 def _wide(table: pd.DataFrame, column: str) -> pd.DataFrame:
