@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import tracemalloc
+import copy
 from collections.abc import Callable, Mapping
 from dataclasses import astuple, is_dataclass, replace
 from functools import partial
@@ -13,7 +13,7 @@ from helpers import metrics
 from helpers.checks import known_name
 from helpers.metrics.records import KINDS
 from known_unknowns.checks.cases import QUALITIES, MetricCase
-from known_unknowns.checks.running import Checks, does_not_apply, hold, refusal, refused
+from known_unknowns.checks.running import Checks, does_not_apply, hold, peak, refusal, refused
 
 RANKING = ("group", "scores")
 BOUNDED = ("shares", "probabilities", "rows", "unknown")
@@ -26,6 +26,8 @@ checks = Checks("metric", MetricCase(), {"images": SIZES, "classes": SIZES})
 
 class Subject:
     """A metric to be checked, and what is known of it; `at` a case also its arguments."""
+
+    case: MetricCase
 
     def __init__(self, function, takes=None, better=None, range=None):
         if not callable(function):
@@ -51,17 +53,11 @@ class Subject:
         self.better, self.range = facts["better"], facts["range"] or ""
         self.given = ", ".join(["function", *(f"{k}={v!r}" for k, v in facts.items() if v)])
 
-    def at(self, case: MetricCase) -> Trial:
-        """Return the metric with the arguments of a case."""
-        return Trial(self, case)
-
-
-class Trial:
-    """A metric, and the size of its arguments."""
-
-    def __init__(self, subject: Subject, case: MetricCase):
-        self.case, self.takes, self.function = case, subject.takes, subject.function
-        self.better, self.range = subject.better, subject.range
+    def at(self, case: MetricCase) -> Subject:
+        """Return the metric with the arguments of a case: a trial."""
+        trial = copy.copy(self)
+        trial.case = case
+        return trial
 
     def given(self, quality: str = "usual", **changed) -> dict:
         """Return new arguments; some of them are changed by functions."""
@@ -239,14 +235,9 @@ def memory_grows_with_the_images(trial):
         does_not_apply("memory is measured at one size alone")
     peaks = []
     for images in (1000, 4000):
-        given = replace(trial.case, images=images).arguments(trial.takes)
-        trial.function(**given)  # what is imported or cached at the first call is no memory of it
-        tracemalloc.start()
-        try:
-            trial.function(**given)
-            peaks.append(tracemalloc.get_traced_memory()[1])
-        finally:
-            tracemalloc.stop()
+        given = trial.at(replace(trial.case, images=images)).given()
+        trial.value(given)  # what is imported or cached at the first call is no memory of it
+        peaks.append(peak(partial(trial.function, **given)))
     hold(
         peaks[1] < 6 * peaks[0] + 2**16,
         f"the peak of 1,000 images is {peaks[0] / 1e3:.3g} kB, of 4,000 {peaks[1] / 1e3:.3g} kB",
@@ -319,7 +310,7 @@ def little_input_is_a_number(trial):
     """One image, of each group, is enough for a number; so are images of one class, all right or
     all wrong.
     """
-    few = Trial(trial, replace(trial.case, images=1))
+    few = trial.at(replace(trial.case, images=1))
     cases = {f"one image ({quality} answers)": few.given(quality) for quality in QUALITIES}
     for name in trial.arrays(*CLASSES, "correct"):
         for value in (0, 1) if trial.takes[name] == "correct" or trial.case.classes > 1 else (0,):

@@ -40,20 +40,20 @@ class CurveRegression(Estimator):
         self.validation, self.sets = validation, len(meta.unknown)
         self.times = times = max(1, min(_TIMES, _MIXTURES // self.sets))
         ours = _placements(validation, meta.known)
-        theirs = [_placements(validation, scores) for scores in meta.repeated(times)]
+        others = [_placements(validation, scores) for scores in meta.repeated(times)]
         mixtures = list(meta.mix(share, images=images, times=times))
         curves = np.array([
-            _curve(np.concatenate([ours[known], one[unknown]]))
-            for one, (known, unknown) in zip(theirs, mixtures, strict=True)
+            _curve(np.concatenate([ours[known], each[unknown]]))
+            for each, (known, unknown) in zip(others, mixtures, strict=True)
         ])  # fmt: skip
         self.centre, self.scale = curves.mean(axis=0), np.maximum(curves.std(axis=0), 1e-6)
         self.curves = curves = (curves - self.centre) / self.scale
         values, axes = np.linalg.eigh(_kernel(curves, curves))
-        self.weights, self.misses, own = {}, {}, meta.own_truths(mixtures)
+        self.weights, self.misses, mixed = {}, {}, meta.own_truths(mixtures)
         for metric in PREDICTED:
             truths = np.repeat(meta.truths[metric], times)
             self.weights[metric], missed = _ridge(values, axes, truths, self.sets)
-            self.misses[metric] = missed, own[metric] - (truths - missed)
+            self.misses[metric] = missed, mixed[metric] - (truths - missed)
         of = np.arange(len(curves)) // times
         apart = np.where(of[:, None] == of, np.inf, _distances(curves, curves))
         self.reach = apart.min(axis=1).max()
@@ -67,13 +67,13 @@ class CurveRegression(Estimator):
         curve = _curve(_placements(self.validation, mixture))
         curve = ((curve - self.centre) / self.scale)[None]
         strange = _distances(curve, self.curves).min() > self.reach
-        near, found = _kernel(curve, self.curves)[0], {}
+        near, result = _kernel(curve, self.curves)[0], {}
         for metric, weights in self.weights.items():
             value, *without = near @ weights
             without = np.repeat(without, self.times)
-            both = (jackknife_ends(without, one, self.sets, level) for one in self.misses[metric])
-            found[metric] = value, *((0.0, 1.0) if strange else wider(*both))
-        return found
+            both = (jackknife_ends(without, each, self.sets, level) for each in self.misses[metric])
+            result[metric] = value, *((0.0, 1.0) if strange else wider(*both))
+        return result
 
 
 def fit_curve_regression(
@@ -121,7 +121,7 @@ def _kernel(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 def _distances(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Return squared distances, [N, M]."""
-    squares = ((one**2).sum(axis=1) for one in (first, second))
+    squares = ((each**2).sum(axis=1) for each in (first, second))
     return np.maximum(np.add.outer(*squares) - 2 * first @ second.T, 0)
 
 

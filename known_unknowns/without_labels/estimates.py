@@ -93,7 +93,9 @@ class MetaSets:
 
     def __post_init__(self):
         object.__setattr__(self, "known", float_array("known", self.known))
-        sets = {name: float_array(f"unknown['{name}']", one) for name, one in self.unknown.items()}
+        sets = {
+            name: float_array(f"unknown['{name}']", each) for name, each in self.unknown.items()
+        }
         object.__setattr__(self, "unknown", sets)
 
     @cached_property
@@ -113,14 +115,16 @@ class MetaSets:
         for scores in self.repeated(times):
             part = generator.uniform(*_SHARES) if share is None else share
             total = min(images, len(scores) / part, count / (1 - part) if part < 1 else np.inf)
-            known, unknown = (max(1, round(one * total)) for one in (1 - part, part))
+            known, unknown = (max(1, round(each * total)) for each in (1 - part, part))
             others = generator.integers(count, size=count)
             yield generator.choice(others, known), generator.permutation(len(scores))[:unknown]
 
     def own_truths(self, mixtures: list[tuple[np.ndarray, np.ndarray]]) -> dict[str, np.ndarray]:
         """Return the metrics of `PREDICTED` on the images of each mixture from `mix`, [R] each."""
         pairs = zip(self.repeated(len(mixtures) // len(self.unknown)), mixtures, strict=True)
-        return _stack(group_metrics(self.known[ours], one[theirs]) for one, (ours, theirs) in pairs)
+        return _stack(
+            group_metrics(self.known[ours], each[others]) for each, (ours, others) in pairs
+        )
 
 
 def group_metrics(known, unknown) -> dict[str, float]:
@@ -185,19 +189,19 @@ class Constant(Estimator):
 
     def __init__(self, meta: MetaSets, share: float | None, images: int):
         mixtures = [*meta.mix(share, images=images, times=_TIMES)]
-        self.truths, self.own = meta.truths, meta.own_truths(mixtures)
+        self.truths, self.mixed = meta.truths, meta.own_truths(mixtures)
 
     def predict(self, mixture: np.ndarray, level: float) -> dict[str, tuple]:
         """Return value, low and high of each metric, the same for all mixtures."""
-        found = {}
+        result = {}
         for metric, truths in self.truths.items():
-            sets, own = len(truths), self.own[metric]
+            sets, mixed = len(truths), self.mixed[metric]
             without = (truths.sum() - truths) / (sets - 1)
-            again = np.repeat(without, len(own) // sets)
-            pairs = (without, truths - without), (again, own - again)
+            again = np.repeat(without, len(mixed) // sets)
+            pairs = (without, truths - without), (again, mixed - again)
             ends = wider(*(jackknife_ends(*pair, sets, level) for pair in pairs))
-            found[metric] = truths.mean(), *ends
-        return found
+            result[metric] = truths.mean(), *ends
+        return result
 
 
 def fit_constant(validation, meta: MetaSets | None = None, *, share: float | None = None) -> BySize:
@@ -216,26 +220,28 @@ class GscoreLine(Estimator):
     def __init__(self, validation, meta: MetaSets, share: float | None, images: int):
         self.validation, mixtures = validation, [*meta.mix(share, images=images)]
         learnt = [
-            self._gscores(np.concatenate([meta.known[ours], scores[theirs]]))
-            for scores, (ours, theirs) in zip(meta.unknown.values(), mixtures, strict=True)
+            self._gscores(np.concatenate([meta.known[ours], scores[others]]))
+            for scores, (ours, others) in zip(meta.unknown.values(), mixtures, strict=True)
         ]
-        self.lines = {name: fit_regression(learnt, one, TAUS) for name, one in meta.truths.items()}
-        self.own = meta.own_truths(mixtures)
+        self.lines = {
+            name: fit_regression(learnt, each, TAUS) for name, each in meta.truths.items()
+        }
+        self.mixed = meta.own_truths(mixtures)
 
     def _gscores(self, scores: np.ndarray) -> np.ndarray:
         return gscores(scores, [_EVALUATOR], validation=self.validation)[_EVALUATOR]
 
     def predict(self, mixture: np.ndarray, level: float) -> dict[str, tuple]:
         """Return value, low and high of each metric; all of [0, 1] with too few sets."""
-        every, found = self._gscores(mixture), {}
+        every, result = self._gscores(mixture), {}
         for metric, line in self.lines.items():
             gscore, ends = every[[np.abs(TAUS - line.tau).argmin()]], (0.0, 1.0)
             if len(line.gscores) >= fewest_sets(level):
-                own = line.gscores, self.own[metric]
-                both = (line.interval(gscore, level, redrawn=one) for one in (None, own))
+                mixed = line.gscores, self.mixed[metric]
+                both = (line.interval(gscore, level, redrawn=each) for each in (None, mixed))
                 ends = wider(*((low[0], high[0]) for low, high in both))
-            found[metric] = line.predict(gscore)[0], *ends
-        return found
+            result[metric] = line.predict(gscore)[0], *ends
+        return result
 
 
 def fit_gscore_line(

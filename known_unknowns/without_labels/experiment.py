@@ -194,7 +194,7 @@ def rows_of_estimators(
 
 def _without_meta(scores, confidence, protocol, places, mixed, numbers, level) -> dict[str, dict]:
     """Return the estimates that need no meta sets, by estimator and number of the set."""
-    shares = [len(theirs) / (len(ours) + len(theirs)) for ours, theirs in places.values()]
+    shares = [len(others) / (len(ours) + len(others)) for ours, others in places.values()]
     estimates = {"prior_corrected": {}, ESTIMATED: {}}
     for number in numbers:
         for name, share in zip(tuple(estimates), (shares[number], None), strict=True):
@@ -247,13 +247,13 @@ def rows_of_answers(
     threshold = np.quantile(detector.known["meta"], 1 - KEPT)
     collected, images = {}, 0
     for test_set, places in choose_images(detector, parameters, MIXED)["test"].items():
-        ours, theirs = places
-        if len(ours) + len(theirs) < FEWEST:
+        ours, others = places
+        if len(ours) + len(others) < FEWEST:
             continue
-        parts = ("test", ours), (test_set, theirs)
-        scores = np.concatenate([detector.known["test"][ours], detector.sets[test_set][theirs]])
+        parts = ("test", ours), (test_set, others)
+        scores = np.concatenate([detector.known["test"][ours], detector.sets[test_set][others]])
         probabilities = np.concatenate([answers[n].probabilities[at] for n, at in parts])
-        right = np.concatenate([answers["test"].correct[ours], np.zeros(len(theirs), bool)])
+        right = np.concatenate([answers["test"].correct[ours], np.zeros(len(others), bool)])
         mixture = Classified(probabilities, np.arange(len(scores)) < len(ours), right)
         images += len(scores)
         numbers = _numbers(

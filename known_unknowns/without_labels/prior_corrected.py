@@ -38,18 +38,18 @@ class PriorCorrected(Estimator):
             possible = [share_bound(self.validation, mixture, level=(1 + level) / 2), 1.0]
             # without any image that is unlike them, all unknown ones would look known
             share = estimate_share(self.validation, mixture) or 1.0
-        own = [_errors_on_own_images(self.validation, mixture, one) for one in possible]
+        inner = [_errors_on_own_images(self.validation, mixture, each) for each in possible]
         # what the metric is where the score tells nothing, and how far it is from that
         parts = {"auroc": (0.5, area - 0.5), "fpr95": (kept[0], passed - kept)}
-        found = {}
+        result = {}
         for metric, (nothing, shift) in parts.items():
             ends = np.quantile(shift[1:], [tail, 1 - tail])
-            every = [tuple(_divide(end, one) for end in ends) for one in possible]
-            for one, errors in zip(possible, own, strict=True):
+            every = [tuple(_divide(end, each) for end in ends) for each in possible]
+            for each, errors in zip(possible, inner, strict=True):
                 missed = np.quantile(errors[metric], [1 - tail, tail])
-                every.append(tuple(_divide(shift[0], one) - missed))
-            found[metric] = [nothing + end for end in (shift[0] / share, *wider(*every))]
-        return found
+                every.append(tuple(_divide(shift[0], each) - missed))
+            result[metric] = [nothing + end for end in (shift[0] / share, *wider(*every))]
+        return result
 
 
 def fit_prior_corrected(
@@ -114,9 +114,9 @@ def _errors_on_own_images(
         return dict.fromkeys(("auroc", "fpr95"), np.zeros(1))
     validation, count = np.sort(validation), len(validation)
     known, mixed = (
-        np.array([np.searchsorted(np.sort(one), validation, side=side)
-                  for side in ("left", "right")]) / len(one)
-        for one in (validation, mixture)
+        np.array([np.searchsorted(np.sort(each), validation, side=side)
+                  for side in ("left", "right")]) / len(each)
+        for each in (validation, mixture)
     )  # fmt: skip
     unknown = np.clip((mixed - (1 - share) * known) / share, 0, 1)
     odds, (below, _) = (1 - share) / share, unknown
@@ -126,7 +126,7 @@ def _errors_on_own_images(
     cuts = [size - required_count("kept", _KEPT, size) for size in (count, images)]
     held, inside = np.split(_drawn(count, images), [count], axis=1)
     first, second = (
-        np.partition(one, cut)[:, cut] for one, cut in zip((held, inside), cuts, strict=True)
+        np.partition(each, cut)[:, cut] for each, cut in zip((held, inside), cuts, strict=True)
     )
     extra = (inside >= lowest[first][:, None]).mean(axis=1) - (1 - cuts[0] / count)
     return {
@@ -155,22 +155,22 @@ def _two_samples(validation: bytes, mixture: bytes) -> tuple[np.ndarray, ...]:
     last = np.flatnonzero(np.append(np.diff(scores[order]) != 0, True))
     ours = order < count
     # separate seeds: groups of one size would be drawn alike otherwise
-    weights = [_weights(len(one), seed) for seed, one in enumerate(groups)]
-    found = np.empty((3, 1 + _REPLICATES))
+    weights = [_weights(len(each), seed) for seed, each in enumerate(groups)]
+    result = np.empty((3, 1 + _REPLICATES))
     needed = required_count("kept", _KEPT, count)
     step = max(1, _BLOCK // len(order))
     for start in range(0, 1 + _REPLICATES, step):
         part = slice(start, start + step)
-        drawn = np.take(np.hstack([one[part] for one in weights]), order, axis=1)
+        drawn = np.take(np.hstack([each[part] for each in weights]), order, axis=1)
         true, false = (
             np.cumsum(drawn * group, axis=1, dtype=np.int64)[:, last] for group in (ours, ~ours)
         )
         heights = true + np.pad(true, ((0, 0), (1, 0)))[:, :-1]
         area = (np.diff(false, axis=1, prepend=0) * heights).sum(axis=1)
         first = (true < needed).sum(axis=1)[:, None]
-        passed, kept = (np.take_along_axis(one, first, axis=1)[:, 0] for one in (false, true))
-        found[:, part] = area / (2.0 * count * images), passed / images, kept / count
-    return tuple(found)
+        passed, kept = (np.take_along_axis(each, first, axis=1)[:, 0] for each in (false, true))
+        result[:, part] = area / (2.0 * count * images), passed / images, kept / count
+    return tuple(result)
 
 
 @lru_cache(maxsize=8)

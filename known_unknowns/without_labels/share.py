@@ -127,13 +127,13 @@ def estimate_share(validation, mixture) -> float:
     0.5
     """
     validation, mixture = _checked(validation, mixture)
-    slack = sum(np.sqrt(np.log(4 / _DELTA) / (2 * len(one))) for one in (validation, mixture))
+    slack = sum(np.sqrt(np.log(4 / _DELTA) / (2 * len(each))) for each in (validation, mixture))
     places = np.unique(validation)
-    ours, theirs = (
-        1 - np.searchsorted(np.sort(one), places) / len(one) for one in (validation, mixture)
+    ours, others = (
+        1 - np.searchsorted(np.sort(each), places) / len(each) for each in (validation, mixture)
     )
-    best = np.argmin((theirs + (1 + _GAMMA) * slack) / ours)
-    return float(max(0.0, 1 - theirs[best] / ours[best]))
+    best = np.argmin((others + (1 + _GAMMA) * slack) / ours)
+    return float(max(0.0, 1 - others[best] / ours[best]))
 
 
 def _checked(validation, mixture) -> tuple[np.ndarray, np.ndarray]:
@@ -200,10 +200,10 @@ def label_shift_share_bound(
         raise ValueError(f"times: at least 1 expected, got {times}")
     ranks = np.unique([max(1, round(place * images)) for place in _LABEL_SHIFT_PLACES])
     tail = (1 - open_share("level", level)) / (2 * len(ranks))
-    found = betaincinv(ranks, images + 1 - ranks, tail)
+    mixed = betaincinv(ranks, images + 1 - ranks, tail)
     below = validation[:, None] <= np.sort(mixture)[ranks - 1]
     counts = np.bincount(numbers)
-    shares = np.stack([np.bincount(numbers, weights=one) for one in below.T])
+    shares = np.stack([np.bincount(numbers, weights=each) for each in below.T])
     worst = _most(shares / np.maximum(counts, 1), times * counts / count)
 
     def allowed(middle: np.ndarray) -> np.ndarray:
@@ -213,7 +213,7 @@ def label_shift_share_bound(
 
     with np.errstate(divide="ignore", invalid="ignore"):
         known = _bisect(allowed, worst, steps=40)[1]
-        bounds = np.where(known < 1, (found - known) / (1 - known), 0.0)
+        bounds = np.where(known < 1, (mixed - known) / (1 - known), 0.0)
     return float(np.clip(bounds.max(), 0, 1))
 
 
