@@ -21,14 +21,9 @@ class Interval(NamedTuple):
 class RiskThreshold(NamedTuple):
     """A threshold with a guaranteed selective risk, and its effect on the calibration images.
 
-    Attributes
-    ----------
-    threshold : float
-        One of the scores; an image is accepted if its score is at least that.
-    coverage, risk : float
-        Share of accepted calibration images, and of errors among these.
-    bound : float
-        Upper confidence bound of the risk, at most the wished risk.
+    An image is accepted if its score is at least `threshold`, which is a calibration score.
+    `coverage` is the share of accepted calibration images, `risk` the share of errors among them,
+    and `bound` the upper confidence bound of the risk.
     """
 
     threshold: float
@@ -39,13 +34,6 @@ class RiskThreshold(NamedTuple):
 
 def clopper_pearson(successes: int, total: int, *, confidence: float = 0.95) -> Interval:
     """Return the exact two-sided confidence interval of a probability (Clopper, Pearson 1934).
-
-    Parameters
-    ----------
-    successes, total : int
-        Number of successes, and of independent trials.
-    confidence : float
-        Smallest probability that the interval holds the true value, in (0, 1).
 
     Examples
     --------
@@ -93,11 +81,6 @@ def risk_threshold(scores, correct, *, risk: float, confidence: float = 0.95) ->
     risk, confidence : float
         Wished selective risk, and confidence of the guarantee; in (0, 1).
 
-    Returns
-    -------
-    RiskThreshold
-        The same for any order of the images.
-
     Raises
     ------
     ValueError
@@ -116,11 +99,8 @@ def risk_threshold(scores, correct, *, risk: float, confidence: float = 0.95) ->
     depend on N, `risk` and `confidence` alone; a single start would be lost to one early error.
 
     A walk errs only if it passes the first threshold at or below its start at which the risk is
-    too large.  That threshold depends on the images, which does no harm.  If the risk is too large
-    at the start, the errors above follow a binomial law with more than `risk`.  Otherwise the
-    risk, which changes continuously, equals `risk` at that threshold and where it last was too
-    large above the start.  Between these two thresholds, as above the upper one, errors follow a
-    binomial law with `risk`, however many images fall there.
+    too large.  This threshold depends on the images.  But between it and the last larger threshold
+    with too large a risk, and above that one, errors follow a binomial law with at least `risk`.
 
     Ties are walked in random order with a fixed seed; only thresholds between ties are returned.
 
@@ -180,13 +160,6 @@ def coverage_threshold(scores, *, coverage: float) -> float:
     The :math:`\lfloor (N + 1)(1 - \text{coverage}) \rfloor`-th smallest score: split conformal
     prediction (Vovk et al. 2005; Bates et al. 2023).  The guarantee holds on average over draws of
     the calibration images, unlike that of `helpers.metrics.rejection_threshold`.
-
-    Parameters
-    ----------
-    scores : array_like, shape [N]
-        Scores of the calibration images, exchangeable with the new image.
-    coverage : float
-        Probability of acceptance, in (0, 1).
 
     Examples
     --------

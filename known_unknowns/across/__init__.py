@@ -1,8 +1,7 @@
 """All algorithms, scores and metrics of the five papers on the same networks and images.
 
-`experiment` trains the networks and computes the rows, `model_outputs` applies scores, and
-`predictions` computes the probability of "unknown" and an AUROC without labels.  The folder
-`leaderboard` holds the rows that OpenOOD prints.
+`experiment` trains the networks and computes the rows, and `tables` compares the measures.  The
+folder `leaderboard` has the rows that OpenOOD prints.
 """
 
 from helpers.papers import Paper

@@ -1,46 +1,46 @@
 """The comparison: all algorithms and published networks with all scores, by all measures.
 
-A number of an algorithm alone has its name for a method, one of a score ``ALGORITHM/SCORE``; what
-can be compared, `known_unknowns.across.measures.MEASURES` lists.  A cell that does not apply is
-not there.  A published network is a baseline with the network's name for a backbone.
+The method of a row is ``ALGORITHM``, or ``ALGORITHM/SCORE``; `known_unknowns.across.measures` lists
+what can be compared.  A cell that does not apply is missing.  A published network is a baseline
+whose backbone is the network's name.
+
+Variant ``primary``: the probability of "unknown" is that of the score, by Platt's scaling.
+``paper``: it is that of the thresholded softmax (msp) or of OpenMax (openmax).  ``scaled``: the
+logits are divided by a temperature first, fitted to the validation images (Lyu et al. 2022); the
+calibration is "after".
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.optimize import minimize
+from scipy.special import expit, log_expit
 
 from helpers import metrics, scores
+from helpers.labelfree import TAUS, Regression, draw_places, fit_regression, gscores
 from helpers.metrics.thresholds import DETECTION_ERROR_RATES
 from helpers.networks.model import Model
 from helpers.outputs import Outputs
 from helpers.papers.run import Draw, Part
 from helpers.papers.unknown_detection.detectors import train
 from helpers.report.results import row
-from helpers.scores import openset
+from helpers.scores import calibration, openset
+from helpers.scores.info import lacking
 from helpers.training import objectives
-from known_unknowns.across.model_outputs import ModelOutputs, logarithms
-from known_unknowns.across.predictions import gscore_line, unknown_probability
 from known_unknowns.across.roles import ComparisonRoles, roles
 
 if TYPE_CHECKING:
+    from helpers.data import Images, ImageStream
+    from helpers.scores import Score
     from helpers.training.fitted import Fitted
     from known_unknowns.across.parameters import Parameters
 
-__all__ = ["TEACHER", "VARIANTS", "models", "outputs", "parts", "roles", "rows"]
-
-VARIANTS = {
-    "primary": "The probability of “unknown” is that of the score, by Platt's scaling.",
-    "paper": "It is that of the thresholded softmax (msp) or of OpenMax itself (openmax).",
-    "scaled": "The logits are divided by a temperature first, fitted to the validation images.",
-}
-"""Ways to probabilities, and what is different in each.
-
-The last is the axis of Lyu et al. 2022; its rows have the calibration "after".  Scores are none of
-its business: those of the classifier's own probabilities would be others of another temperature.
-"""
+__all__ = ["BESIDE", "TEACHER", "models", "outputs", "parts", "roles", "rows"]
 
 SCALED = {"variant": "scaled", "calibration": "after"}
 """Columns of the rows of that variant."""
@@ -48,6 +48,15 @@ SCALED = {"variant": "scaled", "calibration": "after"}
 TEACHER = 1
 """The member of the run's ensemble that a distilled network learns from; not the baseline, which
 has the same weights in the beginning."""
+
+BESIDE = ("rnd", "oc")
+"""Algorithms that learn next to the baseline's classifier, from its seeds.
+
+Only their native measure counts: all other numbers are the baseline's.
+"""
+
+EVALUATOR = "ude_wasserstein"
+"""The Gscore evaluator: the best of the paper."""
 
 
 def parts(parameters: Parameters) -> list[Part]:
@@ -62,16 +71,14 @@ def parts(parameters: Parameters) -> list[Part]:
         columns = {"data_set": data_set, "backbone": backbone, "calibration": "before", "run": run}
         return Part(name, columns, roles)
 
-    own = parameters.data_set, parameters.network
     trained = [
-        part(f"{run}/{algorithm}", *own, run)
+        part(f"{run}/{algorithm}", parameters.data_set, parameters.network, run)
         for run in range(parameters.runs)
         for algorithm in parameters.algorithms
     ]
-    given = [
+    return trained + [
         part(name, id_set, name, roles=id_set) for name, id_set in parameters.published.items()
     ]
-    return trained + given
 
 
 def models(parameters: Parameters, part: Part, roles: ComparisonRoles) -> Model:
@@ -93,20 +100,83 @@ def models(parameters: Parameters, part: Part, roles: ComparisonRoles) -> Model:
     return Model(algorithm, networks, parameters.passes if algorithm == "mc_dropout" else 0)
 
 
+@dataclass(frozen=True)
+class ModelOutputs:
+    """The images of each role, and the outputs of a model."""
+
+    model: Model
+    train: Outputs
+    images: Mapping[str, Images | ImageStream]
+    outputs: Mapping[str, Outputs]
+    near: tuple[str, ...]
+    far: tuple[str, ...]
+    families: tuple[str, ...]
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """Names of all sets of unknown images that are tested."""
+        return (*self.near, *self.far)
+
+    @cached_property
+    def correct(self) -> dict[str, np.ndarray]:
+        """Which images of each test set are classified correctly, bool."""
+        return {name: self.outputs[name].correct for name in ("test", *self.unknown)}
+
+    @cached_property
+    def temperature(self) -> float:
+        """The temperature of the logits, fitted to the validation images, which are all known."""
+        held = self.outputs["validation"]
+        return calibration.fit_temperature(logarithms(held), held.labels)
+
+    def scaled(self, outputs: Outputs) -> np.ndarray:
+        """Return the probabilities of the classes after division by the `temperature`."""
+        return calibration.softmax(logarithms(outputs), self.temperature)
+
+    def applies(self, name: str) -> bool:
+        """Return whether a score can be computed for the model and differs from the baseline's."""
+        if self.model.name in BESIDE and name != "native":
+            return False
+        needs = scores.create(name).info.needs
+        return not lacking(needs, self.model, self.outputs["test"])
+
+    def cost(self, score: Score) -> int:
+        """Return the passes per image with a score; a backward pass counts as a forward pass."""
+        again = "images" in score.info.needs
+        return self.model.cost * (score.passes(self.outputs["test"].num_classes) if again else 1)
+
+    def score(self, score: Score) -> dict[str, np.ndarray]:
+        """Fit a score that `applies` to the training images, and apply it to all images."""
+        if score.info.fits:
+            score.fit(self.train, self.model.head)
+        return {
+            name: scores.score(score, self.model, self.images[name], outputs)
+            for name, outputs in self.outputs.items()
+        }
+
+    def join(self, values: Callable[[Outputs], np.ndarray]) -> np.ndarray:
+        """Return a value of the test images and of the near images, which are class K + 1."""
+        return np.concatenate([values(self.outputs[name]) for name in ("test", *self.near)])
+
+
+def logarithms(outputs: Outputs) -> np.ndarray:
+    """Return the logarithms of the probabilities: logits, also for several members."""
+    return np.log(np.maximum(outputs.probabilities, np.finfo(np.float32).tiny))  # none of 0
+
+
 def outputs(
     parameters: Parameters, part: Part, roles: ComparisonRoles, models: Model
 ) -> ModelOutputs:
     """Return the outputs of a model on all images; earlier outputs come from the cache."""
     names = ("train", "validation", "external_validation", "test")
     images = {name: getattr(roles, name) for name in names}
-    unknown = roles.near | roles.far | roles.families
-    images |= {name: one.unknown() for name, one in unknown.items()}
-    said = {name: models.outputs(one) for name, one in images.items()}
-    train = said["train"]
+    sets = roles.near | roles.far | roles.families
+    images |= {name: each.unknown() for name, each in sets.items()}
+    every = {name: models.outputs(each) for name, each in images.items()}
+    train = every["train"]
     images["train"] = roles.train.subset(roles.thresholds)
-    said["train"] = train.subset(roles.thresholds)
+    every["train"] = train.subset(roles.thresholds)
     groups = map(tuple, (roles.near, roles.far, roles.families))
-    return ModelOutputs(models, train, images, said, *groups)
+    return ModelOutputs(models, train, images, every, *groups)
 
 
 def rows(parameters: Parameters, part: Part, outputs: ModelOutputs, draw: Draw) -> Iterator[dict]:
@@ -116,53 +186,63 @@ def rows(parameters: Parameters, part: Part, outputs: ModelOutputs, draw: Draw) 
         yield from score_rows(parameters, outputs, name, draw)
 
 
-def classifier_rows(parameters: Parameters, found: ModelOutputs) -> Iterator[dict]:
+def classifier_rows(parameters: Parameters, outputs: ModelOutputs) -> Iterator[dict]:
     """Yield the rows of a model alone, whatever the score."""
-    test = found.outputs["test"]
-    chances, labels = test.probabilities, test.labels
-    logits, scaled = logarithms(test), found.scaled(test)
-    own, after = {"method": found.model.name}, SCALED | {"method": found.model.name}
+    test, bins = outputs.outputs["test"], parameters.bins
+    plain, labels, scaled = test.probabilities, test.labels, outputs.scaled(test)
+    logits = Outputs(logarithms(test), test.features, labels)
+    before, after = {"method": outputs.model.name}, SCALED | {"method": outputs.model.name}
     for metric, value, columns in (
-        ("accuracy", metrics.accuracy(chances, labels), own),
-        ("nll", metrics.nll(Outputs(logits, test.features, labels).probabilities, labels), own),
-        ("ece", metrics.ece(chances, labels, bins=parameters.bins), own),
-        ("brier", metrics.brier(chances, labels), own),
-        ("parameters", found.model.parameters, own),
-        ("passes", found.model.cost, own),
-        ("temperature", found.temperature, after),
+        ("accuracy", metrics.accuracy(plain, labels), before),
+        ("nll", metrics.nll(logits.probabilities, labels), before),
+        ("ece", metrics.ece(plain, labels, bins=bins), before),
+        ("brier", metrics.brier(plain, labels), before),
+        ("parameters", outputs.model.parameters, before),
+        ("passes", outputs.model.cost, before),
+        ("temperature", outputs.temperature, after),
         ("nll", metrics.nll(scaled, labels), after),
-        ("ece", metrics.ece(scaled, labels, bins=parameters.bins), after),
+        ("ece", metrics.ece(scaled, labels, bins=bins), after),
         ("brier", metrics.brier(scaled, labels), after),
     ):
         yield row("test", metric, value, len(test), **columns)
 
 
 def score_rows(
-    parameters: Parameters, found: ModelOutputs, name: str, draw: Draw
+    parameters: Parameters, outputs: ModelOutputs, name: str, draw: Draw
 ) -> Iterator[dict]:
     """Yield the rows of a model with a score."""
-    score = scores.create(name, **parameters.score_arguments.get(name, {}))
-    values, method = found.score(score), f"{found.model.name}/{name}"
-    unknown = _platt(found, values)
-    for one in (
-        *_areas(found, values, draw),
-        *_errors(found, values),
-        *_confusion(found, values, parameters.keep),
-        *_open_set(found, lambda: _with_unknown(found, unknown), parameters.bins),
-        row("test", "passes", found.cost(score), len(values["test"])),
-        *_predicted_area(found, values, parameters.seed),
-    ):
-        yield {"method": method} | one
-    scaled = _open_set(found, lambda: _with_unknown(found, unknown, found.scaled), parameters.bins)
-    for one in scaled:
-        yield {"method": method} | one | SCALED
+    score, keep = scores.create(name, **parameters.score_arguments.get(name, {})), parameters.keep
+    values, test = outputs.score(score), len(outputs.outputs["test"])
+    shown = np.concatenate([values[each] for each in ("test", *outputs.near)])
+    unknown = unknown_probability(shown, values["validation"], values["external_validation"])
+
+    def open_set(answer: Callable[..., tuple], *arguments, **columns) -> Iterator[dict]:
+        """Yield how well K + 1 probabilities are calibrated, of which the last is "unknown"."""
+        if outputs.near:
+            (whole, answers), labels = answer(outputs, *arguments), outputs.join(lambda o: o.labels)
+            given = whole[:, :-1], whole[:, -1], labels
+            brier = metrics.open_set_brier(*given)
+            ece = metrics.open_set_ece(*given, answers, bins=parameters.bins)
+            yield row("near", "open_set_brier", brier, len(labels)) | columns
+            yield row("near", "open_set_ece", ece, len(labels)) | columns
+
+    every = [
+        *_areas(outputs, values, draw),
+        *_at_thresholds(outputs, values, keep),
+        *open_set(_with_unknown, unknown),
+        row("test", "passes", outputs.cost(score), test),
+    ]
+    if prediction := gscore_line(values, outputs, parameters.seed):
+        line, gscore = prediction  # the value may leave [0, 1]
+        every.append(row("union", "predicted_auroc", line.predict([gscore])[0], 2 * test))
+    every += open_set(_with_unknown, unknown, outputs.scaled, **SCALED)
     if name in AS_PRINTED:
-        printed = AS_PRINTED[name]
-        for one in _open_set(found, lambda: printed(found, parameters.keep), parameters.bins):
-            yield {"method": method, "variant": "paper"} | one
+        every += open_set(AS_PRINTED[name], keep, variant="paper")
+    for each in every:
+        yield {"method": f"{outputs.model.name}/{name}"} | each
 
 
-def _areas(found: ModelOutputs, values: Mapping[str, np.ndarray], draw: Draw) -> Iterator[dict]:
+def _areas(outputs: ModelOutputs, values: Mapping[str, np.ndarray], draw: Draw) -> Iterator[dict]:
     """Yield AURC, AUROC and false positive rate: of the ID test images and of each group."""
 
     def join(arrays: Mapping[str, np.ndarray], names) -> np.ndarray:
@@ -171,12 +251,12 @@ def _areas(found: ModelOutputs, values: Mapping[str, np.ndarray], draw: Draw) ->
     def weights(names) -> np.ndarray:
         return np.concatenate([draw(name, len(values[name])) for name in names], axis=1)
 
-    groups = {"near": found.near, "far": found.far, "union": found.unknown}
-    groups = {name: one for name, one in groups.items() if one}
-    groups |= {name: [name] for name in found.unknown}
+    groups = {"near": outputs.near, "far": outputs.far, "union": outputs.unknown}
+    groups = {group: names for group, names in groups.items() if names}
+    groups |= {name: [name] for name in outputs.unknown}
     for group, unknown in ({"test": []} | groups).items():
         names, replicates = ["test", *unknown], ()
-        confidence, correct = join(values, names), join(found.correct, names)
+        confidence, correct = join(values, names), join(outputs.correct, names)
         if group in ("test", "union"):
             replicates = metrics.weighted_aurc(confidence, correct, weights(names))
         yield row(group, "aurc", metrics.aurc(confidence, correct), len(correct), replicates)
@@ -190,90 +270,95 @@ def _areas(found: ModelOutputs, values: Mapping[str, np.ndarray], draw: Draw) ->
         yield row(group, "fpr_at_tpr", metrics.fpr_at_tpr(test, unknown), images)
 
 
-def _errors(found: ModelOutputs, values: Mapping[str, np.ndarray]) -> Iterator[dict]:
-    """Yield the detection error rates, means over the test sets."""
-    right = values["train"][found.outputs["train"].correct]
+def _at_thresholds(
+    outputs: ModelOutputs, values: Mapping[str, np.ndarray], share: float
+) -> Iterator[dict]:
+    """Yield detection error rates, means over test sets, and the confusion with near images."""
+    correct = values["train"][outputs.outputs["train"].correct]
     for metric, keep in DETECTION_ERROR_RATES.items():
-        threshold = metrics.rejection_threshold(right, keep=keep)
+        threshold = metrics.rejection_threshold(correct, keep=keep)
         rates = [
             metrics.detection_error_rate(values[name], correct, threshold)
-            for name, correct in found.correct.items()
+            for name, correct in outputs.correct.items()
         ]
-        yield row("average", metric, np.mean(rates), sum(map(len, found.correct.values())))
-
-
-def _confusion(
-    found: ModelOutputs, values: Mapping[str, np.ndarray], keep: float
-) -> Iterator[dict]:
-    """Yield the domain confusion of test and near images at a validation threshold."""
-    if not found.near:
-        return
-    threshold = metrics.rejection_threshold(values["validation"], keep=keep)
-    near = np.concatenate([values[name] for name in found.near])
-    shares = metrics.domain_confusion(values["test"], near, threshold)
-    yield row("near", "in_as_in", shares.InAsIn, len(values["test"]))
-    yield row("near", "out_as_out", shares.OutAsOut, len(near))
-
-
-def _predicted_area(
-    found: ModelOutputs, values: Mapping[str, np.ndarray], seed: int
-) -> Iterator[dict]:
-    """Yield the AUROC that a Gscore predicts, which may lie outside [0, 1], if there is a line."""
-    if prediction := gscore_line(values, found, seed):
-        line, gscore = prediction
-        (value,) = line.predict([gscore])
-        yield row("union", "predicted_auroc", value, 2 * len(values["test"]))
-
-
-def _join(found: ModelOutputs, values: Callable[[Outputs], np.ndarray]) -> np.ndarray:
-    """Return a value of the test images and of the near ones, about as many: K + 1 classes."""
-    return np.concatenate([values(found.outputs[name]) for name in ("test", *found.near)])
-
-
-def _open_set(
-    found: ModelOutputs, answer: Callable[[], tuple[np.ndarray, np.ndarray]], bins: int
-) -> Iterator[dict]:
-    """Yield how well K + 1 probabilities are calibrated, of which the last is "unknown"."""
-    if not found.near:
-        return
-    (whole, answers), labels = answer(), _join(found, lambda one: one.labels)
-    known, unknown = whole[:, :-1], whole[:, -1]
-    error = metrics.open_set_brier(known, unknown, labels)
-    yield row("near", "open_set_brier", error, len(labels))
-    error = metrics.open_set_ece(known, unknown, labels, answers, bins=bins)
-    yield row("near", "open_set_ece", error, len(labels))
-
-
-def _platt(found: ModelOutputs, values: Mapping[str, np.ndarray]) -> np.ndarray:
-    """Return the probability of "unknown" by a score, of the test images and of the near ones."""
-    shown = np.concatenate([values[name] for name in ("test", *found.near)])
-    return unknown_probability(shown, values["validation"], values["external_validation"])
+        yield row("average", metric, np.mean(rates), sum(map(len, outputs.correct.values())))
+    if outputs.near:
+        threshold = metrics.rejection_threshold(values["validation"], keep=share)
+        near = np.concatenate([values[name] for name in outputs.near])
+        shares = metrics.domain_confusion(values["test"], near, threshold)
+        yield row("near", "in_as_in", shares.InAsIn, len(values["test"]))
+        yield row("near", "out_as_out", shares.OutAsOut, len(near))
 
 
 def _with_unknown(
-    found: ModelOutputs,
+    outputs: ModelOutputs,
     unknown: np.ndarray,
-    chances: Callable[[Outputs], np.ndarray] = lambda one: one.probabilities,
+    probabilities: Callable[[Outputs], np.ndarray] = lambda each: each.probabilities,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return K + 1 probabilities, the last of which is given, and the answers."""
-    whole = np.column_stack([_join(found, chances) * (1 - unknown)[:, None], unknown])
+    known = outputs.join(probabilities) * (1 - unknown)[:, None]
+    whole = np.column_stack([known, unknown])
     return whole, openset.openmax_answer(whole)
 
 
-def _threshold(found: ModelOutputs, keep: float) -> tuple[np.ndarray, np.ndarray]:
+def _threshold(outputs: ModelOutputs, keep: float) -> tuple[np.ndarray, np.ndarray]:
     """Return K + 1 values and answers of the thresholded softmax."""
-    held = found.outputs["validation"].probabilities.max(axis=1)
-    chances = _join(found, lambda one: one.probabilities)
-    answers = openset.open_set_answer(chances, metrics.rejection_threshold(held, keep=keep))
-    return np.column_stack([chances, openset.unknown_probability(chances)]), answers
+    held = outputs.outputs["validation"].probabilities.max(axis=1)
+    plain = outputs.join(lambda each: each.probabilities)
+    answers = openset.open_set_answer(plain, metrics.rejection_threshold(held, keep=keep))
+    return np.column_stack([plain, openset.unknown_probability(plain)]), answers
 
 
-def _openmax(found: ModelOutputs, keep: float) -> tuple[np.ndarray, np.ndarray]:
+def _openmax(outputs: ModelOutputs, keep: float) -> tuple[np.ndarray, np.ndarray]:
     """Return K + 1 probabilities and answers of OpenMax, which has no threshold."""
-    model = openset.OpenMax().fit(found.train.logits, found.train.labels)
-    whole = model.probabilities(_join(found, lambda one: one.logits))
+    model = openset.OpenMax().fit(outputs.train.logits, outputs.train.labels)
+    whole = model.probabilities(outputs.join(lambda each: each.logits))
     return whole, openset.openmax_answer(whole)
 
 
 AS_PRINTED = {"msp": _threshold, "openmax": _openmax}
 """The two rules of the chapter on open sets, by the scores that they are."""
+
+
+def unknown_probability(values, known, unknown) -> np.ndarray:
+    """Return the probability of "unknown" by Platt's scaling of a score.
+
+    `known` and `unknown` are scores of held-out images; both groups have the same weight.
+    """
+    known, unknown = (np.asarray(group, dtype=np.float64) for group in (known, unknown))
+    both = np.concatenate([known, unknown])
+    low, centre, high = np.quantile(both, [0.25, 0.5, 0.75])  # a distance may have far outliers
+    scale = high - low or both.std() or 1.0
+    standard = (both - centre) / scale
+    counts = np.array([len(known), len(unknown)])
+    wanted = np.repeat([(counts[0] + 1) / (counts[0] + 2), 1 / (counts[1] + 2)], counts)
+    weights = np.repeat(0.5 / counts, counts)
+
+    def loss(line: np.ndarray) -> tuple[float, np.ndarray]:
+        exponent = line[0] * standard + line[1]
+        value = -(weights * (wanted * log_expit(exponent) + (1 - wanted) * log_expit(-exponent)))
+        slope = weights * (expit(exponent) - wanted)
+        return value.sum(), np.array([slope @ standard, slope.sum()])
+
+    slope, offset = minimize(loss, [1.0, 0.0], jac=True, bounds=[(0, None), (None, None)]).x
+    return expit(-(slope * (np.asarray(values, dtype=np.float64) - centre) / scale + offset))
+
+
+def gscore_line(
+    values: Mapping[str, np.ndarray], outputs: ModelOutputs, seed: int
+) -> tuple[Regression, float] | None:
+    """Return the line that predicts an AUROC without labels, and the Gscore of the test images."""
+    known = values["validation"]
+    unknown = np.concatenate([values[name] for name in outputs.unknown])
+    count = min(len(values["test"]), len(unknown))
+    chosen = unknown[draw_places("union", len(unknown), count, seed)]
+    mixtures = [np.concatenate([known, values[name]]) for name in outputs.families]
+    mixtures.append(np.concatenate([values["test"], chosen]))
+    if any(np.ptp(mixture) == 0 for mixture in (known, *mixtures)):
+        return None
+    *learnt, wanted = (gscores(each, [EVALUATOR], validation=known)[EVALUATOR] for each in mixtures)
+    if not np.ptp(learnt, axis=0).any():
+        return None
+    truths = [metrics.auroc(known, values[name]) for name in outputs.families]
+    line = fit_regression(learnt, truths, TAUS)
+    return line, float(wanted[TAUS == line.tau][0])

@@ -11,62 +11,32 @@ from helpers.networks import published
 from helpers.networks.recipe import Recipe
 from helpers.papers.parameters import Changes, Count, DataSet, Score, Share, one_of
 from helpers.papers.unknown_detection.parameters import BenchmarkParameters
-
-ALGORITHMS = {
-    "baseline": "Baseline (ERM)",
-    "crl": "CRL",
-    "edl": "EDL",
-    "mc_dropout": "MC dropout",
-    "ensemble": "Deep Ensemble",
-    "augmix": "AugMix",
-    "outlier_exposure": "Outlier Exposure",
-    "mixup": "Mixup",
-    "rnd": "RND",
-    "oc": "OC",
-    "mimo": "MIMO",
-    "rbf": "RBF",
-    "soft_labels": "Soft labeler",
-    "spectral": "Spectral normalisation",
-    "adversarial": "Adversarial training",
-    "autoaugment": "AutoAugment",
-    "noise": "Noise",
-    "stylised": "Stylised images",
-    "distillation": "Distillation",
-}
-"""Titles of the training algorithms of all chapters."""
+from known_unknowns.across.measures import ALGORITHMS
 
 
 class Parameters(BenchmarkParameters):
-    """The parameters of the comparison.
-
-    What concerns images and the networks that are trained is as in the benchmark of unknown
-    detection, but that no set is tested aside.  Published networks know all classes of their ID
-    set, so that their near images are other data sets'.
+    """The parameters of the comparison; images and networks are those of unknown detection.
 
     Attributes
     ----------
     algorithms : dict of str to dict
-        Of `ALGORITHMS`, and what each changes in the recipe; none where no network is trained.
+        Changes of each algorithm of `ALGORITHMS` in the recipe; empty if no network is trained.
     published : dict of str to str
-        Of `helpers.networks.published.records`, each with its ID set: that whose classes it knows,
-        or a part of it (``cifar10_mini``).
+        Published networks, each with its ID set or a part of it (``cifar10_mini``).
     near : list of str
-        Data sets that are near to the ID sets of `published`; of each go the ID set itself and the
-        classes that `helpers.data.overlaps.find_related` tells.
+        Data sets that are near to the ID sets of `published`; related classes are left out.
     published_images : int
-        Of the images that a published network has been trained on and of each half of the ID test
-        images, so many are scored, at most.
+        Largest number of training images, and of each half of the ID test images, that are scored.
     scores : list of str
-        Of `helpers.scores.names`; those that do not apply to a model are left out there.
+        Names of scores; those that do not apply to a model are left out there.
     score_arguments : dict of str to dict
-        Hyper-parameters of scores that are not their defaults; none are chosen here.
+        Hyper-parameters that are not the defaults.
     families : list of str
-        Data sets with a split ``test`` that the prediction of an AUROC learns from, none of the
-        other ones; three or more, for a line.
+        Data sets that the prediction of an AUROC learns from; three or more, no test sets.
     keep : float
-        The threshold of InAsIn and OutAsOut keeps this share of the validation images.
+        Share of the validation images that the threshold of InAsIn and OutAsOut keeps.
     bins : int
-        Of the calibration errors.
+        Number of bins of the calibration errors.
     """
 
     grid: ClassVar = (*BenchmarkParameters.grid, "algorithms", "published")

@@ -1,16 +1,16 @@
 """The roles of the images in the comparison of all papers.
 
-For the networks that are trained they are those of the benchmark of unknown detection, whose
-networks are among those that are compared.  A published network knows all classes of its ID set and
-has learnt all training images: half of the ID test images take the place of those that are held
-out, and near are other data sets.  Either way families that are none of the test sets teach the
-regression that predicts an AUROC without labels.
+Trained networks have the roles of the benchmark of unknown detection.  A published network knows
+all classes of its ID set and learned all training images: half of the ID test images are held out,
+and near images are those of other data sets.  Families that are not test sets teach the regression
+that predicts an AUROC without labels.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -42,80 +42,73 @@ class ComparisonRoles:
 
 
 def roles(parameters: Parameters, part: Part | None = None) -> ComparisonRoles:
-    """Return the roles of the images: the same ones in all parts that have an ID set in common."""
-    return of_published(parameters, part.roles) if part and part.roles else of_trained(parameters)
-
-
-def of_trained(parameters: Parameters) -> ComparisonRoles:
-    """Return the roles of the benchmark, and of the families."""
+    """Return the roles of the images, the same roles in all parts with the same ID set."""
+    if part and part.roles:
+        return of_published(parameters, part.roles)
     base = unknown_detection.roles(parameters)
     taken = {"external": base.external} | base.test_sets
+    shared = ("known", "train", "validation", "test", "external", "external_validation", "far")
     return ComparisonRoles(
-        known=base.known,
-        train=base.train,
+        **{name: getattr(base, name) for name in shared},
         thresholds=np.arange(len(base.train)),
-        validation=base.validation,
-        test=base.test,
-        external=base.external,
-        external_validation=base.external_validation,
         near={"near": base.near},
-        far=base.far,
         families=load_families(parameters, parameters.families, taken, len(base.validation)),
     )
 
 
 def of_published(parameters: Parameters, id_set: str) -> ComparisonRoles:
     """Return the roles for published networks, whose ID set is a data set or a part of it."""
-    seed, most = parameters.seed, parameters.published_images
-    train, test = (
-        data.load(id_set, one, size=SIZE, download=parameters.download) for one in ("train", "test")
-    )
-    held = hold_out(test.labels, 0.5, run=0, seed=seed)
+    most, draw = parameters.published_images, partial(subsample, seed=parameters.seed)
+    options = {"size": SIZE, "download": parameters.download}
+    train, test = (data.load(id_set, split, **options) for split in ("train", "test"))
+    held = hold_out(test.labels, 0.5, run=0, seed=parameters.seed)
     shared = class_lists.shared_classes(id_set)
 
-    def unknown(names: Iterable[str]) -> dict[str, Images]:
-        return {name: _some(parameters, name) for name in names if name not in shared}
+    def unknown(names: Iterable[str], related: bool = True) -> dict[str, Images]:
+        """Load some test images of sets that do not overlap, or only of their unrelated classes."""
+        sets = {}
+        for name in names:
+            images = data.load(name, test_split(name), **options)
+            if not related:
+                hit = overlaps.find_related(images, id_set)
+                images = images.select([each for each in images.class_names if each not in hit])
+            sets[name] = draw(images, parameters.far_images)
+        return sets
 
-    outside = data.concatenate([*unknown(parameters.external).values()], "external")
-    far, near = unknown(parameters.far), {}
-    for name in parameters.near:
-        if not f"{id_set}_".startswith(f"{name}_"):
-            near[name] = _some(parameters, name, id_set)
-    held_outside = subsample(outside, parameters.external_validation, seed=seed)
+    external, far = (
+        unknown(name for name in names if name not in shared)
+        for names in (parameters.external, parameters.far)
+    )
+    others = (name for name in parameters.near if not f"{id_set}_".startswith(f"{name}_"))
+    near, outside = (
+        unknown(others, related=False),
+        data.concatenate([*external.values()], "external"),
+    )
+    held_outside = draw(outside, parameters.external_validation)
     overlaps.check_disjoint([outside, held_outside], near | far)
-    validation, test = (subsample(test.subset(one), most, seed=seed) for one in (held, ~held))
+    validation, test = (draw(test.subset(mask), most) for mask in (held, ~held))
     families = [name for name in parameters.families if name not in shared]
-    taken = {"external": outside} | near | far
+    taken, count = {"external": outside} | near | far, min(len(validation), parameters.far_images)
+    order = np.random.default_rng(parameters.seed).permutation(len(train))
     return ComparisonRoles(
         known=train.class_names,
         train=train,
-        thresholds=np.sort(np.random.default_rng(seed).permutation(len(train))[:most]),
+        thresholds=np.sort(order[:most]),
         validation=validation,
         test=test,
         external=None,
         external_validation=held_outside.unknown(),
         near=near,
         far=far,
-        families=load_families(
-            parameters, families, taken, min(len(validation), parameters.far_images)
-        ),
+        families=load_families(parameters, families, taken, count),
     )
-
-
-def _some(parameters: Parameters, name: str, id_set: str = "") -> Images:
-    """Return some test images of a set, without classes that overlap with those of an ID set."""
-    images = data.load(name, test_split(name), size=SIZE, download=parameters.download)
-    if id_set:
-        hit = overlaps.find_related(images, id_set)
-        images = images.select([one for one in images.class_names if one not in hit])
-    return subsample(images, parameters.far_images, seed=parameters.seed)
 
 
 def load_families(
     parameters: Parameters, names: Iterable[str], taken: Mapping[str, Images], most: int
 ) -> dict[str, Images]:
     """Load the sets that the prediction of an AUROC learns from; see `ComparisonRoles`."""
-    found = {}
+    families = {}
     for name in names:
         images = data.load(name, "test", size=SIZE, download=parameters.download)
         for role, other in taken.items():
@@ -124,5 +117,5 @@ def load_families(
                     f"families: '{name}' shares the class {min(shared)} with the images that are "
                     f"'{role}'; take another set"
                 )
-        found[name] = subsample(images.unknown(), most, seed=parameters.seed)
-    return found
+        families[name] = subsample(images.unknown(), most, seed=parameters.seed)
+    return families

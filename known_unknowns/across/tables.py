@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import pandas as pd
 
@@ -14,8 +12,7 @@ from helpers.papers import PAPERS, TIERS
 from helpers.report import results
 from helpers.report.ledger import PUBLISHED, ledger, tally
 from helpers.report.table import Table, categories, single
-from known_unknowns.across.measures import COMPARED, MEASURES
-from known_unknowns.across.parameters import ALGORITHMS
+from known_unknowns.across.measures import ALGORITHMS, COMPARED, MEASURES
 
 AMONG = {
     "cells": "all algorithms and scores",
@@ -30,11 +27,13 @@ _NAMES = {(measure.metric, measure.test_set): name for name, measure in MEASURES
 
 def headline() -> Table:
     """Count the verdicts on the claims of all papers, by the committed results of each tier."""
-    root = project_root()
     papers = [name for name, paper in PAPERS.items() if paper.main_claim]
-    files = {(tier, name): root / "results" / tier / f"{name}.parquet"
-             for tier in TIERS for name in papers}  # fmt: skip
-    files = {place: file for place, file in files.items() if file.exists()}
+    files = {
+        (tier, name): file
+        for tier in TIERS
+        for name in papers
+        if (file := project_root() / "results" / tier / f"{name}.parquet").exists()
+    }
     tiers = list(dict.fromkeys(tier for tier, _ in files))
 
     def count() -> dict[str, list]:
@@ -70,16 +69,19 @@ def agreement(
     everything = _wide(_one_benchmark(table), "value")
     values = _complete(everything[[name for name in COMPARED if name in everything]], among)
     names, runs = list(values.columns), values.index.unique("run").size
-    shape = (runs, len(values) // runs)
-    points = values.to_numpy().reshape(*shape, len(names))
+    points = values.to_numpy().reshape(runs, -1, len(names))
+    means, ranked = points.mean(axis=0), points.shape[1]
     replicates = {
-        name: np.stack(drawn.tolist()).reshape(*shape, -1)
+        name: np.stack(drawn.tolist()).reshape(runs, ranked, -1)
         for name, drawn in _wide(table, "bootstrap").loc[values.index, names].items()
         if drawn.map(len).min() > 0
     }
     signs = np.array([1.0 if MEASURES[name].higher else -1.0 for name in names])
-    means = points.mean(axis=0)
-    value = pd.DataFrame(signs * means).corr(correlation).to_numpy()
+
+    def correlate(noise: np.ndarray | float = 0.0) -> np.ndarray:
+        return pd.DataFrame(signs * (means + noise)).corr(correlation).to_numpy()
+
+    value = correlate()
     low = high = np.full_like(value, np.nan)
     if draws and (runs > 1 or replicates):
         rng, drawn = np.random.default_rng(0), []
@@ -91,21 +93,19 @@ def agreement(
                 replicate = images[which, :, number % images.shape[-1]]
                 centred = replicate - images[which].mean(axis=-1)
                 noise[:, names.index(name)] += centred.mean(axis=0)
-            drawn.append(pd.DataFrame(signs * (means + noise)).corr(correlation).to_numpy())
+            drawn.append(correlate(noise))
         noise = np.quantile(np.array(drawn) - np.mean(drawn, axis=0), [0.025, 0.975], axis=0)
         low, high = np.clip(value + noise, -1, 1)
         low, high = np.minimum(low, value), np.maximum(high, value)
     pairs = pd.MultiIndex.from_product([names, names], names=["first", "second"])
     columns = {"correlation": value.ravel(), "low": low.ravel(), "high": high.ravel()}
-    return pd.DataFrame(columns, pairs).reset_index().assign(ranked=shape[1], runs=runs)
+    return pd.DataFrame(columns, pairs).reset_index().assign(ranked=ranked, runs=runs)
 
 
 def rankable(table: pd.DataFrame) -> list[str]:
     """Return the names of `AMONG` with three or more rows in a table."""
-    index = cells(table).index.to_frame()
-    counts = {"cells": len(index)}
-    counts |= {among: (index[level] == name).sum() for among, (level, name) in _CHOSEN.items()}
-    return [among for among in AMONG if counts[among] >= 3]
+    index = cells(table).index
+    return [among for among in AMONG if _are_among(index, among).sum() >= 3]
 
 
 def best_scores(means: pd.DataFrame, measure: str) -> pd.DataFrame:
@@ -113,18 +113,6 @@ def best_scores(means: pd.DataFrame, measure: str) -> pd.DataFrame:
     known_name("measure", measure, means.columns)
     signed = means[measure] * (1 if MEASURES[measure].higher else -1)
     return means.loc[signed.dropna().groupby(level="algorithm", sort=False).idxmax().tolist()]
-
-
-def pareto(means: pd.DataFrame, measures: Sequence[str]) -> pd.Series:
-    """Tell which rows are on the Pareto front: no row is as good everywhere and better once."""
-    if not measures:
-        raise ValueError("measures: empty")
-    signs = np.array([1 if MEASURES[name].higher else -1 for name in measures])
-    values = signs * means[list(measures)].to_numpy(dtype=np.float64)
-    no_worse = (values[None] >= values[:, None]).all(axis=2)
-    better = (values[None] > values[:, None]).any(axis=2)
-    beaten = (no_worse & better).any(axis=1) | np.isnan(values).any(axis=1)
-    return pd.Series(~beaten, index=means.index, name="on the front")
 
 
 def _wide(table: pd.DataFrame, column: str) -> pd.DataFrame:
@@ -160,11 +148,15 @@ def _one_benchmark(table: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
+def _are_among(index: pd.MultiIndex, among: str) -> np.ndarray:
+    """Return which rows of an index are ranked."""
+    level, name = _CHOSEN.get(among, ("score", index.get_level_values("score")))
+    return index.get_level_values(level) == name
+
+
 def _complete(values: pd.DataFrame, among: str) -> pd.DataFrame:
     """Return what is ranked, in every run, by measures that all of it has and that vary."""
-    if among in _CHOSEN:
-        level, name = _CHOSEN[among]
-        values = values[values.index.get_level_values(level) == name]
+    values = values[_are_among(values.index, among)]
     values = values.loc[:, values.notna().mean() >= 0.5].dropna()
     runs = values.groupby(level=["algorithm", "score"]).transform("size")
     values = values[runs == values.index.unique("run").size]

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import html
 import importlib.util
-import io
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import jinja2
 import numpy as np
 import pandas as pd
 
@@ -22,7 +21,8 @@ from known_unknowns.bench.feature_packs import SIDES, FeaturePack, packs
 from known_unknowns.checks import check_score
 
 LEVEL = 0.95
-"""Of the intervals of differences."""
+"""Level of the intervals of differences."""
+VERDICTS = ("better", "worse", "not told apart")
 _ABSENT = {"images", "members", "native"}  # what no pack has
 _COLUMNS = {("auroc", side): f"AUROC {side} {UP}" for side in SIDES} | {
     ("fpr_at_tpr", side): f"FPR95 {side} {DOWN}" for side in SIDES
@@ -56,27 +56,19 @@ class Contest:
     def differences(self, entry: str) -> pd.DataFrame:
         """Return the difference in AUROC between a score and each other score.
 
-        Returns
-        -------
-        DataFrame
-            One row per side and other score: ``side``, ``other``, ``ahead`` (mean over networks and
-            sets), ``low``, ``high`` (95 % interval for other images of these sets, on these
-            networks) and ``verdict``: "better", "worse" or "not told apart".
+        One row per side and other score: ``ahead`` is the mean over networks and sets, ``low`` and
+        ``high`` are the 95 % interval for other images of these sets, ``verdict`` is of `VERDICTS`.
         """
         rows = []
-        for side, own in self.numbers.groupby("side", sort=False):
-            values = own.pivot(
-                index=["network", "test_set"], columns="score", values="auroc"
-            ).mean()
-            drawn = own.groupby("score")["bootstrap"].agg(lambda one: np.mean(one.tolist(), axis=0))
+        for side, of_side in self.numbers.groupby("side", sort=False):
+            places = ["network", "test_set"]
+            values = of_side.pivot(index=places, columns="score", values="auroc").mean()
+            drawn = of_side.groupby("score")["bootstrap"].agg(lambda o: np.mean(o.tolist(), axis=0))
             for other in values.index.drop(entry):
-                ahead = values[entry] - values[other]
-                noise = drawn[entry] - drawn[other]
-                low, high = np.quantile(noise, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-                verdict = "better" if low > 0 else "worse" if high < 0 else "not told apart"
-                columns = {"side": side, "other": other, "ahead": ahead, "low": low, "high": high}
-                rows.append(columns | {"verdict": verdict})
-        return pd.DataFrame(rows)
+                noise = np.quantile(drawn[entry] - drawn[other], [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+                verdict = VERDICTS[0 if noise[0] > 0 else 1 if noise[1] < 0 else 2]
+                rows.append((side, other, values[entry] - values[other], *noise, verdict))
+        return pd.DataFrame(rows, columns=["side", "other", "ahead", "low", "high", "verdict"])
 
     def ranking(self, side: str) -> tuple[pd.Series, float, int]:
         """Return mean ranks, the best first, Nemenyi's critical difference, and the cases.
@@ -106,15 +98,14 @@ class Contest:
 
     def sentences(self, entry: str) -> list[str]:
         """Return a sentence for each side: the place of a score, and which scores it beats."""
-        means, differences = self.means(), self.differences(entry)
-        lines = []
-        for side, rows in differences.groupby("side", sort=False):
-            column, count = means["auroc", side], rows["verdict"].value_counts()
-            place = int((column > column[entry]).sum()) + 1
+        means, lines = self.means()["auroc"], []
+        for side, rows in self.differences(entry).groupby("side", sort=False):
+            column, count = means[side], rows["verdict"].value_counts()
+            better, worse, apart = (count.get(verdict, 0) for verdict in VERDICTS)
             lines.append(
-                f"{entry}, {side} images: AUROC {100 * column[entry]:.1f}, place {place} of "
-                f"{len(column)}; better than {count.get('better', 0)}, worse than "
-                f"{count.get('worse', 0)}, not told apart from {count.get('not told apart', 0)}."
+                f"{entry}, {side} images: AUROC {100 * column[entry]:.1f}, place "
+                f"{int((column > column[entry]).sum()) + 1} of {len(column)}; better than "
+                f"{better}, worse than {worse}, not told apart from {apart}."
             )
         return lines
 
@@ -126,36 +117,31 @@ class Contest:
 
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        means = self.means()
+        means, pictures, differences = self.means(), [], {}
         flat = means.set_axis([f"{metric}_{side}" for metric, side in means.columns], axis=1)
         flat.to_csv(folder / "table.csv")
-        lines = [line for name in self.entries for line in self.sentences(name)]
-        blocks = [f"<p>{html.escape(line)}</p>" for line in [*lines, *self.rank_tests()]]
-        blocks.append(
-            (100 * means)
-            .set_axis([_COLUMNS[column] for column in means.columns], axis=1)
-            .rename({name: f"{name} (new)" for name in self.entries})
-            .to_html(float_format="{:.1f}".format)
-        )
         for side in self.numbers["side"].unique():
-            drawn = io.StringIO()
             with plt.rc_context():  # the caller's style stays
                 use_style()
                 ax = critical_difference(*self.ranking(side)[:2])
                 ax.set_title(f"Mean ranks, {side} images")
-                ax.figure.savefig(drawn, format="svg")
+                ax.figure.savefig(file := folder / f"ranks_{side}.svg")
                 plt.close(ax.figure)
-            picture = drawn.getvalue()
-            (folder / f"ranks_{side}.svg").write_text(picture, encoding="utf-8")
-            blocks.append(picture[picture.index("<svg") :])
+            pictures.append(file.read_text(encoding="utf-8"))
         for name in self.entries:
-            differences = self.differences(name)
-            differences.to_csv(folder / f"differences_{name}.csv", index=False)
-            points = 100 * differences.set_index(["other", "side"])[["ahead", "low", "high"]]
-            verdicts = differences.set_index(["other", "side"])["verdict"]
-            blocks.append(f"<p>{name} is ahead by, in points of AUROC, with 95 % intervals:</p>")
-            blocks.append(points.join(verdicts).to_html(float_format="{:+.1f}".format))
-        page = _PAGE.format(body="\n".join(blocks))
+            table = self.differences(name)
+            table.to_csv(folder / f"differences_{name}.csv", index=False)
+            table = table.set_index(["other", "side"])
+            differences[name] = (100 * table.drop(columns="verdict")).join(table["verdict"])
+        template = jinja2.Template(Path(__file__).with_name("page.jinja").read_text("utf-8"))
+        shown = (100 * means).set_axis([_COLUMNS[column] for column in means.columns], axis=1)
+        page = template.render(
+            lines=[line for name in self.entries for line in self.sentences(name)]
+            + self.rank_tests(),
+            means=shown.rename({name: f"{name} (new)" for name in self.entries}),
+            pictures=pictures,
+            differences=differences,
+        )
         (folder / "index.html").write_text(page, encoding="utf-8")
         return folder / "index.html"
 
@@ -164,17 +150,6 @@ def files_of(entries: Iterable[str]) -> set[str]:
     """Return the names of the files that `Contest.write` writes at most."""
     files = {"index.html", "table.csv", *(f"ranks_{side}.svg" for side in SIDES)}
     return files | {f"differences_{name}.csv" for name in entries}
-
-
-_PAGE = """<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>Scores compared</title>
-<style>body {{ font-family: sans-serif; max-width: 50em; margin: 2em auto; padding: 0 1em; }}
-svg {{ max-width: 100%; height: auto; }} table {{ display: block; overflow-x: auto; }}</style>
-</head><body><h1>Scores compared</h1>
-{body}
-</body></html>
-"""
 
 
 def contest(
@@ -190,16 +165,16 @@ def contest(
     Parameters
     ----------
     entries : mapping of str to Score, optional
-        By name; each must keep to what `known_unknowns.checks.check_score` asks of a score.
+        New scores by name; each must pass `known_unknowns.checks.check_score`.
     given : iterable of FeaturePack, optional
-        By default those that come with the package.
+        Packs; by default those that come with the package.
     replicates, seed : int
-        Of the bootstrap over images, the same draws for all scores.
+        Bootstrap over images, the same draws for all scores.
     tell : callable
-        Is told what is being done, a line at a time.
+        Function that takes a line about the progress.
     """
-    entries = dict(entries or {})
-    others = [name for name in scores.names() if name not in entries and _fits(scores.create(name))]
+    entries, fits = dict(entries or {}), lambda score: _ABSENT.isdisjoint(score.info.needs)
+    others = [name for name in scores.names() if name not in entries and fits(scores.create(name))]
     for name, score in entries.items():
         if missing := _ABSENT.intersection(score.info.needs):
             raise ValueError(
@@ -208,14 +183,13 @@ def contest(
             )
         tell(f"checks {name}")
         check_score(type(score) if name in scores.names() else score)
-    given = list(packs() if given is None else given)
-    rows = []
+    given, rows = list(packs() if given is None else given), []
     for turn, pack in enumerate(given, 1):
         count = len(others) + len(entries)
         tell(f"{pack.name}: {count} scores (network {turn} of {len(given)})")
         weights = {
-            place: metrics.resample_weights(len(one), replicates=replicates, seed=seed + order)
-            for order, (place, one) in enumerate(pack.parts.items())
+            place: metrics.resample_weights(len(outputs), replicates=replicates, seed=seed + order)
+            for order, (place, outputs) in enumerate(pack.parts.items())
             if place != "train"
         }
         for name in [*entries, *others]:
@@ -224,16 +198,14 @@ def contest(
     return Contest(pd.DataFrame(rows), tuple(entries))
 
 
-def _fits(score: Score) -> bool:
-    return not _ABSENT.intersection(score.info.needs)
-
-
 def values_on(pack: FeaturePack, score: Score) -> dict[str, np.ndarray]:
     """Return the scores of a pack's images by place, fitted to its training images."""
     if score.info.fits:
         score.fit(pack.train, pack.head)
     return {
-        place: score.score_samples(one) for place, one in pack.parts.items() if place != "train"
+        place: score.score_samples(outputs)
+        for place, outputs in pack.parts.items()
+        if place != "train"
     }
 
 
@@ -242,15 +214,17 @@ def _measure(name: str, score: Score, pack: FeaturePack, weights: Mapping) -> li
         values = values_on(pack, score)
     except ValueError as error:
         raise ValueError(f"{name} on {pack.name}: {error}") from error
-    known, rows = values.pop("test"), []
-    for place, unknown in values.items():
-        side, _, test_set = place.partition("/")
-        drawn = metrics.weighted_auroc(known, unknown, weights["test"], weights[place])
-        columns = {"score": name, "network": pack.name, "side": side, "test_set": test_set}
-        columns |= {"auroc": metrics.auroc(known, unknown)}
-        columns |= {"fpr_at_tpr": metrics.fpr_at_tpr(known, unknown)}
-        rows.append(columns | {"bootstrap": drawn})
-    return rows
+    known = values.pop("test")
+    return [
+        {
+            "score": name, "network": pack.name,
+            "side": place.partition("/")[0], "test_set": place.partition("/")[2],
+            "auroc": metrics.auroc(known, unknown),
+            "fpr_at_tpr": metrics.fpr_at_tpr(known, unknown),
+            "bootstrap": metrics.weighted_auroc(known, unknown, weights["test"], weights[place]),
+        }
+        for place, unknown in values.items()
+    ]  # fmt: skip
 
 
 def entries_of(path: str | os.PathLike) -> dict[str, Score]:
@@ -263,10 +237,10 @@ def entries_of(path: str | os.PathLike) -> dict[str, Score]:
     module = importlib.util.module_from_spec(spec)
     sys.modules.setdefault(path.stem, module)  # where classes look for their own module
     spec.loader.exec_module(module)
-    found = [name for name in scores.names() if name not in before]
-    if not found:
+    names = [name for name in scores.names() if name not in before]
+    if not names:
         raise ValueError(
             f"{path}: it registers no score; put @helpers.scores.register above a class with an "
             "info (helpers.scores.info.Info) and score_samples"
         )
-    return {name: scores.create(name) for name in found}
+    return {name: scores.create(name) for name in names}

@@ -35,22 +35,9 @@ _MOST = float(np.finfo(np.float16).max)
 class FeaturePack:
     """A network's outputs on the images that a score is fitted to and tested on.
 
-    Attributes
-    ----------
-    name : str
-        Of the network.
-    id_set : str
-        The data set whose classes it knows.
-    head : Head
-        Its last layer.
-    train : Outputs
-        Some of the images that it has learnt: what scores are fitted to.
-    test : Outputs
-        ID test images, with labels.
-    near, far : dict of str to Outputs
-        Unknown images by data set, labels −1.
-    facts : mapping
-        Where it all comes from, as JSON holds it.
+    `id_set` is the data set whose classes the network knows.  Scores are fitted to `train`, some of
+    its training images.  `near` and `far` have unknown images by data set, labels −1; `facts` are
+    about the origin.
     """
 
     name: str
@@ -78,19 +65,19 @@ class FeaturePack:
     def rounded(self) -> FeaturePack:
         """Return the pack with features in half precision, as `read` returns it."""
         parts = {
-            place: _outputs(self.head, one.features.astype(np.float16), one.labels)
-            for place, one in self.parts.items()
+            place: _outputs(self.head, outputs.features.astype(np.float16), outputs.labels)
+            for place, outputs in self.parts.items()
         }
         return _assemble(self.name, self.id_set, self.head, parts, self.facts)
 
     def write(self, path: str | os.PathLike) -> None:
         """Write a safetensors file that knows its own checksum, whole or not at all."""
         arrays = {"head/weight": self.head.weight, "head/bias": self.head.bias}
-        for place, one in self.parts.items():
-            if np.abs(one.features).max() > _MOST:
+        for place, outputs in self.parts.items():
+            if np.abs(outputs.features).max() > _MOST:
                 raise ValueError(f"{place}: features of at most {_MOST:g} expected")
-            arrays[f"{place}/features"] = one.features.astype(np.float16)
-            arrays[f"{place}/labels"] = one.labels.astype(np.int16)
+            arrays[f"{place}/features"] = outputs.features.astype(np.float16)
+            arrays[f"{place}/labels"] = outputs.labels.astype(np.int16)
         arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
         about = {"name": self.name, "id_set": self.id_set, "facts": dict(self.facts)}
         metadata = {"feature_pack": _VERSION, "about": json.dumps(about, ensure_ascii=False)}
@@ -105,8 +92,8 @@ class FeaturePack:
                 metadata = file.metadata() or {}
                 arrays = {name: file.get_tensor(name) for name in file.keys()}
             if metadata.get("feature_pack") != _VERSION:
-                found = metadata.get("feature_pack", "none")
-                raise ValueError(f"version {_VERSION} of feature packs expected, got {found}")
+                version = metadata.get("feature_pack", "none")
+                raise ValueError(f"version {_VERSION} of feature packs expected, got {version}")
             if metadata.pop("sha256", None) != _checksum(arrays, metadata):
                 raise ValueError("its contents do not match its checksum")
             about = json.loads(metadata["about"])

@@ -1,15 +1,7 @@
-"""Checks of a score or a metric, of this package or anybody's: what must hold of each of them.
+"""Checks of a score or a metric, of this package or another one: what must hold of each of them.
 
-Some twenty invariants, each a function with a sentence that says what must hold.  One that fails
-says its name, what broke, and the smallest data that show it.
-
-Examples
---------
->>> import helpers.scores
->>> from known_unknowns.checks import check_score
->>> found = check_score(helpers.scores.create("entropy"))
->>> found["higher_is_known"], found["nan_is_not_swallowed"]
-('holds', 'holds')
+About thirty invariants, each a function with a sentence that states what must hold.  The message
+of a failed check has its name, the failure, and the smallest data that show it.
 """
 
 from __future__ import annotations
@@ -24,21 +16,19 @@ from known_unknowns.checks.scores import checks as SCORE_CHECKS
 
 
 def check_score(score, *, only: str | None = None, case: ScoreCase | None = None) -> dict[str, str]:
-    """Check that a score keeps to what every score must, on made-up outputs of a model.
+    """Check that a score keeps the contract of all scores, on made-up outputs of a model.
 
-    Which checks apply follows from what its ``info.needs`` names.  Of one that goes back to the
-    images only that is checked which needs none.
+    The score's ``info.needs`` decides which checks apply.
 
     Parameters
     ----------
     score : Score or callable
-        One that is not fitted yet, or what returns a new one: its class, for instance.  It need
-        not be registered; its ``info`` needs a name and what the score needs, out of
-        `helpers.scores.info.NEEDS`.
+        Score that is not fitted, or a class or function that returns one.  It need not be
+        registered; its ``info`` has a name and what it needs, of `helpers.scores.info.NEEDS`.
     only : str, optional
-        The name of a single check, out of `SCORE_CHECKS`.
+        Name of a single check of `SCORE_CHECKS`.
     case : ScoreCase, optional
-        The data to check it on; by default 600 images, and fewer where a check fails on these.
+        Data to check it on; by default 600 images, and fewer after a failure.
 
     Returns
     -------
@@ -48,9 +38,6 @@ def check_score(score, *, only: str | None = None, case: ScoreCase | None = None
     Examples
     --------
     >>> import helpers.scores
-    >>> found = check_score(helpers.scores.create("msp"), only="batch_is_its_images")
-    >>> found
-    {'batch_is_its_images': 'holds'}
     >>> check_score(helpers.scores.create("msp"), only="wrong_use_is_refused")
     {'wrong_use_is_refused': 'does not apply: its needs name neither training outputs nor a head'}
     """
@@ -66,24 +53,23 @@ def check_metric(
     only: str | None = None,
     case: MetricCase | None = None,
 ) -> dict[str, str]:
-    """Check that a metric keeps to what every metric must, on made-up arrays.
+    """Check that a metric keeps the contract of all metrics, on made-up arrays.
 
     Parameters
     ----------
     function : callable
-        Takes arrays by their names; returns a number, or several, or arrays.
+        Function of arrays by name that returns a number, or several, or arrays.
     takes : mapping of str to str, optional
-        The name of each argument to call it with, and its kind, out of
-        `helpers.metrics.records.KINDS`.  Not needed for a metric of `helpers.metrics` that has a
-        record; nor are the next two.
+        Kind of each argument, of `helpers.metrics.records.KINDS`.  This and the next two are not
+        needed for a metric of `helpers.metrics` that has a record.
     better : {"lower", "higher", ""}, optional
-        What is better; where it is not said, it is not checked.
+        What is better.
     range : str, optional
-        The values that it can take, such as ``"[0, 1]"``.
+        Possible values, such as ``"[0, 1]"``.
     only : str, optional
-        The name of a single check, out of `METRIC_CHECKS`.
+        Name of a single check of `METRIC_CHECKS`.
     case : MetricCase, optional
-        The data to check it on; by default 120 images, and fewer where a check fails on these.
+        Data to check it on; by default 120 images, and fewer after a failure.
 
     Returns
     -------
@@ -117,36 +103,19 @@ only='ties_are_not_broken', case=MetricCase(images=2, classes=1, seed=0))
 def parametrize_with_checks(objects: Iterable):
     """Make a test of each check of each score or metric: a decorator for pytest.
 
-    Parameters
-    ----------
-    objects : iterable
-        Scores that are not fitted, or classes of such; metrics that have a record; and tuples of
-        what `check_metric` takes in this order: function, takes, better, range.
-
-    Returns
-    -------
-    decorator
-        Of a test with the argument ``check``, which is to be called.  A check that does not apply
-        is skipped, with the reason.  Tests are named as ``msp-batch_is_its_images``.
-
-    Examples
-    --------
-    >>> import helpers.scores
-    >>> @parametrize_with_checks([helpers.scores.create("msp")])
-    ... def test_my_score(check):
-    ...     check()
-    >>> test_my_score.pytestmark[0].kwargs["ids"][:2]
-    ['msp-info_is_complete', 'msp-fit_returns_itself']
+    `objects` are scores that are not fitted, or their classes; metrics that have a record; and
+    tuples of function, takes, better, range.  The test calls its argument ``check``.  Tests are
+    named as ``msp-batch_is_its_images``; a check that does not apply is skipped.
     """
     import pytest  # who checks without it needs none
 
     tests = {}
-    for one in objects:
-        if hasattr(one, "score_samples"):
-            checks, subject = SCORE_CHECKS, scores.Subject(one)
+    for each in objects:
+        if hasattr(each, "score_samples"):
+            checks, subject = SCORE_CHECKS, scores.Subject(each)
         else:
             checks = METRIC_CHECKS
-            subject = metrics.Subject(*one if isinstance(one, tuple) else (one,))
+            subject = metrics.Subject(*each if isinstance(each, tuple) else (each,))
         for name in checks:
             test, number = f"{subject.name}-{name}", 1
             while test in tests:  # of the same score with other arguments, for instance

@@ -18,15 +18,7 @@ A constant probability is that of a guess; an answer that is constant is class 0
 
 @dataclass(frozen=True)
 class MetricCase:
-    """The size of the data that a metric is checked on.
-
-    Attributes
-    ----------
-    images, classes : int
-        N images of either group, K classes.
-    seed : int
-        Of what is drawn.
-    """
+    """The size of the data that a metric is checked on: N images of each group, K classes."""
 
     images: int = 120
     classes: int = 5
@@ -46,7 +38,7 @@ class MetricCase:
         groups = [_scores(noise[1], known, quality), _scores(noise[2], unknown, quality)]
         vectors, truth = self._vectors(generator, quality, "rows" in takes.values())
         answers = vectors.argmax(axis=1)
-        made = {
+        values = {
             "scores": scores,
             "shares": np.round(64 / (1 + np.exp(-2 * scores))) / 64,
             "correct": right,
@@ -59,7 +51,7 @@ class MetricCase:
             "number": 0.5,
         }
         return {
-            name: groups.pop(0) if kind == "group" else made[kind] for name, kind in takes.items()
+            name: groups.pop(0) if kind == "group" else values[kind] for name, kind in takes.items()
         }
 
     def _vectors(self, generator, quality, is_open) -> tuple[np.ndarray, np.ndarray]:
@@ -84,19 +76,9 @@ def _scores(noise: np.ndarray, right: np.ndarray, quality: str) -> np.ndarray:
 
 @dataclass(frozen=True)
 class ScoreCase:
-    """The size of the data that a score is checked on.
+    """The size of the data that a score is checked on: N images, K classes, D features.
 
-    Attributes
-    ----------
-    images, classes, width, train : int
-        N images that are scored, K classes, D features, and images that it is fitted to.
-    seed : int
-        Of what is drawn.
-
-    Examples
-    --------
-    >>> ScoreCase(images=2, classes=3, width=4, train=9).in_words()
-    'logits [2, 3] and features [2, 4], fitted to 9 images, with seed 0'
+    `train` is the number of images that it is fitted to.
     """
 
     images: int = 600

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import inspect
 import traceback
-import unittest
+import tracemalloc
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from unittest import SkipTest
 
 import numpy as np
 
@@ -17,7 +19,10 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class Checks(dict):
-    """Checks by name, in the order in which they are run; each is a function of its docstring."""
+    """Checks by name, in the order in which they are run; each is a function of its docstring.
+
+    A check takes a trial: `subject.at(case)`, an object on made-up data.
+    """
 
     def __init__(self, kind: str, case, ladder: Mapping[str, tuple]):
         self.kind, self.case, self.ladder = kind, case, ladder
@@ -29,25 +34,22 @@ class Checks(dict):
 
     def run(self, name: str, subject, case=None) -> None:
         """Run one check."""
-        check = self[known_name("check", name, self)]
-        found = failure(check, subject, case or self.case)
-        if found is None:
+        check, least = self[known_name("check", name, self)], case or self.case
+        failure = _fail(check, subject, least)
+        if failure is None:
             return
-        least = case or self.case
         for field, values in () if case else [*self.ladder.items()] * 2:
             for value in values:
-                smaller = replace(least, **{field: value})
                 if value >= getattr(least, field):
                     break
-                try:
-                    one = failure(check, subject, smaller)
-                except unittest.SkipTest:
-                    continue
-                if one and one[0] == found[0]:  # and not for another reason
-                    found, least = one, smaller
-                    break
+                smaller = replace(least, **{field: value})
+                with suppress(SkipTest):
+                    again = _fail(check, subject, smaller)
+                    if again and again[0] == failure[0]:  # and not for another reason
+                        failure, least = again, smaller
+                        break
         raise AssertionError(
-            f"check '{name}' of {self.kind} '{subject.name}' failed: {found[1]}\n"
+            f"check '{name}' of {self.kind} '{subject.name}' failed: {failure[1]}\n"
             f"What must hold: {' '.join(inspect.getdoc(check).split())}\n"
             f"Smallest case: {least.in_words()}. To see it again:\n"
             f"    from known_unknowns.checks import {type(least).__name__}, check_{self.kind}\n"
@@ -55,19 +57,19 @@ class Checks(dict):
         )
 
     def run_all(self, subject, only: str | None = None, case=None) -> dict[str, str]:
-        """Run all checks, or one of them, and return what came of each, in words."""
-        found, failed = {}, []
+        """Run all checks, or one of them, and return the result of each, in words."""
+        results, failed = {}, []
         for name in self if only is None else [only]:
             try:
                 self.run(name, subject, case)
-                found[name] = "holds"
-            except unittest.SkipTest as reason:
-                found[name] = f"does not apply: {reason}"
+                results[name] = "holds"
+            except SkipTest as reason:
+                results[name] = f"does not apply: {reason}"
             except AssertionError as error:
                 failed.append(str(error))
         if failed:
             raise AssertionError("\n\n".join(failed))
-        return found
+        return results
 
 
 class Broken(AssertionError):
@@ -82,14 +84,14 @@ def hold(condition, message: str) -> None:
 
 def does_not_apply(reason: str) -> None:
     """Leave a check with the reason why there is nothing to check; pytest shows it as skipped."""
-    raise unittest.SkipTest(reason)
+    raise SkipTest(reason)
 
 
-def failure(check: Callable, subject, case) -> tuple | None:
-    """Return what kind of failure there is, and what it says; None where the check holds."""
+def _fail(check: Callable, subject, case) -> tuple | None:
+    """Return the kind of a failure, and its message; None if the check holds."""
     try:
-        check(subject, case)
-    except unittest.SkipTest:
+        check(subject.at(case))
+    except SkipTest:
         raise
     except Broken as error:
         return "broken", str(error)
@@ -102,19 +104,30 @@ def failure(check: Callable, subject, case) -> tuple | None:
     return None
 
 
+def peak(call: Callable) -> int:
+    """Return the largest memory, in bytes, that a call takes."""
+    tracemalloc.start()
+    try:
+        call()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
 def refusal(call: Callable, what: str, *words: str) -> None:
     """Fail unless a call is refused, by a `ValueError` that says any of some words."""
     message = refused(call)
     if message is None:
-        found = call()
-        shown = repr(found) if isinstance(found, int | float | np.ndarray) else type(found).__name__
+        result = call()
+        plain = isinstance(result, int | float | np.ndarray)
+        shown = repr(result) if plain else type(result).__name__
         raise Broken(f"{what} is taken, and gives {shown}; a ValueError was expected")
     named = not words or any(word in message for word in words)
     hold(named, f"{what} is refused without naming {' or '.join(words)}: {message!r}")
 
 
 def refused(call: Callable) -> str | None:
-    """Return how a call is refused, by a `ValueError` that was meant; None where it is not."""
+    """Return the message of a deliberate `ValueError`; None if a call is not refused."""
     try:
         call()
     except np.linalg.LinAlgError:  # a ValueError to NumPy, which says nothing to a user
@@ -124,24 +137,22 @@ def refused(call: Callable) -> str | None:
     return None
 
 
-def same(found: np.ndarray, expected: np.ndarray, where: str, rtol: float = 0) -> None:
+def same(scores: np.ndarray, expected: np.ndarray, where: str, rtol: float = 0) -> None:
     """Fail unless scores are equal, to the last bit by default; name an image where they differ."""
-    hold(found.shape == expected.shape, f"{where}: shape {found.shape}, not {expected.shape}")
-    other = np.flatnonzero(~np.isclose(found, expected, rtol=rtol, atol=rtol, equal_nan=True))
-    if len(other):
-        i = other[0]
-        hold(False, f"{where}: image {i} scores {found[i]:.17g}, not {expected[i]:.17g}")
+    hold(scores.shape == expected.shape, f"{where}: shape {scores.shape}, not {expected.shape}")
+    other = ~np.isclose(scores, expected, rtol=rtol, atol=rtol, equal_nan=True)
+    for i in np.flatnonzero(other):
+        raise Broken(f"{where}: image {i} scores {scores[i]:.17g}, not {expected[i]:.17g}")
 
 
-def numbers(found: np.ndarray, count: int, where: str) -> None:
+def numbers(scores: np.ndarray, count: int, where: str) -> None:
     """Fail unless there is a finite number in float64 for each image."""
-    got = f"{where}: {type(found).__name__}"
-    hold(isinstance(found, np.ndarray), f"{got}, not an array")
-    hold(found.dtype == np.float64, f"{got} of {found.dtype}, not of float64")
-    hold(found.shape == (count,), f"{got} of shape {found.shape}, not ({count},)")
-    bad = np.flatnonzero(~np.isfinite(found))
-    if len(bad):
-        hold(False, f"{where}: image {bad[0]} scores {found[bad[0]]}")
+    got = f"{where}: {type(scores).__name__}"
+    hold(isinstance(scores, np.ndarray), f"{got}, not an array")
+    hold(scores.dtype == np.float64, f"{got} of {scores.dtype}, not of float64")
+    hold(scores.shape == (count,), f"{got} of shape {scores.shape}, not ({count},)")
+    for i in np.flatnonzero(~np.isfinite(scores)):
+        raise Broken(f"{where}: image {i} scores {scores[i]}")
 
 
 def numbers_or_refusal(call: Callable, count: int, where: str) -> None:

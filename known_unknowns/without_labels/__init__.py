@@ -19,16 +19,23 @@ from known_unknowns.without_labels.accuracy import (
     estimate_accuracy,
 )
 from known_unknowns.without_labels.curve_regression import curve_features, fit_curve_regression
-from known_unknowns.without_labels.estimates import FEWEST, Estimator, MetaSets
-from known_unknowns.without_labels.gscore_line import fit_constant, fit_gscore_line
+from known_unknowns.without_labels.estimates import (
+    FEWEST,
+    Estimator,
+    MetaSets,
+    fit_constant,
+    fit_gscore_line,
+)
 from known_unknowns.without_labels.prior_corrected import fit_prior_corrected
-from known_unknowns.without_labels.selection import (
+from known_unknowns.without_labels.share import (
     Selection,
     conformal_p_values,
+    estimate_share,
+    label_shift_share_bound,
     selection_outcome,
+    share_bound,
     suspected_unknown,
 )
-from known_unknowns.without_labels.share import estimate_share, label_shift_share_bound, share_bound
 
 ESTIMATORS = {
     "constant": fit_constant,
@@ -38,5 +45,5 @@ ESTIMATORS = {
 }
 """Functions of (validation, meta, share=) that return an `Estimator`; see `estimates`.
 
-The prior-corrected ROC alone needs no meta sets, and the constant no validation images.
+Only the prior-corrected ROC needs no meta sets, and only the constant no validation images.
 """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -10,12 +10,11 @@ from helpers.checks import float_array
 from known_unknowns.without_labels.estimates import (
     PREDICTED,
     BySize,
-    Estimate,
+    Estimator,
     MetaSets,
     check_meta,
     check_share,
     jackknife_ends,
-    mixture_array,
     wider,
 )
 
@@ -28,46 +27,53 @@ _PENALTIES = 10.0 ** np.arange(-4, 2)
 def curve_features(validation, scores) -> np.ndarray:
     r"""Return the P–P curve of validation images and a mixture, and the area under it.
 
-    :math:`G(F^{-1}(q))` at :math:`q = 1/24 \dots 23/24`, the share of the mixture below the
-    quantiles of the validation images, and :math:`A`, their AUROC against the mixture.
+    :math:`G(F^{-1}(q))` at :math:`q = 1/24 \dots 23/24` is the share of the mixture below the
+    quantiles of the validation images; :math:`A` is their AUROC against the mixture.
     """
     return _curve(_placements(np.sort(float_array("validation", validation)), scores))
 
 
-@dataclass(frozen=True)
-class CurveRegression:
-    """A kernel ridge regression from P–P curves to the metrics of the detector."""
+class CurveRegression(Estimator):
+    """A kernel ridge regression from P–P curves to the metrics, fitted to small mixtures."""
 
-    validation: np.ndarray
-    curves: np.ndarray
-    centre: np.ndarray
-    scale: np.ndarray
-    sets: int
-    reach: float
-    weights: dict[str, np.ndarray]
-    misses: dict[str, tuple[np.ndarray, np.ndarray]]
+    def __init__(self, validation: np.ndarray, meta: MetaSets, share: float | None, images: int):
+        self.validation, self.sets = validation, len(meta.unknown)
+        self.times = times = max(1, min(_TIMES, _MIXTURES // self.sets))
+        ours = _placements(validation, meta.known)
+        others = [_placements(validation, scores) for scores in meta.repeated(times)]
+        mixtures = list(meta.mix(share, images=images, times=times))
+        curves = np.array([
+            _curve(np.concatenate([ours[known], each[unknown]]))
+            for each, (known, unknown) in zip(others, mixtures, strict=True)
+        ])  # fmt: skip
+        self.centre, self.scale = curves.mean(axis=0), np.maximum(curves.std(axis=0), 1e-6)
+        self.curves = curves = (curves - self.centre) / self.scale
+        values, axes = np.linalg.eigh(_kernel(curves, curves))
+        self.weights, self.misses, mixed = {}, {}, meta.own_truths(mixtures)
+        for metric in PREDICTED:
+            truths = np.repeat(meta.truths[metric], times)
+            self.weights[metric], missed = _ridge(values, axes, truths, self.sets)
+            self.misses[metric] = missed, mixed[metric] - (truths - missed)
+        of = np.arange(len(curves)) // times
+        apart = np.where(of[:, None] == of, np.inf, _distances(curves, curves))
+        self.reach = apart.min(axis=1).max()
 
-    def estimate(self, mixture, *, level: float = 0.9) -> dict[str, Estimate]:
-        """See `Estimator.estimate`.
+    def predict(self, mixture: np.ndarray, level: float) -> dict[str, tuple]:
+        """Return value, low and high of each metric, by the jackknife+ over sets.
 
-        The interval is that of the jackknife+ over sets, for a mixture like those learnt from; all
-        of [0, 1] with fewer sets than it takes, and for a mixture whose curve lies farther from all
-        learnt ones than any of these does from those of the other sets.
+        The interval is all of [0, 1] with too few sets, and for a mixture whose curve is farther
+        from all curves than any of them is from the curves of other sets.
         """
-        curve = _curve(_placements(self.validation, mixture_array(mixture, level)))
+        curve = _curve(_placements(self.validation, mixture))
         curve = ((curve - self.centre) / self.scale)[None]
-        near, strange = (
-            _kernel(curve, self.curves)[0],
-            _distances(curve, self.curves).min() > self.reach,
-        )
-        found = {}
+        strange = _distances(curve, self.curves).min() > self.reach
+        near, result = _kernel(curve, self.curves)[0], {}
         for metric, weights in self.weights.items():
             value, *without = near @ weights
-            without = np.repeat(without, len(self.curves) // self.sets)
-            both = (jackknife_ends(without, one, self.sets, level) for one in self.misses[metric])
-            ends = (0.0, 1.0) if strange else wider(*both)
-            found[metric] = Estimate(float(np.clip(value, 0, 1)), *ends)
-        return found
+            without = np.repeat(without, self.times)
+            both = (jackknife_ends(without, each, self.sets, level) for each in self.misses[metric])
+            result[metric] = value, *((0.0, 1.0) if strange else wider(*both))
+        return result
 
 
 def fit_curve_regression(
@@ -78,73 +84,33 @@ def fit_curve_regression(
     Kernel ridge regression with :math:`k(x, z) = 1 + x^\top z / D + \exp(-\|x - z\|^2 / 2 D)` on
     the standardised `curve_features`; its penalty has the least error on the sets left out.
 
-    Parameters
-    ----------
-    validation, meta, share
-        See `.estimates`.  Without `share` each mixture has another, from 0.05 to
-        0.95, so that it learns to tell more unknown images from worse ones.  Validation images are
-        mixed with the sets too: the more ID images, the less are their quirks learnt.
+    See `.estimates` for the parameters.  Without `share` the shares are drawn between 0.05 and
+    0.95.  Validation images are mixed with the sets too.  Only ranks among the validation images
+    count, so that a monotone change of the score changes nothing.
 
-    Returns
-    -------
-    BySize
-        Of a `CurveRegression`.
-
-    Notes
-    -----
-    Leaving out a set costs no second fit: with :math:`P = (K + \lambda)^{-1}` and
-    :math:`\alpha = P y`, what is said without the set g misses its truths by
-    :math:`P_{gg}^{-1} \alpha_g` (Rasmussen and Williams 2006, section 5.4.2).
-
-    It only asks for ranks among the validation images, so that a monotone change of the score
-    changes nothing.  *Not to be used* for unknown images of a kind that no meta set is like, nor
-    where the known images of the meta sets are not like those of the mixture: its interval covers
-    neither.  At a known share `fit_prior_corrected` needs no meta sets and is about as good.
+    *Do not use* it for unknown images that are like no meta set, nor if the known images of the
+    meta sets are not like those of the mixture: its interval covers neither.  At a known share
+    `fit_prior_corrected` needs no meta sets and is about as good.
     """
     validation, meta = np.sort(float_array("validation", validation)), check_meta(meta, 3)
     meta = MetaSets(np.concatenate([validation, meta.known]), meta.unknown)
-    check_share(share)
-    return BySize(lambda images: _learn(validation, meta, share, images))
-
-
-def _learn(
-    validation: np.ndarray, meta: MetaSets, share: float | None, images: int
-) -> CurveRegression:
-    """Return a regression fitted to mixtures of at most `images` images."""
-    sets = list(meta.unknown.values())
-    times = max(1, min(_TIMES, _MIXTURES // len(sets)))
-    ours = _placements(validation, meta.known)
-    theirs = [one for scores in sets for one in [_placements(validation, scores)] * times]
-    mixtures = list(meta.mix(share, images=images, times=times))
-    curves = np.array([
-        _curve(np.concatenate([ours[known], one[unknown]]))
-        for one, (known, unknown) in zip(theirs, mixtures, strict=True)
-    ])  # fmt: skip
-    centre, scale = curves.mean(axis=0), np.maximum(curves.std(axis=0), 1e-6)
-    curves = (curves - centre) / scale
-    values, axes = np.linalg.eigh(_kernel(curves, curves))
-    weights, misses, own = {}, {}, meta.own_truths(mixtures)
-    for metric in PREDICTED:
-        truths = np.repeat(meta.truths[metric], times)
-        weights[metric], missed = _ridge(values, axes, truths, len(sets))
-        misses[metric] = missed, own[metric] - (truths - missed)
-    distances = _distances(curves, curves)
-    of = np.arange(len(curves)) // times
-    reach = float(np.where(of[:, None] == of, np.inf, distances).min(axis=1).max())
-    return CurveRegression(validation, curves, centre, scale, len(sets), reach, weights, misses)
+    return BySize(partial(CurveRegression, validation, meta, check_share(share)))
 
 
 def _placements(validation: np.ndarray, scores) -> np.ndarray:
     """Return the share of validation images (ascending) below each score; ties count half."""
     scores = float_array("scores", scores)
-    ends = (np.searchsorted(validation, scores, side=side) for side in ("left", "right"))
-    return sum(ends) / (2 * len(validation))
+    return _below(validation, scores) / (2 * len(validation))
 
 
 def _curve(placements: np.ndarray) -> np.ndarray:
     ranked = np.sort(placements)
-    ends = (np.searchsorted(ranked, _LEVELS, side=side) for side in ("left", "right"))
-    return np.append(sum(ends) / (2 * len(ranked)), 1 - ranked.mean())
+    return np.append(_below(ranked, _LEVELS) / (2 * len(ranked)), 1 - ranked.mean())
+
+
+def _below(ranked: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return twice the number of ranked values below each value; ties count once."""
+    return sum(np.searchsorted(ranked, values, side=side) for side in ("left", "right"))
 
 
 def _kernel(first: np.ndarray, second: np.ndarray) -> np.ndarray:
@@ -155,24 +121,27 @@ def _kernel(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 def _distances(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Return squared distances, [N, M]."""
-    squares = ((one**2).sum(axis=1) for one in (first, second))
+    squares = ((each**2).sum(axis=1) for each in (first, second))
     return np.maximum(np.add.outer(*squares) - 2 * first @ second.T, 0)
 
 
 def _ridge(
     values: np.ndarray, axes: np.ndarray, truths: np.ndarray, sets: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return weights with all sets and without each set, and the errors of the latter."""
+    r"""Return weights with all sets and without each set, and the errors of the latter.
+
+    Without the set g the error is :math:`P_{gg}^{-1} \alpha_g` with :math:`P = (K + \lambda)^{-1}`
+    and :math:`\alpha = P y` (Rasmussen and Williams 2006, section 5.4.2): no second fit is needed.
+    """
     grouped = axes.reshape(sets, -1, len(truths))
-    best = None
+    fits = []
     for penalty in _PENALTIES:
         inverse = 1 / (np.maximum(values, 0) + penalty)
         alpha = axes @ (inverse * (axes.T @ truths))
         blocks = np.matmul(grouped * inverse, grouped.transpose(0, 2, 1))
         missed = np.linalg.solve(blocks, alpha.reshape(sets, -1, 1))
-        if best is None or (missed**2).sum() < best[0]:
-            best = (missed**2).sum(), inverse, alpha, missed
-    _, inverse, alpha, missed = best
+        fits.append((inverse, alpha, missed))
+    inverse, alpha, missed = min(fits, key=lambda fit: (fit[2] ** 2).sum())
     # without set g: alpha less P[:, g] times what g is missed by
     columns = np.matmul(grouped.transpose(0, 2, 1), missed)[:, :, 0] * inverse
     return np.column_stack([alpha, alpha[:, None] - axes @ columns.T]), missed.ravel()

@@ -1,47 +1,79 @@
-"""The interface of all estimators of AUROC and FPR95, and their meta sets.
+"""Estimators of AUROC and FPR95: interface, meta sets, the constant and the Gscore line.
 
-An estimator is fitted by a function of validation scores and, if there are any, meta sets::
+An estimator is fitted by a function of validation scores and, if it needs them, meta sets::
 
     fitted = ESTIMATORS[name](validation, meta, share=None)
     fitted.estimate(mixture, level=0.9)["auroc"]  # an Estimate: value, low, high
 
-Validation scores are of ID images like those among the unlabelled ones, which chose nothing that
-the score depends on.  `share` is that of the unknown images in the mixture, None if nobody knows.
+Validation scores are of ID images like those among the unlabelled images.  Neither the classifier
+nor the score may have used them.  `share` is the share of unknown images in the mixture; None if
+it is not known.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Protocol
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache, partial
 
 import numpy as np
 
 from helpers.checks import float_array, open_share
-from helpers.labelfree import METRICS, PREDICTED, Estimate
+from helpers.labelfree import METRICS, PREDICTED, TAUS, Estimate, fit_regression, gscores
+from helpers.labelfree.regression import fewest_sets
 from helpers.metrics import RankedGroups
 
 FEWEST = 50
 """Smallest number of unlabelled images for an estimate."""
 _SHARES = (0.05, 0.95)  # range of the drawn shares if the share is unknown
+_TIMES = 8  # mixtures of a set
+_EVALUATOR = "ude_wasserstein"  # the best of the paper
 
 
-class Estimator(Protocol):
-    """A fitted estimator of the metrics of mixtures."""
+class Estimator:
+    """A fitted estimator of the metrics of mixtures; subclasses have ``predict``."""
 
     def estimate(self, mixture, *, level: float = 0.9) -> dict[str, Estimate]:
         """Return an estimate of each metric of `PREDICTED` for an unlabelled mixture.
 
-        The interval is for the metric of these very images as for that of more images like them.
+        The interval is for the metric of these images and for that of more images like them.
 
         Parameters
         ----------
         mixture : array_like, shape [M]
             Scores of at least 50 unlabelled images, higher = more likely known.
         level : float
-            Of the intervals, in (0, 1).
+            Level of the intervals, in (0, 1).
         """
+        open_share("level", level)
+        mixture = float_array("mixture", mixture)
+        if len(mixture) < FEWEST:
+            raise ValueError(
+                f"mixture: at least {FEWEST} images expected, got {len(mixture)}; fewer say too "
+                "little for an estimate, but bound the share of unknown ones: see share_bound"
+            )
+        return {
+            metric: Estimate(*(float(np.clip(number, 0, 1)) for number in numbers))
+            for metric, numbers in self.predict(mixture, level).items()
+        }
+
+
+class BySize(Estimator):
+    """An estimator that learns from mixtures with about as many images as the mixture has.
+
+    A small mixture varies more than a large one, and so does its metric.
+    """
+
+    def __init__(self, learn: Callable[[int], Estimator]):
+        self._learnt = lru_cache(maxsize=None)(learn)
+
+    def of(self, images: int) -> Estimator:
+        """Return the estimator that learned from mixtures of at most √2 times fewer images."""
+        return self._learnt(int(FEWEST * 2 ** (int(2 * np.log2(images / FEWEST)) / 2)))
+
+    def predict(self, mixture: np.ndarray, level: float) -> dict[str, tuple]:
+        """Return value, low and high of each metric."""
+        return self.of(len(mixture)).predict(mixture, level)
 
 
 @dataclass(frozen=True)
@@ -53,7 +85,7 @@ class MetaSets:
     known : array_like, shape [N]
         Scores of ID images, none of them among the validation images.
     unknown : mapping of str to array_like
-        Of each set, by its name.
+        Scores of the images of each set, by its name.
     """
 
     known: np.ndarray
@@ -61,66 +93,38 @@ class MetaSets:
 
     def __post_init__(self):
         object.__setattr__(self, "known", float_array("known", self.known))
-        sets = {name: float_array(f"unknown['{name}']", one) for name, one in self.unknown.items()}
+        sets = {
+            name: float_array(f"unknown['{name}']", each) for name, each in self.unknown.items()
+        }
         object.__setattr__(self, "unknown", sets)
 
     @cached_property
     def truths(self) -> dict[str, np.ndarray]:
         """The metrics of `PREDICTED` on each set, against all of the ID images, [S] each."""
-        return stack([group_metrics(self.known, one) for one in self.unknown.values()])
+        return _stack(group_metrics(self.known, scores) for scores in self.unknown.values())
+
+    def repeated(self, times: int) -> list[np.ndarray]:
+        """Return the scores of each set in turn, several times."""
+        return [scores for scores in self.unknown.values() for _ in range(times)]
 
     def mix(
-        self,
-        share: float | None = None,
-        *,
-        images: float = np.inf,
-        times: int = 1,
+        self, share: float | None = None, *, images: float = np.inf, times: int = 1
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield mixtures of each set in turn: places of ID images, and of those of the set."""
+        """Yield mixtures of each set in turn: places of ID images, and of images of the set."""
         generator, count = np.random.default_rng(0), len(self.known)
-        for scores in self.unknown.values():
-            for _ in range(times):
-                part = generator.uniform(*_SHARES) if share is None else share
-                total = min(images, len(scores) / part)
-                if part < 1:
-                    total = min(total, count / (1 - part))
-                known, unknown = (max(1, round(one * total)) for one in (1 - part, part))
-                others = generator.integers(count, size=count)
-                yield generator.choice(others, known), generator.permutation(len(scores))[:unknown]
+        for scores in self.repeated(times):
+            part = generator.uniform(*_SHARES) if share is None else share
+            total = min(images, len(scores) / part, count / (1 - part) if part < 1 else np.inf)
+            known, unknown = (max(1, round(each * total)) for each in (1 - part, part))
+            others = generator.integers(count, size=count)
+            yield generator.choice(others, known), generator.permutation(len(scores))[:unknown]
 
-    def own_truths(
-        self, mixtures: Sequence[tuple[np.ndarray, np.ndarray]]
-    ) -> dict[str, np.ndarray]:
+    def own_truths(self, mixtures: list[tuple[np.ndarray, np.ndarray]]) -> dict[str, np.ndarray]:
         """Return the metrics of `PREDICTED` on the images of each mixture from `mix`, [R] each."""
-        times = len(mixtures) // len(self.unknown)
-        sets = [scores for scores in self.unknown.values() for _ in range(times)]
-        pairs = zip(sets, mixtures, strict=True)
-        found = [group_metrics(self.known[ours], one[theirs]) for one, (ours, theirs) in pairs]
-        return stack(found)
-
-
-@dataclass(frozen=True)
-class BySize:
-    """An estimator that learns from mixtures of about as many images as it is asked about.
-
-    The fewer images, the more varies all that is computed of a mixture, and so does the metric of
-    these very images: what has learnt from large mixtures is too sure of small ones.
-    """
-
-    learn: Callable[[int], Estimator]
-    _learnt: dict[int, Estimator] = field(default_factory=dict, repr=False)
-
-    def of(self, images: int) -> Estimator:
-        """Return the estimator for so many images: from mixtures of at most √2 times fewer."""
-        size = int(FEWEST * 2 ** (int(2 * np.log2(images / FEWEST)) / 2))
-        if size not in self._learnt:
-            self._learnt[size] = self.learn(size)
-        return self._learnt[size]
-
-    def estimate(self, mixture, *, level: float = 0.9) -> dict[str, Estimate]:
-        """See `Estimator.estimate`."""
-        mixture = mixture_array(mixture, level)
-        return self.of(len(mixture)).estimate(mixture, level=level)
+        pairs = zip(self.repeated(len(mixtures) // len(self.unknown)), mixtures, strict=True)
+        return _stack(
+            group_metrics(self.known[ours], each[others]) for each, (ours, others) in pairs
+        )
 
 
 def group_metrics(known, unknown) -> dict[str, float]:
@@ -129,21 +133,9 @@ def group_metrics(known, unknown) -> dict[str, float]:
     return {name: METRICS[name](groups) for name in PREDICTED}
 
 
-def stack(found: list[dict[str, float]]) -> dict[str, np.ndarray]:
-    """Return an array for each metric from one dictionary for each mixture."""
-    return {name: np.array([one[name] for one in found]) for name in PREDICTED}
-
-
-def mixture_array(mixture, level: float) -> np.ndarray:
-    """Return the scores of a mixture as float64 [M]; raise ValueError if they are bad input."""
-    open_share("level", level)
-    mixture = float_array("mixture", mixture)
-    if len(mixture) < FEWEST:
-        raise ValueError(
-            f"mixture: at least {FEWEST} images expected, got {len(mixture)}; fewer say too little "
-            "for an estimate, but bound the share of unknown ones: see share_bound"
-        )
-    return mixture
+def _stack(rows) -> dict[str, np.ndarray]:
+    rows = list(rows)
+    return {name: np.array([row[name] for row in rows]) for name in PREDICTED}
 
 
 def check_share(share: float | None) -> float | None:
@@ -174,33 +166,13 @@ def wider(*ends: tuple[float, float]) -> tuple[float, float]:
 
 
 def jackknife_ends(left_out, misses, sets: int, level: float) -> tuple[float, float]:
-    r"""Return the ends of the jackknife+ interval that leaves out whole sets.
+    """Return the ends of the jackknife+ interval that leaves out whole sets.
 
-    With the prediction :math:`\hat p_{-i}` that leaves set i out, and what it misses a mixture of
-    that set by, :math:`r_{ij}`: the smallest number that is at least :math:`\hat p_{-i} + r_{ij}`
-    for the share :math:`\gamma (S + 1) / S` of all mixtures, and its mirror image.
+    `left_out` has the prediction without the set of each mixture, and `misses` its error there.
+    The end is the smallest number that is at least their sum for the share γ (S + 1) / S of all
+    mixtures, for the level γ and S sets.  It is all of [0, 1] with fewer than γ / (1 − γ) sets.
+    Barber et al. 2021; Dunn, Wasserman and Ramdas 2023 pool the mixtures of a set.
 
-    Parameters
-    ----------
-    left_out, misses : ndarray, shape [R]
-        Of each mixture; every set has as many.
-    sets : int
-        S.
-    level : float
-        γ, in (0, 1).
-
-    Returns
-    -------
-    low, high : float
-        In [0, 1]; all of it with fewer than γ / (1 − γ) sets, which is 9 for 0.9.
-
-    Notes
-    -----
-    Barber et al. 2021; with several mixtures of a set, the sets are what is exchangeable, and
-    their mixtures are pooled (Dunn, Wasserman and Ramdas 2023).
-
-    Examples
-    --------
     >>> jackknife_ends(np.full(9, 0.5), np.arange(9) / 100, 9, 0.9)
     (0.42, 0.58)
     """
@@ -210,3 +182,79 @@ def jackknife_ends(left_out, misses, sets: int, level: float) -> tuple[float, fl
     misses = np.abs(misses)
     low, high = np.sort(misses - left_out)[rank - 1], np.sort(left_out + misses)[rank - 1]
     return float(np.clip(-low, 0, 1)), float(np.clip(high, 0, 1))
+
+
+class Constant(Estimator):
+    """The mean of the meta sets' metrics, the best constant for them."""
+
+    def __init__(self, meta: MetaSets, share: float | None, images: int):
+        mixtures = [*meta.mix(share, images=images, times=_TIMES)]
+        self.truths, self.mixed = meta.truths, meta.own_truths(mixtures)
+
+    def predict(self, mixture: np.ndarray, level: float) -> dict[str, tuple]:
+        """Return value, low and high of each metric, the same for all mixtures."""
+        result = {}
+        for metric, truths in self.truths.items():
+            sets, mixed = len(truths), self.mixed[metric]
+            without = (truths.sum() - truths) / (sets - 1)
+            again = np.repeat(without, len(mixed) // sets)
+            pairs = (without, truths - without), (again, mixed - again)
+            ends = wider(*(jackknife_ends(*pair, sets, level) for pair in pairs))
+            result[metric] = truths.mean(), *ends
+        return result
+
+
+def fit_constant(validation, meta: MetaSets | None = None, *, share: float | None = None) -> BySize:
+    """Return the constant estimate from meta sets, which every other estimator must beat.
+
+    `helpers.labelfree.skill` compares an estimator with it.  See `.estimates` for the parameters:
+    the validation images are not used, and only the interval depends on the share.  The interval
+    is for the metric of one more set like these.
+    """
+    return BySize(partial(Constant, check_meta(meta, 2), check_share(share)))
+
+
+class GscoreLine(Estimator):
+    """Regression lines from the Gscore of a mixture to the metrics of the detector."""
+
+    def __init__(self, validation, meta: MetaSets, share: float | None, images: int):
+        self.validation, mixtures = validation, [*meta.mix(share, images=images)]
+        learnt = [
+            self._gscores(np.concatenate([meta.known[ours], scores[others]]))
+            for scores, (ours, others) in zip(meta.unknown.values(), mixtures, strict=True)
+        ]
+        self.lines = {
+            name: fit_regression(learnt, each, TAUS) for name, each in meta.truths.items()
+        }
+        self.mixed = meta.own_truths(mixtures)
+
+    def _gscores(self, scores: np.ndarray) -> np.ndarray:
+        return gscores(scores, [_EVALUATOR], validation=self.validation)[_EVALUATOR]
+
+    def predict(self, mixture: np.ndarray, level: float) -> dict[str, tuple]:
+        """Return value, low and high of each metric; all of [0, 1] with too few sets."""
+        every, result = self._gscores(mixture), {}
+        for metric, line in self.lines.items():
+            gscore, ends = every[[np.abs(TAUS - line.tau).argmin()]], (0.0, 1.0)
+            if len(line.gscores) >= fewest_sets(level):
+                mixed = line.gscores, self.mixed[metric]
+                both = (line.interval(gscore, level, redrawn=each) for each in (None, mixed))
+                ends = wider(*((low[0], high[0]) for low, high in both))
+            result[metric] = line.predict(gscore)[0], *ends
+        return result
+
+
+def fit_gscore_line(
+    validation, meta: MetaSets | None = None, *, share: float | None = None
+) -> BySize:
+    """Return lines from Gscores to metrics, fitted to one mixture of each meta set.
+
+    See `.estimates` for the parameters: the meta sets are mixed in this share.  Each metric has a
+    separate threshold τ.  Zhang et al. 2023 use the share 0.5, the same ID images in all mixtures,
+    and the best τ for the FPR95 (`helpers.papers.gscore`).
+
+    *Do not use* it if the share of unknown images is not known: a Gscore changes with the share as
+    it changes with the detector.
+    """
+    meta, share = check_meta(meta, 3), check_share(share)
+    return BySize(partial(GscoreLine, float_array("validation", validation), meta, share))

@@ -10,13 +10,7 @@ import numpy as np
 from helpers.checks import float_array
 from helpers.metrics import resample_weights
 from helpers.metrics.ranking import required_count
-from known_unknowns.without_labels.estimates import (
-    Estimate,
-    MetaSets,
-    check_share,
-    mixture_array,
-    wider,
-)
+from known_unknowns.without_labels.estimates import Estimator, MetaSets, check_share, wider
 from known_unknowns.without_labels.share import estimate_share, share_bound
 
 _REPLICATES, _BLOCK = 400, 2**20  # numbers held at a time
@@ -24,21 +18,19 @@ _KEPT = 0.95
 
 
 @dataclass(frozen=True)
-class PriorCorrected:
+class PriorCorrected(Estimator):
     """An estimator that uses validation images as the known images of the mixture."""
 
     validation: np.ndarray
     share: float | None = None
 
-    def estimate(self, mixture, *, level: float = 0.9) -> dict[str, Estimate]:
-        """See `Estimator.estimate`.
+    def predict(self, mixture: np.ndarray, level: float) -> dict[str, tuple]:
+        """Return value, low and high of each metric.
 
-        Intervals are percentiles of the bootstrap, at a known share as wide as 1 / share; at an
-        estimated one they hold for every share from its lower bound to 1, since none of these can
-        be excluded.  The metric of these very images hangs on which known ones are among them,
-        FPR95 above all, whose threshold is set by the lowest 5 %; the interval is for both.
+        Intervals are percentiles of the bootstrap, at a known share as wide as 1 / share.  At an
+        estimated share they hold for every share from its lower bound to 1.  They are also for the
+        metric of these images, which depends on the known images that are among them.
         """
-        mixture = mixture_array(mixture, level)
         area, passed, kept = _two_samples(self.validation.tobytes(), mixture.tobytes())
         tail, share, possible = (1 - level) / 2, self.share, [self.share]
         if share is None:  # half of the error probability is the bound's
@@ -46,19 +38,18 @@ class PriorCorrected:
             possible = [share_bound(self.validation, mixture, level=(1 + level) / 2), 1.0]
             # without any image that is unlike them, all unknown ones would look known
             share = estimate_share(self.validation, mixture) or 1.0
-        own = [_errors_on_own_images(self.validation, mixture, one) for one in possible]
+        inner = [_errors_on_own_images(self.validation, mixture, each) for each in possible]
         # what the metric is where the score tells nothing, and how far it is from that
         parts = {"auroc": (0.5, area - 0.5), "fpr95": (kept[0], passed - kept)}
-        found = {}
+        result = {}
         for metric, (nothing, shift) in parts.items():
             ends = np.quantile(shift[1:], [tail, 1 - tail])
-            every = [tuple(_divide(end, one) for end in ends) for one in possible]
-            for one, errors in zip(possible, own, strict=True):
+            every = [tuple(_divide(end, each) for end in ends) for each in possible]
+            for each, errors in zip(possible, inner, strict=True):
                 missed = np.quantile(errors[metric], [1 - tail, tail])
-                every.append(tuple(_divide(shift[0], one) - missed))
-            numbers = shift[0] / share, *wider(*every)
-            found[metric] = Estimate(*(float(np.clip(nothing + end, 0, 1)) for end in numbers))
-        return found
+                every.append(tuple(_divide(shift[0], each) - missed))
+            result[metric] = [nothing + end for end in (shift[0] / share, *wider(*every))]
+        return result
 
 
 def fit_prior_corrected(
@@ -77,8 +68,8 @@ def fit_prior_corrected(
     Parameters
     ----------
     validation, meta, share
-        See `.estimates`.  No meta sets are needed; without `share` it is
-        estimated by `estimate_share` from the same scores.
+        See `.estimates`.  No meta sets are needed; without `share`, `estimate_share` estimates it
+        from the same scores.
 
     Returns
     -------
@@ -86,12 +77,11 @@ def fit_prior_corrected(
 
     Notes
     -----
-    Jain, White and Radivojac 2017.  Where scores are tied, the share of validation images that the
-    threshold keeps stands in for 0.95.  *Not to be used* where the known images have changed since
-    validation: they count as unknown ones.  With few unknown images the error grows as 1 / π, and
-    the interval says so.  With an estimated share and a score that leaves unknown images among the
-    highest, π is estimated too small and the detector taken for too good; the interval holds all
-    the same, as wide as that is.
+    Jain, White and Radivojac 2017.  If scores are tied, the share of validation images that the
+    threshold keeps replaces 0.95.  *Do not use* it if the known images have changed since
+    validation: they count as unknown images.  With few unknown images the error grows as 1 / π.
+    With an estimated share and unknown images among the highest scores, π is too small and the
+    detector seems too good; the interval is wide enough for this.
 
     Examples
     --------
@@ -115,29 +105,28 @@ def _errors_on_own_images(
 ) -> dict[str, np.ndarray]:
     """Return replicates of the error of estimates for the metric of the mixture's own images.
 
-    Validation images and the known ones of the mixture are drawn from the former.  The latter move
-    estimate and metric, in opposite directions.  How many unknown images score below each of them
-    follows from mixture and share.
+    Validation images and the known images of the mixture are drawn from the validation images.
+    The latter move estimate and metric in opposite directions.  Mixture and share determine how
+    many unknown images score below each of them.
     """
     images = round((1 - share) * len(mixture))
     if not share or not images:  # nothing is excluded, or there are no known images
         return dict.fromkeys(("auroc", "fpr95"), np.zeros(1))
-    validation, mixture, count = np.sort(validation), np.sort(mixture), len(validation)
+    validation, count = np.sort(validation), len(validation)
     known, mixed = (
-        np.array([np.searchsorted(one, validation, side=side) for side in ("left", "right")])
-        / len(one)
-        for one in (validation, mixture)
-    )
+        np.array([np.searchsorted(np.sort(each), validation, side=side)
+                  for side in ("left", "right")]) / len(each)
+        for each in (validation, mixture)
+    )  # fmt: skip
     unknown = np.clip((mixed - (1 - share) * known) / share, 0, 1)
     odds, (below, _) = (1 - share) / share, unknown
     placed = unknown.mean(axis=0) + odds * known.mean(axis=0)
     lowest = np.searchsorted(validation, validation)  # of the images with the same score
     # the threshold's place from below, of either group
     cuts = [size - required_count("kept", _KEPT, size) for size in (count, images)]
-    drawn = _drawn(count, images)
-    held, inside = drawn[:, :count], drawn[:, count:]
+    held, inside = np.split(_drawn(count, images), [count], axis=1)
     first, second = (
-        np.partition(one, cut)[:, cut] for one, cut in zip((held, inside), cuts, strict=True)
+        np.partition(each, cut)[:, cut] for each, cut in zip((held, inside), cuts, strict=True)
     )
     extra = (inside >= lowest[first][:, None]).mean(axis=1) - (1 - cuts[0] / count)
     return {
@@ -152,39 +141,36 @@ def _drawn(count: int, images: int) -> np.ndarray:
     return np.random.default_rng(2).integers(count, size=(_REPLICATES, count + images))
 
 
-@lru_cache(maxsize=2)  # who compares shares, told and estimated ones, asks about it again
+@lru_cache(maxsize=2)  # the same for a known and an estimated share
 def _two_samples(validation: bytes, mixture: bytes) -> tuple[np.ndarray, ...]:
     """Return A, Q and the share of validation images kept: of the images, then of replicates.
 
-    Of scores as bytes of float64.  Sorted once; a replicate is a row of weights, and ties are
-    never split.
+    Arguments are scores as bytes of float64.  They are sorted once; a replicate is a row of
+    weights, and ties are never split.
     """
-    validation, mixture = np.frombuffer(validation), np.frombuffer(mixture)
-    order = np.argsort(-np.concatenate([validation, mixture]))
-    ranked = np.concatenate([validation, mixture])[order]
-    last = np.flatnonzero(np.append(ranked[1:] != ranked[:-1], True))
-    ours = order < len(validation)
-    rows = 1 + _REPLICATES
-    # each with a seed of its own, or groups of one size would be drawn alike
-    weights = [_weights(len(one), seed) for seed, one in enumerate((validation, mixture))]
-    found = np.empty((3, rows))
-    needed = required_count("kept", _KEPT, len(validation))
+    groups = np.frombuffer(validation), np.frombuffer(mixture)
+    count, images = map(len, groups)
+    scores = np.concatenate(groups)
+    order = np.argsort(-scores)
+    last = np.flatnonzero(np.append(np.diff(scores[order]) != 0, True))
+    ours = order < count
+    # separate seeds: groups of one size would be drawn alike otherwise
+    weights = [_weights(len(each), seed) for seed, each in enumerate(groups)]
+    result = np.empty((3, 1 + _REPLICATES))
+    needed = required_count("kept", _KEPT, count)
     step = max(1, _BLOCK // len(order))
-    for start in range(0, rows, step):
+    for start in range(0, 1 + _REPLICATES, step):
         part = slice(start, start + step)
-        drawn = np.take(np.hstack([one[part] for one in weights]), order, axis=1)
+        drawn = np.take(np.hstack([each[part] for each in weights]), order, axis=1)
         true, false = (
             np.cumsum(drawn * group, axis=1, dtype=np.int64)[:, last] for group in (ours, ~ours)
         )
         heights = true + np.pad(true, ((0, 0), (1, 0)))[:, :-1]
         area = (np.diff(false, axis=1, prepend=0) * heights).sum(axis=1)
         first = (true < needed).sum(axis=1)[:, None]
-        found[:, part] = (
-            area / (2.0 * len(validation) * len(mixture)),
-            np.take_along_axis(false, first, axis=1)[:, 0] / len(mixture),
-            np.take_along_axis(true, first, axis=1)[:, 0] / len(validation),
-        )
-    return tuple(found)
+        passed, kept = (np.take_along_axis(each, first, axis=1)[:, 0] for each in (false, true))
+        result[:, part] = area / (2.0 * count * images), passed / images, kept / count
+    return tuple(result)
 
 
 @lru_cache(maxsize=8)

@@ -32,7 +32,7 @@ def set_errors(table: pd.DataFrame) -> pd.DataFrame:
     the columns are those of `helpers.papers.gscore.skills.set_errors`.
     """
     errors = gscore.set_errors(table, PREDICTED, ("primary", KNOWN, DRAWN))
-    tables = [one for one in (errors, _of_other_protocols(table)) if len(one)]
+    tables = [each for each in (errors, _of_other_protocols(table)) if len(each)]
     return pd.concat(tables or [errors], ignore_index=True)
 
 
@@ -44,21 +44,21 @@ def _of_other_protocols(table: pd.DataFrame) -> pd.DataFrame:
     kinds, names = table["metric"].str.partition("_"), table["method"].str.partition("/")
     table = table.assign(what=kinds[0], of=kinds[2], detector=names[0], evaluator=names[2])
     other = table["variant"].str.startswith(f"{DRAWN}, ") & table["of"].isin(list(PREDICTED))
-    said = table[other & (table["what"] == "predicted")].assign(metric=lambda one: one["of"])
-    if said.empty:
+    stated = table[other & (table["what"] == "predicted")].assign(metric=lambda each: each["of"])
+    if stated.empty:
         return pd.DataFrame(columns=COLUMNS)
     place = [*KEY, "variant"]
-    constant = said[said["evaluator"] == CONSTANT].set_index(place)["value"]
-    own = table[other & (table["what"] == "true")].assign(metric=lambda one: one["of"])
-    own = own.set_index(place)["value"]
+    constant = stated[stated["evaluator"] == CONSTANT].set_index(place)["value"]
+    truths = table[other & (table["what"] == "true")].assign(metric=lambda each: each["of"])
+    truths = truths.set_index(place)["value"]
     usual = table[(table["variant"] == "test") & (table["evaluator"] == "")]
     keys = [name for name in KEY if name != "run"]
     usual = usual.set_index(keys)[["value", "row"]].rename(columns={"value": "right"})
-    said = said.drop(columns="row").merge(usual, how="left", left_on=keys, right_index=True)
-    places = pd.MultiIndex.from_frame(said[place])
-    right = own.reindex(places).to_numpy()
-    right = np.where(np.isnan(right), said["right"], right)
-    said = said.assign(
-        error=said["value"] - right, guessed=constant.reindex(places).to_numpy() - right
+    stated = stated.drop(columns="row").merge(usual, how="left", left_on=keys, right_index=True)
+    places = pd.MultiIndex.from_frame(stated[place])
+    right = truths.reindex(places).to_numpy()
+    right = np.where(np.isnan(right), stated["right"], right)
+    stated = stated.assign(
+        error=stated["value"] - right, guessed=constant.reindex(places).to_numpy() - right
     )
-    return said.dropna(subset=["error", "guessed"])[COLUMNS]
+    return stated.dropna(subset=["error", "guessed"])[COLUMNS]

@@ -1,25 +1,42 @@
-"""Whatever is stored comes back bit by bit: outputs, packs, rejectors."""
+"""Whatever is stored comes back or is refused: outputs, rejectors, parameter files."""
+
+import shutil
 
 import numpy as np
 import pytest
+import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 import helpers.scores
-from helpers.data.packs import pack_splits, read_pack, write_pack
+from helpers import papers
+from helpers.data.packs import read_pack
+from helpers.files import project_root
 from helpers.outputs import Head, Outputs
 from known_unknowns.auditing.rejector import Rejector
 
 NUMBERS = st.floats(-(2.0**60), 2.0**60, width=32)
-STORED = ("msp", "entropy", "energy", "gap", "knn", "mahalanobis", "react", "vim", "gradnorm")
+BARRED = {"members", "native", "images"}
+STORED = [
+    name
+    for name in helpers.scores.names()
+    if not BARRED & {*helpers.scores.create(name).info.needs}
+]
+FIELDS = ("seed", "replicates", "runs", "known", "keep", "tail", "alpha", "distance", "bins",
+          "data_sets", "networks", "stand_ins", "calibration_share", "larger_tiers")  # fmt: skip
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner,
+                                                                max_size=2),
+    max_leaves=3,
+)  # fmt: skip
 
 
 @st.composite
-def outputs(draw, least=1, classes=None):
-    """Return outputs of any size, with or without members and a score of their own."""
-    images, width = draw(st.integers(least, 8)), draw(st.integers(0, 4))
-    classes = classes or draw(st.integers(1, 4))
+def outputs(draw):
+    """Return outputs of any size, with or without members and a native score."""
+    images, width, classes = (draw(st.integers(*ends)) for ends in ((1, 8), (0, 4), (1, 4)))
     labels = draw(arrays.arrays(np.int64, images, elements=st.integers(-1, classes - 1)))
     more = {}
     if draw(st.booleans()):
@@ -36,62 +53,32 @@ def outputs(draw, least=1, classes=None):
 @example(Outputs(np.float32([[-0.0]]), np.empty((1, 0), np.float32), np.int64([-1])))
 def test_outputs_come_back(tmp_path, some):
     some.save(tmp_path / "a.safetensors")
-    found = Outputs.load(tmp_path / "a.safetensors")
+    read = Outputs.load(tmp_path / "a.safetensors")
     for name in ("logits", "features", "labels", "members", "native"):
-        before, after = getattr(some, name), getattr(found, name)
+        before, after = getattr(some, name), getattr(read, name)
         assert (before is None) == (after is None)
         if before is not None:
             assert before.dtype == after.dtype and before.tobytes() == after.tobytes()
 
 
+@pytest.mark.parametrize("name", STORED)
 @given(
-    st.lists(
-        st.tuples(
-            st.text("abcxyz_019", min_size=1, max_size=8).filter(lambda text: text[0].islower()),
-            st.integers(1, 25), st.integers(1, 9), st.integers(0, 2**32 - 1),
-        ),
-        min_size=1, max_size=3, unique_by=lambda one: one[0],
-    ),
-    st.lists(st.text(max_size=6), min_size=1, max_size=4, unique=True),
-)  # fmt: skip
-@example([("test", 21, 1, 0)], ["", "é", "‮"])
-@settings(max_examples=25)
-def test_packs_come_back(tmp_path, splits, names):
-    given_ = {}
-    for split, images, size, seed in splits:
-        generator = np.random.default_rng(seed)
-        pixels = generator.integers(256, size=(images, size, size, 3), dtype=np.uint8)
-        given_[split] = (pixels, generator.integers(-1, len(names), images))
-    path = tmp_path / "toy.zip"
-    digest = write_pack(path, name="toy", class_names=names, splits=given_, origin={"title": "T"})
-    assert digest == write_pack(
-        path, name="toy", class_names=names, splits=given_, origin={"title": "T"}
-    )
-    assert sorted(pack_splits(path)) == sorted(given_)
-    for split, (pixels, labels) in given_.items():
-        found = read_pack(path, split)
-        assert np.array_equal(found.images, pixels) and np.array_equal(found.labels, labels)
-        assert list(found.class_names) == names
-
-
-@given(
-    st.sampled_from(STORED), st.integers(0, 2**32 - 1), st.floats(allow_nan=False),
+    st.integers(0, 2**32 - 1), st.floats(allow_nan=False),
     st.dictionaries(st.text(max_size=4), st.integers()),
 )  # fmt: skip
-@settings(max_examples=25)
+@settings(max_examples=2)
 def test_rejectors_come_back(tmp_path, name, seed, threshold, provenance):
-    generator = np.random.default_rng(seed)
-    labels = np.arange(80) % 4
+    generator, labels = np.random.default_rng(seed), np.arange(80) % 4
     weight = generator.normal(size=(4, 6)).astype(np.float32)
     features = generator.normal(size=(80, 6)).astype(np.float32) + 2 * weight[labels]
     some, head = Outputs(features @ weight.T, features, labels), Head(weight, np.zeros(4, "f4"))
     score = helpers.scores.create(name).fit(some, head)
     rule = Rejector(score, threshold, 4, 6, provenance=provenance)
     rule.save(tmp_path / "a.safetensors")
-    found = Rejector.load(tmp_path / "a.safetensors")
-    assert (found.threshold, found.provenance) == (threshold, provenance)
-    assert np.array_equal(found.score_samples(some), rule.score_samples(some))
-    assert np.array_equal(found.accepts(some), rule.score_samples(some) >= threshold)
+    read = Rejector.load(tmp_path / "a.safetensors")
+    assert (read.threshold, read.provenance) == (threshold, provenance)
+    assert np.array_equal(read.score_samples(some), rule.score_samples(some))
+    assert np.array_equal(read.accepts(some), rule.score_samples(some) >= threshold)
 
 
 @given(st.binary(max_size=400))
@@ -104,3 +91,33 @@ def test_bytes_that_are_no_file_are_refused(tmp_path, data):
     for read in (Outputs.load, Rejector.load, lambda path: read_pack(path, "test")):
         with pytest.raises(ValueError, match=r"a\.zip"):
             read(path)
+
+
+@given(st.sampled_from(FIELDS), VALUES)
+@example("runs", "2")
+@example("runs", 2.0)
+@example("known", 99)
+@example("keep", float("nan"))
+@example("networks", {})
+@example("larger_tiers", ["smal"])
+def test_a_parameter_is_taken_as_it_is_or_refused_by_name(field, value):
+    try:
+        parameters = papers.load("openset_calibration", "mini", **{field: value})
+    except ValueError as error:
+        assert field in str(error) or "known" in str(error) or "unknown" in str(error), error
+    else:
+        assert value is None or getattr(parameters, field) == value  # None leaves the file's
+
+
+@pytest.mark.parametrize("place", [0, -1])
+def test_a_name_without_one_letter_is_refused_with_the_file(tmp_path, place):
+    shutil.copytree(project_root() / "params" / "mini", tmp_path / "params" / "mini")
+    file = tmp_path / "params" / "mini" / "gscore.yaml"
+    values = yaml.safe_load(file.read_text(encoding="utf-8"))
+    for name in (*values,):
+        letters = [*name]
+        del letters[place]
+        spoilt = {"".join(letters) if other == name else other: values[other] for other in values}
+        file.write_text(yaml.safe_dump(spoilt), encoding="utf-8")
+        with pytest.raises(ValueError, match=r"params.mini.gscore\.yaml"):
+            papers.load("gscore", "mini", root=tmp_path)

@@ -36,12 +36,13 @@ def test_each_end_of_the_exact_interval_leaves_its_half(total, data, confidence)
 @example(0.5, 0.5)
 def test_so_many_images_all_right_are_enough_and_one_less_is_not(risk, confidence):
     needed = images_needed(risk, confidence)
-    assert risk_threshold(np.zeros(needed), np.ones(needed), risk=risk,
-                          confidence=confidence).coverage == 1  # fmt: skip
+    wish = {"risk": risk, "confidence": confidence}
+    assert (1 - risk) ** (needed - 1) <= 1 - confidence + 1e-9
+    rule = risk_threshold(np.arange(needed), np.ones(needed), **wish)
+    assert rule[:3] == (0, 1, 0) and rule.bound <= risk + 1e-7
     if needed > 1:
-        with pytest.raises(ValueError, match=f"at least {needed} images"):
-            risk_threshold(np.zeros(needed - 1), np.ones(needed - 1), risk=risk,
-                           confidence=confidence)  # fmt: skip
+        with pytest.raises(ValueError, match=f"^scores: at least {needed} .* got {needed - 1};"):
+            risk_threshold(np.zeros(needed - 1), np.ones(needed - 1), **wish)
 
 
 @given(SEED, st.integers(1, 400), st.floats(0.02, 0.6), st.floats(0.5, 0.99), st.integers(0, 3))
@@ -62,10 +63,10 @@ def test_a_threshold_says_the_truth_of_the_images_that_gave_it(
     assert found.threshold in scores and found.coverage == accepted.mean()
     assert found.risk == pytest.approx((~correct[accepted]).mean())
     assert found.risk <= found.bound <= risk + 1e-7
-    shuffled = generator.permutation(images)
-    assert risk_threshold(scores[shuffled], correct[shuffled], risk=risk,
-                          confidence=confidence) == found  # fmt: skip
-    doubled = risk_threshold(2 * scores + 1, correct, risk=risk, confidence=confidence)
+    order = generator.permutation(images)
+    wish = {"risk": risk, "confidence": confidence}
+    assert risk_threshold(scores[order], correct[order], **wish) == found
+    doubled = risk_threshold(2 * scores + 1, correct, **wish)
     assert doubled.coverage == found.coverage  # a change of units changes nothing
 
 
@@ -108,9 +109,8 @@ def test_a_list_of_suspects_holds_the_lowest_scores(known, mixture, rate, adapti
 @given(SEED, st.integers(50, 200), st.integers(2, 5))
 def test_accuracies_without_labels_are_shares_within_their_intervals(seed, images, classes):
     generator = np.random.default_rng(seed)
-    members = generator.dirichlet(np.ones(classes), size=(2, images))
-    own = without_labels.Answers(members.mean(axis=0), members)
-    new = without_labels.Answers(own.probabilities[::-1], members[:, ::-1])
+    own = without_labels.Answers(generator.dirichlet(np.ones(classes), size=images))
+    new = without_labels.Answers(own.probabilities[::-1])
     correct = generator.random(images) < own.probabilities.max(axis=1)
     assume(correct.any())
     found = without_labels.estimate_accuracy(own, correct, new)

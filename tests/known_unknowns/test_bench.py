@@ -1,0 +1,169 @@
+"""Scores against each other, on made-up packs of features."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from safetensors.numpy import load_file, save_file
+
+from helpers.networks import published
+from helpers.outputs import Head, Outputs
+from helpers.scores import base, create
+from known_unknowns.auditing.command import HOLDS, main
+from known_unknowns.bench import Contest, FeaturePack, contest, entries_of, files_of, packs
+from known_unknowns.bench.feature_packs import EMBEDDED
+
+OTHERS = ["energy", "mahalanobis", "max_logit", "msp"]
+CENTRES = 3 * np.eye(4, 8)
+
+
+def make(name="toy", seed=0):
+    """Return a pack whose far images have no class's features, and whose near ones have little."""
+    head, labels = Head(CENTRES.astype(np.float32), np.zeros(4, np.float32)), np.arange(300) % 4
+
+    def outputs(centres, labels, seed):
+        generator = np.random.default_rng(seed)
+        features = np.maximum(generator.normal(size=(300, 8)) + centres, 0)
+        return Outputs(features @ head.weight.T + head.bias, features, labels)
+
+    known, none = (outputs(CENTRES[labels], labels, seed + k) for k in (0, 1)), np.full(300, -1)
+    near = {"cats": outputs(CENTRES[labels] / 2, none, seed + 2)}
+    far = {name: outputs(0, none, seed + 3) for name in "ab"}
+    return FeaturePack(name, "cifar10", head, *known, near=near, far=far, facts={"licence": "MIT"})
+
+
+@pytest.fixture
+def few(monkeypatch):
+    """Register few scores: the contest is among all that there are."""
+    monkeypatch.setattr(base, "_REGISTRY", {name: base._REGISTRY[name] for name in OTHERS})
+
+
+def results(areas, cases=1, noise=(0.0, 0.0)):
+    """Return a contest on one side, of the first score against the others."""
+    rows = [
+        {"score": name, "network": "n", "side": "far", "test_set": f"t{case}", "auroc": area,
+         "fpr_at_tpr": 0.5, "bootstrap": area + np.asarray(noise)}
+        for case in range(cases) for name, area in areas.items()
+    ]  # fmt: skip
+    return Contest(pd.DataFrame(rows), (next(iter(areas)),))
+
+
+def test_a_copy_is_equal_and_a_broken_contract_is_refused(few):
+    copy = type("Copy", (type(create("msp")),), {})()
+    given = [make("one"), make("two", seed=9)]
+    ranked = contest({"copy": copy}, given, replicates=50)
+    rows = ranked.differences("copy").set_index(["side", "other"])
+    for side in ("near", "far"):
+        assert rows.loc[side, "msp"].tolist() == [0, 0, 0, "not told apart"]
+        order = ranked.ranking(side)[0]
+        assert order["copy"] == order["msp"]
+    assert set(ranked.numbers["network"]) == {"one", "two"} and ranked.entries == ("copy",)
+    scored = type(copy)._scores
+    turned = type("Turned", (type(copy),), {"_scores": lambda self, part: -scored(self, part)})
+    with pytest.raises(AssertionError, match="higher_is_known"):
+        contest({"turned": turned()}, given)
+    with pytest.raises(ValueError, match=r"jsd: .* it needs members"):
+        contest({"jsd": jsd}, given)
+
+
+jsd = create("jsd")
+
+
+def test_intervals_are_of_pairs_and_ranks_of_many_sets():
+    """Replicates that vary together; ten scores in the same order on twenty sets."""
+    pair = results({"mine": 0.81, "other": 0.80}, noise=np.linspace(-0.2, 0.2, 101))
+    (row,) = pair.differences("mine").to_dict("records")
+    assert row["verdict"] == "better" and row["low"] == pytest.approx(0.01)
+    assert pair.differences("other")["verdict"].tolist() == ["worse"]
+    assert "better than 1, worse than 0, not told apart from 0" in pair.sentences("mine")[0]
+    many = {f"s{k}": 0.9 - 0.01 * k for k in range(10)}
+    (sentence,) = results(many, cases=20).rank_tests()
+    difference = float(sentence.split("more than ")[1].split()[0])
+    assert "over 20 pairs" in sentence
+    assert f"; {9 - int(difference)} differ by that from s0, of mean rank 1.0." in sentence
+    (sentence,) = results(dict.fromkeys(many, 0.9), cases=20).rank_tests()
+    assert "; 0 differ by that from s0, of mean rank 5.5." in sentence
+
+
+SCORE = (
+    "from helpers.scores import register\n"
+    "from helpers.scores.base import BlockwiseScore\n"
+    "from helpers.scores.info import Info\n\n\n"
+    "@register\nclass Largest(BlockwiseScore):\n"
+    "    info = Info(name='largest', title='Largest', paper='None', authors='Nobody',\n"
+    "                year=2026, key='none2026', equation='z', summary='The largest.',\n"
+    "                needs=('logits', 'level of the logits'))\n\n"
+    "    def _scores(self, part):\n        return part.logits.max(axis=1).astype(float)\n"
+)
+
+
+def test_the_command_ranks_what_a_file_registers(few, tmp_path, monkeypatch, capsys):
+    """On the packs of a folder; the score equals the largest logit."""
+    (tmp_path / "largest.py").write_text(SCORE)
+    (tmp_path / "packs").mkdir()
+    make("one").write(tmp_path / "packs" / "one.safetensors")
+    monkeypatch.chdir(tmp_path)
+    assert main(["bench", "largest.py", "--packs", "packs"]) == HOLDS
+    folder = tmp_path / "largest_bench"
+    assert {file.name for file in folder.iterdir()} == files_of(["largest"])
+    told = capsys.readouterr().out
+    assert "largest" in told and told.endswith("\nlargest_bench/index.html\n")
+    page = (folder / "index.html").read_text()
+    assert page.count("<svg") == 2 and "largest (new)" in page and "Mean ranks, far" in page
+    rows = pd.read_csv(folder / "differences_largest.csv").set_index(["side", "other"])
+    assert rows.loc[("far", "max_logit"), "ahead"] == 0
+    (tmp_path / "empty.py").write_text("x = 1\n")
+    with pytest.raises(ValueError, match=r"registers no score; put @helpers\.scores"):
+        entries_of(tmp_path / "empty.py")
+    with pytest.raises(FileNotFoundError, match=r"absent\.py: no such file"):
+        entries_of(tmp_path / "absent.py")
+    with pytest.raises(FileNotFoundError, match=r"workflow/feature_packs\.py makes them"):
+        packs(folder)
+
+
+def test_the_packs_that_come_along_are_those_of_the_networks_that_they_name():
+    """As often correct as printed, within what 2,000 images can tell; and small."""
+    found = list(packs())
+    assert len(found) == 4 and {pack.id_set for pack in found} == {"cifar10", "cifar100"}
+    assert sum(file.stat().st_size for file in EMBEDDED.iterdir()) < 25 * 2**20
+    for pack in found:
+        right, printed = 100 * pack.test.correct.mean(), published.records()[pack.name].accuracy
+        assert right == pytest.approx(printed, abs=2.5) if printed else right > 70
+        assert len(pack.near) == 2 and len(pack.far) == 12
+        assert not pack.near.keys() & {pack.id_set}
+        assert all((each.labels == -1).all() for each in (pack.near | pack.far).values())
+        assert max(pack.facts["half_precision"].values()) < 0.002  # of an AUROC
+
+
+def test_a_pack_is_read_as_it_was_rounded_or_refused(tmp_path):
+    """Each altered byte is noticed; so are other files, later versions, and large features."""
+    pack, path = make(), tmp_path / "one.safetensors"
+    pack.write(path)
+    (read,) = packs(tmp_path)
+    assert (read.name, read.id_set, read.facts) == (pack.name, pack.id_set, pack.facts)
+    expected = pack.rounded().parts
+    assert list(read.parts) == list(expected) == ["train", "test", "near/cats", "far/a", "far/b"]
+    for place, outputs in read.parts.items():
+        for array in ("logits", "features", "labels"):
+            assert np.array_equal(getattr(outputs, array), getattr(expected[place], array))
+    assert np.abs(read.test.features - pack.test.features).max() < 0.01
+    whole, arrays = path.read_bytes(), load_file(path)
+    start = 8 + int.from_bytes(whole[:8], "little")
+    end = len(whole[:start].rstrip())  # blanks after the header mean nothing
+    places = np.random.default_rng(0).integers(start, len(whole), 20)
+    for place in (*range(end), *places):
+        broken = bytearray(whole)
+        broken[place] ^= 1
+        path.write_bytes(broken)
+        with pytest.raises(ValueError, match=r"one.safetensors: not a whole feature pack"):
+            FeaturePack.read(path)
+    for version in ("none", "3"):
+        about = {"feature_pack": version, "about": json.dumps({})}
+        save_file(arrays, path, metadata=None if version == "none" else about)
+        with pytest.raises(ValueError, match=f"version 2 of feature packs expected, got {version}"):
+            FeaturePack.read(path)
+    pack.far["a"] = Outputs(pack.test.logits, pack.test.features * 1e5, pack.test.labels)
+    with pytest.raises(ValueError, match=r"far/a: features of at most 65504 expected"):
+        pack.write(tmp_path / "huge.safetensors")
+    assert not (tmp_path / "huge.safetensors").exists()
