@@ -185,14 +185,14 @@ def _written(result, out: Path, replaces: Iterable[str] | None) -> list[Path]:
 def _audit(given: argparse.Namespace) -> int:
     tell = _teller()
     tell(f"reads {given.file or given.model}")
-    from known_unknowns.auditing import gates
+    from known_unknowns.auditing import findings
     from known_unknowns.auditing.report import WRITTEN
 
     out = given.out or Path(f"{Path(given.file or given.model or 'model').stem}_audit")
     replaces = WRITTEN if given.force else None
     _check_out(out, replaces)
     for condition in given.require:
-        gates.read_requirement(condition)
+        findings.read_requirement(condition)
 
     from known_unknowns.auditing.auditing import audit
 
@@ -223,7 +223,7 @@ def _report(audited, out: Path, replaces: Iterable[str] | None, tell: Callable) 
 
 
 def _demo(given: argparse.Namespace) -> int:
-    from known_unknowns.auditing.demo import open_demo
+    from known_unknowns.auditing.inputs import open_demo
     from known_unknowns.auditing.report import WRITTEN
 
     _check_out(Path(DEMO), WRITTEN)
