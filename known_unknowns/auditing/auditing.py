@@ -50,7 +50,7 @@ class Audit(SimpleNamespace):
         calibration.  Replicates have a larger ECE than the images, so the interval is rather high.
     ranking, confirmed : DataFrame
         All scores on the choosing half, and the chosen score on the measuring half.
-    best : tuple of str
+    best : list of str
         The chosen score, and those that may be as good.
     score : Score
         The chosen score, fitted.
@@ -64,10 +64,8 @@ class Audit(SimpleNamespace):
         Wish and threshold of the rejector; empty and None if there is none.
     promised_on : (ndarray, ndarray)
         Scores and correctness of the images behind the guarantee of a risk.
-    by_class : list of dict
-        Accuracy and risk of each class.
-    by_answer, by_stratum : (int, list of dict)
-        Images that a guarantee needs, and the guarantees.
+    classes, answers, strata : list of dict
+        Accuracy and risk of each class, and the guarantee of each answer and stratum.
     prediction, unlabelled, drift : Prediction, dict, dict
         Estimates for the unlabelled images; None without them.
     claimed, sure : ndarray of float64
@@ -160,8 +158,9 @@ def audit(
     whole_number("seed", seed, least=0)
     inputs = inputs.one_of_each_group(seed)
     validation, names = inputs.validation, inputs.class_names
+    audited = Audit(inputs=inputs, settings=settings, accuracy=rules.share(validation.correct))
     tell("looks for copies, and for labels that do not fit")
-    against = doubts.find_doubts(inputs)
+    audited.doubts = doubts.find_doubts(inputs)
 
     generator = np.random.default_rng(seed)
     halves = {name: _halves(len(part), generator) for name, part in inputs.ood.items()}
@@ -171,95 +170,80 @@ def audit(
         {name: ranking.Half(part, halves[name][i][:end]) for name, part in groups.items()}
         for i, end in ((0, ranking.COMPARED), (1, None))
     )
-    fit = choosing[:FITTED]
+    audited.choosing, audited.measuring, fit = choosing, measuring, choosing[:FITTED]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", RuntimeWarning)
         temperature = fit_temperature(validation.logits[fit], validation.labels[fit])
+    audited.temperature, audited.claimed = temperature, confidences(validation.logits)
+    audited.sure = confidences(validation.logits, temperature)
+    wrong = np.flatnonzero(~validation.correct)
+    audited.wrong = wrong[np.argsort(-audited.sure[wrong], kind="stable")]
+    audited.suspected_labels = doubts.likely_label_errors(validation, temperature)
+    part = validation.subset(measuring[:FITTED])
+    audited.calibration = _calibration(part, temperature, replicates, seed)
 
     tell("fits the scores")
-    usable, left_out = ranking.fitted(inputs, scores.names())
+    usable, audited.left_out = ranking.fitted(inputs, scores.names())
     tell(f"compares {len(usable)} scores")
     drawing = replicates, seed, ranking.Wish(wish, settings[wish], unknown_share)
     chosen = ranking.score_halves(usable, first)
-    table, best = ranking.ranked(usable, chosen, ranking.Groups(first, *drawing))
-    score, chosen = usable[best[0]], chosen[best[0]][ranking.ID]
+    groups = ranking.Groups(first, *drawing)
+    audited.ranking, audited.best = ranking.ranked(usable, chosen, groups)
+    score, chosen = usable[audited.best[0]], chosen[audited.best[0]][ranking.ID]
     tell(f"measures the chosen one, {score.info.title}")
     samples = ranking.score_halves({"": score}, second)[""]
-    confirmed = pd.DataFrame(ranking.Groups(second, *drawing).measure(samples)[0])
+    audited.confirmed = pd.DataFrame(ranking.Groups(second, *drawing).measure(samples)[0])
     samples = {"validation": samples.pop(ranking.ID)} | samples
     known, correct = samples["validation"], validation.correct[measuring]
+    audited.score, audited.samples, audited.correct = score, samples, correct
     unknown = {name: samples[name] for name in inputs.ood}
 
-    predicted = unlabelled = drift = None
+    audited.prediction = audited.unlabelled = audited.drift = None
     if inputs.production is not None:
         production = samples["production"] = score.score_samples(inputs.production)
-        predicted = prediction.predict_by_score(inputs, score, chosen, samples, production, seed)
+        audited.prediction = prediction.predict_by_score(
+            inputs, score, chosen, samples, production, seed
+        )
         parts = validation.logits[measuring], inputs.production.logits
         probabilities = [softmax(part, temperature) for part in parts]
-        unlabelled = prediction.look_at_unlabelled(
+        audited.unlabelled = prediction.look_at_unlabelled(
             known, production, *probabilities, correct, chosen
         )
         here, there = (getattr(part, inputs.richest) for part in (validation, inputs.production))
         axes = prediction.principal_directions(here[fit], seed=seed)
-        drift = prediction.find_drift(known, production, (here @ axes)[measuring], there @ axes)
-        against += doubts.doubt_share(unlabelled["least"], unknown_share)
+        here, there = (here @ axes)[measuring], there @ axes
+        audited.drift = prediction.find_drift(known, production, here, there)
+        audited.doubts += doubts.doubt_share(audited.unlabelled["least"], unknown_share)
 
-    mixed = {"unknown": unknown_share, "seed": seed}
-    thresholds = {
-        "risk": rules.promise_risk(known, correct, unknown, risk, confidence, **mixed),
+    mixed, wished = {"unknown": unknown_share, "seed": seed}, (risk, confidence)
+    audited.promised_on = rules.draw_mixture(known, correct, unknown, unknown_share, seed=seed)
+    audited.thresholds = {
+        "risk": rules.promise_risk(known, correct, unknown, *wished, **mixed),
         "coverage": rules.promise_coverage(known, correct, unknown, coverage, confidence),
     }
     tried = (wish, *rules.WISHES) if fallback else (wish,)
-    deployed = next((name for name in tried if not thresholds[name].problem), "")
-    threshold, by_stratum = thresholds.get(deployed), (0, ())
-    accepted = known >= (threshold.value if threshold else np.inf)
+    kept = [name for name in tried if not audited.thresholds[name].problem]
+    audited.deployed = deployed = kept[0] if kept else ""
+    audited.threshold = audited.thresholds.get(deployed)
+    accepted = known >= (audited.threshold.value if deployed else np.inf)
+    promised = risk if deployed == "risk" else 1.0
+    audited.classes = rules.by_class(validation, names, measuring, accepted, promised)
+    answers, audited.strata = validation.predictions[measuring], []
+    audited.images_needed_by_answer, audited.answers = rules.by_answer(
+        known, correct, answers, names, *wished
+    )
+    audited.images_needed_by_stratum = 0
     if inputs.strata is not None:
         kinds, numbers = np.unique(np.asarray(inputs.strata), return_inverse=True)
-        kinds = numbers[measuring], list(map(str, kinds))
-        by_stratum = rules.by_answer(known, correct, *kinds, risk, confidence)
-    answers = validation.predictions[measuring]
-    sure, wrong = confidences(validation.logits, temperature), np.flatnonzero(~validation.correct)
+        audited.images_needed_by_stratum, audited.strata = rules.by_answer(
+            known, correct, numbers[measuring], list(map(str, kinds)), *wished
+        )
     left_aside = render(
         "left_aside", compared=ranking.COMPARED, fitted=FITTED, copied=doubts.COPIES_AMONG,
         largest=max(map(len, (validation, *inputs.ood.values()))) // 2, half=len(validation) // 2,
         learnt_from=max(len(validation), len(inputs.train or ())),
     )  # fmt: skip
-    audited = Audit(
-        inputs=inputs,
-        doubts=against,
-        choosing=choosing,
-        measuring=measuring,
-        accuracy=rules.share(validation.correct),
-        temperature=temperature,
-        calibration=_calibration(
-            validation.subset(measuring[:FITTED]), temperature, replicates, seed
-        ),
-        ranking=table,
-        best=tuple(best),
-        score=score,
-        confirmed=confirmed,
-        left_out=left_out,
-        samples=samples,
-        correct=correct,
-        thresholds=thresholds,
-        deployed=deployed,
-        threshold=threshold,
-        promised_on=rules.draw_mixture(known, correct, unknown, unknown_share, seed=seed),
-        by_class=rules.by_class(
-            validation, names, measuring, accepted, risk if deployed == "risk" else 1.0
-        ),
-        by_answer=rules.by_answer(known, correct, answers, names, risk, confidence),
-        by_stratum=by_stratum,
-        suspected_labels=doubts.likely_label_errors(validation, temperature),
-        prediction=predicted,
-        unlabelled=unlabelled,
-        drift=drift,
-        claimed=confidences(validation.logits),
-        sure=sure,
-        wrong=wrong[np.argsort(-sure[wrong], kind="stable")],
-        notes=(*(str(warning.message) for warning in caught), *left_aside),
-        settings=settings,
-    )
+    audited.notes = [*(str(warning.message) for warning in caught), *left_aside]
     audited.rejector = _rejector(audited) if deployed else None
     audited.requirements = findings.judge(audited, require)
     return audited

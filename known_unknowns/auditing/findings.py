@@ -77,7 +77,7 @@ def facts(audit: SimpleNamespace) -> dict:
         "hardest": min(areas, key=lambda row: row["value"], default=None),
         "worst": max(accepted, key=accepted.get, default=""),
         "worse_classes": sorted(
-            (row for row in audit.by_class if row["beyond"]), key=lambda row: -row["wrong"][0]
+            (row for row in audit.classes if row["beyond"]), key=lambda row: -row["wrong"][0]
         ),
         "nearly_all": audit.deployed == "risk" and deployed.coverage[0] > NEARLY_ALL,
         "drawn": len(scores),

@@ -20,6 +20,13 @@ from known_unknowns.auditing.sentences import write_page
 
 WRITTEN = ("report.html", "audit.json", "rejector.safetensors")
 """What an audit leaves in its folder."""
+KEYS = (
+    "version model doubts summary requirements settings sha256 images unreadable accuracy "
+    "temperature sureness calibration ranking left_out recommended as_good confirmed thresholds "
+    "deployed classes answers images_needed_by_answer strata images_needed_by_stratum curve "
+    "picture prediction unlabelled drift most_wrongly_sure suspected_labels findings notes"
+).split()
+"""Numbers in ``audit.json``, in their order; most are attributes of `Audit`."""
 BARS = 8
 """Sets of unknown images in the picture, those of which most are accepted."""
 ERRORS = 12
@@ -33,10 +40,7 @@ def as_dict(audit: SimpleNamespace) -> dict:
     """Return every number of the report as JSON holds it; of single images the worst errors."""
     inputs, names = audit.inputs, audit.inputs.class_names
     labels, predictions = inputs.validation.labels, inputs.validation.predictions
-
-    def image(place: int) -> str | int:
-        return inputs.files[place] if inputs.files else int(place)
-
+    files = inputs.files or range(len(labels))
     prediction = drift = None
     if inputs.production is not None:
         prediction = vars(audit.prediction).copy()
@@ -48,55 +52,31 @@ def as_dict(audit: SimpleNamespace) -> dict:
     images["grouped"] = inputs.grouped
     for kind in ("ood", "families"):
         images[kind] = {name: len(part) for name, part in getattr(inputs, kind).items()}
-    needed_by_answer, answers = audit.by_answer
-    needed_by_stratum, strata = audit.by_stratum
-    sureness = {"claimed": audit.claimed.mean()}
-    return _plain(
-        {
-            "version": __version__,
-            "model": inputs.source,
-            "doubts": audit.doubts,
-            "summary": findings.summary(audit),
-            "requirements": audit.requirements,
-            "settings": audit.settings,
-            "sha256": inputs.sha256,
-            "images": images,
-            "unreadable": inputs.unreadable,
-            "accuracy": audit.accuracy,
-            "temperature": audit.temperature,
-            "sureness": sureness | dict(zip(("right", "low", "high"), audit.accuracy, strict=True)),
-            "calibration": audit.calibration.to_dict("index"),
-            "ranking": audit.ranking,
-            "left_out": audit.left_out,
-            "recommended": audit.best[0],
-            "as_good": audit.best[1:],
-            "confirmed": audit.confirmed,
-            "thresholds": audit.thresholds,
-            "deployed": audit.deployed,
-            "classes": audit.by_class,
-            "answers": answers,
-            "images_needed_by_answer": needed_by_answer,
-            "strata": strata,
-            "images_needed_by_stratum": needed_by_stratum,
-            "curve": thresholds(audit),
-            "picture": bars(audit),
-            "prediction": prediction,
-            "unlabelled": audit.unlabelled,
-            "drift": drift,
-            "most_wrongly_sure": [
-                {
-                    "image": image(place),
-                    "label": names[labels[place]],
-                    "predicted": names[predictions[place]],
-                    "confidence": float(audit.sure[place]),
-                }
-                for place in audit.wrong[:100]
-            ],
-            "suspected_labels": [image(place) for place in audit.suspected_labels],
-            "findings": findings.findings(audit),
-            "notes": audit.notes,
-        }
-    )
+    sureness = dict(zip(("right", "low", "high"), audit.accuracy, strict=True))
+    numbers = vars(audit) | {
+        "version": __version__,
+        "model": inputs.source,
+        "summary": findings.summary(audit),
+        "sha256": inputs.sha256,
+        "images": images,
+        "unreadable": inputs.unreadable,
+        "sureness": {"claimed": audit.claimed.mean()} | sureness,
+        "calibration": audit.calibration.to_dict("index"),
+        "recommended": audit.best[0],
+        "as_good": audit.best[1:],
+        "curve": thresholds(audit),
+        "picture": bars(audit),
+        "prediction": prediction,
+        "drift": drift,
+        "most_wrongly_sure": [
+            {"image": files[i], "label": names[labels[i]], "predicted": names[predictions[i]],
+             "confidence": audit.sure[i]}
+            for i in audit.wrong[:100].tolist()
+        ],
+        "suspected_labels": [files[i] for i in audit.suspected_labels.tolist()],
+        "findings": findings.findings(audit),
+    }  # fmt: skip
+    return _plain({name: numbers[name] for name in KEYS})
 
 
 def thresholds(audit: SimpleNamespace) -> list[dict]:
