@@ -72,7 +72,7 @@ class Audit(SimpleNamespace):
         Largest probability of each validation image, before and after temperature scaling.
     wrong : ndarray of int64
         Indices of the errors, the most confident first.
-    requirements : list of Judged
+    requirements : list of dict
         Verdicts on the requirements, in their order.
     settings : dict
         Arguments of `audit`.

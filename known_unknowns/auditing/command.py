@@ -209,10 +209,10 @@ def _audit(given: argparse.Namespace) -> int:
         unknown_share=given.share, require=given.require, tell=tell,
     )  # fmt: skip
     _report(audited, folder, tell)
-    for text, value, low, high, holds in audited.requirements:
-        verdict = "holds" if holds else "DOES NOT HOLD"
-        print(f"{text}: {verdict}, {value:.4g} ({low:.4g} to {high:.4g})")
-    return HOLDS if all(required.holds for required in audited.requirements) else FAILS
+    for row in audited.requirements:
+        verdict = "holds" if row["holds"] else "DOES NOT HOLD"
+        print("{requirement}: {0}, {value:.4g} ({low:.4g} to {high:.4g})".format(verdict, **row))
+    return HOLDS if all(row["holds"] for row in audited.requirements) else FAILS
 
 
 def _report(audited, folder: dict, tell: Callable) -> None:

@@ -9,7 +9,6 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from types import SimpleNamespace
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -114,29 +113,10 @@ def _smaller_risk(scores, correct, wished: float, confidence: float) -> dict | N
     return None
 
 
-class Requirement(NamedTuple):
-    """A number and its limit; `risk` is the R of ``coverage_at_risk_R``, else NaN."""
+def read_requirement(text: str, sets: Iterable[str] | None = None) -> SimpleNamespace:
+    """Return name, set and limit of ``NAME>=NUMBER``, ``NAME<=NUMBER`` or ``NAME:SET>=NUMBER``.
 
-    text: str
-    name: str
-    set: str
-    least: bool
-    limit: float
-    risk: float = np.nan
-
-
-class Judged(NamedTuple):
-    """The verdict on a requirement; a number that does not exist is NaN."""
-
-    requirement: str
-    value: float
-    low: float
-    high: float
-    holds: bool
-
-
-def read_requirement(text: str, sets: Iterable[str] | None = None) -> Requirement:
-    """Return the requirement ``NAME>=NUMBER``, ``NAME<=NUMBER`` or ``NAME:SET>=NUMBER``.
+    `risk` is the R of ``coverage_at_risk_R``, else NaN.
 
     >>> read_requirement("auroc:pets>=0.9").set
     'pets'
@@ -162,7 +142,8 @@ def read_requirement(text: str, sets: Iterable[str] | None = None) -> Requiremen
             )
         if of_set:
             known_name("set of unknown images", of_set, sets)
-    return Requirement(text.strip(), name, of_set, match["sense"] == ">=", limit, risk)
+    least = match["sense"] == ">="
+    return SimpleNamespace(name=name, set=of_set, least=least, limit=limit, risk=risk)
 
 
 def _number(text: str) -> float:
@@ -173,23 +154,25 @@ def _number(text: str) -> float:
         return np.nan
 
 
-def judge(audit: SimpleNamespace, requirements: Sequence[str]) -> list[Judged]:
+def judge(audit: SimpleNamespace, requirements: Sequence[str]) -> list[dict]:
     """Return the verdicts on requirements.
 
     Without a rejector neither a risk nor a coverage holds.  Of several sets, the one whose interval
-    reaches furthest to the wrong side decides.
+    reaches furthest to the wrong side decides.  A number that does not exist is NaN.
     """
     judged = []
     for text in requirements:
         required = read_requirement(text, audit.inputs.ood)
         numbers, least, limit = _numbers(audit, required), required.least, required.limit
-        value, low, high = min(numbers, key=lambda row, least=least: row[1] if least else -row[2])
+        worst = min(numbers, key=lambda row, least=least: row[1] if least else -row[2])
+        value, low, high = map(float, worst)
         holds = low >= limit if least else high <= limit  # false for NaN
-        judged.append(Judged(required.text, float(value), float(low), float(high), bool(holds)))
+        row = {"requirement": text.strip(), "value": value, "low": low, "high": high}
+        judged.append(row | {"holds": holds})
     return judged
 
 
-def _numbers(audit: SimpleNamespace, required: Requirement) -> list[tuple[float, float, float]]:
+def _numbers(audit: SimpleNamespace, required: SimpleNamespace) -> list[tuple[float, float, float]]:
     """Return a number with the ends of its interval, once for each required set."""
     name, settings, samples = required.name, audit.settings, audit.samples
     if name == "accuracy":
