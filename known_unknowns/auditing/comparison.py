@@ -67,9 +67,9 @@ class Comparison:
 
     def as_dict(self) -> dict:
         """Return the comparison as JSON holds it."""
-        rows = self.rows.to_dict("records")
-        more = {"worse": self.worse, "sentences": self.sentences(), "rows": rows}
-        return {"version": __version__} | vars(self) | more
+        numbers = {"version": __version__} | vars(self) | {"worse": self.worse}
+        del numbers["rows"]
+        return numbers | {"sentences": self.sentences(), "rows": self.rows.to_dict("records")}
 
     def save(self, folder: str | os.PathLike) -> list[Path]:
         """Write `COMPARED`; return the paths."""

@@ -140,8 +140,9 @@ def save(audit: SimpleNamespace, folder: str | os.PathLike) -> list[Path]:
     numbers = as_dict(audit)
     with atomic_path(json_file) as temporary:
         write_json(temporary, numbers)
+        constants = {"names": NAMES, "few": ERRORS, "shown": BARS}
         drawn = figures.draw_report(audit, ERRORS)
-        write_page(page, "report.html", **page_data(numbers), figures=drawn)
+        write_page(page, "report.html", numbers=numbers, figures=drawn, **constants)
         place.unlink(missing_ok=True)
     if audit.rejector is None:
         return [page, json_file]
@@ -153,25 +154,6 @@ def write_json(path: Path, numbers: Mapping) -> None:
     """Write numbers as JSON, in which everything is finite."""
     text = json.dumps(numbers, indent=1, ensure_ascii=False, allow_nan=False)
     path.write_text(text + "\n", encoding="utf-8")
-
-
-def page_data(numbers: Mapping) -> dict:
-    """Return what the template of the report shows beside its figures."""
-    ranking: dict[str, dict] = {}
-    for row in numbers["ranking"]:
-        if row["metric"] != "fpr95":
-            column = f"{NAMES[row['metric']]}, {row['set'] or 'ID'}"
-            ranking.setdefault(row["score"], {})[column] = row["value"]
-    classes = [row for row in numbers["classes"] if row["images"]]
-    return {
-        "numbers": numbers,
-        "names": NAMES,
-        "ranking": ranking,
-        "classes": sorted(classes, key=lambda row: row["right"][0]),
-        "few": ERRORS,
-        "shown": BARS,
-        "kept": {name: row for name, row in numbers["thresholds"].items() if not row["problem"]},
-    }
 
 
 def _plain(value):
