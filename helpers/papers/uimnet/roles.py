@@ -8,39 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from helpers import data
 from helpers.checks import float_array
 from helpers.data import Images, ImageStream, class_lists
-from helpers.papers.uimnet.parameters import PUBLISHED
-
-if TYPE_CHECKING:
-    from helpers.papers.run import Part
-    from helpers.papers.uimnet.parameters import Parameters
+from helpers.papers.run import Part
+from helpers.papers.uimnet.parameters import PUBLISHED, Parameters
 
 
 @dataclass(frozen=True)
 class Partition:
-    """Two branches of classes.
+    """Two branches of classes."""
 
-    Attributes
-    ----------
-    class_names : tuple of str
-        Names of all C classes.
-    linkage : ndarray of float64, shape [C - 1, 4]
-        Merges as in SciPy: two clusters, their distance, and the number of classes.  The first
-        cluster of the last row is the left branch.
-    in_domain, out_domain : tuple of str
-        Classes of the left and of the right branch, in the order of `class_names`.
-    """
-
-    class_names: tuple[str, ...]
+    class_names: tuple[str, ...]  # of all C classes
+    # merges as in SciPy, float64 [C - 1, 4]: two clusters, their distance, the number of classes;
+    # the first cluster of the last row is the left branch
     linkage: np.ndarray
-    in_domain: tuple[str, ...]
-    out_domain: tuple[str, ...]
+    in_domain: tuple[str, ...]  # classes of the left branch
+    out_domain: tuple[str, ...]  # classes of the right branch
 
 
 @dataclass(frozen=True)
@@ -72,16 +59,9 @@ def partition(
     The paper's text does not define "left"; of the 1,000 classes of ImageNet it has 266, and
     "first" is by wnid.
 
-    Parameters
-    ----------
-    class_means : ndarray of float, shape [C, D]
-        Mean features of the training images of each class.
-    class_names : sequence of str, length C
-    most : int, optional
-        Largest number of in-domain classes, and of out-domain classes: the first ones.
+    `class_means` are the mean features of the training images of each class [C, D], `most` is the
+    largest number of in-domain classes, and of out-domain classes: the first ones.
 
-    Examples
-    --------
     >>> found = partition(np.array([[0.0], [9], [1], [8], [2]]), ["a", "b", "c", "d", "e"])
     >>> found.in_domain, found.out_domain
     (('b', 'd'), ('a', 'c'))

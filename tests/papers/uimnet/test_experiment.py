@@ -15,9 +15,14 @@ from helpers.outputs import Head, Outputs
 from helpers.papers import run
 from helpers.papers.parameters import load
 from helpers.papers.uimnet import experiment, trials
-from helpers.papers.uimnet.columns import choose_trial
 from helpers.papers.uimnet.roles import DomainSplit, class_means
-from helpers.papers.uimnet.trials import Trial, algorithm_of, train_trials, validation_nll
+from helpers.papers.uimnet.trials import (
+    Trial,
+    algorithm_of,
+    choose_trial,
+    train_trials,
+    validation_nll,
+)
 from helpers.scores import base
 from helpers.scores.base import BlockwiseScore
 from helpers.scores.info import Info

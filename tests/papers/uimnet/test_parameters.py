@@ -4,8 +4,7 @@ from helpers import scores
 from helpers.networks import models
 from helpers.papers import run
 from helpers.papers.parameters import load
-from helpers.papers.uimnet.algorithms import ALGORITHMS, RECORDS
-from helpers.papers.uimnet.measures import MEASURES, score_of
+from helpers.papers.uimnet.names import ALGORITHMS, MEASURES, RECORDS, score_of
 from helpers.papers.uimnet.trials import algorithm_of
 
 MINI = load("uimnet", "mini")
