@@ -5,9 +5,8 @@ import pandas as pd
 import pytest
 
 from helpers.metrics.ranks import critical_difference
-from helpers.papers.human_centric.claims import ALL_MODELS, cases, derive
+from helpers.papers.human_centric.claims import ALL_MODELS, cases, derive, quantities
 from helpers.papers.human_centric.parameters import METHODS, PAPER_METHODS
-from helpers.papers.human_centric.quantities import quantities
 from tests.report import claim_tables
 from tests.report.claim_tables import MODELS, RANKINGS
 from tests.report.claim_tables import human_centric as made_up

@@ -18,8 +18,7 @@ from helpers.papers import run
 from helpers.papers.human_centric import experiment
 from helpers.papers.human_centric.experiment import RoleOutputs, apply_score
 from helpers.papers.human_centric.parameters import METHODS
-from helpers.papers.human_centric.role_outputs import OwnClasses, outputs_with
-from helpers.papers.human_centric.roles import ShiftRoles
+from helpers.papers.human_centric.roles import OwnClasses, ShiftRoles, outputs_with
 from helpers.papers.parameters import load
 
 TINY = load(
