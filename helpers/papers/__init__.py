@@ -4,8 +4,6 @@ A paper's folder holds its record ``PAPER`` (in ``__init__.py``, which loads not
 modules with the same names in all papers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module

@@ -9,8 +9,6 @@ something varies.  The margins allow for it.  For "capacity" no margin would be 
 runs choose the step.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, pairwise

@@ -4,8 +4,6 @@ Every score on every network, by the detection error rate (DER) of thresholds th
 99 % of the training images that the network classifies correctly.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,10 +1,8 @@
 """Parameters of *Rethinking OOD Detection From a Human-Centric Perspective*."""
 
-from __future__ import annotations
-
 import re
 from importlib import import_module
-from typing import Annotated, ClassVar, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
@@ -42,7 +40,7 @@ class ModelName(NamedTuple):
     strength: float = 0.0
 
     @classmethod
-    def parse(cls, name: str) -> ModelName:
+    def parse(cls, name: str) -> Self:
         """Return the parts of a name."""
         architecture, plus, rest = name.partition("+")
         if not plus:

@@ -3,13 +3,12 @@
 Training images fit scores and give thresholds; test sets are shifted in input, in label, or not.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import PurePosixPath
+from typing import Self
 
 import numpy as np
 from tqdm import tqdm
@@ -210,7 +209,7 @@ class RoleOutputs:
     near: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
 
-    def averaged(self) -> RoleOutputs:
+    def averaged(self) -> Self:
         """Return the outputs without the sets of the variant `every far set`."""
         kept = {n: o for n, o in self.label_shifted.items() if n not in self.beside}
         return replace(self, label_shifted=kept, beside=())
@@ -245,7 +244,7 @@ class OwnClasses(Outputs):
     classes: tuple[int, ...]
 
     @classmethod
-    def of(cls, outputs: Outputs, classes: Sequence[int]) -> OwnClasses:
+    def of(cls, outputs: Outputs, classes: Sequence[int]) -> Self:
         """Return outputs whose predictions are among these classes."""
         limited = object.__new__(cls)  # without the checks of outputs that are checked already
         limited.__dict__ |= {field.name: getattr(outputs, field.name) for field in fields(Outputs)}
@@ -259,7 +258,7 @@ class OwnClasses(Outputs):
         classes = np.asarray(self.classes)
         return classes[values[:, classes].argmax(axis=1)] == self.labels
 
-    def subset(self, indices) -> OwnClasses:
+    def subset(self, indices) -> Self:
         """Return the outputs of some images: an index array, a mask or a slice."""
         return self.of(super().subset(indices), self.classes)
 

@@ -1,7 +1,5 @@
 """Tables of detection error rates over many networks: all of them, and their means."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

@@ -5,8 +5,6 @@ results table has this variant.  With a tail that rejects almost nothing, a diff
 of OpenMax.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

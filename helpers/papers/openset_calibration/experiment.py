@@ -5,8 +5,6 @@ by Brier score, ECE and accuracy.  The choices that the paper leaves open are in
 files and in `VARIANTS`.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace

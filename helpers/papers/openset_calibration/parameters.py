@@ -1,7 +1,5 @@
 """The parameters of *Evaluating Uncertainty Calibration for Open-Set Recognition*."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Annotated, ClassVar
 

@@ -5,8 +5,6 @@ classes train, one tenth fits the temperature; the test set has all classes.  In
 classes are known.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Tables of calibration errors in the layout of Lyu et al. (2022), with their numbers."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from helpers.papers import content_of

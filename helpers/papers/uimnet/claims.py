@@ -11,8 +11,6 @@ only for the claim about it, in the form of the paper's text.  We do not have th
 paper's tables.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -5,8 +5,6 @@ because these choose a trial together.  A measure is a score of `helpers.scores`
 the training images and the head, never from the validation images, which give the threshold.
 """
 
-from __future__ import annotations
-
 import itertools
 import logging
 from collections.abc import Iterator, Mapping, Sequence

@@ -4,8 +4,6 @@
 hyper-parameters of trial 0 and the laws of the other trials.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """The parameters of *What classifiers know what they don't?*."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Annotated, Any, ClassVar
 

@@ -4,8 +4,6 @@ The features of a network divide the classes of one data set into two branches. 
 the in-domain training images, which depends on the data seed, is for validation.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

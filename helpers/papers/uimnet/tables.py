@@ -1,7 +1,5 @@
 """Tables of algorithms and measures, in the layout of Belghazi and Lopez-Paz (2021)."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from helpers.papers.uimnet.names import ALGORITHMS, FREE, TEXTS, split_columns, titles

@@ -1,7 +1,5 @@
 """The trials of an algorithm: random hyper-parameters, the trained networks, the chosen trial."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ compared between unions of different composition: the excess over the least area
 with as many correct answers (E-AURC), and the area of the images weighted to the paper's shares.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -4,8 +4,6 @@ Hyper-parameters are chosen on a `Visible`, which has no test images: the chosen
 held-out ID images from held-out external images best, by AUROC, as in the paper's code.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial

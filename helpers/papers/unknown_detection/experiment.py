@@ -1,7 +1,5 @@
 """The experiment of *A Unified Benchmark for the Unknown Detection Capability of DNNs*."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ with the maximum class probability as confidence, and so is any score on a metho
 ``mixup+knn``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any

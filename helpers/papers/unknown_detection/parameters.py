@@ -1,7 +1,5 @@
 """The parameters of *A Unified Benchmark for the Unknown Detection Capability of DNNs*."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator

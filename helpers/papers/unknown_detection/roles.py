@@ -4,8 +4,6 @@ Some classes of each superclass are in-distribution, the other classes near-OOD;
 far-OOD.  A disjoint external set serves training with outliers and choosing hyper-parameters.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial

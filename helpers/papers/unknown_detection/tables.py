@@ -1,7 +1,5 @@
 """Tables of unknown detection, as in Kim et al. 2023: our numbers next to the paper's."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from helpers.papers.unknown_detection import PAPER, composition
