@@ -4,22 +4,20 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.stats import multivariate_normal
 
-from helpers import checkpoints, metrics, scores
+from helpers import metrics, scores
 from helpers.data import Images
 from helpers.networks.model import Model
 from helpers.outputs import Head, Outputs
 from helpers.papers import run
 from helpers.papers.parameters import load
 from helpers.papers.uimnet import experiment, trials
-from helpers.papers.uimnet.roles import DomainSplit, class_means
+from helpers.papers.uimnet.roles import DomainSplit
 from helpers.papers.uimnet.trials import (
     Trial,
     algorithm_of,
-    choose_trial,
     train_trials,
     validation_nll,
 )
@@ -120,15 +118,6 @@ def test_numbers_by_hand(split):
     assert values["erm/odin", "auroc"] == metrics.auroc(known, unknown)
 
 
-def test_all_data_seeds_of_a_part_choose_one_trial():
-    likelihoods = pd.DataFrame({0: [0.5, 0.7], 1: [0.1, np.nan], 2: [0.9, 0.2]})
-    assert choose_trial(likelihoods) == 2 and choose_trial(likelihoods[[1]]) is None
-    several = TINY.replace(runs=2)
-    choice = run.outputs(several, run.parts(several)[0])
-    assert choice.chosen == choice.likelihoods.mean().idxmin()
-    assert set(choice.variants) == {(s, v) for s in (0, 1) for v in ("primary", "ensemble")}
-
-
 def test_a_trial_that_diverges_is_recorded_left_out_and_not_repeated(monkeypatch):
     fit, rates = trials.fit, []
 
@@ -146,17 +135,6 @@ def test_a_trial_that_diverges_is_recorded_left_out_and_not_repeated(monkeypatch
     first = len(rates)
     assert rows(measures=["msp"]).equals(table)
     assert len(rates) == first + 1 and rates[-1] == 0.05
-
-
-def test_weights_that_are_not_finite_are_a_divergence(split, monkeypatch, tmp_path):
-    trial = train_trials(TINY, ERM, split.train, 0)[0]
-    tensors, information = checkpoints.load(trial.fitted.path)
-    tensors["std"].fill_(np.nan)
-    checkpoints.save(tmp_path / "nan.safetensors", tensors, **information)
-    damaged = replace(trial.fitted, path=tmp_path / "nan.safetensors")
-    monkeypatch.setattr(trials, "fit", lambda *_, **__: damaged)
-    again = trials.train_trial(split.train, 0, trial.recipe, seed=99, device=None)
-    assert again.diverged and "not finite" in again.message
 
 
 class Network:
@@ -196,12 +174,6 @@ def test_test_images_neither_choose_nor_calibrate(split):
     assert validation_nll(sure, split, ERM) < validation_nll(unsure, split, ERM)
     at = [experiment.ask(ERM, [trial], split).temperature for trial in (sure, unsure)]
     assert at[0] < 1 < at[1]
-
-
-def test_class_means_need_images_of_each_class(split):
-    few = split.train.subset(split.train.labels < 2)
-    with pytest.raises(ValueError, match="at least one of each class expected, got none of 'c'"):
-        class_means(TINY, few)
 
 
 def by_method(outputs, *names):

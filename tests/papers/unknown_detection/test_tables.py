@@ -1,7 +1,5 @@
 """Compositions of unions, and tables next to the paper's numbers."""
 
-import re
-
 import numpy as np
 import pytest
 
@@ -9,10 +7,7 @@ from helpers import metrics
 from helpers.papers.unknown_detection import composition
 from helpers.papers.unknown_detection.detectors import Answer
 from helpers.papers.unknown_detection.experiment import measure
-from helpers.papers.unknown_detection.parameters import METHODS
-from helpers.papers.unknown_detection.tables import detection
 from helpers.report import published
-from helpers.report.tables.comparisons import comparison
 
 
 def answers(sizes):
@@ -95,55 +90,3 @@ def test_the_printed_excess_by_hand():
     assert cells.loc["baseline"].round().to_dict() == {"paper_union": 122, "test": 39, "union": 122}
     assert cells["union"].idxmin() == "outlier_exposure"  # by AURC it is Deep Ensemble
     assert excess["std"].isna().all()
-
-
-SETS = {"accuracy": ["test"], "aurc": ["union"], "fpr_at_tpr": ["bubbles", "near", "digits"]}
-
-
-@pytest.fixture
-def part(table_of):
-    """A comparison of values that differ for every method, test set and run."""
-    records = [
-        dict(test_set=test_set, run=run, method=method, metric=metric,
-             value=(number + 10 * place + 0.2 * run) / 100)
-        for metric, sets in SETS.items()
-        for place, test_set in enumerate(sets, start=1)
-        for number, method in enumerate(METHODS)
-        for run in (0, 1)
-    ]  # fmt: skip
-    names = {"published_as": {"cifar10_mini": "CIFAR-40", "digits": "SVHN"},
-             "families": {"resnet8": "ResNet18"}}  # fmt: skip
-    table = table_of(records, paper="unknown_detection")
-    return comparison(table, published.load("unknown_detection"), **names)
-
-
-def test_each_number_is_next_to_the_papers_number_of_its_test_set(part):
-    frame = detection(part, metrics=["accuracy", "aurc", "fpr_at_tpr"]).frame()
-    assert frame.loc[[("Baseline", "ours"), ("Baseline", "paper")]].to_numpy().tolist() == [
-        ["10.10 ± 0.14", "101.00 ± 1.41", "20.10 ± 0.14", "30.10 ± 0.14", "10.10 ± 0.14"],
-        ["74.43 ± 0.51", "735.50 ± 3.92", "86.50 ± 0.54", "85.92 ± 1.80", "–"],
-    ]
-
-
-def test_the_best_and_the_best_without_outliers_are_marked(part):
-    """In ours and in the paper's rows; lower is better for FPR, more for accuracy."""
-    frame = detection(part, metrics=["accuracy", "fpr_at_tpr"]).frame("latex")
-    ours, paper = (frame.xs(source, level=1) for source in ("ours", "paper"))
-    marked = [ours.index[ours.iloc[:, k].str.contains("textbf")].tolist() for k in range(4)]
-    assert marked == [["OpenMax"], *[["Baseline"]] * 3]
-    marks = {name: re.findall(r"\\(\w+)\{", cell) for name, cell in paper.iloc[:, 2].items()}
-    assert marks.pop("Outlier Exposure") == ["textbf"] and marks.pop("OpenMax") == ["underline"]
-    assert not any(marks.values())
-
-
-@pytest.mark.parametrize(
-    ("changes", "metric", "message"),
-    [
-        ({}, "auroq", "unknown metric 'auroq'; did you mean 'auroc'"),
-        ({}, "eaurc", "part: no number of these metrics"),
-        ({"backbone": range(45)}, "aurc", "part: several of backbone"),
-    ],
-)
-def test_bad_input(part, changes, metric, message):
-    with pytest.raises(ValueError, match=message):
-        detection(part.assign(**changes), metrics=[metric])
