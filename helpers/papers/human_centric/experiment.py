@@ -48,8 +48,8 @@ def parts(parameters: Parameters) -> list[Part]:
     grid = [(_data_set_of(name, parameters), name) for name in trains]
     grid.sort(key=lambda pair: (pair[0] != main, pair[0], pair[1] in waits))
     return [
-        Part(f"{name}/{run}", {"data_set": own, "backbone": name, "run": run}, roles=own)
-        for own, name in grid
+        Part(f"{name}/{run}", {"data_set": id_set, "backbone": name, "run": run}, roles=id_set)
+        for id_set, name in grid
         for run in range(parameters.runs if trains[name] else 1)
     ]
 

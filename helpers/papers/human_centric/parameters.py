@@ -46,8 +46,8 @@ class ModelName(NamedTuple):
         if not plus:
             return cls(architecture)
         strategy, strength = rest, 0.0
-        if found := re.fullmatch(r"(.*)_(\d+(?:\.\d+)?)", rest):
-            strategy, strength = found[1], float(found[2])
+        if match := re.fullmatch(r"(.*)_(\d+(?:\.\d+)?)", rest):
+            strategy, strength = match[1], float(match[2])
         return cls(architecture, known_name("strategy", strategy, STRATEGIES), strength)
 
     @property
@@ -72,12 +72,12 @@ class Parameters(parameters.Parameters):
     grid: ClassVar = ("names", "architectures", "strategies", "teachers", "pretrained", "runs",
                       "examples", "shown", "other_data_sets")  # fmt: skip
 
-    # ID sets; a published network is evaluated on the set of its record, others on `data_set`
-    data_set: DataSet
-    other_data_sets: list[DataSet] = Field(default_factory=list)
+    data_set: DataSet  # ID set; see `other_data_sets`
     input_shifted: list[DataSet]  # with classes of the same names; only for `data_set`
     # input-shifted sets on which the prediction is one of the set's own classes
     own_classes: list[str] = Field(default_factory=list)
+    # ID sets of published networks, by their record
+    other_data_sets: list[DataSet] = Field(default_factory=list)
     corrupted: list[str]  # ID and input-shifted sets that are also corrupted as in ImageNet-C
     # of other classes; without a set that shares classes with the ID set.  In an input-shifted set,
     # images of unknown classes
@@ -123,7 +123,7 @@ class Parameters(parameters.Parameters):
                 parameters.check_network(f"network in {field}", architecture, self.architectures)
         for name, teacher in self.teachers.items():
             architecture = ModelName.parse(teacher).architecture
-            options = [*self.architectures, *(one for one in self.names if "+" not in one)]
+            options = [*self.architectures, *(plain for plain in self.names if "+" not in plain)]
             known_name(f"teacher of {name}", architecture, options)
         for name in filter(self.trains, [*self.names, *self.teachers.values()]):
             self.recipe_of(name)
@@ -151,8 +151,8 @@ class Parameters(parameters.Parameters):
     def trains(self, name: str) -> bool:
         """Return whether a network is trained here, from scratch or fine-tuned."""
         _, plus, strategy = name.partition("+")
-        own = ModelName.parse(name).architecture in self.architectures
-        return own or (bool(plus) and strategy in self.strategies)
+        scratch = ModelName.parse(name).architecture in self.architectures
+        return scratch or (bool(plus) and strategy in self.strategies)
 
     def recipe_of(self, name: str) -> Recipe:
         """Return the recipe of a trained network; its radius is that of its name."""
@@ -174,7 +174,7 @@ class Parameters(parameters.Parameters):
         """
         learners = [name for name in self.names if name in self.teachers]
         taught = {*learners, *(self.teachers[name] for name in learners)}
-        rest = [one for one in self.names if one not in taught | {*self.examples}]
+        rest = [name for name in self.names if name not in taught | {*self.examples}]
         normal = [name for name in rest if ModelName.parse(name).strategy == "normal"]
         groups = {
             "examples": [*self.examples, *sorted(taught - {*self.examples})],

@@ -165,8 +165,8 @@ def versions_of(images: Images | ImageStream, test: Images | ImageStream) -> np.
         return [PurePosixPath(file).parts[-2:] for file in stream.files]
 
     places = {name: number for number, name in enumerate(names(test))}
-    found = np.array([places.get(name, -1) for name in names(images)], np.int64)
-    return found if (found >= 0).all() else None
+    versions = np.array([places.get(name, -1) for name in names(images)], np.int64)
+    return versions if (versions >= 0).all() else None
 
 
 def _test_split(name: str) -> str:

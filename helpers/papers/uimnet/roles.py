@@ -96,12 +96,12 @@ def _load(parameters: Parameters, name: str, size: int | None = None) -> Images 
 
 def roles(parameters: Parameters, part: Part | None = None) -> dict[int, DomainSplit]:
     """Return the roles of the images by data seed, which are equal for all parts of a network."""
-    network, found = part.identity["backbone"] if part else next(iter(parameters.sizes)), None
+    network, branches = part.identity["backbone"] if part else next(iter(parameters.sizes)), None
     if parameters.featuriser:
         images = _load(parameters, "train")
         means = class_means(parameters, images)
-        found = partition(means, images.class_names, parameters.most_classes or None)
-    splits = {seed: split(parameters, seed, found) for seed in range(parameters.runs)}
+        branches = partition(means, images.class_names, parameters.most_classes or None)
+    splits = {seed: split(parameters, seed, branches) for seed in range(parameters.runs)}
     return parameters.seen_by(network, splits)
 
 
@@ -134,14 +134,14 @@ def class_means(parameters: Parameters, images: Images | ImageStream) -> np.ndar
     return np.array([features[images.labels == k].mean(axis=0, dtype=float) for k in classes])
 
 
-def split(parameters: Parameters, data_seed: int, found: Partition | None) -> DomainSplit:
-    """Return the images of the data set with their roles; `found` is None for published classes."""
+def split(parameters: Parameters, data_seed: int, branches: Partition | None) -> DomainSplit:
+    """Return the images of one data seed; `branches` is None for the published classes."""
     most, names = parameters.most_classes or None, data.splits(parameters.data_set)
     halves = ("train", "test" if "test" in names else names[-1])
     seen, unseen = (_load(parameters, half, parameters.side or None) for half in halves)
     in_domain, out_domain = (wnids[:most] for wnids in class_lists.imagenot())
-    if found:
-        in_domain, out_domain = found.in_domain, found.out_domain
+    if branches:
+        in_domain, out_domain = branches.in_domain, branches.out_domain
     seen = seen.select(in_domain)
     order = np.random.default_rng([parameters.seed, data_seed]).permutation(len(seen))
     # the first of a random order of all images, whatever their classes
@@ -153,5 +153,5 @@ def split(parameters: Parameters, data_seed: int, found: Partition | None) -> Do
         validation=seen.subset(held),
         test=unseen.select(in_domain),
         out=unseen.select(out_domain).unknown(),
-        partition=found,
+        partition=branches,
     )

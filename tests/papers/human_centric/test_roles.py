@@ -58,22 +58,6 @@ def test_a_set_that_is_not_there_is_told_and_the_others_go_on(tmp_path, monkeypa
         roles(SMALL.replace(data_set="cifar10"))
 
 
-def test_images_of_imagenet_c_go_along_with_those_that_they_are_versions_of(photographs):
-    """Unless one has another name: then nobody can tell, and all are drawn by themselves."""
-    names = ["n01443537", "n01440764"]
-    fog, _ = (photographs(f"imagenet_c/{kind}/1", names, 2) for kind in ("fog", "snow"))
-    given = {"input_shifted": ["imagenet_c"], "label_shifted": ["digits"], "corrupted": []}
-    given |= {"corruptions": ["fog", "snow"], "severities": [1], "train_per_class": 1}
-    parameters = SMALL.replace(data_set="imagenet", **given)
-    made = roles(parameters)
-    base, versions = made.drawn_from["imagenet_c"]
-    files = [file.partition("/1/")[2] for file in made.sets["imagenet_c"].files]
-    assert base == "test" and len(files) == 8
-    assert [made.test.files[number] for number in versions] == files
-    (fog / names[0] / "0.jpg").rename(fog / names[0] / "5.jpg")
-    assert "imagenet_c" not in roles(parameters).drawn_from
-
-
 def test_a_set_may_be_shifted_in_its_input_and_in_its_label(pets):
     """Which of its images is which, the model's classes decide later; at most so many of each."""
     both = ["digits"]

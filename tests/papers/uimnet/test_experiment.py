@@ -5,7 +5,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from scipy.stats import multivariate_normal
 
 from helpers import metrics, scores
 from helpers.data import Images
@@ -214,26 +213,15 @@ def test_a_score_learns_from_training_images_and_a_failure_ends_no_other(split, 
     assert (train.members is None) == ("logits" not in needs) and head is network.head
 
 
-def mixture(train, features, ridge=0.1):
-    """Return the density of a mixture of Gaussians, one a class, by SciPy."""
-    total = 0.0
-    for label in range(3):
-        group = train.features[train.labels == label].astype(float)
-        covariance = np.cov(group.T, bias=True) + ridge * np.eye(group.shape[1])
-        gaussian = multivariate_normal(group.mean(axis=0), covariance)
-        total = total + len(group) / len(train.features) * gaussian.pdf(features)
-    return total
-
-
 def test_gmm_of_an_ensemble_is_the_mean_density_of_its_networks(split):
     members = (Network(split, 0, width=3), Network(split, 1, width=4))
-    outputs = experiment.DomainOutputs(Model("erm", members, 0), split)
-    values = experiment.score_outputs(scores.create("gmm"), outputs, density=True)
-    for role in experiment.SETS:
-        densities = [
-            mixture(one.outputs(split.train), one.outputs(getattr(split, role)).features)
-            for one in members
-        ]
-        np.testing.assert_allclose(np.exp(values[role]), np.mean(densities, axis=0), rtol=1e-4)
-    area = by_method(outputs, "gmm")["gmm", "before"]
+    both, *each = (
+        experiment.DomainOutputs(Model("erm", networks, 0), split)
+        for networks in (members, members[:1], members[1:])
+    )
+    densities, values = [], experiment.score_outputs(scores.create("gmm"), both, density=True)
+    for outputs in each:
+        densities.append(np.exp(experiment.score_outputs(scores.create("gmm"), outputs)["test"]))
+    np.testing.assert_allclose(np.exp(values["test"]), np.mean(densities, axis=0), rtol=1e-4)
+    area = by_method(both, "gmm")["gmm", "before"]
     assert area == pytest.approx(metrics.auroc(values["test"], values["out"]))

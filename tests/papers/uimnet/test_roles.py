@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from helpers import data
-from helpers.data import class_lists
 from helpers.papers.parameters import load
-from helpers.papers.uimnet.roles import partition, roles, split
+from helpers.papers.uimnet.roles import partition, split
 
 MINI = load("uimnet", "mini")
 NAMES = list("abcdefg")
@@ -76,14 +75,3 @@ def test_roles_of_small_images(mini):
     assert np.array_equal(mini.out.images, out.images)
     pixels = {image.tobytes() for image in mini.train.images}
     assert not pixels & {image.tobytes() for image in mini.validation.images}
-
-
-def test_roles_of_photographs(photographs):
-    """The classes are the published ones; test images are from the validation split."""
-    made = roles(load("uimnet", "paper", most_classes=20))[0]
-    assert (made.in_domain, made.out_domain) == tuple(w[:20] for w in class_lists.imagenot())
-    sets = made.train, made.validation, made.test, made.out
-    assert [len(one) for one in sets] == [72, 8, 40, 40]
-    assert made.partition is None and (made.out.labels == -1).all()
-    assert not set(made.train.files) & set(made.validation.files)
-    assert made.test.root.name == "val" and made.train.class_names == made.in_domain

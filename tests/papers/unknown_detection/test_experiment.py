@@ -5,7 +5,6 @@ from unittest.mock import Mock, call
 
 import numpy as np
 import pytest
-from helpers.papers.unknown_detection.authors import fpr_at_nearest_tpr
 
 from helpers import metrics, scores
 from helpers.data import Images
@@ -14,6 +13,7 @@ from helpers.papers import run
 from helpers.papers.parameters import load
 from helpers.papers.unknown_detection import detectors, experiment, methods
 from helpers.papers.unknown_detection.detectors import Answer, FlatOpenMax, OpenMax
+from helpers.papers.unknown_detection.experiment import fpr_at_nearest_tpr
 from helpers.papers.unknown_detection.parameters import METHODS
 from helpers.papers.unknown_detection.roles import Benchmark
 

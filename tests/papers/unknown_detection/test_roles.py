@@ -8,7 +8,6 @@ import pytest
 from PIL import Image
 
 from helpers import data
-from helpers.data import class_lists, class_roles
 from helpers.papers.parameters import load
 from helpers.papers.unknown_detection import roles
 
@@ -18,10 +17,6 @@ PARAMETERS = load(
 )  # fmt: skip
 BARE = PARAMETERS.replace(aside=[], resized="")
 CIFAR = BARE.replace(data_set="cifar100", superclasses={}, validation_share=0.2)
-PHOTOGRAPHS = BARE.replace(
-    data_set="imagenet", external=["imagenet"], external_validation=2000,
-    train_per_class=2, held_out_per_class=1,
-)  # fmt: skip
 
 
 def make(parameters, **given):
@@ -168,36 +163,6 @@ def test_the_authors_archive_names_the_known_classes(bench):
     (bench / "valid/cifar40/labels/wasp").rename(bench / "valid/cifar40/labels/bee")
     with pytest.raises(FileNotFoundError, match="test/cifar60: no such folder of the authors' ar"):
         make(BARE, **given)
-
-
-@pytest.fixture
-def few(photographs):
-    """The folder of all sets of photographs."""
-    for name in ("food101", "places365"):
-        folder = photographs(name, [one.replace("/", "_") for one in class_lists.names_of(name)], 1)
-    return folder.parent
-
-
-def test_the_benchmark_of_photographs(few):
-    """Training and held-out images from the training part, tests from the validation part."""
-    made = make(PHOTOGRAPHS, far=["food101", "places365"], far_images=30)
-    assert [len(part) for part in (made.train, made.validation, made.test)] == [400, 200, 400]
-    assert len(made.near) == 400
-    assert len(made.external) == 2 * 395 and len(made.external_validation) == 395
-    assert len(made.known) == len(made.near_classes) == 200
-    left = (class_roles.far("food101")["role"] == "far").sum()
-    assert len(made.far["food101"]) == min(left, 30) and len(made.far["places365"]) == 30
-    assert (made.external.labels == -1).all()
-    train, held = set(made.train.files), set(made.validation.files)
-    assert not train & held and not (train | held) & set(made.external.files)
-    for given, error, message in (
-        ({"train_per_class": None}, ValueError, "train_per_class, held_out_per_class: missing"),
-        ({"held_out_per_class": 4}, ValueError, "more than 4 images of class n"),
-        ({"far": ["caltech256"]}, FileNotFoundError, r"'caltech256': no folder .*DATA_ROOT"),
-        ({"external": ["food101"], "far": []}, ValueError, r"external, aside, resized: \['imagen"),
-    ):
-        with pytest.raises(error, match=message):
-            PHOTOGRAPHS.replace(**given) and make(PHOTOGRAPHS, **given)
 
 
 def test_near_classes_are_divided_by_whether_imagenet_has_them(mini):
