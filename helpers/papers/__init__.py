@@ -1,26 +1,20 @@
 """The papers, one folder each.
 
 A paper's folder holds its record ``PAPER`` (in ``__init__.py``, which loads nothing else) and
-modules with the same names in all papers.  The ledger, the book's contents and the README use
-`PAPERS`.
+modules with the same names in all papers.
 """
 
-from __future__ import annotations
-
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
+
+import yaml
 
 from helpers.files import project_root
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from helpers.report.table import Table
-
-__all__ = ["PAPERS", "REHEARSAL", "TIERS", "Paper", "load"]
+__all__ = ["PAPERS", "REHEARSAL", "TIERS", "Paper", "content_of", "load"]
 
 TIERS = ("mini", "small_cpu", "frozen", "small", "pretrained", "paper")
 """From the smallest to the largest; ``frozen`` trains heads on features of a network of ImageNet,
@@ -37,6 +31,12 @@ def __getattr__(name: str) -> object:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
+def content_of(module: str, name: str) -> dict[str, Any]:
+    """Return the content of the file ``NAME.yaml`` next to a module, given by its ``__file__``."""
+    text = Path(module).with_name(f"{name}.yaml").read_text(encoding="utf-8")
+    return yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+
+
 def _module(name: str) -> property:
     """Return a property that imports a module of the paper's folder at the first use."""
     return property(lambda paper: import_module(f"{paper.package}.{name}"))
@@ -44,49 +44,26 @@ def _module(name: str) -> property:
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper's record; its modules are attributes, imported at the first use.
+    """A paper's record; its modules are attributes, imported at the first use."""
 
-    Attributes
-    ----------
-    name, order : str and int
-        Name of its folders, parameter files and rows; its place in the book.
-    title, heading, key : str
-        Title of the paper, heading of the chapter, BibTeX key.
-    main_claim, claims_heading : str
-        Id of the main claim ("" without claims), and heading of the page's claims.
-    data_sets, test_sets, networks : mapping of str to str
-        The paper's data set, test set or network nearest to each of ours; other test sets have the
-        same name in the paper, if it has them.
-    stand_ins : mapping of str to str
-        Our test sets in place of one of the paper's, in words.
-    beside : str
-        The function of `tables` that selects rows for comparison; "": the primary variant.
-    metrics : tuple of str
-        The functions of `helpers.metrics` that the paper reports.
-    networks_of : str
-        The paper whose trained networks are used.
-    about_all : tuple of str
-        The chapter's notebooks about the results of all papers.
-    package : str
-        The package of its modules; by default the folder of its name here.
-    """
-
-    name: str
-    order: int
+    name: str  # of its folders, parameter files and rows
+    order: int  # in the book
     title: str
-    heading: str
-    key: str = ""
-    main_claim: str = ""
+    heading: str  # of the chapter
+    key: str = ""  # BibTeX key
+    main_claim: str = ""  # id; "" without claims
     claims_heading: str = "The paper's sentences"
+    # the paper's data set, test set or network nearest to each of ours
     data_sets: Mapping[str, str] = field(default_factory=dict)
     test_sets: Mapping[str, str] = field(default_factory=dict)
-    stand_ins: Mapping[str, str] = field(default_factory=dict)
     networks: Mapping[str, str] = field(default_factory=dict)
-    beside: str = ""
-    metrics: tuple[str, ...] = ()
-    networks_of: str = ""
-    about_all: tuple[str, ...] = ()
-    package: str = ""
+    # our test sets in place of one of the paper's, in words
+    stand_ins: Mapping[str, str] = field(default_factory=dict)
+    beside: str = ""  # function of `tables` that selects rows to compare; "": the primary variant
+    metrics: Sequence[str] = ()  # functions of `helpers.metrics` that the paper reports
+    networks_of: str = ""  # the paper whose trained networks are used
+    about_all: Sequence[str] = ()  # the chapter's notebooks about the results of all papers
+    package: str = ""  # of its modules; by default the folder of its name here
 
     def __post_init__(self):
         if not self.package:
@@ -103,7 +80,7 @@ class Paper:
         """The paper's name of each of our data sets and test sets."""
         return {**self.data_sets, **self.test_sets}
 
-    def headline(self) -> Table:
+    def headline(self):
         """Return the main table of the largest tier with committed results."""
         from helpers.report import results
 
@@ -114,7 +91,7 @@ class Paper:
                 return self.tables.main_table(results.read(file), parameters)
         raise FileNotFoundError(f"results/*/{self.name}.parquet: no tier has committed results")
 
-    def rows_beside(self, table: pd.DataFrame) -> list[tuple[pd.DataFrame, Mapping[str, str]]]:
+    def rows_beside(self, table) -> list[tuple]:
         """Return the rows of a results table to compare with printed numbers, with `networks`."""
         if self.beside:
             return getattr(self.tables, self.beside)(table)

@@ -6,9 +6,8 @@ The keys of ``params/<tier>/<paper>.yaml`` are the fields of the class `Paramete
 Importing this module is cheap, so that wrong parameters are refused before work starts.
 """
 
-from __future__ import annotations
-
 import difflib
+from collections import ChainMap
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self, get_args, get_origin, get_type_hints
@@ -21,11 +20,10 @@ from helpers.data import class_lists
 from helpers.files import project_root
 from helpers.networks import head_recipe, published, timm_weights
 from helpers.networks.recipe import Recipe
-from helpers.papers import PAPERS
+from helpers.papers import PAPERS, content_of
 from helpers.training import search
 
-DISTANCES = ("euclidean", "euclidean_cosine")
-"""Of `helpers.scores.openset.OpenMax`."""
+_EXPECTED = content_of(__file__, "messages")
 
 
 def one_of(kind: str, options: Iterable[str] | Callable[[], Iterable[str]]) -> AfterValidator:
@@ -81,7 +79,7 @@ Share = Annotated[float, Field(gt=0, lt=1)]
 DataSet = Annotated[str, AfterValidator(_data_set)]
 """One of `helpers.data.names`, or ``folder:PATH``; see `Parameters.data_sets_used`."""
 Score = Annotated[str, one_of("score", _scores)]
-Distance = Annotated[str, one_of("distance", DISTANCES)]
+Distance = Annotated[str, one_of("distance", ("euclidean", "euclidean_cosine"))]  # of OpenMax
 Tier = Annotated[str, one_of("tier", tiers)]
 Changes = dict[str, Any]
 """Fields of a `Recipe` and their new values."""
@@ -107,27 +105,6 @@ class Parameters(BaseModel):
 
     No value is converted: a wrong type, an unknown field, NaN and infinity are refused in one line
     that names the field.  Only what is off by default has a default; the files have all else.
-
-    Attributes
-    ----------
-    tier : str
-        The tier in the results table.
-    seed : int
-        The seed of all random numbers.
-    replicates : int
-        Bootstrap replicates over the test images.
-    training : dict
-        Fields of `helpers.networks.recipe.Recipe` that all networks share.
-    training_knobs : dict
-        Fields given by a notebook or on a command line: they win over those of any network.
-    download : bool
-        Let torchvision and timm download missing data and weights.
-    larger_tiers : list of str
-        Tiers whose committed results are shown as well.
-    device : str, optional
-        Device of the networks; by default a GPU if there is one.
-    features : dict of str to dict
-        `Frozen` fields by network that sees features instead of images.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
@@ -135,14 +112,14 @@ class Parameters(BaseModel):
     """Fields that only select the parts of an experiment: no row depends on them."""
 
     tier: str
-    seed: Seed
-    replicates: Annotated[int, Field(ge=1, le=100_000)]
-    training: Changes
-    training_knobs: Changes = {}
-    download: bool = False
-    larger_tiers: list[Tier] = []
-    device: str | None = None
-    features: dict[str, Frozen] = {}
+    seed: Seed  # of all random numbers
+    replicates: Annotated[int, Field(ge=1, le=100_000)]  # of the bootstrap over the test images
+    training: Changes  # fields of `helpers.networks.recipe.Recipe` that all networks share
+    training_knobs: Changes = {}  # given by a caller: they win over those of any network
+    download: bool = False  # let torchvision and timm download missing data and weights
+    larger_tiers: list[Tier] = []  # whose committed results are shown as well
+    device: str | None = None  # of the networks; by default a GPU if there is one
+    features: dict[str, Frozen] = {}  # by network that sees features instead of images
 
     def __init__(self, **given):
         try:
@@ -180,10 +157,8 @@ class Parameters(BaseModel):
 
     def recipe(self, *changes: Changes) -> Recipe:
         """Return the recipe of a network: `training`, then changes in turn, the knobs last."""
-        merged: Changes = {}
-        for fields in (self.training, *changes, self.training_knobs):
-            merged |= fields
-        recipe = head_recipe.check(Recipe.from_parameters(merged))
+        merged = ChainMap(self.training_knobs, *reversed(changes), self.training)
+        recipe = head_recipe.check(Recipe.from_parameters(dict(merged)))
         search.check_arguments(recipe)
         return recipe
 
@@ -201,17 +176,15 @@ class Parameters(BaseModel):
         remedy = f"python workflow/features.py {self.tier} {self.paper}"
         return features.seen_by(roles, features.Backbone(**frozen.model_dump()), remedy)
 
-    def replace(self, **given) -> Parameters:
+    def replace(self, **given) -> Self:
         """Return the same parameters with other values, checked; fields of a `Recipe` are knobs."""
         fields, knobs = type(self).model_fields, Recipe.__dataclass_fields__
         for name in given:
             known_name("parameter", name, fields.keys() | knobs.keys())
-        new = {name: value for name, value in given.items() if name in fields}
-        new["training_knobs"] = {
-            **new.get("training_knobs", self.training_knobs),
-            **{name: value for name, value in given.items() if name not in fields},
-        }
-        return type(self)(**self.model_dump() | new)
+        values = self.model_dump() | {name: given[name] for name in given if name in fields}
+        more = {name: given[name] for name in given if name not in fields}
+        values["training_knobs"] = values["training_knobs"] | more
+        return type(self)(**values)
 
     def decisive(self) -> dict[str, Any]:
         """Return the values that a part's rows depend on, in addition to its images and weights."""
@@ -226,10 +199,8 @@ class Parameters(BaseModel):
     def data_sets_used(self) -> list[str]:
         """Return the names of all data sets: the values of the fields with the type `DataSet`."""
         kinds = get_type_hints(type(self), include_extras=True)
-        fields = type(self).model_fields
-        names = [
-            name for field in fields for name in _data_sets(kinds[field], getattr(self, field))
-        ]
+        values = [(kinds[field], getattr(self, field)) for field in type(self).model_fields]
+        names = [name for pair in values for name in _data_sets(*pair)]
         return list(dict.fromkeys(filter(None, names)))
 
     def data_sets_needed(self) -> list[str]:
@@ -311,60 +282,34 @@ _Loader.add_constructor(
 )
 
 
-# the last errors come from a tag that does not fit its value, such as `!!bool maybe`
-_NO_YAML = (
-    yaml.YAMLError, UnicodeDecodeError, RecursionError, ArithmeticError, AttributeError,
-    LookupError, TypeError, ValueError,
-)  # fmt: skip
-
-
 def read(file: Path) -> dict[str, Any]:
     """Return the names and values of a YAML file; an error names the line."""
     try:
         values = yaml.load(file.read_text(encoding="utf-8"), _Loader)
     except yaml.MarkedYAMLError as error:
         raise ValueError(f"line {error.problem_mark.line + 1}: {error.problem}") from None
-    except _NO_YAML as error:
+    except Exception as error:  # also of a tag that does not fit its value: `!!bool maybe`
         raise ValueError(f"no text in YAML ({str(error).partition(chr(10))[0]})") from None
     if not isinstance(values, dict) or not all(isinstance(name, str) for name in values):
         raise ValueError(f"names with values expected, got {values!r}")
     return values
 
 
-_EXPECTED = {
-    "bool_type": "true or false",
-    "dict_type": "names with values",
-    "finite_number": "a finite number",
-    "float_type": "a number",
-    "greater_than": "more than {gt:g}",
-    "greater_than_equal": "at least {ge:g}",
-    "int_from_float": "a whole number",
-    "int_type": "a whole number",
-    "less_than": "less than {lt:g}",
-    "less_than_equal": "at most {le:g}",
-    "list_type": "a list",
-    "string_type": "a text",
-    "too_long": "at most {max_length} values",
-    "too_short": "at least {min_length} value(s)",
-}
-
-
-def _in_words(error: ValidationError, kind: type[Parameters]) -> str:
+def _in_words(error: ValidationError, kind: type) -> str:
     """Return what is wrong in one line; an unknown name comes before all other errors."""
-    errors = sorted(error.errors(), key=lambda found: found["type"] != "extra_forbidden")
-    first, place = errors[0], ".".join(map(str, errors[0]["loc"]))
-    context = first.get("ctx", {})
+    first = min(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
+    place, context, message = ".".join(map(str, first["loc"])), first.get("ctx", {}), first["msg"]
     if first["type"] == "extra_forbidden":
         try:
             known_name("parameter", place, kind.model_fields)
         except ValueError as unknown:
             return str(unknown)
     if first["type"] == "missing":
-        return f"{place}: missing"
-    if first["type"] in _EXPECTED:
-        message = f"{_EXPECTED[first['type']].format(**context)} expected, got {first['input']!r}"
+        message = "missing"
+    elif expected := _EXPECTED.get(first["type"]):
+        message = f"{expected.format(**context)} expected, got {first['input']!r}"
     else:
-        message = str(context.get("error", first["msg"]))
+        message = str(context.get("error", message))
     return f"{place}: {message}" if place else message
 
 
@@ -374,12 +319,12 @@ def _data_sets(kind, value) -> list[str]:
         return [value]
     inner, origin = get_args(kind), get_origin(kind)
     if origin is Annotated:
-        return _data_sets(inner[0], value)
-    if origin is dict:
-        pairs = value.items() if isinstance(value, dict) else ()
-        lists = [_data_sets(inner[0], name) + _data_sets(inner[1], item) for name, item in pairs]
+        pairs = [(inner[0], value)]
+    elif origin is dict:
+        items = value.items() if isinstance(value, dict) else ()
+        pairs = [pair for item in items for pair in zip(inner, item, strict=True)]
     elif origin is list:
-        lists = [_data_sets(inner[0], item) for item in value if isinstance(value, list)]
-    else:  # one of several types
-        lists = [_data_sets(kind, value) for kind in inner]
-    return [name for names in lists for name in names]
+        pairs = [(inner[0], item) for item in value if isinstance(value, list)]
+    else:  # any of several types
+        pairs = [(each, value) for each in inner]
+    return [name for pair in pairs for name in _data_sets(*pair)]

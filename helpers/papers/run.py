@@ -23,8 +23,6 @@ A part that fails is a row ``failed`` with its name and the reason in the notes;
 and the next run tries it again.
 """
 
-from __future__ import annotations
-
 import logging
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -103,9 +101,7 @@ def parts(parameters: Parameters, only: str | Sequence[str] | None = None) -> li
         return list(every.values())
     chosen: dict[str, Part] = {}
     for name in [only] if isinstance(only, str) else only:
-        of_network = {
-            key: part for key, part in every.items() if part.identity.get("backbone") == name
-        }
+        of_network = {p.name: p for p in every.values() if p.identity.get("backbone") == name}
         chosen |= of_network or {name: every[known_name("part", name, every)]}
     return list(chosen.values())
 
@@ -115,10 +111,10 @@ def rows_of_part(parameters: Parameters, part: Part) -> pd.DataFrame:
     return _rows_of_part(parameters, part, None)[0]
 
 
-def ask(parameters: Parameters, part: Part, made: Mapping[str, Any] | None = None) -> tuple:
-    """Return a part's models and outputs; `made` has roles by the name that parts share."""
+def ask(parameters: Parameters, part: Part, ready: Mapping[str, Any] | None = None) -> tuple:
+    """Return a part's models and outputs; `ready` has roles by the name that parts share."""
     experiment = experiment_of(parameters)
-    roles = (made or {}).get(part.roles)
+    roles = (ready or {}).get(part.roles)
     roles = experiment.roles(parameters, part) if roles is None else roles
     models = experiment.models(parameters, part, roles)
     return models, experiment.outputs(parameters, part, roles, models)
@@ -152,8 +148,8 @@ def _rows_of_part(parameters: Parameters, part: Part, roles) -> tuple[pd.DataFra
         content |= {"roles": digests(roles), "models": digests(models)}
 
         def make(path: Path) -> None:
-            answers = experiment.outputs(parameters, part, roles, models)
-            rows = list(experiment.rows(parameters, part, answers, draws(parameters)))
+            outputs = experiment.outputs(parameters, part, roles, models)
+            rows = list(experiment.rows(parameters, part, outputs, draws(parameters)))
             results.write(_table(rows, identity, content, models, parameters.seed), path)
 
         code = cache.code(experiment.__name__, f"{__name__}.draws")
@@ -181,13 +177,10 @@ def _failed(test_set: str, why: str) -> dict:
 
 
 def _table(rows: Sequence[Mapping], identity, content, models, seed: int) -> pd.DataFrame:
-    trained = [one for _, one in leaves(models) if hasattr(one, "seconds")]
-    provenance = results.provenance(
-        content,
-        seed=seed,
-        device=", ".join(dict.fromkeys(one.device_name for one in trained)) or "none",
-        seconds=sum(one.seconds for one in trained),
-    )
+    trained = [leaf for _, leaf in leaves(models) if hasattr(leaf, "seconds")]
+    device = ", ".join(dict.fromkeys(leaf.device_name for leaf in trained)) or "none"
+    seconds = sum(leaf.seconds for leaf in trained)
+    provenance = results.provenance(content, seed=seed, device=device, seconds=seconds)
     return results.tidy((identity | row for row in rows), provenance)
 
 
@@ -212,8 +205,8 @@ def leaves(value, place: str = "") -> Iterator[tuple[str, Any]]:
         if is_dataclass(value):
             value = {field.name: getattr(value, field.name) for field in fields(value)}
         inner = value.items() if isinstance(value, Mapping) else enumerate(value)
-        for name, one in inner:
-            yield from leaves(one, f"{place}.{name}")
+        for name, item in inner:
+            yield from leaves(item, f"{place}.{name}")
     else:
         kind = type(value).__name__
         raise TypeError(f"{place or 'roles or models'}: {kind} has no sha256 to know it again by")

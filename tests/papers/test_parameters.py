@@ -6,17 +6,14 @@ from typing import Annotated, Literal
 import pytest
 import yaml
 
-from helpers.papers import REHEARSAL, parameters
+from helpers.papers import parameters
 from helpers.papers.parameters import (
     Count,
     DataSet,
-    Only,
     Score,
     Seed,
     load,
-    read,
     tiers,
-    values_of,
 )
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -116,48 +113,6 @@ def test_a_mapping_may_replace_the_mapping_of_the_extended_tier(stacked):
     changed = stacked("extends: mini\nnetworks: !only {a: {depth: 14}}\ntraining: {epochs: 3}")
     assert changed.networks == {"a": {"depth": 14}}
     assert changed.training == load(PAPER, "mini").training | {"epochs": 3}
-
-
-@pytest.mark.parametrize("file", sorted(ROOT.glob("params/*/*.yaml")), ids=str)
-def test_every_tier_but_mini_lists_only_differences(file):
-    """No value, and none within a mapping, is that of the tier that is extended."""
-    values = read(file)
-    below = values.pop("extends", "")
-    assert bool(below) == (file.parent.name != "mini")
-    base = values_of(file.parent.parent / below / file.name) if below else {}
-    for name, value in values.items():
-        assert value != base.get(name), name
-        if isinstance(value, dict) and not isinstance(value, Only):
-            same = [key for key in value if key in base.get(name, {})]
-            assert all(value[key] != base[name][key] for key in same), name
-
-
-SIZES = set(
-    "epochs batch_size image_size threads depth width learning_rate tier download replicates runs "
-    "names examples shown members passes trials temperatures epsilons alphas tails tta_copies "
-    "jacobian_images repeats sizes validations least_images validation_images set_images "
-    "far_images external_validation train_per_class held_out_per_class threshold_per_class "
-    "input_shifted_images label_shifted_images".split()
-)
-
-
-def changed(before, after, name=""):
-    """Yield the names whose values differ, also within names."""
-    if isinstance(before, dict) and isinstance(after, dict) and before.keys() <= after.keys():
-        for key in after:
-            yield from changed(before.get(key), after[key], key)
-    elif before != after:
-        yield name
-
-
-def test_the_rehearsal_is_the_papers_tier_except_for_sizes():
-    """No method, data set or network is left out, except published networks."""
-    names = sorted(file.stem for file in (ROOT / "params" / "paper").glob("*.yaml"))
-    assert names == sorted(file.stem for file in (ROOT / "params" / REHEARSAL).glob("*.yaml"))
-    for name in names:
-        paper, small = (load(name, tier).model_dump() for tier in ("paper", REHEARSAL))
-        assert set(changed(paper, small)) <= SIZES
-        assert set(small.get("names", ())) <= set(paper.get("names", ()))
 
 
 def test_a_caller_overlays_the_file_and_is_answered_without_its_name():

@@ -11,8 +11,7 @@ import numpy as np
 from helpers.papers import PAPERS
 from helpers.papers.gscore.parameters import DETECTORS
 from helpers.papers.human_centric.parameters import PAPER_METHODS
-from helpers.papers.uimnet.algorithms import ALGORITHMS
-from helpers.papers.uimnet.measures import MEASURES
+from helpers.papers.uimnet.names import ALGORITHMS, MEASURES
 from helpers.papers.unknown_detection.composition import PAPER_UNION
 from helpers.papers.unknown_detection.parameters import METHODS
 from helpers.report import results

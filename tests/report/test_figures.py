@@ -12,8 +12,7 @@ from helpers.labelfree import fit_regression
 from helpers.metrics import calibration_error, reliability_curve, risk_coverage_curve
 from helpers.papers.human_centric import parameters as human_centric
 from helpers.papers.openset_calibration.claims import CLAIMS
-from helpers.papers.uimnet.algorithms import ALGORITHMS
-from helpers.papers.uimnet.measures import MEASURES
+from helpers.papers.uimnet.names import ALGORITHMS, MEASURES
 from helpers.papers.unknown_detection import parameters as unknown_detection
 from helpers.report import figures, results
 from helpers.report.claims import Verdict

@@ -9,22 +9,39 @@ something varies.  The margins allow for it.  For "capacity" no margin would be 
 runs choose the step.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import chain, pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from helpers.checks import known_name
-from helpers.papers.human_centric.parameters import METHODS
-from helpers.papers.human_centric.quantities import SCORES, quantities, read_numbers
+from helpers.metrics.correlation import spearman
+from helpers.metrics.ranks import critical_difference
+from helpers.papers.human_centric.parameters import METHODS, PAPER_METHODS, ModelName
 from helpers.report.claim_files import read_claims
-from helpers.report.paper_claims import Claims, Second
+from helpers.report.paper_claims import Claims, Second, index_numbers
+from helpers.report.preconditions import PLURALS, count_networks, networks_in_words
 from helpers.report.published import with_averages
 
-ALL_MODELS = "all models"
-"""What `backbone` says in the rows of `derive`."""
+ALL_MODELS = "all models"  # the backbone in the rows of `derive`
+SCORES = list(PAPER_METHODS)  # MSP is the first
+FEWEST = 5  # models for a correlation: of four, one order in 24 is perfect by chance
+WAYS = 3  # ways of training, for the question which of them is best
+WEAK = 0.1  # the largest small radius of adversarial training; the paper names it beside 1
+MANY = (2, 3)  # families and architectures, for a verdict about models in general
+
+_CHOSEN = "of one training of each network, the largest of many differences may be luck"
+_FPR = ("fpr_at_tpr", "fpr_at_tpr_correct")
+_NUMBERS = [  # of a network
+    *((score, "der99", "average") for score in SCORES),
+    *((score, metric, "label-shifted") for metric in _FPR for score in ("msp", "gradnorm")),
+    ("network", "accuracy", "test"),
+]
+_MSP, _ERRORS, _ACCURACY = 0, slice(0, len(SCORES)), -1  # places in `_NUMBERS`
 
 
 def cases(table: pd.DataFrame, *, metric: str = "der99") -> pd.DataFrame:
@@ -35,71 +52,260 @@ def cases(table: pd.DataFrame, *, metric: str = "der99") -> pd.DataFrame:
     >>> from helpers.metrics.ranks import mean_ranks
     >>> from helpers.report.published import load, with_averages
     >>> models = cases(with_averages(load("human_centric")))
-    >>> models.shape
-    (8, 9)
     >>> mean_ranks(models, lower_is_better=True).nsmallest(2).to_dict()
     {'msp': 3.25, 'kl_matching': 3.375}
     """
     known_name("metric", metric, ("der95", "der99"))
-    own = table[(table["metric"] == metric) & (table["test_set"] == "average")]
-    if own.empty:
+    rows = table[(table["metric"] == metric) & (table["test_set"] == "average")]
+    if rows.empty:
         raise ValueError(f"table: no {metric} on the test set average")
-    wide = own.pivot_table(
-        index="backbone", columns="method", values="value", aggfunc="mean", sort=False
-    )
+    wide = rows.pivot_table("value", "backbone", "method", aggfunc="mean", sort=False)
     return wide[[name for name in METHODS if name in wide]].rename_axis(index=None, columns=None)
+
+
+class Quantity(NamedTuple):
+    """A number over networks, as a row of `derive`.
+
+    `compute` maps numbers of `models`, [networks, numbers, 1 + replicates], to [1 + replicates].
+    For a verdict, they must belong to enough `families` and `architectures`.  If it `chooses` the
+    largest of many differences, it also takes mean numbers of other runs, and chooses by these.
+    """
+
+    method: str
+    metric: str
+    models: Sequence[str]
+    compute: Callable[..., np.ndarray]
+    families: int = 1
+    architectures: int = 1
+    chooses: bool = False
+
+    def by_run(self, runs: Mapping[int, np.ndarray]) -> dict[int, np.ndarray]:
+        """Return the number and its replicates of each run, from the networks' numbers."""
+        if not self.chooses:
+            return {run: self.compute(numbers) for run, numbers in runs.items()}
+        computed = {}
+        for run, numbers in runs.items():
+            others = [runs[other][..., 0] for other in runs if other != run]
+            computed[run] = self.compute(numbers, np.mean(others or [numbers[..., 0]], axis=0))
+        return computed
+
+    def limit(self, runs: int) -> str:
+        """Return why a verdict from so many runs is not possible, "" if it is."""
+        least = {"family": self.families, "architecture": self.architectures}
+        counts = count_networks(self.models)
+        few = [f"{n} {PLURALS[what]}" for what, n in least.items() if counts[what] < n]
+        if few:
+            return f"the networks are of fewer than {' and '.join(few)}"
+        return _CHOSEN if self.chooses and runs == 1 else ""
 
 
 def derive(table: pd.DataFrame) -> pd.DataFrame:
     """Return numbers over networks, as rows for `helpers.report.claims.evaluate`.
 
-    Each number is computed within a data set, run and replicate, from average DER99 unless noted.
-    A run without one of the networks of a number has no such number.
-
-    * ``fpr_at_tpr_behind``, ``fpr_at_tpr_correct_behind``: mean over ResNets of MSP minus GradNorm,
-      FPR.
-    * ``least_gain``: the minimum over networks of MSP minus the score.
-    * ``rank_gain``: mean rank of MSP minus that of the score, in critical differences at 0.05.
-    * ``regret``: the largest loss on a normally trained network by the score that is best on
-      average.
-    * ``accuracy_correlation``: Spearman's correlation over networks of accuracy and MSP.
-    * ``capacity_rise``: the largest rise from a network to the next larger one, chosen by other
-      runs.
-    * ``middle_gain_from_smaller``, ``middle_gain_from_larger``: ViM on the smaller, or larger, of
-      three ResNets minus the middle one.
-    * ``adversarial_harm``, ``weak_change``: mean rise of MSP by the strongest adversarial training,
-      and by the strongest up to `quantities.WEAK`.
-    * ``robust_lag``: mean over adversarially trained networks of MSP minus the best score.
-    * ``strategy_regret``: the largest loss of a score by the strategy that is best on average.
-    * ``distilled_lag``: the distilled network minus the best other one of its architecture.
-    * ``distillation_gain``: mean fall of MSP by distillation.
-    * ``distillation_both``: the lesser of the largest gain and loss by distillation, maximum over
-      scores.
-
-    ``evidence`` describes the networks in words, ``limit`` is why no verdict is possible, or "".
+    Each number is computed within a data set, run and replicate, from average DER99 unless noted in
+    `quantities`.  A run without one of the networks of a number has no such number.  ``evidence``
+    describes the networks in words, ``limit`` is why no verdict is possible, or "".
     """
     rows = []
-    for data_set, own in table.groupby("data_set", sort=False):
-        numbers, counted = read_numbers(own), own[own["metric"] == "parameters"]
-        parameters = dict(zip(counted["backbone"], counted["value"], strict=True))
+    for data_set, part in table.groupby("data_set", sort=False):
+        numbers, counted = read_numbers(part), part[part["metric"] == "parameters"]
+        sizes = dict(zip(counted["backbone"], counted["value"], strict=True))
         complete = {model for _, model in numbers}
-        models = [model for model in own["backbone"].unique() if model in complete]
-        for over in quantities(models, parameters):
+        models = [model for model in part["backbone"].unique() if model in complete]
+        for quantity in quantities(models, sizes):
             runs = {
-                run: np.stack([numbers[run, model] for model in over.models])
+                run: np.stack([numbers[run, model] for model in quantity.models])
                 for run in sorted({run for run, _ in numbers})
-                if all((run, model) in numbers for model in over.models)
+                if all((run, model) in numbers for model in quantity.models)
             }
-            for run, values in over.by_run(runs).items():
-                if not np.isfinite(values).all():  # no accuracy
-                    continue
-                name = {"data_set": data_set, "backbone": ALL_MODELS, "run": run}
-                name |= {"method": over.method, "metric": over.metric}
-                name |= {"evidence": over.evidence, "limit": over.limit(len(runs))}
-                rows.append({**name, "value": values[0], "bootstrap": values[1:]})
+            evidence, limit = networks_in_words(quantity.models), quantity.limit(len(runs))
+            rows += [
+                (data_set, ALL_MODELS, run, *quantity[:2], evidence, limit, values[0], values[1:])
+                for run, values in quantity.by_run(runs).items()
+                if np.isfinite(values).all()  # else there is no accuracy
+            ]
     columns = ["data_set", "backbone", "run", "method", "metric", "evidence", "limit", "value",
                "bootstrap"]  # fmt: skip
     return pd.DataFrame(rows, columns=columns).assign(calibration="", test_set="average")
+
+
+def read_numbers(table: pd.DataFrame) -> dict[tuple[int, str], np.ndarray]:
+    """Return the numbers of each run and network that has all of the paper's scores.
+
+    From rows of one data set to [numbers, 1 + replicates]; other missing numbers are NaN.
+    """
+    levels = ["method", "metric", "test_set"]
+    every = pd.MultiIndex.from_tuples(_NUMBERS, names=levels)
+    table = table[pd.MultiIndex.from_frame(table[levels]).isin(every)]
+    replicates = table["bootstrap"].map(len)
+    # where many sets are averaged, rankings have none, and cannot be paired with what has
+    table = table[~(table["metric"].isin(_FPR) & (replicates == 0)) | (replicates.max() == 0)]
+    arrays = {}
+    for run, part in table.groupby("run"):
+        numbers = index_numbers(part, ["backbone", *levels])
+        for model, values in numbers.groupby(level="backbone", sort=False):
+            values = values.droplevel("backbone").reindex(every)
+            if values[0].iloc[_ERRORS].notna().all():
+                arrays[run, model] = values.to_numpy()
+    return arrays
+
+
+def quantities(models: Sequence[str], sizes: Mapping[str, float]) -> Iterator[Quantity]:
+    """Yield every number for which there are enough networks.
+
+    `models` are the networks of one data set with all of the paper's scores, `sizes` their numbers
+    of parameters.  A function has numbers x [networks, numbers, 1 + replicates].
+    """
+    parsed = {name: ModelName.parse(name) for name in models}
+    normal = [name for name in models if parsed[name].strategy == "normal"]
+    if len(models) > 1:
+        for place, score in enumerate(SCORES[1:], start=1):
+            # the minimum over networks of MSP minus the score; and mean rank of MSP minus that of
+            # the score, in critical differences at 0.05
+            least, rank = (partial(gain, score=place) for gain in (_least_gain, _rank_gain))
+            yield Quantity(score, "least_gain", models, least, *MANY)
+            yield Quantity(score, "rank_gain", models, rank, *MANY)
+    if len(normal) > 1:  # the largest loss on a network by the score that is best on average
+        yield Quantity("network", "regret", normal, _regret, *MANY)
+    if len(models) >= FEWEST:  # Spearman's, of accuracy and MSP; 0 if one of them is constant
+        yield Quantity(
+            "msp", "accuracy_correlation", models,
+            lambda x: spearman(x[:, _ACCURACY], x[:, _MSP], constant=0.0), *MANY,
+        )  # fmt: skip
+    yield from _of_resnets(normal, sizes)
+    families = {name: parsed[name].family for name in normal if name in sizes}
+    steps = []  # from a network to the next larger one of its family
+    for family in dict.fromkeys(families.values()):
+        by_size = sorted((name for name in families if families[name] == family), key=sizes.get)
+        steps += [pair for pair in pairwise(by_size) if sizes[pair[0]] < sizes[pair[1]]]
+    if steps:
+        yield Quantity("network", "capacity_rise", _flat(steps), _chosen_rise, chooses=True)
+    # mean rise of MSP by the strongest adversarial training, and by the strongest up to `WEAK`
+    weak = [name for name in models if parsed[name].strength <= WEAK]
+    for metric, names in (("adversarial_harm", models), ("weak_change", weak)):
+        if pairs := control_pairs(names, "adversarial"):
+            yield Quantity("msp", metric, _flat(pairs), _mean_rise)
+    robust = [name for name in models if parsed[name].strategy == "adversarial"]
+    if len(robust) > 1:  # mean over networks of MSP minus the best score
+        lag = lambda x: (x[:, _MSP] - x[:, _ERRORS].min(axis=1)).mean(axis=0)  # noqa: E731
+        yield Quantity("msp", "robust_lag", robust, lag)
+    yield from _of_strategies(models, parsed)
+    if pairs := control_pairs(models, "distilled"):  # figure 7, with and without distillation
+        backwards = _flat(pair[::-1] for pair in pairs)
+        yield Quantity("msp", "distillation_gain", backwards, _mean_rise)
+        if len(pairs) > 1:
+            yield Quantity("network", "distillation_both", backwards, _gain_and_loss, MANY[0])
+
+
+def control_pairs(models: Iterable[str], strategy: str) -> list[tuple[str, str]]:
+    """Return the control and the strongest network of a strategy, of each architecture.
+
+    The control is the network that was only fine-tuned, if there is one, else the normal one.
+
+    >>> control_pairs(["a8", "a8+finetuned", "a8+distilled", "b8", "b8+distilled"], "distilled")
+    [('a8+finetuned', 'a8+distilled'), ('b8', 'b8+distilled')]
+    """
+    parsed, pairs = {name: ModelName.parse(name) for name in models}, []
+    for architecture in dict.fromkeys(model.architecture for model in parsed.values()):
+        kinds = {n: m.strength for n, m in parsed.items() if m[:2] == (architecture, strategy)}
+        controls = [n for n in (f"{architecture}+finetuned", architecture) if n in parsed]
+        if kinds and controls:
+            pairs.append((controls[0], max(kinds, key=kinds.get)))
+    return pairs
+
+
+def _of_resnets(normal: Sequence[str], sizes: Mapping[str, float]) -> Iterator[Quantity]:
+    """Yield the numbers of figure 2 and of the text on figure 4, over ResNets."""
+    of_family: dict[str, list[str]] = {}
+    for name in normal:
+        if (family := ModelName.parse(name).family).partition(".")[0] == "resnet":
+            of_family.setdefault(family, []).append(name)
+    every = _flat(of_family.values())
+    if len(every) > 1:  # mean over ResNets of MSP minus GradNorm
+        for place, metric in zip((len(SCORES), len(SCORES) + 2), _FPR, strict=True):
+            behind = partial(_mean_difference, place=place)
+            yield Quantity("msp", f"{metric}_behind", every, behind)
+    family = max(of_family.values(), key=len, default=[])
+    largest = sorted((name for name in family if name in sizes), key=sizes.get)[-3:]
+    if len(largest) > 2:  # ViM on the smaller, or larger, of three ResNets minus the middle one
+        for metric, end in (("from_smaller", 0), ("from_larger", 2)):
+            gain = partial(_vim_gain, end=end)
+            yield Quantity("vim", f"middle_gain_{metric}", largest, gain)
+
+
+def _of_strategies(models: Sequence[str], parsed: Mapping[str, ModelName]) -> Iterator[Quantity]:
+    """Yield the numbers of figure 6, of the architecture with the most strategies.
+
+    Adversarial training is figure 5, and plain fine-tuning is no strategy.
+    """
+    ways: dict[str, list[str]] = {}
+    for name in models:
+        if parsed[name].strategy not in ("adversarial", "finetuned"):
+            ways.setdefault(parsed[name].architecture, []).append(name)
+    names = max(ways.values(), key=len, default=[])
+    if len(names) < WAYS:
+        return
+    # the largest loss of a score by the strategy that is best on average
+    yield Quantity("network", "strategy_regret", names, partial(_regret, axes=(1, 0)))
+    distilled = [name for name in names if parsed[name].strategy == "distilled"]
+    if distilled:  # the distilled network minus the best other one
+        first = [*distilled, *(name for name in names if name not in distilled)]
+        for score in ("msp", "knn"):
+            lag = partial(_lag_of_first, score=SCORES.index(score))
+            yield Quantity(score, "distilled_lag", first, lag)
+
+
+def _flat(groups: Iterable[Sequence[str]]) -> list[str]:
+    return list(chain.from_iterable(groups))
+
+
+def _least_gain(x: np.ndarray, score: int) -> np.ndarray:
+    return (x[:, _MSP] - x[:, score]).min(axis=0)
+
+
+def _rank_gain(x: np.ndarray, score: int) -> np.ndarray:
+    from scipy.stats import rankdata  # here, since SciPy takes long to import
+
+    ranks = rankdata(x[:, _ERRORS], axis=1).mean(axis=0)
+    return (ranks[_MSP] - ranks[score]) / critical_difference(len(SCORES), len(x))
+
+
+def _regret(x: np.ndarray, axes: tuple[int, int] = (0, 1)) -> np.ndarray:
+    """Return the largest loss in a row by the column that is best on average."""
+    errors = x[:, _ERRORS].transpose(*axes, 2)
+    best = errors.mean(axis=0).argmin(axis=0)  # one choice for each replicate
+    kept = np.take_along_axis(errors, best[None, None], axis=1)[:, 0]
+    return (kept - errors.min(axis=1)).max(axis=0)
+
+
+def _chosen_rise(x: np.ndarray, by: np.ndarray) -> np.ndarray:
+    """Return second minus first, of the pair and score with the largest rise in `by`."""
+    rises = (by[1::2] - by[::2])[:, _ERRORS]
+    pair, score = np.unravel_index(rises.argmax(), rises.shape)
+    return (x[1::2] - x[::2])[pair, score]
+
+
+def _mean_rise(x: np.ndarray) -> np.ndarray:
+    return (x[1::2] - x[::2])[:, _MSP].mean(axis=0)
+
+
+def _mean_difference(x: np.ndarray, place: int) -> np.ndarray:
+    return (x[:, place] - x[:, place + 1]).mean(axis=0)
+
+
+def _gain_and_loss(x: np.ndarray) -> np.ndarray:
+    """Return the lesser of a score's largest gain and loss; the maximum without MSP."""
+    gains = (x[1::2] - x[::2])[:, _ERRORS][:, 1:]
+    return np.minimum(gains.max(axis=0), (-gains).max(axis=0)).max(axis=0)
+
+
+def _vim_gain(x: np.ndarray, end: int) -> np.ndarray:
+    return x[end, SCORES.index("vim")] - x[1, SCORES.index("vim")]
+
+
+def _lag_of_first(x: np.ndarray, score: int) -> np.ndarray:
+    """Return the first network minus the best of all others."""
+    return x[0, score] - x[1:, score].min(axis=0)
 
 
 CLAIMS = Claims(

@@ -4,12 +4,9 @@ Every score on every network, by the detection error rate (DER) of thresholds th
 99 % of the training images that the network classifies correctly.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,24 +18,14 @@ from helpers.files import data_root
 from helpers.metrics.thresholds import DETECTION_ERROR_RATES
 from helpers.networks import published
 from helpers.networks.model import Model
-from helpers.papers.human_centric.parameters import (
-    ALL_CLASSES,
-    EVERY_SET,
-    HELD_OUT,
-    VARIANTS,
-    ModelName,
-)
-from helpers.papers.human_centric.role_outputs import RoleOutputs, outputs_with
-from helpers.papers.human_centric.roles import ShiftRoles, roles
+from helpers.papers.human_centric import parameters as names
+from helpers.papers.human_centric.parameters import ModelName, Parameters
+from helpers.papers.human_centric.roles import RoleOutputs, ShiftRoles, outputs_with, roles
 from helpers.papers.run import Draw, Part
 from helpers.report import results
-from helpers.training.fitted import Fitted, fit
+from helpers.training.fitted import fit
 
-if TYPE_CHECKING:
-    from helpers.networks.zoo import Pretrained
-    from helpers.papers.human_centric.parameters import Parameters
-
-__all__ = ["VARIANTS", "RoleOutputs", "models", "outputs", "parts", "roles", "rows"]
+__all__ = ["models", "outputs", "parts", "roles", "rows"]
 
 log = logging.getLogger(__name__)
 
@@ -55,15 +42,15 @@ def parts(parameters: Parameters) -> list[Part]:
     """Return every network and run; networks without training, and teachers, come first."""
     for method in parameters.methods:  # now, and not hours later
         scores.create(method, **parameters.score_arguments.get(method, {}))
-    teachers = set(parameters.teachers.values())
-    grid = [(_data_set_of(name, parameters), name) for name in parameters.names]
+    main, trains = parameters.data_set, {name: parameters.trains(name) for name in parameters.names}
+    waits = {name for name in trains if trains[name]} - {*parameters.teachers.values()}
     # parts of one ID set follow each other, and share its roles
-    waits = {name: parameters.trains(name) and name not in teachers for name in parameters.names}
-    grid.sort(key=lambda one: (one[0] != parameters.data_set, one[0], waits[one[1]]))
+    grid = [(_data_set_of(name, parameters), name) for name in trains]
+    grid.sort(key=lambda pair: (pair[0] != main, pair[0], pair[1] in waits))
     return [
-        Part(f"{name}/{run}", {"data_set": own, "backbone": name, "run": run}, roles=own)
-        for own, name in grid
-        for run in range(parameters.runs if parameters.trains(name) else 1)
+        Part(f"{name}/{run}", {"data_set": id_set, "backbone": name, "run": run}, roles=id_set)
+        for id_set, name in grid
+        for run in range(parameters.runs if trains[name] else 1)
     ]
 
 
@@ -84,50 +71,42 @@ def models(parameters: Parameters, part: Part, roles: ShiftRoles) -> Model:
     The file of the weights is ``NAME.safetensors`` or ``NAME.pth``.
     """
     name = part.identity["backbone"]
-    found = _network(parameters, name, part.identity["run"], roles.train)
-    # one that was trained here has the classes of its training images
-    names = getattr(found, "class_names", roles.train.class_names)
-    return Model(name, (found,), class_names=names)
+    network = _network(parameters, name, part.identity["run"], roles.train)
+    # a network that was trained here has the classes of its training images
+    class_names = getattr(network, "class_names", roles.train.class_names)
+    return Model(name, (network,), class_names=class_names)
 
 
-def _network(
-    parameters: Parameters, name: str, run: int, train: Images | ImageStream
-) -> Fitted | Pretrained:
+def _network(parameters: Parameters, name: str, run: int, train: Images | ImageStream):
     """Return a network: trained, after its teacher and its initial network, or pretrained."""
     if not parameters.trains(name):
         return _pretrained(parameters, name)
     teacher, architecture = parameters.teachers.get(name), ModelName.parse(name).architecture
+    scratch = architecture in parameters.architectures
     return fit(
         train,
         parameters.recipe_of(name),
         teacher=_network(parameters, teacher, run, train) if teacher else None,
-        initial=None
-        if architecture in parameters.architectures
-        else _pretrained(parameters, architecture),
+        initial=None if scratch else _pretrained(parameters, architecture),
         seed=parameters.seed * 1000 + run,
         device=parameters.device,
     )
 
 
-def _pretrained(parameters: Parameters, name: str) -> Pretrained:
-    own = [data_root() / "weights" / f"{name}{suffix}" for suffix in (".safetensors", ".pth")]
-    weights = next((path for path in own if path.is_file()), None)
+def _pretrained(parameters: Parameters, name: str):
+    files = [data_root() / "weights" / f"{name}{suffix}" for suffix in (".safetensors", ".pth")]
+    weights = next((path for path in files if path.is_file()), None)
     called = parameters.pretrained.get(name, name)
     if weights is None and list(parameters.pretrained.values()).count(called) > 1 and "+" in name:
-        # timm's weights are those of the plain network, which has a name of its own
+        # timm's weights are those of the plain network, which has a separate name
         raise FileNotFoundError(
-            f"weights of '{name}': not found. Looked for {' or '.join(map(str, own))}; timm "
+            f"weights of '{name}': not found. Looked for {' or '.join(map(str, files))}; timm "
             f"has only those of '{called}'"
         )
     from helpers.networks import zoo  # here, since timm takes long to import
 
-    return zoo.load(
-        called,
-        weights=weights,
-        download=parameters.download,
-        device=parameters.device,
-        threads=parameters.recipe().threads,
-    )
+    options = {"device": parameters.device, "threads": parameters.recipe().threads}
+    return zoo.load(called, weights=weights, download=parameters.download, **options)
 
 
 def outputs(
@@ -139,7 +118,7 @@ def outputs(
     """
     answers = {"primary": roles.class_names}
     if models.class_names != roles.class_names:
-        answers[ALL_CLASSES] = models.class_names
+        answers[names.ALL_CLASSES] = models.class_names
     return {variant: outputs_with(models, roles, names) for variant, names in answers.items()}
 
 
@@ -178,23 +157,22 @@ def _apart(labels: np.ndarray, parameters: Parameters) -> tuple[np.ndarray, np.n
 def rows(
     parameters: Parameters, part: Part, outputs: Mapping[str, RoleOutputs], draw: Draw
 ) -> Iterator[dict]:
-    """Yield the rows of a network: its accuracies, and each score in all `VARIANTS`."""
+    """Yield the rows of a network: its accuracies, and each score in all variants."""
     for answering, every in outputs.items():
-        # an image is drawn with all that was made of it: they are no independent cases
+        # an image is drawn with all its versions, which are no independent cases
         weights = {
             name: draw(base, images)[:, chosen]
             for name, (base, images, chosen) in every.sources.items()
         }
-        found = every.averaged()
-        views = [({answering: found}, False)]
+        averaged = every.averaged()
+        views = [({answering: averaged}, False)]
         if answering == "primary":
-            more = {EVERY_SET: every} if every.beside else {}
-            views = [({answering: found} | more, False), ({HELD_OUT: found}, True)]
+            more = {names.EVERY_SET: every} if every.beside else {}
+            views = [({answering: averaged} | more, False), ({names.HELD_OUT: averaged}, True)]
         for variants, held_out in views:
-            for variant, one in variants.items():
-                columns = {"variant": variant, "method": "network"}
-                for row in _rows_of_network(one, weights):
-                    yield columns | row
+            for variant, outputs_of in variants.items():
+                for row in _rows_of_network(outputs_of, weights):
+                    yield {"variant": variant, "method": "network"} | row
             for method in parameters.methods:
                 for row in _rows_of_score(variants, method, parameters, weights, held_out):
                     yield {"method": method} | row
@@ -202,38 +180,35 @@ def rows(
 
 def _rows_of_network(outputs: RoleOutputs, weights: Mapping[str, np.ndarray]) -> Iterator[dict]:
     yield results.row("test", "parameters", outputs.weights, len(outputs.test))
-    for name, one in ({"test": outputs.test} | outputs.input_shifted).items():
-        right = metrics.weighted_mean(one.correct, weights[name])
-        yield results.row(name, "accuracy", one.correct.mean(), len(one), right)
+    for name, each in ({"test": outputs.test} | outputs.input_shifted).items():
+        drawn = metrics.weighted_mean(each.correct, weights[name])
+        yield results.row(name, "accuracy", each.correct.mean(), len(each), drawn)
 
 
 def _rows_of_score(
-    variants: Mapping[str, RoleOutputs],
-    method: str,
-    parameters: Parameters,
-    weights: Mapping[str, np.ndarray],
-    held_out: bool,
+    variants: Mapping[str, RoleOutputs], method: str, parameters: Parameters, weights, held_out
 ) -> list[dict]:
     """Return the rows of a score in variants that differ only in their sets.
 
     If the score fails, the rows hold the reason.
     """
-    found = []
     try:
-        widest = max(variants.values(), key=lambda one: len(one.sets))
-        values = apply_score(widest, method, parameters, held_out=held_out)
-        for variant, one in variants.items():
-            own = list(error_rates(one, values, weights))
-            if not held_out:  # what follows asks for no threshold from training images
-                own += ranking(one, values, weights if variant != EVERY_SET else None)
-            found += [{"variant": variant} | row for row in own]
-        return found
-    except Exception as error:  # of one score, which ends none of the others
+        widest = max(variants.values(), key=lambda outputs: len(outputs.sets))
+        values, rows = apply_score(widest, method, parameters, held_out=held_out), []
+        for variant, outputs in variants.items():
+            each = [*error_rates(outputs, values, weights)]
+            if not held_out:  # rankings need no threshold from training images
+                drawn = None if variant == names.EVERY_SET else weights
+                each += ranking(outputs, values, drawn)
+            rows += [{"variant": variant} | row for row in each]
+        return rows
+    except Exception as error:  # of one score; the other scores go on
         log.warning("score %s: %s", method, error)
         notes = f"{type(error).__name__}: {error}"
+        images = {variant: len(outputs.test) for variant, outputs in variants.items()}
         return [
-            {"variant": variant} | results.row("test", "failed", 1.0, len(one.test), notes=notes)
-            for variant, one in variants.items()
+            {"variant": variant} | results.row("test", "failed", 1.0, count, notes=notes)
+            for variant, count in images.items()
         ]
 
 
@@ -241,14 +216,17 @@ def error_rates(
     outputs: RoleOutputs, values: ScoreValues, weights: Mapping[str, np.ndarray]
 ) -> Iterator[dict]:
     """Yield DER on each set and over sets; the test set and means have replicates."""
+    correct = {name: each.correct for name, each in outputs.sets.items()}
     for metric, threshold in values.thresholds.items():
-        rates, replicates = {}, {}
-        for name, one in outputs.sets.items():
-            errors = (values.sets[name] >= threshold) != one.correct
-            rates[name] = metrics.detection_error_rate(values.sets[name], one.correct, threshold)
-            replicates[name] = metrics.weighted_mean(errors, weights[name])
-        images = {name: len(one) for name, one in outputs.sets.items()}
-        yield from _rows_of_metric(metric, rates, replicates, images, outputs.groups)
+        rates = {
+            name: (
+                metrics.detection_error_rate(values.sets[name], right, threshold),
+                metrics.weighted_mean((values.sets[name] >= threshold) != right, weights[name]),
+                len(right),
+            )
+            for name, right in correct.items()
+        }
+        yield from _rows_of_metric(metric, rates, outputs.groups)
 
 
 def ranking(
@@ -258,43 +236,33 @@ def ranking(
 
     Only the means have replicates, and only with `weights`: for many sets they would take hours.
     """
-    ways = {
-        "auroc": (metrics.auroc, metrics.weighted_auroc),
-        "fpr_at_tpr": (metrics.fpr_at_tpr, metrics.weighted_fpr_at_tpr),
-    }
-    groups = {
-        name: sets
-        for name, sets in outputs.groups.items()
-        if name not in ("input-shifted", "average")
-    }
-    everything = np.arange(len(outputs.test))
-    for suffix, chosen in (("", everything), ("_correct", np.flatnonzero(outputs.test.correct))):
+    left_out = ("input-shifted", "average")
+    groups = {name: sets for name, sets in outputs.groups.items() if name not in left_out}
+    every = np.arange(len(outputs.test))
+    for suffix, chosen in (("", every), ("_correct", np.flatnonzero(outputs.test.correct))):
         known = values.sets["test"][chosen]
-        images = {name: len(chosen) + len(one) for name, one in outputs.label_shifted.items()}
-        for metric, (plain, weighted) in ways.items():
-            rates = {name: plain(known, values.sets[name]) for name in images}
-            replicates = dict.fromkeys(images, ())
-            if weights is not None:
-                own = weights["test"][:, chosen]
-                replicates = {
-                    name: weighted(known, values.sets[name], own, weights[name]) for name in images
-                }
-            yield from _rows_of_metric(metric + suffix, rates, replicates, images, groups)
+        for metric in ("auroc", "fpr_at_tpr"):
+            weighted, rates = getattr(metrics, f"weighted_{metric}"), {}
+            for name, each in outputs.label_shifted.items():
+                pair, replicates = (known, values.sets[name]), ()
+                if weights is not None:
+                    replicates = weighted(*pair, weights["test"][:, chosen], weights[name])
+                rate = getattr(metrics, metric)(*pair)
+                rates[name] = rate, replicates, len(chosen) + len(each)
+            yield from _rows_of_metric(metric + suffix, rates, groups)
 
 
 def _rows_of_metric(
-    metric: str,
-    rates: Mapping[str, float],
-    replicates: Mapping[str, np.ndarray],
-    images: Mapping[str, int],
-    groups: Mapping[str, Sequence[str]],
+    metric: str, rates: Mapping[str, tuple], groups: Mapping[str, Sequence[str]]
 ) -> Iterator[dict]:
-    """Yield a metric of each set, and its means over groups; all sets count equally."""
-    for name, rate in rates.items():
-        own = replicates[name] if name == "test" else ()
-        yield results.row(name, metric, rate, images[name], own)
-    for group, names in groups.items():
-        if names:
-            value = np.mean([rates[name] for name in names])
-            over = np.mean([replicates[name] for name in names], axis=0)
-            yield results.row(group, metric, value, sum(images[name] for name in names), over)
+    """Yield a metric of each set, and its means over groups; all sets count equally.
+
+    `rates` are values, replicates and numbers of images by set.
+    """
+    for name, (rate, replicates, images) in rates.items():
+        yield results.row(name, metric, rate, images, replicates if name == "test" else ())
+    for group, sets in groups.items():
+        if sets:
+            values, replicates, images = zip(*(rates[name] for name in sets), strict=True)
+            over = np.mean(replicates, axis=0)
+            yield results.row(group, metric, np.mean(values), sum(images), over)

@@ -1,7 +1,5 @@
 """Tables of detection error rates over many networks: all of them, and their means."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -9,10 +7,10 @@ import pandas as pd
 
 from helpers.metrics.ranks import mean_ranks
 from helpers.papers.human_centric.claims import cases
-from helpers.papers.human_centric.parameters import METHODS, PAPER_METHODS, ModelName
+from helpers.papers.human_centric.parameters import METHODS, PAPER_METHODS, TEXTS, ModelName
 from helpers.report import published, results
-from helpers.report.table import DOWN, UP, Table, categories, mark_best, number
-from helpers.report.tables import comparisons
+from helpers.report.table import Table, categories, mark_best, number
+from helpers.report.tables.comparisons import runs_in_words
 
 _MEANS = ("input-shifted", "label-shifted", "near", "far", "average")  # over sets
 
@@ -27,28 +25,21 @@ def zoo(table: pd.DataFrame, *, methods: Mapping[str, str] = METHODS) -> Table:
     means = results.summary(table[error | accuracy])
     if not means["method"].isin(list(methods)).any():
         raise ValueError("table: no average der99 of these scores")
-    titles = {"network": f"accuracy {UP}", **methods}
+    titles = {"network": "accuracy ↑", **methods}
     failed = table.query("metric == 'failed' and method == 'network' and test_set == 'test'")
     cells = pd.concat([means[means["method"].isin(list(titles))], failed], ignore_index=True)
     of_scores = cells["mean"].where(cells["method"] != "network")
-    tiers = sorted(table["tier"].unique())
-    variants = [name for name in table["variant"].unique() if name != "primary"]
-    return Table(
-        cells.assign(
-            text=[number(100 * share, ".1f") for share in cells["mean"]],
-            bold=mark_best(-of_scores, cells["data_set"], cells["backbone"]),
-            method=categories(cells["method"], titles),
-        ),
-        ["data_set", "backbone"] if cells["data_set"].nunique() > 1 else ["backbone"],
-        ["method"],
-        name="-".join(["zoo", *tiers, *variants]),
-        caption=(
-            f"Tier {', '.join(tiers)}: accuracy {UP} and average DER99 {DOWN} in per cent,"
-            f" {comparisons.runs_in_words(means, deviations=False)}. Bold: lowest of the model."
-            f"{_failures(table)}"
-        ),
-        data=means,
+    cells = cells.assign(
+        text=[number(100 * share, ".1f") for share in cells["mean"]],
+        bold=mark_best(-of_scores, cells["data_set"], cells["backbone"]),
+        method=categories(cells["method"], titles),
     )
+    tiers, runs = sorted(table["tier"].unique()), runs_in_words(means, deviations=False)
+    variants = [name for name in table["variant"].unique() if name != "primary"]
+    caption = TEXTS["zoo"].format(tiers=", ".join(tiers), runs=runs, failures=_failures(table))
+    layout = {"name": "-".join(["zoo", *tiers, *variants]), "caption": caption, "data": means}
+    place = ["data_set", "backbone"] if cells["data_set"].nunique() > 1 else ["backbone"]
+    return Table(cells, place, ["method"], **layout)
 
 
 def main_table(table: pd.DataFrame, parameters) -> Table:
@@ -59,35 +50,34 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
     table = table[table["data_set"] == parameters.data_set]
     primary = table[table["variant"] == "primary"]
     every = cases(primary)[list(PAPER_METHODS)].dropna()
-    normal = [ModelName.parse(name).strategy == "normal" for name in every.index]
-    ours, by_strategy = every[normal], every[np.logical_not(normal)]
+    normal = np.array([ModelName.parse(name).strategy == "normal" for name in every.index])
+    ours, by_strategy = every[normal], every[~normal]
     paper_values = cases(published.with_averages(published.load("human_centric")))
     wide = over_networks(ours) + " (" + over_networks(paper_values) + ")"
     held_out = cases(table[table["variant"] == "held-out threshold"]).loc[ours.index]
     wide["held-out threshold"] = (100 * held_out.mean()).map("{:.1f}".format)
-    also = ""
+    strategies = ""
     if len(by_strategy):
         wide["by strategies"] = (100 * by_strategy.mean()).map("{:.1f}".format)
-        also = f" The last column is of {_networks_in_words(by_strategy.index, parameters)}, each "
-        also += "by one of the paper's strategies."
+        networks = _networks_in_words(by_strategy.index, parameters)
+        strategies = TEXTS["by_strategies"].format(networks=networks)
     right = primary[primary["metric"] == "accuracy"].pivot_table("value", "backbone", "test_set")
-    right = right.loc[ours.index]  # a label-shifted set has no accuracy: all answers are wrong
+    right = right.loc[ours.index]  # a label-shifted set has no accuracy: no prediction is correct
     rates = primary[(primary["metric"] == "der99") & (primary["method"] == "msp")]
     sets = [name for name in rates["test_set"].unique() if name not in _MEANS]
-    shifted = [name for name in sets if name in right and name != "test"]
     accepting = 100 * (1 - right.sum(axis=1) / len(sets)).mean()
     wide = wide.rename(PAPER_METHODS)
     wide.loc["accept everything"] = [f"{accepting:.1f}", *[""] * (wide.shape[1] - 1)]
-    caption = (
-        f"Average DER99 (detection error rate) of {_networks_in_words(ours.index, parameters)}, "
-        f"tier `{parameters.tier}`; they are right on {100 * right['test'].min():.0f} to "
-        f"{100 * right['test'].max():.0f} % of the test images of {parameters.data_set}. "
-        f"Input-shifted: {', '.join(shifted)}; "
-        f"label-shifted: {', '.join(name for name in sets if name not in right)}. Means over "
-        "networks, mean rank among these scores, and on how many networks a score is the best; "
-        f"in brackets the paper's, of {len(paper_values)} networks on its own sets (its Tables 1 "
-        "and 2, averages taken anew). Compare the order, not the height. A held-out threshold "
-        f"comes from training images that the score was not fitted to.{also}"
+    caption = TEXTS["main"].format(
+        networks=_networks_in_words(ours.index, parameters),
+        tier=parameters.tier,
+        least=f"{100 * right['test'].min():.0f}",
+        most=f"{100 * right['test'].max():.0f}",
+        data_set=parameters.data_set,
+        input_shifted=", ".join(name for name in sets if name in right and name != "test"),
+        label_shifted=", ".join(name for name in sets if name not in right),
+        printed=len(paper_values),
+        strategies=strategies,
     )
     cells = wide.rename_axis("method").reset_index().melt("method", value_name="text")
     name = f"{parameters.tier}-error-rates"

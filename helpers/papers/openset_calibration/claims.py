@@ -5,8 +5,6 @@ results table has this variant.  With a tail that rejects almost nothing, a diff
 of OpenMax.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -26,16 +24,8 @@ _PLACE = ["data_set", "backbone"]
 def derive(table: pd.DataFrame) -> pd.DataFrame:
     """Return the table with rows of ``ece_removed``, 1 - ECE after / before scaling.
 
-    Parameters
-    ----------
-    table : DataFrame
-        Results table of one tier and variant, or printed numbers.
-
-    Returns
-    -------
-    DataFrame
-        ``untestable`` has the reason for rows of OpenMax that rejects more than three times as
-        many images as the threshold, or less than a third.
+    ``untestable`` has the reason for rows of OpenMax that rejects more than three times as many
+    images as the threshold, or less than a third.
     """
     levels = [*_PLACE, "run", "method"]
     ece = table[table["metric"] == "ece"]

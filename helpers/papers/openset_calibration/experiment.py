@@ -5,83 +5,41 @@ by Brier score, ECE and accuracy.  The choices that the paper leaves open are in
 files and in `VARIANTS`.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from helpers import metrics
 from helpers.checks import known_name
 from helpers.outputs import Outputs
+from helpers.papers import content_of
+from helpers.papers.openset_calibration.parameters import Parameters
 from helpers.papers.openset_calibration.roles import Split, roles
 from helpers.papers.run import Draw, Part
 from helpers.report import results
 from helpers.scores import calibration, openset
 from helpers.training.fitted import Fitted, fit
 
-if TYPE_CHECKING:
-    from helpers.papers.openset_calibration.parameters import Parameters
-
 __all__ = ["METHODS", "VARIANTS", "models", "outputs", "parts", "roles", "rows"]
 
-METHODS = ("closed-set", "open-set", "open-set + OpenMax")
-VARIANTS = {
-    "primary": METHODS,
-    "half": METHODS[1:2],
-    "moving decision": METHODS[1:2],
-    "known confidence": METHODS[1:],
-    "normalised": METHODS[1:2],
-    "shared temperature": METHODS[2:],
-    "long tail": METHODS[2:],
-    "cosine": METHODS[2:],
-    "matched tail": METHODS[2:],
-}
-"""Readings of the choices that the paper leaves open, with the methods on which they depend.
-
-* ``primary``: the choice of this book
-* ``half``: rejects below 0.5, whatever the network
-* ``moving decision``: applies the same threshold again to the scaled probabilities
-* ``known confidence``: a rejected image has the confidence of its largest known probability
-* ``normalised``: divides the K + 1 values by their sum
-* ``shared temperature``: scales OpenMax by the temperature of the plain softmax
-* ``long tail``: fits Weibulls to a fifth of the correct training images of a class
-* ``cosine``: OpenMax with its other distance
-* ``matched tail``: OpenMax rejects about as many held-out images as the threshold
-"""
+VARIANTS = content_of(__file__, "tables")["variants"]
+METHODS = tuple(VARIANTS["primary"])
 
 
 @dataclass(frozen=True)
 class Answers:
-    """The answers of one method on a test set, before or after temperature scaling.
+    """The answers of one method on a test set, before or after temperature scaling."""
 
-    Attributes
-    ----------
-    probabilities : ndarray of float64, shape [N, K]
-        Probabilities of the known classes.
-    unknown : ndarray of float64, shape [N]
-        Probability of "unknown"; zero in the closed set.
-    answers, labels : ndarray of int64, shape [N]
-        0 … K − 1, or −1 for "unknown".
-    temperature : float
-        Temperature; 1 before scaling.
-    threshold : float or None
-        Threshold on the maximum probability; None for methods without one.
-    rejected : str
-        Kind of confidence of rejected images, see `metrics.answer_confidence`.
-    """
-
-    probabilities: np.ndarray
-    unknown: np.ndarray
-    answers: np.ndarray
+    probabilities: np.ndarray  # of the known classes, float64 [N, K]
+    unknown: np.ndarray  # probability of "unknown", float64 [N]; zero in the closed set
+    answers: np.ndarray  # int64 [N]: 0 … K − 1, or −1 for "unknown"
     labels: np.ndarray
     temperature: float = 1.0
-    threshold: float | None = None
-    rejected: str = "unknown"
+    threshold: float | None = None  # on the maximum probability; None for methods without one
+    rejected: str = "unknown"  # confidence of rejected images, see `metrics.answer_confidence`
 
     @cached_property
     def confidence(self) -> np.ndarray:
@@ -95,13 +53,6 @@ class Answers:
         """Whether the answer is correct in the (K + 1)-class problem, bool [N]."""
         return self.answers == self.labels
 
-    def normalised(self) -> Answers:
-        """Return the same answers with probabilities that sum to 1."""
-        total = self.probabilities.sum(axis=1) + self.unknown
-        return replace(
-            self, probabilities=self.probabilities / total[:, None], unknown=self.unknown / total
-        )
-
 
 @dataclass(frozen=True)
 class SplitOutputs:
@@ -114,30 +65,20 @@ class SplitOutputs:
 
 def parts(parameters: Parameters) -> list[Part]:
     """Return the parts: each data set, network and run."""
+    every = []
     grid = itertools.product(parameters.data_sets, range(parameters.runs), parameters.networks)
-    return [
-        Part(
-            f"{data_set}/{network}/{run}",
-            {"data_set": data_set, "backbone": network, "run": run},
-            roles=f"{data_set}/{run}",
-        )
-        for data_set, run, network in grid
-    ]
+    for data_set, run, network in grid:
+        identity = {"data_set": data_set, "backbone": network, "run": run}
+        every.append(Part(f"{data_set}/{network}/{run}", identity, roles=f"{data_set}/{run}"))
+    return every
 
 
 def models(parameters: Parameters, part: Part, roles: Mapping[str, Split]) -> dict[str, Fitted]:
     """Return the network of each setting, trained or from the cache."""
-    network = part.identity["backbone"]
-    known_name("network", network, parameters.networks)
-    return {
-        setting: fit(
-            split.train,
-            parameters.recipe(parameters.networks[network]),
-            seed=parameters.seed * 1000 + part.identity["run"],
-            device=parameters.device,
-        )
-        for setting, split in roles.items()
-    }
+    network = known_name("network", part.identity["backbone"], parameters.networks)
+    recipe = parameters.recipe(parameters.networks[network])
+    options = {"seed": parameters.seed * 1000 + part.identity["run"], "device": parameters.device}
+    return {setting: fit(split.train, recipe, **options) for setting, split in roles.items()}
 
 
 def outputs(
@@ -225,17 +166,13 @@ def open_set_openmax(
     held = network.calibration
     logits = held.logits if shared_temperature else model.revised_logits(held.logits)
     temperatures = {"before": 1.0, "after": calibration.fit_temperature(logits, held.labels)}
-    panels = {}
+    every, labels = {}, network.test.labels
     for when, temperature in temperatures.items():
         probabilities = model.probabilities(network.test.logits, temperature)
-        panels[when] = Answers(
-            probabilities[:, :-1],
-            probabilities[:, -1],
-            openset.openmax_answer(probabilities),
-            network.test.labels,
-            temperature,
-        )
-    return panels
+        known, unknown = probabilities[:, :-1], probabilities[:, -1]
+        answers = openset.openmax_answer(probabilities)
+        every[when] = Answers(known, unknown, answers, labels, temperature)
+    return every
 
 
 def panels(
@@ -243,13 +180,7 @@ def panels(
 ) -> dict[tuple[str, str], Answers]:
     """Return answers by method and calibration, for the methods on which the variant depends.
 
-    Parameters
-    ----------
-    outputs : mapping of str to SplitOutputs
-        Outputs of the two networks of a run, by setting.
-    parameters : Parameters
-    variant : str
-        One of `VARIANTS`.
+    `outputs` are of the two networks of a run, by setting.
     """
     known_name("variant", variant, VARIANTS)
     closed, opened = outputs["closed-set"], outputs["open-set"]
@@ -266,25 +197,31 @@ def panels(
         METHODS[1]: lambda: open_set(opened, threshold, moving_decision=moving),
         METHODS[2]: lambda: open_set_openmax(opened, parameters, shared_temperature=shared),
     }
-    found = {
-        (method, when): answers
-        for method in VARIANTS[variant]
-        for when, answers in make[method]().items()
+    methods = {method: make[method]() for method in VARIANTS[variant]}
+    every = {
+        (method, when): answers[when] for method, answers in methods.items() for when in answers
     }
-    if variant == "normalised":
-        return {key: answers.normalised() for key, answers in found.items()}
-    if variant == "known confidence":
-        return {key: replace(answers, rejected="known") for key, answers in found.items()}
-    return found
+    for key, answers in every.items():
+        if variant == "normalised":
+            total = answers.probabilities.sum(axis=1) + answers.unknown
+            known, unknown = answers.probabilities / total[:, None], answers.unknown / total
+            every[key] = replace(answers, probabilities=known, unknown=unknown)
+        if variant == "known confidence":
+            every[key] = replace(answers, rejected="known")
+    return every
 
 
 def measure(answers: Answers, bins: int, weights: np.ndarray) -> Iterator[dict]:
     """Yield the metrics of one panel with bootstrap replicates, `weights` [replicates, N]."""
-    errors = metrics.open_set_squared_errors(answers.probabilities, answers.unknown, answers.labels)
-    confidence, correct = answers.confidence, answers.correct
+    confidence, correct, unknown = answers.confidence, answers.correct, answers.labels < 0
+    arrays = answers.probabilities, answers.unknown, answers.labels
+
+    def mean(values: np.ndarray) -> tuple[float, np.ndarray]:
+        return values.mean(), metrics.weighted_mean(values, weights)
+
     measured = {
-        "accuracy": (correct.mean(), metrics.weighted_mean(correct, weights)),
-        "brier": (errors.mean(), metrics.weighted_mean(errors, weights)),
+        "accuracy": mean(correct),
+        "brier": mean(metrics.open_set_squared_errors(*arrays)),
         "ece": (
             metrics.calibration_error(confidence, correct, bins=bins),
             metrics.weighted_calibration_error(confidence, correct, weights, bins=bins),
@@ -295,10 +232,8 @@ def measure(answers: Answers, bins: int, weights: np.ndarray) -> Iterator[dict]:
         ),
         "temperature": (answers.temperature, ()),
     }
-    if (unknown := answers.labels < 0).any():
-        rejected = answers.answers < 0
-        measured["rejected"] = (rejected.mean(), metrics.weighted_mean(rejected, weights))
-        measured["unknown"] = (unknown.mean(), metrics.weighted_mean(unknown, weights))
+    if unknown.any():
+        measured |= {"rejected": mean(answers.answers < 0), "unknown": mean(unknown)}
     if answers.threshold is not None:
         measured["threshold"] = (answers.threshold, ())
     for metric, (value, replicates) in measured.items():
@@ -309,12 +244,10 @@ def bins_of(answers: Answers, bins: int) -> Iterator[dict]:
     """Yield the accuracy and the confidence of each bin of a reliability diagram."""
     curve = metrics.reliability_curve(answers.confidence, answers.correct, bins=bins)
     numbers = np.rint(curve.edges[:, 1] * bins).astype(int)
-    for number, confidence, accuracy, count in zip(
-        numbers, curve.confidence, curve.accuracy, curve.count, strict=True
-    ):
-        for metric, value in (("accuracy", accuracy), ("confidence", confidence)):
-            name = f"{metric}_in_bin_{number:02}_of_{bins}"
-            yield results.row("test", name, value, int(count))
+    for place, number in enumerate(numbers):
+        for metric in ("accuracy", "confidence"):
+            name, value = f"{metric}_in_bin_{number:02}_of_{bins}", getattr(curve, metric)[place]
+            yield results.row("test", name, value, int(curve.count[place]))
 
 
 def rows(

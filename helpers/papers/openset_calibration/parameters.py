@@ -1,7 +1,5 @@
 """The parameters of *Evaluating Uncertainty Calibration for Open-Set Recognition*."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Annotated, ClassVar
 
@@ -12,42 +10,22 @@ from helpers.papers.parameters import Changes, Count, DataSet, Distance, Repeats
 
 
 class Parameters(parameters.Parameters):
-    """The free choices of the evaluation.
-
-    Attributes
-    ----------
-    data_sets : list of str
-    networks : dict of str to dict
-        Changes of the recipe by each network, under its name in tables.
-    runs : int
-        Random splits, numbered from 0.
-    known : int
-        Known classes in the open set.
-    calibration_share : float
-        Share of the training images that is held out for the temperature and the threshold.
-    keep : float
-        Share of the held-out images that the rejection threshold keeps.
-    tail, alpha, distance
-        Parameters of `helpers.scores.openset.OpenMax`; ``alpha: 0`` revises all known classes.
-    bins : int
-        Bins of the ECE.
-    stand_ins : list of str
-        The data sets that are not the paper's.
-    """
+    """The free choices of the evaluation."""
 
     grid: ClassVar = ("data_sets", "networks", "runs", "stand_ins")
 
     data_sets: Annotated[list[DataSet], Field(min_length=1)]
     networks: Annotated[dict[str, Changes], Field(min_length=1)]
-    runs: Repeats
-    known: Annotated[int, Field(ge=2)]
-    calibration_share: Share
-    keep: Share
+    runs: Repeats  # random splits, numbered from 0
+    known: Annotated[int, Field(ge=2)]  # classes in the open set
+    calibration_share: Share  # of the training images, for the temperature and the threshold
+    keep: Share  # of the held-out images, by the rejection threshold
+    # of `helpers.scores.openset.OpenMax`; ``alpha: 0`` revises all known classes
     tail: Annotated[int, Field(ge=2)]
     alpha: Annotated[int, Field(ge=0)]
     distance: Distance
-    bins: Count
-    stand_ins: list[str]
+    bins: Count  # of the ECE
+    stand_ins: list[str]  # data sets that are not the paper's
 
     @model_validator(mode="after")
     def _check_together(self):

@@ -5,20 +5,14 @@ classes train, one tenth fits the temperature; the test set has all classes.  In
 classes are known.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from helpers import data
 from helpers.checks import known_name
-from helpers.data import Images, hold_out
-
-if TYPE_CHECKING:
-    from helpers.papers.openset_calibration.parameters import Parameters
-    from helpers.papers.run import Part
+from helpers.papers.openset_calibration.parameters import Parameters
+from helpers.papers.run import Part
 
 SETTINGS = ("closed-set", "open-set")
 SIZE = 32
@@ -34,9 +28,9 @@ class Split:
 
     known: tuple[str, ...]
     unknown: tuple[str, ...]
-    train: Images
-    calibration: Images
-    test: Images
+    train: data.Images
+    calibration: data.Images
+    test: data.Images
 
 
 def draw_known(classes: int, known: int, *, run: int, seed: int) -> np.ndarray:
@@ -60,18 +54,9 @@ def roles(parameters: Parameters, part: Part) -> dict[str, Split]:
 def split(parameters: Parameters, data_set: str, setting: str, run: int) -> Split:
     """Return the images of a data set with their roles in a run.
 
-    Parameters
-    ----------
-    parameters : Parameters
-    data_set : str
-        Data set with the splits ``train`` and ``test``.
-    setting : str
-        ``closed-set`` (all classes are known) or ``open-set``.
-    run : int
-        Number that decides, with the seed, the known classes and the held-out images.
+    The data set has the splits ``train`` and ``test``, `setting` is one of `SETTINGS`.  The run
+    decides, with the seed, the known classes and the held-out images.
 
-    Examples
-    --------
     >>> from helpers.papers.parameters import load
     >>> found = split(load("openset_calibration", "mini"), "cifar10_mini", "open-set", run=0)
     >>> len(found.known), len(found.train), len(found.calibration), len(found.test)
@@ -88,13 +73,13 @@ def split(parameters: Parameters, data_set: str, setting: str, run: int) -> Spli
     numbering[chosen] = np.arange(len(chosen))
     names = np.array(train.class_names)
 
-    def relabelled(images: Images) -> Images:
+    def relabelled(images: data.Images) -> data.Images:
         known_names = tuple(str(name) for name in names[chosen])
         return replace(images, labels=numbering[images.labels], class_names=known_names)
 
     seen = relabelled(train)
     seen = seen.subset(seen.labels >= 0)
-    held = hold_out(seen.labels, parameters.calibration_share, run=run, seed=seed)
+    held = data.hold_out(seen.labels, parameters.calibration_share, run=run, seed=seed)
     return Split(
         known=seen.class_names,
         unknown=tuple(str(name) for name in np.delete(names, chosen)),

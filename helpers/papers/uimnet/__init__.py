@@ -5,15 +5,6 @@ in-domain classes.  The likelihood of held-out images chooses a trial.  `trials`
 networks, `experiment` chooses and measures, `algorithms` and `measures` have the records.
 """
 
-from helpers.papers import Paper
+from helpers.papers import Paper, content_of
 
-PAPER = Paper(
-    name="uimnet",
-    order=3,
-    title="What classifiers know what they don't?",
-    heading="Algorithms and measures",
-    key="belghazi2021",
-    main_claim="erm",
-    claims_heading="The paper's conclusions",
-    metrics=("accuracy", "nll", "ece", "auroc", "rejection_threshold", "domain_confusion"),
-)
+PAPER = Paper(**content_of(__file__, "paper"))

@@ -11,21 +11,18 @@ only for the claim about it, in the form of the paper's text.  We do not have th
 paper's tables.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from helpers.papers.uimnet.algorithms import ALGORITHMS
-from helpers.papers.uimnet.columns import FREE, PAPERS_FORM, split_columns
-from helpers.papers.uimnet.measures import MEASURES
+from helpers.papers.uimnet.names import ALGORITHMS, FREE, MEASURES, TEXTS, split_columns
 from helpers.report.claim_files import read_claims
 from helpers.report.paper_claims import Claims, index_numbers
 from helpers.report.preconditions import LEAST_AUROC, MOST_LOSS
 
+PAPERS_FORM = "weights"  # of spectral normalisation: the form in the paper's text
 ALL_SIZES = "all sizes"
 """The ``backbone`` of rows of `derive` over networks of several sizes."""
 
@@ -33,8 +30,7 @@ _OTHERS = ("mixup", "mc_dropout", "mimo", "soft_labels")
 _STUDENTS = ("rnd", "oc")
 _PAPERS = ("erm", *_OTHERS, *_STUDENTS, "rbf")
 _GOOD, _POOR = ("entropy", "msp", "gap"), ("jacobian", "tta", "native")
-_TITLES = {"accuracy": "accuracy", "accuracy_top5": "ACC@5", "nll": "NLL", "ece": "ECE",
-           "auroc": "AUROC", "out_as_out": "OutAsOut", "in_as_in": "InAsIn"}  # fmt: skip
+_TITLES = TEXTS["claimed"]
 _OUT = ("auroc", "out_as_out", "in_as_in")
 _ENSEMBLE = "ensemble minus single"
 _PLACE = ["data_set", "backbone"]
@@ -50,17 +46,9 @@ def derive(table: pd.DataFrame) -> pd.DataFrame:
     over the paper's algorithms without RBF that have both numbers, with RND and OC for Native only.
     A run without one of the algorithms that other runs have has no mean.
 
-    Parameters
-    ----------
-    table : DataFrame
-        Results table of this paper and one tier, its networks from the smallest to the largest.
-
-    Returns
-    -------
-    DataFrame
-        ``method`` names the difference; ``backbone`` is a network or `ALL_SIZES`.  ``untestable``
-        has the reason if the Entropy of ERM does not detect out-domain images, if a member of an
-        ensemble has not learned its classes, or if ACC@5 is always 1.
+    ``method`` names the difference; ``backbone`` is a network or `ALL_SIZES`.  ``untestable`` has
+    the reason if the Entropy of ERM does not detect out-domain images, if a member of an ensemble
+    has not learned its classes, or if ACC@5 is always 1.
     """
     wanted = table["variant"].isin(["primary", "ensemble"]) & table["metric"].isin(list(_TITLES))
     split = split_columns(table[wanted])

@@ -5,15 +5,12 @@ because these choose a trial together.  A measure is a score of `helpers.scores`
 the training images and the head, never from the validation images, which give the threshold.
 """
 
-from __future__ import annotations
-
 import itertools
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import TYPE_CHECKING
+from functools import cached_property, partial
 
 import numpy as np
 import pandas as pd
@@ -23,19 +20,14 @@ from helpers import metrics, scores
 from helpers.networks.model import Model
 from helpers.outputs import Outputs
 from helpers.papers.run import Draw, Part
-from helpers.papers.uimnet.columns import choose_trial, spectral_suffix
-from helpers.papers.uimnet.measures import RECORDS, record, score_of
+from helpers.papers.uimnet import trials
+from helpers.papers.uimnet.names import MEASURES, record, score_of, spectral_suffix
+from helpers.papers.uimnet.parameters import Parameters
 from helpers.papers.uimnet.roles import DomainSplit, roles
-from helpers.papers.uimnet.trials import algorithm_of, train_trials, validation_nll
 from helpers.report import results
-from helpers.scores import calibration
+from helpers.scores import Score, calibration
 from helpers.scores.images import ImageScore
 from helpers.scores.info import LACKING, lacking
-
-if TYPE_CHECKING:
-    from helpers.papers.uimnet.parameters import Parameters
-    from helpers.papers.uimnet.trials import Algorithm, Trial
-    from helpers.scores import Score
 
 __all__ = ["models", "outputs", "parts", "roles", "rows"]
 
@@ -78,32 +70,19 @@ class DomainOutputs:
 class Search:
     """An algorithm, and its trials by data seed."""
 
-    algorithm: Algorithm
-    trials: Mapping[int, Sequence[Trial]]
+    algorithm: trials.Algorithm
+    trials: Mapping[int, Sequence[trials.Trial]]
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The result of a search.
-
-    Attributes
-    ----------
-    search : Search
-    held : dict of int to int
-        Number of validation images of each data seed.
-    likelihoods : DataFrame, shape [data seeds, trials]
-        Negative log-likelihoods of the validation images; NaN if a trial diverged.
-    chosen : int or None
-        Number of the chosen trial; None if all diverged.
-    variants : dict of (int, str) to DomainOutputs
-        By data seed: ``primary`` (the chosen trial), and ``ensemble`` if several trials did not
-        diverge.
-    """
+    """The result of a search."""
 
     search: Search
-    held: Mapping[int, int]
-    likelihoods: pd.DataFrame
-    chosen: int | None
+    held: Mapping[int, int]  # number of validation images of each data seed
+    likelihoods: pd.DataFrame  # NLL of these images [data seeds, trials]; NaN if a trial diverged
+    chosen: int | None  # number of the chosen trial; None if all diverged
+    # by data seed: "primary" (the chosen trial), "ensemble" if several trials did not diverge
     variants: Mapping[tuple[int, str], DomainOutputs]
 
 
@@ -112,23 +91,21 @@ def parts(parameters: Parameters) -> list[Part]:
     for name, arguments in parameters.score_arguments.items():
         scores.create(name, **arguments)  # refuses impossible arguments
     grid = itertools.product(parameters.sizes, parameters.algorithms, parameters.spectral)
-    found = []
+    every, data_set = [], parameters.data_set
     for network, name, form in grid:
-        algorithm_of(parameters, network, name, form)  # refuses an impossible search
-        columns = {"data_set": parameters.data_set, "method": name}
-        columns["backbone"] = network + spectral_suffix(form)
-        found.append(Part(f"{network}/{name}/{form}", columns, roles=""))
-    return found
+        trials.algorithm_of(parameters, network, name, form)  # refuses an impossible search
+        backbone = network + spectral_suffix(form)
+        identity = {"data_set": data_set, "method": name, "backbone": backbone}
+        every.append(Part(f"{network}/{name}/{form}", identity, roles=""))
+    return every
 
 
 def models(parameters: Parameters, part: Part, roles: Mapping[int, DomainSplit]) -> Search:
     """Return all trials on all data seeds, trained or from the cache."""
     network, name, form = part.name.rsplit("/", 2)
-    algorithm = algorithm_of(parameters, network, name, form)
-    return Search(
-        algorithm,
-        {seed: train_trials(parameters, algorithm, roles[seed].train, seed) for seed in roles},
-    )
+    algorithm = trials.algorithm_of(parameters, network, name, form)
+    train = partial(trials.train_trials, parameters, algorithm)
+    return Search(algorithm, {seed: train(roles[seed].train, seed) for seed in roles})
 
 
 def outputs(
@@ -137,32 +114,32 @@ def outputs(
     """Return the trial with the best mean over data seeds, and outputs of it and the ensemble."""
     algorithm = models.algorithm
     nll = {
-        seed: [validation_nll(trial, roles[seed], algorithm) for trial in trials]
-        for seed, trials in models.trials.items()
+        seed: [trials.validation_nll(trial, roles[seed], algorithm) for trial in trained]
+        for seed, trained in models.trials.items()
     }
     likelihoods = pd.DataFrame(list(nll.values()), list(nll))
-    chosen, variants = choose_trial(likelihoods), {}
-    for seed, trials in models.trials.items():
+    chosen, variants = trials.choose_trial(likelihoods), {}
+    for seed, trained in models.trials.items():
         if chosen is not None:
-            variants[seed, "primary"] = ask(algorithm, [trials[chosen]], roles[seed])
-        trained = [trial for trial in trials if not trial.diverged]
+            variants[seed, "primary"] = ask(algorithm, [trained[chosen]], roles[seed])
+        trained = [trial for trial in trained if not trial.diverged]
         if len(trained) > 1:
             variants[seed, "ensemble"] = ask(algorithm, trained, roles[seed])
     held = {seed: len(split.validation) for seed, split in roles.items()}
     return Choice(models, held, likelihoods, chosen, variants)
 
 
-def ask(algorithm: Algorithm, trials: Sequence[Trial], split: DomainSplit) -> DomainOutputs:
+def ask(algorithm: trials.Algorithm, chosen: Sequence, split: DomainSplit) -> DomainOutputs:
     """Return the outputs of a trial, or of several trials as an ensemble; none diverged."""
-    networks = tuple(trial.fitted for trial in trials)
+    networks = tuple(trial.fitted for trial in chosen)
     return DomainOutputs(Model(algorithm.name, networks, algorithm.passes), split)
 
 
 def rows(parameters: Parameters, part: Part, outputs: Choice, draw: Draw) -> Iterator[dict]:
     """Yield the rows of all trials (variant ``trial N``), of the chosen trial and the ensemble."""
     algorithm = outputs.search.algorithm
-    for seed, trials in outputs.search.trials.items():
-        for trial in trials:
+    for seed, trained in outputs.search.trials.items():
+        for trial in trained:
             metric, value, notes = "diverged", 1.0, trial.message
             if not trial.diverged:
                 metric, value = "nll", outputs.likelihoods.loc[seed, trial.number]
@@ -178,14 +155,12 @@ def rows(parameters: Parameters, part: Part, outputs: Choice, draw: Draw) -> Ite
                     yield {"run": seed, "variant": variant} | row
 
 
-def _hyper_parameters(algorithm: Algorithm, trial: Trial) -> str:
+def _hyper_parameters(algorithm: trials.Algorithm, trial: trials.Trial) -> str:
     """Return the searched hyper-parameters of a trial in words."""
     values = trial.recipe.as_dict() | trial.recipe.objective_arguments
     searched = {name: values[name] for name in algorithm.space if name in values}
-    return ", ".join(
-        f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}"
-        for name, value in searched.items()
-    )
+    words = {name: f"{v:.4g}" if isinstance(v, float) else v for name, v in searched.items()}
+    return ", ".join(f"{name} {value}" for name, value in words.items())
 
 
 def measure(parameters: Parameters, model: DomainOutputs, draw: Draw) -> Iterator[dict]:
@@ -211,7 +186,7 @@ def _rows_of_measure(
 
     A measure of the paper that does not exist for an algorithm has no row, as in its tables.
     """
-    known, model = record(measure), outputs.model
+    facts, model, sets = record(measure), outputs.model, outputs.sets
     name = score_of(measure, model.name, ensemble=len(model.networks) > 1)
     if not name:
         return []
@@ -219,18 +194,18 @@ def _rows_of_measure(
     score = scores.create(name, offered=offered, **parameters.score_arguments.get(name, {}))
     if after and not is_scaled(score):
         return []
-    lacks = lacking(score.info.needs, model, outputs.sets["test"])
-    if lacks and not (known.without_dropout and lacks == ["images"]):
+    lacks = lacking(score.info.needs, model, sets["test"])
+    if lacks and not (facts.without_dropout and lacks == ["images"]):
         why = f"'{name}' " + "; ".join(LACKING[need] for need in lacks)
-        return [] if measure in RECORDS else [_failed(outputs, why)]
-    most = getattr(parameters, known.most) if known.most else None
-    places = {key: spread(len(images), most) for key, images in outputs.sets.items()}
+        return [] if measure in MEASURES else [_failed(outputs, why)]
+    most = getattr(parameters, facts.most) if facts.most else None
+    places = {key: spread(len(images), most) for key, images in sets.items()}
     try:
         if "images" in score.info.needs:
             values = score_images(score, outputs, places, after)
         else:
-            values = score_outputs(score, outputs, after, density=known.density)
-        drawn = {key: draw(key, len(outputs.sets[key]))[:, places[key]] for key in ("test", "out")}
+            values = score_outputs(score, outputs, after, density=facts.density)
+        drawn = {key: draw(key, len(sets[key]))[:, places[key]] for key in ("test", "out")}
         return list(measure_out_domain(values, parameters.keep, drawn))
     except Exception as error:  # the other scores go on
         log.warning("%s of %s: %s", measure, model.name, error)
@@ -257,14 +232,15 @@ def score_images(
     score: Score, outputs: DomainOutputs, places: Mapping[str, np.ndarray], after: bool
 ) -> dict[str, np.ndarray]:
     """Return the scores of some images of each role, for which the images are used again."""
-    values = {}
+    values, model = {}, outputs.model
     for key, chosen in places.items():
         images = getattr(outputs.split, key).subset(chosen)
         if is_scaled(score):  # both temperatures at once cost no more than one
-            at = score.at_temperatures(outputs.model, images, [1.0, outputs.temperature])
-            values[key] = at[int(after)]
+            values[key] = score.at_temperatures(model, images, [1.0, outputs.temperature])[
+                int(after)
+            ]
         else:
-            values[key] = scores.score(score, outputs.model, images)
+            values[key] = scores.score(score, model, images)
     return values
 
 
@@ -277,13 +253,14 @@ def score_outputs(
     has the validation images, but a mixture fitted to so few images refuses all others.  With
     `density` an ensemble has the mean density of its networks, one network in memory at a time.
     """
-    if density and len(outputs.model.networks) > 1:
-        models = (replace(outputs.model, networks=(one,)) for one in outputs.model.networks)
-        each = [score_outputs(copy(score), replace(outputs, model=one), after) for one in models]
-        return {key: mean_density([values[key] for values in each]) for key in SETS}
+    networks, temperature = outputs.model.networks, outputs.temperature if after else 1.0
+    if density and len(networks) > 1:
+        models = (replace(outputs.model, networks=(network,)) for network in networks)
+        each = [score_outputs(copy(score), replace(outputs, model=m), after) for m in models]
+        densities = {key: [values[key] for values in each] for key in SETS}
+        return {key: logsumexp(logs, axis=0) - np.log(len(logs)) for key, logs in densities.items()}
     sets = outputs.sets
     if is_scaled(score):
-        temperature = outputs.temperature if after else 1.0
         sets = {key: calibration.scale_outputs(sets[key], temperature) for key in sets}
     if score.info.fits:
         train = outputs.train if "logits" in score.info.needs else outputs.train_features
@@ -291,36 +268,24 @@ def score_outputs(
     return {key: score.score_samples(sets[key]) for key in sets}
 
 
-def mean_density(each: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the logarithm of the mean of densities that are given as logarithms.
-
-    >>> mean_density([np.array([-2000.0]), np.array([-2000.0])])
-    array([-2000.])
-    """
-    return logsumexp(each, axis=0) - np.log(len(each))
-
-
 def measure_in_domain(outputs: Outputs, bins: int, draw: Draw) -> Iterator[dict]:
     """Yield the in-domain metrics of test images: accuracy, its top five, ECE and NLL."""
     weights = draw("test", len(outputs))
     probabilities, labels, correct = outputs.probabilities, outputs.labels, outputs.correct
     true = probabilities[np.arange(len(labels)), labels]
-    top = min(5, outputs.num_classes)
-    among_top = (probabilities > true[:, None]).sum(axis=1) < top
-    confidence, loss = probabilities.max(axis=1), -np.log(np.maximum(true, 1e-38))
+    top, confidence = min(5, outputs.num_classes), probabilities.max(axis=1)
+    error = metrics.weighted_calibration_error(confidence, correct, weights, bins=bins)
+    means = {
+        "accuracy": correct,
+        "accuracy_top5": (probabilities > true[:, None]).sum(axis=1) < top,
+        "nll": -np.log(np.maximum(true, 1e-38)),
+    }
+    drawn = {name: metrics.weighted_mean(each, weights) for name, each in means.items()}
     for metric, value, replicates in (
-        ("accuracy", correct.mean(), metrics.weighted_mean(correct, weights)),
-        (
-            "accuracy_top5",
-            metrics.accuracy(probabilities, labels, top=top),
-            metrics.weighted_mean(among_top, weights),
-        ),
-        (
-            "ece",
-            metrics.ece(probabilities, labels, bins=bins),
-            metrics.weighted_calibration_error(confidence, correct, weights, bins=bins),
-        ),
-        ("nll", metrics.nll(probabilities, labels), metrics.weighted_mean(loss, weights)),
+        ("accuracy", correct.mean(), drawn["accuracy"]),
+        ("accuracy_top5", metrics.accuracy(probabilities, labels, top=top), drawn["accuracy_top5"]),
+        ("ece", metrics.ece(probabilities, labels, bins=bins), error),
+        ("nll", metrics.nll(probabilities, labels), drawn["nll"]),
     ):
         yield results.row("test", metric, value, len(outputs), replicates)
 
@@ -330,14 +295,8 @@ def measure_out_domain(
 ) -> Iterator[dict]:
     """Yield the out-domain metrics of one measure.
 
-    Parameters
-    ----------
-    values : mapping of str to ndarray
-        Scores of `SETS`, higher = more likely in-domain.
-    keep : float
-        Share of the validation images that the threshold keeps.
-    weights : mapping of str to ndarray, shape [replicates, N]
-        Bootstrap weights of the images of ``test`` and ``out``.
+    `values` are the scores of `SETS`, `weights` the bootstrap weights [replicates, images] of
+    ``test`` and ``out``; the threshold keeps the share `keep` of the validation images.
     """
     known, unknown = values["test"], values["out"]
     area = metrics.weighted_auroc(known, unknown, weights["test"], weights["out"])

@@ -4,43 +4,28 @@ The features of a network divide the classes of one data set into two branches. 
 the in-domain training images, which depends on the data seed, is for validation.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from helpers import data
 from helpers.checks import float_array
 from helpers.data import Images, ImageStream, class_lists
-from helpers.papers.uimnet.parameters import PUBLISHED
-
-if TYPE_CHECKING:
-    from helpers.papers.run import Part
-    from helpers.papers.uimnet.parameters import Parameters
+from helpers.papers.run import Part
+from helpers.papers.uimnet.parameters import PUBLISHED, Parameters
 
 
 @dataclass(frozen=True)
 class Partition:
-    """Two branches of classes.
+    """Two branches of classes."""
 
-    Attributes
-    ----------
-    class_names : tuple of str
-        Names of all C classes.
-    linkage : ndarray of float64, shape [C - 1, 4]
-        Merges as in SciPy: two clusters, their distance, and the number of classes.  The first
-        cluster of the last row is the left branch.
-    in_domain, out_domain : tuple of str
-        Classes of the left and of the right branch, in the order of `class_names`.
-    """
-
-    class_names: tuple[str, ...]
+    class_names: tuple[str, ...]  # of all C classes
+    # merges as in SciPy, float64 [C - 1, 4]: two clusters, their distance, the number of classes;
+    # the first cluster of the last row is the left branch
     linkage: np.ndarray
-    in_domain: tuple[str, ...]
-    out_domain: tuple[str, ...]
+    in_domain: tuple[str, ...]  # classes of the left branch
+    out_domain: tuple[str, ...]  # classes of the right branch
 
 
 @dataclass(frozen=True)
@@ -72,16 +57,9 @@ def partition(
     The paper's text does not define "left"; of the 1,000 classes of ImageNet it has 266, and
     "first" is by wnid.
 
-    Parameters
-    ----------
-    class_means : ndarray of float, shape [C, D]
-        Mean features of the training images of each class.
-    class_names : sequence of str, length C
-    most : int, optional
-        Largest number of in-domain classes, and of out-domain classes: the first ones.
+    `class_means` are the mean features of the training images of each class [C, D], `most` is the
+    largest number of in-domain classes, and of out-domain classes: the first ones.
 
-    Examples
-    --------
     >>> found = partition(np.array([[0.0], [9], [1], [8], [2]]), ["a", "b", "c", "d", "e"])
     >>> found.in_domain, found.out_domain
     (('b', 'd'), ('a', 'c'))
@@ -118,12 +96,12 @@ def _load(parameters: Parameters, name: str, size: int | None = None) -> Images 
 
 def roles(parameters: Parameters, part: Part | None = None) -> dict[int, DomainSplit]:
     """Return the roles of the images by data seed, which are equal for all parts of a network."""
-    network, found = part.identity["backbone"] if part else next(iter(parameters.sizes)), None
+    network, branches = part.identity["backbone"] if part else next(iter(parameters.sizes)), None
     if parameters.featuriser:
         images = _load(parameters, "train")
         means = class_means(parameters, images)
-        found = partition(means, images.class_names, parameters.most_classes or None)
-    splits = {seed: split(parameters, seed, found) for seed in range(parameters.runs)}
+        branches = partition(means, images.class_names, parameters.most_classes or None)
+    splits = {seed: split(parameters, seed, branches) for seed in range(parameters.runs)}
     return parameters.seen_by(network, splits)
 
 
@@ -156,14 +134,14 @@ def class_means(parameters: Parameters, images: Images | ImageStream) -> np.ndar
     return np.array([features[images.labels == k].mean(axis=0, dtype=float) for k in classes])
 
 
-def split(parameters: Parameters, data_seed: int, found: Partition | None) -> DomainSplit:
-    """Return the images of the data set with their roles; `found` is None for published classes."""
+def split(parameters: Parameters, data_seed: int, branches: Partition | None) -> DomainSplit:
+    """Return the images of one data seed; `branches` is None for the published classes."""
     most, names = parameters.most_classes or None, data.splits(parameters.data_set)
     halves = ("train", "test" if "test" in names else names[-1])
     seen, unseen = (_load(parameters, half, parameters.side or None) for half in halves)
     in_domain, out_domain = (wnids[:most] for wnids in class_lists.imagenot())
-    if found:
-        in_domain, out_domain = found.in_domain, found.out_domain
+    if branches:
+        in_domain, out_domain = branches.in_domain, branches.out_domain
     seen = seen.select(in_domain)
     order = np.random.default_rng([parameters.seed, data_seed]).permutation(len(seen))
     # the first of a random order of all images, whatever their classes
@@ -175,5 +153,5 @@ def split(parameters: Parameters, data_seed: int, found: Partition | None) -> Do
         validation=seen.subset(held),
         test=unseen.select(in_domain),
         out=unseen.select(out_domain).unknown(),
-        partition=found,
+        partition=branches,
     )

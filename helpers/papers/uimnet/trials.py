@@ -1,51 +1,32 @@
-"""The trials of an algorithm: random hyper-parameters, and the networks trained with them."""
-
-from __future__ import annotations
+"""The trials of an algorithm: random hyper-parameters, the trained networks, the chosen trial."""
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from helpers import cache, metrics
+from helpers.data import Images, ImageStream
 from helpers.files import atomic_path
 from helpers.networks.devices import VERSIONS
 from helpers.networks.recipe import Recipe
-from helpers.papers.uimnet.algorithms import RECORDS
-from helpers.papers.uimnet.columns import FREE, spectral_changes
+from helpers.papers.uimnet.names import FREE, RECORDS, spectral_changes
+from helpers.papers.uimnet.parameters import Parameters
+from helpers.papers.uimnet.roles import DomainSplit
 from helpers.scores.calibration import scale_outputs
 from helpers.training import search
 from helpers.training.fitted import TRAINING, Fitted, fit
-from helpers.training.search import Law
-
-if TYPE_CHECKING:
-    from helpers.data import Images, ImageStream
-    from helpers.papers.uimnet.parameters import Parameters
-    from helpers.papers.uimnet.roles import DomainSplit
 
 
 @dataclass(frozen=True)
 class Algorithm:
-    """A training algorithm on a network, with its search; an impossible search is refused.
-
-    Attributes
-    ----------
-    name : str
-        Name in `helpers.papers.uimnet.algorithms.RECORDS`.
-    recipe : Recipe
-        Recipe that all trials share.
-    defaults : dict of str to value
-        Hyper-parameters of trial 0.
-    space : dict of str to Law
-        Laws of the hyper-parameters of the other trials.
-    passes : int
-        Passes with dropout in evaluation; 0 is one pass without.
-    """
+    """A training algorithm on a network, with its search; an impossible search is refused."""
 
     name: str
-    recipe: Recipe
-    defaults: dict[str, object]
-    space: dict[str, Law]
-    passes: int = 0
+    recipe: Recipe  # that all trials share
+    defaults: dict[str, object]  # hyper-parameters of trial 0
+    space: dict[str, search.Law]  # laws of the hyper-parameters of the other trials
+    passes: int = 0  # with dropout, in evaluation; 0 is one pass without
 
     def __post_init__(self):
         search.check_space(self.recipe, self.space, self.defaults)
@@ -126,3 +107,15 @@ def validation_nll(trial: Trial, split: DomainSplit, algorithm: Algorithm) -> fl
         return float("nan")
     held_out = trial.fitted.outputs(split.validation, passes=algorithm.passes)
     return metrics.nll(scale_outputs(held_out).probabilities, held_out.labels)
+
+
+def choose_trial(likelihoods: pd.DataFrame) -> int | None:
+    """Return the number of the trial to evaluate; None if each trial diverged on a data seed.
+
+    `likelihoods` are the NLL of the validation images [data seeds, trials]; NaN is a divergence.
+
+    >>> choose_trial(pd.DataFrame({0: [0.5, 0.7], 1: [0.1, float("nan")], 2: [0.4, 0.6]}))
+    2
+    """
+    means = likelihoods.dropna(axis=1).mean()
+    return None if means.empty else int(means.idxmin())

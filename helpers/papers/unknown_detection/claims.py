@@ -1,7 +1,5 @@
 """The claims of *A Unified Benchmark for the Unknown Detection Capability of DNNs* (Kim et al.)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd

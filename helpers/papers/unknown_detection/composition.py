@@ -5,8 +5,6 @@ compared between unions of different composition: the excess over the least area
 with as many correct answers (E-AURC), and the area of the images weighted to the paper's shares.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np
@@ -14,15 +12,9 @@ import pandas as pd
 
 from helpers.metrics.selective import harmonic_numbers
 from helpers.papers.unknown_detection import PAPER
+from helpers.papers.unknown_detection.methods import TEXTS
 
-SIZES = {
-    "CIFAR-40": {"test": 4000, "near": 6000, "SVHN": 4000, "LSUN-FIX": 4000, "DTD": 5640},
-    "ImageNet-200": {
-        "test": 10_000, "near": 10_000, "Food-32": 10_000, "Caltech-45": 4792, "Places-82": 10_000,
-    },
-}  # fmt: skip
-"""Test images of each set in the paper's union, by the paper's benchmark: its Table 2."""
-
+SIZES = TEXTS["sizes"]
 PAPER_UNION = "paper_union"
 """The test set that is our union with the paper's shares."""
 

@@ -4,12 +4,9 @@ Hyper-parameters are chosen on a `Visible`, which has no test images: the chosen
 held-out ID images from held-out external images best, by AUROC, as in the paper's code.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,17 +14,17 @@ from helpers import metrics, scores
 from helpers.data import Images, features
 from helpers.data.pixels import smoothness
 from helpers.networks.model import Model
+from helpers.networks.recipe import Recipe
 from helpers.papers.unknown_detection import methods
-from helpers.papers.unknown_detection.authors import FLAT
+from helpers.papers.unknown_detection.parameters import BenchmarkParameters, Parameters
 from helpers.papers.unknown_detection.roles import Benchmark, Visible
 from helpers.scores.calibration import softmax
 from helpers.scores.gradients import ODIN
 from helpers.scores.openset import OpenMax, openmax_answer
 from helpers.training.fitted import Fitted, fit
 
-if TYPE_CHECKING:
-    from helpers.networks.recipe import Recipe
-    from helpers.papers.unknown_detection.parameters import BenchmarkParameters, Parameters
+FLAT = 0.5
+"""The factor of every logit that the authors' OpenMax revises on CIFAR, whatever its rank."""
 
 
 @dataclass(frozen=True)
@@ -40,11 +37,8 @@ class Answer:
 
 def union(answers: Mapping[str, Answer], names: Sequence[str]) -> Answer:
     """Return the answers about several test sets as the answers about one set."""
-    parts = [answers[name] for name in names]
-    return Answer(
-        np.concatenate([part.confidence for part in parts]),
-        np.concatenate([part.correct for part in parts]),
-    )
+    parts = [(answers[name].confidence, answers[name].correct) for name in names]
+    return Answer(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 @dataclass(frozen=True)
@@ -66,15 +60,11 @@ def train(
     teacher: Fitted | None = None,
 ) -> Fitted:
     """Return a network of one run, from the cache if possible; member 0 is the run's network."""
-    stored = recipe.objective_arguments.get("stored", 0)
-    return fit(
-        features.beside(benchmark.train, benchmark.views[:stored]) if stored else benchmark.train,
-        recipe,
-        outliers=benchmark.external,
-        teacher=teacher,
-        seed=parameters.seed * 100_000 + run * 100 + member,
-        device=parameters.device,
-    )
+    images, seed = benchmark.train, parameters.seed * 100_000 + run * 100 + member
+    if stored := recipe.objective_arguments.get("stored", 0):
+        images = features.beside(images, benchmark.views[:stored])
+    options = {"outliers": benchmark.external, "seed": seed, "device": parameters.device}
+    return fit(images, recipe, teacher=teacher, **options)
 
 
 def train_method(parameters: Parameters, benchmark: Benchmark, method: str, run: int) -> Model:
@@ -94,7 +84,7 @@ def make(
     if detect := DETECT.get((model.name, variant)):
         return detect(parameters, benchmark, model)
     method = methods.named(model.name)
-    score = scores.create(method.score, **method.arguments)
+    score = scores.create(method.score)
     if score.info.fits:
         score.fit(model.outputs(benchmark.train), model.head)
     return by_score(model, score)
@@ -199,8 +189,6 @@ def detect_smoothness(parameters: Parameters, benchmark: Benchmark, model: Model
     """Return the smoothness of images in memory; the predictions are the baseline's."""
 
     def answer(images: Images) -> Answer:
-        if not isinstance(images, Images):  # these are resized, which the score would measure
-            raise TypeError("smoothness: images as they are stored expected, got photographs")
         pixels = images.pictures(np.arange(len(images)))  # also where the network sees features
         return Answer(smoothness(pixels), model.outputs(images).correct)
 

@@ -1,11 +1,8 @@
 """The experiment of *A Unified Benchmark for the Unknown Detection Capability of DNNs*."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,15 +10,12 @@ from helpers import metrics
 from helpers.networks.model import Model
 from helpers.papers.run import Draw, Part
 from helpers.papers.unknown_detection import composition, detectors, methods
-from helpers.papers.unknown_detection.authors import fpr_at_nearest_tpr
 from helpers.papers.unknown_detection.detectors import Answer, Detector, union
 from helpers.papers.unknown_detection.methods import AUTHORS
+from helpers.papers.unknown_detection.parameters import Parameters
 from helpers.papers.unknown_detection.roles import Benchmark, roles
 from helpers.report import results
 from helpers.training import objectives
-
-if TYPE_CHECKING:
-    from helpers.papers.unknown_detection.parameters import Parameters
 
 __all__ = ["models", "outputs", "parts", "roles", "rows"]
 
@@ -42,8 +36,8 @@ def parts(parameters: Parameters) -> list[Part]:
     """
     names = [*parameters.methods]
     if "baseline" in names:
-        records = methods.RECORDS.items()
-        names += [name for name, method in records if method.aside and method.aside(parameters)]
+        aside = {name: method.aside for name, method in methods.RECORDS.items() if method.aside}
+        names += [name for name, needed in aside.items() if getattr(parameters, needed)]
     for name in names:
         recipe = parameters.method_recipe(name)
         objective = objectives.create(recipe.objective, **recipe.objective_arguments)
@@ -103,46 +97,57 @@ def measure(
     (`composition`).  Test sets are drawn separately, so that a union keeps its composition; only
     the two versions of a resized set, which are the same images, are drawn equally.
     """
-    weights = {
-        name: draw("fixed" if name == "aliased" else name, len(answer.correct))
-        for name, answer in answers.items()
-    }
+    images = {name: len(answer.correct) for name, answer in answers.items()}
+    weights = {name: draw("fixed" if name == "aliased" else name, images[name]) for name in images}
 
-    def join(names: Sequence[str]) -> tuple[Answer, np.ndarray]:
-        return union(answers, names), np.concatenate([weights[name] for name in names], axis=1)
+    def join(names: Sequence[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        joint = union(answers, names)
+        drawn = np.concatenate([weights[name] for name in names], axis=1)
+        return joint.confidence, joint.correct, drawn
 
     test, sets = answers["test"], ["test", "near", *far]
     accuracy = metrics.weighted_mean(test.correct.astype(np.float64), weights["test"])
-    yield results.row("test", "accuracy", test.correct.mean(), len(test.correct), accuracy)
+    yield results.row("test", "accuracy", test.correct.mean(), images["test"], accuracy)
     unions = {"test": sets[:1], "near": sets[:2], "far": ["test", *far], "union": sets}
     for name, names in unions.items():
-        joint, drawn = join(names)
-        value = metrics.aurc(joint.confidence, joint.correct)
-        replicates = metrics.weighted_aurc(joint.confidence, joint.correct, drawn)
-        yield results.row(name, "aurc", value, len(joint.correct), replicates)
-    sizes = {name: len(answers[name].correct) for name in sets}
-    if times := composition.counts(sizes, data_set):
-        joint, drawn = join(sets)
-        each = np.repeat([times[name] for name in sets], list(sizes.values()))
-        value = metrics.weighted_aurc(joint.confidence, joint.correct, each[np.newaxis])[0]
-        replicates = metrics.weighted_aurc(joint.confidence, joint.correct, drawn * each)
-        yield results.row(composition.PAPER_UNION, "aurc", value, len(joint.correct), replicates)
+        confidence, correct, drawn = join(names)
+        value = metrics.aurc(confidence, correct)
+        replicates = metrics.weighted_aurc(confidence, correct, drawn)
+        yield results.row(name, "aurc", value, len(correct), replicates)
+    if times := composition.counts({name: images[name] for name in sets}, data_set):
+        confidence, correct, drawn = join(sets)
+        each = np.concatenate([np.full(images[name], times[name]) for name in sets])
+        value = metrics.weighted_aurc(confidence, correct, each[np.newaxis])[0]
+        replicates = metrics.weighted_aurc(confidence, correct, drawn * each)
+        yield results.row(composition.PAPER_UNION, "aurc", value, len(correct), replicates)
     groups = _ood_groups(answers, far)
     for name, names in groups.items():
-        joint, drawn = join(names)
-        pair = test.confidence, joint.confidence
-        images = len(test.confidence) + len(joint.confidence)
-        for metric, plain, weighted in (
-            ("auroc", metrics.auroc, metrics.weighted_auroc),
-            ("fpr_at_tpr", metrics.fpr_at_tpr, metrics.weighted_fpr_at_tpr),
-        ):
+        confidence, _, drawn = join(names)
+        pair, count = (test.confidence, confidence), images["test"] + len(confidence)
+        for metric in ("auroc", "fpr_at_tpr"):
+            weighted = getattr(metrics, f"weighted_{metric}")
             replicates = weighted(*pair, weights["test"], drawn)
-            yield results.row(name, metric, plain(*pair), images, replicates)
+            yield results.row(name, metric, getattr(metrics, metric)(*pair), count, replicates)
     for name, names in (groups | {"test": ["test"]}).items():
-        joint, drawn = join(names)
-        replicates = metrics.weighted_mean(joint.confidence, drawn)
-        mean, images = joint.confidence.mean(), len(joint.confidence)
-        yield results.row(name, "mean_confidence", mean, images, replicates)
+        confidence, _, drawn = join(names)
+        replicates = metrics.weighted_mean(confidence, drawn)
+        mean = confidence.mean()
+        yield results.row(name, "mean_confidence", mean, len(confidence), replicates)
+
+
+def fpr_at_nearest_tpr(known, unknown, *, tpr: float = 0.95) -> float:
+    """Return the false positive rate of the authors' code, `metrics_ood.py`.
+
+    The known images with the lowest scores are dropped until the kept share is nearest to `tpr`;
+    unknown images count as accepted from the score of the last dropped image on.
+
+    >>> known, unknown = range(20), [-1, 0.5, 0.5, 30]
+    >>> fpr_at_nearest_tpr(known, unknown), metrics.fpr_at_tpr(known, unknown)
+    (0.75, 0.25)
+    """
+    known, unknown = np.sort(np.asarray(known)), np.asarray(unknown)
+    dropped = np.abs(np.arange(len(known), -1, -1) / len(known) - tpr).argmin()
+    return float((unknown >= known[dropped - 1]).mean()) if dropped else 1.0
 
 
 def rows(

@@ -1,7 +1,5 @@
 """The parameters of *A Unified Benchmark for the Unknown Detection Capability of DNNs*."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
@@ -20,81 +18,49 @@ Method = Annotated[str, AfterValidator(methods.checked)]
 
 
 class FarSet(parameters.Strict):
-    """The images of a far-OOD set, if they are not its split ``test``.
+    """The images of a far-OOD set, if they are not its split ``test``."""
 
-    `images` is the largest number, `splits` are joined, and the classes in `keep` stay whatever
-    WordNet finds for their names.
-    """
-
-    images: Count | None = None
-    splits: Annotated[list[str], Field(min_length=1)] | None = None
-    keep: list[str] = []  # noqa: RUF012
+    images: Count | None = None  # at most
+    splits: Annotated[list[str], Field(min_length=1)] | None = None  # that are joined
+    keep: list[str] = []  # noqa: RUF012 - classes that stay, whatever WordNet finds for their names
 
 
 class BenchmarkParameters(parameters.Parameters):
-    """The parameters of the benchmark: the roles of the images, the networks.
-
-    Attributes
-    ----------
-    data_set : str
-        In-distribution and near-OOD: ``imagenet``, or a data set of small images.
-    superclasses : dict of str to list of str
-        The classes of each superclass; empty if the data set has coarse labels.
-    known_share, known_classes : float and list of str
-        Share of each superclass that is in-distribution; these classes are, the others are drawn.
-    validation_share : float
-        Share of the ID training images that is held out.
-    external, external_validation : list of str and int
-        Data sets of the external set; the largest number of its held-out images.
-    far, far_images : list of str, or dict of str to `FarSet` fields; and int
-        Far-OOD data sets, and the largest number of images of each, drawn at random.
-    aside : list of str
-        Further test sets, not part of the union.
-    resized : str
-        A data set of larger images, or "": tested twice, resized with a filter ("fixed") and
-        without ("aliased").
-    train_per_class, held_out_per_class : int, optional
-        For photographs: the largest number of training images of a class; held-out images.
-    near_by_imagenet : bool
-        Test near-OOD images also by whether ImageNet has their class (`roles.BY_IMAGENET`).
-    networks, network : dict of str to dict, and str
-        Changes of the recipe by the network's name in the tables; the evaluated network.
-    runs, members, passes : int
-        Numbers of runs, of networks of a Deep Ensemble, of passes of MC dropout.
-    """
+    """The parameters of the benchmark: the roles of the images, the networks."""
 
     # the images themselves show other parameters that select images
     grid: ClassVar = (
         "networks", "network", "runs", "train_per_class", "held_out_per_class", "near_by_imagenet",
     )  # fmt: skip
 
-    data_set: DataSet
-    superclasses: dict[str, list[str]]
-    known_share: Share
-    known_classes: list[str]
-    validation_share: Share
+    data_set: DataSet  # in-distribution and near-OOD: ``imagenet``, or a set of small images
+    superclasses: dict[str, list[str]]  # their classes; empty if the data set has coarse labels
+    known_share: Share  # of each superclass that is in-distribution
+    known_classes: list[str]  # that are in-distribution; the others are drawn
+    validation_share: Share  # of the ID training images
     external: Annotated[list[DataSet], Field(min_length=1)]
-    external_validation: Count
-    far: Annotated[
+    external_validation: Count  # held-out images of the external set, at most
+    far: Annotated[  # data sets in the union of all test sets
         Annotated[list[DataSet], Tag("list")] | Annotated[dict[DataSet, FarSet], Tag("dict")],
         Discriminator(lambda given: "dict" if isinstance(given, dict) else "list"),
     ]
-    aside: list[DataSet]
+    aside: list[DataSet]  # further test sets
+    # larger images, tested twice, resized with a filter ("fixed") and without ("aliased"), or ""
     resized: DataSet | Literal[""]
-    far_images: Count
-    train_per_class: Count | None = None
-    held_out_per_class: Count | None = None
-    near_by_imagenet: bool = False
+    far_images: Count  # of each far-OOD set, at most, drawn at random
+    train_per_class: Count | None = None  # photographs of each class, at most
+    held_out_per_class: Count | None = None  # photographs
+    near_by_imagenet: bool = False  # test near-OOD images also by `roles.BY_IMAGENET`
     networks: dict[str, Changes]
-    network: str
+    network: str  # that is evaluated
     runs: Repeats
     members: Annotated[int, Field(ge=2, le=100)]  # the seeds of two runs are as far apart
-    passes: Count
+    passes: Count  # of MC dropout
 
     @property
-    def streamed(self) -> bool:
-        """Whether the images are photographs that do not fit in memory."""
-        return self.data_set in ("imagenet", "imagenet-bench")
+    def in_memory(self) -> bool:
+        """Whether the images are no photographs, which are streamed."""
+        return self.data_set not in ("imagenet", "imagenet-bench")
 
     @property
     def stored_views(self) -> int:
@@ -132,31 +98,20 @@ class BenchmarkParameters(parameters.Parameters):
 
 
 class Parameters(BenchmarkParameters):
-    """The parameters of the evaluation, in addition to the benchmark.
-
-    Attributes
-    ----------
-    methods, method_recipes : list of str, and dict of str to dict
-        The methods, and what they change in the recipe.
-    temperatures, epsilons : list of float
-        ODIN is chosen among their pairs.
-    alphas, tails, distance : list of int, list of int and str
-        OpenMax is chosen among the pairs of the first two.
-    ensemble_of : str
-        ``run``: each run has its own ensemble of `members` networks, the first of them the run's
-        baseline.  ``runs``, as in the paper: one ensemble of the baselines of all runs, without
-        further training and without a standard deviation.
-    """
+    """The parameters of the evaluation, in addition to the benchmark."""
 
     grid: ClassVar = (*BenchmarkParameters.grid, "methods")
 
     methods: Annotated[list[Method], Field(min_length=1)]
     method_recipes: dict[Method, Changes]
+    # ODIN and OpenMax are chosen among all pairs
     temperatures: Annotated[list[Annotated[float, Field(gt=0)]], Field(min_length=1)]
     epsilons: Annotated[list[Annotated[float, Field(ge=0)]], Field(min_length=1)]
     alphas: Annotated[list[Count], Field(min_length=1)]
     tails: Annotated[list[Annotated[int, Field(ge=2)]], Field(min_length=1)]
     distance: Distance
+    # "run": each run has an ensemble of `members` networks, the first is the run's baseline;
+    # "runs", as in the paper: one ensemble of the baselines of all runs
     ensemble_of: Literal["run", "runs"] = "run"
 
     @model_validator(mode="after")

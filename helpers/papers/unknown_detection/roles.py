@@ -4,31 +4,18 @@ Some classes of each superclass are in-distribution, the other classes near-OOD;
 far-OOD.  A disjoint external set serves training with outliers and choosing hyper-parameters.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from helpers import data
-from helpers.data import (
-    Images,
-    ImageStream,
-    class_lists,
-    class_roles,
-    hold_out,
-    overlaps,
-    sources,
-    subsample,
-)
-from helpers.papers.unknown_detection import authors
-
-if TYPE_CHECKING:
-    from helpers.papers.run import Part
-    from helpers.papers.unknown_detection.parameters import BenchmarkParameters
+from helpers.data import Images, ImageStream, class_lists, class_roles, overlaps, sources
+from helpers.files import data_root
+from helpers.papers.run import Part
+from helpers.papers.unknown_detection.methods import TEXTS
+from helpers.papers.unknown_detection.parameters import BenchmarkParameters
 
 SIZE = 32
 """Pixels of a side: the networks of small images expect it, and other images are resized to it."""
@@ -89,8 +76,8 @@ class Benchmark:
 
 def roles(parameters: BenchmarkParameters, part: Part | None = None) -> Benchmark:
     """Return the role of each image, the same one in all parts."""
-    if parameters.data_set in authors.ARCHIVES:
-        return Benchmark(**authors.read(parameters))
+    if parameters.data_set in TEXTS["archives"]:
+        return from_archive(parameters)
     make = photographs if parameters.data_set == "imagenet" else small_images
     benchmark = make(parameters)
     if parameters.near_by_imagenet:
@@ -170,47 +157,44 @@ def small_images(parameters: BenchmarkParameters) -> Benchmark:
 
     External and far-OOD sets lose the classes that `overlaps.find` returns.
     """
-    seed, options = parameters.seed, {"size": SIZE, "download": parameters.download}
-    train, test = (data.load(parameters.data_set, one, **options) for one in ("train", "test"))
+    seed, data_set = parameters.seed, parameters.data_set
+    load = partial(data.load, size=SIZE, download=parameters.download)
+    train, test = (load(data_set, split) for split in ("train", "test"))
     families = parameters.superclasses or superclasses_of(train)
     known = draw_known(families, parameters.known_share, given=parameters.known_classes, seed=seed)
     near = tuple(name for names in families.values() for name in names if name not in known)
     seen = train.select(known)
-    held = hold_out(seen.labels, parameters.validation_share, run=0, seed=seed)
+    held = data.hold_out(seen.labels, parameters.validation_share, run=0, seed=seed)
 
     def disjoint(
         name: str, splits: Sequence[str], external: Iterable[str] = (), keep=(), **more
     ) -> Images:
         """Return a data set without the classes that overlap with other roles by WordNet."""
-        parts = [data.load(name, split, **options | more) for split in splits]
+        parts = [load(name, split, **more) for split in splits]
         images = parts[0] if len(parts) == 1 else data.concatenate(parts, name)
         nouns = name in parameters.external and name not in sources.BUILT_IN
         overlaps.check_names(images, nouns=nouns)
         if odd := set(keep) - set(images.class_names):
             raise ValueError(f"far.{name}.keep: data set '{name}' has no class {sorted(odd)[0]!r}")
-        hit = set(overlaps.find(images, parameters.data_set, external)) - set(keep)
-        kept = [one for one in images.class_names if one not in hit]
-        return images.select(kept) if hit else images
-
-    outside, held_outside = (
-        data.concatenate(
-            [disjoint(name, [split(name)]) for name in parameters.external], "external"
-        )
-        for split in (lambda name: "train", _second_split)
-    )
-    held_outside = subsample(held_outside, parameters.external_validation, seed=seed)
+        hit = set(overlaps.find(images, data_set, external)) - set(keep)
+        return images.select([c for c in images.class_names if c not in hit]) if hit else images
 
     def far(name: str, **more) -> Images:
-        taken = parameters.far_set(name)
-        splits = taken.splits or [test_split(name)]
-        images = disjoint(name, splits, outside.class_names, taken.keep, **more)
-        return subsample(images, taken.images, seed=seed)
+        chosen = parameters.far_set(name)
+        splits = chosen.splits or [test_split(name)]
+        images = disjoint(name, splits, outside.class_names, chosen.keep, **more)
+        return data.subsample(images, chosen.images, seed=seed)
 
+    outside, held_outside = (
+        data.concatenate([disjoint(name, [of(name)]) for name in parameters.external], "external")
+        for of in (lambda name: "train", _second_split)
+    )
+    held_outside = data.subsample(held_outside, parameters.external_validation, seed=seed)
     aside = {name: far(name) for name in parameters.aside}
     if parameters.resized:
         aside["fixed"] = far(parameters.resized)
         aside["aliased"] = far(parameters.resized, antialias=False)
-    made = Benchmark(
+    benchmark = Benchmark(
         known=known,
         near_classes=near,
         superclass_of={name: family for family, names in families.items() for name in names},
@@ -223,9 +207,55 @@ def small_images(parameters: BenchmarkParameters) -> Benchmark:
         far={name: far(name) for name in parameters.far},
         aside=aside,
     )
-    tests = {"ID test": made.test, "near": made.near} | made.far | made.aside
-    overlaps.check_disjoint([outside, made.external_validation], tests)
-    return made
+    tests = {"ID test": benchmark.test, "near": benchmark.near} | benchmark.far | benchmark.aside
+    overlaps.check_disjoint([outside, benchmark.external_validation], tests)
+    return benchmark
+
+
+def from_archive(parameters: BenchmarkParameters) -> Benchmark:
+    """Return the benchmark of the authors' archive; no image is left out.
+
+    Archives (github.com/daintlab/unknown-detection-benchmarks) are folders of pictures:
+    ``PART/SET/labels/CLASS/``, or ``PART/SET/no-labels/ANY/`` without labels.  Parts are ``train``,
+    ``valid`` and ``test``.  The folders name the known classes.
+    """
+    archive, root = TEXTS["archives"][parameters.data_set], data_root() / parameters.data_set
+    known, size = archive["known"], archive["size"]
+
+    def load(split: str, name: str, title: str, kind: str = "no-labels") -> Images | ImageStream:
+        folder = root / split / name
+        folder = folder / kind if (folder / kind).is_dir() else folder
+        if not folder.is_dir():
+            raise FileNotFoundError(
+                f"{folder}: no such folder of the authors' archive; unpack it whole below DATA_ROOT"
+            )
+        images = sources.folder(folder, "test", size=size) if size else ImageStream.scan(folder)
+        return replace(images, name=title, split=split)
+
+    train, validation, test = (load(s, known, known, "labels") for s in ("train", "valid", "test"))
+    for images in (validation, test):
+        if odd := sorted(set(images.class_names) ^ set(train.class_names)):
+            raise ValueError(
+                f"{root}: {known} has class {odd[0]!r} in one of its parts train and "
+                f"{images.split} alone; unpack the archive again"
+            )
+    external, held = (
+        load(s, archive["external"], "external").unknown() for s in ("train", "valid")
+    )
+    near = load("test", archive["near"], "near")
+    return Benchmark(
+        known=train.class_names,
+        near_classes=near.class_names,
+        train=train,
+        validation=validation,
+        test=test,
+        external=external,
+        external_validation=data.subsample(
+            held, parameters.external_validation, seed=parameters.seed
+        ),
+        near=near,
+        far={title: load("test", name, title) for title, name in archive["far"].items()},
+    )
 
 
 def photographs(parameters: BenchmarkParameters) -> Benchmark:
@@ -237,7 +267,7 @@ def photographs(parameters: BenchmarkParameters) -> Benchmark:
     """
     if parameters.external != ["imagenet"] or parameters.aside or parameters.resized:
         raise ValueError("external, aside, resized: ['imagenet'], none and none expected")
-    some = partial(subsample, seed=parameters.seed)
+    some = partial(data.subsample, seed=parameters.seed)
     train, test = (data.open_stream("imagenet", split) for split in ("train", "val"))
     table = class_roles.imagenet(seed=parameters.seed)
     names = dict(zip(table["wnid"], table["name"], strict=True))

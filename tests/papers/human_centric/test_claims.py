@@ -5,11 +5,9 @@ import pandas as pd
 import pytest
 
 from helpers.metrics.ranks import critical_difference
-from helpers.papers.human_centric.claims import ALL_MODELS, cases, derive
-from helpers.papers.human_centric.parameters import METHODS, PAPER_METHODS
-from helpers.papers.human_centric.quantities import quantities
+from helpers.papers.human_centric.claims import ALL_MODELS, derive, quantities
 from tests.report import claim_tables
-from tests.report.claim_tables import MODELS, RANKINGS
+from tests.report.claim_tables import MODELS
 from tests.report.claim_tables import human_centric as made_up
 
 
@@ -88,72 +86,6 @@ def test_a_run_without_one_of_the_models_has_no_number_over_it():
     runs = rows.groupby("metric")["run"].agg(set)
     assert runs["least_gain"] == runs["distillation_gain"] == {0}
     assert runs["capacity_rise"] == runs["adversarial_harm"] == {0, 1}
-
-
-def test_failed_models_are_left_out():
-    """A row that says so adds nothing; a model without one of the scores is no case."""
-    table = made_up()
-    failed = table[table["metric"] == "parameters"].head(1)
-    failed = failed.assign(backbone="resnet99", metric="failed", value=1.0, notes="no head")
-    pd.testing.assert_frame_equal(derive(pd.concat([table, failed])), derive(table))
-    lacking = derive(table[(table["backbone"] != "vit4") | (table["method"] != "dice")])
-    pd.testing.assert_frame_equal(lacking, derive(table[table["backbone"] != "vit4"]))
-
-
-@pytest.mark.parametrize(("error", "verdict"), [(0.55, "supported"), (0.38, "undecided")])
-def test_what_held_out_thresholds_do_not_say_too_is_undecided(error, verdict):
-    """Of the one claim on which they disagree; asked alone, each variant has its own verdict."""
-    held = made_up({}, {"resnet8+adversarial_1": (error, 0.55, 1e5)})
-    both = pd.concat([made_up(), held.assign(variant="held-out threshold")])
-    found = verdicts(both)
-    assert found.pop("adversarial") == verdict
-    assert set(found.values()) == {"supported"}
-    alone = verdicts(both, variant="held-out threshold")["adversarial"]
-    assert alone == ("supported" if error > 0.5 else "contradicted")
-
-
-@pytest.mark.parametrize(
-    ("error", "expected"), [(0.46, ["supported"] * 2), (0.3, ["supported", "contradicted"]),
-                            (0.6, ["contradicted", "supported"])],
-)  # fmt: skip
-def test_strategies_are_compared_with_plain_fine_tuning_where_there_is_one(error, expected):
-    """Not with the network that all begin with: an epoch by itself is no strategy."""
-    found = verdicts(made_up({}, {"resnet8+finetuned": (error, 0.69, 1e5)}))
-    assert [found["adversarial"], found["distillation"]] == expected
-
-
-def test_the_middle_of_the_three_largest_resnets():
-    """As the paper's: of 18, 34, 50, 101 and 152 layers, 101; and no other family."""
-    sizes = {"resnet26": 4e5, "resnet32": 5e5}
-    table = made_up({("resnet26", "vim"): 0.44}, {one: (0.39, 0.73, n) for one, n in sizes.items()})
-    found = derive(table).set_index("metric")["value"]
-    assert found["middle_gain_from_smaller"].mean() == pytest.approx(0.53 - 0.44, abs=0.01)
-    only = table[~table["backbone"].isin(["resnet20", *sizes])]
-    assert verdicts(only)["depth"] == "no data"
-
-
-def test_rankings_without_replicates_are_no_numbers():
-    """They cannot be paired with what has; where nothing has any, they count."""
-    table = made_up()
-    ranking = table["metric"].isin(RANKINGS)
-    empty = [() if one else own for one, own in zip(ranking, table["bootstrap"], strict=True)]
-    found = verdicts(table.assign(bootstrap=empty))
-    assert found.pop("conventional") == found.pop("correct-ones") == "no data"
-    assert set(found.values()) == {"supported"}
-    bare = derive(table.assign(bootstrap=[()] * len(table)))
-    assert {"fpr_at_tpr_behind", "least_gain"} <= set(bare["metric"])
-
-
-def test_cases_are_means_over_runs_in_the_order_of_methods():
-    """One row per model and one column per score; what is no average is left out."""
-    table = made_up()
-    other = table[table["metric"] == "der99"].assign(test_set="test", value=9.0)
-    extra = table[table["method"] == "msp"].assign(method="ash")
-    frame = cases(pd.concat([extra, table, other]))
-    assert frame.columns.tolist() == [name for name in METHODS if name in [*PAPER_METHODS, "ash"]]
-    assert sorted(frame.index) == sorted(MODELS)
-    own = table.query("backbone == 'vit4' and method == 'knn' and metric == 'der99'")
-    assert frame.loc["vit4", "knn"] == pytest.approx(own["value"].mean())
 
 
 def test_siblings_decide_nothing_about_many_models():

@@ -1,25 +1,20 @@
 """The stages of the human-centric chapter, from networks to rows."""
 
-import itertools
 from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
-from safetensors.torch import save_file
 
 from helpers import metrics, scores
 from helpers.data import Images
 from helpers.data.draws import choose_of_each
-from helpers.files import data_root
 from helpers.outputs import Head, Outputs
 from helpers.papers import run
 from helpers.papers.human_centric import experiment
 from helpers.papers.human_centric.experiment import RoleOutputs, apply_score
-from helpers.papers.human_centric.parameters import METHODS
-from helpers.papers.human_centric.role_outputs import OwnClasses, outputs_with
-from helpers.papers.human_centric.roles import ShiftRoles
+from helpers.papers.human_centric.roles import OwnClasses, ShiftRoles, outputs_with
 from helpers.papers.parameters import load
 
 TINY = load(
@@ -86,7 +81,8 @@ def made():
     sizes = {"test": 200, "in": 50, "out": 30}
     sources = {name: (name, size, np.arange(size)) for name, size in sizes.items()}
     train, test = some(200), some(200)
-    return RoleOutputs(head, 4, train, test, {"in": some(50)}, {"out": some(30, False)}, sources)
+    shifted = {"in": some(50)}, {"out": some(30, False)}
+    return RoleOutputs(head, 4, train, test, *shifted, sources, near=("out",))
 
 
 def rows_of(outputs, method, parameters=TINY):
@@ -132,6 +128,7 @@ def test_rows_of_a_score_by_hand(made):
     assert rows.loc[("out", "der95"), "value"] == accepted.mean()
     assert rows.loc[("average", "der95"), "value"] == pytest.approx(np.mean(rates))
     assert rows.loc[("input-shifted", "der95"), "value"] == rates[1]
+    assert rows.loc[("near", "der95"), "value"] == rates[2]
     known, unknown = (made.sets[name].logits.max(axis=1) for name in ("test", "out"))
     right = made.test.correct
     assert rows.loc[("out", "auroc"), "value"] == metrics.auroc(known, unknown)
@@ -139,21 +136,10 @@ def test_rows_of_a_score_by_hand(made):
     expected = metrics.fpr_at_tpr(known[right], unknown)
     assert rows.loc[("label-shifted", "fpr_at_tpr_correct"), "value"] == expected
     drawn = rows[rows["bootstrap"].map(len) > 0]
-    sets = {"test", "input-shifted", "label-shifted", "average"}
+    sets = {"test", "input-shifted", "label-shifted", "near", "average"}
     assert set(drawn.index.get_level_values("test_set")) == sets
     assert set(drawn["bootstrap"].map(len)) == {20}
     assert (drawn["bootstrap"].map(np.mean) - drawn["value"]).abs().max() < 0.1
-
-
-def test_the_whole_grid_in_one_table(roles, table_of_rows):
-    given = {"names": ["resnet8", "resnet8+distilled"], "methods": list(METHODS), "runs": 2}
-    table = table_of_rows(roles, **given)
-    assert table.loc[table["metric"] == "failed", "notes"].tolist() == []
-    found = table.groupby(["metric", "test_set"])[["backbone", "run", "variant", "method"]]
-    assert found.nunique().loc[("der99", "average")].tolist() == [2, 2, 2, len(METHODS)]
-    assert found.size()["der99", "average"] == 2 * 2 * 2 * len(METHODS)
-    assert found.size()["parameters", "test"] == found.size()["accuracy", "test"] == 8
-    pd.testing.assert_frame_equal(table, table_of_rows(roles, **given))
 
 
 def test_what_fails_is_a_row_and_ends_nothing(roles, table_of_rows):
@@ -168,38 +154,6 @@ def test_what_fails_is_a_row_and_ends_nothing(roles, table_of_rows):
     assert len(failed[names[1], "mahalanobis"]) == 2  # in both variants
     for said in failed[names[1], "mahalanobis"]:
         assert "at least one image of each class expected, got none of class 2" in said
-
-
-def test_a_pretrained_network_is_judged_on_the_classes_of_the_data_and_on_all(monkeypatch):
-    """Its other classes make an image of theirs unknown, and known again in the other variant."""
-    import timm
-    import torch
-
-    monkeypatch.setattr("helpers.networks.zoo.wnids_of", lambda name: [])
-    with torch.random.fork_rng():
-        model = timm.create_model("test_resnet", num_classes=5)
-    folder = data_root() / "weights"
-    folder.mkdir(parents=True)
-    save_file(model.state_dict(), folder / "mine.safetensors")
-    monkeypatch.setattr(
-        "timm.create_model",
-        lambda name, create=timm.create_model, **options: create(name, num_classes=5, **options),
-    )
-    parameters = TINY.replace(names=["mine"], pretrained={"mine": "test_resnet"})
-    digits = ShiftRoles(
-        images(30, 0, "some", ("3", "0")),
-        images(20, 1, "some", ("3", "0")),
-        {},
-        {"mixed": images(20, 2, "mixed", ("0", "4"))},
-    )
-    primary = outputs_of(digits, parameters)
-    assert primary.head.weight.shape[0] == 2 and primary.test.num_classes == 2
-    assert len(primary.label_shifted["mixed"]) == 10  # the images of class 4
-    everything = outputs_of(digits, parameters, variant="all classes")
-    assert everything.test.num_classes == 5 and "mixed" not in everything.label_shifted
-    np.testing.assert_array_equal(primary.test.logits, everything.test.logits[:, [3, 0]])
-    linear = primary.test.features @ primary.head.weight.T + primary.head.bias
-    np.testing.assert_allclose(linear, primary.test.logits, atol=1e-4)
 
 
 def test_an_image_is_drawn_together_with_its_corrupted_versions(roles):
@@ -225,20 +179,6 @@ def test_mistakes_are_refused(roles):
         run.parts(TINY.replace(score_arguments={"msp": {"k": 1}}))
     with pytest.raises(ValueError, match=r"adversarial_1': its recipe has a radius of 0.5"):
         TINY.replace(names=["resnet8+adversarial_1"], strategies=TINY.strategies | weak)
-
-
-@pytest.mark.parametrize("tier", ["mini", "small_cpu", "small", "paper"])
-def test_each_model_is_trained_once_and_with_its_teacher(tier):
-    """Groups are trained side by side, and the book's page shows the first."""
-    parameters = load("human_centric", tier)
-    groups = [one["models"] for one in parameters.trainings().values()]
-    assert sorted(itertools.chain(*groups)) == sorted(parameters.names)
-    assert groups[0][: len(parameters.examples)] == parameters.examples
-    for name, teacher in parameters.teachers.items():
-        assert next(group for group in groups if name in group).count(teacher) == 1
-    parts = [part.identity["backbone"] for part in run.parts(parameters)]
-    for name, teacher in parameters.teachers.items():
-        assert parts.index(teacher) < parts.index(name)
 
 
 NAMES = ("a", "b", "c", "d")
@@ -279,6 +219,8 @@ def test_an_answer_is_one_of_the_sets_own_classes():
     assert judged.correct.tolist() == expected.tolist()
     assert judged.correct.sum() > images.correct.sum() > 0
     assert not (images.correct & ~judged.correct).any()
+    few = outputs_with(MODEL, roles_with(), NAMES[1:])  # images of other classes are left out
+    assert few.test.num_classes == few.head.weight.shape[0] == 3 and len(few.test) == 60
     # nothing else changes: not the other sets, nor what a score reads
     assert type(own.test) is type(own.train) is Outputs
     assert (judged.predictions == images.predictions).all() and 2 in judged.predictions

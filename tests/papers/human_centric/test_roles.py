@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 
 from helpers.data import Images
-from helpers.data import load as load_images
 from helpers.papers.human_centric import roles as human_centric
-from helpers.papers.human_centric.parameters import METHODS, PAPER_METHODS, ModelName
 from helpers.papers.human_centric.roles import corrupt_images, roles
 from helpers.papers.parameters import load
 
@@ -26,18 +24,8 @@ def pictures(names=("cat", "dog"), n=12, name="pets"):
 def pets(monkeypatch):
     """Pictures in place of two data sets: one of pets, and one of a dog and another animal."""
     own = {"cifar10_mini": pictures(n=40), "digits": pictures(("dog", "emu"), 40, "digits")}
-    monkeypatch.setattr(human_centric, "load", lambda name, split, download: own[name])
+    monkeypatch.setattr(human_centric, "load", lambda name, split, **_: own[name])
     monkeypatch.setattr(human_centric, "splits", lambda name: ["train", "test"])
-
-
-def test_what_the_name_of_a_model_says():
-    assert ModelName.parse("resnet8+stylised_half") == ModelName("resnet8", "stylised_half")
-    assert ModelName.parse("resnet50+adversarial_0.25").strength == 0.25
-    families = [ModelName.parse(name).family for name in ("resnet18", "swin_tiny", "vit4+augmix")]
-    assert families == ["resnet", "swin", "vit"]
-    with pytest.raises(ValueError, match="unknown strategy 'augmx'; did you mean 'augmix'"):
-        ModelName.parse("resnet8+augmx")
-    assert list(METHODS)[:9] == list(PAPER_METHODS) and len(METHODS) == 22
 
 
 def test_every_kind_of_corruption_gets_other_images_as_far_as_there_are():
@@ -57,16 +45,6 @@ def test_every_kind_of_corruption_gets_other_images_as_far_as_there_are():
     np.testing.assert_allclose(found.images[:4] / 255, first, atol=0.01)
 
 
-def test_a_data_set_and_its_corrupted_images_by_name():
-    given = {"corrupted": ["cifar10_mini"], "label_shifted": ["digits", "mazes"]}
-    made = roles(SMALL.replace(train_per_class=7, **given))
-    assert list(made.sets) == ["test", "corrupted", "digits", "mazes"]
-    assert len(made.sets["corrupted"]) == 15 * 2 * 2
-    assert [len(one) for one in made.label_shifted.values()] == [30, 30]
-    assert made.class_names == load_images("cifar10_mini", "train").class_names
-    assert np.bincount(made.train.labels).tolist() == [7] * 10
-
-
 def test_a_set_that_is_not_there_is_told_and_the_others_go_on(tmp_path, monkeypatch, caplog):
     """Of either kind of shift, with the command that makes it; without the ID set, nothing goes."""
     monkeypatch.setenv("DATA_ROOT", str(tmp_path))
@@ -80,37 +58,6 @@ def test_a_set_that_is_not_there_is_told_and_the_others_go_on(tmp_path, monkeypa
         roles(SMALL.replace(data_set="cifar10"))
 
 
-def test_images_of_folders_are_chosen_before_any_is_opened(photographs, monkeypatch):
-    """Of the training images so many a class, and so many of a shifted set."""
-    photographs("imagenet_r", ["n01443537"], 5)
-    photographs("sun", ["a"], 7)
-    opened, plain = [], human_centric.ImageStream.open
-    monkeypatch.setattr(
-        human_centric.ImageStream, "open", lambda one: (opened.append(len(one)), plain(one))[1]
-    )
-    sets = {"input_shifted": ["imagenet_r"], "label_shifted": ["sun"], "corrupted": []}
-    few = {"train_per_class": 1, "input_shifted_images": 3, "label_shifted_images": 4}
-    made = roles(SMALL.replace(data_set="imagenet", **sets, **few))
-    assert opened == [2000, 1000, 3, 4]  # test images, and of 4000, 5 and 7
-    assert [len(one) for one in (made.train, *made.sets.values())] == [1000, 2000, 3, 4]
-
-
-def test_images_of_imagenet_c_go_along_with_those_that_they_are_versions_of(photographs):
-    """Unless one has another name: then nobody can tell, and all are drawn by themselves."""
-    names = ["n01443537", "n01440764"]
-    fog, _ = (photographs(f"imagenet_c/{kind}/1", names, 2) for kind in ("fog", "snow"))
-    given = {"input_shifted": ["imagenet_c"], "label_shifted": ["digits"], "corrupted": []}
-    given |= {"corruptions": ["fog", "snow"], "severities": [1], "train_per_class": 1}
-    parameters = SMALL.replace(data_set="imagenet", **given)
-    made = roles(parameters)
-    base, versions = made.drawn_from["imagenet_c"]
-    files = [file.partition("/1/")[2] for file in made.sets["imagenet_c"].files]
-    assert base == "test" and len(files) == 8
-    assert [made.test.files[number] for number in versions] == files
-    (fog / names[0] / "0.jpg").rename(fog / names[0] / "5.jpg")
-    assert "imagenet_c" not in roles(parameters).drawn_from
-
-
 def test_a_set_may_be_shifted_in_its_input_and_in_its_label(pets):
     """Which of its images is which, the model's classes decide later; at most so many of each."""
     both = ["digits"]
@@ -121,6 +68,13 @@ def test_a_set_may_be_shifted_in_its_input_and_in_its_label(pets):
     few = {"input_shifted_images": 9, "label_shifted_images": 5}
     made = roles(SMALL.replace(input_shifted=["cifar10_mini"], label_shifted=both, **few))
     assert len(made.input_shifted["cifar10_mini"]) == 9 and len(made.label_shifted["digits"]) == 5
+
+
+def test_a_near_set_loses_its_related_classes(pets, monkeypatch):
+    monkeypatch.setattr(human_centric.overlaps, "find_related", lambda images, data_set: ["dog"])
+    found = roles(SMALL.replace(label_shifted=["digits"], near=["digits"]))
+    assert found.near == ("digits",)
+    assert set(found.label_shifted["digits"].labels) == {1}  # emus
 
 
 def test_classes_that_the_model_knows_by_another_name_are_left_out():

@@ -1,13 +1,11 @@
 """Tables over many networks, by hand."""
 
 from itertools import product
-from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 
 from helpers.papers.human_centric import tables
-from helpers.papers.human_centric.parameters import PAPER_METHODS
 from helpers.report import results
 
 METHODS = {"msp": "MSP", "energy": "Energy", "ash": "ASH"}
@@ -40,31 +38,3 @@ def test_the_zoo(table_of):
     assert tables.zoo(both, methods=METHODS).frame().index.tolist() == lines
     with pytest.raises(ValueError, match="table: no average der99 of these scores"):
         tables.zoo(table, methods={"gen": "GEN"})
-
-
-def test_the_main_table_by_hand(table_of):
-    """Means, ranks and counts over networks, and the rule that accepts every image."""
-    records = []
-    models = (("resnet8", 0.75, "msp"), ("vit4", 0.25, "vim"), ("vit4+augmix", 0.5, "dice"))
-    for model, accuracy, best in models:
-        network = {"model": model, "data_set": "cifar10"}
-        records.append(record("network", "accuracy", "test", accuracy, **network))
-        for method in PAPER_METHODS:
-            error = 0.25 if method == best else 0.5
-            for test_set in ("test", "mazes", "average"):
-                records.append(record(method, "der99", test_set, error, **network))
-            held_out = network | {"variant": "held-out threshold"}
-            records.append(record(method, "der99", "average", 0.625, **held_out))
-    parameters = SimpleNamespace(tier="mini", architectures=["resnet8", "vit4"],
-                                 strategies=["augmix"], data_set="cifar10")  # fmt: skip
-    frame = tables.main_table(table_of(records, paper="human_centric"), parameters).frame()
-    assert frame.loc["MSP"].tolist() == ["37.5 (31.5)", "3.2 (3.2)", "1 (3)", "62.5", "50.0"]
-    assert frame.loc["DICE"].tolist() == ["50.0 (60.0)", "5.5 (7.9)", "0 (0)", "62.5", "25.0"]
-    # (1/4 + 1) / 2 and (3/4 + 1) / 2
-    assert frame.loc["accept everything"].tolist() == ["75.0", "", "", "", ""]
-
-
-def test_a_caption_counts_who_trained_the_networks():
-    parameters = SimpleNamespace(architectures={"a8": {}}, strategies={"augmix": {}})
-    words = tables._networks_in_words(["a8", "b.x", "b.x+augmix", "c+distilled"], parameters)
-    assert words == "4 networks, 1 trained here, 2 that others trained, 1 fine-tuned from these"

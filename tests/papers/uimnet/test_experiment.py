@@ -4,20 +4,22 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
-import pandas as pd
 import pytest
-from scipy.stats import multivariate_normal
 
-from helpers import checkpoints, metrics, scores
+from helpers import metrics, scores
 from helpers.data import Images
 from helpers.networks.model import Model
 from helpers.outputs import Head, Outputs
 from helpers.papers import run
 from helpers.papers.parameters import load
 from helpers.papers.uimnet import experiment, trials
-from helpers.papers.uimnet.columns import choose_trial
-from helpers.papers.uimnet.roles import DomainSplit, class_means
-from helpers.papers.uimnet.trials import Trial, algorithm_of, train_trials, validation_nll
+from helpers.papers.uimnet.roles import DomainSplit
+from helpers.papers.uimnet.trials import (
+    Trial,
+    algorithm_of,
+    train_trials,
+    validation_nll,
+)
 from helpers.scores import base
 from helpers.scores.base import BlockwiseScore
 from helpers.scores.info import Info
@@ -115,15 +117,6 @@ def test_numbers_by_hand(split):
     assert values["erm/odin", "auroc"] == metrics.auroc(known, unknown)
 
 
-def test_all_data_seeds_of_a_part_choose_one_trial():
-    likelihoods = pd.DataFrame({0: [0.5, 0.7], 1: [0.1, np.nan], 2: [0.9, 0.2]})
-    assert choose_trial(likelihoods) == 2 and choose_trial(likelihoods[[1]]) is None
-    several = TINY.replace(runs=2)
-    choice = run.outputs(several, run.parts(several)[0])
-    assert choice.chosen == choice.likelihoods.mean().idxmin()
-    assert set(choice.variants) == {(s, v) for s in (0, 1) for v in ("primary", "ensemble")}
-
-
 def test_a_trial_that_diverges_is_recorded_left_out_and_not_repeated(monkeypatch):
     fit, rates = trials.fit, []
 
@@ -141,17 +134,6 @@ def test_a_trial_that_diverges_is_recorded_left_out_and_not_repeated(monkeypatch
     first = len(rates)
     assert rows(measures=["msp"]).equals(table)
     assert len(rates) == first + 1 and rates[-1] == 0.05
-
-
-def test_weights_that_are_not_finite_are_a_divergence(split, monkeypatch, tmp_path):
-    trial = train_trials(TINY, ERM, split.train, 0)[0]
-    tensors, information = checkpoints.load(trial.fitted.path)
-    tensors["std"].fill_(np.nan)
-    checkpoints.save(tmp_path / "nan.safetensors", tensors, **information)
-    damaged = replace(trial.fitted, path=tmp_path / "nan.safetensors")
-    monkeypatch.setattr(trials, "fit", lambda *_, **__: damaged)
-    again = trials.train_trial(split.train, 0, trial.recipe, seed=99, device=None)
-    assert again.diverged and "not finite" in again.message
 
 
 class Network:
@@ -193,12 +175,6 @@ def test_test_images_neither_choose_nor_calibrate(split):
     assert at[0] < 1 < at[1]
 
 
-def test_class_means_need_images_of_each_class(split):
-    few = split.train.subset(split.train.labels < 2)
-    with pytest.raises(ValueError, match="at least one of each class expected, got none of 'c'"):
-        class_means(TINY, few)
-
-
 def by_method(outputs, *names):
     """Return the AUROC, or the reason why there is none, by measure and calibration."""
     parameters = TINY.replace(measures=list(names))
@@ -237,26 +213,15 @@ def test_a_score_learns_from_training_images_and_a_failure_ends_no_other(split, 
     assert (train.members is None) == ("logits" not in needs) and head is network.head
 
 
-def mixture(train, features, ridge=0.1):
-    """Return the density of a mixture of Gaussians, one a class, by SciPy."""
-    total = 0.0
-    for label in range(3):
-        group = train.features[train.labels == label].astype(float)
-        covariance = np.cov(group.T, bias=True) + ridge * np.eye(group.shape[1])
-        gaussian = multivariate_normal(group.mean(axis=0), covariance)
-        total = total + len(group) / len(train.features) * gaussian.pdf(features)
-    return total
-
-
 def test_gmm_of_an_ensemble_is_the_mean_density_of_its_networks(split):
     members = (Network(split, 0, width=3), Network(split, 1, width=4))
-    outputs = experiment.DomainOutputs(Model("erm", members, 0), split)
-    values = experiment.score_outputs(scores.create("gmm"), outputs, density=True)
-    for role in experiment.SETS:
-        densities = [
-            mixture(one.outputs(split.train), one.outputs(getattr(split, role)).features)
-            for one in members
-        ]
-        np.testing.assert_allclose(np.exp(values[role]), np.mean(densities, axis=0), rtol=1e-4)
-    area = by_method(outputs, "gmm")["gmm", "before"]
+    both, *each = (
+        experiment.DomainOutputs(Model("erm", networks, 0), split)
+        for networks in (members, members[:1], members[1:])
+    )
+    densities, values = [], experiment.score_outputs(scores.create("gmm"), both, density=True)
+    for outputs in each:
+        densities.append(np.exp(experiment.score_outputs(scores.create("gmm"), outputs)["test"]))
+    np.testing.assert_allclose(np.exp(values["test"]), np.mean(densities, axis=0), rtol=1e-4)
+    area = by_method(both, "gmm")["gmm", "before"]
     assert area == pytest.approx(metrics.auroc(values["test"], values["out"]))

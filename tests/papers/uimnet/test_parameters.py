@@ -4,8 +4,7 @@ from helpers import scores
 from helpers.networks import models
 from helpers.papers import run
 from helpers.papers.parameters import load
-from helpers.papers.uimnet.algorithms import ALGORITHMS, RECORDS
-from helpers.papers.uimnet.measures import MEASURES, score_of
+from helpers.papers.uimnet.names import ALGORITHMS, MEASURES, RECORDS, score_of
 from helpers.papers.uimnet.trials import algorithm_of
 
 MINI = load("uimnet", "mini")
@@ -61,19 +60,3 @@ def test_the_record_of_an_algorithm_agrees_with_its_network(name):
         assert score_of(measure, name, ensemble=True) in scores.names()
         single = score_of(measure, name)
         assert single in scores.names() or (name in ("erm", "mimo", "rbf") and not single)
-
-
-@pytest.mark.parametrize("tier", ["mini", "small", "frozen", "paper"])
-def test_every_tier_has_the_papers_form_and_trains_each_algorithm_once(tier):
-    """The claim about spectral normalisation needs the form `weights` with coefficient 1."""
-    parameters = load("uimnet", tier)
-    assert parameters.spectral[:2] == ["none", "weights"]
-    size = next(iter(parameters.sizes))
-    free, papers = (algorithm_of(parameters, size, "erm", form).recipe
-                    for form in ("none", "weights"))  # fmt: skip
-    assert (free.spectral_norm, papers.spectral_norm, papers.spectral_form) == (0, 1, "weights")
-    trained = [name for group in parameters.groups.values() for name in group]
-    assert sorted(trained) == sorted(parameters.algorithms)
-    trainings = parameters.trainings()
-    assert next(iter(trainings.items())) == ("plain-0", {"group": "plain", "run": 0})
-    assert len(trainings) == len(parameters.groups) * parameters.runs

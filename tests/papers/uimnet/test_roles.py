@@ -2,13 +2,10 @@
 
 import numpy as np
 import pytest
-from PIL import Image
 
 from helpers import data
-from helpers.data import class_lists
-from helpers.files import data_root
 from helpers.papers.parameters import load
-from helpers.papers.uimnet.roles import partition, roles, split
+from helpers.papers.uimnet.roles import partition, split
 
 MINI = load("uimnet", "mini")
 NAMES = list("abcdefg")
@@ -78,43 +75,3 @@ def test_roles_of_small_images(mini):
     assert np.array_equal(mini.out.images, out.images)
     pixels = {image.tobytes() for image in mini.train.images}
     assert not pixels & {image.tobytes() for image in mini.validation.images}
-
-
-def test_the_data_seed_decides_what_is_held_out(mini):
-    """It decides neither classes nor test images, and does not draw by class."""
-    again, other = (split(MINI, data_seed, divide()) for data_seed in (0, 1))
-    assert again.validation.sha256 == mini.validation.sha256
-    assert other.validation.sha256 != mini.validation.sha256
-    assert (other.in_domain, other.test.sha256) == (mini.in_domain, mini.test.sha256)
-    assert len(set(np.bincount(mini.validation.labels))) > 1
-    few = split(MINI.replace(validation_share=0.5), 0, divide(most=2))
-    assert few.in_domain == mini.in_domain[:2] and few.out_domain == mini.out_domain[:2]
-    assert len(few.validation) == len(few.train) == 300
-    smaller = split(MINI.replace(side=16), 0, divide())
-    assert smaller.out.images.shape[1:] == smaller.train.images.shape[1:] == (16, 16, 3)
-
-
-def test_photographs_are_divided_by_the_features_of_a_network(photographs):
-    """The first three hundred classes of this ImageNet are white."""
-    classes = list(class_lists.wnids_of("imagenet"))
-    assert list(class_lists.imagenot()[1]) == classes[:266]
-    for path in (data_root() / "imagenet" / "train").glob("*/*.jpg"):
-        if path.parent.name in classes[:300]:
-            Image.new("RGB", (8, 8), "white").save(path)
-    tiny = {"tiny": {"depth": 8, "width": 4, "stem_stride": 2}}
-    training = {"epochs": 1, "batch_size": 32, "image_size": 16}
-    own = load("uimnet", "paper", featuriser="tiny", sizes=tiny, training=training, runs=1)
-    found = roles(own)[0]
-    assert (list(found.in_domain), list(found.out_domain)) == (classes[:300], classes[300:600])
-    assert found.test.root.name == "val" and found.train.class_names == found.in_domain
-
-
-def test_roles_of_photographs(photographs):
-    """The classes are the published ones; test images are from the validation split."""
-    made = roles(load("uimnet", "paper", most_classes=20))[0]
-    assert (made.in_domain, made.out_domain) == tuple(w[:20] for w in class_lists.imagenot())
-    sets = made.train, made.validation, made.test, made.out
-    assert [len(one) for one in sets] == [72, 8, 40, 40]
-    assert made.partition is None and (made.out.labels == -1).all()
-    assert not set(made.train.files) & set(made.validation.files)
-    assert made.test.root.name == "val" and made.train.class_names == made.in_domain

@@ -12,16 +12,6 @@ def verdicts(table, **given):
     return claim_tables.verdicts("unknown_detection", table, **given)
 
 
-def test_a_tenth_method_changes_no_verdict():
-    best = {("accuracy", "test"): 0.99, ("aurc", "union"): 0.1, ("aurc", "test"): 0.01}
-    best |= {("auroc", name): 0.99 for name in ("near", "far", "digits", "LSUN-FIX", "dtd")}
-    tenth = {("mine", *cell): number for cell, number in best.items()}
-    columns = ["claim", "check", "verdict"]
-    assert CLAIMS.check(made_up(tenth))[columns].equals(CLAIMS.check(made_up())[columns])
-    ninth = {("crl", *cell): number for cell, number in best.items()}
-    assert verdicts(made_up(ninth))["ensemble"] == "contradicted"
-
-
 def test_far_sets_that_disagree_decide_nothing_together():
     worse = {("outlier_exposure", "auroc", name): 0.6 for name in ("digits", "LSUN-FIX", "dtd")}
     checks = CLAIMS.check(made_up(dict([*worse.items()][:1])))

@@ -1,23 +1,19 @@
 """The nine methods on a made-up problem, small enough to train in a second each."""
 
-from collections import Counter
-from dataclasses import fields, replace
+from dataclasses import replace
 from unittest.mock import Mock, call
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from helpers import metrics, scores
 from helpers.data import Images
-from helpers.data.features import FeatureImages, as_images
 from helpers.data.pixels import smoothness
-from helpers.networks.models import Classifier
 from helpers.papers import run
 from helpers.papers.parameters import load
 from helpers.papers.unknown_detection import detectors, experiment, methods
-from helpers.papers.unknown_detection.authors import FLAT, fpr_at_nearest_tpr
 from helpers.papers.unknown_detection.detectors import Answer, FlatOpenMax, OpenMax
+from helpers.papers.unknown_detection.experiment import fpr_at_nearest_tpr
 from helpers.papers.unknown_detection.parameters import METHODS
 from helpers.papers.unknown_detection.roles import Benchmark
 
@@ -174,48 +170,6 @@ def test_openmax_counts_unknown_as_a_wrong_answer(roles, detector, variant, kind
     assert not ready.answer(roles.near.unknown()).correct.any()
 
 
-def test_openmax_of_the_authors_has_one_factor_for_all_ranks(roles, detector):
-    """With one revised logit, theirs moves half as much as ours."""
-    model = detector("baseline").model
-    train, test = map(model.outputs, (roles.train, roles.test))
-    ours, flat = (
-        kind(5, 1, PARAMETERS.distance).fit(train.logits, train.labels)
-        .revised_logits(test.logits)[:, -1]
-        for kind in (OpenMax, FlatOpenMax)
-    )  # fmt: skip
-    assert np.abs(ours).max() > 0 and flat == pytest.approx(FLAT * ours)
-
-
-def test_evaluation_repeats_itself_from_nothing(roles, table, tmp_path, monkeypatch):
-    monkeypatch.setenv("CACHE_ROOT", str(tmp_path))
-    methods = ["crl", "mc_dropout", "augmix", "odin"]
-    again = rows(roles, methods=methods, runs=1)
-    same = table[table["method"].isin(methods) & (table["run"] == 0)].reset_index(drop=True)
-    pd.testing.assert_frame_equal(again.drop(columns="seconds"), same.drop(columns="seconds"))
-
-
-def test_a_network_sees_an_image_once(roles, tmp_path, monkeypatch):
-    """If outputs are enough for the method; and never again once they are stored."""
-    seen, features = Counter(), Classifier.features
-
-    def count(classifier, batch):
-        if not classifier.training:
-            weights = classifier.head.weight.tobytes()
-            # an image of zeros only finds the batch size
-            seen.update((weights, image.numpy().tobytes()) for image in batch if image.any())
-        return features(classifier, batch)
-
-    monkeypatch.setenv("CACHE_ROOT", str(tmp_path))
-    monkeypatch.setattr(Classifier, "features", count)
-    given = {"methods": ["baseline", "ensemble", "openmax"], "runs": 1}
-    rows(roles, **given)
-    assert set(seen.values()) == {1}
-    assert len({weights for weights, _ in seen}) == PARAMETERS.members
-    seen.clear()
-    rows(roles, **given, replicates=9)
-    assert not seen
-
-
 def test_any_score_is_a_method_on_the_networks_of_any(roles, detector):
     names = ["baseline", "baseline+energy", "crl+knn", "mixup+msp", "mixup"]
     found = rows(roles, methods=names, runs=1)
@@ -271,12 +225,6 @@ def test_networks_of_an_ensemble(roles, detector):
     assert set(rows(roles, **given).query("method == 'ensemble'")["run"]) == {0}
 
 
-def test_a_pair_of_resized_sets_adds_the_mahalanobis_score(roles):
-    pair = {"fixed": images("f", 9, seed=9), "aliased": images("a", 9, seed=10)}
-    found = rows(replace(roles, aside=pair), methods=["baseline"], resized="photographs", runs=1)
-    assert set(found["method"]) == {"baseline", "mahalanobis", "smoothness"}
-
-
 def test_test_sets_are_drawn_separately_but_resized_versions_equally():
     draw = Mock(return_value=np.ones((2, 4), np.uint16))
     answer = Answer(np.arange(4.0), np.ones(4, bool))
@@ -284,39 +232,6 @@ def test_test_sets_are_drawn_separately_but_resized_versions_equally():
     list(experiment.measure(dict.fromkeys(names, answer), ["plaid"], draw))
     drawn = ["test", "near", "plaid", "fixed", "fixed"]
     assert draw.mock_calls == [call(name, 4) for name in drawn]
-
-
-def test_skipped_files_are_noted(roles, detector):
-    class Skipping(Images):
-        skipped = ("n01/broken.jpg",)
-
-    test = Skipping(**{field.name: getattr(roles.test, field.name) for field in fields(Images)})
-    answered = experiment.ask(detector("baseline"), replace(roles, test=test))
-    assert answered.notes == "unreadable, left out: 1 (n01/broken.jpg)"
-
-
-def test_augmix_of_heads_is_trained_on_stored_views(roles, monkeypatch):
-    shown, fit = [], detectors.fit
-    monkeypatch.setattr(
-        detectors, "fit", lambda images, *a, **k: shown.append(images) or fit(images, *a, **k)
-    )
-
-    def seen(part, seed=0):
-        codes = np.random.default_rng(seed).integers(0, 256, (len(part), 9), dtype=np.uint8)
-        given = {field.name: getattr(part, field.name) for field in fields(Images)}
-        return FeatureImages(**given | {"images": as_images(codes)}, pixels=part.images)
-
-    views = tuple(seen(roles.train, seed) for seed in (2, 3, 4))
-    heads = replace(roles, train=seen(roles.train), external=seen(roles.external, 1), views=views)
-    parameters = PARAMETERS.replace(
-        networks={"tiny": {"backbone": "head", "depth": 1, "image_size": 9}}, augmentation=[],
-        method_recipes={"augmix": {"objective_arguments": {"stored": 2}}},
-        methods=["baseline", "augmix"],
-    )  # fmt: skip
-    for method in parameters.methods:
-        detectors.train_method(parameters, heads, method, 0)
-    assert shown[0] is heads.train and shown[1].images.shape == (60, 3, 3, 3)
-    assert np.array_equal(shown[1].images[:, 2:], heads.views[1].images)
 
 
 @pytest.mark.parametrize(

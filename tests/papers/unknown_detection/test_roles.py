@@ -2,14 +2,12 @@
 
 import shutil
 from dataclasses import replace
-from itertools import combinations
 
 import numpy as np
 import pytest
 from PIL import Image
 
 from helpers import data
-from helpers.data import class_lists, class_roles, features
 from helpers.papers.parameters import load
 from helpers.papers.unknown_detection import roles
 
@@ -19,10 +17,6 @@ PARAMETERS = load(
 )  # fmt: skip
 BARE = PARAMETERS.replace(aside=[], resized="")
 CIFAR = BARE.replace(data_set="cifar100", superclasses={}, validation_share=0.2)
-PHOTOGRAPHS = BARE.replace(
-    data_set="imagenet", external=["imagenet"], external_validation=2000,
-    train_per_class=2, held_out_per_class=1,
-)  # fmt: skip
 
 
 def make(parameters, **given):
@@ -32,36 +26,6 @@ def make(parameters, **given):
 @pytest.fixture(scope="module")
 def mini():
     return make(PARAMETERS)
-
-
-def test_classes_sizes_and_labels(mini):
-    assert set(mini.known) | set(mini.near_classes) == set(mini.superclass_of)
-    families = [mini.superclass_of[name] for name in mini.known]
-    assert families.count("animal") == 3 and families.count("vehicle") == 2
-    assert [len(part) for part in (mini.train, mini.validation, mini.test)] == [1350, 150, 500]
-    assert len(mini.near) == 500 and len(mini.external) == 4000
-    assert len(mini.external_validation) == 50
-    assert {name: len(part) for name, part in (mini.far | mini.aside).items()} == {
-        "digits": 40, "plaid": 40, "gaussian": 40, "fixed": 40, "aliased": 40,
-    }  # fmt: skip
-    assert (mini.external.labels == -1).all() and (mini.external_validation.labels == -1).all()
-    source = data.load("cifar10_mini", "test")
-    for part in (mini.test, mini.near):
-        for label, name in enumerate(part.class_names):
-            expected = source.images[source.labels == source.class_names.index(name)]
-            assert np.array_equal(part.images[part.labels == label], expected)
-
-
-def test_no_image_has_two_roles(mini):
-    parts = [mini.train, mini.validation, mini.test, mini.near, mini.external]
-    digests = [{image.tobytes() for image in part.images} for part in parts]
-    assert not any(first & second for first, second in combinations(digests, 2))
-
-
-def test_the_resized_pair_is_the_same_images(mini):
-    fixed, aliased = (mini.aside[name].images.astype(float) for name in ("fixed", "aliased"))
-    gaps = np.abs(fixed.mean(axis=(1, 2, 3)) - aliased.mean(axis=(1, 2, 3)))
-    assert gaps.max() < 12 and not np.array_equal(fixed, aliased)
 
 
 def test_the_draw_depends_on_the_seed_and_keeps_given_classes():
@@ -84,30 +48,6 @@ def test_the_draw_depends_on_the_seed_and_keeps_given_classes():
 def test_impossible_draws_are_refused(families, given, message):
     with pytest.raises(ValueError, match=message):
         roles.draw_known(families, 0.4, given=given)
-
-
-def test_a_class_in_two_superclasses_is_refused():
-    images = data.load("digits", "test")
-    coarse = np.arange(len(images)) % 2
-    twice = replace(images, coarse_labels=coarse, coarse_class_names=("even", "odd"))
-    with pytest.raises(ValueError, match="a class lies in two superclasses"):
-        roles.superclasses_of(twice)
-
-
-def test_an_external_image_of_a_test_set_is_refused(monkeypatch):
-    """Even under another name."""
-    load = data.load
-
-    def renamed(name, split, **options):
-        found = load("plaid" if (name, split) == ("stars", "test") else name, split, **options)
-        if name not in ("stars", "plaid"):
-            return found
-        return replace(found, class_names=(name,) * len(found.class_names))
-
-    monkeypatch.setattr(data, "load", renamed)
-    given = {"external_validation": 2000, "far_images": 10_000}
-    with pytest.raises(ValueError, match="500 of its images are in the test set 'plaid'"):
-        make(BARE, external=["stars"], far=["plaid"], **given)
 
 
 def pack(root, name, class_names, splits, **coarse):
@@ -225,48 +165,6 @@ def test_the_authors_archive_names_the_known_classes(bench):
         make(BARE, **given)
 
 
-def test_the_archive_of_photographs_is_streamed(bench):
-    names = {"cifar40": "imagenet200", "cifar60": "near-imagenet200", "svhn": "food101",
-             "lsun-fix": "caltech256", "describable-textures": "places365",
-             "new-tinyimagenet158": "external-imagenet394"}  # fmt: skip
-    root = bench.rename(bench.with_name("imagenet-bench"))
-    for old in list(root.glob("*/*")):
-        old.rename(old.with_name(names[old.name]))
-    made = make(BARE, data_set="imagenet-bench", external=["imagenet-bench"], far=[])
-    assert isinstance(made.train, data.ImageStream) and made.train.class_names == made.known
-    assert list(made.far) == ["food101", "caltech256", "places365"]
-
-
-@pytest.fixture
-def few(photographs):
-    """The folder of all sets of photographs."""
-    for name in ("food101", "places365"):
-        folder = photographs(name, [one.replace("/", "_") for one in class_lists.names_of(name)], 1)
-    return folder.parent
-
-
-def test_the_benchmark_of_photographs(few):
-    """Training and held-out images from the training part, tests from the validation part."""
-    made = make(PHOTOGRAPHS, far=["food101", "places365"], far_images=30)
-    assert [len(part) for part in (made.train, made.validation, made.test)] == [400, 200, 400]
-    assert len(made.near) == 400
-    assert len(made.external) == 2 * 395 and len(made.external_validation) == 395
-    assert len(made.known) == len(made.near_classes) == 200
-    left = (class_roles.far("food101")["role"] == "far").sum()
-    assert len(made.far["food101"]) == min(left, 30) and len(made.far["places365"]) == 30
-    assert (made.external.labels == -1).all()
-    train, held = set(made.train.files), set(made.validation.files)
-    assert not train & held and not (train | held) & set(made.external.files)
-    for given, error, message in (
-        ({"train_per_class": None}, ValueError, "train_per_class, held_out_per_class: missing"),
-        ({"held_out_per_class": 4}, ValueError, "more than 4 images of class n"),
-        ({"far": ["caltech256"]}, FileNotFoundError, r"'caltech256': no folder .*DATA_ROOT"),
-        ({"external": ["food101"], "far": []}, ValueError, r"external, aside, resized: \['imagen"),
-    ):
-        with pytest.raises(error, match=message):
-            PHOTOGRAPHS.replace(**given) and make(PHOTOGRAPHS, **given)
-
-
 def test_near_classes_are_divided_by_whether_imagenet_has_them(mini):
     """ImageNet has apples and no cloud; the classes of digits are no nouns."""
     names = ("apple", "bus", "cloud", "tiger")
@@ -278,14 +176,3 @@ def test_near_classes_are_divided_by_whether_imagenet_has_them(mini):
     assert roles.by_imagenet(replace(near, name="digits")) == {}
     aside = make(PARAMETERS, near_by_imagenet=True).aside
     assert sum(len(aside[name]) for name in aside if name.startswith("near_")) == len(mini.near)
-
-
-def test_training_images_have_the_views_that_a_method_needs(mini):
-    head = {"backbone": "head", "depth": 1, "image_size": 60}
-    stored = {"augmix": {"objective_arguments": {"stored": 3}}}
-    heads = {"networks": {"head": head}, "network": "head", "augmentation": []}
-    found = make(PARAMETERS, methods=["baseline", "augmix"], method_recipes=stored, **heads)
-    assert [part.split for part in found.views] == [f"train-augmix-{n}" for n in (1, 2, 3)]
-    assert {*found.views} < {*features.leaves(found)}  # whose features are computed
-    without = make(PARAMETERS, methods=["baseline"], method_recipes=stored, **heads)
-    assert mini.views == without.views == ()

@@ -1,18 +1,11 @@
 """Compositions of unions, and tables next to the paper's numbers."""
 
-import re
-
 import numpy as np
 import pytest
 
 from helpers import metrics
-from helpers.papers.unknown_detection import composition
 from helpers.papers.unknown_detection.detectors import Answer
 from helpers.papers.unknown_detection.experiment import measure
-from helpers.papers.unknown_detection.parameters import METHODS
-from helpers.papers.unknown_detection.tables import detection
-from helpers.report import published
-from helpers.report.tables.comparisons import comparison
 
 
 def answers(sizes):
@@ -36,14 +29,6 @@ def values(sizes, data_set="cifar100"):
     return {(row["test_set"], row["metric"]): row["value"] for row in rows(sizes, data_set)}
 
 
-@pytest.mark.parametrize(("correct", "images"), [(0, 5), (3, 5), (5, 5), (2911, 23_640)])
-def test_the_least_area_is_that_of_a_perfect_ranking(correct, images):
-    perfect = np.arange(images) < correct
-    area = metrics.aurc(perfect.astype(float) - 1e-9 * np.arange(images), perfect)
-    least = composition.least_aurc(np.array([correct]), images)[0]
-    assert least == pytest.approx(area, abs=1e-12)
-
-
 def test_a_union_is_weighted_to_the_papers_shares():
     """As if each far image were there as often as it counts; nothing changes the paper's union."""
     paper = {"test": 400, "near": 600, "svhn": 400, "lsun_fix": 400, "dtd": 564}
@@ -59,91 +44,3 @@ def test_a_union_is_weighted_to_the_papers_shares():
     expected = metrics.aurc(*repeated)
     assert found["paper_union", "aurc"] == pytest.approx(expected, rel=2e-3)
     assert abs(found["union", "aurc"] - expected) > 0.05
-
-
-def test_a_far_set_without_counterpart_and_a_data_set_without_counterpart():
-    sizes = {"test": 40, "near": 60, "mazes": 30}
-    assert ("paper_union", "aurc") not in values(sizes, "digits")
-    counts = composition.counts(sizes, "cifar100")
-    assert counts == {"test": 5000, "near": 5000, "mazes": 22_733}
-
-
-def test_the_excess_is_that_of_the_images_themselves(table_of):
-    sizes = {"test": 200, "near": 100, "svhn": 50}
-    keep = ("test_set", "metric", "value", "bootstrap", "images")
-    records = [
-        {name: row[name] for name in keep} | {"run": 0, "method": "baseline"}
-        for row in rows(sizes)
-        if row["metric"] in ("aurc", "accuracy")
-    ]
-    table = table_of(records, paper="unknown_detection", data_set="cifar100")
-    excess = composition.with_excess(table).query("metric == 'eaurc'").set_index("test_set")
-    assert set(excess.index) == {"test", "near", "far", "union", "paper_union"}
-    parts = answers(sizes).values()
-    union = [np.concatenate([getattr(part, field) for part in parts])
-             for field in ("confidence", "correct")]  # fmt: skip
-    assert excess.loc["union", "value"] == pytest.approx(metrics.eaurc(*union), abs=1e-12)
-    assert np.allclose(excess.loc["union", "bootstrap"], excess.loc["union", "value"])
-    assert len(excess.loc["union", "row"].split()) == 2
-
-
-def test_the_printed_excess_by_hand():
-    """At 74.4 % correct of 4,000 among 23,640, an area of 735.5 is 122 above the least possible."""
-    excess = composition.printed(published.load("unknown_detection")).query("metric == 'eaurc'")
-    excess = excess[excess["data_set"] == "CIFAR-40"]
-    cells = 1000 * excess.pivot_table("value", "method", "test_set")
-    assert cells.loc["baseline"].round().to_dict() == {"paper_union": 122, "test": 39, "union": 122}
-    assert cells["union"].idxmin() == "outlier_exposure"  # by AURC it is Deep Ensemble
-    assert excess["std"].isna().all()
-
-
-SETS = {"accuracy": ["test"], "aurc": ["union"], "fpr_at_tpr": ["bubbles", "near", "digits"]}
-
-
-@pytest.fixture
-def part(table_of):
-    """A comparison of values that differ for every method, test set and run."""
-    records = [
-        dict(test_set=test_set, run=run, method=method, metric=metric,
-             value=(number + 10 * place + 0.2 * run) / 100)
-        for metric, sets in SETS.items()
-        for place, test_set in enumerate(sets, start=1)
-        for number, method in enumerate(METHODS)
-        for run in (0, 1)
-    ]  # fmt: skip
-    names = {"published_as": {"cifar10_mini": "CIFAR-40", "digits": "SVHN"},
-             "families": {"resnet8": "ResNet18"}}  # fmt: skip
-    table = table_of(records, paper="unknown_detection")
-    return comparison(table, published.load("unknown_detection"), **names)
-
-
-def test_each_number_is_next_to_the_papers_number_of_its_test_set(part):
-    frame = detection(part, metrics=["accuracy", "aurc", "fpr_at_tpr"]).frame()
-    assert frame.loc[[("Baseline", "ours"), ("Baseline", "paper")]].to_numpy().tolist() == [
-        ["10.10 ± 0.14", "101.00 ± 1.41", "20.10 ± 0.14", "30.10 ± 0.14", "10.10 ± 0.14"],
-        ["74.43 ± 0.51", "735.50 ± 3.92", "86.50 ± 0.54", "85.92 ± 1.80", "–"],
-    ]
-
-
-def test_the_best_and_the_best_without_outliers_are_marked(part):
-    """In ours and in the paper's rows; lower is better for FPR, more for accuracy."""
-    frame = detection(part, metrics=["accuracy", "fpr_at_tpr"]).frame("latex")
-    ours, paper = (frame.xs(source, level=1) for source in ("ours", "paper"))
-    marked = [ours.index[ours.iloc[:, k].str.contains("textbf")].tolist() for k in range(4)]
-    assert marked == [["OpenMax"], *[["Baseline"]] * 3]
-    marks = {name: re.findall(r"\\(\w+)\{", cell) for name, cell in paper.iloc[:, 2].items()}
-    assert marks.pop("Outlier Exposure") == ["textbf"] and marks.pop("OpenMax") == ["underline"]
-    assert not any(marks.values())
-
-
-@pytest.mark.parametrize(
-    ("changes", "metric", "message"),
-    [
-        ({}, "auroq", "unknown metric 'auroq'; did you mean 'auroc'"),
-        ({}, "eaurc", "part: no number of these metrics"),
-        ({"backbone": range(45)}, "aurc", "part: several of backbone"),
-    ],
-)
-def test_bad_input(part, changes, metric, message):
-    with pytest.raises(ValueError, match=message):
-        detection(part.assign(**changes), metrics=[metric])
