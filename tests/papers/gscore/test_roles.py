@@ -7,8 +7,7 @@ from helpers import data
 from helpers.data import write_pack
 from helpers.data.class_lists import shared_classes
 from helpers.papers import load, run
-from helpers.papers.gscore.roles import gbench, pack_name
-from helpers.papers.gscore.roles import roles
+from helpers.papers.gscore.roles import gbench, pack_name, roles
 
 GIVEN = {"shifts": [], "held_out": [], "outliers": [], "sets": ["mazes"]}
 MINI = load("gscore", "mini", networks={"tiny": {}}, **GIVEN)

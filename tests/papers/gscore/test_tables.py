@@ -78,7 +78,9 @@ def test_means_are_over_the_sets_that_a_run_predicts(table):
     }  # fmt: skip
     assert wide["paper"]["cifar100"].tolist() == pytest.approx([0.7136, 0.866, 0.8831])
     behind = table[table["row"].isin(wide["rows"]["cifar10_mini", "fpr95"].split())]
-    assert set(behind["test_set"]) == {"waves", "dice", "maps"} and set(behind["variant"]) == {"test"}
+    assert set(behind["test_set"]) == {"waves", "dice", "maps"} and set(behind["variant"]) == {
+        "test"
+    }
     with pytest.raises(ValueError, match="table: no predictions"):
         tables.compare(table[table["metric"] == "fpr95"])
 
