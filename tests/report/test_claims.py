@@ -201,3 +201,11 @@ def test_an_effect_that_contradicts_outweighs_one_that_cannot_be_tested():
         table = numbers([level, level], [0.4, 0.4])
         table["untestable"] = table["method"].map({"a": "", "b": "no"})
         assert verdicts([claim], evaluate([claim], table))["verdict"].item() == verdict
+
+
+def test_a_data_set_that_contradicts_the_mean_leaves_it_undecided():
+    good = numbers([0.9, 0.92], [0.4, 0.4])
+    bad = numbers([0.3, 0.32], [0.4, 0.4], data_set="e")
+    row = pooled(pd.concat([good, good.assign(backbone="n"), bad]))
+    assert row["low"] > 0 and row["verdict"] == Verdict.UNDECIDED
+    assert row["note"].endswith("against: e, m")

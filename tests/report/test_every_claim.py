@@ -4,27 +4,19 @@ A made-up table agrees with all claims of a paper.  Each case (claim_cases.yaml)
 points until one claim is contradicted.  Committed tables give other verdicts: test_ledger.py.
 """
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
 
 from helpers.papers import PAPERS
 from helpers.report.claims import ALL
-from tests.report.claim_tables import MAKE, verdicts
+from tests.report.claim_tables import CASES, MAKE, by_number, verdicts
 
 CLAIMS = [(paper, claim.id) for paper in MAKE for claim in PAPERS[paper].claims.CLAIMS.claims]
 CIFAR = {"outlier-exposure", "outlier-exposure-sets"}
 IMAGENET = {"confidence", "openmax-imagenet", "edl-imagenet", "outlier-exposure-imagenet"}
 
-FILE = Path(__file__).with_name("claim_cases.yaml")
-CASES = [
-    (paper, case)
-    for paper, cases in yaml.safe_load(FILE.read_text(encoding="utf-8")).items()
-    for case in cases
-]
+FLAT = [(paper, case) for paper, cases in CASES.items() for case in cases]
 
 
 @pytest.fixture(scope="module")
@@ -44,19 +36,15 @@ def test_a_table_that_agrees_supports_every_claim(agreeing, paper):
     assert verdict == {claim: "supported" for of, claim in CLAIMS if of == paper}
 
 
-@pytest.mark.parametrize(("paper", "case"), CASES)
+@pytest.mark.parametrize(("paper", "case"), FLAT)
 def test_a_change_moves_its_claim_and_no_other(paper, case):
     case = {"verdict": "contradicted", "also": (), **case}
     claim, expected, also = (case.pop(name) for name in ("claim", "verdict", "also"))
     if paper == "uimnet":
         table = MAKE[paper](*case["changes"], runs=1)
     else:
-        if changes := case.get("changes"):
-            names = (tuple(name.split(" | ")) if "|" in name else name for name in changes)
-            case["changes"] = dict(zip(names, changes.values(), strict=True))
-        if claim in IMAGENET:
-            case["data_set"] = "imagenet"
-        table = MAKE[paper](**case)
+        case |= {"data_set": "imagenet"} if claim in IMAGENET else {}
+        table = MAKE[paper](by_number(case.pop("changes", {})), **case)
     verdict = verdicts(paper, table)
     assert verdict.pop(claim) == expected
     moved = {name for name, other in verdict.items() if other not in ("supported", "no data")}
