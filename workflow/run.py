@@ -129,7 +129,7 @@ def main() -> None:
         fcntl.flock(lock, fcntl.LOCK_EX)
         steps = planned(*names)  # parameters may have changed meanwhile
     book = arguments.tier == STORED and arguments.target == "book"
-    if arguments.target == "preview" or (book and not (runs / "book").exists()):
+    if arguments.target == "preview" or (book and not (runs / "book" / "_build").exists()):
         preview(runs / "book")
     if arguments.target == "preview":
         return
