@@ -23,8 +23,8 @@ from helpers.report.figures.style import (
     axes_or_new,
     check_columns,
     legend_outside,
-    refuse_several,
 )
+from helpers.report.table import single as refuse_several
 from pictures import FAMILIES
 
 _ONE = ("data_set", "backbone")

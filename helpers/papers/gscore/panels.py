@@ -13,8 +13,8 @@ from helpers.report.figures.style import (
     axes_grid,
     check_columns,
     method_styles,
-    refuse_several,
 )
+from helpers.report.table import single as refuse_several
 
 _AXES = {
     "ratio": "ID images for each OOD image",
