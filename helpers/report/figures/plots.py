@@ -207,7 +207,6 @@ def gscore_scatter(
     ax: Axes | None = None,
 ) -> Axes:
     """Draw a metric against the Gscore of sets, with the line and its prediction intervals."""
-    title = metric_title(metric)
     scores = float_array("regression.gscores", regression.gscores)
     truths = regression.predict(scores) + regression.residuals
     ax = axes_or_new(ax, figsize=(6, 3.6))
@@ -226,7 +225,7 @@ def gscore_scatter(
     ax.plot(grid, 100 * regression.predict(grid), color=GREY, linewidth=1.5, label="line")
     text = f"r = {pearson(scores, truths):.3f}, ρ = {spearman(scores, truths):.3f}"
     ax.set_title(text.replace("-", "\N{MINUS SIGN}"), loc="left", pad=4)
-    ax.set(xlabel="Gscore", ylabel=f"{title} (%)")
+    ax.set(xlabel="Gscore", ylabel=f"{metric_title(metric)} (%)")
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.08), ncols=2)
     return ax
 

@@ -108,11 +108,3 @@ def check_columns(name: str, table: pd.DataFrame, columns: Iterable[str]) -> Non
         raise ValueError(f"{name}: no column {', '.join(missing)}")
     if table.empty:
         raise ValueError(f"{name}: empty")
-
-
-def refuse_several(name: str, table: pd.DataFrame, *columns: str) -> None:
-    """Refuse a table whose rows one figure would mix, naming the argument and what it mixes."""
-    for column in columns:
-        if table[column].nunique() > 1:
-            several = ", ".join(map(str, table[column].unique()))
-            raise ValueError(f"{name}: several of {column} ({several}); choose one")

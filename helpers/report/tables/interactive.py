@@ -69,7 +69,6 @@ def interactive(frame: pd.DataFrame, *, caption: str = "") -> HTML:
         b64encode(gzip.compress(path.read_bytes(), mtime=0)).decode("ascii")
         for path in (script.with_suffix(".css"), script)
     )
-    loader = _LOADER.format(module=_MODULE, css=css, js=js)
-    page = f"{loader}{table}<p>{html.escape(caption)}</p>"
+    page = f"{_LOADER.format(module=_MODULE, css=css, js=js)}{table}<p>{html.escape(caption)}</p>"
     wide = frame.shape[1] > 12  # takes the margin of the book's pages, too
     return HTML(f'<div class="full-width">{page}</div>' if wide else page)

@@ -82,16 +82,13 @@ def _beside(paper: Paper, rows: pd.DataFrame, networks: Mapping[str, str]) -> pd
 def _stand_ins(row: dict) -> str:
     """Return in words which data set, test set and network are not the paper's."""
     pairs = [(row[name], row[f"paper_{name}"]) for name in ("data_set", "test_set", "backbone")]
-    parts = [f"{ours} for {paper}" for ours, paper in pairs if not _same(_plain(ours, paper))]
+    same = {pair for pair in pairs if len({*_plain(*pair)}) == 1 or _plain(*pair) in _SAME}
+    parts = [f"{ours} for {paper}" for ours, paper in pairs if (ours, paper) not in same]
     if _plain(*pairs[0]) in _DRAWN:
         parts[0] = f"{row['data_set']}: other classes drawn than for {row['paper_data_set']}"
     if row["test_set"] in _JOINED:
         parts.append(f"{row['test_set']}: of the sets at hand")
     return ", ".join(parts)
-
-
-def _same(names: tuple[str, ...]) -> bool:
-    return names[0] == names[1] or names in _SAME
 
 
 def _plain(*names: str) -> tuple[str, ...]:
