@@ -29,7 +29,7 @@ _MODULES = {
     "compare": "known_unknowns.auditing.comparison",
     "read_outputs": "known_unknowns.auditing",
     "Head": "helpers.outputs",
-    "Outputs": "known_unknowns.auditing.given",
+    "Outputs": "known_unknowns.auditing.checked",
     "Score": "helpers.scores",
     "create": "helpers.scores",
     "names": "helpers.scores",

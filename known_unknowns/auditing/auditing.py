@@ -6,32 +6,77 @@ import os
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 
-from helpers import metrics
+from helpers import __version__, metrics, scores
 from helpers.checks import known_name, open_share, whole_number
 from helpers.metrics.bootstrap import weighted_calibration_error
 from helpers.outputs import Outputs
 from helpers.scores.calibration import confidences, fit_temperature, softmax
-from known_unknowns.auditing import doubts, findings, gates, prediction, ranking, report
+from known_unknowns.auditing import doubts, findings, prediction, ranking, report
 from known_unknowns.auditing import thresholds as rules
 from known_unknowns.auditing.inputs import Inputs
-from known_unknowns.auditing.record import Measured
+from known_unknowns.auditing.rejector import Rejector
 from known_unknowns.auditing.sentences import render
 
 FITTED = 10_000
 """Largest number of images for temperature, directions and calibration: more change no number."""
+KNOWN = 10_000
+"""Largest number of scores of known images that a rejector keeps for its p-values."""
 
 
-class Audit(Measured):
-    """Numbers of an audit, its sentences and its files; attributes as of `Measured`."""
+class Audit(SimpleNamespace):
+    """Numbers of an audit, its sentences and its files.
 
-    @property
-    def requirements(self) -> list[gates.Judged]:
-        """Verdicts on the requirements, in their order."""
-        return gates.judge(self, self.settings["require"])
+    The validation images and each OOD set are divided at random into two halves.  The *choosing*
+    half fits the temperature and ranks the scores; the *measuring* half gives the calibration, the
+    thresholds and the figures of the chosen score.
+
+    Attributes
+    ----------
+    inputs : Inputs
+        With one image of each group.
+    doubts : tuple of Doubt
+        Evidence against the validation images, the worst first.
+    choosing, measuring : ndarray of int64
+        Indices of the halves among the validation images.
+    accuracy : (float, float, float)
+        Share of correct answers on all validation images, with its exact 95 % interval.
+    calibration : DataFrame
+        Rows ``before`` and ``after`` temperature scaling; ``floor`` is the ECE of perfect
+        calibration.  Replicates have a larger ECE than the images, so the interval is rather high.
+    ranking, confirmed : DataFrame
+        All scores on the choosing half, and the chosen score on the measuring half.
+    best : list of str
+        The chosen score, and those that may be as good.
+    score : Score
+        The chosen score, fitted.
+    samples : dict of str to ndarray
+        Scores of ``validation``, of each OOD set (measuring halves) and of ``production``.
+    correct : ndarray of bool
+        Whether each image of the measuring half is classified correctly.
+    thresholds : dict of str to Threshold
+        By wish.
+    deployed, threshold, rejector : str, Threshold, Rejector
+        Wish and threshold of the rejector; empty and None if there is none.
+    promised_on : (ndarray, ndarray)
+        Scores and correctness of the images behind the guarantee of a risk.
+    classes, answers, strata : list of dict
+        Accuracy and risk of each class, and the guarantee of each answer and stratum.
+    prediction, unlabelled, drift : Prediction, dict, dict
+        Estimates for the unlabelled images; None without them.
+    claimed, sure : ndarray of float64
+        Largest probability of each validation image, before and after temperature scaling.
+    wrong : ndarray of int64
+        Indices of the errors, the most confident first.
+    requirements : list of dict
+        Verdicts on the requirements, in their order.
+    settings : dict
+        Arguments of `audit`.
+    """
 
     def sentences(self, name: str) -> list[str]:
         """Return the sentences of one macro of the template."""
@@ -44,6 +89,14 @@ class Audit(Measured):
     def save(self, folder: str | os.PathLike) -> list[Path]:
         """Write report, numbers, and a rejector if there is a threshold; return the paths."""
         return report.save(self, folder)
+
+    def predict(self, unlabelled: Outputs) -> prediction.Prediction:
+        """Return the prediction for other unlabelled images."""
+        half = self.inputs.validation.subset(self.choosing)
+        chosen, production = (self.score.score_samples(part) for part in (half, unlabelled))
+        return prediction.predict_by_score(
+            self.inputs, self.score, chosen, self.samples, production, self.settings["seed"]
+        )
 
 
 def audit(
@@ -83,7 +136,7 @@ def audit(
     seed : int
         Seed of the halves, the bootstrap and the mixtures.
     require : sequence of str
-        Requirements, such as ``accuracy>=0.9``; see `known_unknowns.auditing.gates`.
+        Requirements, such as ``accuracy>=0.9``; see `known_unknowns.auditing.findings`.
     tell : callable
         Function that receives the name of each step.
 
@@ -93,13 +146,10 @@ def audit(
         Unknown wish, a share outside (0, 1), no score that can be computed, a requirement for a
         set that is not there.
     """
-    settings = {
-        "wish": wish, "fallback": fallback, "risk": risk, "coverage": coverage,
-        "confidence": confidence, "unknown_share": unknown_share,
-        "replicates": replicates, "seed": seed, "require": list(require),
-    }  # fmt: skip
+    settings = locals() | {"require": list(require)}
+    del settings["inputs"], settings["tell"]
     for requirement in require:
-        gates.read_requirement(requirement, inputs.ood)
+        findings.read_requirement(requirement, inputs.ood)
     known_name("wish", wish, rules.WISHES)
     for name in ("risk", "coverage", "confidence"):
         open_share(name, settings[name])
@@ -107,9 +157,10 @@ def audit(
     whole_number("replicates", replicates)
     whole_number("seed", seed, least=0)
     inputs = inputs.one_of_each_group(seed)
-    validation, correct = inputs.validation, inputs.validation.correct
+    validation, names = inputs.validation, inputs.class_names
+    audited = Audit(inputs=inputs, settings=settings, accuracy=rules.share(validation.correct))
     tell("looks for copies, and for labels that do not fit")
-    against = doubts.find_doubts(inputs)
+    audited.doubts = doubts.find_doubts(inputs)
 
     generator = np.random.default_rng(seed)
     halves = {name: _halves(len(part), generator) for name, part in inputs.ood.items()}
@@ -119,104 +170,83 @@ def audit(
         {name: ranking.Half(part, halves[name][i][:end]) for name, part in groups.items()}
         for i, end in ((0, ranking.COMPARED), (1, None))
     )
-    fit = choosing[:FITTED]
+    audited.choosing, audited.measuring, fit = choosing, measuring, choosing[:FITTED]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", RuntimeWarning)
         temperature = fit_temperature(validation.logits[fit], validation.labels[fit])
+    audited.temperature, audited.claimed = temperature, confidences(validation.logits)
+    audited.sure = confidences(validation.logits, temperature)
+    wrong = np.flatnonzero(~validation.correct)
+    audited.wrong = wrong[np.argsort(-audited.sure[wrong], kind="stable")]
+    audited.suspected_labels = doubts.likely_label_errors(validation, temperature)
+    part = validation.subset(measuring[:FITTED])
+    audited.calibration = _calibration(part, temperature, replicates, seed)
 
     tell("fits the scores")
-    usable, left_out = ranking.fitted(inputs)
+    usable, audited.left_out = ranking.fitted(inputs, scores.names())
     tell(f"compares {len(usable)} scores")
-    wished = ranking.Wish(wish, settings[wish], unknown_share)
+    drawing = replicates, seed, ranking.Wish(wish, settings[wish], unknown_share)
     chosen = ranking.score_halves(usable, first)
-    groups = ranking.Groups.of(first, replicates, seed, wished)
-    table, best = ranking.ranked(usable, chosen, groups)
-    score = usable[best[0]]
+    groups = ranking.Groups(first, *drawing)
+    audited.ranking, audited.best = ranking.ranked(usable, chosen, groups)
+    score, chosen = usable[audited.best[0]], chosen[audited.best[0]][ranking.ID]
     tell(f"measures the chosen one, {score.info.title}")
-    samples = ranking.score_halves({best[0]: score}, second)[best[0]]
-    groups = ranking.Groups.of(second, replicates, seed, wished)
-    confirmed = pd.DataFrame([groups.wished(samples)[0], *groups.measured(samples)[0]])
-    chosen = chosen[best[0]][ranking.ID]
+    samples = ranking.score_halves({"": score}, second)[""]
+    audited.confirmed = pd.DataFrame(ranking.Groups(second, *drawing).measure(samples)[0])
     samples = {"validation": samples.pop(ranking.ID)} | samples
-    scores, right = samples["validation"], correct[measuring]
+    known, correct = samples["validation"], validation.correct[measuring]
+    audited.score, audited.samples, audited.correct = score, samples, correct
     unknown = {name: samples[name] for name in inputs.ood}
 
-    predicted = unlabelled = drift = None
+    audited.prediction = audited.unlabelled = audited.drift = None
     if inputs.production is not None:
         production = samples["production"] = score.score_samples(inputs.production)
-        predicted = prediction.predict_by_score(inputs, score, chosen, samples, production, seed)
-        unlabelled = prediction.look_at_unlabelled(
-            scores,
-            production,
-            softmax(validation.logits[measuring], temperature),
-            softmax(inputs.production.logits, temperature),
-            right,
-            chosen,
+        audited.prediction = prediction.predict_by_score(
+            inputs, score, chosen, samples, production, seed
         )
-        parts = validation, inputs.production
-        here, there = (getattr(part, inputs.richest) for part in parts)
+        parts = validation.logits[measuring], inputs.production.logits
+        probabilities = [softmax(part, temperature) for part in parts]
+        audited.unlabelled = prediction.look_at_unlabelled(
+            known, production, *probabilities, correct, chosen
+        )
+        here, there = (getattr(part, inputs.richest) for part in (validation, inputs.production))
         axes = prediction.principal_directions(here[fit], seed=seed)
-        drift = prediction.find_drift(scores, production, (here @ axes)[measuring], there @ axes)
-        against += doubts.doubt_share(unlabelled.least, unknown_share)
+        here, there = (here @ axes)[measuring], there @ axes
+        audited.drift = prediction.find_drift(known, production, here, there)
+        audited.doubts += doubts.doubt_share(audited.unlabelled["least"], unknown_share)
 
-    mixed = {"unknown": unknown_share, "seed": seed}
-    thresholds = {
-        "risk": rules.promise_risk(scores, right, unknown, risk, confidence, **mixed),
-        "coverage": rules.promise_coverage(scores, right, unknown, coverage, confidence),
+    mixed, wished = {"unknown": unknown_share, "seed": seed}, (risk, confidence)
+    audited.promised_on = rules.draw_mixture(known, correct, unknown, unknown_share, seed=seed)
+    audited.thresholds = {
+        "risk": rules.promise_risk(known, correct, unknown, *wished, **mixed),
+        "coverage": rules.promise_coverage(known, correct, unknown, coverage, confidence),
     }
     tried = (wish, *rules.WISHES) if fallback else (wish,)
-    deployed = next((name for name in tried if not thresholds[name].problem), "")
-    threshold = thresholds[deployed].value if deployed else np.inf
+    kept = [name for name in tried if not audited.thresholds[name].problem]
+    audited.deployed = deployed = kept[0] if kept else ""
+    audited.threshold = audited.thresholds.get(deployed)
+    accepted = known >= (audited.threshold.value if deployed else np.inf)
     promised = risk if deployed == "risk" else 1.0
-    names, by_stratum = inputs.class_names, (0, ())
+    audited.classes = rules.by_class(validation, names, measuring, accepted, promised)
+    answers, audited.strata = validation.predictions[measuring], []
+    audited.images_needed_by_answer, audited.answers = rules.by_answer(
+        known, correct, answers, names, *wished
+    )
+    audited.images_needed_by_stratum = 0
     if inputs.strata is not None:
         kinds, numbers = np.unique(np.asarray(inputs.strata), return_inverse=True)
-        kinds = numbers[measuring], tuple(map(str, kinds))
-        by_stratum = rules.by_answer(scores, right, *kinds, risk, confidence)
-    answers = validation.predictions[measuring]
-    sure, wrong = confidences(validation.logits, temperature), np.flatnonzero(~correct)
-    return Audit(
-        inputs=inputs,
-        doubts=against,
-        choosing=choosing,
-        measuring=measuring,
-        accuracy=rules.share(correct),
-        temperature=temperature,
-        calibration=_calibration(
-            validation.subset(measuring[:FITTED]), temperature, replicates, seed
-        ),
-        ranking=table,
-        best=tuple(best),
-        score=score,
-        confirmed=confirmed,
-        left_out=left_out,
-        samples=samples,
-        thresholds=thresholds,
-        deployed=deployed,
-        promised_on=rules.draw_mixture(scores, right, unknown, unknown_share, seed=seed),
-        by_class=rules.by_class(validation, names, measuring, scores >= threshold, promised),
-        by_answer=rules.by_answer(scores, right, answers, names, risk, confidence),
-        by_stratum=by_stratum,
-        suspected_labels=doubts.likely_label_errors(validation, temperature),
-        prediction=predicted,
-        unlabelled=unlabelled,
-        drift=drift,
-        claimed=confidences(validation.logits),
-        sure=sure,
-        wrong=wrong[np.argsort(-sure[wrong], kind="stable")],
-        notes=(*(str(warning.message) for warning in caught), *_left_aside(inputs)),
-        settings=settings,
-    )
-
-
-def _left_aside(inputs: Inputs) -> list[str]:
-    """Return what rests on a random subset of the images, in sentences."""
-    validation = len(inputs.validation)
-    return render(
+        audited.images_needed_by_stratum, audited.strata = rules.by_answer(
+            known, correct, numbers[measuring], list(map(str, kinds)), *wished
+        )
+    left_aside = render(
         "left_aside", compared=ranking.COMPARED, fitted=FITTED, copied=doubts.COPIES_AMONG,
-        largest=max(map(len, (inputs.validation, *inputs.ood.values()))) // 2,
-        half=validation // 2, learnt_from=max(validation, len(inputs.train or ())),
+        largest=max(map(len, (validation, *inputs.ood.values()))) // 2, half=len(validation) // 2,
+        learnt_from=max(len(validation), len(inputs.train or ())),
     )  # fmt: skip
+    audited.notes = [*(str(warning.message) for warning in caught), *left_aside]
+    audited.rejector = _rejector(audited) if deployed else None
+    audited.requirements = findings.judge(audited, require)
+    return audited
 
 
 def _halves(count: int, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -244,3 +274,29 @@ def _calibration(part: Outputs, temperature: float, replicates: int, seed: int) 
             "brier": metrics.brier(probabilities, part.labels),
         }
     return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def _rejector(audited: Audit) -> Rejector:
+    """Return the chosen score with the deployed threshold."""
+    inputs, deployed, settings = audited.inputs, audited.threshold, audited.settings
+    validation, given = inputs.validation, "logits" if inputs.level else "probabilities"
+    return Rejector(
+        audited.score,
+        threshold=deployed.value,
+        classes=validation.num_classes,
+        width=validation.features.shape[1] if "features" in audited.score.info.needs else None,
+        given=given,
+        known=np.sort(audited.samples["validation"][:KNOWN]),  # in random order before
+        provenance={
+            "model": inputs.source,
+            "logits": "as the model gives them" if inputs.level else "log-probabilities",
+            "promise": deployed.promise,
+            deployed.wish: deployed.wished,
+            "confidence": settings["confidence"],
+            "images": {"choosing": len(audited.choosing), "measuring": len(audited.measuring)},
+            "sha256": dict(inputs.sha256),
+            "version": __version__,
+            "temperature": audited.temperature,  # for the confidences of `Rejector.judge`
+            "class_names": list(inputs.class_names),
+        },
+    )

@@ -1,4 +1,4 @@
-"""Checks of the arrays of an audit; a message ends with the line that solves the problem."""
+"""Checks of arrays; a message ends with the line that solves the problem."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from scipy.special import logsumexp, softmax
 
-from helpers.checks import known_name, label_array
-from helpers.outputs import Head, Outputs
+import helpers.outputs
+from helpers.checks import known_name, label_array, plain_array
+from helpers.outputs import Head
 from helpers.scores.calibration import ROUNDING, are_probabilities, log_probabilities, row_blocks
 
 TREATED = ("logits", "probabilities")
@@ -29,20 +30,17 @@ _TOGETHER = (
 def set_names(arrays: Mapping[str, np.ndarray], needed: Sequence[str]) -> list[str]:
     """Return the names of the OOD sets; refuse arrays of unknown names, and missing ones."""
     # whatever a set's name is, a misspelt kind of array is seen
-    sets = {name.rpartition("_")[0][4:]: None for name in arrays if name.startswith("ood_")}
+    sets = [*{name.rpartition("_")[0][4:]: None for name in arrays if name.startswith("ood_")}]
     parts = ["", "train_", "production_", *(f"ood_{name}_" for name in sets)]
-    options = {*SINGLE, "train_labels"} | {
-        f"{part}{kind}" for part in parts for kind in ("logits", "features")
-    }
+    kinds = [f"{part}{kind}" for part in parts for kind in ("logits", "features")]
     for name in arrays:
         if name in ("ood_logits", "ood_features"):
             raise ValueError(f"{name}: without the set's name; call it ood_NAME_{name[4:]}")
-        known_name("array", name, options)
+        known_name("array", name, {*kinds, *SINGLE, "train_labels"})
     for name in needed:
         if name not in arrays:
             raise ValueError(f"{name}: missing; the file holds {', '.join(arrays) or 'nothing'}")
-    pairs = [pair.split() for pair in _TOGETHER]
-    pairs += [(f"ood_{name}_features", f"ood_{name}_logits") for name in sets]
+    pairs = [*map(str.split, _TOGETHER), *((f"{p}features", f"{p}logits") for p in parts[3:])]
     for first, second in pairs:
         if first in arrays and second not in arrays:
             raise ValueError(f"{second}: missing, though there is {first}")
@@ -53,7 +51,7 @@ def set_names(arrays: Mapping[str, np.ndarray], needed: Sequence[str]) -> list[s
                 f"{part}features: {'no other' if present else 'missing, though other'} group of "
                 "images has features; give them for all groups, or for none"
             )
-    return list(sets)
+    return sets
 
 
 def matrix(
@@ -160,9 +158,8 @@ def logits(name: str, values: np.ndarray, treat_as: str) -> np.ndarray:
     if treat_as == "probabilities" and not probable:
         sums, least = values.sum(axis=1, dtype=np.float64), values.min()
         row = int(np.abs(sums - 1).argmax())
-        remedy = (
-            'treat_as="logits"?' if least < 0 else f"{name} / {name}.sum(axis=1, keepdims=True)"
-        )
+        remedy = f"{name} / {name}.sum(axis=1, keepdims=True)"
+        remedy = 'treat_as="logits"?' if least < 0 else remedy
         raise ValueError(
             f"{name}: probabilities expected, as treat_as says, but the least value is {least:g} "
             f"and row {row} sums to {sums[row]:g}; pass {remedy}"
@@ -180,17 +177,15 @@ def normalised(logits: np.ndarray) -> bool:
 
 def labels(arrays: Mapping[str, np.ndarray], name: str, classes: int, length: int) -> np.ndarray:
     """Return labels as int64 from 0 on."""
-    labels = arrays[name]
+    labels, logits = arrays[name], name.replace("labels", "logits")
     if labels.ndim != 1 or labels.dtype.kind not in "iu":
         raise ValueError(
             f"{name}: whole numbers [{length}] expected, got {labels.dtype} {labels.shape}; "
             "one-hot rows become that by argmax(axis=1), other numbers by astype(int)"
         )
     if len(labels) != length:
-        logits = name.replace("labels", "logits")
-        remedy = f"{logits} and {name} in one loop"
-        if len(labels) == classes:
-            remedy = f"{logits}.T, a row for each image"
+        turned = f"{logits}.T, a row for each image"
+        remedy = turned if len(labels) == classes else f"{logits} and {name} in one loop"
         raise ValueError(
             f"{name}: one for each of the {length} rows of {logits} expected, got {labels.shape}; "
             f"write {remedy}"
@@ -203,37 +198,27 @@ def labels(arrays: Mapping[str, np.ndarray], name: str, classes: int, length: in
     return label_array(name, labels, classes=classes, length=length)
 
 
-def texts(arrays: Mapping[str, np.ndarray], name: str, length: int) -> tuple[str, ...]:
-    """Return texts; none if the file has none."""
-    if name not in arrays:
-        return ()
-    texts = arrays[name]
-    if texts.shape != (length,) or texts.dtype.kind != "U":
-        raise ValueError(
-            f"{name}: {length} texts expected, got {texts.dtype} {texts.shape}; write "
-            f"np.array(list_of_{length}, dtype=str)"
-        )
-    names = tuple(texts.tolist())
-    twice = {text for text in names if names.count(text) > 1} if name == "class_names" else ()
-    if twice:
-        raise ValueError(f"class_names: each once expected, got {', '.join(sorted(twice))} twice")
-    return names
-
-
-def groups(arrays: Mapping[str, np.ndarray], name: str, length: int) -> np.ndarray | None:
-    """Return the group or stratum of each image; None if the file has none."""
-    if name not in arrays:
+def column(arrays: Mapping[str, np.ndarray], name: str, length: int) -> np.ndarray | None:
+    """Return the text, or the group, of each image or class; None if the file has none."""
+    if (values := arrays.get(name)) is None:
         return None
-    groups = arrays[name]
-    if groups.shape != (length,) or groups.dtype.kind not in "iuU":
+    texts = name in ("class_names", "files")
+    if values.shape != (length,) or values.dtype.kind not in ("U" if texts else "iuU"):
+        remedy = f"one for each image, np.asarray({name}).astype(str)"
         raise ValueError(
-            f"{name}: {length} whole numbers or texts expected, got {groups.dtype} "
-            f"{groups.shape}; write one for each image, np.asarray({name}).astype(str)"
+            f"{name}: {length} {'texts' if texts else 'whole numbers or texts'} expected, got "
+            f"{values.dtype} {values.shape}; write "
+            + (f"np.array(list_of_{length}, dtype=str)" if texts else remedy)
         )
-    return groups
+    if name == "class_names" and len(set(names := values.tolist())) < length:
+        twice = sorted({text for text in names if names.count(text) > 1})
+        raise ValueError(f"class_names: each once expected, got {', '.join(twice)} twice")
+    return values
 
 
-def head(arrays: Mapping[str, np.ndarray], validation: Outputs, level: bool) -> Head | None:
+def head(
+    arrays: Mapping[str, np.ndarray], validation: helpers.outputs.Outputs, level: bool
+) -> Head | None:
     """Return the head, which must give the logits of the first images; None without weights."""
     if "head_weight" not in arrays:
         return None
@@ -258,3 +243,50 @@ def row_by_row(choose: Callable[..., np.ndarray], logits: np.ndarray) -> np.ndar
     In a single call it would copy the whole array that is mapped from a file.
     """
     return np.concatenate([choose(logits[rows], axis=1) for rows in row_blocks(logits.shape)])
+
+
+class Outputs(helpers.outputs.Outputs):
+    """Outputs of a model, refused if a conversion would lose part of them; arrays are read-only.
+
+    Parameters and errors are those of `helpers.outputs.Outputs`; also refused are masked arrays,
+    complex numbers, and labels that are no class.
+
+    >>> import numpy as np
+    >>> Outputs(np.ones((1, 2)) * 1j, np.empty((1, 0)), [0])
+    Traceback (most recent call last):
+        ...
+    ValueError: logits: real numbers expected, got dtype complex128
+    """
+
+    def __post_init__(self):
+        for name in ("logits", "features", "members", "native"):
+            if (values := getattr(self, name)) is not None:
+                array = plain_array(name, values)
+                if array.dtype.kind not in "biuf":
+                    raise ValueError(f"{name}: real numbers expected, got dtype {array.dtype}")
+                object.__setattr__(self, name, array)
+        labels = plain_array("labels", self.labels)
+        if self.logits.ndim == 2:  # else the logits are what is wrong
+            label_array("labels", labels, classes=self.logits.shape[1], unknown=True)
+        object.__setattr__(self, "labels", labels)
+        super().__post_init__()
+        for name in (
+            "logits",
+            "features",
+            "labels",
+            "members",
+            "native",
+        ):  # what is fitted once serves several scores, so nothing may move
+            if (values := getattr(self, name)) is not None:
+                view = values.view()
+                view.flags.writeable = False
+                object.__setattr__(self, name, view)
+
+    def restricted(self, classes: Sequence[int]) -> helpers.outputs.Outputs:
+        """Return the outputs of a model with only these of its classes, each once."""
+        numbers = label_array("classes", plain_array("classes", classes), classes=self.num_classes)
+        values, counts = np.unique(numbers, return_counts=True)
+        if counts.max() > 1:
+            twice = ", ".join(map(str, values[counts > 1]))
+            raise ValueError(f"classes: each one once expected, got {twice} more than once")
+        return super().restricted(numbers.tolist())

@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import argparse
 import gc
+import inspect
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 HOLDS, FAILS, REFUSED, STOPPED = 0, 1, 2, 130
@@ -24,18 +25,6 @@ HOLDS, FAILS, REFUSED, STOPPED = 0, 1, 2, 130
 
 DEMO = "known_unknowns_demo"
 """The folder that the demo writes."""
-
-_FILE = """FILE: .npz, as numpy.savez(file, logits=..., labels=...) writes, with what else there is
-of features, head_weight, head_bias, train_logits, train_labels, train_features, ood_NAME_logits,
-ood_NAME_features, production_logits, production_features, class_names, files, groups and strata;
-or a table, .csv or .parquet, with columns logit_0 ..., feature_0 ..., label, set, file, group and
-stratum.
-
-REQUIRE: NAME>=NUMBER or NAME<=NUMBER, as "accuracy>=0.9" or "auroc:pets>=0.8"; names are accuracy,
-coverage, coverage_at_risk_0.05, risk, ece, ece_scaled, aurc, auroc and fpr95.
-
-Exit status: 0, 1 if a requirement does not hold, 2 if the usage or the file is wrong.
-"""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -75,50 +64,43 @@ def _parser() -> argparse.ArgumentParser:
     }
     added = {name: commands.add_parser(name, help=words) for name, words in titles.items()}
     _, audit, compare, accept, bench = added.values()
-    audit.epilog, audit.formatter_class = _FILE, argparse.RawDescriptionHelpFormatter
-
-    def share(command, name: str, words: str, default: float | None = None) -> None:
-        command.add_argument(name, type=float, metavar="SHARE", default=default, help=words)
-
-    def path(command, name: str, words: str, **options) -> None:
-        command.add_argument(name, type=Path, help=words, **options)
-
-    path(audit, "file", "outputs of the classifier, see below", nargs="?")
-    wish = audit.add_mutually_exclusive_group()
-    share(wish, "--risk", "keep as many answers as may be with this share wrong (default: 0.05)")
-    share(wish, "--coverage", "or accept at least this share of the images like those in FILE")
-    share(audit, "--confidence", "with which the risk is promised (default: 0.95)", 0.95)
-    share(audit, "--share", "of unknown images, like the sets, up to which a risk holds", 0.0)
-    what = "what has to hold of the whole 95 %% interval, any number of times; see below"
-    audit.add_argument("--require", action="append", default=[], help=what)
+    audit.formatter_class = argparse.RawDescriptionHelpFormatter
+    audit.epilog = inspect.getdoc(_audit)
     network = audit.add_argument_group("or a network of timm and folders, in place of FILE")
-    network.add_argument("--model", help="its name (extra torch)")
-    network.add_argument("--validation", metavar="DIR", help="a folder for each class")
-    network.add_argument("--train", metavar="DIR", help="likewise, of training images")
-    network.add_argument("--ood", action="append", default=[], metavar="DIR",
-                         help="images of unknown classes; any number of times")  # fmt: skip
-    network.add_argument("--production", metavar="DIR", help="unlabelled images")
-    path(network, "--classes", "names of the classes in the model's order, a line each")
-    network.add_argument("--download", action="store_true", help="fetch the weights")
-
-    path(compare, "old", "outputs of the old model, in a file as for audit")
-    path(compare, "new", "outputs of the new model, of the same images in the same order")
-    share(compare, "--risk", "at which coverages are compared (default: 0.05)", 0.05)
-    compare.add_argument("--score", default="msp", help="by which answers are kept (default: msp)")
-
-    path(accept, "rejector", "rejector.safetensors")
-    path(accept, "file", "new outputs, in a file as for audit")
-    path(accept, "--out", "where to (default: the screen)", metavar="FILE.csv")
-
-    path(bench, "file", "a Python file that registers a score; it is executed")
-    path(bench, "--packs", "feature packs (default: those that come along)", metavar="FOLDER")
-
-    for command in (audit, compare):
-        command.add_argument("--treat-as", choices=("logits", "probabilities"), default="logits",
-                             help="what the arrays of logits hold")  # fmt: skip
-    for command in (audit, compare, bench):
-        path(command, "--out", "where to (default: the file's name and the command's)")
-        command.add_argument("--force", action="store_true", help="replace an earlier folder")
+    wish = audit.add_mutually_exclusive_group()
+    share, path, folder = {"type": float, "metavar": "SHARE"}, {"type": Path}, {"metavar": "DIR"}
+    many, switch = {"action": "append", "default": []}, {"action": "store_true"}
+    kinds = {"choices": ("logits", "probabilities"), "default": "logits"}
+    for command, name, words, options in (
+        (audit, "file", "outputs of the classifier, see below", path | {"nargs": "?"}),
+        (wish, "--risk", "keep as many answers as may be with this share wrong (0.05)", share),
+        (wish, "--coverage", "or accept at least this share of images like those in FILE", share),
+        (audit, "--confidence", "of the promise of a risk (0.95)", share | {"default": 0.95}),
+        (audit, "--share", "of unknown images that a risk allows (0)", share | {"default": 0.0}),
+        (audit, "--require", "what has to hold; any number of times, see below", many),
+        (network, "--model", "its name (extra torch)", {}),
+        (network, "--validation", "a folder for each class", folder),
+        (network, "--train", "likewise, of training images", folder),
+        (network, "--ood", "images of unknown classes; any number of times", many | folder),
+        (network, "--production", "unlabelled images", folder),
+        (network, "--classes", "names of the classes in the model's order, a line each", path),
+        (network, "--download", "fetch the weights", switch),
+        (compare, "old", "outputs of the old model, in a file as for audit", path),
+        (compare, "new", "outputs of the new model, of the same images in the same order", path),
+        (compare, "--risk", "at which coverages are compared (0.05)", share | {"default": 0.05}),
+        (compare, "--score", "by which answers are kept (msp)", {"default": "msp"}),
+        (accept, "rejector", "rejector.safetensors", path),
+        (accept, "file", "new outputs, in a file as for audit", path),
+        (accept, "--out", "where to, a CSV file (default: the screen)", path),
+        (bench, "file", "a Python file that registers a score; it is executed", path),
+        (bench, "--packs", "a folder of feature packs (default: those that come along)", path),
+        *((command, "--treat-as", "what the logits are", kinds) for command in (audit, compare)),
+        *((command, "--out", "where to (default: the file's name and the command's)", path)
+          for command in (audit, compare, bench)),
+        *((command, "--force", "replace an earlier folder", switch)
+          for command in (audit, compare, bench)),
+    ):  # fmt: skip
+        command.add_argument(name, help=words, **options)
     return parser
 
 
@@ -157,42 +139,65 @@ def _version(given: argparse.Namespace) -> int:
     return HOLDS
 
 
-def _teller() -> Callable[[str], None]:
-    """Return a function that prints a line with the seconds since now."""
+def _teller(line: str) -> Callable[[str], None]:
+    """Print a line; return a function that prints further ones, with the seconds since now."""
     began = time.perf_counter()
-    return lambda line: print(f"{time.perf_counter() - began:6.1f} s  {line}", flush=True)
+
+    def tell(line: str) -> None:
+        print(f"{time.perf_counter() - began:6.1f} s  {line}", flush=True)
+
+    tell(line)
+    return tell
 
 
-def _check_out(out: Path, replaces: Iterable[str] | None = None, *, folder: bool = True) -> None:
-    """Refuse an output that could not be written, before the work begins."""
-    if folder:
-        from helpers.files import check_free
-
-        check_free(out, replaces)
+def _check_place(out: Path) -> None:
+    """Refuse a place where nothing can be written, before the work begins."""
     parent = next(path for path in out.absolute().parents if path.exists())
     if not (parent.is_dir() and os.access(parent, os.W_OK)):
         raise ValueError(f"--out: {out} cannot be written in {parent}; name another place")
 
 
-def _written(result, out: Path, replaces: Iterable[str] | None) -> list[Path]:
-    """Save a result to a folder that appears whole or not at all; return the files' paths."""
+def _folder(given: argparse.Namespace, name: Path | str, files: Collection[str]) -> dict:
+    """Return the folder to write, which is free, and the files that it may replace."""
+    from helpers.files import check_free
+
+    out = given.out or Path(f"{Path(name).stem}_{given.command}")
+    replaces = files if given.force else None
+    check_free(out, replaces)
+    _check_place(out)
+    return {"path": out, "replaces": replaces}
+
+
+def _written(write: Callable[[Path], list[Path]], folder: dict) -> list[Path]:
+    """Write files to a folder that appears whole or not at all; return their paths."""
     from helpers.files import atomic_folder
 
-    with atomic_folder(out, replaces=replaces) as folder:
-        return [out / path.name for path in result.save(folder)]
+    with atomic_folder(**folder) as temporary:
+        return [folder["path"] / path.name for path in write(temporary)]
 
 
 def _audit(given: argparse.Namespace) -> int:
-    tell = _teller()
-    tell(f"reads {given.file or given.model}")
-    from known_unknowns.auditing import gates
+    """Write the report of a file of outputs, or of a network and folders.
+
+    FILE: .npz, as numpy.savez(file, logits=..., labels=...) writes, with what else there is of
+    features, head_weight, head_bias, train_logits, train_labels, train_features, ood_NAME_logits,
+    ood_NAME_features, production_logits, production_features, class_names, files, groups and
+    strata; or a table, .csv or .parquet, with columns logit_0 ..., feature_0 ..., label, set, file,
+    group and stratum.
+
+    REQUIRE: NAME>=NUMBER or NAME<=NUMBER, as "accuracy>=0.9" or "auroc:pets>=0.8"; names are
+    accuracy, coverage, coverage_at_risk_0.05, risk, ece, ece_scaled, aurc, auroc and fpr95.  It
+    holds if the whole 95 % interval does.
+
+    Exit status: 0, 1 if a requirement does not hold, 2 if the usage or the file is wrong.
+    """
+    tell = _teller(f"reads {given.file or given.model}")
+    from known_unknowns.auditing.findings import read_requirement
     from known_unknowns.auditing.report import WRITTEN
 
-    out = given.out or Path(f"{Path(given.file or given.model or 'model').stem}_audit")
-    replaces = WRITTEN if given.force else None
-    _check_out(out, replaces)
+    folder = _folder(given, given.file or given.model or "model", WRITTEN)
     for condition in given.require:
-        gates.read_requirement(condition)
+        read_requirement(condition)
 
     from known_unknowns.auditing.auditing import audit
 
@@ -203,35 +208,35 @@ def _audit(given: argparse.Namespace) -> int:
         inputs, wish=next(iter(wishes), "risk"), **wishes, confidence=given.confidence,
         unknown_share=given.share, require=given.require, tell=tell,
     )  # fmt: skip
-    _report(audited, out, replaces, tell)
-    judged = audited.requirements
-    for text, value, low, high, holds in judged:
-        verdict = "holds" if holds else "DOES NOT HOLD"
-        print(f"{text}: {verdict}, {value:.4g} ({low:.4g} to {high:.4g})")
-    return HOLDS if all(requirement.holds for requirement in judged) else FAILS
+    _report(audited, folder, tell)
+    for row in audited.requirements:
+        verdict = "holds" if row["holds"] else "DOES NOT HOLD"
+        print("{requirement}: {0}, {value:.4g} ({low:.4g} to {high:.4g})".format(verdict, **row))
+    return HOLDS if all(row["holds"] for row in audited.requirements) else FAILS
 
 
-def _report(audited, out: Path, replaces: Iterable[str] | None, tell: Callable) -> None:
+def _report(audited, folder: dict, tell: Callable) -> None:
     """Write the files of an audit; print doubts, summary and paths."""
     from known_unknowns.auditing.findings import summary
 
     tell("writes the report")
-    written = _written(audited, out, replaces)
+    written = _written(audited.save, folder)
     tell("is done")
     doubts = [f"First of all: {doubt}" for doubt in audited.doubts]
     print("", *doubts, *summary(audited), "", *written, sep="\n")
 
 
 def _demo(given: argparse.Namespace) -> int:
-    from known_unknowns.auditing.demo import open_demo
+    from known_unknowns.auditing.inputs import open_demo
     from known_unknowns.auditing.report import WRITTEN
 
-    _check_out(Path(DEMO), WRITTEN)
+    given.out, given.force = Path(DEMO), True
+    folder = _folder(given, DEMO, WRITTEN)
     inputs, description = open_demo()
     print(description, flush=True)
     from known_unknowns.auditing.auditing import audit
 
-    _report(audit(inputs), Path(DEMO), WRITTEN, tell=lambda line: None)
+    _report(audit(inputs), folder, tell=lambda line: None)
     print(
         "\nNext, your own model. Save its outputs in Python, and audit the file:\n"
         '    np.savez("my_outputs.npz", logits=logits, labels=labels)\n'
@@ -241,17 +246,14 @@ def _demo(given: argparse.Namespace) -> int:
 
 
 def _compare(given: argparse.Namespace) -> int:
-    tell = _teller()
-    tell(f"reads {given.old} and {given.new}")
+    tell = _teller(f"reads {given.old} and {given.new}")
     from known_unknowns.auditing.comparison import COMPARED, compare
     from known_unknowns.auditing.inputs import read_outputs
 
-    out = given.out or Path(f"{given.new.stem}_compare")
-    replaces = COMPARED if given.force else None
-    _check_out(out, replaces)
+    folder = _folder(given, given.new, COMPARED)
     old, new = (read_outputs(path, treat_as=given.treat_as) for path in (given.old, given.new))
     comparison = compare(old, new, score=given.score, risk=given.risk)
-    written = _written(comparison, out, replaces)
+    written = _written(comparison.save, folder)
     tell("is done")
     print("", *comparison.sentences(), "", *written, sep="\n")
     return FAILS if comparison.worse else HOLDS
@@ -264,12 +266,11 @@ def _accept(given: argparse.Namespace) -> int:
     from known_unknowns.auditing.rejector import Rejector
 
     if given.rejector.exists() and not is_checkpoint(given.rejector):
-        raise ValueError(
-            f"{given.rejector} is no rejector; expected: accept REJECTOR OUTPUTS"
-            + ("; the two files look swapped" if is_checkpoint(given.file) else "")
-        )
+        swapped = "; the two files look swapped" if is_checkpoint(given.file) else ""
+        expected = f"expected: accept REJECTOR OUTPUTS{swapped}"
+        raise ValueError(f"{given.rejector} is no rejector; {expected}")
     if given.out is not None:
-        _check_out(given.out, folder=False)
+        _check_place(given.out)
     rejector = Rejector.load(given.rejector)
     logits, features, files = read_new(given.file)
     judged = rejector.judge(logits, features)
@@ -285,23 +286,18 @@ def _accept(given: argparse.Namespace) -> int:
 
 
 def _bench(given: argparse.Namespace) -> int:
-    tell = _teller()
-    tell(f"reads {given.file}")
-    from helpers.files import atomic_folder
+    tell = _teller(f"reads {given.file}")
     from known_unknowns.bench import contest, entries_of, files_of, packs
 
     entries = entries_of(given.file)
-    out = given.out or Path(f"{given.file.stem}_bench")
-    replaces = files_of(entries) if given.force else None
-    _check_out(out, replaces)
+    folder = _folder(given, given.file, files_of(entries))
     try:
         ranked = contest(entries, packs(given.packs), tell=tell)
     except AssertionError as error:  # the contract of a score is broken: print all lines
         print(error, file=sys.stderr)
         return FAILS
-    with atomic_folder(out, replaces=replaces) as folder:
-        ranked.write(folder)
+    written = _written(lambda place: [ranked.write(place)], folder)
     tell("is done")
     sentences = [line for name in entries for line in ranked.sentences(name)]
-    print("", *sentences, *ranked.rank_tests(), "", out / "index.html", sep="\n")
+    print("", *sentences, *ranked.rank_tests(), "", *written, sep="\n")
     return HOLDS

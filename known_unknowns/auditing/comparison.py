@@ -19,13 +19,12 @@ from helpers.files import atomic_path
 from helpers.metrics import resample_weights, weighted_aurc, weighted_auroc, weighted_mean
 from known_unknowns.auditing import ranking
 from known_unknowns.auditing.inputs import Inputs
-from known_unknowns.auditing.report import write_json, write_page
-from known_unknowns.auditing.sentences import render, title
+from known_unknowns.auditing.report import write_json
+from known_unknowns.auditing.sentences import render, write_page
 
 COMPARED = ("report.html", "comparison.json")
 """Files that a comparison writes."""
 VERDICTS = BETTER, OPEN, WORSE = "better", "no difference shown", "worse"
-_COLUMNS = ["metric", "set", "old", "new", "difference", "low", "high", "verdict"]
 
 
 @dataclass(frozen=True)
@@ -55,9 +54,9 @@ class Comparison:
             "aurc": "AURC (lower is better)",
             "coverage": f"Share of answers kept with {100 * self.risk:g} % of them wrong",
         }
+        rows = self.rows.to_dict("records")
         return [
-            {"title": titles.get(row["metric"], f"AUROC on {row['set']}")} | row
-            for row in self.rows.to_dict("records")
+            {"title": titles.get(row["metric"], f"AUROC on {row['set']}")} | row for row in rows
         ]
 
     def sentences(self) -> list[str]:
@@ -68,22 +67,14 @@ class Comparison:
 
     def as_dict(self) -> dict:
         """Return the comparison as JSON holds it."""
-        names = ("old", "new", "images", "score", "risk", "worse")
-        return {
-            "version": __version__,
-            **{name: getattr(self, name) for name in names},
-            "sentences": self.sentences(),
-            "rows": self.rows.to_dict("records"),
-        }
+        numbers = {"version": __version__} | vars(self) | {"worse": self.worse}
+        del numbers["rows"]
+        return numbers | {"sentences": self.sentences(), "rows": self.rows.to_dict("records")}
 
     def save(self, folder: str | os.PathLike) -> list[Path]:
         """Write `COMPARED`; return the paths."""
         page, numbers = (Path(folder) / name for name in COMPARED)
-        columns = ("title", "old", "new", "difference", "low", "high", "verdict")
-        write_page(
-            page, "comparison.html", **self.as_dict() | {"score": title(self.score)},
-            table_rows=[[row[name] for name in columns] for row in self._titled()],
-        )  # fmt: skip
+        write_page(page, "comparison.html", numbers=self.as_dict(), rows=self._titled())
         with atomic_path(numbers) as temporary:
             write_json(temporary, self.as_dict())
         return [page, numbers]
@@ -120,42 +111,42 @@ def compare(
     _check_same(old, new)
     old, new = (part.one_of_each_group(seed) for part in (old, new))
     known_name("score", score, scores.names())
-    counts = {ranking.ID: len(old.validation)} | {name: len(part) for name, part in old.ood.items()}
-    weights = {
-        name: resample_weights(count, replicates=replicates, seed=seed + place)
-        for place, (name, count) in enumerate(counts.items())
-    }
+    counts = [len(old.validation), *map(len, old.ood.values())]
+    weights = [
+        resample_weights(count, replicates=replicates, seed=seed + place)
+        for place, count in enumerate(counts)
+    ]
     before, after = (_measure(part, score, risk, weights) for part in (old, new))
     rows = []
-    for key, (value, replicated) in before.items():
-        changed, changed_replicates = after[key]
-        ends = np.quantile(changed_replicates - replicated, [0.025, 0.975])
-        low, high = (float(end) for end in ends)
-        up, down = (WORSE, BETTER) if key[0] == "aurc" else (BETTER, WORSE)
-        verdict = up if low > 0 else down if high < 0 else OPEN
-        rows.append((*key, value, changed, changed - value, low, high, verdict))
-    table = pd.DataFrame(rows, columns=_COLUMNS)
-    return Comparison(old.source, new.source, len(old.validation), score, risk, table)
+    for (metric, ood), (value, replicated) in before.items():
+        changed, changed_replicates = after[metric, ood]
+        low, high = map(float, np.quantile(changed_replicates - replicated, [0.025, 0.975]))
+        up, down = (WORSE, BETTER) if metric == "aurc" else (BETTER, WORSE)
+        row = {"metric": metric, "set": ood, "old": value, "new": changed}
+        row |= {"difference": changed - value, "low": low, "high": high}
+        rows.append(row | {"verdict": up if low > 0 else down if high < 0 else OPEN})
+    return Comparison(old.source, new.source, counts[0], score, risk, pd.DataFrame(rows))
 
 
-def _measure(inputs: Inputs, name: str, risk: float, weights: dict) -> dict:
+def _measure(inputs: Inputs, name: str, risk: float, weights: list[np.ndarray]) -> dict:
     """Return each number of one model, with its replicates."""
-    usable, left_out = ranking.fitted(inputs, only=name)
+    usable, left_out = ranking.fitted(inputs, [name])
     if name not in usable:
         raise ValueError(f"score: {inputs.source} does not allow '{name}': {left_out[name]}")
     known, correct = usable[name].score_samples(inputs.validation), inputs.validation.correct
-    drawn, once = weights[ranking.ID], np.ones((1, len(known)), np.uint16)
+    drawn, *of_sets = weights
     kept, replicates = (
-        ranking.coverage_at_risk(known, correct, drawings, risk) for drawings in (once, drawn)
+        ranking.coverage_at_risk(known, correct, drawings, risk)
+        for drawings in (np.ones((1, len(known)), np.uint16), drawn)
     )
     numbers = {
         ("accuracy", ""): (float(correct.mean()), weighted_mean(correct.astype(float), drawn)),
         ("aurc", ""): (metrics.aurc(known, correct), weighted_aurc(known, correct, drawn)),
         ("coverage", ""): (float(kept[0]), replicates),
     }
-    for ood, outputs in inputs.ood.items():
+    for (ood, outputs), of_set in zip(inputs.ood.items(), of_sets, strict=True):
         unknown = usable[name].score_samples(outputs)
-        replicates = weighted_auroc(known, unknown, drawn, weights[ood])
+        replicates = weighted_auroc(known, unknown, drawn, of_set)
         numbers["auroc", ood] = metrics.auroc(known, unknown), replicates
     return numbers
 

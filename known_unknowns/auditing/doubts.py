@@ -52,7 +52,18 @@ def _doubt(name: str, **numbers) -> Doubt:
 
 def find_doubts(inputs: Inputs) -> tuple[Doubt, ...]:
     """Return the evidence against the validation images, the worst first."""
-    return (*_of_labels(inputs.validation), *_of_copies(inputs), *_of_classes(inputs))
+    part = inputs.validation
+    absent = np.flatnonzero(np.bincount(part.labels, minlength=part.num_classes) == 0)
+    missing = ()
+    if len(absent):
+        named = _named([inputs.class_names[number] for number in absent])
+        missing = (_doubt("absent", count=len(absent), classes=part.num_classes, named=named),)
+    return (*_of_labels(part), *_of_copies(inputs), *missing)
+
+
+def _named(names: Sequence[str]) -> str:
+    """Return the first names in a list of words."""
+    return ", ".join([*names[:NAMED], *["…"] * (len(names) > NAMED)])
 
 
 def doubt_share(least: float, stated: float) -> tuple[Doubt, ...]:
@@ -86,24 +97,15 @@ def _of_labels(part: Outputs) -> Iterator[Doubt]:
     # of a poor model, too, some numbering fits better than the others, but not that much better
     if way != "right" and share(hits[way])[1] > most:
         if way in _ROWS or 1 - fits <= (1 - right) / 2:
-            yield _of_writing(part, way, fits, step, order)
+            yield _doubt(
+                "shifted" if way in ("before", "after") else way,
+                way=way, fits=fits, right_now=right, classes=classes,
+                step=step - classes * (step > classes / 2), labels=(labels.min(), labels.max()),
+                moved=[(label, order[label]) for label in np.unique(labels)
+                       if order[label] != label],
+            )  # fmt: skip
     if low <= most:
         yield _doubt("chance", most=most, right_now=right)
-
-
-def _of_writing(part: Outputs, way: str, fits: float, step: int, order: np.ndarray) -> Doubt:
-    """Return the probable mistake with the change that corrects it."""
-    labels, classes = part.labels, part.num_classes
-    step -= classes * (step > classes / 2)
-    new = f"label {'-' if step < 0 else '+'} {abs(step)}"
-    if not 0 <= labels.min() + step <= labels.max() + step < classes:
-        new = f"({new}) % {classes}"
-    moved = [(number, order[number]) for number in np.unique(labels) if order[number] != number]
-    name = "shifted" if way in ("before", "after") else way
-    return _doubt(
-        name, way=way, fits=fits, right_now=part.correct.mean(), classes=classes, step=step,
-        new=new, moved=moved,
-    )  # fmt: skip
 
 
 def _best_order(answers: np.ndarray, labels: np.ndarray, classes: int) -> np.ndarray:
@@ -119,26 +121,26 @@ def _of_copies(inputs: Inputs) -> Iterator[Doubt]:
     part, train = inputs.validation, inputs.train
     digests, first = _digests(part), {}
     learnt = set() if train is None else set(_digests(train))
-    copies = [
-        place for place, digest in enumerate(digests) if first.setdefault(digest, place) != place
-    ]
-    common = [place for place, digest in enumerate(digests) if digest in learnt]
-    what = "features and logits" if part.features.shape[1] else "logits"
+    places = {
+        "copies": [i for i, digest in enumerate(digests) if first.setdefault(digest, i) != i],
+        "learnt": [i for i, digest in enumerate(digests) if digest in learnt],
+    }
     # of those that are equal to the last bit, the first alone can be nearly a copy of others
-    single = np.setdiff1d(np.arange(len(part)), [*copies, *common])
+    single = np.setdiff1d(np.arange(len(part)), [*places["copies"], *places["learnt"]])
     compared = min(len(part), COPIES_AMONG) if len(single) > COPIES_AMONG else len(part)
     single = _drawn(single)
-    near = single[_near(part.features[single])]
-    near_learnt = []
+    places["near_copies"] = single[_near(part.features[single])]
     if train is not None:
-        near_learnt = single[_near(part.features[single], train.features[_drawn(len(train))])]
-    for name, places, images in (
-        ("copies", copies, len(part)), ("learnt", common, len(part)),
-        ("near_copies", near, compared), ("near_learnt", near_learnt, compared),
-    ):  # fmt: skip
-        if len(places):
-            named = _named(inputs, places)
-            yield _doubt(name, count=len(places), images=images, what=what, named=named)
+        some = train.features[_drawn(np.arange(len(train)))]
+        places["near_learnt"] = single[_near(part.features[single], some)]
+    for name, rows in places.items():
+        if len(rows):
+            named = _named([inputs.files[row] if inputs.files else str(row) for row in rows])
+            yield _doubt(
+                name, count=len(rows), images=compared if "near" in name else len(part),
+                named=named if inputs.files else f"rows {named}",
+                what="features and logits" if part.features.shape[1] else "logits",
+            )  # fmt: skip
 
 
 def _near(features: np.ndarray, others: np.ndarray | None = None) -> np.ndarray:
@@ -166,21 +168,11 @@ def _unit(features: np.ndarray) -> np.ndarray:
     return features / np.where(length > 0, length, 1)
 
 
-def _drawn(places: np.ndarray | int) -> np.ndarray:
+def _drawn(places: np.ndarray) -> np.ndarray:
     """Return at most `COPIES_AMONG` of these indices, drawn at random, in their order."""
-    places = np.arange(places) if np.ndim(places) == 0 else places
     if len(places) <= COPIES_AMONG:
         return places
     return np.sort(np.random.default_rng(0).choice(places, COPIES_AMONG, replace=False))
-
-
-def _of_classes(inputs: Inputs) -> Iterator[Doubt]:
-    counts = np.bincount(inputs.validation.labels, minlength=inputs.validation.num_classes)
-    absent = np.flatnonzero(counts == 0)
-    if len(absent):
-        named = ", ".join(inputs.class_names[number] for number in absent[:NAMED])
-        named += ", …" if len(absent) > NAMED else ""
-        yield _doubt("absent", count=len(absent), classes=len(counts), named=named)
 
 
 def _digests(outputs: Outputs) -> list[bytes]:
@@ -189,12 +181,6 @@ def _digests(outputs: Outputs) -> list[bytes]:
         hashlib.blake2b(logits.tobytes() + features.tobytes(), digest_size=16).digest()
         for logits, features in zip(outputs.logits, outputs.features, strict=True)
     ]
-
-
-def _named(inputs: Inputs, places: Sequence[int]) -> str:
-    names = [inputs.files[place] if inputs.files else str(place) for place in places[:NAMED]]
-    more = ", …" if len(places) > NAMED else ""
-    return f"{'' if inputs.files else 'rows '}{', '.join(names)}{more}"
 
 
 def likely_label_errors(outputs: Outputs, temperature: float = 1.0) -> np.ndarray:
@@ -212,7 +198,7 @@ def likely_label_errors(outputs: Outputs, temperature: float = 1.0) -> np.ndarra
     """
     labels, classes = outputs.labels, outputs.num_classes
     blocks = row_blocks(outputs.logits.shape)
-    of_label, lead = np.empty(len(outputs)), np.full(len(outputs), -np.inf)
+    of_label, lead = np.empty(len(outputs)), np.empty(len(outputs))
     for rows in blocks:
         probabilities = softmax(outputs.logits[rows], temperature)
         of_label[rows] = probabilities[np.arange(len(probabilities)), labels[rows]]

@@ -1,30 +1,84 @@
-"""Figures of the audit of one model."""
+"""Figures of the audit of one model; each function returns axes, or None without its numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import base64
+import io
+from types import SimpleNamespace
 
 import matplotlib.pyplot as plt
 import numpy as np
-import pandas as pd
 from matplotlib.axes import Axes
 
-from helpers.checks import known_name
-from helpers.labelfree import Regression
+from helpers import metrics
+from helpers.report.figures import reliability_grid, use_style
 from helpers.report.figures.labelfree import gscore_scatter
 from helpers.report.figures.scores import score_histograms
 from helpers.report.figures.selective import risk_coverage_curves
-from helpers.report.figures.style import BLUE, LINES, ORANGE, RED, axes_grid, check_columns
+from helpers.report.figures.style import BLUE, LINES, ORANGE, RED, axes_grid
+from known_unknowns.auditing.sentences import title
 
 
-def score_ranking(ranking: pd.DataFrame, titles: Mapping[str, str], *, chosen: str) -> Axes:
+def draw_report(audit: SimpleNamespace, errors: int) -> dict[str, list[tuple[str, str]]]:
+    """Return the figures of each finding, words and address of the image; none is left open."""
+    images: dict[str, list[tuple[str, str]]] = {}
+    with plt.rc_context():
+        use_style()
+        for name, words, draw in (
+            ("right", "The surest errors", lambda audit: surest_errors(audit, errors)),
+            ("sure", "Accuracy against confidence", reliability),
+            ("score", "AURC of every score", score_ranking),
+            ("accept", "Risk against coverage", selective_risk),
+            ("accept", "Scores and thresholds", scores_and_thresholds),
+            ("unlabelled", "The prediction on its line", prediction_on_line),
+        ):
+            if (axes := draw(audit)) is None:
+                continue
+            figure, buffer = np.ravel(axes)[0].figure, io.BytesIO()
+            figure.set_dpi(110)
+            figure.canvas.print_png(buffer)  # savefig would find the layout twice
+            plt.close(figure)
+            data = base64.b64encode(buffer.getvalue()).decode()
+            images.setdefault(name, []).append((words, f"data:image/png;base64,{data}"))
+    return images
+
+
+def surest_errors(audit: SimpleNamespace, count: int = 12) -> np.ndarray | None:
+    """Show the surest errors, four in a row, with a caption above each."""
+    worst, names, outputs = audit.wrong[:count], audit.inputs.class_names, audit.inputs.validation
+    pictures = audit.inputs.pictures(worst, size=96) if len(worst) else None
+    if pictures is None:
+        return None
+    rows = -(-len(pictures) // 4)
+    axes = axes_grid(rows, 4, 1.95 * rows)
+    axes[0, 0].figure.set_dpi(96)  # photographs make large files
+    for ax in axes.flat:
+        ax.axis("off")
+    for ax, picture, i in zip(axes.flat, pictures, worst, strict=False):
+        ax.imshow(picture, interpolation="nearest")
+        caption = f"{names[outputs.predictions[i]][:16]}, {100 * audit.sure[i]:.0f} %\n"
+        caption += f"label: {names[outputs.labels[i]][:16]}"
+        ax.set_title(caption.replace("$", r"\$"), fontsize=9)
+    return axes
+
+
+def reliability(audit: SimpleNamespace) -> np.ndarray:
+    """Draw accuracy against confidence, before and after temperature scaling."""
+    both = {"before": audit.claimed, "after": audit.sure}
+    curves = {
+        ("the model", when): metrics.reliability_curve(part[audit.measuring], audit.correct)
+        for when, part in both.items()
+    }
+    return reliability_grid(curves)
+
+
+def score_ranking(audit: SimpleNamespace) -> Axes:
     """Draw the AURC of all scores with its intervals, the best one on top."""
-    check_columns("ranking", ranking, ["score", "metric", "set", "value", "low", "high"])
-    names = list(dict.fromkeys(ranking["score"]))
-    known_name("chosen score", chosen, names)
-    areas = ranking[ranking["metric"] == "aurc"]
+    areas = audit.ranking[audit.ranking["metric"] == "aurc"]
+    titles = {name: title(name) for name in areas["score"].unique()}
+    names = list(titles)
     # long titles take their room beside the axis, not from it
-    width = 3.8 + 0.075 * max(len(titles[name]) for name in names)
+    width = 3.8 + 0.075 * max(map(len, titles.values()))
     ax = plt.subplots(figsize=(width, 1.1 + 0.27 * len(names)), layout="constrained")[1]
     kinds = (("", "ID images", BLUE, "o"), ("all", "ID and unknown images", RED, "s"))
     for number, (name, label, colour, marker) in enumerate(kinds):
@@ -39,65 +93,65 @@ def score_ranking(ranking: pd.DataFrame, titles: Mapping[str, str], *, chosen: s
             elinewidth=1.2, label=label,
         )  # fmt: skip
     ax.set(yticks=range(len(names)), ylim=(len(names) - 0.4, -0.6), xlabel="AURC, lower is better")
-    ax.set_yticklabels([titles[name] for name in names])
-    ax.get_yticklabels()[names.index(chosen)].set_fontweight("bold")
+    ax.set_yticklabels(titles.values())
+    ax.get_yticklabels()[names.index(audit.best[0])].set_fontweight("bold")
     ax.grid(axis="x", color="#dddddd", linewidth=0.6)
     ax.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2)
     return ax
 
 
-def scores_and_thresholds(
-    samples: Mapping[str, np.ndarray], thresholds: Mapping[str, float], *, score: str
-) -> Axes:
-    """Draw how the scores of groups of images are distributed, and where thresholds cut.
-
-    The axis leaves out the lowest and the highest 0.5 % of all scores, which may be far away.
-    """
-    ends = np.quantile(np.concatenate(list(samples.values())), [0.005, 0.995])
-    ends = min([ends[0], *thresholds.values()]), max([ends[1], *thresholds.values()])
-    cut = {name: np.clip(values, *ends) for name, values in samples.items()}
-    ax = score_histograms(cut, score=score, bins=40)
-    for (name, value), line in zip(thresholds.items(), LINES[1:] * 2, strict=False):
-        ax.axvline(value, color="black", linewidth=1.5, linestyle=line, label=name)
-    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2)
-    return ax
+def _promised(audit: SimpleNamespace) -> dict:
+    """Return the thresholds that exist, by what a legend calls them."""
+    kept = (threshold for threshold in audit.thresholds.values() if not threshold.problem)
+    return {f"promised {threshold.wish}": threshold for threshold in kept}
 
 
-def selective_risk(
-    curves: Mapping[str, tuple[np.ndarray, np.ndarray]],
-    points: Mapping[str, tuple[float, float]],
-) -> Axes:
+def selective_risk(audit: SimpleNamespace) -> Axes:
     """Draw risk–coverage curves, and the points that thresholds choose on the first of them."""
+    ways = {title(audit.best[0]): audit.samples["validation"]}
+    ways["largest probability"] = audit.sure[audit.measuring]
+    curves = {name: metrics.risk_coverage_curve(part, audit.correct) for name, part in ways.items()}
     ax = risk_coverage_curves(curves)
-    for (name, place), marker in zip(points.items(), "D*P", strict=False):
+    for (name, threshold), marker in zip(_promised(audit).items(), "D*P", strict=False):
         ax.plot(
-            *place, marker, color=ORANGE, markeredgecolor="black", markersize=11, label=name,
-            linestyle="none", zorder=5,
+            threshold.coverage[0], threshold.risk[0], marker, color=ORANGE, label=name,
+            markeredgecolor="black", markersize=11, linestyle="none", zorder=5,
         )  # fmt: skip
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2)
     return ax
 
 
-def surest_errors(pictures: np.ndarray, captions: Sequence[str]) -> np.ndarray:
-    """Show images, four in a row, with a caption above each."""
-    if not len(pictures) or len(pictures) != len(captions):
-        raise ValueError(f"captions: {len(pictures)} expected, at least 1, got {len(captions)}")
-    rows = -(-len(pictures) // 4)
-    axes = axes_grid(rows, 4, 1.95 * rows)
-    axes[0, 0].figure.set_dpi(96)  # photographs make large files
-    for ax in axes.flat:
-        ax.axis("off")
-    for ax, picture, caption in zip(axes.flat, pictures, captions, strict=False):
-        ax.imshow(picture, interpolation="nearest")
-        ax.set_title(caption, fontsize=9)
-    return axes
+def scores_and_thresholds(audit: SimpleNamespace) -> Axes:
+    """Draw how the scores of groups of images are distributed, and where thresholds cut.
+
+    The axis leaves out the lowest and the highest 0.5 % of all scores, which may be far away.
+    """
+    groups = {"validation": audit.samples["validation"]}
+    if audit.inputs.ood:
+        unknown = [audit.samples[name] for name in audit.inputs.ood]
+        groups["sets of unknown images"] = np.concatenate(unknown)
+    if "production" in audit.samples:
+        groups["unlabelled"] = audit.samples["production"]
+    lines = {name: threshold.value for name, threshold in _promised(audit).items()}
+    ends = np.quantile(np.concatenate(list(groups.values())), [0.005, 0.995])
+    ends = min([ends[0], *lines.values()]), max([ends[1], *lines.values()])
+    cut = {name: np.clip(values, *ends) for name, values in groups.items()}
+    ax = score_histograms(cut, score=title(audit.best[0]), bins=40)
+    for (name, value), line in zip(lines.items(), LINES[1:] * 2, strict=False):
+        ax.axvline(value, color="black", linewidth=1.5, linestyle=line, label=name)
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2)
+    return ax
 
 
-def prediction_on_line(regression: Regression, gscore: float, *, metric: str) -> Axes:
-    """Draw the line from Gscore to a metric, and where unlabelled images lie on it."""
-    ax = gscore_scatter(regression, metric=metric)
+def prediction_on_line(audit: SimpleNamespace) -> Axes | None:
+    """Draw the line from Gscore to AUROC, and where unlabelled images lie on it."""
+    predicted = audit.prediction
+    if predicted is None or predicted.sets < 9 or not predicted.regressions:
+        return None
+    line, gscore = predicted.regressions["auroc"], predicted.gscore
+    ax = gscore_scatter(line, metric="auroc")
     ax.axvline(gscore, color=RED, linewidth=1.5, linestyle="--", label="unlabelled images")
-    value = float(np.clip(regression.predict([gscore])[0], 0, 1))
+    value = float(np.clip(line.predict([gscore])[0], 0, 1))
     ax.plot(gscore, 100 * value, "D", color=RED, markersize=7, label="prediction")
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.08), ncols=2)
     return ax

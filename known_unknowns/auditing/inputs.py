@@ -6,7 +6,6 @@ Everything that is wrong with the file is found here, before anything is compute
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,91 +17,13 @@ from helpers.checks import known_name
 from helpers.files import sha256_file
 from helpers.outputs import Head, Outputs
 from known_unknowns.auditing import checked
-from known_unknowns.auditing.array_files import TABLES, read_npz, read_table
+from known_unknowns.auditing.reading import read_arrays
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from helpers.data import Images, ImageStream
 
-_OF_IMAGES = {"file": "files", "group": "groups", "stratum": "strata"}
-_PREFIXES = {"validation": "", "train": "train_", "production": "production_"}
-
-
-def read_arrays(path: Path) -> dict[str, np.ndarray]:
-    """Return the arrays of a file by name."""
-    if path.suffix.lower() in TABLES:
-        return _arranged(read_table(path))
-    return read_npz(path)
-
-
-def _arranged(table: pd.DataFrame) -> dict[str, np.ndarray]:
-    """Return the arrays of a table."""
-    if not len(table):
-        raise ValueError("outputs: the table has no row, and a row for each image is expected")
-    kinds = {kind: _numbered(table, kind) for kind in ("logit", "feature")}
-    columns = [name for names in kinds.values() for name in names]
-    options = {*columns, "logit_0", "feature_0", "label", "set", *_OF_IMAGES}
-    for name in table.columns:
-        if str(name).startswith("Unnamed: "):  # as pandas calls the index that it has written
-            raise ValueError(
-                f"outputs: the column {name!r} has no name in the file; leave it out, as "
-                "table.to_csv(path, index=False) does with the index"
-            )
-        known_name("column", name, options)
-    if not kinds["logit"]:
-        raise ValueError(
-            "logit_0: missing, and with it all logits; the columns are "
-            f"{', '.join(map(str, table.columns[:8]))}"
-        )
-    sets = np.full(len(table), "validation", dtype=object)
-    if "set" in table:
-        _check_present(table[["set"]], "file")
-        sets = table["set"].astype(str).to_numpy(dtype=object)
-    arrays: dict[str, np.ndarray] = {}
-    for name in dict.fromkeys(sets):
-        part, prefix = table[sets == name], _PREFIXES.get(name, f"ood_{name}_")
-        for kind, names in kinds.items():
-            if names:
-                _check_present(part[names], f"set {name}")
-                arrays[f"{prefix}{kind}s"] = part[names].to_numpy()
-        if "label" in table and name in ("validation", "train"):
-            _check_present(part[["label"]], f"set {name}")
-            labels = part["label"].to_numpy()
-            # an empty cell of another set has made floats of the whole numbers
-            whole = labels.dtype.kind == "f" and (labels == np.round(labels)).all()
-            arrays[f"{prefix}labels"] = labels.astype(np.int64) if whole else labels
-        for column, array in _OF_IMAGES.items():
-            if column in table and name == "validation":
-                if column != "file":
-                    _check_present(part[[column]], f"set {name}")
-                arrays[array] = part[column].astype(str).to_numpy(dtype=str)
-    return arrays
-
-
-def _numbered(table: pd.DataFrame, kind: str) -> list[str]:
-    """Return the columns ``KIND_0``, ``KIND_1`` … in this order; refuse a gap."""
-    count = sum(bool(re.fullmatch(rf"{kind}_\d+", str(name))) for name in table.columns)
-    names = [f"{kind}_{number}" for number in range(count)]
-    if missing := [name for name in names if name not in table]:
-        raise ValueError(
-            f"{missing[0]}: missing, though there are {count} columns of this kind; they count "
-            f"from {kind}_0 without a gap"
-        )
-    return names
-
-
-def _check_present(cells: pd.DataFrame, where: str) -> None:
-    """Refuse empty cells."""
-    missing = cells.isna()
-    if rows := int(missing.any(axis=1).sum()):
-        raise ValueError(
-            f"{missing.any().idxmax()}: missing in {rows} of {len(cells)} rows of the {where}; "
-            "write the values, or leave these rows out"
-        )
-
-
 LEAST = 20  # smallest number of validation images
+_OF_IMAGES = ("files", "groups", "strata")
 _TAKEN = ("", "all", "production", "validation")  # names of other groups than OOD sets
 
 
@@ -280,67 +201,89 @@ probabilities; pass logits (before the softmax), or treat_as="probabilities" to 
 logarithms taken
     """
     known_name("way to treat_as", treat_as, checked.TREATED)
-    return make_inputs(
-        read_arrays(Path(path)),
-        treat_as=treat_as,
-        source=f"the model behind {Path(path).name}",
-        sha256={"outputs": sha256_file(path)},
-    )
-
-
-def make_inputs(arrays: Mapping[str, np.ndarray], *, treat_as: str = "logits", **more) -> Inputs:
-    """Return inputs from arrays by the names of `read_outputs`."""
+    arrays = read_arrays(Path(path))
     sets = checked.set_names(arrays, needed=("logits", "labels"))
-    features = "features" in arrays
     classes = checked.matrix(arrays, "logits").shape[1]
     if classes < 2:
         raise ValueError(
             f"logits: at least 2 classes expected, got shape {arrays['logits'].shape}; of one "
             "logit for two classes, write np.c_[0 * logits, logits]"
         )
+    features = "features" in arrays
     width = checked.matrix(arrays, "features").shape[1] if features else 0
 
-    def outputs(prefix: str, labelled: bool) -> Outputs:
+    def outputs(prefix: str, labelled: bool = False) -> Outputs | None:
         name = f"{prefix}logits"
+        if name not in arrays:
+            return None
         logits = checked.logits(name, checked.matrix(arrays, name, width=classes), treat_as)
         count = len(logits)
         values, labels = np.empty((count, 0), np.float32), np.full(count, -1)
         if features:
             values = checked.matrix(arrays, f"{prefix}features", width=width, length=count)
-        if not labelled:
-            return Outputs(logits, values, labels)
-        labels = checked.labels(arrays, f"{prefix}labels", classes, count)
+        if labelled:
+            labels = checked.labels(arrays, f"{prefix}labels", classes, count)
         group = Outputs(logits, values, labels)
-        group.__dict__["predictions"] = checked.row_by_row(np.argmax, logits)
+        if labelled:
+            group.__dict__["predictions"] = checked.row_by_row(np.argmax, logits)
         return group
 
     validation = outputs("", True)
-    names = checked.texts(arrays, "class_names", classes)
     level = treat_as == "logits" and not checked.normalised(validation.logits)
+    columns = {"class_names": classes} | dict.fromkeys(_OF_IMAGES, len(validation))
+    columns = {name: checked.column(arrays, name, length) for name, length in columns.items()}
+    names, files = (columns.pop(name) for name in ("class_names", "files"))
     return Inputs(
+        source=f"the model behind {Path(path).name}",
         validation=validation,
-        class_names=names or tuple(map(str, range(classes))),
-        train=outputs("train_", True) if "train_logits" in arrays else None,
+        class_names=tuple(map(str, range(classes) if names is None else names)),
+        train=outputs("train_", True),
         head=checked.head(arrays, validation, level),
-        ood={name: outputs(f"ood_{name}_", False) for name in sets},
-        production=outputs("production_", False) if "production_logits" in arrays else None,
+        ood={name: outputs(f"ood_{name}_") for name in sets},
+        production=outputs("production_"),
         level=level,
-        groups=checked.groups(arrays, "groups", len(validation)),
-        strata=checked.groups(arrays, "strata", len(validation)),
-        files=checked.texts(arrays, "files", len(validation)),
-        **more,
+        files=() if files is None else tuple(files.tolist()),
+        sha256={"outputs": sha256_file(path)},
+        **columns,
     )
 
 
-def read_new(
-    path: str | os.PathLike,
-) -> tuple[np.ndarray, np.ndarray | None, tuple[str, ...]]:
+def read_new(path: Path) -> tuple[np.ndarray, np.ndarray | None, Sequence[str]]:
     """Read new outputs for a rejector: logits, features and file names, as `read_outputs` does."""
-    arrays = read_arrays(Path(path))
+    arrays, features = read_arrays(path), None
     checked.set_names(arrays, needed=("logits",))
     logits = checked.matrix(arrays, "logits")
-    features = None
     if "features" in arrays:
         features = checked.matrix(arrays, "features", length=len(logits))
-    files = checked.texts(arrays, "files", len(logits))
-    return logits, features, files or tuple(map(str, range(len(logits))))
+    files = checked.column(arrays, "files", len(logits))
+    return logits, features, range(len(logits)) if files is None else files.tolist()
+
+
+DEMO = "densenet100.dice_cifar10.safetensors"
+"""Its network was neither trained nor chosen on its test images, unlike the packs of ResNets."""
+UNKNOWN = {"cifar100": "CIFAR-100", "mnist": "MNIST"}
+"""One set near CIFAR-10 and one far from it, and their names in a sentence."""
+
+
+def open_demo() -> tuple[Inputs, str]:
+    """Return the inputs of the demo, and two sentences about the network and the images."""
+    from helpers.data.class_lists import names_of
+    from known_unknowns.bench.feature_packs import EMBEDDED, FeaturePack
+
+    pack = FeaturePack.read(EMBEDDED / DEMO)
+    ood = {name: (pack.near | pack.far)[name] for name in UNKNOWN}
+    sizes = [f"{len(ood[name])} of {title}" for name, title in UNKNOWN.items()]
+    description = (
+        f"The demo audits DenseNet-100, trained on CIFAR-10 ({pack.facts['network']['source']}).\n"
+        f"Its images: {len(pack.test)} test images of CIFAR-10 and, as images of unknown classes, "
+        f"{' and '.join(sizes)}."
+    )
+    inputs = Inputs(
+        pack.name,
+        pack.test,
+        names_of(pack.id_set),
+        head=pack.head,
+        ood=ood,
+        sha256={"outputs": sha256_file(EMBEDDED / DEMO)},
+    )
+    return inputs, description

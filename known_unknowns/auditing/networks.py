@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import difflib
-import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -77,7 +76,8 @@ def show_images(
     seed: int = 0,
 ) -> Inputs:
     """Return the inputs of an audit of a network, with cached outputs where there are any."""
-    known = network.class_names if isinstance(network, zoo.Pretrained) else ()
+    pretrained = isinstance(network, zoo.Pretrained)
+    known = network.class_names if pretrained else ()
     names = tuple(class_names) or known or validation.class_names
     classes = len(network.classifier.head.bias)
     if len(names) != classes:
@@ -86,68 +86,56 @@ def show_images(
         )
     words = wnids_of("imagenet")
     titles = words if set(names) <= set(words) else {}
-
-    def labelled(images: Images | ImageStream):
-        numbered = named_as(images, names, titles)
-        return replace(numbered, class_names=known) if known else numbered
-
-    sets = {part.name: part.unknown() for part in ood}
-    if len(sets) != len(ood):
+    if len({part.name for part in ood}) != len(ood):
         raise ValueError("ood: two sets have the same name; rename a folder")
-    check_unknown(dict(zip(sets, ood, strict=True)), {*names, *titles.values()})
-    parts = {"validation": labelled(validation)}
-    if train is not None:
-        parts["train"] = labelled(train)
+    for part in ood:
+        if shared := sorted({*part.class_names} & {*names, *titles.values()}):
+            raise ValueError(
+                f"ood: {part.name} has classes that the model knows: {', '.join(shared[:5])}; take "
+                "them out, or rename their folders if their images are to count as unknown"
+            )
+    shown = {"validation": validation} | ({} if train is None else {"train": train})
+    shown = {role: named_as(images, names, titles) for role, images in shown.items()}
+    if known:
+        shown = {role: replace(images, class_names=known) for role, images in shown.items()}
     if production is not None:
-        parts["production"] = production.unknown()
-    drawn: list[str] = []
-    if production is not None and families:
-        free = sorted(set(FAMILIES) - set(sets))
-        drawn = np.random.default_rng(seed).permutation(free)[:families].tolist()
-    size = None
-    if isinstance(network, Fitted):
+        shown["production"] = production.unknown()
+    sets = {part.name: part.unknown() for part in ood}
+    drawn = np.random.default_rng(seed).permutation(sorted(set(FAMILIES) - set(sets)))
+    drawn, size = drawn[: families if production is not None else 0].tolist(), None
+    if not pretrained:
         stream = isinstance(validation, ImageStream)
         size = network.recipe.image_size if stream else validation.images.shape[1]
-    drawn_images = {name: data.load(name, "test", size=size) for name in drawn}
-    shown = {
-        name: network.outputs(images.subset(slice(0, family_images)).unknown())
-        for name, images in drawn_images.items()
-    }
-    outputs = {role: network.outputs(images) for role, images in parts.items()}
-    streams = {**parts, **sets}
-    images = parts["validation"]
+    streams = {name: data.load(name, "test", size=size) for name in drawn}
+    some = {name: part.subset(slice(0, family_images)).unknown() for name, part in streams.items()}
+    outputs, ood_outputs, family_outputs = (
+        {name: network.outputs(part) for name, part in group.items()}
+        for group in (shown, sets, some)
+    )
+    if pretrained:
+        source, records = f"{network.name} ({network.source})", published.records()
+        note = published.find(network.name).note if network.name in records else ""
+        note = f"Of {network.name}: {note}." if note else ""
+    else:
+        recipe, note = network.recipe, ""
+        source = f"a {recipe.backbone} of depth {recipe.depth:g} and width {recipe.width:g}"
+    images, streams = shown["validation"], shown | sets
+    skipped = {role: getattr(part, "skipped", ()) for role, part in streams.items()}
     return Inputs(
-        source=_source(network),
+        source=source,
         validation=outputs["validation"],
         class_names=tuple(titles.get(name, name) for name in names),
         train=outputs.get("train"),
         head=network.classifier.head,
-        ood={name: network.outputs(images) for name, images in sets.items()},
-        families=shown,
+        ood=ood_outputs,
+        families=family_outputs,
         production=outputs.get("production"),
         files=getattr(images, "files", ()) or tuple(map(str, range(len(images)))),
         images=images,
-        unreadable={
-            role: part.skipped for role, part in streams.items() if getattr(part, "skipped", ())
-        },
-        sha256={"weights": network.sha256}
-        | {role: images.sha256 for role, images in streams.items()},
-        note=_note(network),
+        unreadable={role: files for role, files in skipped.items() if files},
+        sha256={"weights": network.sha256} | {role: part.sha256 for role, part in streams.items()},
+        note=note,
     )
-
-
-def _source(network: Network) -> str:
-    if isinstance(network, zoo.Pretrained):
-        return f"{network.name} ({network.source})"
-    recipe = network.recipe
-    return f"a {recipe.backbone} of depth {recipe.depth:g} and width {recipe.width:g}"
-
-
-def _note(network: Network) -> str:
-    """Return the note in the record of a published network."""
-    name = getattr(network, "name", "")
-    note = published.find(name).note if name in published.records() else ""
-    return f"Of {name}: {note}." if note else ""
 
 
 def example(
@@ -166,29 +154,28 @@ def example(
     """
     if not met:
         raise ValueError("met: at least one data set expected, to be mixed with new images")
-    whole = data.load(images, "test")
-    size = whole.images.shape[1]
-    sets = [images_of(name, size=size) for name in (*ood, *met)]
+    every = data.load(images, "test")
+    sets = [images_of(name, size=every.images.shape[1]) for name in (*ood, *met)]
     shown = show_images(
         zoo.load(network, progress=False),
-        whole,
+        every,
         train=data.load(images, "train"),
         ood=sets,  # all of them, so that no family is one of these
         production=sets[-1],
         families=families,
         seed=seed,
     )
-    order = np.random.default_rng(seed).permutation(len(whole))
-    first, second = np.sort(order[: len(whole) // 2]), np.sort(order[len(whole) // 2 :])
-    brought, later = sets[: len(ood)], sets[len(ood) :]
+    order = np.random.default_rng(seed).permutation(len(every))
+    first, second = np.sort(order[: len(every) // 2]), np.sort(order[len(every) // 2 :])
+    names = [part.name for part in sets]
     held_back = {"new": shown.validation.subset(second)}
-    held_back |= {part.name: shown.ood[part.name] for part in later}
+    held_back |= {name: shown.ood[name] for name in names[len(ood) :]}
     return replace(
         shown,
         validation=shown.validation.subset(first),
-        images=whole.subset(first),
+        images=every.subset(first),
         files=tuple(shown.files[place] for place in first),
-        ood={part.name: shown.ood[part.name] for part in brought},
+        ood={name: shown.ood[name] for name in names[: len(ood)]},
         production=unlabelled(list(held_back.values())),
         held_back=held_back,
     )
@@ -215,12 +202,6 @@ SPLITS = ("val", "test", "sample", "train")
 """Splits of a data set, by priority."""
 
 
-def split_of(folder: str | os.PathLike) -> str:
-    """Return the split of a folder to use; ``test`` for a folder without subfolders."""
-    place = Path(folder).expanduser()
-    return next((split for split in SPLITS if (place / split).is_dir()), "test")
-
-
 def images_of(where: str, *, size: int | None = None) -> Images | ImageStream:
     """Return the images of a folder, or of a data set of this book."""
     if not where:
@@ -228,8 +209,10 @@ def images_of(where: str, *, size: int | None = None) -> Images | ImageStream:
             "a folder of images, or the name of a data set, expected, got ''; beside a network, "
             "`validation` is one"
         )
-    if Path(where).expanduser().is_dir():
-        return ImageStream.scan(where, split=split_of(where))
+    folder = Path(where).expanduser()
+    if folder.is_dir():
+        split = next((split for split in SPLITS if (folder / split).is_dir()), "test")
+        return ImageStream.scan(where, split=split)
     name, _, split = where.partition("/")
     if "/" in split or name.startswith((".", "~")) or not name:
         raise FileNotFoundError(f"image folder {where}: no such folder")
@@ -253,22 +236,10 @@ def named_as(
         for folder in unknown[:5]:
             near = difflib.get_close_matches(folder, [*class_names, *words], n=1, cutoff=0.4)
             shown.append(f"'{folder}'" + "".join(f" (nearest: '{name}')" for name in near))
-        more = ", …" if len(unknown) > 5 else ""
+        shown = ", ".join([*shown, *["…"] * (len(unknown) > 5)])
         raise ValueError(
             f"{images.name}: {len(unknown)} of {len(used)} classes are none of the head's "
-            f"{len(class_names)}: {', '.join(shown)}{more}; rename the folders, or pass "
-            "class_names in the order of the head"
+            f"{len(class_names)}: {shown}; rename the folders, or pass class_names in the order of "
+            "the head"
         )
     return replace(images, class_names=names).renumber(class_names)
-
-
-def check_unknown(
-    sets: Mapping[str, Images | ImageStream | Listing], known: Collection[str]
-) -> None:
-    """Refuse sets of unknown images with classes that the model knows."""
-    for name, images in sets.items():
-        if shared := sorted({*images.class_names} & {*known}):
-            raise ValueError(
-                f"ood: {name} has classes that the model knows: {', '.join(shared[:5])}; take them "
-                "out, or rename their folders if their images are to count as unknown"
-            )

@@ -113,20 +113,22 @@ def predict(
         )
         limits = render("without_line", sets=sets, alone=alone, validated=validated)
         return replace(bare, gscore=alone, limits=tuple(limits))
-    learned, truths = _mixtures(validation, known, unknown, seed)
-    curve = gscores(mixture, [EVALUATOR], validation=validation)[EVALUATOR]
+    pairs = _mixtures(known, unknown, seed)
+    curves = [
+        gscores(part, [EVALUATOR], validation=validation)[EVALUATOR]
+        for part in (*map(np.concatenate, pairs), mixture)
+    ]
+    truths = [labelfree.true_metrics(*pair) for pair in pairs]
     values, lines, positions, correlations, guesses = {}, {}, {}, {}, []
     sure = sets >= SETS and len(production) >= FEWEST  # enough for an interval
     for metric in PREDICTED:
-        line, truth = (
-            labelfree.fit_regression(learned, truths[metric], TAUS),
-            np.asarray(truths[metric]),
-        )
-        gscore = curve[[int(np.argmin(np.abs(line.tau - TAUS)))]]
+        truth = np.array([row[metric] for row in truths])
+        line = lines[metric] = labelfree.fit_regression(curves[:-1], truth, TAUS)
+        gscore = curves[-1][[int(np.argmin(np.abs(line.tau - TAUS)))]]
         value, ends = float(np.clip(line.predict(gscore)[0], 0, 1)), (np.nan, np.nan)
         if sure:
             ends = tuple(float(end[0]) for end in line.interval(gscore, LEVEL))
-        values[metric], lines[metric], positions[metric] = (value, *ends), line, float(gscore[0])
+        values[metric], positions[metric] = (value, *ends), float(gscore[0])
         varied = np.ptp(truth) > 0
         correlations[metric] = float(pearson(line.gscores, truth)) if varied else np.nan
         if varied and _left_out_skill(line, truth) != "better than guessing":
@@ -147,13 +149,12 @@ def predict(
 
 def _estimates(validation, known, unknown: Mapping, production) -> dict[str, dict[str, Interval]]:
     """Return the predictions of `ESTIMATED_BY` with intervals; the regression needs nine sets."""
-    if len(production) < FEWEST:
-        return {}
-    fitted = {"prior_corrected": without_labels.ESTIMATORS["prior_corrected"](known)}
-    if len(unknown) >= SETS:
-        fitted["curve_regression"] = without_labels.ESTIMATORS["curve_regression"](
-            validation, without_labels.MetaSets(known, unknown)
-        )
+    estimators, fitted = without_labels.ESTIMATORS, {}
+    if len(production) >= FEWEST:
+        fitted["prior_corrected"] = estimators["prior_corrected"](known)
+        if len(unknown) >= SETS:
+            sets = without_labels.MetaSets(known, unknown)
+            fitted["curve_regression"] = estimators["curve_regression"](validation, sets)
     return {
         name: {
             metric: tuple(estimate)
@@ -163,25 +164,17 @@ def _estimates(validation, known, unknown: Mapping, production) -> dict[str, dic
     }
 
 
-def _mixtures(validation, known, unknown: Mapping, seed: int) -> tuple[list, dict[str, list]]:
-    """Return Gscores and true metrics of the sets, each mixed with ID images."""
-    generator = np.random.default_rng(seed)
-    learned, truths = [], {metric: [] for metric in PREDICTED}
+def _mixtures(known, unknown: Mapping, seed: int) -> list[list[np.ndarray]]:
+    """Return ID and OOD scores for each set, both drawn in a random number."""
+    generator, pairs = np.random.default_rng(seed), []
     for ood in unknown.values():
-        groups = known, ood
         counts = [
             int(generator.integers(min(FEW, len(group)), len(group), endpoint=True))
-            for group in groups
+            for group in (known, ood)
         ]
-        pair = [
-            generator.choice(group, count, replace=False)
-            for group, count in zip(groups, counts, strict=True)
-        ]
-        learned.append(gscores(np.concatenate(pair), [EVALUATOR], validation=validation)[EVALUATOR])
-        measured = labelfree.true_metrics(*pair)
-        for metric in PREDICTED:
-            truths[metric].append(measured[metric])
-    return learned, truths
+        pairs.append([generator.choice(known, counts[0], replace=False)])
+        pairs[-1].append(generator.choice(ood, counts[1], replace=False))
+    return pairs
 
 
 def _left_out_skill(line: Regression, truths: np.ndarray) -> str:
@@ -212,26 +205,6 @@ def predict_by_score(
         return Prediction(len(production), 0, np.nan, limits=(problem,))
 
 
-@dataclass(frozen=True)
-class Unlabelled:
-    """Estimates for unlabelled images by `known_unknowns.without_labels`.
-
-    `least` and `share` are a 95 % lower bound and an estimate of the share of unknown images;
-    `listed` holds the indices of suspected ones, of which a tenth is expected to be known, and
-    `fewest` the smallest number for a list.  `accuracy` and `accepted` are accuracies with 90 %
-    intervals on all images and on those with a high score, by estimator; `against` is the evidence
-    against them.
-    """
-
-    least: float
-    share: float
-    listed: tuple[int, ...]
-    fewest: int
-    accuracy: dict[str, Interval] = field(default_factory=dict)
-    against: tuple[str, ...] = ()
-    accepted: dict[str, Interval] = field(default_factory=dict)
-
-
 def look_at_unlabelled(
     known: np.ndarray,
     production: np.ndarray,
@@ -239,71 +212,64 @@ def look_at_unlabelled(
     production_probabilities: np.ndarray,
     correct: np.ndarray,
     chosen: np.ndarray,
-) -> Unlabelled:
-    """Return the share of unknown images, suspected ones, and the accuracy."""
+) -> dict:
+    """Return estimates for unlabelled images by `known_unknowns.without_labels`.
+
+    `least` and `share` are a 95 % lower bound and an estimate of the share of unknown images;
+    `listed` holds the indices of suspected ones, of which a tenth is expected to be known, and
+    `fewest` the smallest number for a list.  `accuracy` and `accepted` are accuracies with 90 %
+    intervals on all images and on those with a high score, by estimator; `against` is the evidence
+    against them.
+    """
     suspected = without_labels.suspected_unknown(known, production, rate=RATE)
-    order = np.argsort(production, kind="stable")
-    least, share = (
-        without_labels.share_bound(known, production),
-        without_labels.estimate_share(known, production),
-    )
+    least = without_labels.share_bound(known, production)
+    share = without_labels.estimate_share(known, production)
     accuracy, against, accepted = {}, (), {}
     if len(production) >= FEWEST:
-        pair = (
-            without_labels.Answers(probabilities),
-            correct,
-            without_labels.Answers(production_probabilities),
-        )
-        accuracy, against = (
-            without_labels.estimate_accuracy(*pair, level=LEVEL),
-            without_labels.assumptions(*pair),
-        )
+        parts = probabilities, production_probabilities
+        here, there = map(without_labels.Answers, parts)
+        accuracy = without_labels.estimate_accuracy(here, correct, there, level=LEVEL)
+        against = without_labels.assumptions(here, correct, there)
         threshold = np.quantile(chosen, 1 - KEPT)
         keep = known >= threshold, production >= threshold
         if keep[0].any() and keep[1].sum() >= FEWEST:
-            shares = {"share": max(least, share), "least": least}
-            accepted = without_labels.accuracy_of_accepted(*pair, keep, **shares, level=LEVEL)
+            accepted = without_labels.accuracy_of_accepted(
+                here, correct, there, keep, share=max(least, share), least=least, level=LEVEL
+            )
     accuracy, accepted = (
         {name: (part.value, part.low, part.high) for name, part in estimates.items()}
         for estimates in (accuracy, accepted)
     )
-    listed = tuple(int(place) for place in order if suspected.chosen[place])
-    return Unlabelled(least, share, listed, suspected.fewest, accuracy, against, accepted)
+    order = np.argsort(production, kind="stable")
+    return {
+        "least": least,
+        "share": share,
+        "listed": [int(place) for place in order if suspected.chosen[place]],
+        "fewest": suspected.fewest,
+        "accuracy": accuracy,
+        "against": against,
+        "accepted": accepted,
+    }
 
 
-@dataclass(frozen=True)
-class Drift:
-    """Two-sample tests of validation and unlabelled images.
-
-    For the score and for the features: the largest difference between the distribution functions,
-    over all directions, and the corrected p-value.
-    """
-
-    directions: int
-    score: tuple[float, float]
-    features: tuple[float, float]
-
-    def found(self) -> tuple[str, ...]:
-        """Return what differs: ``score``, ``features``, both or none."""
-        parts = {"score": self.score, "features": self.features}
-        return tuple(name for name, (_, p_value) in parts.items() if p_value <= DRIFT_LEVEL)
-
-
-def find_drift(scores, other_scores, values, other_values) -> Drift:
+def find_drift(scores, other_scores, values, other_values) -> dict:
     """Return tests of whether two groups of images have the same scores and features.
 
+    For ``score`` and ``features``: the largest difference between the distribution functions, over
+    all ``directions``, and the corrected p-value; ``found`` lists what differs.
     Kolmogorov–Smirnov tests of the score and of each direction (Rabanser, Günnemann and Lipton
     2019) with Bonferroni's correction: one half for the score, the other for all directions.
     P-values are asymptotic: too large for few images and for ties.
     """
     size = len(scores) * len(other_scores) / (len(scores) + len(other_scores))
-
-    def largest(pairs) -> tuple[float, float]:
-        difference = max(distance(*pair) for pair in pairs)
-        return difference, float(min(1, 2 * len(pairs) * kolmogorov(np.sqrt(size) * difference)))
-
     columns = list(zip(np.asarray(values).T, np.asarray(other_values).T, strict=True))
-    return Drift(len(columns), largest([(scores, other_scores)]), largest(columns))
+    drift = {"directions": len(columns)}
+    for name, pairs in (("score", [(scores, other_scores)]), ("features", columns)):
+        difference = max(distance(*pair) for pair in pairs)
+        p_value = min(1, 2 * len(pairs) * kolmogorov(np.sqrt(size) * difference))
+        drift[name] = difference, float(p_value)
+    names = ("score", "features")
+    return drift | {"found": tuple(name for name in names if drift[name][1] <= DRIFT_LEVEL)}
 
 
 def distance(first, second) -> float:

@@ -9,13 +9,7 @@ import numpy as np
 import pandas as pd
 
 from helpers import scores
-from helpers.metrics import (
-    aurc,
-    auroc,
-    fpr_at_tpr,
-    resample_weights,
-    weighted_aurc,
-)
+from helpers.metrics import aurc, auroc, fpr_at_tpr, resample_weights, weighted_aurc
 from helpers.metrics.weighted_ranking import weighted_detection
 from helpers.outputs import Outputs
 from helpers.scores import Score
@@ -61,15 +55,13 @@ def coverage_at_risk(confidence, correct, weights, risk: float, known=None) -> n
     >>> coverage_at_risk(np.array([4, 3, 2, 1]), np.array([1, 1, 0, 1]) > 0, np.ones((1, 4)), 0.2)
     array([0.5])
     """
-    order, ends = _ranked(confidence)
-    wrong, coverages = ~correct[order], np.empty(len(weights))
-    for rows, drawn in _sums(weights, order):
-        kept, errors = np.cumsum(drawn, axis=1), np.cumsum(drawn * wrong, axis=1)
+    coverages = []
+    for order, last, drawn, kept, errors in _cumulated(confidence, correct, weights):
         counted = kept if known is None else np.cumsum(drawn * known[order], axis=1)
         # a rounding error must not undo an equality
-        possible = ends & (errors <= risk * kept * (1 + 1e-9))
-        coverages[rows] = (counted * possible).max(axis=1) / counted[:, -1]
-    return coverages
+        possible = last & (errors <= risk * kept * (1 + 1e-9))
+        coverages.append((counted * possible).max(axis=1) / counted[:, -1])
+    return np.concatenate(coverages)
 
 
 def risk_at_coverage(confidence, correct, weights, coverage: float) -> np.ndarray:
@@ -79,30 +71,27 @@ def risk_at_coverage(confidence, correct, weights, coverage: float) -> np.ndarra
     >>> risk_at_coverage(*some, 0.5), risk_at_coverage(*some, 0.51)
     (array([0.]), array([0.33333333]))
     """
-    order, ends = _ranked(confidence)
-    wrong, risks = ~correct[order], np.empty(len(weights))
-    for rows, drawn in _sums(weights, order):
-        kept, errors = np.cumsum(drawn, axis=1), np.cumsum(drawn * wrong, axis=1)
-        first = (ends & (kept >= coverage * kept[:, -1:] * (1 - 1e-9))).argmax(axis=1)[:, None]
-        both = np.take_along_axis(errors, first, 1), np.take_along_axis(kept, first, 1)
-        risks[rows] = (both[0] / both[1])[:, 0]
-    return risks
+    risks = []
+    for _, last, _, kept, errors in _cumulated(confidence, correct, weights):
+        first = (last & (kept >= coverage * kept[:, -1:] * (1 - 1e-9))).argmax(axis=1)[:, None]
+        risks.append(np.take_along_axis(errors, first, 1) / np.take_along_axis(kept, first, 1))
+    return np.concatenate(risks)[:, 0]
 
 
-def _ranked(confidence: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the order by falling score, and whether each image is the last of its ties."""
+def _cumulated(confidence, correct, weights) -> Iterator[tuple[np.ndarray, ...]]:
+    """Yield blocks of rows of weights, by falling confidence.
+
+    Each has the order of the images, whether an image is the last of its ties, the weights, their
+    sums, and the sums of the wrong ones.
+    """
     order = np.argsort(-confidence, kind="stable")
-    ranked = confidence[order]
-    return order, np.append(ranked[1:] != ranked[:-1], True)
-
-
-def _sums(weights: np.ndarray, order: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
-    """Yield blocks of rows of weights in this order, as float64 or int64."""
+    ranked, wrong = confidence[order], ~correct[order]
+    last = np.append(ranked[1:] != ranked[:-1], True)
     kind = np.float64 if weights.dtype.kind == "f" else np.int64
     size = max(1, _CELLS // len(order))
     for start in range(0, len(weights), size):
-        rows = slice(start, start + size)
-        yield rows, weights[rows, order].astype(kind)
+        drawn = weights[start : start + size, order].astype(kind)
+        yield order, last, drawn, np.cumsum(drawn, axis=1), np.cumsum(drawn * wrong, axis=1)
 
 
 ARGUMENTS = {"knn": {"bank": 12_800}, "relation": {"bank": 12_800}}
@@ -127,29 +116,27 @@ COMPARED = 1000
 """Largest number of ID images, and of images of each set, on which scores are compared."""
 
 
-def fitted(inputs: Inputs, only: str | None = None) -> tuple[dict[str, Score], dict[str, str]]:
-    """Return the fitted scores that the inputs allow, and why the others are left out."""
+def fitted(inputs: Inputs, names: Iterable[str]) -> tuple[dict[str, Score], dict[str, str]]:
+    """Return the scores that the inputs allow, fitted, and why the others are left out."""
     absent = {
         "features": not inputs.validation.features.shape[1],
         "head": inputs.head is None,
         "training outputs": inputs.train is None,
         "level of the logits": not inputs.level,
     }
+    missing = WITHHELD | {need: reason for need, reason in _ABSENT.items() if absent[need]}
     usable, left_out = {}, {}
-    for name in scores.names() if only is None else (only,):
+    for name in names:
         score = scores.create(name, **ARGUMENTS.get(name, {}))
-        needs = score.info.needs
-        reasons = [reason for need, reason in WITHHELD.items() if need in needs]
-        reasons += [reason for need, reason in _ABSENT.items() if need in needs and absent[need]]
-        if not reasons:
+        left_out[name] = "; ".join(missing[need] for need in missing if need in score.info.needs)
+        if not left_out[name]:
             try:
                 if score.info.fits:
                     score.fit(inputs.train, inputs.head)
                 usable[name] = score
-                continue
+                del left_out[name]
             except ValueError as error:  # a class without training images, say
-                reasons.append(f"cannot be fitted: {error}")
-        left_out[name] = "; ".join(reasons)
+                left_out[name] = f"cannot be fitted: {error}"
     return usable, left_out
 
 
@@ -175,7 +162,7 @@ def score_halves(scores: Mapping[str, Score], halves: Mapping[str, Half]) -> dic
 
     Scores with the same block size share the blocks, and so their probabilities.
     """
-    scored = {name: {half: [] for half in halves} for name in scores}
+    blocks = {name: {half: [] for half in halves} for name in scores}
     sizes = {name: min(getattr(score, "block", BLOCK), BLOCK) for name, score in scores.items()}
     for size in dict.fromkeys(sizes.values()):
         some = [name for name in scores if sizes[name] == size]
@@ -183,95 +170,73 @@ def score_halves(scores: Mapping[str, Score], halves: Mapping[str, Half]) -> dic
             for start in range(0, len(places), size):
                 part = outputs.subset(places[start : start + size])
                 for name in some:
-                    scored[name][half].append(scores[name].score_samples(part))
+                    blocks[name][half].append(scores[name].score_samples(part))
     return {
-        name: {half: np.concatenate(blocks) for half, blocks in blocks_of_halves.items()}
-        for name, blocks_of_halves in scored.items()
+        name: {half: np.concatenate(values) for half, values in of_halves.items()}
+        for name, of_halves in blocks.items()
     }
 
 
 class Groups:
-    """ID images and sets of unknown ones, and how often each is drawn in every replicate.
+    """Halves of ID images and of sets of unknown ones, and how often each image is drawn.
 
     `UNION` has as many unknown images as ID errors, as evenly from all sets as possible, so that
     both count alike whatever the number of unknown images is.
     """
 
-    def __init__(
-        self,
-        correct: np.ndarray,
-        ood: Mapping[str, int],
-        replicates: int,
-        seed: int,
-        wish: Wish,
-    ):
-        self.correct, self.ood, self.wish = correct, ood, wish
-        errors = int((~correct).sum())
-        self.shares = _even(max(errors, LEAST), list(ood.values()))
-        counts = {ID: len(correct)} | dict(ood)
+    def __init__(self, halves: Mapping[str, Half], replicates: int, seed: int, wish: Wish):
+        counts = {name: len(half.places) for name, half in halves.items()}
+        self.correct, self.wish = halves[ID].outputs.correct[halves[ID].places], wish
+        self.ood = [name for name in halves if name != ID]
+        shares = _even(max(int((~self.correct).sum()), LEAST), [counts[name] for name in self.ood])
+        self.few = dict(zip(self.ood, map(slice, shares), strict=True))
         self.weights = {
-            name: resample_weights(count, replicates=replicates, seed=seed + place)
-            for place, (name, count) in enumerate(counts.items())
+            name: resample_weights(counts[name], replicates=replicates, seed=seed + place)
+            for place, name in enumerate([ID, *self.ood])
         }
 
-    @classmethod
-    def of(cls, halves: Mapping[str, Half], replicates: int, seed: int, wish: Wish) -> Groups:
-        """Return the groups of halves of the ID images and of the sets."""
-        known = halves[ID].outputs.correct[halves[ID].places]
-        sizes = {name: len(half.places) for name, half in halves.items() if name != ID}
-        return cls(known, sizes, replicates, seed, wish)
+    def measure(self, samples: Mapping[str, np.ndarray]) -> tuple[list[dict], list[np.ndarray]]:
+        """Return rows of a score's metrics with intervals, and some replicates.
 
-    def wished(self, samples: Mapping[str, np.ndarray]) -> tuple[dict, np.ndarray]:
-        """Return the row of the wished metric, and its replicates."""
-        known, names = samples[ID], [ID, *self.ood]
-        unknown = [samples[name] for name in self.ood]
-        once = [np.ones((1, len(samples[name])), np.uint16) for name in names]
-        (value,) = self.wish.measure(known, self.correct, unknown, once)
-        weights = [self.weights[name] for name in names]
-        drawn = self.wish.measure(known, self.correct, unknown, weights)
-        return _row(self.wish.metric, ID, float(value), drawn), drawn
-
-    def measured(self, samples: Mapping[str, np.ndarray]) -> tuple[list[dict], np.ndarray]:
-        """Return rows of a score's metrics with intervals, and the replicates of its AURC."""
-        known, correct, of_known = samples[ID], self.correct, self.weights[ID]
-        drawn = weighted_aurc(known, correct, of_known)
-        rows = [_row("aurc", ID, aurc(known, correct), drawn)]
-        if self.ood:
-            unknown = {name: samples[name] for name in self.ood}
-            few = dict(zip(unknown, map(slice, self.shares), strict=True))
-            values = np.concatenate([known, *(unknown[name][few[name]] for name in few)])
+        The first row is the wished metric; replicates are of this one and of the last AURC.
+        """
+        known, correct, weights = samples[ID], self.correct, self.weights
+        unknown = {name: samples[name] for name in self.ood}
+        once = [np.ones((1, len(samples[name])), np.uint16) for name in weights]
+        value, wished = (
+            self.wish.measure(known, correct, list(unknown.values()), drawn)
+            for drawn in (once, list(weights.values()))
+        )
+        areas = weighted_aurc(known, correct, weights[ID])
+        rows = [_row(self.wish.metric, ID, float(value[0]), wished)]
+        rows.append(_row("aurc", ID, aurc(known, correct), areas))
+        if unknown:
+            values = np.concatenate([known, *(unknown[name][self.few[name]] for name in unknown)])
             right = np.concatenate([correct, np.zeros(len(values) - len(known), bool)])
-            drawn_unknown = [self.weights[name][:, few[name]] for name in few]
-            weights = np.concatenate([of_known, *drawn_unknown], axis=1)
-            drawn = weighted_aurc(values, right, weights)
-            rows.append(_row("aurc", UNION, aurc(values, right), drawn))
-            for name, part in unknown.items():
-                pair = known, part
-                areas, accepted = weighted_detection(*pair, of_known, self.weights[name])
-                rows += [
-                    _row("auroc", name, auroc(*pair), areas),
-                    _row("fpr95", name, fpr_at_tpr(*pair), accepted),
-                ]
-        return rows, drawn
+            drawn = [weights[ID], *(weights[name][:, self.few[name]] for name in unknown)]
+            areas = weighted_aurc(values, right, np.concatenate(drawn, axis=1))
+            rows.append(_row("aurc", UNION, aurc(values, right), areas))
+        for name, part in unknown.items():
+            aurocs, accepted = weighted_detection(known, part, weights[ID], weights[name])
+            rows.append(_row("auroc", name, auroc(known, part), aurocs))
+            rows.append(_row("fpr95", name, fpr_at_tpr(known, part), accepted))
+        return rows, [wished, areas]
 
 
 def ranked(
     usable: Mapping[str, Score], samples: Mapping[str, Mapping[str, np.ndarray]], groups: Groups
 ) -> tuple[pd.DataFrame, list[str]]:
     """Return a table of all scores, best first, and those that may be as good as the best."""
-    wished = {name: groups.wished(samples[name]) for name in usable}
     sign = -1 if groups.wish.metric == "coverage" else 1  # more coverage is better, or less risk
-    ahead = {name: (sign * row["value"], sign * drawn) for name, (row, drawn) in wished.items()}
+    area, rows, ahead, areas = 1 + bool(groups.ood), {}, {}, {}
+    for name in usable:
+        rows[name], (wished, drawn) = groups.measure(samples[name])
+        ahead[name] = sign * rows[name][0]["value"], sign * wished
+        areas[name] = rows[name][area]["value"], drawn
     order, able = _as_good(ahead)
-    measured = {name: groups.measured(samples[name]) for name in usable}
-    place = int(bool(groups.ood))  # of the area among the rows
-    areas = {name: (rows[place]["value"], drawn) for name, (rows, drawn) in measured.items()}
     ranked_able, equal = _as_good({name: areas[name] for name in able})
     order = [*ranked_able, *(name for name in order if name not in able)]
-    rows = [
-        {"score": name} | row for name in order for row in (wished[name][0], *measured[name][0])
-    ]
-    table = pd.DataFrame(rows)
+    table = pd.DataFrame([{"score": name} | row for name in order for row in rows[name]])
     return table, sorted(equal, key=lambda name: (demands(usable[name]), order.index(name)))
 
 

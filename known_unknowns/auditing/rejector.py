@@ -19,6 +19,7 @@ from helpers.scores.calibration import (
     ROUNDING,
     are_probabilities,
     log_probabilities,
+    row_blocks,
     softmax,
 )
 from helpers.scores.gaussians import Gaussians
@@ -32,6 +33,7 @@ GIVEN = ("logits", "probabilities")
 """Possible inputs of a rejector."""
 
 _VERSION = 1  # of the files
+_SAVED = ("threshold", "classes", "width", "given", "provenance")
 # Parts of a score beside numbers and arrays; a file can name nothing else.
 _PARTS = {kind.__name__: kind for kind in (Bank, Gaussians, Head, OpenMax)}
 
@@ -118,10 +120,7 @@ class Rejector:
             probabilities for logits, or the reverse.
         """
         needed = "features" in self.score.info.needs
-        if isinstance(outputs, Outputs):
-            if features is not None:
-                raise ValueError("features: none expected beside outputs, which have their own")
-        else:
+        if not isinstance(outputs, Outputs):
             logits = plain_array("logits", outputs)
             if logits.ndim != 2 or logits.dtype.kind not in "biuf":
                 raise ValueError(
@@ -130,8 +129,10 @@ class Rejector:
             if needed and features is None:
                 raise ValueError(f"features: expected, since '{self.score.info.name}' needs them")
             # what the score does not look at may be anything
-            features = np.zeros((len(logits), 0)) if not needed else features
+            features = features if needed else np.zeros((len(logits), 0))
             outputs = Outputs(logits, features, np.full(len(logits), -1))
+        elif features is not None:
+            raise ValueError("features: none expected beside outputs, which have their own")
         for name, expected in (("logits", self.classes), ("features", self.width)):
             width = getattr(outputs, name).shape[1]
             if width != expected and (name == "logits" or needed):
@@ -157,15 +158,15 @@ class Rejector:
             return logits
         if are_probabilities(logits, rounding=2 * ROUNDING):
             return log_probabilities(logits)
-        rows = max(1, 2**20 // logits.shape[1])  # a block at a time, to bound the memory
-        blocks = (logits[i : i + rows] for i in range(0, len(logits), rows))
-        # of a logit above 1 the exponential is too large in any case, and must not overflow
-        probable = (np.exp(np.minimum(block, 1, dtype=np.float64)) for block in blocks)
-        if not all(are_probabilities(block, rounding=2 * ROUNDING) for block in probable):
-            raise ValueError(
-                "logits: the rejector was made from probabilities, but these are neither such (no "
-                "value negative, every row sums to 1) nor their logarithms; give it the softmax"
-            )
+        for rows in row_blocks(logits.shape):
+            # of a logit above 1 the exponential is too large in any case, and must not overflow
+            probable = np.exp(np.minimum(logits[rows], 1, dtype=np.float64))
+            if not are_probabilities(probable, rounding=2 * ROUNDING):
+                raise ValueError(
+                    "logits: the rejector was made from probabilities, but these are neither such "
+                    "(no value negative, every row sums to 1) nor their logarithms; give it the "
+                    "softmax"
+                )
         return logits
 
     def accepts(self, outputs, features=None) -> np.ndarray:
@@ -202,41 +203,31 @@ class Rejector:
         logits = self._as_made(np.asarray(logits, np.float32))
         names = self.provenance.get("class_names") or range(self.classes)
         accepted, title = scores >= self.threshold, self.score.info.title
-        sides = np.where(accepted, "at least", "below")
         temperature = self.provenance.get("temperature", 1.0)
-        return pd.DataFrame(
-            {
-                "accepted": accepted,
-                "label": np.asarray(names)[logits.argmax(axis=1)],
-                "confidence": softmax(logits, temperature).max(axis=1),
-                "score": scores,
-                **({} if self.known is None else {"p_value": self.p_values(scores)}),
-                "reason": [
-                    f"{title} {score:.6g} is {side} {self.threshold:.6g}"
-                    for score, side in zip(scores, sides, strict=True)
-                ],
-            }
-        )
+        judged = pd.DataFrame({"accepted": accepted})
+        judged["label"] = np.asarray(names)[logits.argmax(axis=1)]
+        judged["confidence"] = softmax(logits, temperature).max(axis=1)
+        judged["score"] = scores
+        if self.known is not None:
+            judged["p_value"] = self.p_values(scores)
+        judged["reason"] = [
+            f"{title} {score:.6g} is {'at least' if kept else 'below'} {self.threshold:.6g}"
+            for score, kept in zip(scores, accepted, strict=True)
+        ]
+        return judged
 
     def save(self, path: str | os.PathLike) -> None:
         """Write one safetensors file, whole or not at all: arrays, and the rest as JSON."""
+        name = self.score.info.name
         if self.score.info.fits and getattr(self.score, "_shape", ()) is None:
-            raise ValueError(f"score: '{self.score.info.name}' is not fitted yet, call fit first")
+            raise ValueError(f"score: '{name}' is not fitted yet, call fit first")
         tensors: dict[str, np.ndarray] = {}
-        state = _packed(dict(vars(self.score)), self.score.info.name, tensors, {})
+        state = _packed(dict(vars(self.score)), name, tensors, {})
         known = None if self.known is None else _packed(self.known, "known", tensors, {})
+        numbers = {field: getattr(self, field) for field in _SAVED}
+        numbers["threshold"] = float(self.threshold)
         checkpoints.save(
-            path,
-            tensors,
-            rejector=_VERSION,
-            score=self.score.info.name,
-            state=state,
-            threshold=float(self.threshold),
-            classes=self.classes,
-            width=self.width,
-            given=self.given,
-            provenance=self.provenance,
-            known=known,
+            path, tensors, rejector=_VERSION, score=name, state=state, known=known, **numbers
         )
 
     @classmethod
@@ -258,14 +249,14 @@ class Rejector:
                 f"{path}: version {_VERSION} of the format expected, got {saved['rejector']}; "
                 "read it with the version of this package that wrote it"
             )
+        saved.setdefault("given", "logits")  # files of before did not say
         try:
             score = helpers.scores.create(saved["score"])
             vars(score).update(_unpacked(saved["state"], tensors))
-            names = ("threshold", "classes", "width", "provenance")
-            given = saved.get("given", "logits")  # files of before did not say
             known = _unpacked(saved.get("known"), tensors)
-            rejector = cls(score, given=given, known=known, **{name: saved[name] for name in names})
-            rejector._try_out()
+            rejector = cls(score, known=known, **{field: saved[field] for field in _SAVED})
+            if not {"members", "native"} & {*score.info.needs}:
+                rejector._try_out()
             return rejector
         except KeyError as error:
             raise ValueError(f"{path}: {error} is missing; write the file again") from error
@@ -276,13 +267,9 @@ class Rejector:
 
     def _try_out(self) -> None:
         """Refuse a score that cannot score an image, or gives NaN."""
-        if {"members", "native"} & {*self.score.info.needs}:
-            return
-        zeros = Outputs(
-            np.zeros((1, self.classes)), np.zeros((1, self.width or 0)), np.zeros(1, int)
-        )
+        logits, features = np.zeros((1, self.classes)), np.zeros((1, self.width or 0))
         with np.errstate(all="ignore"):
-            scored = self.score.score_samples(zeros)
+            scored = self.score.score_samples(Outputs(logits, features, np.zeros(1, int)))
         if not np.isfinite(scored).all():
             raise ValueError(f"of an image of zeros its score is {scored[0]}; write the file again")
 

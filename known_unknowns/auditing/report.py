@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-import base64
-import io
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, is_dataclass, replace
-from functools import cache, partial
-from html import escape
+from collections.abc import Mapping
+from dataclasses import asdict, is_dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
-import jinja2
 import numpy as np
 import pandas as pd
-from markupsafe import Markup
 
-from helpers import __version__, metrics
+from helpers import __version__
 from helpers.files import atomic_path
-from known_unknowns.auditing import findings, gates, sentences
-from known_unknowns.auditing.record import Measured
+from known_unknowns.auditing import findings
+from known_unknowns.auditing.sentences import write_page
 
 WRITTEN = ("report.html", "audit.json", "rejector.safetensors")
 """What an audit leaves in its folder."""
+KEYS = (
+    "version model doubts summary requirements settings sha256 images unreadable accuracy "
+    "temperature sureness calibration ranking left_out recommended as_good confirmed thresholds "
+    "deployed classes answers images_needed_by_answer strata images_needed_by_stratum curve "
+    "picture prediction unlabelled drift most_wrongly_sure suspected_labels findings notes"
+).split()
+"""Numbers in ``audit.json``, in their order; most are attributes of `Audit`."""
 BARS = 8
 """Sets of unknown images in the picture, those of which most are accepted."""
 ERRORS = 12
@@ -34,274 +36,124 @@ NAMES = {"ece": "ECE", "low": "from", "high": "to", "floor": "ECE by chance", "n
          "coverage": "kept at the risk", "risk": "wrong at the coverage"}  # fmt: skip
 
 
-def as_dict(audit: Measured) -> dict:
+def as_dict(audit: SimpleNamespace) -> dict:
     """Return every number of the report as JSON holds it; of single images the worst errors."""
     inputs, names = audit.inputs, audit.inputs.class_names
     labels, predictions = inputs.validation.labels, inputs.validation.predictions
-
-    def image(place: int) -> str | int:
-        return inputs.files[place] if inputs.files else int(place)
-
+    files = inputs.files or range(len(labels))
     prediction = drift = None
     if inputs.production is not None:
-        prediction = asdict(replace(audit.prediction, regressions={}))
-        del prediction["regressions"]
-        accepted = findings.accepted_unlabelled(audit)
-        drift = asdict(audit.drift) | {"found": audit.drift.found(), "accepted": accepted}
+        prediction = vars(audit.prediction).copy()
+        del prediction["regressions"]  # objects
+        drift = audit.drift | {"accepted": findings.accepted_unlabelled(audit)}
     groups = ("validation", "train", "production")
-    sizes = {name: len(getattr(inputs, name) or ()) for name in groups}
-    halves = {"choosing": len(audit.choosing), "measuring": len(audit.measuring)}
-    sets = {kind: {name: len(part) for name, part in getattr(inputs, kind).items()}
-            for kind in ("ood", "families")}  # fmt: skip
+    images = {name: len(getattr(inputs, name) or ()) for name in groups}
+    images |= {"choosing": len(audit.choosing), "measuring": len(audit.measuring)}
+    images["grouped"] = inputs.grouped
+    for kind in ("ood", "families"):
+        images[kind] = {name: len(part) for name, part in getattr(inputs, kind).items()}
     sureness = dict(zip(("right", "low", "high"), audit.accuracy, strict=True))
-    return _plain(
-        {
-            "version": __version__,
-            "model": inputs.source,
-            "doubts": audit.doubts,
-            "summary": findings.summary(audit),
-            "requirements": gates.judge(audit, audit.settings["require"]),
-            "settings": audit.settings,
-            "sha256": inputs.sha256,
-            "images": sizes | halves | {"grouped": inputs.grouped} | sets,
-            "unreadable": inputs.unreadable,
-            "accuracy": audit.accuracy,
-            "temperature": audit.temperature,
-            "sureness": {"claimed": float(audit.claimed.mean())} | sureness,
-            "calibration": audit.calibration.to_dict("index"),
-            "ranking": audit.ranking,
-            "left_out": audit.left_out,
-            "recommended": audit.best[0],
-            "as_good": audit.best[1:],
-            "confirmed": audit.confirmed,
-            "thresholds": audit.thresholds,
-            "deployed": audit.deployed,
-            "classes": audit.by_class,
-            "answers": audit.by_answer[1],
-            "images_needed_by_answer": audit.by_answer[0],
-            "strata": audit.by_stratum[1],
-            "images_needed_by_stratum": audit.by_stratum[0],
-            "curve": thresholds(audit),
-            "picture": bars(audit),
-            "prediction": prediction,
-            "unlabelled": audit.unlabelled,
-            "drift": drift,
-            "most_wrongly_sure": [
-                {
-                    "image": image(place),
-                    "label": names[labels[place]],
-                    "predicted": names[predictions[place]],
-                    "confidence": float(audit.sure[place]),
-                }
-                for place in audit.wrong[:100]
-            ],
-            "suspected_labels": [image(place) for place in audit.suspected_labels],
-            "findings": findings.findings(audit),
-            "notes": audit.notes,
-        }
-    )
+    numbers = vars(audit) | {
+        "version": __version__,
+        "model": inputs.source,
+        "summary": findings.summary(audit),
+        "sha256": inputs.sha256,
+        "images": images,
+        "unreadable": inputs.unreadable,
+        "sureness": {"claimed": audit.claimed.mean()} | sureness,
+        "calibration": audit.calibration.to_dict("index"),
+        "recommended": audit.best[0],
+        "as_good": audit.best[1:],
+        "curve": thresholds(audit),
+        "picture": bars(audit),
+        "prediction": prediction,
+        "drift": drift,
+        "most_wrongly_sure": [
+            {"image": files[i], "label": names[labels[i]], "predicted": names[predictions[i]],
+             "confidence": audit.sure[i]}
+            for i in audit.wrong[:100].tolist()
+        ],
+        "suspected_labels": [files[i] for i in audit.suspected_labels.tolist()],
+        "findings": findings.findings(audit),
+    }  # fmt: skip
+    return _plain({name: numbers[name] for name in KEYS})
 
 
-def thresholds(audit: Measured) -> list[dict]:
+def thresholds(audit: SimpleNamespace) -> list[dict]:
     """Return ten thresholds, each of which rejects another tenth, and the rejector's: eleven rows.
 
     ``coverage`` and ``risk`` are those of the measuring half.
     """
-    scores, deployed = audit.samples["validation"], audit.threshold
-    values = {*np.quantile(scores, np.arange(10) / 10, method="nearest").tolist()}
-    promised = None if deployed is None else deployed.value
-    rows = []
-    for value in sorted(values if promised is None else values | {promised}):
+    scores, rows = audit.samples["validation"], []
+    promised = {audit.threshold.value} if audit.threshold else set()
+    tenths = np.quantile(scores, np.arange(10) / 10, method="nearest").tolist()
+    for value in sorted({*tenths} | promised):
         accepted = scores >= value
-        unknown = {name: float((audit.samples[name] >= value).mean()) for name in audit.inputs.ood}
-        kept, risk = float(accepted.mean()), float((~audit.correct[accepted]).mean())
-        rows.append({"threshold": value, "coverage": kept, "risk": risk, "ood_accepted": unknown,
-                     "promised": value == promised})  # fmt: skip
+        rows.append(
+            {
+                "threshold": value,
+                "coverage": accepted.mean(),
+                "risk": (~audit.correct[accepted]).mean(),
+                "ood_accepted": {
+                    name: (audit.samples[name] >= value).mean() for name in audit.inputs.ood
+                },
+                "promised": value in promised,
+            }
+        )
     return rows
 
 
-def bars(audit: Measured) -> list[dict]:
+def bars(audit: SimpleNamespace) -> list[dict]:
     """Return what the rejector makes of each group of images; without one, how right the model is.
 
     ``right``, ``wrong`` (accepted; an unknown image is wrong), ``unsure`` (accepted, and nobody
     knows) and ``left`` (to a person) add up to 1.  Validation images are the measuring half.
     """
-
-    def bar(images: str, right=0.0, wrong=0.0, unsure=0.0, left=0.0) -> dict:
-        shares = {"right": right, "wrong": wrong, "unsure": unsure, "left": left}
-        return {"images": images} | {name: float(share) for name, share in shares.items()}
-
-    deployed, correct = audit.threshold, audit.correct
-    if deployed is None:
-        return [bar("images like yours", right=correct.mean(), wrong=(~correct).mean())]
-    accepted = audit.samples["validation"] >= deployed.value
-    right, wrong = (accepted & correct).mean(), (accepted & ~correct).mean()
-    rows = [bar("images like yours", right=right, wrong=wrong, left=(~accepted).mean())]
-    unknown = sorted(deployed.ood_accepted.items(), key=lambda pair: -pair[1])
-    rows += [bar(f"unknown: {name}", wrong=share, left=1 - share) for name, share in unknown[:BARS]]
-    if "production" in audit.samples:
-        share = float((audit.samples["production"] >= deployed.value).mean())
-        rows.append(bar("unlabelled images", unsure=share, left=1 - share))
-    return rows
+    deployed, samples = audit.threshold, audit.samples
+    value = deployed.value if deployed else -np.inf
+    accepted = samples["validation"] >= value
+    shares = [(accepted & audit.correct).mean(), (accepted & ~audit.correct).mean(), 0.0]
+    rows = [("images like yours", *shares, (~accepted).mean())]
+    if deployed:
+        unknown = sorted(deployed.ood_accepted.items(), key=lambda pair: -pair[1])
+        rows += [(f"unknown: {name}", 0.0, part, 0.0, 1 - part) for name, part in unknown[:BARS]]
+        if "production" in samples:
+            part = float((samples["production"] >= value).mean())
+            rows.append(("unlabelled images", 0.0, 0.0, part, 1 - part))
+    names = ("images", "right", "wrong", "unsure", "left")
+    return [dict(zip(names, row, strict=True)) for row in rows]
 
 
-def save(audit: Measured, folder: str | os.PathLike) -> list[Path]:
+def save(audit: SimpleNamespace, folder: str | os.PathLike) -> list[Path]:
     """Write `WRITTEN`: report, numbers, and a rejector if there is a threshold; return the files.
 
     The rejector of an audit that was saved there before is removed, before this ``audit.json``
     takes its name: a kill at any time leaves no rejector of which ``audit.json`` does not speak.
     """
+    if "matplotlib.pyplot" not in sys.modules:
+        import matplotlib as mpl
+
+        mpl.use("agg")  # nobody looks at windows
+    from known_unknowns.auditing import figures
+
+    page, json_file, place = (Path(folder) / name for name in WRITTEN)
     numbers = as_dict(audit)
-    page, findings, place = (Path(folder) / name for name in WRITTEN)
-    written = [page, findings]
-    with atomic_path(findings) as temporary:
+    with atomic_path(json_file) as temporary:
         write_json(temporary, numbers)
-        write_page(page, "report.html", **page_data(numbers), figures=figures(audit))
+        constants = {"names": NAMES, "few": ERRORS, "shown": BARS}
+        drawn = figures.draw_report(audit, ERRORS)
+        write_page(page, "report.html", numbers=numbers, figures=drawn, **constants)
         place.unlink(missing_ok=True)
-    if (rejector := audit.rejector) is not None:
-        written.append(place)
-        rejector.save(place)
-    return written
+    if audit.rejector is None:
+        return [page, json_file]
+    audit.rejector.save(place)
+    return [page, json_file, place]
 
 
 def write_json(path: Path, numbers: Mapping) -> None:
     """Write numbers as JSON, in which everything is finite."""
     text = json.dumps(numbers, indent=1, ensure_ascii=False, allow_nan=False)
     path.write_text(text + "\n", encoding="utf-8")
-
-
-def write_page(path: Path, template: str, **data) -> None:
-    """Write a page that needs nothing beside it: a policy forbids connections and scripts."""
-    style = Markup((sentences.TEMPLATES / "report.css").read_text(encoding="utf-8"))
-    data = {"style": style, "version": __version__} | data
-    text = _environment().get_template(template).render(data)
-    with atomic_path(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
-
-
-def page_data(numbers: Mapping) -> dict:
-    """Return what the template of the report shows beside its figures."""
-    rows = pd.DataFrame(numbers["ranking"])
-    rows = rows[rows["metric"] != "fpr95"]
-    columns = rows["metric"].map(NAMES) + ", " + rows["set"].replace({"": "ID", "all": "all"})
-    wide = rows.assign(column=columns).pivot(index="score", columns="column", values="value")
-    wide = wide.loc[rows["score"].unique(), columns.unique()]
-    classes = [row for row in numbers["classes"] if row["images"]]
-    return {
-        "said": numbers,
-        "names": NAMES,
-        "ranking": [(sentences.title(row[0]), *row[1:]) for row in wide.itertuples()],
-        "columns": list(wide.columns),
-        "left_out": [(sentences.title(name), why) for name, why in numbers["left_out"].items()],
-        "classes": sorted(classes, key=lambda row: row["right"][0]),
-        "few": ERRORS,
-        "shown": BARS,
-        "kept": {name: row for name, row in numbers["thresholds"].items() if not row["problem"]},
-    }
-
-
-def to_html(sentence: str) -> Markup:
-    """Return a sentence as HTML; what stands between backticks is code.
-
-    >>> to_html("Call `f` for <b>.")
-    Markup('Call <code>f</code> for &lt;b&gt;.')
-    """
-    sentence = escape(sentence).replace(" %", "&nbsp;%")
-    pieces = sentence.split("`")
-    if len(pieces) % 2:  # else there is a backtick of a name
-        pieces[1::2] = [f"<code>{piece}</code>" for piece in pieces[1::2]]
-        return Markup("".join(pieces))
-    return Markup(sentence)
-
-
-@cache
-def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(sentences.TEMPLATES), undefined=jinja2.StrictUndefined,
-        autoescape=True, trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
-    environment.filters |= {"sentence": to_html}
-    return environment
-
-
-def figures(audit: Measured) -> dict[str, list[tuple[str, str]]]:
-    """Return the figures of each finding, words and address of the image; none is left open."""
-    if "matplotlib.pyplot" not in sys.modules:
-        import matplotlib as mpl
-
-        mpl.use("agg")  # nobody looks at windows
-    import matplotlib.pyplot as plt
-
-    from helpers.report.figures import use_style
-
-    images: dict[str, list[tuple[str, str]]] = {}
-    with plt.rc_context():
-        use_style()
-        for name, words, draw in _drawings(audit):
-            ax = np.ravel(draw())[0]
-            buffer = io.BytesIO()
-            ax.figure.set_dpi(110)
-            ax.figure.canvas.print_png(buffer)  # savefig would find the layout twice
-            plt.close(ax.figure)
-            data = base64.b64encode(buffer.getvalue()).decode()
-            images.setdefault(name, []).append((words, f"data:image/png;base64,{data}"))
-    return images
-
-
-def _drawings(audit: Measured) -> Iterator[tuple[str, str, Callable]]:
-    """Yield finding, words and function of each figure."""
-    from helpers.report.figures import reliability_grid
-    from known_unknowns.auditing import figures as chapter
-
-    correct, samples, best = audit.correct, audit.samples, audit.best[0]
-    worst = audit.wrong[:ERRORS]
-    pictures = audit.inputs.pictures(worst, size=96) if len(worst) else None
-    if pictures is not None:
-        names, outputs = audit.inputs.class_names, audit.inputs.validation
-        captions = [
-            f"{names[outputs.predictions[i]][:16]}, {100 * audit.sure[i]:.0f} %\n"
-            f"label: {names[outputs.labels[i]][:16]}".replace("$", r"\$")
-            for i in worst
-        ]
-        yield "right", "The surest errors", partial(chapter.surest_errors, pictures, captions)
-
-    before, after = (part[audit.measuring] for part in (audit.claimed, audit.sure))
-    panels = {
-        ("the model", "before"): metrics.reliability_curve(before, correct),
-        ("the model", "after"): metrics.reliability_curve(after, correct),
-    }
-    yield "sure", "Accuracy against confidence", partial(reliability_grid, panels)
-
-    titles = {name: sentences.title(name) for name in audit.ranking["score"].unique()}
-    draw = partial(chapter.score_ranking, audit.ranking, titles, chosen=best)
-    yield "score", "AURC of every score", draw
-
-    promised = {
-        f"promised {threshold.wish}": threshold
-        for threshold in audit.thresholds.values()
-        if not threshold.problem
-    }
-    ways = {titles[best]: samples["validation"], "largest probability": after}
-    curves = {name: metrics.risk_coverage_curve(part, correct) for name, part in ways.items()}
-    points = {
-        name: (threshold.coverage[0], threshold.risk[0]) for name, threshold in promised.items()
-    }
-    yield "accept", "Risk against coverage", partial(chapter.selective_risk, curves, points)
-
-    groups = {"validation": samples["validation"]}
-    if audit.inputs.ood:
-        unknown = [samples[name] for name in audit.inputs.ood]
-        groups["sets of unknown images"] = np.concatenate(unknown)
-    groups |= {"unlabelled": samples["production"]} if "production" in samples else {}
-    lines = {name: threshold.value for name, threshold in promised.items()}
-    draw = partial(chapter.scores_and_thresholds, groups, lines, score=titles[best])
-    yield "accept", "Scores and thresholds", draw
-
-    predicted = audit.prediction
-    if predicted is not None and predicted.sets >= 9 and predicted.regressions:
-        line = predicted.regressions["auroc"]
-        draw = partial(chapter.prediction_on_line, line, predicted.gscore, metric="auroc")
-        yield "unlabelled", "The prediction on its line", draw
 
 
 def _plain(value):

@@ -1,14 +1,17 @@
-"""Sentences from ``templates/sentences.jinja``, and text that Markdown and HTML show as it is."""
+"""Sentences and pages from ``templates``, and text that Markdown and HTML show as it is."""
 
 from __future__ import annotations
 
 import re
 from functools import cache
+from html import escape
 from pathlib import Path
 
 import jinja2
 from markupsafe import Markup
 
+from helpers import __version__
+from helpers.files import atomic_path
 from helpers.scores import create
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -36,10 +39,32 @@ def markdown(*sentences: str) -> str:
     return "\n".join(f"* {plain_text(sentence)}" for sentence in sentences)
 
 
+def to_html(sentence: str) -> Markup:
+    """Return a sentence as HTML; what stands between backticks is code.
+
+    >>> to_html("Call `f` for <b>.")
+    Markup('Call <code>f</code> for &lt;b&gt;.')
+    """
+    sentence = escape(sentence).replace(" %", "&nbsp;%")
+    if sentence.count("`") % 2 == 0:  # else there is a backtick of a name
+        sentence = re.sub("`([^`]*)`", r"<code>\1</code>", sentence)
+    return Markup(sentence)
+
+
 def render(name: str, /, **numbers) -> list[str]:
     """Return the sentences of a macro of the template, without line breaks."""
-    text = getattr(_template().make_module(numbers), name)()
+    template = _environment(finalize=_on_one_line).get_template("sentences.jinja")
+    text = getattr(template.make_module(numbers), name)()
     return [" ".join(paragraph.split()) for paragraph in re.split(r"(?m)^\* ", text)[1:]]
+
+
+def write_page(path: Path, template: str, **data) -> None:
+    """Write a page that needs nothing beside it: a policy forbids connections and scripts."""
+    style = Markup((TEMPLATES / "report.css").read_text(encoding="utf-8"))
+    page = _environment(autoescape=True, trim_blocks=True).get_template(template)
+    with atomic_path(path) as temporary:
+        text = page.render(style=style, version=__version__, **data)
+        temporary.write_text(text, encoding="utf-8")
 
 
 def _on_one_line(value):
@@ -50,17 +75,19 @@ def _on_one_line(value):
 
 
 @cache
-def _template() -> jinja2.Template:
+def _environment(**options) -> jinja2.Environment:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES), undefined=jinja2.StrictUndefined,
-        lstrip_blocks=True, finalize=_on_one_line,
+        lstrip_blocks=True, **options,
     )  # fmt: skip
     environment.filters |= {
         "f": format,
         "pc": lambda value, form=".1f": format(100 * value, form),
         "points": lambda value: f"{100 * value:+.1f}".replace("-", "−"),
         "p_value": lambda value: f"p = {value:.3f}" if value >= 0.001 else "p < 0.001",
+        "promised": lambda rows: [row for row in rows if row["value"] == row["value"]],
+        "sentence": to_html,
         "title": title,
         "whole": Markup,
     }
-    return environment.get_template("sentences.jinja")
+    return environment

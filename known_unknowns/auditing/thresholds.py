@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -135,61 +135,45 @@ def promise_coverage(scores, correct, ood, coverage: float, confidence: float = 
     return Threshold("coverage", coverage, promise, conditional=least, **effects)
 
 
-@dataclass(frozen=True)
-class OfClass:
-    """Numbers of one class; `beyond` is true if its risk exceeds the guaranteed one."""
-
-    name: str
-    images: int
-    right: tuple[float, float, float]
-    accepted: int
-    wrong: tuple[float, float, float]
-    beyond: bool
-
-
-@dataclass(frozen=True)
-class OfAnswer:
-    """Guarantee for one predicted class or stratum; NaN where there is none."""
-
-    name: str
-    images: int
-    value: float = np.nan
-    coverage: float = np.nan
-    bound: float = np.nan
-
-
 def by_class(
-    validation: Outputs, names: tuple[str, ...], measuring, accepted, risk: float
-) -> tuple[OfClass, ...]:
-    """Return accuracy and risk of each class."""
+    validation: Outputs, names: Sequence[str], measuring, accepted, risk: float
+) -> list[dict]:
+    """Return accuracy and risk of each class; `beyond` is true if its risk exceeds this one."""
     labels, correct, kept = validation.labels, validation.correct, measuring[accepted]
     confidence = 1 - 2 * (1 - LEVEL) / len(names)  # one-sided, all classes together
     rows = []
     for place, name in enumerate(names):
         right, errors = correct[labels == place], ~correct[kept[labels[kept] == place]]
-        beyond = bool(len(errors) and share(errors, confidence)[1] > risk)
-        rows.append(OfClass(name, len(right), share(right), len(errors), share(errors), beyond))
-    return tuple(rows)
+        rows.append(
+            {
+                "name": name,
+                "images": len(right),
+                "right": share(right),
+                "accepted": len(errors),
+                "wrong": share(errors),
+                "beyond": bool(len(errors) and share(errors, confidence)[1] > risk),
+            }
+        )
+    return rows
 
 
 def by_answer(
-    scores, correct, answers, names: tuple[str, ...], risk: float, confidence: float
-) -> tuple[int, tuple[OfAnswer, ...]]:
+    scores, correct, answers, names: Sequence[str], risk: float, confidence: float
+) -> tuple[int, list[dict]]:
     """Return the images that a guarantee needs, and the guarantee for each answer or stratum.
 
     All guarantees hold together with this confidence: each has an equal share of the error.
     """
     each = 1 - (1 - confidence) / len(names)
-    needed = guarantees.images_needed(risk, each)
-    rows = []
+    needed, rows = guarantees.images_needed(risk, each), []
     for place, name in enumerate(names):
-        chosen = answers == place
-        row = OfAnswer(name, int(chosen.sum()))
-        if row.images >= needed:
+        chosen, numbers = answers == place, NOTHING
+        if chosen.sum() >= needed:
             with suppress(ValueError):  # too many errors among the most confident images
                 rule = guarantees.risk_threshold(
                     scores[chosen], correct[chosen], risk=risk, confidence=each
                 )
-                row = OfAnswer(name, row.images, rule.threshold, rule.coverage, rule.bound)
-        rows.append(row)
-    return needed, tuple(rows)
+                numbers = rule.threshold, rule.coverage, rule.bound
+        row = {"name": name, "images": int(chosen.sum())}
+        rows.append(row | dict(zip(("value", "coverage", "bound"), numbers, strict=True)))
+    return needed, rows

@@ -4,19 +4,18 @@ import json
 import re
 from dataclasses import replace
 from html import unescape
+from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
 from helpers.outputs import Outputs
-from helpers.scores.calibration import softmax
 from known_unknowns.auditing import audit, auditing, doubts, ranking, read_outputs
-from known_unknowns.auditing.comparison import BETTER, OPEN, WORSE, compare
-from known_unknowns.auditing.gates import NUMBERS, judge, read_requirement
-from known_unknowns.auditing.inputs import Inputs
+from known_unknowns.auditing.comparison import compare
+from known_unknowns.auditing.findings import judge, read_requirement
 from known_unknowns.auditing.rejector import Rejector
-from known_unknowns.auditing.report import bars, figures, thresholds
+from known_unknowns.auditing.report import bars
 
 NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?:e-?\d+)?(?![\w.]*\w)")
 
@@ -44,6 +43,38 @@ def values(numbers):
         yield from values(part)
 
 
+def near(value, expected):
+    """Whether two JSON values are the same, and their numbers nearly so."""
+    if isinstance(expected, dict):
+        return value.keys() == expected.keys() and all(
+            near(value[k], expected[k]) for k in expected
+        )
+    if isinstance(expected, list):
+        return len(value) == len(expected) and all(map(near, value, expected))
+    if isinstance(expected, float) and isinstance(value, float):
+        return value == pytest.approx(expected, rel=1e-3, abs=1e-6)
+    return value == expected
+
+
+def test_the_numbers_of_a_toy_are_as_expected(arrays, write):
+    """Of logits alone, with groups, strata, a share of unknown images, drift and a comparison."""
+    arrays = {name: array for name, array in arrays.items() if name.endswith(("logits", "labels"))}
+    groups = {"groups": np.arange(300) // 2, "strata": np.arange(300) % 3 // 2}
+    inputs = read_outputs(write(arrays | groups))
+    required = ["accuracy>=0.5", "coverage_at_risk_0.3>=0.2", "auroc:pets_and_toys>=0.9"]
+    wishes = {"risk": 0.3, "unknown_share": 0.1, "replicates": 50, "require": required}
+    numbers = audit(inputs, **wishes).as_dict()
+    numbers["comparison"] = compare(inputs, blurred(inputs, 3), risk=0.3, replicates=50).as_dict()
+    for key in ("version", "sha256"):
+        del numbers[key]
+    del numbers["comparison"]["version"]
+    numbers = json.loads(json.dumps(numbers))
+    file = Path(__file__).with_name("expected.json")
+    expected = json.loads(file.read_text("utf-8"))
+    wrong = [key for key in expected if not near(numbers[key], expected[key])]
+    assert numbers.keys() == expected.keys() and not wrong
+
+
 def test_the_measuring_half_chooses_nothing(inputs):
     """Temperature, ranking and chosen score do not depend on its labels."""
     first = audit(inputs, replicates=20)
@@ -57,14 +88,14 @@ def test_the_measuring_half_chooses_nothing(inputs):
     assert other.ranking.equals(first.ranking)
     assert not other.calibration.equals(first.calibration)
     assert audit(inputs, replicates=20).as_dict() == first.as_dict()
-    assert not np.array_equal(audit(inputs, seed=1, replicates=5).choosing, first.choosing)
 
 
 def test_the_rejector_is_that_of_the_report(audited, tmp_path):
     names = ["report.html", "audit.json", "rejector.safetensors"]
     assert [path.name for path in audited.save(tmp_path)] == names
     rejector = Rejector.load(tmp_path / "rejector.safetensors")
-    part, promised = audited.measured, audited.thresholds["risk"]
+    part = audited.inputs.validation.subset(audited.measuring)
+    promised = audited.thresholds["risk"]
     accepted = rejector.accepts(part.logits, part.features)
     assert audited.deployed == "risk" and accepted.mean() == promised.coverage[0]
     assert (~part.correct[accepted]).mean() == promised.risk[0] <= 0.2
@@ -73,6 +104,13 @@ def test_the_rejector_is_that_of_the_report(audited, tmp_path):
         assert promised.ood_accepted[name] == share
         assert set(audited.samples[name]) <= set(rejector.score_samples(outputs))
     assert rejector.provenance["promise"] == promised.promise
+    known, pets, unlabelled = bars(audited)
+    assert known["right"] + known["wrong"] == pytest.approx(promised.coverage[0])
+    assert pets["wrong"] == promised.ood_accepted["pets_and_toys"] and pets["right"] == 0
+    assert unlabelled["unsure"] == rejector.accepts(audited.inputs.production).mean()
+    for bar in bars(audited):
+        assert sum(bar[name] for name in bar if name != "images") == pytest.approx(1)
+    assert not plt.get_fignums()  # no figure stays open
 
 
 def test_a_wish_that_cannot_be_granted_names_one_that_can(inputs, audited, tmp_path):
@@ -91,53 +129,20 @@ def test_a_wish_that_cannot_be_granted_names_one_that_can(inputs, audited, tmp_p
     assert audit(inputs, wish="coverage", coverage=0.9934, replicates=5).deployed == ""
 
 
-def test_a_kill_leaves_no_rejector_of_another_audit(audited, inputs, tmp_path, monkeypatch):
-    def killed(*arguments):
-        raise InterruptedError
-
-    audited.save(tmp_path)
-    monkeypatch.setattr(Rejector, "save", killed)
-    with pytest.raises(InterruptedError):
-        audit(inputs, wish="coverage", replicates=5).save(tmp_path)
-    assert not (tmp_path / "rejector.safetensors").exists()
-
-
-def test_a_rejector_from_probabilities_accepts_these_and_their_logarithms(arrays, write):
-    logits = arrays["logits"]
-    arrays = {
-        name: softmax(array) if name.endswith("logits") else array
-        for name, array in arrays.items()
-        if "head" not in name
-    }
-    audited = audit(read_outputs(write(arrays), treat_as="probabilities"), risk=0.2, replicates=5)
-    rejector, part = audited.rejector, audited.inputs.validation
-    expected = rejector.accepts(part)
-    assert rejector.given == "probabilities" and 0 < expected.mean() < 1
-    accepted = rejector.accepts(arrays["logits"].astype(np.float32), part.features)
-    assert np.array_equal(accepted, expected)
-    if "logits" in rejector.score.info.needs:
-        with pytest.raises(ValueError, match="made from probabilities, but these are neither"):
-            rejector.accepts(logits, part.features)
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ({"wish": "rsk"}, "unknown wish 'rsk'; did you mean 'risk'"),
         ({"risk": 5}, "risk: between 0 and 1 expected, got 5"),
-        ({"coverage": 1.0}, "coverage: between 0 and 1 expected"),
         ({"confidence": 0}, "confidence: between 0 and 1 expected"),
         ({"unknown_share": 1.0}, "share: at least 0 and below 1 expected, got 1.0"),
         ({"require": ["accuracy"]}, "NAME>=NUMBER or NAME<=NUMBER expected, got 'accuracy'"),
-        ({"require": ["accuracy>0.9"]}, "NAME>=NUMBER"),
         ({"require": ["accuracy>=90"]}, "got 'accuracy>=90'; 90 % is 0.9"),
-        ({"require": ["accuracy>=nan"]}, "between 0 and 1 expected"),
         ({"require": ["accuracy>=high"]}, "between 0 and 1 expected"),
         ({"require": ["auro>=0.9"]}, "unknown number to require 'auro'; did you mean 'auroc'"),
         ({"require": ["accuracy:pets>=0.9"]}, "accuracy is of no set"),
         ({"require": ["auroc:pet>=0.9"]}, "unknown set of unknown images 'pet'"),
         ({"require": ["coverage_at_risk_2>=0.5"]}, "a risk between 0 and 1 expected"),
-        ({"require": ["coverage_at_risk_low>=0.5"]}, "a risk between 0 and 1 expected"),
     ],
 )
 def test_bad_wishes(inputs, arguments, message):
@@ -154,30 +159,22 @@ def test_wishes_need_unknown_images(inputs):
 
 
 def test_the_bound_of_a_requirement_decides(inputs):
-    """Each number can be required; of several sets the worst decides."""
+    """Of several sets the worst decides."""
     sets = inputs.ood | {"like ID": inputs.validation.subset(slice(0, 100))}
     audited = audit(replace(inputs, ood=sets), risk=0.2, replicates=50)
     value, low, high = audited.accuracy
-    between, above = (low + value) / 2, (value + high) / 2
-    texts = [f"accuracy>={low}", f"accuracy>={between}", f"accuracy<={above}", f"accuracy<={high}"]
-    judged = judge(audited, texts)
-    assert [row.holds for row in judged] == [True, False, False, True]
-    assert judged[0][1:4] == audited.accuracy
-    judged = judge(audited, [f"{name}<=1" for name in NUMBERS])
-    assert all(row.holds and row.low <= row.value <= row.high for row in judged)
-    named = {row.requirement.partition("<")[0]: row for row in judged}
-    assert named["risk"][1:4] == audited.thresholds["risk"].risk
-    area = audited.confirmed.query("metric == 'aurc' and set == ''")["value"].item()
-    assert named["aurc"].value == area
+    texts = [f"accuracy>={low}", f"accuracy>={value}", f"accuracy<={value}", f"accuracy<={high}"]
+    assert [row["holds"] for row in judge(audited, texts)] == [True, False, False, True]
     each = judge(audited, [f"auroc:{name}>=0.5" for name in sets])
-    (every,) = judge(audited, ["auroc>=0.5"])
-    assert every[1:] == min(each, key=lambda row: row.low)[1:]
-    (most,) = judge(audited, ["fpr95<=0.5"])
-    assert most.high == max(row.high for row in judge(audited, [f"fpr95:{n}<=1" for n in sets]))
-    texts = ["coverage_at_risk_0.2>=0.1", "coverage_at_risk>=0.1", "coverage_at_risk_0.001>=0"]
-    at, wished, never = judge(audited, texts)
-    assert at[1:4] == wished[1:4] == audited.thresholds["risk"].coverage and at.holds
-    assert np.isnan(never.value) and not never.holds
+    every, area, risk, kept, at, never = judge(
+        audited, ["auroc>=0.5", "aurc<=1", "risk<=1", "coverage>=0", "coverage_at_risk_0.2>=0.1",
+                  "coverage_at_risk_0.001>=0"],
+    )  # fmt: skip
+    assert every["value"] == min(each, key=lambda row: row["low"])["value"]
+    union = audited.confirmed.query("metric == 'aurc' and set == 'all'")["value"].item()
+    assert area["value"] != union and risk["high"] == audited.threshold.risk[2]
+    assert kept["low"] == at["low"] == audited.thresholds["risk"].coverage[1] and at["holds"]
+    assert np.isnan(never["value"]) and not never["holds"]
 
 
 def test_large_audits_use_random_subsets_but_guarantees_use_all(inputs, monkeypatch):
@@ -228,33 +225,6 @@ def test_names_are_text(arrays, write, tmp_path):
     assert not [tag for tag in tags if "onerror" in re.sub(r'"[^"]*"', "", tag)]
 
 
-def test_bars_and_thresholds_are_the_effects_of_the_rejector(inputs, audited):
-    deployed = audited.threshold
-    known, pets, unlabelled = bars(audited)
-    assert known["right"] + known["wrong"] == pytest.approx(deployed.coverage[0])
-    assert known["wrong"] / (known["right"] + known["wrong"]) == pytest.approx(deployed.risk[0])
-    assert pets["wrong"] == deployed.ood_accepted["pets_and_toys"] and pets["right"] == 0
-    assert unlabelled["unsure"] == audited.rejector.accepts(inputs.production).mean()
-    shares = [[bar[name] for name in bar if name != "images"] for bar in bars(audited)]
-    assert np.sum(shares, axis=1) == pytest.approx(1)
-    (alone,) = bars(audit(inputs, risk=0.001, replicates=5))
-    assert alone["left"] == 0 and alone["right"] + alone["wrong"] == 1
-    audited = audit(inputs, wish="coverage", coverage=0.85, replicates=5)
-    rows, deployed = thresholds(audited), audited.threshold
-    assert len(rows) == 11 and rows[0]["coverage"] == 1
-    (promised,) = [row for row in rows if row["promised"]]
-    assert promised["threshold"] == deployed.value
-    assert (promised["coverage"], promised["risk"]) == (deployed.coverage[0], deployed.risk[0])
-    tenths = [row["coverage"] for row in rows if not row["promised"]]
-    assert np.allclose(tenths, np.arange(10, 0, -1) / 10, atol=0.01)
-
-
-def test_no_figure_stays_open(audited):
-    before = plt.get_fignums(), dict(plt.rcParams)
-    assert {"sure", "score", "accept"} <= set(figures(audited))
-    assert (plt.get_fignums(), dict(plt.rcParams)) == before
-
-
 def scaled(inputs, factor):
     """Return inputs with larger logits, and nothing else."""
     part = inputs.validation
@@ -282,8 +252,6 @@ def moved(inputs):
 STATES = [
     (lambda i: i, {"risk": 0.2}, ["at most 20 % are wrong", "(pets_and_toys)"]),
     (lambda i: i, {"wish": "coverage"}, ["At least 90 % of images like these are"]),
-    (lambda i: i, {"risk": 0.3, "unknown_share": 0.05}, [
-        "as long as at most 5 % of the images are of such classes", "State a larger share"]),
     (lambda i: i, {"risk": 0.001}, [
         "No rejector is written: the wished risk of 0.1 % cannot be had, the smallest that can",
         "Bring more validation images, 5992 at the least, and audit again."]),
@@ -307,18 +275,10 @@ STATES = [
         "Wish for a larger risk", "no larger risk can be promised either"]),
     (lambda i: scaled(i, 6), {"risk": 0.2}, [
         "It is too sure of itself", "Divide the logits by", "Without outputs of training images"]),
-    (lambda i: scaled(i, 0.1), {"risk": 0.2}, ["It is not sure enough"]),
     (lambda i: replace(i, level=False), {"risk": 0.2}, ["From probabilities"]),
     (moved, {"risk": 0.2}, ["features differ.", "the promise is not about them"]),
     (lambda i: replace(i, production=i.validation), {"risk": 0.2}, [
         "No difference is shown", "Nothing shows that any of the 300 unlabelled images is of no"]),
-    (lambda i: replace(i, strata=np.arange(300) % 290 // 145), {"risk": 0.3}, [
-        "strata a risk of 30 % can be promised"]),
-    (lambda i: replace(i, unreadable={"train": tuple("abcdef")}), {}, [
-        "6 files of train cannot be read as images: a, b, c, d, e, …."]),
-    (lambda i: twins(i, 30), {"risk": 0.2}, ["Fewer than 40 images in twins"]),
-    (lambda i: replace(i, groups=np.arange(300) // 2), {"risk": 0.3}, [
-        "150 images that it has not learnt from", "one of each group, drawn by chance from 300"]),
 ]  # fmt: skip
 
 
@@ -346,36 +306,6 @@ def blurred(inputs, noise):
 
     ood = {name: seen(part) for name, part in inputs.ood.items()}
     return replace(inputs, validation=seen(inputs.validation), ood=ood, head=None, train=None)
-
-
-def test_a_comparison_is_the_same_from_the_other_side(inputs):
-    sharp, dull = blurred(inputs, 0), blurred(inputs, 6)
-    worse, better, same = (
-        compare(*pair, risk=0.3, replicates=300)
-        for pair in ((sharp, dull), (dull, sharp), (sharp, sharp))
-    )
-    for comparison, verdict in ((worse, WORSE), (better, BETTER), (same, OPEN)):
-        assert set(comparison.rows["verdict"]) == {verdict}
-        assert comparison.worse == (verdict == WORSE)
-    assert np.allclose(worse.rows["difference"], -better.rows["difference"])
-    assert (same.rows[["difference", "low", "high"]] == 0).all(axis=None)
-    assert "worse in 4 of 4 respects, and better in none" in worse.sentences()[0]
-    assert same.sentences()[0].endswith("neither better nor worse in any respect.")
-
-
-def test_intervals_of_equal_models_hold_zero_as_often_as_they_say():
-    """Of models with the same chance of error, about one in twenty looks different."""
-    generator, differ = np.random.default_rng(0), 0
-    labels = np.arange(200) % 2
-
-    def drawn():
-        answers = np.where(generator.random(200) < 0.8, labels, 1 - labels)
-        logits = np.eye(2)[answers] * generator.random((200, 1))
-        return Inputs("a toy", Outputs(logits, np.empty((200, 0)), labels), ("ant", "bee"))
-
-    for _ in range(120):
-        differ += compare(drawn(), drawn(), replicates=200).rows["verdict"][0] != OPEN
-    assert 1 <= differ <= 16  # 6 expected; 16 is four standard deviations above
 
 
 OTHERS = [

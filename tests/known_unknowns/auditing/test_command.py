@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from helpers.files import project_root
+from helpers.scores.calibration import softmax
 from known_unknowns.auditing import audit, read_outputs, report
 from known_unknowns.auditing.command import DEMO, FAILS, HOLDS, REFUSED, STOPPED, main
 from known_unknowns.auditing.rejector import Rejector
@@ -39,20 +40,6 @@ def python(program, *arguments, **options):
     return subprocess.run(command, capture_output=True, text=True, env=HERE, **options)
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["accept", "--help"], ["audti"]])
-def test_help_imports_nothing_large(arguments):
-    program = (
-        "import sys\n"
-        "from known_unknowns.auditing.command import main\n"
-        "try:\n    main(sys.argv[1:])\n"
-        "except SystemExit:\n    pass\n"
-        "large = {'numpy', 'scipy', 'pandas', 'matplotlib', 'torch', 'PIL'} & set(sys.modules)\n"
-        "assert not large, large\n"
-    )
-    done = python(program, *arguments)
-    assert not done.returncode, done.stderr[-500:]
-
-
 def test_an_audit_is_a_folder_and_requirements_decide_the_status(file, tmp_path, capsys):
     required = ["--require", "accuracy>=0.5", "--require", "auroc>=0.999"]
     assert main(["audit", str(file), "--risk", "0.2", *required]) == FAILS
@@ -66,27 +53,6 @@ def test_an_audit_is_a_folder_and_requirements_decide_the_status(file, tmp_path,
     assert "auroc>=0.999: DOES NOT HOLD" in printed.out
     assert [row["holds"] for row in numbers["requirements"]] == [True, False]
     assert Rejector.load(folder / "rejector.safetensors").threshold == audited.rejector.threshold
-
-
-def test_it_runs_without_the_packages_of_the_extras(file, tmp_path):
-    absent = ("torch", "torchvision", "timm", "pydantic", "sklearn", "tqdm", "nltk", "pyarrow",
-              "seaborn", "IPython")  # fmt: skip
-    program = (
-        "import runpy, sys\n"
-        "class Absent:\n"
-        "    def find_spec(self, name, path=None, target=None):\n"
-        f"        if name.partition('.')[0] in {absent}:\n"
-        "            raise ModuleNotFoundError(name)\n"
-        "sys.meta_path.insert(0, Absent())\n"
-        "runpy.run_module('known_unknowns', run_name='__main__')\n"
-    )
-    for arguments in (
-        ["audit", file, "--risk", "0.2", "--out", "a"],
-        ["accept", "a/rejector.safetensors", file, "--out", "a.csv"],
-    ):
-        done = python(program, *arguments, cwd=tmp_path)
-        assert not done.returncode, done.stderr[-500:]
-    assert listed(tmp_path / "a") == FILES and (tmp_path / "a.csv").exists()
 
 
 def test_an_existing_folder_is_replaced_only_with_force(file, tmp_path, capsys):
@@ -123,16 +89,12 @@ def test_a_stop_leaves_nothing_half_written(file, tmp_path, monkeypatch, capsys)
 
 BAD = [
     ("audit nowhere.npz", "outputs: no file nowhere.npz"),
-    ("audit outputs.npz --risk 5", "risk: between 0 and 1 expected, got 5"),
     ("audit outputs.npz --require acuracy>=1", "did you mean 'accuracy'"),
-    ("audit outputs.npz --require auroc:pets>=1", "did you mean 'pets_and_toys'"),
     ("audit outputs.npz --treat-as probabilities", 'pass --treat-as "logits"?'),
     ("audit outputs.npz --out text.npz/a", "--out: text.npz/a cannot be written in"),
-    ("audit text.npz", "text.npz holds something else than arrays"),
     ("accept outputs.npz outputs.npz", "expected: accept REJECTOR OUTPUTS\n"),
     ("accept text.npz outputs.npz", "text.npz is no rejector; expected: accept REJECTOR"),
     ("accept nowhere.safetensors outputs.npz", "nowhere.safetensors"),
-    ("audit outputs.npz --share 1.5", "share: at least 0 and below 1 expected, got 1.5"),
     ("", "known-unknowns: a command expected: demo, audit, compare"),
     ("audit --model a.onnx", "the audit's page shows how onnxruntime writes the outputs"),
     ("audit", "FILE, or --model and --validation, expected"),
@@ -182,7 +144,7 @@ def test_new_outputs_are_judged(file, arrays, tmp_path, capsys):
     labels = arrays["class_names"][new["logits"].argmax(axis=1)]
     assert [row["label"] for row in rows] == labels.tolist()
     audited = audit(read_outputs(file), risk=0.2)
-    confidences = audited.confidence(audited.inputs.ood["pets_and_toys"])
+    confidences = softmax(new["logits"], audited.temperature).max(axis=1)
     assert [float(row["confidence"]) for row in rows] == pytest.approx(confidences)
     known = np.sort(audited.samples["validation"])
     low = [(1 + (known <= float(row["score"])).sum()) / (1 + len(known)) for row in rows]
@@ -192,40 +154,6 @@ def test_new_outputs_are_judged(file, arrays, tmp_path, capsys):
     printed = capsys.readouterr().out
     assert printed == f"b.csv: {accepted.sum()} of 120 images are accepted\n"
     assert len((tmp_path / "b.csv").read_text().splitlines()) == 121
-    # a reader that closes the pipe before the first line is no error
-    command = [sys.executable, "-m", "known_unknowns", "accept", "a/rejector.safetensors", file]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    process = subprocess.Popen(command, cwd=tmp_path, env=HERE, text=True, **pipes)
-    process.stdout.close()
-    assert process.stderr.read() == "" and process.wait() == HOLDS
-
-
-BROKEN = '''
-from helpers import scores
-from helpers.scores.info import Info
-
-@scores.register
-class Broken:
-    """Scores an image by the batch that it is in."""
-
-    info = Info(name="broken", title="Broken", paper="", authors="", year=2026, key="",
-                equation="", needs=("logits",), summary="")
-
-    def fit(self, train_outputs, head):
-        return self
-
-    def score_samples(self, outputs):
-        top = outputs.logits.max(axis=1).astype(float)
-        return top - top.mean()
-'''
-
-
-def test_a_score_that_breaks_the_contract_is_not_ranked(tmp_path):
-    (tmp_path / "broken.py").write_text(BROKEN)
-    program = "from known_unknowns.auditing.command import main; raise SystemExit(main())"
-    done = python(program, "bench", "broken.py", cwd=tmp_path)
-    assert done.returncode == FAILS and "batch" in done.stderr
-    assert not (tmp_path / "broken_bench").exists()
 
 
 def shown(page):

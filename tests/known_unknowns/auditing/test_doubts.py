@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from helpers.outputs import Outputs
-from known_unknowns.auditing import audit, read_outputs
 from known_unknowns.auditing.doubts import _near, doubt_share, find_doubts, likely_label_errors
 from known_unknowns.auditing.inputs import Inputs
 
@@ -33,8 +32,6 @@ ORDER = np.array([3, 1, 4, 0, 5, 9, 2, 6, 8, 7])
 SWAPPED = np.array([0, 1, 5, 3, 4, 2, 6, 7, 8, 9])
 WAYS = [
     (lambda x, y: (np.c_[0 * y - 9, x], y), "renumbered", r"label \+ 1, 9"),
-    (lambda x, y: (np.c_[x, 0 * y - 9], y + 1), "renumbered", "label - 1, 9"),
-    (lambda x, y: (x, (y + 1) % 10), "renumbered", r"by one: with \(label - 1\) % 10, 9"),
     (lambda x, y: (x, (y - 3) % 10), "renumbered", r"by 3: with \(label \+ 3\) % 10, 9"),
     (lambda x, y: (x, ORDER[y]), "reordered", "label 0 is logit 3, 2 is logit 6, .*…"),
     (lambda x, y: (x, SWAPPED[y]), "reordered", "if label 2 is logit 5, 5 is logit 2, 9"),
@@ -85,16 +82,6 @@ def test_copies_and_missing_classes_are_found(inputs):
     assert [len(doubt_share(0.1, stated)) for stated in (0.2, 0.05, 0)] == [0, 1, 0]
 
 
-def test_a_group_counts_as_one_image(arrays, write):
-    ten = {name: np.repeat(arrays[name], 10, axis=0) for name in ("logits", "labels")}
-    groups = np.repeat([f"video {i}" for i in range(300)], 10)
-    audited = audit(read_outputs(write({**ten, "groups": groups})), replicates=5)
-    part = audited.inputs.validation
-    assert len(part) == 300 and audited.inputs.grouped == 3000 and not audited.doubts
-    assert {*map(tuple, part.logits)} == {*map(tuple, arrays["logits"].astype(np.float32))}
-    assert audit(read_outputs(write(ten)), replicates=5).doubts[0].name == "copies"
-
-
 def crowded(width, tightness, seed=0):
     """Return features of ten classes; a small `tightness` puts the images of a class together."""
     generator = np.random.default_rng(seed)
@@ -102,8 +89,7 @@ def crowded(width, tightness, seed=0):
     return centres[np.arange(400) % 10] + tightness * generator.normal(size=(400, width))
 
 
-@pytest.mark.parametrize("tightness", [1, 0.1, 0.01])
-@pytest.mark.parametrize("width", [16, 512])
+@pytest.mark.parametrize(("width", "tightness"), [(16, 1), (16, 0.01), (512, 0.1)])
 def test_near_copies_are_found_however_dense_a_class_is(width, tightness):
     features = crowded(width, tightness)
     assert not len(_near(features)) and not len(_near(features[:200], features[200:]))
@@ -111,11 +97,7 @@ def test_near_copies_are_found_however_dense_a_class_is(width, tightness):
     near = features[[3, 14, 15, 65, 92]] + noise
     assert _near(np.concatenate([features, near])).tolist() == [3, 14, 15, 65, 92, *range(400, 405)]
     assert _near(near, features).tolist() == [0, 1, 2, 3, 4]
-
-
-def test_near_copies_need_many_dimensions_and_images():
-    for features in (crowded(3, 1), np.zeros((50, 0)), np.ones((9, 64)), np.eye(8, 20)):
-        assert not len(_near(features))
+    assert not any(len(_near(few)) for few in (crowded(3, 1), np.ones((9, 64)), np.eye(8, 20)))
 
 
 def test_near_copies_are_named(inputs):

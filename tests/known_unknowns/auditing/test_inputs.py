@@ -1,7 +1,6 @@
 """A file is read as it was written, nothing in it is executed, and messages name the problem."""
 
-import subprocess
-import sys
+import io
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -45,13 +44,16 @@ def test_a_table_holds_what_an_archive_holds(arrays, tmp_path, write, kind):
         for array in ("logits", "features", "labels"):
             pair = (getattr(getattr(inputs, name), array) for inputs in (read, archive))
             assert np.array_equal(*pair)
+    assert np.array_equal(archive.validation.logits, arrays["logits"].astype(np.float32))
+    assert np.array_equal(archive.head.weight, arrays["head_weight"]) and archive.level
+    assert archive.class_names == ("ant", "bee", "cow", "dog") and archive.files[7] == "7.png"
     assert list(read.ood) == ["pets_and_toys"] and read.files == archive.files
     assert read.groups.tolist()[:4] == ["v0", "v0", "v0", "v1"]
     assert len(read.one_of_each_group().validation) == 100
     bare = table.query("set == 'validation'")[[f"logit_{i}" for i in range(4)]]
     getattr(bare, f"to_{kind}")(path, index=False)
     logits, features, files = read_new(path)
-    assert logits.shape == (300, 4) and features is None and files[:2] == ("0", "1")
+    assert logits.shape == (300, 4) and features is None and files[1] == 1
 
 
 TABLES = [
@@ -60,35 +62,29 @@ TABLES = [
     (lambda t: t[["label"]], "logit_0: missing, and with it all logits"),
     (lambda t: t.iloc[:0], "no row"),
     (lambda t: t.assign(set=[None, *t["set"][1:]]), "set: missing in 1 of 790 rows"),
-    (lambda t: t.assign(group=[None, *t["group"][1:]]), "group: missing in 1 of 300 rows"),
     (lambda t: t.assign(label=np.nan), "label: missing in 300 of 300 rows of the set valid"),
-    (lambda t: t.assign(label=t["label"] + 0.5), "labels: whole numbers"),
-    (lambda t: t.assign(logit_2="a"), "logits: numbers of shape"),
     (lambda t: t.assign(logit_0=t["logit_0"].where(t["logit_0"] > 0)), "logit_0: missing in"),
     (lambda t: t.reset_index(drop=True).rename_axis("Unnamed: 0").reset_index(), "no name in the"),
 ]
 
 
-@pytest.mark.parametrize(("change", "message"), TABLES, ids=[message for _, message in TABLES])
-def test_bad_tables(arrays, tmp_path, change, message):
-    change(as_table(arrays)).to_csv(tmp_path / "outputs.csv", index=False)
-    with pytest.raises(ValueError, match=message):
-        read_outputs(tmp_path / "outputs.csv")
+OPTIONS = [({"sep": ";"}, "by ';'; commas"), ({"sep": "\t"}, r"by '\\t'; commas"),
+           ({"encoding": "utf-16"}, "text in UTF-16; UTF-8")]  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
-    [({"sep": ";"}, "columns by ';'; commas expected"),
-     ({"sep": "\t"}, r"columns by '\\t'; commas expected"),
-     ({"encoding": "utf-16"}, r"text in UTF-16; UTF-8 expected.*encoding='utf-16'")],
-)  # fmt: skip
-def test_tables_of_other_programs(arrays, tmp_path, options, message):
-    as_table(arrays).to_csv(tmp_path / "outputs.csv", index=False, **options)
+    ("change", "options", "message"),
+    [(change, {}, message) for change, message in TABLES]
+    + [(lambda t: t, options, message) for options, message in OPTIONS],
+)
+def test_bad_tables(arrays, tmp_path, change, options, message):
+    table = change(as_table(arrays))
+    table.to_csv(tmp_path / "outputs.csv", **{"index": False} | options)
     with pytest.raises(ValueError, match=message):
         read_outputs(tmp_path / "outputs.csv")
 
 
-def test_arrays_are_mapped_with_order_and_type(arrays, write):
+def test_arrays_are_mapped_and_altered_ones_refused(arrays, write, tmp_path):
     arrays = {
         "logits": arrays["logits"].astype(np.float32),
         "features": np.asfortranarray(arrays["features"]),
@@ -99,34 +95,13 @@ def test_arrays_are_mapped_with_order_and_type(arrays, write):
         assert isinstance(read[name].base, np.memmap) and not read[name].flags.writeable
         assert read[name].dtype == expected.dtype and np.array_equal(read[name], expected)
     assert read["features"].flags.f_contiguous
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="memory is read from /proc")
-def test_a_large_file_takes_no_memory(tmp_path):
-    """A file of 256 MB takes less than a tenth of that in a process."""
-    np.savez(tmp_path / "a.npz", logits=np.ones((2**16, 2**10), np.float32))
-    program = (
-        "import pathlib, sys\n"
-        "from known_unknowns.auditing.inputs import read_arrays\n"
-        "used = lambda: int(open('/proc/self/status').read().split('RssAnon:')[1].split()[0])\n"
-        "before = used()\n"
-        "arrays = read_arrays(pathlib.Path(sys.argv[1]))\n"
-        "print(used() - before)\n"
-    )
-    command = [sys.executable, "-c", program, tmp_path / "a.npz"]
-    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert int(printed) < 25_000  # kilobytes
-
-
-@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
-def test_an_altered_file_is_refused(arrays, tmp_path, save):
-    path = tmp_path / "a.npz"
-    save(path, logits=arrays["logits"])
-    content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 1
-    path.write_bytes(content)
-    with pytest.raises(ValueError, match=r"a\.npz is not a whole \.npz file"):
-        read_arrays(path)
+    for save in (np.savez, np.savez_compressed):
+        save(path := tmp_path / "a.npz", logits=arrays["logits"])
+        content = bytearray(path.read_bytes())
+        content[len(content) // 2] ^= 1
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=r"a\.npz is not a whole \.npz file"):
+            read_arrays(path)
 
 
 HUGE = "{'descr': '<f4', 'fortran_order': False, 'shape': (10000000000000,)}"
@@ -169,40 +144,27 @@ def test_nothing_in_a_file_is_executed(tmp_path, save):
     assert sprung.exists()  # it was a trap
 
 
-@pytest.mark.parametrize("name", ["logits", "logits.npy"])
-def test_a_member_that_is_no_array_is_refused(tmp_path, name):
-    with zipfile.ZipFile(tmp_path / "a.npz", "w", zipfile.ZIP_DEFLATED) as archive:
+def member(name):
+    """Return an archive with a member that is no array."""
+    with zipfile.ZipFile(buffer := io.BytesIO(), "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(name, "hello")
-    with pytest.raises(ValueError, match="something else than arrays"):
-        read_arrays(tmp_path / "a.npz")
+    return buffer.getvalue()
 
 
 @pytest.mark.parametrize(
-    ("name", "content"),
-    [("a.npz", b"hello"), ("b.npz", b""), ("c.npz", b"PK\3\4rest"), ("d.npz", b"a,b\n1,2\n"),
-     ("e.csv", b"\x80\x81,\n"), ("f.parquet", b"hello")],
+    ("name", "content", "message"),
+    [("a.npz", b"hello", "a.npz holds something else"), ("b.npz", b"", "b.npz"),
+     ("c.npz", b"PK\3\4rest", "c.npz"), ("e.csv", b"\x80\x81,\n", "e.csv"),
+     ("f.parquet", b"hello", "f.parquet"), ("g.npz", member("logits"), "something else than ar"),
+     ("h.npz", member("logits.npy"), "something else than arrays")],
 )  # fmt: skip
-def test_other_files_are_refused(tmp_path, name, content):
+def test_other_files_are_refused(tmp_path, name, content, message):
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(ValueError, match=name):
+    with pytest.raises(ValueError, match=message):
         read_outputs(tmp_path / name)
-
-
-def test_files_of_save_and_no_files(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"outputs: no file .*nowhere\.npz"):
-        read_outputs(tmp_path / "nowhere.npz")
     np.save(tmp_path / "logits.npy", np.ones((20, 2)))
     with pytest.raises(ValueError, match=r"logits\.npy is of numpy\.save; .* numpy\.savez"):
         read_outputs(tmp_path / "logits.npy")
-
-
-def test_a_complete_file_is_read_as_it_was_written(arrays, inputs):
-    assert np.array_equal(inputs.validation.logits, arrays["logits"].astype(np.float32))
-    assert np.array_equal(inputs.train.labels, arrays["train_labels"])
-    assert list(inputs.ood) == ["pets_and_toys"] and (inputs.production.labels == -1).all()
-    assert np.array_equal(inputs.head.weight, arrays["head_weight"])
-    assert inputs.class_names == ("ant", "bee", "cow", "dog") and inputs.files[7] == "7.png"
-    assert inputs.level and inputs.validation.features.shape == (300, 6)
 
 
 def test_probabilities_are_detected_and_may_be_treated_as_such(arrays, write):
@@ -222,13 +184,11 @@ def test_probabilities_are_detected_and_may_be_treated_as_such(arrays, write):
 
 ARRAYS = [
     ("logit", lambda a: a["logits"], "unknown array 'logit'; did you mean 'logits'"),
-    ("ood_x_logit", lambda a: a["logits"], "unknown array 'ood_x_logit'; .*'ood_x_logits'"),
     ("ood_logits", lambda a: a["logits"], "ood_logits: without the set's name"),
     ("ood_x_features", lambda a: a["features"], "ood_x_logits: missing, though there is"),
     ("ood_x_logits", lambda a: a["logits"], "ood_x_features: missing, though other group"),
     ("labels", None, "labels: missing; the file holds logits, features"),
     ("labels", lambda a: a["labels"] + 1, "0 to 3 expected, got 1 to 4; .* subtract 1"),
-    ("labels", lambda a: a["labels"] * 2, "labels: 0 to 3 expected, got 0 to 6"),
     ("labels", lambda a: a["labels"] - 1, "labels: 0 to 3 expected, got -1 to 2"),
     ("labels", lambda a: a["labels"] / 1, r"labels: whole numbers .*astype\(int\)"),
     ("labels", lambda a: np.eye(4, dtype=int)[a["labels"]], r"argmax\(axis=1\)"),
@@ -239,7 +199,6 @@ ARRAYS = [
     ("logits", lambda a: 0 * a["logits"], "all values are 0, so no class is predicted"),
     ("logits", lambda a: a["logits"][:, :1], r"write np\.c_\[0 \* logits, logits\]"),
     ("logits", lambda a: a["logits"][:, 0], r"float64 \(300,\); of one logit for two classes"),
-    ("features", lambda a: a["features"][:9], r"features: numbers of shape \[300, 6\] expected"),
     ("features", lambda a: a["features"][:9], r"float64 \(9, 6\); write all arrays in one loop"),
     ("features", lambda a: a["features"].T, r"write features.T, a row for each image"),
     ("features", lambda a: a["features"][..., None], r"features.reshape\(len\(features\), -1"),
@@ -251,13 +210,11 @@ ARRAYS = [
     ("logits", lambda a: softmax(a["logits"], axis=1).round(2), "probabilities of few digits"),
     ("logits", lambda a: 0.9 * softmax(a["logits"], axis=1) + 0.05, "probably sigmoids"),
     ("head_bias", None, "head_bias: missing, though there is head_weight"),
-    ("head_weight", lambda a: a["head_weight"].T, r"head_weight: .*\[4, 6\] expected"),
     ("head_bias", lambda a: a["head_bias"] + 1, "head_bias differs from the logits"),
     ("class_names", lambda a: a["class_names"][:3], "class_names: 4 texts expected"),
     ("class_names", lambda a: a["class_names"].astype(object), "dtype=str"),
     ("class_names", lambda a: a["class_names"][[0, 1, 1, 2]], "each once expected, got bee twice"),
     ("groups", lambda a: np.zeros(30, int), "groups: 300 whole numbers or texts expected"),
-    ("groups", lambda a: np.zeros(300), "groups: 300 whole numbers .* got float64"),
 ]  # fmt: skip
 
 
@@ -270,20 +227,15 @@ def test_bad_arrays(arrays, write, name, value, message):
         read_outputs(write(changed))
 
 
-@pytest.mark.parametrize("name", ["validation", "production", "all"])
-def test_a_set_cannot_have_the_name_of_another_group(arrays, write, name):
-    """Its scores would stand for those of the validation images, and set the threshold."""
-    few = {"logits": arrays["logits"], "labels": arrays["labels"]}
-    with pytest.raises(ValueError, match=f"ood: a set cannot be called '{name}'"):
-        read_outputs(write(few | {f"ood_{name}_logits": arrays["logits"]}))
-
-
 def test_inputs_from_python_are_checked(inputs):
     unlabelled = replace(inputs.validation, labels=np.full(300, -1))
     with pytest.raises(ValueError, match="validation: a label for each image expected"):
         replace(inputs, validation=unlabelled)
     with pytest.raises(ValueError, match=r"groups: one for each of 300 images expected, got .*4,"):
         replace(inputs, groups=np.arange(4))
+    for name in ("validation", "all"):  # its scores would stand for those of the other group
+        with pytest.raises(ValueError, match=f"ood: a set cannot be called '{name}'"):
+            replace(inputs, ood={name: inputs.validation})
     with pytest.raises(ValueError, match="groups: at least 20 expected, got 1"):
         replace(inputs, groups=np.zeros(300, int)).one_of_each_group()
 

@@ -11,9 +11,7 @@ from safetensors.torch import save_file
 
 from helpers import checkpoints
 from helpers.data import Images
-from helpers.data.class_lists import shared_classes
-from helpers.files import project_root
-from helpers.networks import models, published
+from helpers.networks import models
 from helpers.networks.recipe import Recipe
 from known_unknowns import chapters
 from known_unknowns.auditing.command import HOLDS, REFUSED, main
@@ -138,18 +136,6 @@ BAD = [
 def test_bad_networks_and_folders(network, pets, call, error, message):
     with pytest.raises(error, match=message):
         call(network, images_of(str(pets)))
-
-
-TIERS = sorted(path.parent.name for path in project_root().glob("params/*/audit.yaml"))
-
-
-@pytest.mark.parametrize("tier", TIERS)
-def test_no_set_of_the_example_shows_a_class_of_the_network(tier):
-    given = chapters.load("audit", tier)
-    shared = shared_classes(published.find(given.example).data_set)
-    sets = {*given.example_ood, *given.example_met}
-    assert not sets & shared.keys()
-    assert len(sets) == len(given.example_ood) + len(given.example_met)
 
 
 def test_the_halves_of_the_example_have_nothing_in_common(monkeypatch):

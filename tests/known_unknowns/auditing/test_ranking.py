@@ -1,14 +1,12 @@
 """The score is chosen by what was wished, and by its area among those as good at that."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from helpers import scores
-from helpers.metrics import aurc
-from helpers.scores import base
-from helpers.scores.logits import log_sum_exp
 from known_unknowns.auditing import ranking, read_outputs
 from known_unknowns.auditing.ranking import (
     ID,
@@ -23,16 +21,8 @@ from known_unknowns.auditing.ranking import (
 )
 
 
-def groups_of(inputs, replicates):
-    """Return all images as groups, and as halves that leave none out."""
-    sets = {ranking.ID: inputs.validation, **inputs.ood}
-    halves = {name: Half(one, np.arange(len(one))) for name, one in sets.items()}
-    counts = {name: len(one) for name, one in inputs.ood.items()}
-    return Groups(inputs.validation.correct, counts, replicates, 0, Wish()), halves
-
-
 def test_in_blocks_a_score_says_the_same(inputs, monkeypatch):
-    usable, _ = fitted(inputs)
+    usable, _ = fitted(inputs, scores.names())
     places = np.random.default_rng(0).permutation(len(inputs.validation))[:150]
     monkeypatch.setattr(ranking, "BLOCK", 64)
     found = score_halves(usable, {"some": Half(inputs.validation, places)})
@@ -42,53 +32,17 @@ def test_in_blocks_a_score_says_the_same(inputs, monkeypatch):
 
 
 def test_every_score_is_ranked_or_left_out_for_what_is_not_given(inputs, arrays, write):
-    usable, left_out = fitted(inputs)
+    usable, left_out = fitted(inputs, scores.names())
     assert set(usable) | set(left_out) == set(scores.names()) and not set(usable) & set(left_out)
     assert set(left_out) == {"jacobian", "jsd", "native", "odin", "tta"}
     few = read_outputs(write({name: arrays[name] for name in ("logits", "labels")}))
-    usable, left_out = fitted(few)
+    usable, left_out = fitted(few, scores.names())
     assert set(usable) == {"energy", "entropy", "gap", "gen", "max_logit", "msp"}
     assert "features" in left_out["vim"] and "head's weights" in left_out["vim"]
     assert "training images" in left_out["openmax"]
-
-
-def test_probabilities_leave_out_what_needs_the_level_of_the_logits(inputs, monkeypatch):
-    """Those of the package, and one that is registered here and named nowhere else."""
-    monkeypatch.setattr(base, "_REGISTRY", dict(base._REGISTRY))
-
-    @base.register
-    class EnergyAtTwo(base.BlockwiseScore):
-        info = replace(scores.create("energy").info, name="energy_at_two")
-
-        def _scores(self, part):
-            return 2 * log_sum_exp(part.logits / 2)
-
-    usable, _ = fitted(inputs)
-    _, left_out = fitted(replace(inputs, level=False))
-    of_the_level = {"energy", "energy_at_two", "max_logit", "nnguide", "openmax", "scale", "vim"}
-    assert of_the_level <= set(usable)
-    assert {name for name in usable if name in left_out} == of_the_level
-    assert "lost their level" in left_out["energy_at_two"]
-
-
-def test_the_union_has_as_many_unknown_images_as_errors(inputs):
-    groups, halves = groups_of(inputs, 20)
-    errors = (~inputs.validation.correct).sum()
-    assert groups.shares == [max(errors, 20)]
-    samples = score_halves({"msp": scores.create("msp")}, halves)["msp"]
-    rows, drawn = groups.measured(samples)
-    unknown = scores.create("msp").score_samples(inputs.ood["pets_and_toys"])[: groups.shares[0]]
-    known = scores.create("msp").score_samples(inputs.validation)
-    right = np.concatenate([inputs.validation.correct, np.zeros(len(unknown), bool)])
-    value = aurc(np.concatenate([known, unknown]), right)
-    assert rows[1]["value"] == pytest.approx(value)
-    assert len(drawn) == 20 and [row["metric"] for row in rows] == [
-        "aurc",
-        "aurc",
-        "auroc",
-        "fpr95",
-    ]
-    assert all(row["low"] <= row["high"] for row in rows)
+    _, left_out = fitted(replace(inputs, level=False), scores.names())
+    of_the_level = {"energy", "max_logit", "nnguide", "openmax", "scale", "vim"}
+    assert {name for name in left_out if "lost their level" in left_out[name]} == of_the_level
 
 
 def test_of_scores_that_may_be_as_good_the_most_modest_comes_first(inputs):
@@ -101,8 +55,9 @@ def test_of_scores_that_may_be_as_good_the_most_modest_comes_first(inputs):
             return scores.create("msp").score_samples(outputs)
 
     usable = {"copy": Copy(), "msp": scores.create("msp")}
-    groups, halves = groups_of(inputs, 50)
-    _, best = ranked(usable, score_halves(usable, halves), groups)
+    sets = {ID: inputs.validation, **inputs.ood}
+    halves = {name: Half(part, np.arange(len(part))) for name, part in sets.items()}
+    _, best = ranked(usable, score_halves(usable, halves), Groups(halves, 50, 0, Wish()))
     assert best == ["msp", "copy"]
 
 
@@ -125,10 +80,12 @@ def made_up(seed=0):
 
 def choose(correct, samples, wish, ood=None, replicates=100):
     usable = {name: scores.create(name) for name in samples}
-    found = {name: {ID: own} | (ood or {}).get(name, {}) for name, own in samples.items()}
-    sets = {} if ood is None else {"pets": len(ood["msp"]["pets"])}
-    table, best = ranked(usable, found, Groups(correct, sets, replicates, 0, wish))
-    return table, best
+    sampled = {name: {ID: values} | (ood or {}).get(name, {}) for name, values in samples.items()}
+    known = SimpleNamespace(correct=correct)
+    halves = {ID: Half(known, np.arange(IMAGES))}
+    if ood:
+        halves["pets"] = Half(None, np.arange(len(ood["msp"]["pets"])))
+    return ranked(usable, sampled, Groups(halves, replicates, 0, wish))
 
 
 @pytest.mark.parametrize(
