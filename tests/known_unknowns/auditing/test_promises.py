@@ -25,15 +25,15 @@ def test_a_small_class_that_a_promise_hides_is_named():
     labels = (generator.random(n) < 0.04).astype(int)
     logits = generator.normal(size=(n, 2)) * 0.5
     logits[:, 0] += 3
-    found_out = (labels == 1) & (generator.random(n) < 0.35)
-    logits[found_out, 1] += 6
+    seen = (labels == 1) & (generator.random(n) < 0.35)
+    logits[seen, 1] += 6
     part = Outputs(logits, np.empty((n, 0)), labels)
-    found = audit(Inputs("a toy", part, ("many", "few")), risk=0.05, replicates=5)
-    assert found.deployed == "risk"
-    many, few = found.classes
+    audited = audit(Inputs("a toy", part, ("many", "few")), risk=0.05, replicates=5)
+    assert audited.deployed == "risk"
+    many, few = audited.classes
     assert few["beyond"] and not many["beyond"] and few["wrong"][0] > 0.4 > 0.05 > many["wrong"][0]
-    said = summary(found)[3]
-    assert f"images of class “few”, {100 * few['wrong'][0]:.1f} % are wrong." in said
+    sentence = f"images of class “few”, {100 * few['wrong'][0]:.1f} % are wrong."
+    assert sentence in summary(audited)[3]
 
 
 STEEP = np.array([0.15, 0.5, 1.0])
@@ -143,18 +143,17 @@ def test_few_sets_or_images_give_no_interval_and_fewer_no_line(sets, images, by,
 def groups(generator, images, others, *, score=0.0, feature=0.0):
     values, other_values = generator.normal(size=(images, 6)), generator.normal(size=(others, 6))
     other_values[:, 4] += feature
-    return (
-        generator.normal(size=images),
-        generator.normal(size=others) - score,
-        values,
-        other_values,
-    )
+    scores = generator.normal(size=images), generator.normal(size=others) - score
+    return *scores, values, other_values
 
 
 @pytest.mark.parametrize(("images", "others"), [(40, 60), (300, 150), (500, 2000)])
 @pytest.mark.parametrize("decimals", [8, 1])
 def test_a_drift_is_seldom_named_where_nothing_differs(images, others, decimals):
-    """With ties, too, which make it rarer."""
+    """With ties, too, which make it rarer; a real drift is seen."""
+    for change in ({"score": 1}, {"feature": 1}):
+        drift = find_drift(*groups(np.random.default_rng(7), 400, 400, **change))
+        assert drift["found"] == tuple("features" if key == "feature" else key for key in change)
     generator, draws, named = np.random.default_rng(images), 300, 0
     for _ in range(draws):
         alike = [part.round(decimals) for part in groups(generator, images, others)]
@@ -162,17 +161,6 @@ def test_a_drift_is_seldom_named_where_nothing_differs(images, others, decimals)
     assert named <= binom.ppf(0.999, draws, DRIFT_LEVEL)
     if decimals == 8 and images > 40:  # the test has power
         assert named >= binom.ppf(0.001, draws, 0.4 * DRIFT_LEVEL)
-
-
-@pytest.mark.parametrize(
-    ("change", "expected"),
-    [({"score": 0.6}, ("score",)), ({"feature": 0.6}, ("features",)),
-     ({"score": 0.6, "feature": 0.6}, ("score", "features"))],
-)  # fmt: skip
-def test_a_drift_is_found_where_it_is(change, expected):
-    generator = np.random.default_rng(7)
-    found = [find_drift(*groups(generator, 400, 400, **change))["found"] for _ in range(40)]
-    assert sum(names == expected for names in found) >= 36
 
 
 def test_the_distance_and_its_p_value_are_those_of_scipy():
