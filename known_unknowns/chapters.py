@@ -17,10 +17,7 @@ CHAPTERS: dict[str, Paper] = {**PAPERS, across.PAPER.name: across.PAPER}
 """The records of all chapters that have results, in the order of the book, by name."""
 
 
-OTHERS = {
-    "audit": "known_unknowns.auditing",
-    "without_labels": "known_unknowns.without_labels",
-}
+OTHERS = {"audit": "known_unknowns.auditing", "without_labels": "known_unknowns.without_labels"}
 """Packages with parameters and notebooks that are no chapter with claims."""
 
 PARAMETERS_OF = {"without_labels": "gscore"}

@@ -22,8 +22,8 @@ class RiskThreshold(NamedTuple):
     """A threshold with a guaranteed selective risk, and its effect on the calibration images.
 
     An image is accepted if its score is at least `threshold`, which is a calibration score.
-    `coverage` is the share of accepted calibration images, `risk` the share of errors among them,
-    and `bound` the upper confidence bound of the risk.
+    `coverage` is the share of accepted calibration images, `risk` the share of errors among
+    them, and `bound` the upper confidence bound of the risk.
     """
 
     threshold: float
@@ -54,8 +54,8 @@ def images_needed(risk: float, confidence: float) -> int:
 
     .. math:: \left\lceil \frac{\log(1 - \text{confidence})}{\log(1 - \text{risk})} \right\rceil + 1
 
-    So many correct images in a row would otherwise be too unlikely; one more sets the threshold.
-    Errors among the most confident images make the number larger.
+    So many correct images in a row would otherwise be too unlikely; one more sets the
+    threshold. Errors among the most confident images make the number larger.
 
     Examples
     --------
@@ -68,14 +68,15 @@ def images_needed(risk: float, confidence: float) -> int:
 def risk_threshold(scores, correct, *, risk: float, confidence: float = 0.95) -> RiskThreshold:
     r"""Return the smallest threshold that is shown to keep the selective risk low enough.
 
-    The selective risk is the probability that an accepted image is classified wrongly.  Over the
-    draw of the calibration images, it exceeds `risk` with probability at most 1 − `confidence`.
+    The selective risk is the probability that an accepted image is classified wrongly. Over
+    the draw of the calibration images, it exceeds `risk` with probability at most 1 −
+    `confidence`.
 
     Parameters
     ----------
     scores : array_like, shape [N]
-        Scores of the calibration images: independent draws from what the model will meet, not used
-        to train, to fit or to choose the score.
+        Scores of the calibration images: independent draws from what the model will meet, not
+        used to train, to fit or to choose the score.
     correct : array_like of bool, shape [N]
         Whether each image is classified correctly; images of unknown classes never are.
     risk, confidence : float
@@ -84,23 +85,26 @@ def risk_threshold(scores, correct, *, risk: float, confidence: float = 0.95) ->
     Raises
     ------
     ValueError
-        Empty, NaN, infinite, or of wrong shape or length; fewer images than `images_needed`; too
-        many errors among the most confident images.
+        Empty, NaN, infinite, or of wrong shape or length; fewer images than `images_needed`;
+        too many errors among the most confident images.
 
     Notes
     -----
-    Fixed-sequence testing with several starts (Angelopoulos et al. 2021): the threshold is lowered
-    image by image, and at each step the hypothesis "the risk is too large" is rejected while
+    Fixed-sequence testing with several starts (Angelopoulos et al. 2021): the threshold is
+    lowered image by image, and at each step the hypothesis "the risk is too large" is
+    rejected while
 
     .. math:: P(\operatorname{Bin}(m, \text{risk}) \le e) \le (1 - \text{confidence}) / g
 
-    with e errors among the m images above.  Each of the g walks ends at the first hypothesis that
-    stands, and the lowest threshold of all walks is returned.  They start at ranks that double and
-    depend on N, `risk` and `confidence` alone; a single start would be lost to one early error.
+    with e errors among the m images above. Each of the g walks ends at the first hypothesis
+    that stands, and the lowest threshold of all walks is returned. They start at ranks that
+    double and depend on N, `risk` and `confidence` alone; a single start would be lost to one
+    early error.
 
-    A walk errs only if it passes the first threshold at or below its start at which the risk is
-    too large.  This threshold depends on the images.  But between it and the last larger threshold
-    with too large a risk, and above that one, errors follow a binomial law with at least `risk`.
+    A walk errs only if it passes the first threshold at or below its start at which the risk
+    is too large. This threshold depends on the images. But between it and the last larger
+    threshold with too large a risk, and above that one, errors follow a binomial law with at
+    least `risk`.
 
     Ties are walked in random order with a fixed seed; only thresholds between ties are returned.
 
@@ -157,9 +161,10 @@ def larger_risk(scores, correct, *, risk: float, confidence: float = 0.95) -> fl
 def coverage_threshold(scores, *, coverage: float) -> float:
     r"""Return the largest threshold that accepts a new image with at least this probability.
 
-    The :math:`\lfloor (N + 1)(1 - \text{coverage}) \rfloor`-th smallest score: split conformal
-    prediction (Vovk et al. 2005; Bates et al. 2023).  The guarantee holds on average over draws of
-    the calibration images, unlike that of `helpers.metrics.rejection_threshold`.
+    The :math:`\lfloor (N + 1)(1 - \text{coverage}) \rfloor`-th smallest score: split
+    conformal prediction (Vovk et al. 2005; Bates et al. 2023). The guarantee holds on average
+    over draws of the calibration images, unlike that of
+    `helpers.metrics.rejection_threshold`.
 
     Examples
     --------

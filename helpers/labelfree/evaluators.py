@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
+import helpers.labelfree.parts as parts
 from helpers.checks import known_name
-from helpers.labelfree import parts
 from helpers.labelfree.gaussians import fit_mixture, mixture_parts
 from helpers.metrics.inputs import share_array
 

@@ -108,8 +108,8 @@ class Rejector:
         Parameters
         ----------
         outputs : Outputs or array_like, shape [N, K]
-            Outputs or logits of the model.  A rejector made from probabilities expects these, or
-            their logarithms, in place of logits.
+            Outputs or logits of the model. A rejector made from probabilities expects these,
+            or their logarithms, in place of logits.
         features : array_like, shape [N, D], optional
             Inputs of the head, if `outputs` are logits and the score needs features.
 

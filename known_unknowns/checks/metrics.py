@@ -59,7 +59,7 @@ class Subject:
         trial.case = case
         return trial
 
-    def given(self, quality: str = "usual", **changed) -> dict:
+    def arguments(self, quality: str = "usual", **changed) -> dict:
         """Return new arguments; some of them are changed by functions."""
         given = self.case.arguments(self.takes, quality)
         return given | {name: change(given[name]) for name, change in changed.items()}
@@ -72,7 +72,7 @@ class Subject:
 
     def value(self, given: Mapping | None = None) -> np.ndarray:
         """Return the whole result in one row of numbers."""
-        parts = self.parts(self.given() if given is None else given)
+        parts = self.parts(self.arguments() if given is None else given)
         return np.concatenate([np.ravel(part) for part in parts]).astype(float)
 
     def arrays(self, *kinds: str) -> list[str]:
@@ -110,7 +110,7 @@ def result_is_float64(trial):
     """The result is a float, or floats and arrays: of float64, or of whole numbers that count,
     and not NaN.
     """
-    for part in trial.parts(trial.given()):
+    for part in trial.parts(trial.arguments()):
         kind = np.asarray(part).dtype
         hold(kind == np.float64 or kind.kind in "iu", f"the result is {part!r}, of {kind}")
         hold(not np.isnan(part).any(), "the result is NaN")
@@ -124,7 +124,7 @@ def result_is_in_range(trial):
         does_not_apply("its range is not known, or that of its arguments")
     low, high = map(float, edges)
     for quality in QUALITIES:
-        for part in trial.parts(trial.given(quality)):
+        for part in trial.parts(trial.arguments(quality)):
             if np.asarray(part).dtype.kind == "f":  # and not how many there are
                 least, most = np.min(part), np.max(part)
                 hold(
@@ -142,7 +142,7 @@ def better_is_better(trial):
         does_not_apply("neither higher nor lower is better, or it is not known")
     sign = 1 if trial.better == "higher" else -1
     qualities = ("perfect", "usual", "reversed")
-    best, usual, worst = (sign * trial.value(trial.given(quality))[0] for quality in qualities)
+    best, usual, worst = (sign * trial.value(trial.arguments(quality))[0] for quality in qualities)
     hold(
         best >= usual >= worst < best,
         f"{trial.better} is better, but it is {sign * best:.6g} of perfect answers, "
@@ -153,7 +153,7 @@ def better_is_better(trial):
 @checks
 def order_does_not_matter(trial):
     """The images in another order, ties among them, give the same."""
-    given = trial.given()
+    given = trial.arguments()
     for seed in range(5):
         permuted = trial.permuted(given, np.random.default_rng(seed).permutation)
         close(trial.value(permuted), trial.value(given), "of images in another order")
@@ -167,7 +167,7 @@ def ties_are_not_broken(trial):
     names = trial.arrays(*RANKING)
     if not names or "number" in trial.takes.values():
         does_not_apply("it takes no scores, or a threshold with them")
-    given = trial.given("constant")
+    given = trial.arguments("constant")
     expected = trial.value(given)
     for name in trial.arrays("correct"):
         for order in (np.argsort(given[name]), np.argsort(~given[name])):
@@ -176,7 +176,7 @@ def ties_are_not_broken(trial):
                 trial.value(permuted), expected, "of images that score the same, in another order,"
             )
     if trial.better and len(names) == 2:
-        differs = (trial.value(trial.given("perfect")) != expected).any()
+        differs = (trial.value(trial.arguments("perfect")) != expected).any()
         hold(differs, f"of equal scores it is {in_words(expected)}, as of perfect ones")
 
 
@@ -184,14 +184,14 @@ def ties_are_not_broken(trial):
 def calls_are_apart(trial):
     """The same arguments give the same a second time, whatever was asked in between."""
     expected = trial.value()
-    trial.value(trial.given("reversed"))
+    trial.value(trial.arguments("reversed"))
     close(trial.value(), expected, "asked again", rtol=0)
 
 
 @checks
 def given_arrays_are_left_alone(trial):
     """No array that is given is changed."""
-    given, before = trial.given(), trial.given()
+    given, before = trial.arguments(), trial.arguments()
     trial.value(given)
     for name in given:
         hold(np.array_equal(given[name], before[name]), f"{name} was changed in place")
@@ -224,7 +224,7 @@ def form_does_not_matter(trial):
     and 1 and 0 for right and wrong give the same.
     """
     for what, (change, rtol) in FORMS.items():
-        changed = trial.given(**dict.fromkeys(trial.arrays(), change))
+        changed = trial.arguments(**dict.fromkeys(trial.arrays(), change))
         close(trial.value(changed), trial.value(), what, rtol)
 
 
@@ -235,7 +235,7 @@ def memory_grows_with_the_images(trial):
         does_not_apply("memory is measured at one size alone")
     peaks = []
     for images in (1000, 4000):
-        given = trial.at(replace(trial.case, images=images)).given()
+        given = trial.at(replace(trial.case, images=images)).arguments()
         trial.value(given)  # what is imported or cached at the first call is no memory of it
         peaks.append(peak(partial(trial.function, **given)))
     hold(
@@ -262,14 +262,14 @@ def infinity_ranks_or_is_refused(trial):
     """
     for sign in (1, -1):
         for name in trial.arrays(*RANKING, *BOUNDED):
-            spoilt = trial.given(**{name: first_becomes(sign * np.inf)})
+            spoilt = trial.arguments(**{name: first_becomes(sign * np.inf)})
             if refused(partial(trial.value, spoilt)) is not None:
                 continue
             hold(trial.takes[name] in RANKING, f"{name} with {sign * np.inf} is taken")
             result = trial.value(spoilt)
             hold(not np.isnan(result).any(), f"of {name} with {sign * np.inf} it is NaN")
             if np.isfinite(result).all():  # and not that score itself, as a threshold
-                expected = trial.value(trial.given(**{name: first_becomes(sign * 1e6)}))
+                expected = trial.value(trial.arguments(**{name: first_becomes(sign * 1e6)}))
                 close(result, expected, f"of {name} with {sign * np.inf}")
 
 
@@ -301,7 +301,7 @@ def bad_input_is_refused(trial):
     for what, (names, change) in bad_inputs(trial).items():
         for name in names:
             named = names if what == "of one image more" else [name]
-            call = partial(trial.function, **trial.given(**{name: change}))
+            call = partial(trial.function, **trial.arguments(**{name: change}))
             refusal(call, f"{name} {what}", *named)
 
 
@@ -311,10 +311,10 @@ def little_input_is_a_number(trial):
     all wrong.
     """
     few = trial.at(replace(trial.case, images=1))
-    cases = {f"one image ({quality} answers)": few.given(quality) for quality in QUALITIES}
+    cases = {f"one image ({quality} answers)": few.arguments(quality) for quality in QUALITIES}
     for name in trial.arrays(*CLASSES, "correct"):
         for value in (0, 1) if trial.takes[name] == "correct" or trial.case.classes > 1 else (0,):
-            flat = trial.given(**{name: lambda array, value=value: np.full_like(array, value)})
+            flat = trial.arguments(**{name: lambda array, value=value: np.full_like(array, value)})
             cases[f"images where {name} is {value} throughout"] = flat
     for what, given in cases.items():
         hold(not np.isnan(trial.value(given)).any(), f"of {what} it is NaN")

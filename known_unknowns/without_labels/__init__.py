@@ -6,8 +6,8 @@
 * `suspected_unknown` lists images that are unlike the validation images.
 * `estimate_accuracy` estimates the accuracy of the classifier.
 
-`experiment` compares the estimates with labels, on the mixtures of the Gscore paper.  If you have
-labels for a few images, use ppi-python.
+`experiment` compares the estimates with labels, on the mixtures of the Gscore paper. If you
+have labels for a few images, use ppi-python.
 """
 
 from helpers.labelfree import Estimate

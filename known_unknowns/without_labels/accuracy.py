@@ -1,8 +1,8 @@
 """Estimates of the accuracy of a classifier on unlabelled images, some of unknown classes.
 
-Unknown images count as incorrect.  Every estimator assumes that the mixture has no unknown images.
-`assumptions` returns evidence against this assumption.  `accuracy_of_accepted` leaves out rejected
-images and corrects for unknown images among the accepted ones.
+Unknown images count as incorrect. Every estimator assumes that the mixture has no unknown
+images. `assumptions` returns evidence against this assumption. `accuracy_of_accepted` leaves
+out rejected images and corrects for unknown images among the accepted ones.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def estimate_accuracy(
 ) -> dict[str, Estimate]:
     r"""Return the accuracy on unlabelled images by every estimator of `ACCURACY_ESTIMATORS`.
 
-    With the mean :math:`c` of the maximum probability on the mixture, :math:`c_v` on the validation
-    images, and the accuracy :math:`a_v` there:
+    With the mean :math:`c` of the maximum probability on the mixture, :math:`c_v` on the
+    validation images, and the accuracy :math:`a_v` there:
 
     * ``validation``: :math:`a_v`, which does not depend on the mixture;
     * ``average_confidence``: :math:`c` (Hendrycks and Gimpel 2017), for probabilities that are
@@ -75,8 +75,8 @@ def estimate_accuracy(
     Returns
     -------
     dict of str to Estimate
-        Estimates by name, all in [0, 1].  The interval is for other images of the same kind: it is
-        an interval of the estimator, *not* of the accuracy.
+        Estimates by name, all in [0, 1]. The interval is for other images of the same kind:
+        it is an interval of the estimator, *not* of the accuracy.
 
     Notes
     -----
@@ -114,8 +114,9 @@ def accuracy_of_accepted(
     r"""Return the accuracy on the unlabelled images that a rejector accepts.
 
     A rejector that accepts the share :math:`c` of the validation images, and :math:`a` of the
-    mixture, accepts :math:`(1 - \pi) c` known images of a mixture with a share π of unknown images.
-    Every estimate for the accepted images is multiplied by the share of known images among them,
+    mixture, accepts :math:`(1 - \pi) c` known images of a mixture with a share π of unknown
+    images. Every estimate for the accepted images is multiplied by the share of known images
+    among them,
     :math:`\min(1, (1 - \pi) c / a)`.
 
     Parameters
@@ -123,8 +124,8 @@ def accuracy_of_accepted(
     validation, correct, mixture, level
         As for `estimate_accuracy`, of all images.
     accepted : (array_like of bool, array_like of bool), shapes [V] and [M]
-        Validation images and unlabelled images that the rejector accepts; its threshold was not
-        chosen on them.
+        Validation images and unlabelled images that the rejector accepts; its threshold was
+        not chosen on them.
     share : float
         π, known or from `estimate_share`, in [0, 1].
     least : float
@@ -133,14 +134,15 @@ def accuracy_of_accepted(
     Returns
     -------
     dict of str to Estimate
-        Estimates by name.  The upper end uses the least share of unknown images, and the lower end
-        the estimated share.  No output can exclude that more unknown images look known.
+        Estimates by name. The upper end uses the least share of unknown images, and the lower
+        end the estimated share. No output can exclude that more unknown images look known.
 
     Notes
     -----
-    Roschewitz and Glocker 2023 also remove first what is unlike the validation images.  Estimators
-    that depend on the mixture, ATC above all, are too low if accepted unknown images have less
-    confidence than others.  *Do not use* a share that was estimated from a weak score.
+    Roschewitz and Glocker 2023 also remove first what is unlike the validation images.
+    Estimators that depend on the mixture, ATC above all, are too low if accepted unknown
+    images have less confidence than others. *Do not use* a share that was estimated from a
+    weak score.
 
     Examples
     --------
@@ -240,8 +242,8 @@ def _statistics(known: np.ndarray, mixed: np.ndarray, correct: np.ndarray) -> di
 def _nuclear_norm(probabilities: np.ndarray) -> tuple[float, np.ndarray]:
     """Return the nuclear norm, 1 at the most, and the influence of each image on it.
 
-    It is the trace of the root of the mean C of p pᵀ; an image changes C by p pᵀ, and the trace by
-    pᵀ C^(-1/2) p / 2.
+    It is the trace of the root of the mean C of p pᵀ; an image changes C by p pᵀ, and the
+    trace by pᵀ C^(-1/2) p / 2.
     """
     images, classes = probabilities.shape
     values, axes = np.linalg.eigh(probabilities.T @ probabilities / images)

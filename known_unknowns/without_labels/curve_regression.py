@@ -61,8 +61,8 @@ class CurveRegression(Estimator):
     def predict(self, mixture: np.ndarray, level: float) -> dict[str, tuple]:
         """Return value, low and high of each metric, by the jackknife+ over sets.
 
-        The interval is all of [0, 1] with too few sets, and for a mixture whose curve is farther
-        from all curves than any of them is from the curves of other sets.
+        The interval is all of [0, 1] with too few sets, and for a mixture whose curve is
+        farther from all curves than any of them is from the curves of other sets.
         """
         curve = _curve(_placements(self.validation, mixture))
         curve = ((curve - self.centre) / self.scale)[None]
@@ -81,8 +81,9 @@ def fit_curve_regression(
 ) -> BySize:
     r"""Return a regression that learns from meta sets, each mixed several times.
 
-    Kernel ridge regression with :math:`k(x, z) = 1 + x^\top z / D + \exp(-\|x - z\|^2 / 2 D)` on
-    the standardised `curve_features`; its penalty has the least error on the sets left out.
+    Kernel ridge regression with :math:`k(x, z) = 1 + x^\top z / D + \exp(-\|x - z\|^2 / 2 D)`
+    on the standardised `curve_features`; its penalty has the least error on the sets left
+    out.
 
     See `.estimates` for the parameters.  Without `share` the shares are drawn between 0.05 and
     0.95.  Validation images are mixed with the sets too.  Only ranks among the validation images
@@ -130,8 +131,9 @@ def _ridge(
 ) -> tuple[np.ndarray, np.ndarray]:
     r"""Return weights with all sets and without each set, and the errors of the latter.
 
-    Without the set g the error is :math:`P_{gg}^{-1} \alpha_g` with :math:`P = (K + \lambda)^{-1}`
-    and :math:`\alpha = P y` (Rasmussen and Williams 2006, section 5.4.2): no second fit is needed.
+    Without the set g the error is :math:`P_{gg}^{-1} \alpha_g` with :math:`P = (K +
+    \lambda)^{-1}` and :math:`\alpha = P y` (Rasmussen and Williams 2006, section 5.4.2): no
+    second fit is needed.
     """
     grouped = axes.reshape(sets, -1, len(truths))
     fits = []

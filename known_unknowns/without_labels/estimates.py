@@ -5,9 +5,9 @@ An estimator is fitted by a function of validation scores and, if it needs them,
     fitted = ESTIMATORS[name](validation, meta, share=None)
     fitted.estimate(mixture, level=0.9)["auroc"]  # an Estimate: value, low, high
 
-Validation scores are of ID images like those among the unlabelled images.  Neither the classifier
-nor the score may have used them.  `share` is the share of unknown images in the mixture; None if
-it is not known.
+Validation scores are of ID images like those among the unlabelled images. Neither the
+classifier nor the score may have used them. `share` is the share of unknown images in the
+mixture; None if it is not known.
 """
 
 from __future__ import annotations
@@ -168,10 +168,10 @@ def wider(*ends: tuple[float, float]) -> tuple[float, float]:
 def jackknife_ends(left_out, misses, sets: int, level: float) -> tuple[float, float]:
     """Return the ends of the jackknife+ interval that leaves out whole sets.
 
-    `left_out` has the prediction without the set of each mixture, and `misses` its error there.
-    The end is the smallest number that is at least their sum for the share γ (S + 1) / S of all
-    mixtures, for the level γ and S sets.  It is all of [0, 1] with fewer than γ / (1 − γ) sets.
-    Barber et al. 2021; Dunn, Wasserman and Ramdas 2023 pool the mixtures of a set.
+    `left_out` has the prediction without the set of each mixture, and `misses` its error
+    there. The end is the smallest number that is at least their sum for the share γ (S + 1) /
+    S of all mixtures, for the level γ and S sets. It is all of [0, 1] with fewer than γ / (1
+    − γ) sets. Barber et al. 2021; Dunn, Wasserman and Ramdas 2023 pool the mixtures of a set.
 
     >>> jackknife_ends(np.full(9, 0.5), np.arange(9) / 100, 9, 0.9)
     (0.42, 0.58)
@@ -207,9 +207,9 @@ class Constant(Estimator):
 def fit_constant(validation, meta: MetaSets | None = None, *, share: float | None = None) -> BySize:
     """Return the constant estimate from meta sets, which every other estimator must beat.
 
-    `helpers.labelfree.skill` compares an estimator with it.  See `.estimates` for the parameters:
-    the validation images are not used, and only the interval depends on the share.  The interval
-    is for the metric of one more set like these.
+    `helpers.labelfree.skill` compares an estimator with it. See `.estimates` for the
+    parameters: the validation images are not used, and only the interval depends on the
+    share. The interval is for the metric of one more set like these.
     """
     return BySize(partial(Constant, check_meta(meta, 2), check_share(share)))
 
@@ -249,9 +249,9 @@ def fit_gscore_line(
 ) -> BySize:
     """Return lines from Gscores to metrics, fitted to one mixture of each meta set.
 
-    See `.estimates` for the parameters: the meta sets are mixed in this share.  Each metric has a
-    separate threshold τ.  Zhang et al. 2023 use the share 0.5, the same ID images in all mixtures,
-    and the best τ for the FPR95 (`helpers.papers.gscore`).
+    See `.estimates` for the parameters: the meta sets are mixed in this share. Each metric
+    has a separate threshold τ. Zhang et al. 2023 use the share 0.5, the same ID images in all
+    mixtures, and the best τ for the FPR95 (`helpers.papers.gscore`).
 
     *Do not use* it if the share of unknown images is not known: a Gscore changes with the share as
     it changes with the detector.

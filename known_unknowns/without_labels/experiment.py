@@ -1,9 +1,9 @@
 """The estimates of this package, compared with labels on the mixtures of the Gscore paper.
 
-The rows are more variants of that paper's results.  A protocol defines the share of unknown images
-and whether the estimators know it.  Every detector has two protocols: the share is one half and
-known, as in the paper; or it is drawn for each set and unknown.  The first detector has further
-protocols, each with one change.
+The rows are more variants of that paper's results. A protocol defines the share of unknown
+images and whether the estimators know it. Every detector has two protocols: the share is one
+half and known, as in the paper; or it is drawn for each set and unknown. The first detector
+has further protocols, each with one change.
 """
 
 from __future__ import annotations
@@ -121,8 +121,8 @@ def rows_of_protocols(
 ) -> Iterator[dict]:
     """Yield the rows of the first detector in all divisions, and of the others in a few.
 
-    The first detector is also tested by size, under a shift, and on other kinds of sets than those
-    that it learned from: drawn families teach, and all other sets test.
+    The first detector is also tested by size, under a shift, and on other kinds of sets than
+    those that it learned from: drawn families teach, and all other sets test.
     """
     first, few = parameters.detectors[0], divisions[:_FEW]
     drawn = np.array([kind_of(name) == "drawn" for name in detectors[first].sets])

@@ -27,9 +27,9 @@ class PriorCorrected(Estimator):
     def predict(self, mixture: np.ndarray, level: float) -> dict[str, tuple]:
         """Return value, low and high of each metric.
 
-        Intervals are percentiles of the bootstrap, at a known share as wide as 1 / share.  At an
-        estimated share they hold for every share from its lower bound to 1.  They are also for the
-        metric of these images, which depends on the known images that are among them.
+        Intervals are percentiles of the bootstrap, at a known share as wide as 1 / share. At
+        an estimated share they hold for every share from its lower bound to 1. They are also
+        for the metric of these images, which depends on the known images that are among them.
         """
         area, passed, kept = _two_samples(self.validation.tobytes(), mixture.tobytes())
         tail, share, possible = (1 - level) / 2, self.share, [self.share]
@@ -57,8 +57,8 @@ def fit_prior_corrected(
 ) -> PriorCorrected:
     r"""Return the estimator that uses validation images as the known images of the mixture.
 
-    With a share π of unknown images, the AUROC of validation images against the mixture, and the
-    share of the mixture above the 5 % quantile of the validation images, are
+    With a share π of unknown images, the AUROC of validation images against the mixture, and
+    the share of the mixture above the 5 % quantile of the validation images, are
 
     .. math:: A = \tfrac12 (1 - \pi) + \pi \, \text{AUROC}, \qquad
               Q = 0.95 \, (1 - \pi) + \pi \, \text{FPR95},
@@ -68,8 +68,8 @@ def fit_prior_corrected(
     Parameters
     ----------
     validation, meta, share
-        See `.estimates`.  No meta sets are needed; without `share`, `estimate_share` estimates it
-        from the same scores.
+        See `.estimates`. No meta sets are needed; without `share`, `estimate_share` estimates
+        it from the same scores.
 
     Returns
     -------
@@ -77,11 +77,11 @@ def fit_prior_corrected(
 
     Notes
     -----
-    Jain, White and Radivojac 2017.  If scores are tied, the share of validation images that the
-    threshold keeps replaces 0.95.  *Do not use* it if the known images have changed since
-    validation: they count as unknown images.  With few unknown images the error grows as 1 / π.
-    With an estimated share and unknown images among the highest scores, π is too small and the
-    detector seems too good; the interval is wide enough for this.
+    Jain, White and Radivojac 2017. If scores are tied, the share of validation images that
+    the threshold keeps replaces 0.95. *Do not use* it if the known images have changed since
+    validation: they count as unknown images. With few unknown images the error grows as 1 /
+    π. With an estimated share and unknown images among the highest scores, π is too small and
+    the detector seems too good; the interval is wide enough for this.
 
     Examples
     --------
@@ -105,9 +105,9 @@ def _errors_on_own_images(
 ) -> dict[str, np.ndarray]:
     """Return replicates of the error of estimates for the metric of the mixture's own images.
 
-    Validation images and the known images of the mixture are drawn from the validation images.
-    The latter move estimate and metric in opposite directions.  Mixture and share determine how
-    many unknown images score below each of them.
+    Validation images and the known images of the mixture are drawn from the validation
+    images. The latter move estimate and metric in opposite directions. Mixture and share
+    determine how many unknown images score below each of them.
     """
     images = round((1 - share) * len(mixture))
     if not share or not images:  # nothing is excluded, or there are no known images

@@ -1,8 +1,8 @@
 """The share of images that are unlike the validation images, and lists of such images, from scores.
 
-The mixture is :math:`G = (1 - \\pi) F + \\pi U`: known images that are drawn like the validation
-images, and a share π of other images, of which nothing is assumed.  These may look like known
-images, and then no score can tell: π has a lower bound and no upper bound.
+The mixture is :math:`G = (1 - \\pi) F + \\pi U`: known images that are drawn like the
+validation images, and a share π of other images, of which nothing is assumed. These may look
+like known images, and then no score can tell: π has a lower bound and no upper bound.
 
 All functions take the scores of known images, ``validation`` [n], and of unlabelled images,
 ``mixture`` [M]; higher = more likely known.  The validation images chose nothing that the score
@@ -30,8 +30,8 @@ _MIDDLE = 0.5  # p-values above it are treated as those of known images
 def share_bound(validation, mixture, *, level: float = 0.95) -> float:
     r"""Return a lower confidence bound of the share of images unlike the validation images.
 
-    A known image is below the k-th smallest of the n validation scores with a probability B that
-    follows :math:`\operatorname{Beta}(k, n + 1 - k)`.  If the share is π, at most
+    A known image is below the k-th smallest of the n validation scores with a probability B
+    that follows :math:`\operatorname{Beta}(k, n + 1 - k)`. If the share is π, at most
     :math:`\operatorname{Bin}(M, \pi + (1 - \pi) B)` images of the mixture are below it.  The bound
     is the largest π for which the number that was counted is too large:
 
@@ -49,8 +49,9 @@ def share_bound(validation, mixture, *, level: float = 0.95) -> float:
     Returns
     -------
     float
-        In [0, 1).  The true share is smaller with a probability of at most 1 − `level`, for any
-        number of images.  0 says nothing: with few images, or with constant scores, it is 0.
+        In [0, 1). The true share is smaller with a probability of at most 1 − `level`, for
+        any number of images. 0 says nothing: with few images, or with constant scores, it is
+        0.
 
     Notes
     -----
@@ -100,8 +101,8 @@ def _bisect(refused: Callable, low: np.ndarray, *, steps: int) -> tuple[np.ndarr
 def estimate_share(validation, mixture) -> float:
     r"""Return an estimate of the share of images unlike the validation images.
 
-    If no unknown image scores above t, the mixture has :math:`1 - \pi` times as many images there
-    as the validation images have, and so
+    If no unknown image scores above t, the mixture has :math:`1 - \pi` times as many images
+    there as the validation images have, and so
 
     .. math:: \hat\pi = 1 - \frac{\hat S_G(t)}{\hat S_F(t)}, \quad
               t = \arg\min_t \frac{\hat S_G(t) + (1 + \gamma)(\epsilon_M + \epsilon_n)}{\hat S_F(t)}
@@ -117,8 +118,8 @@ def estimate_share(validation, mixture) -> float:
     Returns
     -------
     float
-        In [0, 1].  It is too small if some unknown images have the highest scores.  *Do not use*
-        it with a weak score, such as the maximum probability of a poor network.
+        In [0, 1]. It is too small if some unknown images have the highest scores. *Do not
+        use* it with a weak score, such as the maximum probability of a poor network.
 
     Examples
     --------
@@ -145,8 +146,8 @@ def label_shift_share_bound(
 ) -> float:
     r"""Return a lower confidence bound of the share of unknown images, under label shift.
 
-    The share G(t) of the mixture and :math:`F_y(t)` of the images of class y score below t.  If the
-    known images have the share :math:`w_y` of each class, then
+    The share G(t) of the mixture and :math:`F_y(t)` of the images of class y score below t.
+    If the known images have the share :math:`w_y` of each class, then
     :math:`G \le \pi + (1 - \pi) \sum_y w_y F_y`, and so
 
     .. math:: \pi \ge \frac{G(t) - F(t)}{1 - F(t)}, \quad
@@ -168,16 +169,16 @@ def label_shift_share_bound(
     Returns
     -------
     float
-        In [0, 1).  The true share is smaller with a probability of at most 1 − `level`, for any
-        number of images and any shares of the classes that `times` allows.
+        In [0, 1). The true share is smaller with a probability of at most 1 − `level`, for
+        any number of images and any shares of the classes that `times` allows.
 
     Notes
     -----
     t is the k-th smallest score of the mixture, for ranks k that depend on M alone.  G(t) follows
     :math:`\operatorname{Beta}(k, M + 1 - k)` or is larger.  A weighted mean of n shares with
-    weights of at most times / n obeys Chernoff's bound of n / times images, since the logarithm of
-    the moment-generating function is convex in a weight and concave in a probability.
-    Bonferroni's inequality joins all bounds.
+    weights of at most times / n obeys Chernoff's bound of n / times images, since the
+    logarithm of the moment-generating function is convex in a weight and concave in a
+    probability. Bonferroni's inequality joins all bounds.
 
     *Do not use* it if the images of a class have changed.  Without label shift `share_bound` shows
     more.
@@ -251,10 +252,10 @@ def conformal_p_values(validation, mixture) -> np.ndarray:
 
     .. math:: p_i = \frac{1 + \#\{j : v_j \le x_i\}}{n + 1}
 
-    They are between 1 / (n + 1) and 1.  The p-value of a known image is at most α with a
+    They are between 1 / (n + 1) and 1. The p-value of a known image is at most α with a
     probability of at most α, on average over the validation images; ties make it larger.
-    `known_unknowns.guarantees.coverage_threshold` compares it with 1 − coverage.  Vovk et al. 2005;
-    Bates et al. 2023.
+    `known_unknowns.guarantees.coverage_threshold` compares it with 1 − coverage. Vovk et al.
+    2005; Bates et al. 2023.
 
     >>> conformal_p_values([1, 2, 3], [0, 2, 9])
     array([0.25, 0.75, 1.  ])
@@ -289,9 +290,10 @@ def suspected_unknown(
 
     Notes
     -----
-    Benjamini and Hochberg 1995; Storey, Taylor and Siegmund 2004; Bates et al. 2023 show that both
-    keep the rate although all p-values share the validation images.  The rate is an average over
-    lists.  *Do not use* it if the known images have changed, nor with few validation images.
+    Benjamini and Hochberg 1995; Storey, Taylor and Siegmund 2004; Bates et al. 2023 show that
+    both keep the rate although all p-values share the validation images. The rate is an
+    average over lists. *Do not use* it if the known images have changed, nor with few
+    validation images.
 
     Examples
     --------

@@ -28,8 +28,8 @@ ESTIMATOR_TITLES = {
 def set_errors(table: pd.DataFrame) -> pd.DataFrame:
     """Return the error of every prediction and of the constant, of every set and protocol.
 
-    `table` has the rows of the Gscore paper, which hold the truths, and the rows of this package;
-    the columns are those of `helpers.papers.gscore.skills.set_errors`.
+    `table` has the rows of the Gscore paper, which hold the truths, and the rows of this
+    package; the columns are those of `helpers.papers.gscore.skills.set_errors`.
     """
     errors = gscore.set_errors(table, PREDICTED, ("primary", KNOWN, DRAWN))
     tables = [each for each in (errors, _of_other_protocols(table)) if len(each)]

@@ -4,11 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from known_unknowns.guarantees import (
-    clopper_pearson,
-    coverage_threshold,
-    risk_threshold,
-)
+from known_unknowns.guarantees import clopper_pearson, coverage_threshold, risk_threshold
 
 # The probability that an image with a score in [0, 1] is classified wrongly.
 WORLDS = {

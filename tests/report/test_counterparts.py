@@ -72,14 +72,14 @@ def test_the_first_network_stands_for_dla_in_correlations_alone():
 
 def test_an_accuracy_counts_once_though_it_is_printed_for_both_temperatures():
     """Tiers are compared one by one; a paper without printed numbers is left out."""
-    own = table("openset_calibration", ("closed-set", "accuracy", "test", "before", 0.9),
-                ("closed-set", "accuracy", "test", "after", 0.9),
-                ("open-set", "ece", "test", "after", 0.2))  # fmt: skip
+    own = table("openset_calibration", ("closed-set", "accuracy", "test", "before", [0.9]),
+                ("closed-set", "accuracy", "test", "after", [0.9]),
+                ("open-set", "ece", "test", "after", [0.2]))  # fmt: skip
     small_cpu = own.assign(tier="small_cpu")
     tables = {
         ("small", "openset_calibration"): own,
         ("small_cpu", "openset_calibration"): small_cpu.assign(row=results.row_ids(small_cpu)),
-        ("small", "uimnet"): table("uimnet", ("erm", "accuracy", "test", "before", 0.5)),
+        ("small", "uimnet"): table("uimnet", ("erm", "accuracy", "test", "before", [0.5])),
     }
     compared = counterparts(PAPERS, tables)
     numbers = [("small", "accuracy"), ("small", "ece")]
