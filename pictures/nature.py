@@ -13,7 +13,6 @@ from pictures.base import (
     family,
     mix,
     random_turn,
-    rotate,
     segment_distance,
     to_bytes,
     uniform,
@@ -103,79 +102,6 @@ def butterflies(generator: np.random.Generator, n: int) -> np.ndarray:
     return to_bytes(mix(image, np.float32(0.1), np.maximum(body, feeler)))
 
 
-@family("Fish")
-def fish(generator: np.random.Generator, n: int) -> np.ndarray:
-    """Two to four fish of one kind, with a tail, an eye and stripes or a dark back, swimming in
-    water that gets darker with depth.
-    """
-    colour = uniform(generator, 0.3, 1, n, 1, 1, 3)
-    stripe, other = each(uniform(generator, 0.8, 2.5, n)), uniform(generator, 0, 1, n, 1, 1, 3)
-    slim, count = each(uniform(generator, 0.35, 0.7, n)), each(generator.integers(2, 5, n))
-    water = uniform(generator, 0.2, 0.7, n, 1, 1, 3) * [0.4, 1, 1.3]
-    wave = value_noise(generator, np.broadcast_to(X / 3, (n, SIZE, SIZE)), Y + 0 * count, 3)
-    image = water * (1 - 0.4 * Y / SIZE + 0.25 * wave)[..., np.newaxis]
-    for k in range(4):
-        size = each(uniform(generator, 4, 8, n))
-        facing = each(generator.choice([-1, 1], n))
-        x = (X - each(uniform(generator, -10, 10, n))) * facing / size
-        y = (Y - each(uniform(generator, -12, 12, n))) / size
-        body = slim * (1 - (x - 0.1) ** 2) - np.abs(y)
-        tail = np.minimum(0.7 * (-0.5 - x), x + 1.5) - np.abs(y)
-        inside = (np.maximum(body, tail) * size + 0.5).clip(0, 1) * (k < count)
-        shade = 1.1 - 0.6 * (y < -slim / 3) - 0.3 * y
-        skin = mix(colour, other, 0.8 * (np.sin(2 * np.pi * stripe * x) > 0.3))
-        skin = skin * shade[..., np.newaxis].clip(0.4, 1.4)
-        eye = disc((x - 0.65) * size, (y + 0.1) * size, 0.7)
-        image = mix(image, mix(skin, np.float32(0.05), eye), inside)
-    return to_bytes(image)
-
-
-@family("Cells under a microscope")
-def cells(generator: np.random.Generator, n: int) -> np.ndarray:
-    """A stained smear: a dozen cells, round to oval, with a bright margin and most with a dark
-    nucleus, in two shades of the stain on a pale, uneven ground.
-    """
-    x, y = random_turn(generator, n)
-    stain = uniform(generator, 0.35, 0.9, n, 1, 1, 3)
-    ground = 1 - 0.3 * (1 - stain) - 0.08 * value_noise(generator, x, y, 10)[..., np.newaxis]
-    image, grain = ground, value_noise(generator, x, y, 1.5)
-    typical = each(uniform(generator, 2.5, 5, n))
-    for _ in range(12):
-        place, turn = uniform(generator, -18, 18, 2, n), each(uniform(generator, 0, 3.2, n))
-        u, v = X - each(place[0]), Y - each(place[1])
-        u, v = rotate(u, v, turn)
-        oval, radius = (
-            each(uniform(generator, 0.65, 1, n)),
-            typical * each(uniform(generator, 0.7, 1.3, n)),
-        )
-        nucleus = disc(u + radius / 5, v / oval, radius * each(uniform(generator, 0, 0.55, n)))
-        depth = (0.35 + 0.3 * grain) * disc(u, v / oval, radius) + 0.45 * nucleus
-        edge = 0.5 * disc(u, v / oval, radius + 0.7) * (1 - disc(u, v / oval, radius))
-        image = mix(image, stain * 0.7, depth)
-        image = mix(image, np.float32(1), edge)
-    return to_bytes(image)
-
-
-@family("Fingerprints")
-def fingerprints(generator: np.random.Generator, n: int) -> np.ndarray:
-    """Prints of a fingertip: ridges as whorls, loops or arches, broken here and there, in ink on
-    paper or as powder on a dark ground, weaker towards the rim.
-    """
-    x, y = (z - each(uniform(generator, -3, 3, n)) for z in random_turn(generator, n))
-    whorl = np.hypot(x, 0.8 * y)
-    loop = np.hypot(x, np.minimum(y, 0)) + 0.25 * np.abs(y)
-    arch = y + 6 * np.exp(-((x / 6) ** 2))
-    flow = np.choose(each(generator.integers(0, 3, n)), [whorl, loop, arch])
-    flow = flow + 2.5 * value_noise(generator, x, y, 8)
-    ridge = 0.5 + 0.5 * np.sin(2 * np.pi * flow / each(uniform(generator, 2.6, 4, n)))
-    broken = (3 * value_noise(generator, x, y, 2) - 0.3).clip(0, 1)
-    pressed = (1.3 - np.hypot(x / 12, y / 15) ** 2).clip(0, 1)
-    paper, dark = uniform(generator, 0.8, 1, n, 1, 1, 3), uniform(generator, 0, 0.35, n, 1, 1, 3)
-    powder = each(generator.random(n) < 0.3)[..., np.newaxis]
-    ground, colour = np.where(powder, dark, paper), np.where(powder, paper, dark)
-    return to_bytes(mix(ground, colour, ridge**1.5 * broken * pressed))
-
-
 @family("Trees", citation_key="mandelbrot1982")
 def trees(generator: np.random.Generator, n: int) -> np.ndarray:
     """Bare trees that fork again and again by the same two angles and lengths, which differ from
@@ -262,31 +188,6 @@ def stars(generator: np.random.Generator, n: int) -> np.ndarray:
     return to_bytes(points.reshape(n, SIZE, SIZE, 3) + 0.02 + veil)
 
 
-@family("Planets")
-def planets(generator: np.random.Generator, n: int) -> np.ndarray:
-    """A planet or moon in the light of its sun: a ball with bands or continents, a dark side, some
-    with a ring, before a black sky with a few stars.
-    """
-    x, y = (z - each(uniform(generator, -4, 4, n)) for z in random_turn(generator, n))
-    radius = each(uniform(generator, 6, 12, n))
-    depth = np.sqrt((1 - (x**2 + y**2) / radius**2).clip(0, 1))  # towards the eye, 0 at the rim
-    curve = 1 + depth  # the surface turns away at the rim
-    bands = value_noise(generator, x / curve / 6, y, 2.5)
-    lands = (4 * value_noise(generator, 2 * x / curve, 2 * y / curve, 4) - 1.6).clip(0, 1)
-    surface = np.where(each(generator.random(n) < 0.5), bands, lands)
-    first, second = uniform(generator, 0.2, 0.9, 2, n, 1, 1, 3)
-    angle = each(uniform(generator, 0, 2 * np.pi, n))
-    light = (np.cos(angle) * x + np.sin(angle) * y) / radius * 0.8 + 0.6 * depth
-    ball = mix(first, second, surface) * (1.1 * light.clip(0.03, 1))[..., np.newaxis]
-    sparks = generator.random((n, SIZE, SIZE, 1), np.float32)
-    sky = 0.03 + ((sparks - 0.985) * 60).clip(0, 0.9)
-    image = mix(sky, ball, disc(x, y, radius))
-    ring = np.hypot(x, 3.5 * y) / radius
-    ringed = each(generator.random(n) < 0.4) & ((y > 0) | (depth == 0))  # half is behind the ball
-    dust = ringed * (ring > 1.25) * (ring < 2) * (0.6 + 0.3 * np.sin(14 * ring))
-    return to_bytes(mix(image, 0.3 + 0.7 * second, dust))
-
-
 @family("Galaxies")
 def galaxies(generator: np.random.Generator, n: int) -> np.ndarray:
     """Spiral galaxies seen from any side: a warm core, two to four bluish arms wound more or less
@@ -328,34 +229,3 @@ def clouds(generator: np.random.Generator, n: int) -> np.ndarray:
     sky = mix(high, horizon, np.broadcast_to(Y / SIZE + 0.5, cover.shape))
     white = 1 - 0.4 * evening * (1 - horizon)
     return to_bytes(mix(sky, white * shade[..., np.newaxis], cover))
-
-
-@family("Lightning")
-def lightning(generator: np.random.Generator, n: int) -> np.ndarray:
-    """Lightning at night: a bright, jagged path from the clouds to the ground with two branches,
-    and its glow in violet or blue on the clouds.
-    """
-    steps = 9
-    y = np.linspace(-SIZE / 2 - 1, SIZE / 2 - 3, steps + 1, dtype=np.float32)
-    jumps = generator.normal(0, 2.6, (3, n, steps + 1)).astype(np.float32)
-    jumps[1:] += generator.choice(np.float32([-2, 2]), (2, n, 1))  # the branches lead away
-    jumps[0, :, :1] = uniform(generator, -9, 9, n, 1)
-    x = jumps[0].cumsum(axis=1)
-    distance = np.full((n, SIZE, SIZE), np.inf, np.float32)
-    for path, (first, last) in enumerate(((0, steps), (2, 5), (5, 8))):
-        place = x[:, first]
-        for k in range(first, last):
-            after = x[:, k + 1] if path == 0 else place + jumps[path, :, k]
-            ends = (each(place), y[k]), (each(after), y[k + 1])
-            thinner = 0.35 * (path > 0)
-            distance = np.minimum(distance, segment_distance(X, Y, *ends) + thinner)
-            place = after
-    x, y = random_turn(generator, n)
-    mist = 0.5 * value_noise(generator, x, y, 10) + 0.5 * value_noise(generator, x, y, 4)
-    tint = np.array([0.55, 0.45, 0.9], np.float32) * uniform(generator, 0.7, 1.3, n, 1, 1, 3)
-    reach = each(uniform(generator, 4, 12, n))
-    glow = (0.15 + 0.9 * np.exp(-distance / reach)) * (0.25 + 0.75 * mist)
-    land = (Y > 12 + 2 * mist)[..., np.newaxis]
-    sky = np.where(land, np.float32(0.03), glow[..., np.newaxis] * tint)
-    bolt = (each(uniform(generator, 0.7, 1.2, n)) - distance + 0.3).clip(0, 1)
-    return to_bytes(mix(sky, np.float32(1), bolt * (Y < 14)))

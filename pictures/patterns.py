@@ -12,7 +12,6 @@ from pictures.base import (
     family,
     mix,
     random_turn,
-    segment_distance,
     to_bytes,
     two_colours,
     uniform,
@@ -222,27 +221,6 @@ def polygons(generator: np.random.Generator, n: int) -> np.ndarray:
             depth = np.where(side < sides, np.minimum(depth, edge), depth)
         image = mix(image, uniform(generator, 0, 1, n, 1, 1, 3), (depth + 0.5).clip(0, 1))
     return to_bytes(image)
-
-
-@family("Strokes")
-def strokes(generator: np.random.Generator, n: int) -> np.ndarray:
-    """Scribbles: a pen that changes its direction a little from step to step draws one line in a
-    dark ink on light paper.
-    """
-    steps, length = 16, 5
-    turn = generator.normal(0, 0.8, (n, steps)).cumsum(axis=1) + uniform(generator, 0, 7, n, 1)
-    start = uniform(generator, -SIZE / 3, SIZE / 3, 2, n, 1)
-    moves = length * np.stack([np.cos(turn), np.sin(turn)]).astype(np.float32)
-    points = np.concatenate([start, start + moves.cumsum(axis=2)], axis=2)
-    # at the margin the pen turns back as in a mirror
-    points = np.abs((points + SIZE / 2) % (2 * SIZE) - SIZE) - SIZE / 2
-    distance = np.full((n, SIZE, SIZE), np.inf, np.float32)
-    for step in range(steps):
-        x0, y0, x1, y1 = (each(points[axis, :, step + end]) for end in (0, 1) for axis in (0, 1))
-        distance = np.minimum(distance, segment_distance(X, Y, (x0, y0), (x1, y1)))
-    ink = (each(uniform(generator, 0.4, 1.4, n)) - distance + 0.5).clip(0, 1)
-    paper, colour = uniform(generator, 0.75, 1, n, 1, 1, 3), uniform(generator, 0, 0.45, n, 1, 1, 3)
-    return to_bytes(mix(paper, colour, ink))
 
 
 # rules that neither die out nor freeze, by Wolfram's numbers

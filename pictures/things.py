@@ -1,4 +1,4 @@
-"""Things that people make and read: games, instruments, displays, codes and signs."""
+"""Things that people make and read: a game, an instrument, a code, a sign."""
 
 from __future__ import annotations
 
@@ -22,13 +22,6 @@ from pictures.base import (
     value_noise,
 )
 
-# where the pips of a die are, from its middle, and which of them each number shows
-_PLACES = [(-1, -1), (1, 1), (1, -1), (-1, 1), (-1, 0), (1, 0), (0, 0)]
-_PIPS = np.array(
-    [[0, 0, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0, 1], [1, 1, 0, 0, 0, 0, 0], [1, 1, 0, 0, 0, 0, 1],
-     [1, 1, 1, 1, 0, 0, 0], [1, 1, 1, 1, 0, 0, 1], [1, 1, 1, 1, 1, 1, 0]], np.float32,
-)  # fmt: skip
-
 
 @family("Dart boards")
 def dart_boards(generator: np.random.Generator, n: int) -> np.ndarray:
@@ -47,105 +40,6 @@ def dart_boards(generator: np.random.Generator, n: int) -> np.ndarray:
     image = np.where(ring[..., np.newaxis], rings, board)
     image = mix(image, np.float32(0.06), ((far - 0.8) * radius + 0.5).clip(0, 1))
     return to_bytes(mix(backdrop(generator, n), image, disc(x, y, radius)))
-
-
-@family("Dice")
-def dice(generator: np.random.Generator, n: int) -> np.ndarray:
-    """A die of any colour seen from above, on a table: three of its faces with their pips, one in
-    the light and two in the shade, and a shadow beside it.
-    """
-    x, y = random_place(generator, n, 3, 0.2)
-    half = each(uniform(generator, 5.5, 9, n))
-    yaw, pitch = each(uniform(generator, 0.35, 1.2, n)), each(uniform(generator, 0.5, 0.9, n))
-    axes = [
-        (np.cos(yaw), np.sin(yaw) * np.sin(pitch)),
-        (-np.sin(yaw), np.cos(yaw) * np.sin(pitch)),
-        (0 * yaw, -np.cos(pitch)),
-    ]
-    shadow = disc((x - 0.5 * half) / 1.6, y - 0.7 * half, 0.9 * half)
-    image = backdrop(generator, n) * (1 - 0.5 * shadow)[..., np.newaxis]
-    body = uniform(generator, 0, 1, n, 1, 1, 3)
-    ink = np.where(body.mean(axis=3, keepdims=True) < 0.55, 1.0, 0.05).astype(np.float32)
-    numbers = generator.random((n, 3)).argsort(axis=1) + 1  # one of each pair of opposite faces
-    numbers = np.where(generator.random((n, 3)) < 0.5, numbers, 7 - numbers)
-    for face, light in enumerate((0.75, 0.5, 1.0)):
-        normal, (px, py), (qx, qy) = (axes[(face + k) % 3] for k in range(3))
-        dx, dy = x / half - normal[0], y / half - normal[1]
-        area = px * qy - py * qx
-        u, v = (dx * qy - dy * qx) / area, (dy * px - dx * py) / area
-        inside = ((1 - np.maximum(np.abs(u), np.abs(v))) * half * np.abs(area) + 0.6).clip(0, 1)
-        image = mix(image, light * body, inside)
-        for place, shown in zip(_PLACES, _PIPS[numbers[:, face]].T, strict=True):
-            pip = disc((u - 0.52 * place[0]) * half, (v - 0.52 * place[1]) * half, 0.2 * half)
-            image = mix(image, light * ink, pip * each(shown))
-    return to_bytes(image)
-
-
-@family("Dominoes")
-def dominoes(generator: np.random.Generator, n: int) -> np.ndarray:
-    """A domino turned by any angle: a long tile in a light or dark colour with a line across and
-    none to six pips on either half.
-    """
-    x, y = random_place(generator, n, 2, np.pi)
-    half = each(uniform(generator, 5, 7.5, n))  # of a tile's width
-    ground, body = two_colours(generator, n)
-    ink = np.where(body.mean(axis=3, keepdims=True) < 0.5, 0.95, 0.1)
-    grain = value_noise(generator, x / 4, y, 2)[..., np.newaxis]
-    image = (
-        ground
-        * (0.8 + 0.3 * grain)
-        * (1 - 0.4 * box(x - 1.5, y - 1.5, 2 * half, 4 * half))[..., np.newaxis]
-    )
-    image = mix(image, body, box(x, y, 2 * half, 4 * half))
-    image = mix(image, ink, box(x, y, 1.7 * half, 0.15 * half + 0.3))
-    for side in (-1, 1):
-        for place, shown in zip(_PLACES, _PIPS[generator.integers(0, 7, n)].T, strict=True):
-            across, along = x - 0.55 * half * place[0], y - half * (side + 0.55 * place[1])
-            image = mix(image, ink, disc(across, along, 0.19 * half) * each(shown))
-    return to_bytes(image)
-
-
-@family("Card pips")
-def card_pips(generator: np.random.Generator, n: int) -> np.ndarray:
-    """A white playing card with one to six pips of one suit, red or black, turned by up to half a
-    right angle to either side, before a ground of soft patches.
-    """
-    x, y = random_place(generator, n, 2, 0.8)
-    half = each(uniform(generator, 8.5, 11, n))
-    image = mix(
-        backdrop(generator, n),
-        uniform(generator, 0.85, 1, n, 1, 1, 3),
-        box(x, y, 2 * half, 2.7 * half),
-    )
-    suit = generator.integers(0, 4, n)
-    heart, spade, club, diamond = (each(suit == k) for k in range(4))
-    red = (heart | diamond)[..., np.newaxis]
-    ink = np.where(red, uniform(generator, 0.6, 0.9, n, 1, 1, 1) * [1, 0.1, 0.1], 0.1)
-    size = 0.32 * half
-    shown = _PIPS[generator.integers(1, 7, n)].T
-    for place, there in zip(_PLACES, shown, strict=True):
-        across, down = x - 0.5 * half * place[0], y - 0.85 * half * place[1]
-        up = np.where(spade, -down, down)
-        wedge = np.minimum((size - np.abs(across) / 0.85 - up) / 1.55, up + 0.1 * size)
-        lobes = disc(np.abs(across) - 0.45 * size, up + 0.4 * size, 0.55 * size)
-        hearts = np.maximum(wedge + 0.5, lobes)
-        clubs = np.maximum(
-            disc(np.abs(across) - 0.5 * size, down - 0.15 * size, 0.47 * size),
-            disc(across, down + 0.5 * size, 0.47 * size),
-        )
-        stem = box(across, down - 0.6 * size, 0.3 * size, 0.9 * size) * (spade | club)
-        rhomb = 0.7 * (size - 1.4 * np.abs(across) - np.abs(down)) + 0.5
-        pip = np.maximum(np.select([club, diamond], [clubs, rhomb], hearts), stem)
-        image = mix(image, ink, pip.clip(0, 1) * each(there))
-    return to_bytes(image)
-
-
-# which bars each digit lights: top, middle, bottom, left and right above, left and right below
-_BARS = np.array(
-    [[1, 0, 1, 1, 1, 1, 1], [0, 0, 0, 0, 1, 0, 1], [1, 1, 1, 0, 1, 1, 0], [1, 1, 1, 0, 1, 0, 1],
-     [0, 1, 0, 1, 1, 0, 1], [1, 1, 1, 1, 0, 0, 1], [1, 1, 1, 1, 0, 1, 1], [1, 0, 0, 0, 1, 0, 1],
-     [1, 1, 1, 1, 1, 1, 1], [1, 1, 1, 1, 1, 0, 1]], np.float32,
-)  # fmt: skip
 
 
 def _polygon(x: np.ndarray, y: np.ndarray, sides: np.ndarray, radius: np.ndarray) -> np.ndarray:
@@ -179,64 +73,6 @@ def clocks(generator: np.random.Generator, n: int) -> np.ndarray:
     return to_bytes(image)
 
 
-@family("Gauges")
-def gauges(generator: np.random.Generator, n: int) -> np.ndarray:
-    """Round meters with a scale in three colours, a needle and a hub, on a panel of brushed metal;
-    the colours, their shares, the opening of the scale and the reading vary.
-    """
-    x, y = random_place(generator, n, 3, 0.1)
-    radius, far, angle = each(uniform(generator, 9, 15, n)), np.hypot(x, y), np.arctan2(x, -y)
-    opening = each(uniform(generator, 1.3, 2.5, n))  # of the scale, to either side
-    metal = uniform(generator, 0, 1, n, SIZE, 1) * 0.15 + each(uniform(generator, 0.3, 0.8, n))
-    image = (
-        metal[..., np.newaxis]
-        * uniform(generator, 0.85, 1.1, n, 1, 1, 3)
-        * (1 - Y / 80)[..., np.newaxis]
-    )
-    image = np.broadcast_to(image, (n, SIZE, SIZE, 3))
-    dark = uniform(generator, 0, 0.25, n, 1, 1, 3)
-    face = np.where(generator.random((n, 1, 1, 1)) < 0.5, dark, 1 - dark)
-    image = mix(image, face, disc(x, y, radius))
-    zones = uniform(generator, 0, 1, n, 3, 3)
-    zone = (angle / opening > each(uniform(generator, -0.6, 0, n))).astype(int)
-    zone += angle / opening > each(uniform(generator, 0.1, 0.7, n))
-    band = (2 - np.abs(far - 0.75 * radius)).clip(0, 1) * (opening > np.abs(angle))
-    image = mix(image, zones[each(np.arange(n)), zone], band)
-    tip = opening * each(uniform(generator, -1, 1, n))
-    end = 0.85 * radius * np.sin(tip), -0.85 * radius * np.cos(tip)
-    needle = np.maximum(1.1 - segment_distance(x, y, (0, 0), end), disc(x, y, 2))
-    return to_bytes(mix(image, 1 - face, needle.clip(0, 1)))
-
-
-@family("Seven-segment displays")
-def seven_segments(generator: np.random.Generator, n: int) -> np.ndarray:
-    """Displays of two to four digits made of seven bars each, which shine on a dark panel or are
-    dark on a light one; the bars that are off show a little.
-    """
-    x, y = random_place(generator, n, 2, 0.12)
-    x = x + each(uniform(generator, 0, 0.2, n)) * y  # slanted
-    count, lit = each(generator.integers(2, 5, n)), np.zeros((n, SIZE, SIZE), np.float32)
-    step = each(uniform(generator, 24, 30, n)) / count
-    width, height = 0.6 * step, each(uniform(generator, 5, 9, n))  # the height of half a digit
-    thick, idle = each(uniform(generator, 1.2, 2, n)), each(uniform(generator, 0, 0.15, n))
-    for digit in range(4):
-        across = x - step * (digit - (count - 1) / 2)
-        on = _BARS[generator.integers(0, 10, n)].T * (digit < count[:, 0, 0])
-        bars = [box(across, y - k * height, width - 0.6, thick) for k in (-1, 0, 1)]
-        for k in (-0.5, 0.5):
-            for side in (-0.5, 0.5):
-                bars.append(box(across - side * width, y - k * height, thick, height - 0.9))
-        for bar, shown in zip(bars, on, strict=True):
-            lit = np.maximum(
-                lit, bar * each(np.maximum(shown, idle[:, 0, 0] * (digit < count[:, 0, 0])))
-            )
-    glow = uniform(generator, 0.2, 1, n, 1, 1, 3)
-    glow = glow / glow.max(axis=3, keepdims=True)
-    dark = generator.random((n, 1, 1, 1)) < 0.6
-    panel = np.where(dark, uniform(generator, 0, 0.2, n, 1, 1, 3), 0.45 + 0.45 * glow)
-    return to_bytes(mix(panel * (1 - Y / 100)[..., np.newaxis], np.where(dark, glow, 0.12), lit))
-
-
 @family("Barcodes")
 def barcodes(generator: np.random.Generator, n: int) -> np.ndarray:
     """Labels with dark bars and gaps of one to three modules, turned a little, on a package of any
@@ -255,31 +91,6 @@ def barcodes(generator: np.random.Generator, n: int) -> np.ndarray:
     laser = (1.2 - np.abs(Y - each(uniform(generator, -5, 5, n)))).clip(0, 1)
     laser = laser * each(generator.random(n) < 0.3) * 0.8
     return to_bytes(mix(image, np.array([1, 0.1, 0.1], np.float32), laser))
-
-
-@family("Matrix codes")
-def matrix_codes(generator: np.random.Generator, n: int) -> np.ndarray:
-    """Square codes of 21 by 21 random modules with a finder pattern in three of the corners, dark
-    on light, turned by any angle, as a whole or from near.
-    """
-    modules, which = 21, each(np.arange(n))
-    code = generator.random((n, modules, modules)) < 0.5
-    ring = np.maximum(*np.abs(np.indices((8, 8)) - 3))  # from a finder's middle
-    finder = (ring != 2) & (ring != 4)
-    code[:, :8, :8] = finder
-    code[:, :8, -8:] = finder[:, ::-1]
-    code[:, -8:, :8] = finder[::-1]
-    x, y = random_place(generator, n, 4, np.pi)
-    width = each(uniform(generator, 1, 1.9, n))
-    dark = np.zeros((n, SIZE, SIZE), np.float32)
-    for k in (-0.25, 0.25):
-        for m in (-0.25, 0.25):
-            column, row = ((z / width + modules / 2).astype(int) for z in (x + k, y + m))
-            dark += code[which, row.clip(0, modules - 1), column.clip(0, modules - 1)] / 4
-    dark *= box(x, y, modules * width, modules * width)
-    ink, paper = uniform(generator, 0, 0.4, n, 1, 1, 3), uniform(generator, 0.75, 1, n, 1, 1, 3)
-    label = box(x, y, (modules + 3) * width, (modules + 3) * width)
-    return to_bytes(mix(backdrop(generator, n), mix(paper, ink, dark), label))
 
 
 @family("Road signs")

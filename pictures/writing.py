@@ -8,13 +8,11 @@ from pictures.base import (
     SIZE,
     X,
     Y,
-    disc,
     each,
     family,
     mix,
     random_turn,
     rotate,
-    segment_distance,
     to_bytes,
     two_colours,
     uniform,
@@ -63,60 +61,6 @@ def cyrillic(generator: np.random.Generator, n: int) -> np.ndarray:
     shadow = 0.75 + 0.25 * value_noise(generator, x, y, 20)
     paper = uniform(generator, 0.85, 1, n, 1, 1, 3) * shadow[..., np.newaxis]
     return to_bytes(mix(paper, uniform(generator, 0, 0.25, n, 1, 1, 3), shown))
-
-
-@family("Georgian blocks")
-def georgian(generator: np.random.Generator, n: int) -> np.ndarray:
-    """Toy blocks side by side, each painted in a colour of its own, with a bevelled rim and a
-    white letter of the Georgian alphabet.
-    """
-    x, y = random_tilt(generator, n, 0.3)
-    cell = each(uniform(generator, 9, 17, n))
-    shown, column, row = page(generator, "georgian", x, y, cell)
-    colour = uniform(generator, 0.1, 0.8, n, 16, 16, 3)[each(np.arange(n)), row, column]
-    across, down = ((z / cell) % 1 - 0.5 for z in (x, y))
-    rim = np.maximum(np.abs(across), np.abs(down)) > 0.4
-    light = 1 + 0.5 * rim * np.where(across + down < 0, 1, -1)
-    return to_bytes(mix(colour * light[..., np.newaxis], np.float32(0.95), shown))
-
-
-@family("Hebrew neon signs")
-def hebrew(generator: np.random.Generator, n: int) -> np.ndarray:
-    """Two or three Hebrew letters that glow in one colour on a dark wall of bricks."""
-    glyphs, scale = atlas("hebrew"), each(uniform(generator, 0.5, 0.75, n))
-    brick = (X + 4 * (np.floor(Y / 4) % 2)) % 8 < 1
-    wall = uniform(generator, 0.05, 0.3, n, 1, 1, 3) * (1 - 0.5 * (brick | (Y % 4 < 1)))[..., None]
-    bright, place = np.zeros((n, SIZE, SIZE), np.float32), each(uniform(generator, -14, -7, n))
-    glow = np.zeros_like(bright)
-    for _ in range(3):
-        x, y = (X - place) / scale, (Y - each(uniform(generator, -4, 4, n))) / scale
-        which = each(random_glyphs(generator, glyphs, n))
-        bright = np.maximum(bright, ink(glyphs, which, x, y))
-        glow += np.exp(-((X - place) ** 2 + (Y * scale) ** 2) / 60)
-        place = place + 22 * scale
-    colour = uniform(generator, 0, 1, n, 1, 1, 3)
-    colour /= colour.max(axis=3, keepdims=True)
-    return to_bytes(mix(wall + 0.35 * glow[..., None] * colour, 0.3 + 0.7 * colour, bright))
-
-
-@family("Arabic rosettes")
-def arabic(generator: np.random.Generator, n: int) -> np.ndarray:
-    """An Arabic letter repeated four to nine times around the middle, gilded, over glazed ground
-    with a disc inside.
-    """
-    glyphs, (x, y) = atlas("arabic"), random_turn(generator, n)
-    radius, angle = np.hypot(x, y), np.arctan2(y, x)
-    sector = 2 * np.pi / each(generator.integers(4, 10, n))
-    angle = angle % sector - sector / 2
-    scale = each(uniform(generator, 0.35, 0.65, n))
-    centre = each(uniform(generator, 7, 11, n))
-    along, across = radius * np.cos(angle) - centre, radius * np.sin(angle)
-    shown = ink(glyphs, each(random_glyphs(generator, glyphs, n)), across / scale, along / scale)
-    ground = uniform(generator, 0, 0.6, n, 1, 1, 3)
-    other = (ground + uniform(generator, 0.1, 0.4, n, 1, 1, 3)) % 1
-    ground = mix(ground, other, disc(x, y, each(uniform(generator, 3, 15, n))))
-    gold = np.array([1, 0.85, 0.4], np.float32) * (0.75 + 0.25 * np.cos(x / 3))[..., np.newaxis]
-    return to_bytes(mix(ground, gold, shown))
 
 
 @family("Tifinagh carvings")
@@ -192,22 +136,6 @@ def chess(generator: np.random.Generator, n: int) -> np.ndarray:
     return to_bytes(mix(image, np.float32(0.08), taken * ink(glyphs, piece, x, y)))
 
 
-@family("Hexagrams")
-def hexagrams(generator: np.random.Generator, n: int) -> np.ndarray:
-    """A hexagram of the Book of Changes as a seal: white in a worn square of red ink, on paper
-    with fibres.
-    """
-    glyphs, (x, y) = atlas("hexagrams"), random_tilt(generator, n, 0.3, move=3)
-    scale = each(uniform(generator, 0.55, 0.9, n))
-    shown = ink(glyphs, each(random_glyphs(generator, glyphs, n)), x / scale, y / scale)
-    square = (16 * scale - np.maximum(np.abs(x), np.abs(y)) + 0.5).clip(0, 1)
-    worn = (4 * value_noise(generator, x, y, 2.5) - 0.2).clip(0, 1)
-    paper = uniform(generator, 0.75, 1, n, 1, 1, 3)
-    paper = paper * (0.85 + 0.15 * value_noise(generator, x / 4, y, 1.5))[..., np.newaxis]
-    red = np.array([0.75, 0.12, 0.1], np.float32) * uniform(generator, 0.7, 1.2, n, 1, 1, 3)
-    return to_bytes(mix(paper, red, square * worn * (1 - shown)))
-
-
 @family("Syllabics wallpaper")
 def syllabics(generator: np.random.Generator, n: int) -> np.ndarray:
     """Wallpaper: one sign of the Canadian Aboriginal syllabics, repeated without end in rows that
@@ -222,27 +150,3 @@ def syllabics(generator: np.random.Generator, n: int) -> np.ndarray:
     first, second = two_colours(generator, n)
     ground = mix(first, uniform(generator, 0, 1, n, 1, 1, 3), 0.5 * (row % 2))
     return to_bytes(mix(ground, second, shown))
-
-
-@family("Captchas")
-def captchas(generator: np.random.Generator, n: int) -> np.ndarray:
-    """Four Latin letters and digits in a row, each bent and turned in its own way, over a freckled
-    ground and under three thin lines, which are there to make reading hard.
-    """
-    glyphs = np.concatenate([atlas("latin"), atlas("digits")])
-    paper = uniform(generator, 0.7, 1, n, 1, 1, 3)
-    freckles = generator.random((n, SIZE, SIZE), np.float32) < each(uniform(generator, 0, 0.2, n))
-    image = mix(paper, uniform(generator, 0, 1, n, SIZE, SIZE, 3), 0.5 * freckles)
-    bend, wave = each(uniform(generator, 0.5, 2, n)), each(uniform(generator, 0, 7, n))
-    for k in range(4):
-        x = X + bend * np.sin(Y / 4 + wave) - each(uniform(generator, -1, 1, n)) - 7.6 * (k - 1.5)
-        y = Y + bend * np.cos(X / 4 + wave) - each(uniform(generator, -5, 5, n))
-        x, y = rotate(x, y, each(uniform(generator, -0.5, 0.5, n)))
-        scale = each(uniform(generator, 0.4, 0.55, n))
-        shown = ink(glyphs, each(random_glyphs(generator, glyphs, n)), x / scale, y / scale)
-        image = mix(image, uniform(generator, 0, 0.55, n, 1, 1, 3), shown)
-    for _ in range(3):
-        left, right = (each(uniform(generator, -SIZE / 2, SIZE / 2, n)) for _ in range(2))
-        distance = segment_distance(X, Y, (-SIZE / 2, left), (SIZE / 2, right))
-        image = mix(image, uniform(generator, 0, 0.7, n, 1, 1, 3), (1 - distance).clip(0, 1))
-    return to_bytes(image)
