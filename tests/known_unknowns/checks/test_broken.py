@@ -280,7 +280,8 @@ def test_each_check_of_metrics_fails_for_what_breaks_it(name, function, takes, m
     with pytest.raises(AssertionError, match=f"check '{name}' of metric") as failed:
         check_metric(function, takes, **options)
     smallest = case_of(failed)
-    assert name != "ties_are_not_broken" or (smallest.images, smallest.classes) == (2, 1)
+    if (name, function) == ("ties_are_not_broken", aurc_by_argsort):
+        assert (smallest.images, smallest.classes) == (2, 1)
     with pytest.raises(AssertionError, match=f"check '{name}'"):
         check_metric(function, takes, **options, case=smallest)
 
