@@ -6,14 +6,17 @@ from typing import Annotated, Literal
 import pytest
 import yaml
 
-from helpers.papers import parameters
+from helpers.papers import REHEARSAL, parameters
 from helpers.papers.parameters import (
     Count,
     DataSet,
+    Only,
     Score,
     Seed,
     load,
+    read,
     tiers,
+    values_of,
 )
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -183,3 +186,45 @@ def test_every_file_of_a_tier_is_right(tier):
     for file in sorted((ROOT / "params" / tier).glob("*.yaml")):
         if (ROOT / "helpers" / "papers" / file.stem / "parameters.py").exists():
             assert load(file.stem, tier).tier == tier
+
+
+@pytest.mark.parametrize("file", sorted(ROOT.glob("params/*/*.yaml")), ids=str)
+def test_every_tier_but_mini_lists_only_differences(file):
+    """No value, and none within a mapping, is that of the tier that is extended."""
+    values = read(file)
+    below = values.pop("extends", "")
+    assert bool(below) == (file.parent.name != "mini")
+    base = values_of(file.parent.parent / below / file.name) if below else {}
+    for name, value in values.items():
+        assert value != base.get(name), name
+        if isinstance(value, dict) and not isinstance(value, Only):
+            same = [key for key in value if key in base.get(name, {})]
+            assert all(value[key] != base[name][key] for key in same), name
+
+
+SIZES = set(
+    "epochs batch_size image_size threads depth width learning_rate tier download replicates runs "
+    "names examples shown members passes trials temperatures epsilons alphas tails tta_copies "
+    "jacobian_images repeats sizes validations least_images validation_images set_images "
+    "far_images external_validation train_per_class held_out_per_class threshold_per_class "
+    "input_shifted_images label_shifted_images".split()
+)
+
+
+def changed(before, after, name=""):
+    """Yield the names whose values differ, also within names."""
+    if isinstance(before, dict) and isinstance(after, dict) and before.keys() <= after.keys():
+        for key in after:
+            yield from changed(before.get(key), after[key], key)
+    elif before != after:
+        yield name
+
+
+def test_the_rehearsal_is_the_papers_tier_except_for_sizes():
+    """No method, data set or network is left out, except published networks."""
+    names = sorted(file.stem for file in (ROOT / "params" / "paper").glob("*.yaml"))
+    assert names == sorted(file.stem for file in (ROOT / "params" / REHEARSAL).glob("*.yaml"))
+    for name in names:
+        paper, small = (load(name, tier).model_dump() for tier in ("paper", REHEARSAL))
+        assert set(changed(paper, small)) <= SIZES
+        assert set(small.get("names", ())) <= set(paper.get("names", ()))
