@@ -22,7 +22,7 @@ CODE = {
     "workflow": 2375,  # the design allows 1,800
     "pictures": 967,
     "benchmarks": 372,
-    "tests": 12906,  # the design allows 9,500
+    "tests": 12917,  # the design allows 9,500
 }
 DOCSTRINGS = {"helpers": 5920}
 LONGEST_FILE = 400

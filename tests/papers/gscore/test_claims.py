@@ -135,6 +135,9 @@ def test_a_detector_that_lacks_something_is_in_no_mean(table):
     assert runs[UDE, "correlation_auroc"] == runs[UDE, "correlation_gain"] == {0, 2}
     assert runs["kmeans_l2", "excess_fpr95"] == {0, 2}
     assert runs[f"msp/{UDE}", "correlation_fpr95"] == {0, 1, 2}
+    msp = (table["method"] == f"msp/{UDE}") & (table["backbone"] == "vit") & (table["run"] == 1)
+    rows = derive(table[~msp])
+    assert set(rows.loc[rows["metric"] == "least_of_networks", "run"]) == {0, 2}
     same = own & (table["metric"] == "gscore")
     constant = table.assign(value=table["value"].mask(same, 1.0))
     rows = derive(constant)

@@ -35,7 +35,8 @@ def table(table_of):
         value, place = SETS[name] if variant == "test" else 0.0, {"test_set": name}
         records.append(record("msp", "fpr95", value, variant=variant, **place))
         gscores = 5.0 + (variant == "meta") * [*SETS].index(name)
-        records.append(record("msp/ude_l2", "gscore", gscores, variant=variant, **place))
+        for method in ("msp/ude_l2", UDE):  # the second has stored predictions
+            records.append(record(method, "gscore", gscores, variant=variant, **place))
     return table_of(records, paper="gscore")
 
 
