@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -133,9 +134,8 @@ def test_the_audit_of_the_readme(tmp_path, monkeypatch):
     write, apply = blocks("README.md", "Audit your own model")
     exec(write, names)
     (commands,) = blocks("README.md", "Audit your own model", "console")
-    commands = re.sub(
-        "^known-unknowns", f"{sys.executable} -m known_unknowns", commands, flags=re.M
-    )
+    tool = f"{shlex.quote(sys.executable)} -m known_unknowns"
+    commands = re.sub("^known-unknowns", tool, commands, flags=re.M)
     for command in commands.splitlines():
         subprocess.run(command, shell=True, check=True, capture_output=True, env=HERE)
     assert "<html" in (tmp_path / "my_audit" / "report.html").read_text(encoding="utf-8")
@@ -154,8 +154,8 @@ def test_the_audit_of_the_book(tmp_path, monkeypatch):
     np.savez("my_outputs.npz", logits=logits, labels=labels)
     commands = blocks("book/how_to_run.md", "Your own model", "console")[-1]
     # the commands are for the repository's folder; the results belong in another one
-    commands = commands.replace("$ .venv/bin", str(Path(sys.executable).parent))
-    commands = re.sub(r"(?<= )(notebooks|workflow)/", rf"{ROOT}/\1/", commands)
+    commands = commands.replace("$ .venv/bin", shlex.quote(str(Path(sys.executable).parent)))
+    commands = re.sub(r"(?<= )(notebooks|workflow)/", rf"{shlex.quote(str(ROOT))}/\1/", commands)
     commands = commands.replace("my_audit", f"{tmp_path}/my_audit")
     subprocess.run(f"set -e\n{commands}", shell=True, check=True, capture_output=True, env=HERE)
     assert "<html" in (tmp_path / "report.html").read_text(encoding="utf-8")
