@@ -30,7 +30,7 @@ def test_every_chapter_has_its_notebooks():
     others = {
         "audit": {"audit"},
         "beyond": {"without_labels"},
-        "synthesis": {"training", "evaluation", "figures", *CHAPTERS["synthesis"].about_all},
+        "synthesis": {"evaluation", *CHAPTERS["synthesis"].about_all},
     }
     for paper in {*CHAPTERS, *others}:
         stems = {path.stem for path in EVERY if path.parent.name == paper}

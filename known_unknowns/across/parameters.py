@@ -83,8 +83,3 @@ class Parameters(BenchmarkParameters):
         if algorithm == "mc_dropout" and not (recipe.dropout or recipe.block_dropout):
             raise ValueError("mc_dropout: its recipe has no dropout; all passes would be the same")
         return recipe
-
-    def trainings(self) -> dict[str, dict]:
-        """Return the run that each training notebook trains all algorithms of."""
-        runs = range(self.runs if self.algorithms else 0)
-        return {f"{self.network}-{run}": {"run": run} for run in runs}

@@ -61,10 +61,8 @@ def cells(table: pd.DataFrame) -> pd.DataFrame:
     return _wide(means.assign(run=0), "mean").droplevel("run")
 
 
-def agreement(
-    table: pd.DataFrame, *, among: str = "cells", correlation: str = "spearman", draws: int = 200
-) -> pd.DataFrame:
-    """Return the rank correlations of each ordered pair of measures, with 95 % intervals."""
+def agreement(table: pd.DataFrame, *, among: str = "cells", draws: int = 200) -> pd.DataFrame:
+    """Return Spearman's correlation of each ordered pair of measures, with 95 % intervals."""
     known_name("among", among, AMONG)
     everything = _wide(_one_benchmark(table), "value")
     values = _complete(everything[[name for name in COMPARED if name in everything]], among)
@@ -79,7 +77,7 @@ def agreement(
     signs = np.array([1.0 if MEASURES[name].higher else -1.0 for name in names])
 
     def correlate(noise: np.ndarray | float = 0.0) -> np.ndarray:
-        return pd.DataFrame(signs * (means + noise)).corr(correlation).to_numpy()
+        return pd.DataFrame(signs * (means + noise)).corr("spearman").to_numpy()
 
     value = correlate()
     low = high = np.full_like(value, np.nan)
@@ -106,13 +104,6 @@ def rankable(table: pd.DataFrame) -> list[str]:
     """Return the names of `AMONG` with three or more rows in a table."""
     index = cells(table).index
     return [among for among in AMONG if _are_among(index, among).sum() >= 3]
-
-
-def best_scores(means: pd.DataFrame, measure: str) -> pd.DataFrame:
-    """Return each algorithm with its best score by a measure: one row of `cells` each."""
-    known_name("measure", measure, means.columns)
-    signed = means[measure] * (1 if MEASURES[measure].higher else -1)
-    return means.loc[signed.dropna().groupby(level="algorithm", sort=False).idxmax().tolist()]
 
 
 def _wide(table: pd.DataFrame, column: str) -> pd.DataFrame:
