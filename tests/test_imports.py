@@ -25,8 +25,8 @@ ROOMS = ("shared", "data", "outputs", "networks", "training", "metrics", "scores
 """The packages in import order; a package imports only from those before it."""
 
 RARE = ("itables", "nltk", "pytest", "seaborn", "sklearn", "timm", "scipy.stats")
-"""What single functions need; `helpers.report.tables.interactive`, `helpers.networks.zoo` and
-`helpers.networks.frozen_features` are about theirs."""
+"""What single functions need; `helpers.report.tables.interactive` and `helpers.networks.zoo` are
+about theirs."""
 VISION = ("torchvision", "torch._dynamo")
 """torchvision imports the other one, a compiler that nothing here uses."""
 
@@ -36,7 +36,7 @@ WITHOUT_TORCH = (
     "known_unknowns.checks",
 )  # fmt: skip
 HEAVY = (
-    "helpers.networks.frozen_features", "helpers.networks.inference", "helpers.networks.zoo",
+    "helpers.networks.inference", "helpers.networks.zoo",
     "helpers.report.tables.interactive", "known_unknowns.__main__", "known_unknowns.auditing",
     "known_unknowns.guarantees",
 )  # fmt: skip

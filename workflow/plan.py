@@ -17,8 +17,6 @@ from step import ROOT, Step
 
 from helpers import data, modules
 from helpers.checks import known_name
-from helpers.data.features import Backbone
-from helpers.networks import published, timm_weights
 from helpers.papers.parameters import Parameters, tiers
 from known_unknowns.chapters import CHAPTERS, PARAMETERS_OF, load, package_of
 from pictures import FAMILIES
@@ -71,17 +69,9 @@ def tables_of(step: Step) -> list[str]:
 def packs_of(step: Step) -> list[str]:
     """Return the packs that a step reads, and the files that draw its picture families.
 
-    If a needed data set is missing, or both features and weights of a frozen network are, the
-    FileNotFoundError names the folders that were searched and the remedy.
+    If a needed data set is missing, the FileNotFoundError names the folders that were searched and
+    the remedy.
     """
-    for frozen in step.settings.get("features", {}).values():
-        backbone = Backbone(**frozen)
-        if any(backbone.folder.glob("*.safetensors")):
-            continue
-        if backbone.network in published.records():
-            published.find(backbone.network).locate()
-        else:
-            timm_weights.locate(backbone.network, None, download=False)
     download, missing = step.settings.get("download", False), missing_of(step)
     packs = [data.locate(name, download=download) for name in step.data_sets if name not in missing]
     drawn = {FAMILIES[name].draw.__module__ for name in step.data_sets if name in FAMILIES}

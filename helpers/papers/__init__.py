@@ -16,9 +16,8 @@ from helpers.files import project_root
 
 __all__ = ["PAPERS", "REHEARSAL", "TIERS", "Paper", "content_of", "load"]
 
-TIERS = ("mini", "small_cpu", "frozen", "small", "pretrained", "paper")
-"""From the smallest to the largest; ``frozen`` trains heads on features of a network of ImageNet,
-and ``pretrained`` evaluates published networks."""
+TIERS = ("mini", "small_cpu", "small", "pretrained", "paper")
+"""From the smallest to the largest; ``pretrained`` evaluates published networks."""
 
 REHEARSAL = "rehearsal"
 """The tier that runs every step of ``paper`` on generated images; its numbers mean nothing."""

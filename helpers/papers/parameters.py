@@ -18,7 +18,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from helpers.checks import known_name
 from helpers.data import class_lists
 from helpers.files import project_root
-from helpers.networks import head_recipe, published, timm_weights
+from helpers.networks import published, timm_weights
 from helpers.networks.recipe import Recipe
 from helpers.papers import PAPERS, content_of
 from helpers.training import search
@@ -91,15 +91,6 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, protected_namespaces=())
 
 
-class Frozen(Strict):
-    """A frozen network whose features a head sees, as `helpers.data.features.Backbone`."""
-
-    network: str
-    size: Count
-    top: Annotated[float, Field(gt=0)] = 6.0
-    weights: str = ""
-
-
 class Parameters(BaseModel):
     """The parameters of all papers; each paper adds its fields.
 
@@ -119,7 +110,6 @@ class Parameters(BaseModel):
     download: bool = False  # let torchvision and timm download missing data and weights
     larger_tiers: list[Tier] = []  # whose committed results are shown as well
     device: str | None = None  # of the networks; by default a GPU if there is one
-    features: dict[str, Frozen] = {}  # by network that sees features instead of images
 
     def __init__(self, **given):
         try:
@@ -158,23 +148,9 @@ class Parameters(BaseModel):
     def recipe(self, *changes: Changes) -> Recipe:
         """Return the recipe of a network: `training`, then changes in turn, the knobs last."""
         merged = ChainMap(self.training_knobs, *reversed(changes), self.training)
-        recipe = head_recipe.check(Recipe.from_parameters(dict(merged)))
+        recipe = Recipe.from_parameters(dict(merged))
         search.check_arguments(recipe)
         return recipe
-
-    def seen_by(self, network: str, roles):
-        """Return roles as a network sees their images: as features, if `features` has the network.
-
-        `network` is the name in the tables; a suffix after "+" does not matter.  `roles` may be
-        data classes, mappings and sequences of images.
-        """
-        frozen = self.features.get(network.partition("+")[0])
-        if frozen is None:
-            return roles
-        from helpers.data import features
-
-        remedy = f"python workflow/features.py {self.tier} {self.paper}"
-        return features.seen_by(roles, features.Backbone(**frozen.model_dump()), remedy)
 
     def replace(self, **given) -> Self:
         """Return the same parameters with other values, checked; fields of a `Recipe` are knobs."""
@@ -188,8 +164,7 @@ class Parameters(BaseModel):
 
     def decisive(self) -> dict[str, Any]:
         """Return the values that a part's rows depend on, in addition to its images and weights."""
-        # the images themselves contain their features
-        others = {"download", "larger_tiers", "device", "features"}
+        others = {"download", "larger_tiers", "device"}
         return self.model_dump(exclude={*self.grid, *others})
 
     def trainings(self) -> dict[str, dict]:

@@ -70,11 +70,8 @@ def rows(
     tables, roles, shared = [], None, None
     for part in (bar := tqdm(parts(parameters, only), disable=not progress)):
         bar.set_description(part.name)
-        # networks on different features do not see the same images
-        network = part.identity.get("backbone", "").partition("+")[0]
-        sharing = (part.roles, parameters.features.get(network))
-        if part.roles is None or sharing != shared:
-            roles, shared = None, sharing
+        if part.roles is None or part.roles != shared:
+            roles, shared = None, part.roles
         table, roles = _rows_of_part(parameters, part, roles)
         tables.append(table)
     table = pd.concat(tables, ignore_index=True)

@@ -27,10 +27,7 @@ LEAST_AUROC = 0.55
 """What plain training must reach, or its score does not tell unknown images at all."""
 
 LACKS = {
-    "frozen": {
-        "training": "no network was trained: heads on frozen features",
-        "detection": "the features are of a network that has learned ImageNet, unknown classes too",
-    }
+    "pretrained": {"training": "networks are fine-tuned in this way, not trained from scratch"},
 }
 """What a tier cannot test, by the words of `helpers.report.claims.Claim.about`, with the reason."""
 

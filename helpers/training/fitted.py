@@ -17,7 +17,7 @@ import pandas as pd
 from helpers import cache, checkpoints
 from helpers.data.images import Images
 from helpers.files import cache_root, locked
-from helpers.networks import frozen_head, models  # noqa: F401  (the first adds a family)
+from helpers.networks import models
 from helpers.networks.devices import (
     VERSIONS,
     default_device,

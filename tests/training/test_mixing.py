@@ -7,11 +7,9 @@ import pytest
 import torch
 from PIL import Image, ImageOps
 
-from helpers.data import Images
 from helpers.networks.recipe import Recipe
 from helpers.training.mixing import OPERATIONS, apply, augmix
 from helpers.training.search import applied, trials
-from helpers.training.views import by_augmix
 
 
 def pictures(n=6, size=32):
@@ -100,18 +98,6 @@ def test_uniform_share_of_the_image_itself(monkeypatch):
     share = mixed[:, 0, 0, 0] / 255
     assert share.mean().item() == pytest.approx(0.5, abs=0.02)
     assert share.std().item() == pytest.approx(math.sqrt(1 / 12), abs=0.02)
-
-
-def test_each_view_of_an_image_is_another_mixture():
-    pixels = np.random.default_rng(0).integers(0, 256, (3, 16, 16, 3), dtype=np.uint8)
-    images = Images(pixels, np.zeros(3, int), ("ant",), "pets", "train")
-    views = by_augmix(images, 3)
-    assert [view.split for view in views] == [f"train-augmix-{number}" for number in (1, 2, 3)]
-    shown = [torch.cat([*view.in_order(batch_size=2)]) for view in views]
-    assert all(view.dtype == torch.uint8 and view.shape == (3, 3, 16, 16) for view in shown)
-    assert len({view.numpy().tobytes() for view in shown}) == 3
-    changed = np.abs(shown[0].permute(0, 2, 3, 1).numpy().astype(int) - pixels).mean()
-    assert 2 < changed < 80
 
 
 SPACE = {

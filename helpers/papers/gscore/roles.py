@@ -104,7 +104,6 @@ def roles(parameters: Parameters, part: Part) -> Suite:
         given = {"size": size, "download": parameters.download}
         outliers = [data.load(name, "train", **given) for name in parameters.outliers]
         suite = replace(suite, outliers=concatenate(outliers, "outliers").unknown())
-    suite = parameters.seen_by(network, suite)
     if parameters.shown_again is None:
         return suite
     most = dict.fromkeys(sets, parameters.shown_again)

@@ -77,7 +77,6 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
         f"means over networks and {parameters.repeats} divisions of the sets; in brackets the "
         "paper's, for one network and 200 sets (its Table 1)."
     )
-    caption = f"{caption} {comparisons.frozen_in_words(parameters, table)}".rstrip()
     name = f"gscore-{parameters.tier}-main"
     return Table(cells, ["evaluator"], ["metric"], name=name, caption=caption, data=part)
 

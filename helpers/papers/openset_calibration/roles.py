@@ -48,7 +48,7 @@ def roles(parameters: Parameters, part: Part) -> dict[str, Split]:
     """Return the roles of the images of one run in each setting."""
     data_set, run = part.identity["data_set"], part.identity["run"]
     splits = {setting: split(parameters, data_set, setting, run) for setting in SETTINGS}
-    return parameters.seen_by(part.identity["backbone"], splits)
+    return splits
 
 
 def split(parameters: Parameters, data_set: str, setting: str, run: int) -> Split:

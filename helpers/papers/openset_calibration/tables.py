@@ -53,7 +53,6 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
             family=f"{'an' if family[0] in 'AEIOU' else 'a'} {family}",
             table=printed["table"].iloc[0],
             matched=TEXTS["matched"] if matched else "",
-            frozen=comparisons.frozen_in_words(parameters, primary),
         )
         .rstrip()
     )

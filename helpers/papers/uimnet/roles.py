@@ -96,13 +96,13 @@ def _load(parameters: Parameters, name: str, size: int | None = None) -> Images 
 
 def roles(parameters: Parameters, part: Part | None = None) -> dict[int, DomainSplit]:
     """Return the roles of the images by data seed, which are equal for all parts of a network."""
-    network, branches = part.identity["backbone"] if part else next(iter(parameters.sizes)), None
+    branches = None
     if parameters.featuriser:
         images = _load(parameters, "train")
         means = class_means(parameters, images)
         branches = partition(means, images.class_names, parameters.most_classes or None)
     splits = {seed: split(parameters, seed, branches) for seed in range(parameters.runs)}
-    return parameters.seen_by(network, splits)
+    return splits
 
 
 def class_means(parameters: Parameters, images: Images | ImageStream) -> np.ndarray:
@@ -111,12 +111,7 @@ def class_means(parameters: Parameters, images: Images | ImageStream) -> np.ndar
     `images` are the training images of all classes, in-domain and out-domain.
     """
     name, device = parameters.featuriser, parameters.device
-    if name in parameters.features:
-        from helpers.data.features import decode
-
-        seen = parameters.seen_by(name, images)
-        features = decode(seen.images.reshape(len(seen), -1), parameters.features[name].top)
-    elif name in parameters.sizes:
+    if name in parameters.sizes:
         from helpers.training.fitted import fit
 
         recipe = parameters.recipe(parameters.sizes[name])

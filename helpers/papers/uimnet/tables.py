@@ -5,7 +5,6 @@ import pandas as pd
 from helpers.papers.uimnet.names import ALGORITHMS, FREE, TEXTS, split_columns, titles
 from helpers.report import results
 from helpers.report.table import Table, categories, numbers, single
-from helpers.report.tables.comparisons import frozen_in_words
 
 HEADINGS = TEXTS["metrics"]
 NOTHING_PRINTED = TEXTS["printed"]
@@ -49,7 +48,6 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
         network=network,
         epochs=parameters.training["epochs"],
         printed=NOTHING_PRINTED,
-        frozen=frozen_in_words(parameters, table),
     )
     cells = means.assign(
         text=numbers(means, 100, ".1f"),

@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 
 from helpers import metrics, scores
-from helpers.data import Images, features
+from helpers.data import Images
 from helpers.data.pixels import smoothness
 from helpers.networks.model import Model
 from helpers.networks.recipe import Recipe
@@ -61,8 +61,6 @@ def train(
 ) -> Fitted:
     """Return a network of one run, from the cache if possible; member 0 is the run's network."""
     images, seed = benchmark.train, parameters.seed * 100_000 + run * 100 + member
-    if stored := recipe.objective_arguments.get("stored", 0):
-        images = features.beside(images, benchmark.views[:stored])
     options = {"outliers": benchmark.external, "seed": seed, "device": parameters.device}
     return fit(images, recipe, teacher=teacher, **options)
 

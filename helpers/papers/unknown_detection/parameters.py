@@ -30,7 +30,7 @@ class BenchmarkParameters(parameters.Parameters):
 
     # the images themselves show other parameters that select images
     grid: ClassVar = (
-        "networks", "network", "runs", "train_per_class", "held_out_per_class", "near_by_imagenet",
+        "networks", "network", "runs", "train_per_class", "held_out_per_class",
     )  # fmt: skip
 
     data_set: DataSet  # in-distribution and near-OOD: ``imagenet``, or a set of small images
@@ -50,7 +50,6 @@ class BenchmarkParameters(parameters.Parameters):
     far_images: Count  # of each far-OOD set, at most, drawn at random
     train_per_class: Count | None = None  # photographs of each class, at most
     held_out_per_class: Count | None = None  # photographs
-    near_by_imagenet: bool = False  # test near-OOD images also by `roles.BY_IMAGENET`
     networks: dict[str, Changes]
     network: str  # that is evaluated
     runs: Repeats
@@ -61,11 +60,6 @@ class BenchmarkParameters(parameters.Parameters):
     def in_memory(self) -> bool:
         """Whether the images are no photographs, which are streamed."""
         return self.data_set not in ("imagenet", "imagenet-bench")
-
-    @property
-    def stored_views(self) -> int:
-        """Number of views of each training image that heads are trained on."""
-        return 0
 
     @model_validator(mode="after")
     def _check_benchmark(self):
@@ -119,12 +113,6 @@ class Parameters(BenchmarkParameters):
         for method in [*self.method_recipes, *self.methods]:  # in one order: always one message
             self.method_recipe(method)
         return self
-
-    @property
-    def stored_views(self) -> int:
-        """Number of views of each training image that heads are trained on, at most."""
-        recipes = map(self.method_recipe, self.methods)
-        return max(recipe.objective_arguments.get("stored", 0) for recipe in recipes)
 
     def method_recipe(self, method: str) -> Recipe:
         """Return the recipe of a method's networks."""

@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 
 from helpers import data
-from helpers.data import Images, ImageStream, class_lists, class_roles, overlaps, sources
+from helpers.data import Images, ImageStream, class_roles, overlaps, sources
 from helpers.files import data_root
 from helpers.papers.run import Part
 from helpers.papers.unknown_detection.methods import TEXTS
@@ -20,7 +20,6 @@ from helpers.papers.unknown_detection.parameters import BenchmarkParameters
 SIZE = 32
 """Pixels of a side: the networks of small images expect it, and other images are resized to it."""
 
-BY_IMAGENET = ("near_in_imagenet", "near_not_in_imagenet")
 """Near-OOD test images of ImageNet's classes and of other classes, for networks of ImageNet."""
 
 
@@ -39,7 +38,7 @@ class Benchmark:
 
     Label k of ID images is ``known[k]``, label k of near-OOD images is ``near_classes[k]``, and all
     external labels are −1.  `far` sets are part of the union of all test sets, `aside` sets are
-    not; `views` are the stored views of the training images.
+    not.
     """
 
     known: tuple[str, ...]
@@ -53,7 +52,6 @@ class Benchmark:
     near: Images | ImageStream
     far: dict[str, Images | ImageStream]
     aside: dict[str, Images | ImageStream] = field(default_factory=dict)
-    views: tuple[Images, ...] = ()
 
     @property
     def visible(self) -> Visible:
@@ -79,32 +77,7 @@ def roles(parameters: BenchmarkParameters, part: Part | None = None) -> Benchmar
     if parameters.data_set in TEXTS["archives"]:
         return from_archive(parameters)
     make = photographs if parameters.data_set == "imagenet" else small_images
-    benchmark = make(parameters)
-    if parameters.near_by_imagenet:
-        aside = benchmark.aside | by_imagenet(benchmark.near)
-        benchmark = replace(benchmark, aside=aside)
-    if parameters.stored_views:
-        from helpers.training import views  # torch, which nothing else here needs
-
-        stored = views.by_augmix(benchmark.train, parameters.stored_views)
-        benchmark = replace(benchmark, views=stored)
-    return parameters.seen_by(parameters.network, benchmark)
-
-
-def by_imagenet(near: Images) -> dict[str, Images]:
-    """Return near-OOD images by whether ImageNet has their class, or one below or above it.
-
-    A network of ImageNet has learned the classes of the first set.  Empty if the nouns of the
-    classes are not known.
-    """
-    if not class_lists.wnids_of(near.name):
-        return {}
-    met = set(overlaps.find_related(near, "imagenet"))
-    sides = (
-        [name for name in near.class_names if (name in met) == there] for there in (True, False)
-    )
-    named = zip(BY_IMAGENET, sides, strict=True)
-    return {name: near.select(classes) for name, classes in named if classes}
+    return make(parameters)
 
 
 def draw_known(

@@ -74,7 +74,6 @@ def main_table(table: pd.DataFrame, parameters) -> Table:
         epochs=recipe["epochs"],
         runs=comparisons.runs_in_words(cells),
         precision=precision(table),
-        frozen=comparisons.frozen_in_words(parameters, table),
     )
     name = comparisons.name_of(both, "main")
     return Table(cells, ["method"], ["head"], name=name, caption=caption.rstrip(), data=both)

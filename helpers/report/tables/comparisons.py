@@ -126,18 +126,6 @@ def tables_in_words(part: pd.DataFrame) -> str:
     return f"Table{'s' * (len(names) > 1)} {' and '.join(names)}" if names else "no table"
 
 
-def frozen_in_words(parameters, table: pd.DataFrame) -> str:
-    """Return a note about heads on features of a frozen network, "" for other networks."""
-    names = [name for name in getattr(parameters, "features", {}) if name in {*table["backbone"]}]
-    if not names:
-        return ""
-    networks, them = ("networks that have", "them") if names[1:] else ("a network that has", "it")
-    return (
-        f"Heads on the stored features of {networks} learnt ImageNet's classes "
-        f"({', '.join(names)}): to {them}, unknown classes that are among these are not new."
-    )
-
-
 def runs_in_words(part: pd.DataFrame, *, deviations: bool = True) -> str:
     """Return what a mean of ours is over, as a caption says it."""
     fewest, most = part["runs"].min(), part["runs"].max()

@@ -27,22 +27,16 @@ class AugMix(ERM):
         width: int = 3,
         depth: int = 3,
         shear_centre: float = 0.5,
-        stored: int = 0,
     ):
         if not 0 <= shear_centre <= 1:
             raise ValueError(f"shear_centre: 0 to 1 expected, got {shear_centre}")
-        if stored != 0 and (stored < 2 or stored != int(stored)):
-            raise ValueError(f"stored: 0, or a whole number from 2 on, expected, got {stored}")
         self.weight, self.severity = weight, severity
         self.width, self.depth, self.shear_centre = width, depth, shear_centre
-        self.stored = stored
 
     def views(
         self, images: torch.Tensor, outliers: torch.Tensor | None, generator: torch.Generator
     ) -> torch.Tensor:
         """Return the images, then two mixed versions of each, in float32 of [0, 255]."""
-        if self.stored:
-            return _draw_two(images, self.stored, generator).float()
         clean = images.float()
         mixed = augmix(
             torch.cat([clean, clean]),
@@ -60,19 +54,6 @@ class AugMix(ERM):
         loss = nn.functional.cross_entropy(clean, batch.labels)
         probabilities = torch.stack([logits.softmax(dim=1) for logits in (clean, one, two)])
         return loss + self.weight * jensen_shannon_divergence(probabilities), clean
-
-
-def _draw_two(images: torch.Tensor, stored: int, generator: torch.Generator) -> torch.Tensor:
-    """Return the first rows of images [B, 3, 1 + stored, W], then two others: [3 B, 3, 1, W]."""
-    if images.shape[2] != 1 + stored:
-        raise ValueError(
-            f"stored: images with {stored} views each expected, got {images.shape[2] - 1} further "
-            "rows; see `helpers.data.features.beside`"
-        )
-    draw = torch.rand((len(images), stored), device=images.device, generator=generator)
-    rows = nn.functional.pad(draw.argsort(dim=1)[:, :2] + 1, (1, 0))  # the image itself is row 0
-    rows = rows[:, None, :, None].expand(-1, images.shape[1], -1, images.shape[3])
-    return torch.cat(images.gather(2, rows).split(1, dim=2))
 
 
 def jensen_shannon_divergence(probabilities: torch.Tensor) -> torch.Tensor:

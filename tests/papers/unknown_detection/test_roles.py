@@ -1,7 +1,6 @@
 """Which image plays which role, and what is refused."""
 
 import shutil
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -163,16 +162,3 @@ def test_the_authors_archive_names_the_known_classes(bench):
     (bench / "valid/cifar40/labels/wasp").rename(bench / "valid/cifar40/labels/bee")
     with pytest.raises(FileNotFoundError, match="test/cifar60: no such folder of the authors' ar"):
         make(BARE, **given)
-
-
-def test_near_classes_are_divided_by_whether_imagenet_has_them(mini):
-    """ImageNet has apples and no cloud; the classes of digits are no nouns."""
-    names = ("apple", "bus", "cloud", "tiger")
-    near = mini.near.subset(slice(8))
-    near = replace(near, labels=np.arange(8) % 4, class_names=names, name="cifar100")
-    found = roles.by_imagenet(near)
-    assert found["near_in_imagenet"].class_names == ("apple", "bus", "tiger")
-    assert found["near_not_in_imagenet"].class_names == ("cloud",)
-    assert roles.by_imagenet(replace(near, name="digits")) == {}
-    aside = make(PARAMETERS, near_by_imagenet=True).aside
-    assert sum(len(aside[name]) for name in aside if name.startswith("near_")) == len(mini.near)
