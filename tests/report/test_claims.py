@@ -112,7 +112,7 @@ def test_the_spread_of_few_runs_is_not_understated():
 def test_intervals_decide_in_one_of_twenty_cases_where_nothing_differs():
     """Trainings vary, and so do the images, which are the same for all runs."""
     generator, decided = np.random.default_rng(0), []
-    for _ in range(250):
+    for _ in range(150):
         noise = 0.5 * generator.standard_normal(200)
         values = generator.standard_normal(12) + 0.5 * generator.standard_normal()
         row = pooled(numbers(values, np.zeros(12), noise, 0 * noise))
