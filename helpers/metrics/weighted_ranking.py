@@ -237,13 +237,7 @@ def weighted_fpr_at_tpr(
     >>> weighted_fpr_at_tpr(known, unknown, weights, [[1, 1], [1, 1]], tpr=0.75)
     array([0.5, 0. ])
     """
-    groups, positives, negatives = _known_and_unknown(
-        known, unknown, known_weights, unknown_weights
-    )
-    kept, accepted = _required(tpr, positives), negatives.copy()
-    for rows, _, (true, false) in _cumulate(groups, positives, negatives):
-        _accept_fewer(accepted[rows], true, false, kept[rows])
-    return accepted / negatives
+    return weighted_detection(known, unknown, known_weights, unknown_weights, tpr=tpr)[1]
 
 
 def weighted_detection(

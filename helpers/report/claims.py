@@ -21,7 +21,7 @@ ALL = "all"
 
 _DRAWS = 4000  # the ends of an interval then move by about one per cent of its width
 _HOLDS = {"<": operator.lt, ">": operator.gt, ">=": operator.ge}
-_CELL = ["data_set", "backbone"]
+CELL = ["data_set", "backbone"]
 _NUMBER = ["method", "calibration", "metric", "test_set"]
 
 
@@ -162,7 +162,7 @@ def verdicts(claims: Sequence[Claim], checks: pd.DataFrame) -> pd.DataFrame:
         deciding = checks[(checks["claim"] == claim.id) & checks["decides"]]
         pooled = deciding["data_set"] == ALL
         verdict = _combine(deciding.loc[pooled, "verdict"])
-        alone = [_combine(cell["verdict"]) for _, cell in deciding[~pooled].groupby(_CELL)]
+        alone = [_combine(cell["verdict"]) for _, cell in deciding[~pooled].groupby(CELL)]
         row = {"claim": claim.id, "text": claim.text, "source": claim.source, "check": claim.check}
         row |= {"verdict": verdict, "agreeing": alone.count(verdict), "cells": len(alone)}
         sentence = "; ".join(map(_in_words, deciding[pooled].to_dict("records"))) + "."
@@ -189,14 +189,12 @@ def _cells(table: pd.DataFrame) -> dict:
     A number is its value, its replicates, its doubt and the reason why it is untestable.
     """
     cells: dict = {}
-    refuse_duplicates(table, [*_CELL, "run", *_NUMBER])
+    refuse_duplicates(table, [*CELL, "run", *_NUMBER])
     table = table.assign(**{name: "" for name in ("doubt", "untestable") if name not in table})
-    for (*cell, run), rows in table.groupby([*_CELL, "run"], sort=False):
-        keys, numbers = (
-            zip(*(rows[name] for name in names), strict=True)
-            for names in (_NUMBER, ["value", "bootstrap", "doubt", "untestable"])
-        )
-        cells.setdefault(tuple(cell), {})[run] = dict(zip(keys, numbers, strict=True))
+    columns = [*CELL, "run", *_NUMBER, "value", "bootstrap", "doubt", "untestable"]
+    for data_set, backbone, run, *row in table[columns].itertuples(index=False, name=None):
+        runs = cells.setdefault((data_set, backbone), {})
+        runs.setdefault(run, {})[tuple(row[:-4])] = row[-4:]
     return cells
 
 
@@ -208,18 +206,13 @@ def _measure(effect: Effect, data_set: str, backbone: str, runs: dict) -> _Measu
         what = "; ".join(map(_number_words, absent or keys))
         return _Measured(data_set, backbone, note=f"no run has: {what}")
 
-    points, deviations, fixed, doubts, reasons = [], [], set(), set(), set()
+    points, deviations, used = [], [], []
     for run in complete:
-        numbers = [runs[run][key] for key in keys]
-        points.append(sum(t.sign * n[0] for t, n in zip(effect.terms, numbers, strict=True)))
-        signed = []
-        for term, (_, drawn, doubt, reason) in zip(effect.terms, numbers, strict=True):
-            doubts.add(doubt)
-            reasons.add(reason)
-            if len(drawn):
-                signed.append(term.sign * np.asarray(drawn, dtype=np.float64))
-            else:
-                fixed.add(term.metric)
+        numbers = [(term, *runs[run][term.number]) for term in effect.terms]
+        used += numbers
+        points.append(sum(term.sign * value for term, value, *_ in numbers))
+        signed = [term.sign * np.asarray(drawn, dtype=np.float64)
+                  for term, _, drawn, *_ in numbers if len(drawn)]  # fmt: skip
         if len(set(map(len, signed))) > 1:
             raise ValueError(
                 f"table: the numbers of {data_set}, {backbone}, run {run} have different numbers"
@@ -227,6 +220,8 @@ def _measure(effect: Effect, data_set: str, backbone: str, runs: dict) -> _Measu
             )
         total = np.sum(signed, axis=0) if signed else np.empty(0)
         deviations.append(total - total.mean() if signed else total)
+    fixed = {term.metric for term, _, drawn, *_ in used if not len(drawn)}
+    doubts, reasons = ({number[place] for number in used} for place in (-2, -1))
     shortest = min(map(len, deviations))
     images = np.array([drawn[:shortest] for drawn in deviations])
     notes = []

@@ -97,6 +97,7 @@ def ledger(
 def _judge(claims: Claims, table: pd.DataFrame | None, tier: str) -> Iterable[dict]:
     """Yield a row of the ledger for each claim of a paper, by its numbers at one tier."""
     printed = tier == PUBLISHED
+    lack = "the paper's own numbers are not at hand" if printed else "no results of this tier"
     checks = published_checks(claims) if printed else None
     if table is not None:
         checks = claims.check(table)
@@ -104,9 +105,6 @@ def _judge(claims: Claims, table: pd.DataFrame | None, tier: str) -> Iterable[di
     for claim in claims.claims:
         row = vars(claim) | {"claim": claim.id, "caveat": "", "second": "", "models": ""}
         if checks is None:
-            lack = (
-                "the paper's own numbers are not at hand" if printed else "no results of this tier"
-            )
             yield row | _ABSENT | {"note": lack}
             continue
         effects = checks[checks["claim"] == claim.id]

@@ -12,6 +12,7 @@ from helpers.checks import known_name
 from helpers.report import preconditions, published
 from helpers.report.claims import (
     ALL,
+    CELL,
     Claim,
     Verdict,
     evaluate,
@@ -23,8 +24,6 @@ from helpers.report.table import number
 
 PRINTED = ""
 """The tier of printed numbers, which lacks nothing."""
-
-_CELL = ["data_set", "backbone"]
 
 
 @dataclass(frozen=True)
@@ -60,8 +59,8 @@ class Claims:
     ``stand_in`` (which images are in place of the paper's).  If `every_variant`, it takes the rows
     of all variants.  `printed` does the same with the paper's printed numbers (`published.load`).
 
-    The variant `judges` judges if a table has it, otherwise "primary"; if `partial`, it has rows of
-    some methods only, and "primary" those of the others.  `resampled` are what replicates resample.
+    The variant `judges` judges if a table has it, otherwise "primary"; methods without rows of this
+    variant are judged by "primary".  `resampled` are what replicates resample.
     """
 
     paper: str
@@ -70,7 +69,6 @@ class Claims:
     every_variant: bool = False
     second: Second | None = None
     judges: str = "primary"
-    partial: bool = False
     resampled: str = "images"
     printed: Callable[[pd.DataFrame], pd.DataFrame] | None = None
 
@@ -86,9 +84,9 @@ class Claims:
         if len(table):
             known_name("variant", variant, there & {"primary"} if self.every_variant else there)
         rows = table if self.every_variant else table[table["variant"] == variant]
-        if self.partial and variant != "primary":
+        if self.judges != "primary" and variant != "primary":
             both = pd.concat([table[table["variant"] == "primary"], rows])
-            judge = both.groupby([*_CELL, "run", "method"])["variant"].transform("last")
+            judge = both.groupby([*CELL, "run", "method"])["variant"].transform("last")
             rows = both[both["variant"] == judge]
         given = preconditions.unlearnt(table), table["tier"].iloc[0] if len(table) else ""
         checks = self._evaluate(rows, *given)
@@ -159,7 +157,7 @@ class Claims:
 
 def _agree(checks: pd.DataFrame, others: pd.DataFrame, second: Second) -> pd.DataFrame:
     """Return checks whose effects are decided only as `others` decide them; these in words."""
-    keys, values, name = ["claim", "check", *_CELL], ["effect", "low", "high"], second.name
+    keys, values, name = ["claim", "check", *CELL], ["effect", "low", "high"], second.name
     others = pd.merge(checks[keys], others, on=keys, how="left")
     verdict = others["verdict"].fillna(str(Verdict.NO_DATA))
     lacking = verdict == Verdict.NO_DATA

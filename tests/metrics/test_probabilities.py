@@ -2,9 +2,7 @@
 
 import numpy as np
 import pytest
-import torch
 from sklearn.metrics import log_loss, top_k_accuracy_score
-from torchmetrics.functional.classification import multiclass_calibration_error
 
 from helpers import metrics
 from helpers.scores.calibration import softmax
@@ -44,18 +42,6 @@ def test_certain_answers(name):
             function(answers, labels)
     else:
         assert function(answers, labels) == (0.75 if name == "accuracy" else 0.25)
-
-
-@pytest.mark.parametrize("bins", [1, 10, 15])
-def test_ece_is_torchmetrics(bins):
-    """The edges of bins: tests/generated/test_generated_metrics.py."""
-    probabilities, labels = example()
-    expected = multiclass_calibration_error(
-        torch.from_numpy(probabilities), torch.from_numpy(labels), num_classes=5, n_bins=bins
-    )
-    options = {} if bins == 15 else {"bins": bins}  # the default
-    found = metrics.ece(probabilities, labels, **options)
-    assert found == pytest.approx(float(expected), abs=1e-6)
 
 
 def test_reliability_curve_sums_to_the_ece():

@@ -38,14 +38,6 @@ def test_aupr_is_scikit_learns_average_precision(groups, positive, sign):
     assert tprs == [metrics.fpr_at_tpr(*turned, tpr=0.8)]
 
 
-@pytest.mark.parametrize("count", [100, 20, 3, 1])
-def test_a_share_is_counted_without_rounding_errors(count):
-    # 0.07 * 100 is 7.000000000000001 in floating point; 7 of 100 are 7 %.
-    known = np.arange(count, 0, -1.0)
-    kept = -(-7 * count // 100)
-    assert metrics.fpr_at_tpr(known, known - 0.5, tpr=0.07) == (kept - 1) / count
-
-
 def test_all_numbers_of_label_free_estimation_need_one_sort(groups, monkeypatch):
     expected = {
         "auroc": metrics.auroc(*groups),
@@ -56,36 +48,6 @@ def test_all_numbers_of_label_free_estimation_need_one_sort(groups, monkeypatch)
     monkeypatch.setattr(np, "argsort", lambda *a, **k: sorts.append(1) or argsort(*a, **k))
     assert true_metrics(*groups) == pytest.approx(expected)
     assert len(sorts) == 1 and expected.keys() == set(METRICS)
-
-
-def running_risk(correct):
-    return np.cumsum(1 - np.asarray(correct, float)) / np.arange(1, len(correct) + 1)
-
-
-def example(ties: bool, n: int = 400):
-    generator = np.random.default_rng(3)
-    confidence = generator.random(n)
-    correct = generator.random(n) < confidence
-    return (confidence.round(1) if ties else confidence), correct
-
-
-@pytest.mark.parametrize("ties", [False, True])
-def test_the_areas_by_their_definitions(ties):
-    """AURC is the mean of the curve; AUGRC follows from AUROC and accuracy."""
-    confidence, correct = example(ties)
-    coverage, risk = metrics.risk_coverage_curve(confidence, correct)
-    assert coverage[0] == 1 / 400 and coverage[-1] == 1
-    area = metrics.aurc(confidence, correct)
-    assert area == pytest.approx(risk.mean(), abs=1e-13)
-    if not ties:
-        assert risk == pytest.approx(running_risk(correct[np.argsort(-confidence)]))
-        in_order = metrics.aurc(confidence, correct, variant="order_dependent")
-        assert in_order == pytest.approx(area)
-    accuracy = correct.mean()
-    pairs = metrics.auroc(confidence[correct], confidence[~correct])
-    published = (1 - pairs) * accuracy * (1 - accuracy) + 0.5 * (1 - accuracy) ** 2
-    expected = published + (1 - accuracy) / (2 * len(correct))
-    assert metrics.augrc(confidence, correct) == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize("errors", [0, 1, 37, 100])
@@ -107,7 +69,8 @@ def test_constant_and_perfect_confidence(errors):
 
 
 def test_the_closed_form_optimum_is_the_limit():
-    confidence, correct = example(ties=False, n=20_000)
+    confidence = np.random.default_rng(3).random(20_000)
+    correct = GENERATOR.random(20_000) < confidence
     rate = 1 - correct.mean()
     limit = metrics.eaurc(confidence, correct, optimum="limit")
     closed_form = rate + (1 - rate) * np.log(1 - rate)
@@ -152,41 +115,22 @@ def draws(name, size):
 
 
 @pytest.mark.parametrize("name", DECIMALS)
-def test_weighted_numbers_are_those_of_the_repeated_images(name):
-    """Of more images than a block has rows."""
+def test_weighted_numbers_are_those_of_the_repeated_images(name, monkeypatch):
+    """In whatever blocks and order, also of more images than a block has rows."""
     known, unknown = draws(name, 400) + 0.1, draws(name, 290)
-    correct = GENERATOR.random(400) < 0.7
+    correct, order = GENERATOR.random(400) < 0.7, GENERATOR.permutation(400)
     weights = [metrics.resample_weights(size, replicates=6, seed=size) for size in (400, 290)]
-    rows = zip(*weights, strict=True)
-    repeated = [(known.repeat(first), unknown.repeat(second)) for first, second in rows]
-    areas, accepted = weighted_ranking.weighted_detection(known, unknown, *weights, tpr=0.9)
-    risks = [metrics.aurc(known.repeat(row), correct.repeat(row)) for row in weights[0]]
-    assert metrics.weighted_aurc(known, correct, weights[0]) == pytest.approx(risks, abs=1e-12)
-    assert areas == pytest.approx([metrics.auroc(*pair) for pair in repeated], abs=1e-12)
-    expected = [metrics.fpr_at_tpr(*pair, tpr=0.9) for pair in repeated]
-    assert accepted == pytest.approx(expected, abs=1e-12)
-    assert np.array_equal(metrics.weighted_auroc(known, unknown, *weights), areas)
-    alone = metrics.weighted_fpr_at_tpr(known, unknown, *weights, tpr=0.9)
-    assert np.array_equal(alone, accepted)
-
-
-def test_rows_and_their_order(monkeypatch):
-    """Rows do not touch one another, in whatever blocks, nor does the order of the images."""
-    known, unknown = draws("tied", 60), draws("tied", 50)
-    weights = [metrics.resample_weights(size, replicates=7, seed=size) for size in (60, 50)]
-    correct = GENERATOR.random(60) < 0.5
-    order = GENERATOR.permutation(60)
-
-    def values(order, rows):
-        first, second = weights[0][rows][:, order], weights[1][rows]
-        area = metrics.weighted_aurc(known[order], correct[order], first)
-        return [area, *weighted_ranking.weighted_detection(known[order], unknown, first, second)]
-
-    whole = values(order, slice(None))
-    monkeypatch.setattr(weighted_ranking, "_CELLS", 250)
-    np.testing.assert_allclose(values(np.arange(60), slice(None)), whole, atol=1e-13)
-    alone = np.transpose([values(order, slice(b, b + 1)) for b in range(7)], (1, 0, 2))
-    np.testing.assert_allclose(alone[..., 0], whole, atol=1e-13)
+    expected = []
+    for first, second in zip(*weights, strict=True):
+        pair = known.repeat(first), unknown.repeat(second)
+        risk = metrics.aurc(pair[0], correct.repeat(first))
+        expected.append([risk, metrics.auroc(*pair), metrics.fpr_at_tpr(*pair, tpr=0.9)])
+    for cells in (weighted_ranking._CELLS, 2000):
+        monkeypatch.setattr(weighted_ranking, "_CELLS", cells)
+        risks = metrics.weighted_aurc(known[order], correct[order], weights[0][:, order])
+        both = weighted_ranking.weighted_detection(known, unknown, *weights, tpr=0.9)
+        np.testing.assert_allclose(np.transpose([risks, *both]), expected, atol=1e-12)
+    assert np.array_equal(metrics.weighted_auroc(known, unknown, *weights), both[0])
 
 
 @pytest.mark.parametrize("name", ["untied", "constant"])

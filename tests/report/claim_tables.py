@@ -8,6 +8,7 @@ from pathlib import Path
 from re import search
 
 import numpy as np
+import pandas as pd
 import yaml
 
 from helpers.papers import PAPERS
@@ -42,6 +43,20 @@ def verdicts(paper, table, **given):
     return dict(zip(summed["claim"], map(str, summed["verdict"]), strict=True))
 
 
+def noisy(paper, numbers, *, runs, spread, replicates=40, **shared):
+    """Return a results table of (columns, value), with runs and replicates around the values."""
+    generator, records = np.random.default_rng(0), []
+    for run, (columns, value) in product(range(runs), numbers):
+        drawn = value + spread * generator.standard_normal(replicates + 1)
+        records.append({"run": run, "value": drawn[0], "bootstrap": drawn[1:]} | columns)
+    return table_of(records, paper=paper, **shared)
+
+
+def named(values, *names, **shared):
+    """Return pairs of columns and a value, from values by the columns with these names."""
+    return [(dict(zip(names, key, strict=True)) | shared, value) for key, value in values.items()]
+
+
 FAR = ("digits", "LSUN-FIX", "dtd")
 DETECTION = {
     **{(method, "aurc", "union"): 0.73 for method in METHODS},
@@ -58,21 +73,12 @@ DETECTION = {
 
 def unknown_detection(changes=(), *, spread=0.001, data_set="cifar100"):
     """Three runs; the union at the paper's shares is as ours, unless it is changed."""
-    generator = np.random.default_rng(0)
     numbers = DETECTION | by_number(AGREEING.get(data_set, {})) | dict(changes)
-    records = [
-        dict(test_set=test_set, run=run, method=method, metric=metric,
-             value=value + spread * generator.standard_normal(),
-             bootstrap=value + spread * generator.standard_normal(40))
-        for run in range(3)
-        for (method, metric, test_set), value in numbers.items()
-    ]  # fmt: skip
-    records += [
-        record | {"test_set": PAPER_UNION} for record in records
-        if record["test_set"] == "union"
-        and (record["method"], record["metric"], PAPER_UNION) not in numbers
-    ]  # fmt: skip
-    return table_of(records, paper="unknown_detection", data_set=data_set)
+    pairs = named(numbers, "method", "metric", "test_set")
+    table = noisy("unknown_detection", pairs, runs=3, spread=spread, data_set=data_set)
+    union = table[table["test_set"] == "union"].assign(test_set=PAPER_UNION)
+    both = pd.concat([table, union], ignore_index=True)
+    return both.drop_duplicates(list(results.IDENTITY), ignore_index=True)
 
 
 MODELS = {  # average DER99 of MSP, accuracy and number of parameters
@@ -95,24 +101,18 @@ RANKINGS = {"fpr_at_tpr": (0.63, 0.36), "fpr_at_tpr_correct": (0.42, 0.58)}
 
 def human_centric(changes=(), models=(), rankings=(), *, spread=0.001, runs=2, replicates=40):
     """DER99 by (model, score), what `MODELS` has, and the FPR of all models may change."""
-    generator, records = np.random.default_rng(0), []
-    changes, rankings = OTHERS | dict(changes), RANKINGS | dict(rankings)
-    grid = product((MODELS | dict(models)).items(), range(runs))
-    for (model, (msp, accuracy, size)), run in grid:
+    changes, rankings, pairs = OTHERS | dict(changes), RANKINGS | dict(rankings), []
+    for model, (msp, accuracy, size) in (MODELS | dict(models)).items():
         rates = {name: changes.get((model, name), msp + by) for name, by in BEHIND.items()}
         numbers = {(name, "der99", "average"): rate for name, rate in rates.items()}
         numbers["network", "accuracy", "test"] = accuracy
-        for metric, pair in rankings.items():
-            for name, value in zip(("msp", "gradnorm"), pair, strict=True):
-                numbers[name, metric, "label-shifted"] = value
-        for (method, metric, test_set), value in numbers.items():
-            noise = spread * generator.standard_normal(replicates + 1)
-            cell = dict(method=method, metric=metric, test_set=test_set)
-            cell |= dict(backbone=model, run=run)
-            records.append(cell | {"value": value + noise[0], "bootstrap": value + noise[1:]})
-        records.append(cell | {"method": "network", "metric": "parameters", "value": size,
-                               "bootstrap": ()})  # fmt: skip
-    return table_of(records, paper="human_centric")
+        for metric, (msp_rate, gradnorm_rate) in rankings.items():
+            numbers["msp", metric, "label-shifted"] = msp_rate
+            numbers["gradnorm", metric, "label-shifted"] = gradnorm_rate
+        pairs += named(numbers, "method", "metric", "test_set", backbone=model)
+        pairs += named({("network", "parameters"): size}, "method", "metric", backbone=model,
+                       bootstrap=())  # fmt: skip
+    return noisy("human_centric", pairs, runs=runs, spread=spread, replicates=replicates)
 
 
 IN = {"accuracy": 0.7, "accuracy_top5": 0.9, "nll": 1.0, "ece": 0.10}
@@ -138,27 +138,22 @@ def _agreeing(backbone, algorithm, measure, variant, calibration, metric):
 
 def uimnet(*changes, spread=0.001, runs=2, replicates=40):
     """``(0.1, {"metric": ["nll"]})`` raises every NLL by 0.1."""
-    generator, records = np.random.default_rng(0), []
+    pairs = []
     grid = product(
         ("resnet8", "resnet8+weights", "resnet20", "resnet20+weights"), ALGORITHMS,
-        ("", *MEASURES), ("primary", "ensemble"), ("before", "after"), IN | OUT, range(runs),
+        ("", *MEASURES), ("primary", "ensemble"), ("before", "after"), IN | OUT,
     )  # fmt: skip
-    for *key, run in grid:
-        names = ("backbone", "algorithm", "measure", "variant", "calibration", "metric")
-        named = dict(zip(names, key, strict=True))
-        if (named["metric"] in IN) == bool(named["measure"]):
+    names = ("backbone", "algorithm", "measure", "variant", "calibration", "metric")
+    for columns in (dict(zip(names, key, strict=True)) for key in grid):
+        if (columns["metric"] in IN) == bool(columns["measure"]):
             continue
-        value = _agreeing(**named) + sum(
-            gain
-            for gain, where in changes
-            if all(named[name] in values for name, values in where.items())
-        )
-        noise = value + spread * generator.standard_normal(replicates + 1)
-        method = f"{named.pop('algorithm')}/{named['measure']}".rstrip("/")
-        test_set = "out" if named.pop("measure") else "test"
-        records.append(named | {"method": method, "test_set": test_set, "run": run,
-                                "value": noise[0], "bootstrap": noise[1:]})  # fmt: skip
-    return table_of(records, paper="uimnet")
+        value = _agreeing(**columns)
+        for gain, where in changes:
+            value += gain * all(columns[name] in values for name, values in where.items())
+        method = f"{columns.pop('algorithm')}/{columns['measure']}".rstrip("/")
+        test_set = "out" if columns.pop("measure") else "test"
+        pairs.append((columns | {"method": method, "test_set": test_set}, value))
+    return noisy("uimnet", pairs, runs=runs, spread=spread, replicates=replicates)
 
 
 UDE = "ude_wasserstein"
@@ -211,18 +206,13 @@ OPENMAX = "open-set + OpenMax"
 
 def openset_calibration(changes=(), *, spread=0.001, runs=3, cells=(("digits", "resnet8"),)):
     """Numbers by (method, calibration, metric) may change."""
-    generator, records = np.random.default_rng(0), []
-    numbers = by_number(AGREEING["openset_calibration"]) | dict(changes)
-    for (data_set, backbone), run in product(cells, range(runs)):
-        for (method, calibration, metric), value in numbers.items():
-            value = value + spread * generator.standard_normal()
-            drawn = value + spread * generator.standard_normal(40)
-            records.append(
-                dict(data_set=data_set, backbone=backbone, run=run, calibration=calibration,
-                     test_set="test", method=method, metric=metric, value=value,
-                     bootstrap=() if metric == "ece_floor" else drawn)
-            )  # fmt: skip
-    return table_of(records, paper="openset_calibration")
+    numbers, pairs = by_number(AGREEING["openset_calibration"]) | dict(changes), []
+    for data_set, backbone in cells:
+        place = dict(data_set=data_set, backbone=backbone)
+        pairs += named(numbers, "method", "calibration", "metric", **place)
+    for columns, _ in pairs:
+        columns |= {"bootstrap": ()} if columns["metric"] == "ece_floor" else {}
+    return noisy("openset_calibration", pairs, runs=runs, spread=spread)
 
 
 MAKE = {

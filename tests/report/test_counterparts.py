@@ -6,22 +6,79 @@ import pytest
 from helpers.papers import PAPERS
 from helpers.papers.parameters import values_of
 from helpers.report import published, results
+from helpers.report.tables.comparisons import (
+    caption_of,
+    comparison,
+    head_stand_ins,
+    overview,
+    printed_alone,
+    stack_sources,
+)
 from helpers.report.tables.published import counterparts, printed_once
+from tests.report.claim_tables import table_of
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-MADE = results.provenance({}, seed=0, device="cpu, 1 thread", seconds=1.0)
 
 
 def table(paper, *numbers, **columns):
     """A results table of (method, metric, test set, calibration) with the values of its runs."""
     names = ("method", "metric", "test_set", "calibration")
-    shared = dict(tier="small", data_set="cifar10", backbone="resnet14", images=100) | columns
     records = [
-        shared | dict(zip(names, key, strict=True)) | {"paper": paper, "run": run, "value": value}
+        dict(zip(names, key, strict=True)) | {"run": run, "value": value}
         for *key, values in numbers
         for run, value in enumerate(values)
     ]
-    return results.tidy(records, MADE)
+    shared = dict(tier="small", data_set="cifar10", backbone="resnet14", paper=paper)
+    return table_of(records, **shared | columns)
+
+
+def test_an_overview_has_metrics_across_and_names_test_sets_only_if_there_are_several():
+    numbers = [("b", "ece", "near", "", [0.1, 0.3]), ("a", "ece", "near", "", [0.5, 0.5]),
+               ("b", "accuracy", "near", "", [0.25, 0.25])]  # fmt: skip
+    shown = overview(table("uimnet", *numbers), ["accuracy", "ece"])
+    assert shown.caption == "Mean ± standard deviation over 2 runs."
+    assert shown.markdown().splitlines() == [
+        "| data_set | backbone | method | calibration | accuracy | ece |",
+        "| --- | --- | --- | --- | --- | --- |",
+        "| cifar10 | resnet14 | b |  | 0.250 ± 0.000 | 0.200 ± 0.141 |",
+        "| cifar10 | resnet14 | a |  | – | 0.500 ± 0.000 |",
+    ]
+    more = table("uimnet", *numbers, ("b", "ece", "far", "", [0.1]))
+    assert overview(more, ["ece"]).markdown().startswith("| data_set | test_set | backbone |")
+
+
+def test_a_comparison_is_in_the_order_of_the_paper():
+    """Numbers that the paper does not print come last; a stand-in is named above its column."""
+    place = {"data_set": "CIFAR10", "backbone": "ResNet", "calibration": "", "table": "I"}
+    printed = pd.DataFrame(
+        [{"method": method, "metric": "ece", "test_set": name, "value": value, "std": 0.01}
+         for method, name, value in (("b", "SVHN", 0.3), ("a", "near", 0.5))]
+    ).assign(**place, source="")  # fmt: skip
+    ours = table("uimnet", *[(method, "ece", name, "", [0.2, 0.4])
+                             for method in "ab" for name in ("near", "letters")])  # fmt: skip
+    names = {"published_as": {"cifar10": "CIFAR10", "letters": "SVHN"},
+             "families": {"resnet14": "ResNet"}}  # fmt: skip
+    both = comparison(ours, printed, **names)
+    assert (both["method"] + " " + both["test_set"]).tolist() == [
+        "b letters", "a near", "a letters", "b near",
+    ]  # fmt: skip
+    assert both["difference"][:2].tolist() == pytest.approx([0.0, -0.2])
+    assert both["paper"].isna().tolist() == [False, False, True, True]
+    stacked, across = head_stand_ins(stack_sources(both))
+    assert across == ["test_set", "beside"] and stacked["source"].value_counts()["paper"] == 2
+    assert set(stacked["beside"][stacked["test_set"] == "letters"]) == {"for SVHN"}
+    assert caption_of(both).startswith(
+        "cifar10 with resnet14, tier small: mean ± standard deviation over 2 runs, above the"
+        " paper's Table I, CIFAR10 with ResNet. Below a test set that stands in"
+    )
+    alone = printed_alone(printed)
+    assert alone["paper"].tolist() == [0.3, 0.5] and alone["mean"].isna().all()
+    for wrong in (names | {"families": {"x": "VGG"}}, names | {"published_as": {"x": "MNIST"}}):
+        with pytest.raises(ValueError, match="of the paper"):
+            comparison(ours, printed, **wrong)
+    other = ours.assign(tier="paper")
+    with pytest.raises(ValueError, match="table: several of tier"):
+        comparison(pd.concat([ours, other]), printed, **names)
 
 
 def test_a_difference_is_in_printed_deviations_where_there_are_some():
@@ -89,7 +146,7 @@ def test_an_accuracy_counts_once_though_it_is_printed_for_both_temperatures():
     assert len(printed_once("unknown_detection")) == len(published.load("unknown_detection"))
 
 
-@pytest.mark.parametrize("paper", ["openset_calibration", "unknown_detection"])
-def test_every_network_of_the_parameter_files_has_a_nearest(paper):
-    for file in sorted(ROOT.glob(f"params/*/{paper}.yaml")):
-        assert set(values_of(file)["networks"]) <= set(PAPERS[paper].networks)
+def test_every_network_of_the_parameter_files_has_a_nearest():
+    for paper in ("openset_calibration", "unknown_detection"):
+        for file in ROOT.glob(f"params/*/{paper}.yaml"):
+            assert set(values_of(file)["networks"]) <= set(PAPERS[paper].networks)

@@ -113,18 +113,15 @@ def test_a_method_has_one_look_under_all_its_names():
             assert method_styles([name])[name] == method_styles([title])[title], name
 
 
-def test_no_two_methods_look_alike_and_a_new_method_moves_no_other():
+def test_methods_differ_by_colour_and_without_it_and_a_new_method_moves_no_other():
     names = [*map(str, range(20)), *scores.names(), *ALGORITHMS]
     looks = method_styles(names)
     assert len({(look["color"], look["marker"]) for look in looks.values()}) == len(names)
     assert {name: looks[name] for name in scores.names()} == method_styles(scores.names())
-
-
-@pytest.mark.parametrize("methods", [unknown_detection.METHODS, ALGORITHMS, MEASURES, "abcdefghi"])
-def test_methods_of_one_figure_differ_by_colour_and_without_it(methods):
-    looks = method_styles(methods).values()
-    assert len({look["color"] for look in looks}) == len(looks)
-    assert len({(look["linestyle"], look["marker"]) for look in looks}) == len(looks)
+    for methods in (unknown_detection.METHODS, ALGORITHMS, MEASURES, "abcdefghi"):  # of one figure
+        looks = method_styles(methods).values()
+        assert len({look["color"] for look in looks}) == len(looks)
+        assert len({(look["linestyle"], look["marker"]) for look in looks}) == len(looks)
 
 
 def test_critical_difference():

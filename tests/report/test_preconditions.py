@@ -1,6 +1,5 @@
 from dataclasses import replace
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -9,6 +8,7 @@ from helpers.papers import PAPERS
 from helpers.report.claims import Claim, Effect, Term
 from helpers.report.paper_claims import Claims
 from helpers.report.preconditions import LACKS, LEAST_RIGHT, PLAIN, mark, unlearnt
+from tests.report.claim_tables import named, noisy
 
 GAIN = Effect("b minus a", (Term(1, "b", "auroc"), Term(-1, "a", "auroc")), ">", 0.0)
 CLAIMS = Claims("toy", (Claim("better", "B is better.", "", "", (GAIN,)),))
@@ -18,16 +18,11 @@ FILES = [file for file in project_root().glob("results/*/*.parquet") if file.ste
 
 def made_up(right, gain=0.05, *, method="network", tier="mini"):
     """A results table: how often each network is right, and two methods on it."""
-    rows = []
+    pairs = []
     for backbone, share in right.items():
-        for run in range(3):
-            values = {(method, "accuracy"): share, ("a", "auroc"): 0.7, ("b", "auroc"): 0.7 + gain}
-            for (name, metric), value in values.items():
-                noise = 0.002 * np.random.default_rng(run).standard_normal(20)
-                rows.append({"method": name, "metric": metric, "backbone": backbone, "run": run,
-                             "value": value, "bootstrap": value + noise})  # fmt: skip
-    place = {"paper": "toy", "tier": tier, "data_set": "d", "test_set": "test"}
-    return pd.DataFrame(rows).assign(**place, variant="primary", calibration="")
+        values = {(method, "accuracy"): share, ("a", "auroc"): 0.7, ("b", "auroc"): 0.7 + gain}
+        pairs += named(values, "method", "metric", backbone=backbone)
+    return noisy("toy", pairs, runs=3, spread=0.002, tier=tier, data_set="d")
 
 
 def verdict(table, claims=CLAIMS):

@@ -59,33 +59,15 @@ def test_cells_are_those_of_the_paper(line):
     assert found["source"] == f"Table {table}, arXiv:{ARXIV[paper]}"
 
 
-def test_errors_on_six_new_sets_follow_from_their_cells():
-    numbers = published.load("gscore")
-    numbers = numbers[numbers["table"] == "5"].set_index(["test_set", "method", "metric"])["value"]
-    stated = numbers.xs("rmse_fpr95", level="metric").xs("six new sets", level="test_set")
-    for method, error in stated.items():
-        told = numbers.xs((method, "predicted_fpr95"), level=("method", "metric"))
-        truth = numbers.xs((method.partition("/")[0], "fpr95"), level=("method", "metric"))
-        assert len(told) == 6
-        assert ((told - truth) ** 2).mean() ** 0.5 == pytest.approx(error, abs=1e-4)
-
-
 def test_an_unknown_paper_is_refused_with_the_nearest_name():
     with pytest.raises(ValueError, match="did you mean 'openset_calibration'"):
         published.load("openset_calibrations")
     assert published.papers() == tuple(sorted(TABLES))
 
 
-def test_error_rates_agree_with_each_other_but_for_the_averages_of_knn_and_five():
-    """On label-shifted sets every accepted image is an error, so that DER99 is DER95 at least.
-
-    Of 144 averages 123 are the rounded means of their cells; none of KNN is.
-    """
+def test_averages_are_the_means_of_their_cells():
+    """Of 144 printed averages 123 are these means, rounded; none of KNN is."""
     numbers = published.load("human_centric")
-    assert numbers.groupby("table")["backbone"].nunique().to_dict() == {"1": 4, "2": 4}
-    shifted = numbers[numbers["test_set"].isin(["textures", "inaturalist", "places", "sun"])]
-    wide = shifted.pivot(index=["backbone", "method", "test_set"], columns="metric", values="value")
-    assert (wide["der99"] >= wide["der95"]).all()
     average = numbers["test_set"] == "average"
     fresh = published.with_averages(numbers)
     assert fresh[~average].equals(numbers[~average])

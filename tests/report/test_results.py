@@ -7,25 +7,23 @@ import pytest
 from helpers.report import results
 
 MADE = results.provenance({}, seed=3, device="cpu, 1 thread", seconds=2.0)
+NUMBER = dict(run=0, method="open-set", calibration="after", metric="ece", value=0.25, images=40)
+PLACE = dict(tier="mini", paper="openset_calibration", data_set="digits", backbone="resnet8")
 
 
 def record(**changes):
-    place = dict(tier="mini", paper="openset_calibration", data_set="digits", backbone="resnet8")
-    number = dict(run=0, method="open-set", calibration="after", metric="ece", value=0.25)
-    return place | number | {"images": 40} | changes
+    return PLACE | NUMBER | changes
 
 
 @pytest.fixture
 def table():
     generator = np.random.default_rng(0)
-    return results.tidy(
-        [
-            record(run=run, metric=metric, value=generator.random(), bootstrap=replicates)
-            for run, replicates in ((0, generator.random(5)), (1, ()))
-            for metric in ("ece", "brier")
-        ],
-        MADE,
-    )
+    records = [
+        record(run=run, metric=metric, value=generator.random(), bootstrap=replicates)
+        for run, replicates in ((0, generator.random(5)), (1, ()))
+        for metric in ("ece", "brier")
+    ]
+    return results.tidy(records, MADE)
 
 
 @pytest.fixture
@@ -69,6 +67,8 @@ def test_several_files_are_read_into_one_table(table, tmp_path):
         results.read([paths[0], paths[0]])
     with pytest.raises(ValueError, match="no file given"):
         results.read([])
+    with pytest.raises(FileNotFoundError, match=r"other\.parquet"):
+        results.read(tmp_path / "other.parquet")
 
 
 @pytest.mark.parametrize(
@@ -95,8 +95,7 @@ def test_a_bad_record_is_refused(changes, message):
 
 
 def test_missing_columns_and_empty_tables_are_refused(table, tmp_path):
-    incomplete = record()
-    del incomplete["images"]
+    incomplete = {name: value for name, value in record().items() if name != "images"}
     for records, message in (([incomplete], "no images"), ([], "records: empty")):
         with pytest.raises(ValueError, match=message):
             results.tidy(records, MADE)
@@ -111,18 +110,12 @@ def test_missing_columns_and_empty_tables_are_refused(table, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_truncated_file_is_named(path):
-    whole = path.read_bytes()
+def test_a_truncated_or_altered_file_is_never_half_used(table, path):
+    whole, refused = path.read_bytes(), 0
     for length in (0, 3, len(whole) // 2, len(whole) - 1):
         path.write_bytes(whole[:length])
         with pytest.raises(ValueError, match=r"results\.parquet: not a whole.*rerun the notebook"):
             results.read(path)
-    with pytest.raises(FileNotFoundError, match=r"other\.parquet"):
-        results.read(path.parent / "other.parquet")
-
-
-def test_an_altered_file_is_never_half_used(table, path):
-    whole, refused = path.read_bytes(), 0
     for position in range(0, len(whole), 37):
         altered = bytearray(whole)
         altered[position] ^= 0x10
@@ -154,13 +147,15 @@ def test_summary_is_over_runs(table):
 
 
 def test_provenance_says_where_a_number_comes_from():
-    made = results.provenance({"b": [1], "a": 2}, seed=5, device="cpu, 1 thread", seconds=0.5)
-    assert (made["seed"], made["seconds"], made["device"]) == (5, 0.5, "cpu, 1 thread")
+    machine = dict(seed=5, device="cpu, 1 thread", seconds=0.5)
+    given, reordered, changed = (
+        results.provenance(parameters, **machine)
+        for parameters in ({"b": [1], "a": 2}, {"a": 2, "b": [1]}, {"a": 3, "b": [1]})
+    )
+    assert given | machine == given == reordered
+    assert given["parameters"] != changed["parameters"]
     packages = {"python", "numpy", "torch", "torchvision", "timm", "helpers"}
-    assert packages == set(json.loads(made["versions"]))
-    reordered = results.provenance({"a": 2, "b": [1]}, seed=5, device="cpu", seconds=1)
-    changed = results.provenance({"a": 3, "b": [1]}, seed=5, device="cpu", seconds=1)
-    assert reordered["parameters"] == made["parameters"] != changed["parameters"]
-    assert results.tidy([record()], made)["code"][0] == results.code_version()
+    assert packages == set(json.loads(given["versions"]))
+    assert results.tidy([record()], given)["code"][0] == results.code_version()
     with pytest.raises(ValueError, match="parameters"):
-        results.provenance({"a": float("nan")}, seed=5, device="cpu", seconds=1)
+        results.provenance({"a": float("nan")}, **machine)

@@ -75,6 +75,5 @@ CLAIMS = Claims(
     read_claims(Path(__file__).with_name("claims.yaml")),
     derive=derive,
     judges="matched tail",
-    partial=True,
     printed=_with_floor,
 )

@@ -13,16 +13,8 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from helpers.report.claims import ALL, Verdict
-from helpers.report.figures.style import (
-    BLUE,
-    GREEN,
-    GREY,
-    LIGHT,
-    ORANGE,
-    RED,
-    axes_grid,
-    check_columns,
-)
+from helpers.report.figures import style
+from helpers.report.figures.style import BLUE, GREEN, GREY, LIGHT, ORANGE, RED
 
 VERDICTS = {
     Verdict.SUPPORTED: ("o", BLUE, ""),
@@ -34,7 +26,8 @@ VERDICTS = {
 """Marker, colour and hatch of each verdict."""
 
 _CLAIMED = {"color": GREEN, "alpha": 0.12, "linewidth": 0}
-_PRINTED = {"marker": "D", "color": ORANGE, "markerfacecolor": "none"}
+_PRINTED = {"marker": "D", "color": ORANGE, "markerfacecolor": "none", "linestyle": "none",
+            "markersize": 8}  # fmt: skip
 
 
 def claim_effects(checks: pd.DataFrame, *, cells: bool = False) -> np.ndarray:
@@ -45,14 +38,14 @@ def claim_effects(checks: pd.DataFrame, *, cells: bool = False) -> np.ndarray:
     """
     columns = ["claim", "check", "data_set", "backbone", "effect", "low", "high", "relation",
                "margin", "decides", "verdict"]  # fmt: skip
-    check_columns("checks", checks, columns)
+    style.check_columns("checks", checks, columns)
     pooled = checks["data_set"] == ALL
     shown = pd.concat([checks[pooled], checks[~pooled]]) if cells else checks[pooled]
     panel = ["claim", "check"] if cells else ["claim", "relation", "margin"]
     blocks = [block for _, block in shown.groupby(panel, sort=False)]
     heads = [(_cell_names if cells else _names)(block) for block in blocks]
     heights = [0.19 * sum(1 + name.count("\n") for name in names) + 0.55 for names, _ in heads]
-    axes = axes_grid(len(blocks), 1, sum(heights) + 0.7, height_ratios=heights)[:, 0]
+    axes = style.axes_grid(len(blocks), 1, sum(heights) + 0.7, height_ratios=heights)[:, 0]
     for block, (names, title), ax in zip(blocks, heads, axes, strict=True):
         _intervals(block, ax)
         ax.set_title(title, loc="left", weight="bold", fontsize="small")
@@ -105,11 +98,10 @@ def _intervals(block: pd.DataFrame, ax: Axes) -> None:
 
 def _marks(verdicts: Sequence[Verdict]) -> list[Line2D]:
     """Return the entries of a legend for verdicts that have numbers."""
-    shown = [verdict for verdict in VERDICTS if verdict in verdicts and VERDICTS[verdict][0]]
-    looks = [VERDICTS[verdict] for verdict in shown]
     return [
         Line2D([], [], marker=marker, color=colour, linestyle="none", markersize=8, label=verdict)
-        for verdict, (marker, colour, _) in zip(shown, looks, strict=True)
+        for verdict, (marker, colour, _) in VERDICTS.items()
+        if marker and verdict in verdicts
     ]
 
 
@@ -118,7 +110,7 @@ def decisive_effects(lines: pd.DataFrame) -> Axes:
     from helpers.report.table import number  # needs Jinja2; other figures do not
 
     columns = ["text", "tier", "verdict", "effect", "low", "high", "relation", "margin", "printed"]
-    check_columns("lines", lines, columns)
+    style.check_columns("lines", lines, columns)
     names = [fill(text, 33) for text in lines["text"]]
     heights = [0.165 * (name.count("\n") + 3) + 0.16 for name in names]
     top = sum(heights) + 0.75
@@ -142,12 +134,10 @@ def decisive_effects(lines: pd.DataFrame) -> Axes:
     ax.axvspan(0, 1.15, **_CLAIMED, zorder=0)
     ax.set(xlim=(-1.15, 1.15), ylim=(ends[-1], 0))
     ax.set_axis_off()
-    handles = [*_marks(set(lines["verdict"])), Patch(**_CLAIMED, label="claimed")]
+    handles = _marks(set(lines["verdict"]))
     if lines["printed"].notna().any():
-        paper = Line2D(
-            [], [], **_PRINTED, linestyle="none", markersize=8, label="paper, other data"
-        )
-        handles.insert(-1, paper)
+        handles.append(Line2D([], [], **_PRINTED, label="paper, other data"))
+    handles.append(Patch(**_CLAIMED, label="claimed"))
     key = {"loc": "upper left", "ncols": 3, "columnspacing": 1, "handletextpad": 0.3}
     ax.figure.legend(handles=handles, **key)
     return ax
@@ -163,20 +153,20 @@ def _decisive(row, y: float, ax: Axes) -> None:
     ax.plot([low, high], [y, y], color=colour, linewidth=2.5)
     ax.plot(effect, y, marker, color=colour, markersize=8)
     if not np.isnan(printed):
-        ax.plot(printed, y, **_PRINTED, linestyle="none", markersize=8)
+        ax.plot(printed, y, **_PRINTED)
 
 
 def tally_bars(counts: pd.DataFrame, *, titles: Mapping[str, str]) -> Axes:
     """Draw how many claims of each paper the numbers of each tier support."""
-    check_columns("counts", counts, [*map(str, Verdict)])
+    style.check_columns("counts", counts, [*map(str, Verdict)])
     names = [f"{titles[paper]}, {tier}" for paper, tier in counts.index]
     size = (6, 0.21 * len(counts) + 1.0)
     ax = plt.subplots(figsize=size, layout="constrained")[1]
     left = np.zeros(len(counts))
     for verdict, (_, colour, hatch) in VERDICTS.items():
         widths, edge = counts[str(verdict)].to_numpy(), "white" if hatch else GREY
-        style = {"color": colour, "hatch": hatch, "edgecolor": edge, "label": verdict}
-        bars = ax.barh(range(len(counts)), widths, 0.82, left=left, **style, linewidth=0.6)
+        look = {"color": colour, "hatch": hatch, "edgecolor": edge, "label": verdict}
+        bars = ax.barh(range(len(counts)), widths, 0.82, left=left, **look, linewidth=0.6)
         box = {"boxstyle": "round,pad=0.1", "facecolor": "white", "edgecolor": "none"}
         shown = [str(width) if width else "" for width in widths]
         ax.bar_label(bars, shown, label_type="center", fontsize="small", bbox=box | {"alpha": 0.85})

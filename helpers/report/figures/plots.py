@@ -11,24 +11,13 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from helpers.checks import float_array, known_name
+from helpers.checks import float_array, known_name, label_array
 from helpers.labelfree import METRICS, Regression
 from helpers.labelfree.regression import fewest_sets
 from helpers.metrics import ReliabilityCurve
 from helpers.metrics.correlation import pearson, spearman
-from helpers.report.figures.style import (
-    BLUE,
-    GREEN,
-    GREY,
-    PURPLE,
-    RED,
-    axes_grid,
-    axes_or_new,
-    check_columns,
-    curve_style,
-    legend_outside,
-    method_styles,
-)
+from helpers.report.figures import style
+from helpers.report.figures.style import BLUE, GREEN, GREY, PURPLE, RED
 
 _GROUPS = ((BLUE, "-", ""), (RED, "--", "////"), (GREEN, ":", "...."), (PURPLE, "-.", "xxxx"))
 _ABOVE = {"loc": "lower center", "bbox_to_anchor": (0.5, 1)}
@@ -43,14 +32,11 @@ def contact_sheet(
     columns: int = 10,
 ) -> Axes:
     """Show the first images of each class, one class a row; known and unknown classes apart."""
-    images, labels = np.asarray(images), np.asarray(labels)
+    images = np.asarray(images)
     if images.dtype != np.uint8 or images.ndim != 4 or images.shape[-1] != 3 or not len(images):
         given = f"{images.dtype} {images.shape}"
         raise ValueError(f"images: uint8 [N, H, W, 3] expected, at least 1, got {given}")
-    if labels.shape != images.shape[:1]:
-        raise ValueError(f"labels: {len(images)} expected, got shape {labels.shape}")
-    if labels.min() < 0 or labels.max() >= len(class_names):
-        raise ValueError(f"labels: 0 to {len(class_names) - 1} expected, one per class name")
+    labels = label_array("labels", labels, classes=len(class_names), length=len(images))
     present = np.unique(labels).tolist()
     present.sort(key=lambda label: known is not None and label not in known)
     unknown = [known is not None and label not in known for label in present]
@@ -64,7 +50,7 @@ def contact_sheet(
             left = column * width
             sheet[top : top + height - gap, left : left + width - gap] = image
 
-    ax = axes_or_new(None, figsize=(6, 6 * sheet.shape[0] / sheet.shape[1]))
+    ax = style.axes_or_new(None, figsize=(6, 6 * sheet.shape[0] / sheet.shape[1]))
     ax.imshow(sheet, interpolation="nearest")
     names = [class_names[label] for label in present]
     ax.set_xticks([])
@@ -76,9 +62,9 @@ def contact_sheet(
     for group, name, colour, line in ((False, "known", BLUE, "-"), (True, "unknown", RED, "--")):
         if group in unknown:
             top = tops[unknown.index(group)]
-            style = {"edgecolor": colour, "linestyle": line, "linewidth": 2, "clip_on": False}
+            look = {"edgecolor": colour, "linestyle": line, "linewidth": 2, "clip_on": False}
             size = columns * width + gap, unknown.count(group) * height + gap
-            ax.add_patch(Rectangle((-gap, top - gap), *size, fill=False, label=name, **style))
+            ax.add_patch(Rectangle((-gap, top - gap), *size, fill=False, label=name, **look))
     for label, is_unknown in zip(ax.get_yticklabels(), unknown, strict=True):
         label.set_color(RED if is_unknown else BLUE)
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.01), ncols=2)
@@ -101,7 +87,7 @@ def score_histograms(
     limits = limits or ends
     if ends[0] < limits[0] or ends[1] > limits[1]:
         raise ValueError(f"groups: values from {limits[0]} to {limits[1]} expected, got {ends}")
-    ax = axes_or_new(ax, figsize=(6, 3.2))
+    ax = style.axes_or_new(ax, figsize=(6, 3.2))
     for (label, values), (colour, line, hatch) in zip(arrays.items(), _GROUPS, strict=False):
         ax.hist(
             values, bins=bins, range=limits, weights=np.full(len(values), 1 / len(values)),
@@ -122,7 +108,8 @@ def reliability_grid(panels: Mapping[tuple[str, str], ReliabilityCurve]) -> np.n
     methods, calibrations = (list(dict.fromkeys(key[part] for key in panels)) for part in (0, 1))
     if len(panels) != len(methods) * len(calibrations) or not panels:
         raise ValueError(f"panels: each method with each calibration expected, got {[*panels]}")
-    axes = axes_grid(len(methods), len(calibrations), 3.5 * len(methods), 3 * len(calibrations))
+    rows, columns = len(methods), len(calibrations)
+    axes = style.axes_grid(rows, columns, 3.5 * rows, 3 * columns)
     shares = {key: curve.count / curve.count.sum() for key, curve in panels.items()}
     top = max(np.ceil(10 * share.max()) / 10 for share in shares.values())  # one scale
     bars = {"align": "edge", "linewidth": 0.6}
@@ -146,9 +133,9 @@ def reliability_grid(panels: Mapping[tuple[str, str], ReliabilityCurve]) -> np.n
         below = ax.inset_axes((0, -0.36, 1, 0.28), sharex=ax)
         below.bar(left, share, width, color=GREY, edgecolor="white", **bars)
         below.set(ylim=(0, top), yticks=[0, top], ylabel="" if column else "share")
-        below.set_xlabel("confidence" if row + 1 == len(methods) else "")
+        below.set_xlabel("confidence" if row + 1 == rows else "")
         below.tick_params(labelbottom=True)
-    legend_outside(axes, 3)
+    style.legend_outside(axes, 3)
     return axes
 
 
@@ -161,7 +148,7 @@ def risk_coverage_curves(curves: Mapping[str, tuple[np.ndarray, np.ndarray]]) ->
     if not curves:
         raise ValueError("curves: empty")
     ax = plt.subplots(figsize=(6, 4.8), layout="constrained")[1]
-    styles = method_styles(curves, max(len(coverage) for coverage, _ in curves.values()))
+    styles = style.method_styles(curves, max(len(coverage) for coverage, _ in curves.values()))
     for method, (coverage, risk) in curves.items():
         ax.plot(coverage, risk, label=method, **styles[method])
     coverage, risk = map(np.asarray, next(iter(curves.values())))
@@ -177,25 +164,19 @@ def risk_coverage_curves(curves: Mapping[str, tuple[np.ndarray, np.ndarray]]) ->
 
 def learning_curves(table: pd.DataFrame) -> np.ndarray:
     """Draw loss and accuracy against the epoch, side by side, one curve per network."""
-    check_columns("table", table, ["epoch", "loss", "accuracy"])
+    style.check_columns("table", table, ["epoch", "loss", "accuracy"])
     axes = plt.subplots(1, 2, figsize=(6, 2.8), layout="constrained")[1]
     groups = dict([*table.groupby("network", sort=False)]) if "network" in table else {"": table}
-    styles = method_styles(groups) if "network" in table else {"": curve_style(0)}
+    styles = style.method_styles(groups) if "network" in table else {"": style.curve_style(0)}
     for name, rows in groups.items():
-        style = {part: styles[name][part] for part in ("color", "linestyle")}
+        look = {part: styles[name][part] for part in ("color", "linestyle")}
         for ax, column in zip(axes, ("loss", "accuracy"), strict=True):
-            ax.plot(rows["epoch"], rows[column], label=name, **style)
+            ax.plot(rows["epoch"], rows[column], label=name, **look)
             ax.set(xlabel="epoch", title=column)
             ax.xaxis.get_major_locator().set_params(integer=True)
     if "network" in table:
         axes[1].legend(loc="lower right")
     return axes
-
-
-def metric_title(metric: str) -> str:
-    """Return the title of a metric of `helpers.labelfree.METRICS`; refuse any other."""
-    known_name("metric", metric, METRICS)
-    return metric.replace("_", " ") if "_" in metric else metric.upper()
 
 
 def gscore_scatter(
@@ -207,9 +188,10 @@ def gscore_scatter(
     ax: Axes | None = None,
 ) -> Axes:
     """Draw a metric against the Gscore of sets, with the line and its prediction intervals."""
+    known_name("metric", metric, METRICS)
     scores = float_array("regression.gscores", regression.gscores)
     truths = regression.predict(scores) + regression.residuals
-    ax = axes_or_new(ax, figsize=(6, 3.6))
+    ax = style.axes_or_new(ax, figsize=(6, 3.6))
     dots = {"linestyle": "none", "markersize": 4.5, "markeredgewidth": 1.2}
     ax.plot(scores, 100 * truths, "o", color=BLUE, alpha=0.7, label="meta-training sets", **dots)
     ends = scores
@@ -225,7 +207,8 @@ def gscore_scatter(
     ax.plot(grid, 100 * regression.predict(grid), color=GREY, linewidth=1.5, label="line")
     text = f"r = {pearson(scores, truths):.3f}, ρ = {spearman(scores, truths):.3f}"
     ax.set_title(text.replace("-", "\N{MINUS SIGN}"), loc="left", pad=4)
-    ax.set(xlabel="Gscore", ylabel=f"{metric_title(metric)} (%)")
+    title = metric.replace("_", " ") if "_" in metric else metric.upper()
+    ax.set(xlabel="Gscore", ylabel=f"{title} (%)")
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.08), ncols=2)
     return ax
 

@@ -109,7 +109,9 @@ def one_table(part: pd.DataFrame) -> dict:
 def caption_of(part: pd.DataFrame, *, deviations: bool = True) -> str:
     """Return the beginning of a caption: what is ours, over how many runs, and what the paper's."""
     first = one_table(part)
-    paper = f"{tables_in_words(part)}, {first['paper_data_set']} with {first['paper_backbone']}"
+    names = sorted(set(part["table"]) - {""})
+    paper = f"Table{'s' * (len(names) > 1)} {' and '.join(names)}"
+    paper += f", {first['paper_data_set']} with {first['paper_backbone']}"
     if not first["runs"]:
         return f"The paper's {paper}, alone: there is no run of ours at this scale."
     beside = f", above the paper's {paper}" if first["table"] else "; the paper has no such table"
@@ -118,12 +120,6 @@ def caption_of(part: pd.DataFrame, *, deviations: bool = True) -> str:
     if len(_stand_ins(part)):
         text += " Below a test set that stands in for one of the paper, that one is named."
     return text
-
-
-def tables_in_words(part: pd.DataFrame) -> str:
-    """Return which of the paper's tables a part of a `comparison` is of."""
-    names = sorted(set(part["table"]) - {""})
-    return f"Table{'s' * (len(names) > 1)} {' and '.join(names)}" if names else "no table"
 
 
 def runs_in_words(part: pd.DataFrame, *, deviations: bool = True) -> str:
