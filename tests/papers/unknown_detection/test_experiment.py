@@ -232,29 +232,3 @@ def test_test_sets_are_drawn_separately_but_resized_versions_equally():
     list(experiment.measure(dict.fromkeys(names, answer), ["plaid"], draw))
     drawn = ["test", "near", "plaid", "fixed", "fixed"]
     assert draw.mock_calls == [call(name, 4) for name in drawn]
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"known_share": 1.0}, "known_share: less than 1 expected, got 1.0"),
-        ({"members": 101}, "members: at most 100 expected, got 101"),
-        ({"epsilons": [-0.1]}, r"epsilons\.0: at least 0"),
-        ({"temperatures": [0]}, r"temperatures\.0: more than 0"),
-        ({"tails": [1, 5]}, r"tails\.0: at least 2"),
-        ({"methods": ["odni"]}, "unknown method 'odni'; did you mean 'odin'"),
-        ({"methods": ["mixpu+energy"]}, "unknown method 'mixpu'; did you mean 'mixup'"),
-        ({"methods": ["smoothness"]}, "unknown method 'smoothness'"),  # it comes by itself
-        ({"methods": ["baseline+enrgy"]}, "unknown score 'enrgy'; did you mean 'energy'"),
-        ({"methods": ["odin+energy"]}, r"say baseline\+energy"),
-        ({"methods": ["distillation"]}, "distillation: it learns from another network"),
-        ({"network": "tinny"}, "unknown network 'tinny'; did you mean 'tiny'"),
-        ({"networks": {"tiny": {}, "big": {"dpeth": 9}}}, "unknown training parameter 'dpeth'"),
-        ({"method_recipes": {}}, "mc_dropout: its recipe has no dropout"),
-        ({"method_recipes": {"edl": {"objective_arguments": {"wieght": 1.0}}},
-          "methods": ["baseline", "edl"]}, "did you mean 'weight'"),
-    ],
-)  # fmt: skip
-def test_bad_parameters_are_refused_before_anything_is_trained(changes, message):
-    with pytest.raises(ValueError, match=message):
-        run.parts(PARAMETERS.replace(**changes))
