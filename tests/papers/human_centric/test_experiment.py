@@ -19,17 +19,13 @@ from helpers.papers.parameters import load
 from tests.papers import toys
 
 TINY = load(
-    "human_centric",
-    "mini",
-    names=["resnet8"],
+    "human_centric", "mini", names=["resnet8"], examples=["resnet8"], replicates=20,
     architectures={"resnet8": {}, "resnet14": {"depth": 14}},
-    examples=["resnet8"],
     strategies={"distilled": {"objective": "distillation"}},
     teachers={"resnet8+distilled": "resnet14"},
     training={"epochs": 12, "batch_size": 16, "width": 4, "stem_stride": 2, "learning_rate": 0.05},
     score_arguments={"knn": {"k": 5}, "nnguide": {"k": 5}},
-    replicates=20,
-)
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
