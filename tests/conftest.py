@@ -3,8 +3,6 @@ import sys
 
 import pytest
 
-from helpers.report import results
-
 os.environ["MPLBACKEND"] = "Agg"
 
 
@@ -29,10 +27,6 @@ def texts():
 @pytest.fixture(scope="session")
 def table_of():
     """Return a function that makes a results table of records, and of what they all share."""
-    made = results.provenance({}, seed=0, device="cpu", seconds=1.0)
-    base = dict(tier="mini", data_set="cifar10_mini", backbone="resnet8", run=0, images=100)
+    from tests.report.claim_tables import table_of
 
-    def build(records, **shared):
-        return results.tidy([base | shared | record for record in records], made)
-
-    return build
+    return table_of

@@ -13,12 +13,9 @@ import yaml
 from sphinx.builders import Builder
 
 import book
-import helpers
-import helpers.data
-import helpers.metrics
-import helpers.report.results
-import helpers.scores
+from helpers import data, metrics, scores
 from helpers.networks import published
+from helpers.report import results
 
 ROOT = Path(__file__).resolve().parent.parent
 PROSE = [
@@ -30,7 +27,7 @@ BIBTEX_KEYS = set(re.findall(r"^@\w+\{(\w+),", (ROOT / "book/references.bib").re
 
 
 @pytest.fixture
-def runs(tmp_path):
+def runs(tmp_path, table_of):
     """Return a folder of runs with one executed notebook and one results table."""
     folder = tmp_path / "runs" / "mini" / "openset_calibration"
     folder.mkdir(parents=True)
@@ -41,13 +38,9 @@ def runs(tmp_path):
         metadata={"kernelspec": kernel, "papermill": {"duration": 2.5}},
     )
     nbformat.write(notebook, folder / "dataset.ipynb")
-    record = dict(tier="mini", paper="openset_calibration", data_set="digits", metric="ece",
-                  backbone="resnet8", run=0, method="closed-set", calibration="after",
-                  value=0.125, images=355)  # fmt: skip
-    made = helpers.report.results.provenance({"epochs": 1}, seed=0, device="cpu", seconds=1.5)
-    helpers.report.results.write(
-        helpers.report.results.tidy([record], made), folder / "results.parquet"
-    )
+    record = {"method": "closed-set", "metric": "ece", "calibration": "after", "value": 0.125}
+    table = table_of([record], paper="openset_calibration", data_set="digits")
+    results.write(table, folder / "results.parquet")
     return folder.parent
 
 
@@ -63,8 +56,8 @@ def test_contents_list_exactly_the_pages_that_exist(runs, tmp_path, monkeypatch)
 
 
 def test_every_key_cited_by_a_record_or_in_prose_is_in_the_bibliography():
-    cited = {record.key for record in helpers.metrics.RECORDS}
-    cited |= {card.citation_key for card in helpers.data.cards()}
+    cited = {record.key for record in metrics.RECORDS}
+    cited |= {card.citation_key for card in data.cards()}
     cited |= {info.key for each in pages.infos().values() for info in each}
     for path in PROSE:
         for keys in re.findall(r"\{cite:\w+\}`([^`]+)`", path.read_text(encoding="utf-8")):
@@ -85,20 +78,17 @@ def test_every_make_command_in_the_prose_is_a_target():
 
 
 def test_every_file_that_the_prose_names_exists():
-    sources = ("README.md", "CONTRIBUTING.md", "book/how_to_run.md", "book/large_runs.md")
-    for path in (ROOT / page for page in sources):
-        named = re.findall(
-            r"\b((?:book|helpers|notebooks|params|tests|workflow)/[\w/]+\.\w+)", path.read_text()
-        )
-        for name in named:
-            assert (ROOT / name).exists(), f"{path.name} names {name}"
+    pages = ("README.md", "CONTRIBUTING.md", "book/how_to_run.md", "book/large_runs.md")
+    text = "".join((ROOT / page).read_text() for page in pages)
+    named = re.findall(r"\b((?:book|helpers|notebooks|params|tests|workflow)/[\w/]+\.\w+)", text)
+    assert named and not [name for name in named if not (ROOT / name).exists()]
 
 
 def test_pages_are_made_from_every_record():
     texts = pages.methods(), pages.metrics(), pages.data_sets(), pages.networks()
-    titles = ([f"`{name}`. " for name in helpers.scores.names()],
-              [f"## {record.title}\n" for record in helpers.metrics.RECORDS],
-              [f"## {card.title}\n" for card in helpers.data.cards()],
+    titles = ([f"`{name}`. " for name in scores.names()],
+              [f"## {record.title}\n" for record in metrics.RECORDS],
+              [f"## {card.title}\n" for card in data.cards()],
               [f"| `{name}` |" for name in published.records()])  # fmt: skip
     for text, expected in zip(texts, titles, strict=True):
         assert expected and not [title for title in expected if title not in text]
@@ -118,15 +108,9 @@ def small_book(tmp_path, monkeypatch):
         f"# Intro\n\n{opening}\nTo the {{doc}}`next <extra>`.\n"
     )
     (root / "book" / "extra.md").write_text("# Extra\n\n```{bibliography}\n:all:\n```\n")
-    toc = {
-        "format": "jb-book",
-        "root": "book/intro",
-        "chapters": [
-            {"file": "book/extra"},
-            {"file": "book/reference/speed"},
-            {"file": "notebooks/openset_calibration/dataset"},
-        ],
-    }
+    files = ("book/extra", "book/reference/speed", "notebooks/openset_calibration/dataset")
+    chapters = [{"file": file} for file in files]
+    toc = {"format": "jb-book", "root": "book/intro", "chapters": chapters}
     (root / book.TOC).write_text(yaml.safe_dump(toc))
     monkeypatch.setattr(book, "ROOT", root)
     monkeypatch.setattr(pages, "reference", lambda *arguments, **keywords: {"speed": "# Speed\n"})
@@ -179,11 +163,12 @@ def test_an_executed_book_after_a_preview_is_as_one_made_from_nothing(
 ):
     """And pages whose sources are the same are not parsed again."""
     parsed, parse = [], Builder.read_doc
-    monkeypatch.setattr(
-        Builder,
-        "read_doc",
-        lambda self, name, **more: parsed.append(name) or parse(self, name, **more),
-    )
+
+    def read_doc(self, name, **more):
+        parsed.append(name)
+        return parse(self, name, **more)
+
+    monkeypatch.setattr(Builder, "read_doc", read_doc)
     stored, out, books = tmp_path / "stored", tmp_path / "book", []
     shutil.copytree(runs, stored)
     monkeypatch.setattr(book, "STORED", stored)

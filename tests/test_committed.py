@@ -24,15 +24,14 @@ PINS = [Requirement(line) for line in LOCK.splitlines() if line[:1] not in "#"]
 
 
 def test_no_table_names_a_folder_of_a_machine():
-    for file in (file for part in ("results", "benchmarks") for file in (ROOT / part).rglob("*")):
-        texts = []
-        if file.suffix == ".parquet":
-            columns = pyarrow.parquet.read_table(file).columns
-            columns = [column.unique() for column in columns if "string" in str(column.type)]
-            texts = [text for column in columns for text in column.to_pylist()]
-        elif file.suffix in (".csv", ".json"):
-            texts = [file.read_text(encoding="utf-8")]
-        assert not [text for text in texts if FOLDERS.search(text)], file
+    files = [file for part in ("results", "benchmarks") for file in (ROOT / part).rglob("*.*")]
+    texts = {file: [file.read_text()] for file in files if file.suffix in (".csv", ".json")}
+    for file in (file for file in files if file.suffix == ".parquet"):
+        columns = pyarrow.parquet.read_table(file).columns
+        columns = [column.unique() for column in columns if "string" in str(column.type)]
+        texts[file] = [text for column in columns for text in column.to_pylist()]
+    assert texts
+    assert not [file for file in texts if any(map(FOLDERS.search, texts[file]))]
 
 
 def test_no_path_of_a_machine_and_no_registry_address():

@@ -51,17 +51,12 @@ def test_the_result_comes_first_then_the_parameters_then_the_setup(path):
     assert "parameters = " in loaded["source"] and "**overrides" in loaded["source"]
 
 
-def exercises(path: Path) -> tuple[list[str], list[str]]:
-    """Return the numbers of a notebook's exercises, and those of its folded answers."""
+@each
+def test_each_exercise_has_a_folded_answer(path):
     text = "\n".join(cell["source"] for cell in cells(path, "markdown"))
     text = text.partition("## Exercises")[2]
     numbers = re.findall(r"^\*\*(\d+)\.\*\* ", text, re.M)
-    return numbers, re.findall(r"^```{dropdown} Answer (\d+)$", text, re.M)
-
-
-@each
-def test_each_exercise_has_a_folded_answer(path):
-    numbers, answers = exercises(path)
+    answers = re.findall(r"^```{dropdown} Answer (\d+)$", text, re.M)
     assert numbers == answers == ["1", "2"][: len(numbers)] != []
 
 
@@ -84,12 +79,8 @@ def test_cells_and_functions_are_short_and_outputs_are_clean(path):
 
 @each
 def test_numbers_in_the_summary_are_glued(path):
-    glued = {
-        out["metadata"]["scrapbook"]["name"]
-        for cell in cells(path, "code")
-        for out in cell["outputs"]
-        if "scrapbook" in out.get("metadata", {})
-    }
+    outputs = [out.get("metadata", {}) for cell in cells(path, "code") for out in cell["outputs"]]
+    glued = {out["scrapbook"]["name"] for out in outputs if "scrapbook" in out}
     prose = " ".join(cell["source"] for cell in cells(path, "markdown"))
     used = {text.split("`")[1] for text in prose.split("{glue:text}")[1:]}
     assert used and used <= glued

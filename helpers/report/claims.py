@@ -87,7 +87,8 @@ class Claim:
 
     `scope` selects rows of a results table as a query of pandas ("": all); `needs` are what a table
     must have if the effects are derived.  `about` says in the words of `preconditions.LACKS` what a
-    tier must have: "training" to compare ways to train.  A stand-in for one of the test sets `names` cannot contradict the sentence.
+    tier must have: "training" to compare ways to train.  A stand-in for one of the test sets
+    `names` cannot contradict the sentence.
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""Parameters: what a file and a caller may say, and what is refused in which words."""
+"""Parameters: what a file and a caller may give, and what is refused in which words."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import pytest
 import yaml
 
-from helpers.papers import REHEARSAL, parameters
+from helpers.papers import PAPERS, REHEARSAL, parameters, run
 from helpers.papers.parameters import (
     Count,
     DataSet,
@@ -21,101 +21,78 @@ from helpers.papers.parameters import (
 
 ROOT = Path(__file__).resolve().parents[2]
 PAPER = "openset_calibration"
-FILE = f"params/mini/{PAPER}.yaml"
-
-
-@pytest.fixture
-def altered(tmp_path):
-    """Return a function that loads the mini tier from a file in which some values are others."""
-    (tmp_path / FILE).parent.mkdir(parents=True)
-
-    def changed(text=None, **values):
-        whole = yaml.safe_load((ROOT / FILE).read_text()) | values
-        (tmp_path / FILE).write_text(yaml.safe_dump(whole) if text is None else text)
-        return load(PAPER, "mini", root=tmp_path)
-
-    return changed
+MINI_TEXT = (ROOT / f"params/mini/{PAPER}.yaml").read_text()
+MISTAKES = {  # by paper, values in place of those of mini, and by message the values with a mistake
+    file.parent.name: yaml.safe_load(file.read_text())
+    for file in Path(__file__).parent.glob("*/mistakes.yaml")
+}
 
 
 @pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ({"binz": 3}, "unknown parameter 'binz'; did you mean 'bins'"),
-        ({"runs": "2"}, "runs: a whole number expected, got '2'"),
-        ({"runs": 2.5}, "runs: a whole number expected, got 2.5"),
-        ({"runs": 0}, "runs: at least 1 expected, got 0"),
-        ({"keep": 9.0}, "keep: less than 1 expected, got 9.0"),
-        ({"keep": float("nan")}, "keep: a finite number expected, got nan"),
-        ({"alpha": 7}, r"alpha: at most known \(6\) expected, got 7"),
-        ({"known": 99, "alpha": 0}, "known: fewer than the 10 classes of cifar10_mini expected"),
-        ({"distance": "euclid"}, "distance: unknown distance 'euclid'; did you mean 'euclidean'"),
-        ({"data_sets": ["digist"]}, "data_sets.0: unknown data set 'digist'; did you mean 'digits"),
-        ({"data_sets": []}, r"data_sets: at least 1 value\(s\) expected"),
-        ({"larger_tiers": ["smal"]}, "unknown tier 'smal'"),
-        ({"networks": None}, "networks: names with values expected, got None"),
-        ({"networks": {"a": {"dept": 8}}}, "unknown training parameter 'dept'; did you mean 'dept"),
-        ({"runs": 1_000_000_000}, "runs: at most 1000 expected, got 1000000000"),
-        ({"training": {"batch_size": "3"}}, "batch_size: a whole number expected, got '3'"),
-        ({"training": {"milestones": [2.0]}}, r"milestones: shares up to 1 expected, got \[2.0"),
-        ({"tier": "small"}, "tier: the name of the folder says it"),
-        ({"text": ""}, "names with values expected, got None"),
-        ({"text": "seed: 1\nruns: 2\nseed: 3\n"}, "line 3: 'seed' a second time"),
-        ({"text": "networks:\n  a: {depth: 8, depth: 14}\n"}, "line 2: 'depth' a second time"),
-        ({"text": "seed: 1\n\truns: 2\n"}, "line 2: found character '\\\\t'"),
-        ({"text": "seed: !!python/name:os.system ''\n"}, "line 1: could not determine"),
-        ({"text": "seed: 1\n"}, "replicates: missing"),
-        ({"text": "a: \0"}, "no text in YAML"),
-    ],
+    ("paper", "message"),
+    [(paper, message) for paper, given in MISTAKES.items() for message in given["mistakes"]],
 )
-def test_a_mistake_in_a_file_is_refused_with_its_name(altered, values, message):
-    with pytest.raises(ValueError, match=f"^{FILE}: .*{message}") as refused:
-        altered(**values)
+def test_a_mistake_is_refused_in_one_line_before_anything_is_trained(paper, message):
+    base, mistakes = MISTAKES[paper].values()
+    plain = load(paper, "mini", **base)
+    with pytest.raises(ValueError, match=message) as refused:
+        parameters = plain.replace(**mistakes[message])
+        PAPERS[paper].experiment.roles(parameters, run.parts(parameters)[0])
     assert "\n" not in str(refused.value)
 
 
 @pytest.fixture
-def stacked(tmp_path):
-    """Return a function that loads a tier whose file extends another one's."""
+def altered(tmp_path):
+    """Return a function that loads a tier from a file with this text; `mini` is the project's."""
 
-    def made(text, base=None):
-        for tier, content in (("mini", base or (ROOT / FILE).read_text()), ("tiny", text)):
-            (tmp_path / "params" / tier).mkdir(parents=True, exist_ok=True)
-            (tmp_path / "params" / tier / f"{PAPER}.yaml").write_text(content)
-        return load(PAPER, "tiny", root=tmp_path)
+    def load_text(text, tier="tiny", base=None):
+        for folder, content in (("mini", base or MINI_TEXT), (tier, text)):
+            (tmp_path / "params" / folder).mkdir(parents=True, exist_ok=True)
+            (tmp_path / "params" / folder / f"{PAPER}.yaml").write_text(content)
+        return load(PAPER, tier, root=tmp_path)
 
-    return made
-
-
-def test_a_file_that_extends_another_tier_says_what_is_otherwise(stacked):
-    """Names within names are changed one by one, all else is taken as a whole."""
-    whole = load(PAPER, "mini")
-    name = next(iter(whole.networks))
-    changed = stacked(
-        f"extends: mini\nruns: 7\ndata_sets: [digits]\nnetworks: {{{name}: {{depth: 14}}}}"
-    )
-    assert changed.tier == "tiny" and changed.runs == 7 and changed.data_sets == ["digits"]
-    assert changed.networks == whole.networks | {name: whole.networks[name] | {"depth": 14}}
-    same = changed.model_dump(exclude={"tier", "runs", "data_sets", "networks"})
-    assert same == whole.model_dump(exclude={"tier", "runs", "data_sets", "networks"})
+    return load_text
 
 
 @pytest.mark.parametrize(
-    ("text", "base", "message"),
+    ("text", "message"),
     [
-        ("extends: mni", None, "unknown tier to extend 'mni'; did you mean 'mini'"),
-        ("extends: mini", "extends: tiny", "unknown tier to extend 'tiny'"),  # in a circle
-        ("extends: mini\nrnus: 7", None, "unknown parameter 'rnus'; did you mean 'runs'"),
+        ("extends: mini\nbinz: 3", "unknown parameter 'binz'; did you mean 'bins'"),
+        ("extends: mini\nruns: '2'", "runs: a whole number expected, got '2'"),
+        ("extends: mini\ntier: small", "tier: the name of the folder says it"),
+        ("extends: mni", "unknown tier to extend 'mni'; did you mean 'mini'"),
+        ("", "names with values expected, got None"),
+        ("seed: 1\nruns: 2\nseed: 3\n", "line 3: 'seed' a second time"),
+        ("networks:\n  a: {depth: 8, depth: 14}\n", "line 2: 'depth' a second time"),
+        ("seed: 1\n\truns: 2\n", "line 2: found character '\\\\t'"),
+        ("seed: !!python/name:os.system ''\n", "line 1: could not determine"),
+        ("seed: 1\n", "replicates: missing"),
+        ("a: \0", "no text in YAML"),
     ],
 )
-def test_a_mistake_in_what_is_extended_is_refused(stacked, text, base, message):
-    with pytest.raises(ValueError, match=rf"^params/tiny/{PAPER}\.yaml: .*{message}"):
-        stacked(text, base)
+def test_a_mistake_in_a_file_is_refused_with_its_name(altered, text, message):
+    with pytest.raises(ValueError, match=rf"^params/tiny/{PAPER}\.yaml: .*{message}") as refused:
+        altered(text)
+    assert "\n" not in str(refused.value)
 
 
-def test_a_mapping_may_replace_the_mapping_of_the_extended_tier(stacked):
-    changed = stacked("extends: mini\nnetworks: !only {a: {depth: 14}}\ntraining: {epochs: 3}")
+def test_tiers_that_extend_each_other_are_refused(altered):
+    with pytest.raises(ValueError, match="unknown tier to extend 'tiny'"):
+        altered("extends: mini", base="extends: tiny")
+
+
+def test_a_file_that_extends_another_tier_lists_differences(altered):
+    """Names within names change one by one, all else is replaced; a mapping too, after `!only`."""
+    whole = load(PAPER, "mini")
+    name = next(iter(whole.networks))
+    changed = altered(
+        f"extends: mini\nruns: 7\ndata_sets: [digits]\nnetworks: {{{name}: {{depth: 14}}}}"
+    )
+    networks = whole.networks | {name: whole.networks[name] | {"depth": 14}}
+    assert changed == whole.replace(runs=7, data_sets=["digits"], networks=networks, tier="tiny")
+    changed = altered("extends: mini\nnetworks: !only {a: {depth: 14}}\ntraining: {epochs: 3}")
     assert changed.networks == {"a": {"depth": 14}}
-    assert changed.training == load(PAPER, "mini").training | {"epochs": 3}
+    assert changed.training == whole.training | {"epochs": 3}
 
 
 def test_a_caller_overlays_the_file_and_is_answered_without_its_name():

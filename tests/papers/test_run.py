@@ -135,18 +135,11 @@ def test_a_part_is_named_alone_or_by_its_network(experiment):
 def test_a_missing_set_is_a_row_next_to_the_others(experiment):
     """With the reason; it is not stored, and gone when the set is available."""
 
-    @dataclass(frozen=True)
-    class Roles:
-        test: np.ndarray
-        of: str
-        missing: dict
-
-        def __getitem__(self, name):
-            return getattr(self, name)
+    class Roles(dict):
+        missing: ClassVar = {"places": "no folder"}
 
     complete, plain = run.rows(given("digits"), progress=False), experiment.roles
-    missing = {"places": "no folder"}
-    experiment.roles = lambda *arguments: Roles(**plain(*arguments), missing=missing)
+    experiment.roles = lambda *arguments: Roles(plain(*arguments))
     table = run.rows(given("digits"), progress=False)
     failed = table["metric"] == "failed"
     notes = table.loc[failed, ["test_set", "method", "notes"]].to_numpy().tolist()

@@ -196,8 +196,6 @@ def rows(parameters: Parameters, part: Part, outputs: SuiteOutputs, draw: Draw) 
         if variant.validation or variant.learnt or variant.one_sided:
             evaluators = [name for name in evaluators if name.startswith("ude")]
         mixtures = _evaluate(outputs.detectors[first], evaluators, parameters, variant)
-        if variant.shift:  # the regression learns from the primary mixtures
-            mixtures = every[first] | {"test": mixtures["test"]}
         for run, division in enumerate(divisions):
             regressions = mixtures, _taus(mixtures, division[0]), division, parameters.level
             for row in _rows_of_regressions(first, *regressions, metrics=["fpr95"]):

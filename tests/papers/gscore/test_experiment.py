@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 from helpers import metrics
-from helpers.data import Images
 from helpers.labelfree import EVALUATORS, METRICS, TAUS, fit_regression, gscores
 from helpers.networks.model import Model
 from helpers.papers import load, run
@@ -24,6 +23,7 @@ from helpers.papers.gscore.mixtures import (
 )
 from helpers.papers.gscore.parameters import DETECTORS
 from helpers.papers.gscore.roles import Suite
+from tests.papers import toys
 
 PARAMETERS = load(
     "gscore", "mini", networks={"tiny": {"width": 4, "stem_stride": 2, "objective": "erm"}},
@@ -31,124 +31,95 @@ PARAMETERS = load(
     repeats=2, ratios=[[1, 2]], sizes=[20], validations=[10], validation_images=30,
     least_images=10, shifts=["fog/3"], score_arguments={"odin": {"epsilon": 0.01}},
 )  # fmt: skip
+(PART,) = run.parts(PARAMETERS)
 SETS = 14
 UDE = "ude_wasserstein"
 
 
-def images(n, seed, name="tiny", shade=None):
-    """Images whose class is their brightness; of an unknown set of one shade if there is one."""
-    generator = np.random.default_rng(seed)
-    labels = np.arange(n) % 3
-    level = labels * 80 if shade is None else np.full(n, shade)
-    level = (level + generator.normal(0, 30, n)).clip(0, 200).astype(int)
-    pixels = generator.integers(0, 40, (n, 16, 16, 3)) + level[:, None, None, None]
-    labels = labels if shade is None else np.full(n, -1)
-    return Images(pixels.astype(np.uint8), labels, ("a", "b", "c"), name, "test")
-
-
 @pytest.fixture(scope="module")
 def suite():
-    sets = {f"set {k}": images(16 + k, 10 + k, f"set {k}", 15 * k) for k in range(SETS)}
-    test = images(50, 2)
-    shifted = {"fog/3": replace(test, images=255 - test.images)}
-    return Suite(images(90, 0), images(40, 1), images(30, 3), test, sets, {}, shifted)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def cache(tmp_path_factory):
-    """One cache for all tests, so that the network is trained once."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CACHE_ROOT", str(tmp_path_factory.mktemp("cache")))
-        yield
+    sets = {f"set {k}": toys.images(16 + k, 10 + k, f"set {k}", shade=15 * k) for k in range(SETS)}
+    id_images = [toys.images(n, seed) for seed, n in enumerate((90, 40, 30, 50))]
+    shifted = {"fog/3": replace(id_images[3], images=255 - id_images[3].images)}
+    return Suite(*id_images, sets, {}, shifted)
 
 
 @pytest.fixture(scope="module")
 def network(suite):
-    (part,) = run.parts(PARAMETERS)
-    return Model("tiny", (experiment.models(PARAMETERS, part, suite),))
+    return Model("tiny", (experiment.models(PARAMETERS, PART, suite),))
 
 
 @pytest.fixture(scope="module")
 def table(suite):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(experiment, "roles", lambda *_: suite)
-        return run.rows(PARAMETERS, progress=False)
+    return toys.rows(experiment, suite, PARAMETERS)
 
 
 def test_every_number_has_its_row(table):
     """True metrics and Gscores of all sets, regressions of all runs, the variants, predictions."""
     sets = table[table["method"].isin(DETECTORS)]
     assert len(sets) == SETS * len(DETECTORS) * 2 * len(METRICS) and set(sets["run"]) == {0}
-    scored = table[table["metric"] == "gscore"]
-    assert len(scored) == SETS * len(DETECTORS) * 2 * (len(EVALUATORS) + 1)
+    gscores = SETS * len(DETECTORS) * 2 * (len(EVALUATORS) + 1)
+    assert (table["metric"] == "gscore").sum() == gscores
     plain = table.query("test_set == 'all' and variant == 'primary'")
-    plain = plain.assign(evaluator=plain["method"].str.split("/").str[1])
     evaluators = (*EVALUATORS, "confidence", "auto_evaluation")
-    methods = {f"{a}/{b}" for a in DETECTORS for b in evaluators}
+    methods = {f"{detector}/{name}" for detector in DETECTORS for name in evaluators}
     for metric in METRICS:  # τ of MSP may leave the sets of another detector with one Gscore
         rows = plain[plain["metric"].isin([f"rmse_{metric}", "failed"])]
         assert set(rows["method"]) == methods and len(rows) == 2 * len(methods)
     taus = plain[plain["metric"] == "tau"]
-    assert taus.groupby(["run", "evaluator"])["value"].nunique().max() == 1
-    assert set(taus["evaluator"]) == set(EVALUATORS) - {"kmeans_l2"}
+    taus = taus.groupby(["run", taus["method"].str.split("/").str[1]])["value"].nunique()
+    assert taus.max() == 1 and {*taus.index.unique("method")} == {*EVALUATORS} - {"kmeans_l2"}
     other = table[~table["variant"].isin(["primary", "meta", "test"])]
     names = {"ratio 1:2", "size 20", "validation 10", "mixed", "shift fog/3", "learnt", "one-sided"}
-    assert {one.name for one in variants(PARAMETERS)} == names == set(other["variant"])
+    assert {variant.name for variant in variants(PARAMETERS)} == names == set(other["variant"])
     for variant in ("validation 10", "learnt", "one-sided"):
         assert set(other[other["variant"] == variant]["method"]) == {f"msp/{UDE}"}
-    predicted = table.query("metric == 'predicted_auroc'")
-    for number in range(2):
-        tested = {f"set {k}" for k in divide(SETS, number, PARAMETERS)[1]}
-        assert set(predicted[predicted["run"] == number]["test_set"]) == tested
+    predicted = table[table["metric"] == "predicted_auroc"].groupby("run")["test_set"].agg(set)
+    tested = [divide(SETS, number, PARAMETERS)[1] for number in range(2)]
+    assert predicted.tolist() == [{f"set {k}" for k in places} for places in tested]
 
 
 def test_numbers_by_hand(table, network, suite):
     """Of one set and one run, from the network's outputs."""
     scores = score_suite(network, suite, "msp", PARAMETERS)
-    own, others = choose_images(scores, PARAMETERS)["test"]["set 3"]
+    places = choose_images(scores, PARAMETERS)["test"]["set 3"]
     every_known = network.outputs(suite.test).probabilities.max(axis=1)
     every_unknown = network.outputs(suite.sets["set 3"]).probabilities.max(axis=1)
-    known, unknown = every_known[own], every_unknown[others]
-    assert len(own) == len(others) == 19
+    known, unknown = every_known[places[0]], every_unknown[places[1]]
+    assert len(known) == len(unknown) == 19
     rows = table.query("variant == 'test' and test_set == 'set 3'")
     rows = rows.set_index(["method", "metric"])["value"]
     # true metrics are of all images; the AUPR, which depends on the ratio, of the mixture
     assert rows["msp", "auroc"] == pytest.approx(metrics.auroc(every_known, every_unknown))
     assert rows["msp", "fpr95"] == metrics.fpr_at_tpr(every_known, every_unknown)
     assert rows["msp", "aupr"] == pytest.approx(metrics.aupr(known, unknown, positive="known"))
-    value = gscores(np.concatenate([known, unknown]), ["kmeans_l2"])["kmeans_l2"][0]
-    assert rows["msp/kmeans_l2", "gscore"] == pytest.approx(value)
-    taus = table[(table["metric"] == "tau") & (table["variant"] == "primary")]
-    for method, tau in taus[taus["run"] == 0].set_index("method")["value"].items():
-        name, given = method.removeprefix("msp/"), {"validation": scores.validation}
-        if name in EVALUATORS:  # at the threshold of run 0
-            value = gscores(np.concatenate([known, unknown]), [name], taus=[tau], **given)[name][0]
-            assert rows[method, "gscore"] == pytest.approx(value)
+    taus = table.query("metric == 'tau' and variant == 'primary' and run == 0")
+    taus = taus.set_index("method")["value"]
+    for name in EVALUATORS:  # at the threshold of run 0
+        given = {"validation": scores.validation, "taus": [taus.get(f"msp/{name}", 0.0)]}
+        value = gscores(np.concatenate([known, unknown]), [name], **given)[name][0]
+        assert rows[f"msp/{name}", "gscore"] == pytest.approx(value)
 
-    def column(variant, method, metric):
-        rows = table[(table["variant"] == variant) & (table["metric"] == metric)]
-        return rows[rows["method"] == method].set_index("test_set")["value"].to_numpy()
-
+    numbers = table.set_index(["variant", "run", "method", "metric"])["value"].sort_index()
     learnt, tested = divide(SETS, 1, PARAMETERS)
-    truths, guesses = (column(part, "msp", "auroc") for part in ("meta", "test"))
-    line = np.polyfit(column("meta", "msp/kmeans_l2", "gscore")[learnt], truths[learnt], 1)
-    wrong = np.polyval(line, column("test", "msp/kmeans_l2", "gscore")) - guesses
-    rmse = table.query("run == 1 and variant == 'primary' and metric == 'rmse_auroc'")
-    rmse = rmse.set_index("method")["value"]["msp/kmeans_l2"]
+    truths, guesses = (numbers[part, 0, "msp", "auroc"].to_numpy() for part in ("meta", "test"))
+    meta, test = (numbers[p, 0, "msp/kmeans_l2", "gscore"].to_numpy() for p in ("meta", "test"))
+    wrong = np.polyval(np.polyfit(meta[learnt], truths[learnt], 1), test) - guesses
+    rmse = numbers["primary", 1, "msp/kmeans_l2", "rmse_auroc"].item()
     assert rmse == pytest.approx(np.sqrt(np.mean(wrong[tested] ** 2)))
 
 
-def test_the_sets_are_divided_anew_in_each_run(suite, monkeypatch):
+def test_the_sets_are_divided_differently_in_each_run(suite, monkeypatch):
     """Each set learns or tests; too few are refused before a network is trained."""
     divisions = [divide(20, number, PARAMETERS) for number in range(3)]
     for learnt, tested in divisions:
         assert (len(learnt), len(tested)) == (15, 5)
-        assert set(learnt) | set(tested) == set(range(20))
+        assert {*learnt, *tested} == {*range(20)}
     assert len({tuple(tested) for _, tested in divisions}) == 3
     monkeypatch.setattr(experiment, "fit", lambda *_, **__: pytest.fail("trained"))
     few = replace(suite, sets={name: suite.sets[name] for name in ("set 1", "set 2", "set 3")})
     with pytest.raises(ValueError, match="sets: 3 give 2 to learn from and 1 to test"):
-        experiment.models(PARAMETERS, run.parts(PARAMETERS)[0], few)
+        experiment.models(PARAMETERS, PART, few)
 
 
 def test_regressions_learn_from_their_sets_and_intervals_hold():
@@ -160,13 +131,13 @@ def test_regressions_learn_from_their_sets_and_intervals_hold():
         sets = {f"{k}": generator.normal(-1 - k / 10, 1, 400) for k in range(24)}
         scores = DetectorScores(known, generator.normal(size=200), sets)
         chosen = dict.fromkeys(sets, (np.arange(60), np.arange(60)))
-        made = {part: evaluate_mixtures(scores, part, chosen, [UDE]) for part in known}
-        made["redrawn"] = redraw_mixtures(scores, chosen, [UDE], seed)
-        division, meta = divide(24, seed, PARAMETERS), made["meta"]
+        mixtures = {part: evaluate_mixtures(scores, part, chosen, [UDE]) for part in known}
+        mixtures["redrawn"] = redraw_mixtures(scores, chosen, [UDE], seed)
+        division, meta = divide(24, seed, PARAMETERS), mixtures["meta"]
         tau = best_tau(meta, UDE, division[0])
-        alone = made | {"redrawn": replace(made["redrawn"], gscores={})}
-        for mixtures in (made, alone):
-            covered.append(predict(mixtures, UDE, "fpr95", tau, division, 0.9)[1]["coverage"])
+        without = mixtures | {"redrawn": replace(mixtures["redrawn"], gscores={})}
+        for given in (mixtures, without):
+            covered.append(predict(given, UDE, "fpr95", tau, division, 0.9)[1]["coverage"])
         line = fit_regression(
             meta.gscores[UDE][division[0]], meta.truths["fpr95"][division[0]], TAUS
         )
@@ -174,17 +145,22 @@ def test_regressions_learn_from_their_sets_and_intervals_hold():
     told, untold = np.reshape(covered, (-1, 2)).mean(axis=0)
     assert untold < 0.87 < 0.9 <= told < 0.99
     meta.truths["fpr95"][division[1]] = 0  # the sets that test
-    predicted = predict(made, UDE, "fpr95", tau, division, 0.9)[0]["predicted"]
-    assert predicted == pytest.approx(line.predict(made["test"].gscores[UDE][division[1], tau]))
+    predicted = predict(mixtures, UDE, "fpr95", tau, division, 0.9)[0]["predicted"]
+    test = mixtures["test"].gscores[UDE][division[1], tau]
+    assert predicted == pytest.approx(line.predict(test))
+    # of two and two ID images one is drawn
+    known = dict.fromkeys(("meta", "test"), np.array([0.0, 1.0]))
+    scores = DetectorScores(known, known["test"], dict.fromkeys(sets, np.array([0.5])))
+    pair = dict.fromkeys(sets, (np.arange(2), np.arange(1)))
+    assert set(redraw_mixtures(scores, pair, [], 0).truths["auroc"]) == {0, 1}
 
 
 def test_a_gscore_that_is_the_same_everywhere_fails_alone(suite, network, monkeypatch):
     """The row states why, and the other evaluators have their numbers."""
     monkeypatch.setattr(experiment.mixing, "feature_distances", lambda *_: np.ones(SETS))
     given = PARAMETERS.replace(detectors=["msp"], evaluators=["kmeans_l2"], ratios=[], shifts=[])
-    (part,) = run.parts(given)
-    outputs = experiment.outputs(given, part, suite, network.networks[0])
-    table = pd.DataFrame(experiment.rows(given, part, outputs, None))
+    outputs = experiment.outputs(given, PART, suite, network.networks[0])
+    table = pd.DataFrame(experiment.rows(given, PART, outputs, None))
     failed = table[table["metric"] == "failed"]
     assert set(failed["method"]) == {"msp/auto_evaluation"} and len(failed) == 2
     assert failed["notes"].str.startswith("ValueError: gscores").all()
@@ -195,14 +171,14 @@ def test_mixtures_of_the_variants(suite, network):
     """Ratios, sizes and random numbers of images; other validation images, or a one-sided band."""
     scores = score_suite(network, suite, "msp", PARAMETERS)
     kinds = {variant.name: variant for variant in (PRIMARY, *variants(PARAMETERS))}
-    chosen = {name: choose_images(scores, PARAMETERS, one)["test"] for name, one in kinds.items()}
-    sizes = {name: [*map(len, own["set 13"])] for name, own in chosen.items()}
+    chosen = {name: choose_images(scores, PARAMETERS, kinds[name])["test"] for name in kinds}
+    sizes = {name: [*map(len, places["set 13"])] for name, places in chosen.items()}
     assert sizes["primary"] == sizes["shift fog/3"] == [29, 29] and sizes["size 20"] == [10, 10]
     assert sizes["ratio 1:2"] == [14, 29]
     assert 10 <= sizes["mixed"][0] <= 50 and 10 <= sizes["mixed"][1] <= 29
     assert len(scores.known["fog/3"]) == len(suite.test)
     seen = network.outputs(suite.train).probabilities.max(axis=1)
-    assert set(scores.learnt) <= set(seen) and len(scores.learnt) == len(scores.validation)
+    assert {*scores.learnt} <= {*seen} and len(scores.learnt) == len(scores.validation)
     pair = np.concatenate(next(scores.mixtures("test", chosen["primary"])))
     given = {
         "learnt": {"validation": scores.learnt},
@@ -217,28 +193,29 @@ def test_mixtures_of_the_variants(suite, network):
 
 
 def test_a_detector_may_be_shown_fewer_images(network, suite):
-    """Its scores are those of some of the images; MSP of the same ones labels by confidence."""
+    """Its scores are those of some of the images; MSP of the same images labels by confidence."""
     again = {"meta": np.arange(5), "test": np.arange(3, 9), "set 3": np.array([0, 7])}
     few = replace(suite, again=again)
-    whole, part = (score_suite(network, one, "odin", PARAMETERS) for one in (suite, few))
+    whole, part = (score_suite(network, images, "odin", PARAMETERS) for images in (suite, few))
     plain = score_suite(network, suite, "odin", PARAMETERS.replace(score_arguments={}))
     assert whole.validation.mean() > plain.validation.mean() and whole.learnt is None
     assert np.allclose(part.known["test"], whole.known["test"][3:9])
     assert np.allclose(part.sets["set 3"], whole.sets["set 3"][[0, 7]])
     assert len(part.sets["set 4"]) == len(whole.sets["set 4"])
-    (own,) = run.parts(PARAMETERS)
-    made = experiment.outputs(PARAMETERS, own, few, network.networks[0])
-    sure = made.confidence["odin"]
-    assert len(sure.known["meta"]) == 5 and len(made.confidence["energy"].known["meta"]) == 40
-    assert np.array_equal(sure.sets["set 3"], made.detectors["msp"].sets["set 3"][[0, 7]])
+    outputs = experiment.outputs(PARAMETERS, PART, few, network.networks[0])
+    sure, energy = outputs.confidence["odin"], outputs.confidence["energy"]
+    assert len(sure.known["meta"]) == 5 and len(energy.known["meta"]) == 40
+    assert np.array_equal(sure.sets["set 3"], outputs.detectors["msp"].sets["set 3"][[0, 7]])
 
 
 def test_parts_are_networks_on_their_id_sets():
-    """A published network on its own one; the first trained one on the other ID sets, too."""
+    """A published network on its ID set; the first trained one on the other ID sets, too."""
     first, last = "resnet20.akamaster_cifar10", "densenet100.dice_cifar100"
-    own = PARAMETERS.replace(networks={first: {}, "a": {}, last: {}}, other_data_sets=["cifar100"])
-    parts = {part.name: part.roles for part in run.parts(own)}
+    networks = {first: {}, "a": {}, last: {}}
+    parameters = PARAMETERS.replace(networks=networks, other_data_sets=["cifar100"])
+    parts = {part.name: part.roles for part in run.parts(parameters)}
     assert parts == {f"cifar10_mini/{first}": first, "cifar10_mini/a": "cifar10_mini",
                      f"cifar100/{last}": last, "cifar100/a": "cifar100"}  # fmt: skip
-    assert own.trainings() == {"a": {"network": "a"}}
-    assert own.replace(data_set="cifar10", other_data_sets=[]).id_set_of(first) == "cifar10"
+    assert parameters.trainings() == {"a": {"network": "a"}}
+    parameters = parameters.replace(data_set="cifar10", other_data_sets=[])
+    assert parameters.id_set_of(first) == "cifar10"

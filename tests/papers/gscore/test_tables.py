@@ -1,11 +1,10 @@
-"""Tables and skills of a made-up results table."""
+"""Tables and skills of a made-up results table; the README shows the main tables."""
 
 from itertools import product
 
 import pandas as pd
 import pytest
 
-from helpers.papers import load
 from helpers.papers.gscore import tables
 from helpers.papers.gscore.skills import METRIC_TITLES, pooled_skill, set_errors, skills
 from helpers.report import published
@@ -16,28 +15,23 @@ SETS = {"waves": 0.9, "dice": 0.6, "maps": 0.3, "fire": 0.5, "fish": 0.5}  # and
 UDE = "msp/ude_wasserstein"
 
 
-def record(method, metric, value, **others):
-    return {"test_set": "all", "method": method, "metric": metric, "value": value} | others
-
-
 @pytest.fixture(scope="module")
 def table(table_of):
     """Two detectors, of which the paper has one; two runs, each with two sets to predict."""
-    records = [record("network", "accuracy", 0.7, test_set="test")]
+    cells = [("network", "accuracy", "test", "primary", 0, 0.7)]
     for run, detector in product(range(2), ("gen", "msp")):
         for (evaluator, value), metric in product(RMSE.items(), ("fpr95", "auroc", "aupr")):
-            errors = f"{detector}/{evaluator}", f"rmse_{metric}", value + 0.01 * run
-            records.append(record(*errors, run=run))
+            method, value = f"{detector}/{evaluator}", value + 0.01 * run
+            cells.append((method, f"rmse_{metric}", "all", "primary", run, value))
     for run, name in ((0, "waves"), (0, "maps"), (1, "dice"), (1, "maps")):
-        cell = {"value": SETS[name] + 0.04, "run": run, "test_set": name}
-        records.append(record(UDE, "predicted_fpr95", **cell))
-    for variant, name in product(("meta", "test"), SETS):
-        value, place = SETS[name] if variant == "test" else 0.0, {"test_set": name}
-        records.append(record("msp", "fpr95", value, variant=variant, **place))
-        gscores = 5.0 + (variant == "meta") * [*SETS].index(name)
+        cells.append((UDE, "predicted_fpr95", name, "primary", run, SETS[name] + 0.04))
+    for variant, (place, name) in product(("meta", "test"), enumerate(SETS)):
+        truth = SETS[name] if variant == "test" else 0.0
+        cells.append(("msp", "fpr95", name, variant, 0, truth))
         for method in ("msp/ude_l2", UDE):  # the second has stored predictions
-            records.append(record(method, "gscore", gscores, variant=variant, **place))
-    return table_of(records, paper="gscore")
+            cells.append((method, "gscore", name, variant, 0, 5.0 + (variant == "meta") * place))
+    names = ("method", "metric", "test_set", "variant", "run", "value")
+    return table_of([dict(zip(names, cell, strict=True)) for cell in cells], paper="gscore")
 
 
 def test_errors_of_evaluators_stand_above_the_papers(table):
@@ -45,16 +39,15 @@ def test_errors_of_evaluators_stand_above_the_papers(table):
     part = tables.compare(table)[0]
     styled = tables.rmse(part)
     frame = styled.frame()
-    both = [(name, source) for name in ("confidence", "k-means + ℓ2", "UDE + Wasserstein")
-            for source in ("ours", "paper")]  # fmt: skip
+    both = [*product(("confidence", "k-means + ℓ2", "UDE + Wasserstein"), ("ours", "paper"))]
     assert frame.index.tolist() == [*both[:4], ("UDE + ℓ2", "ours"), *both[4:]]
     assert frame.columns.tolist() == [*product(("FPR95", "AUROC"), ("MSP", "gen"))]
     assert frame["FPR95", "MSP"][both[4:]].tolist() == ["3.50 ± 0.71", "3.46 ± 0.63"]
     assert frame["FPR95", "gen"]["UDE + Wasserstein", "paper"] == "–"
     marks = styled.frame("html").map(lambda cell: cell.startswith("<b>"))
     assert marks.index[marks["AUROC", "MSP"]].tolist() == both[4:]
-    own = part[(part["method"] == "gen/ude_l2") & (part["metric"] == "rmse_auroc")]
-    assert f'title="rows {own["rows"].item()}"' in styled.html()
+    rows = part.query("method == 'gen/ude_l2' and metric == 'rmse_auroc'")["rows"].item()
+    assert f'title="rows {rows}"' in styled.html()
     alone = tables.rmse(printed_alone(published.load("gscore").query("table in ['1', '6']")))
     assert len(alone.frame()) == 7 and {name for _, name in alone.frame().index} == {"paper"}
     for bad, message in (
@@ -68,35 +61,21 @@ def test_errors_of_evaluators_stand_above_the_papers(table):
 def test_means_are_over_the_sets_that_a_run_predicts(table):
     """The truths are of the same sets.  The first network of each data set stands for DLA."""
     other = table.assign(data_set="cifar100", row=[f"other {row}" for row in table["row"]])
-    own, means = tables.compare(pd.concat([table, other], ignore_index=True))
-    assert set(own["data_set"]) == {"cifar10_mini"} and set(own["paper_backbone"]) == {"DLA"}
+    errors, means = tables.compare(pd.concat([table, other], ignore_index=True))
+    assert {*errors["data_set"]} == {"cifar10_mini"} and {*errors["paper_backbone"]} == {"DLA"}
     wide = means.set_index(["data_set", "metric"])
     assert wide["mean"]["cifar10_mini"].to_dict() == pytest.approx(
         {"accuracy": 0.7, "fpr95": (0.6 + 0.45) / 2, "predicted_fpr95": (0.64 + 0.49) / 2}
     )
-    assert wide["paper_backbone"].groupby("data_set").unique().map(list).to_dict() == {
-        "cifar10_mini": ["ResNet-18"], "cifar100": ["DLA"],
-    }  # fmt: skip
+    networks = wide["paper_backbone"].groupby("data_set").agg(set).to_dict()
+    assert networks == {"cifar10_mini": {"ResNet-18"}, "cifar100": {"DLA"}}
     assert wide["paper"]["cifar100"].tolist() == pytest.approx([0.7136, 0.866, 0.8831])
     behind = table[table["row"].isin(wide["rows"]["cifar10_mini", "fpr95"].split())]
-    assert set(behind["test_set"]) == {"waves", "dice", "maps"} and set(behind["variant"]) == {
-        "test"
+    assert {*zip(behind["test_set"], behind["variant"], strict=True)} == {
+        (name, "test") for name in ("waves", "dice", "maps")
     }
     with pytest.raises(ValueError, match="table: no predictions"):
         tables.compare(table[table["metric"] == "fpr95"])
-
-
-def test_the_main_table_has_means_over_networks(table):
-    """Of the first detector; the paper's number in brackets."""
-    parameters = load("gscore", "mini", repeats=2)
-    truths = table.assign(metric=table["metric"].where(table["variant"] != "test", "auroc"))
-    shown = tables.main_table(truths, parameters)
-    assert shown.frame().index.tolist() == ["confidence", "k-means + ℓ2", "UDE + Wasserstein"]
-    assert shown.frame().loc["UDE + Wasserstein"].tolist() == ["3.5 (3.5)", "3.5 (3.6)"]
-    published = truths.assign(backbone="resnet20.akamaster_cifar10")
-    caption = tables.main_table(pd.concat([published, truths]), parameters).caption
-    assert "and 1 network that others have trained on cifar10_mini (70 to 70 % right)" in caption
-    assert "mixed with each of 5 unlabelled data sets; tier `mini`, 8 epochs." in caption
 
 
 def test_skills_are_of_stored_predictions_or_of_a_line(table):

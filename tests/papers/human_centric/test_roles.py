@@ -83,24 +83,3 @@ def test_classes_that_the_model_knows_by_another_name_are_left_out():
     assert set(np.array(found.class_names)[found.labels]) == set("12345689")
     with pytest.raises(ValueError, match="unknown class of digits '10'"):
         roles(left_out.replace(excluded={"digits": ["10"]}))
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"corrupted": ["digits"]}, "unknown set to corrupt 'digits'; There are: cifar10_mini"),
-        ({"label_shifted": ["digist"]}, "unknown data set 'digist'; did you mean 'digits'"),
-        ({"train_per_class": -1}, "train_per_class: at least 0"),
-        ({"corrupted_images": 0}, "corrupted_images: at least 1 expected, got 0"),
-        ({"corruptions": ["fogg"]}, "unknown corruption 'fogg'; did you mean 'fog'"),
-        ({"near": ["dtd_subset"]}, "unknown near set 'dtd_subset'"),
-        ({"own_classes": ["digits"]}, "unknown set of own classes 'digits'"),
-        ({"severities": [6]}, "at most 5 expected, got 6"),
-        ({"score_arguments": {"knnn": {}}}, "unknown score 'knnn'; did you mean 'knn'"),
-        ({"names": ["resnet8+stylised_2"]}, "unknown strategy of resnet8.stylised_2 'stylised_2'"),
-        ({"teachers": {"resnet8+distilled": "vgg"}}, "unknown teacher of resnet8.distilled 'vgg'"),
-    ],
-)
-def test_what_cannot_be_is_refused(given, message):
-    with pytest.raises(ValueError, match=message):
-        SMALL.replace(**given)

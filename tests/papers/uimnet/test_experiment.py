@@ -7,22 +7,16 @@ import numpy as np
 import pytest
 
 from helpers import metrics, scores
-from helpers.data import Images
 from helpers.networks.model import Model
 from helpers.outputs import Head, Outputs
-from helpers.papers import run
 from helpers.papers.parameters import load
 from helpers.papers.uimnet import experiment, trials
 from helpers.papers.uimnet.roles import DomainSplit
-from helpers.papers.uimnet.trials import (
-    Trial,
-    algorithm_of,
-    train_trials,
-    validation_nll,
-)
+from helpers.papers.uimnet.trials import Trial, algorithm_of, train_trials, validation_nll
 from helpers.scores import base
 from helpers.scores.base import BlockwiseScore
 from helpers.scores.info import Info
+from tests.papers import toys
 
 TINY = load("uimnet", "mini").replace(
     featuriser="tiny", sizes={"tiny": {"width": 4, "stem_stride": 2}}, spectral=["none"],
@@ -35,31 +29,20 @@ TINY = load("uimnet", "mini").replace(
 ERM = algorithm_of(TINY, "tiny", "erm")
 
 
-def images(n, seed=0, known=True):
-    """Return images with the brightness of their class."""
-    generator, labels = np.random.default_rng(seed), np.arange(n) % 3
-    pixels = generator.integers(0, 40, (n, 16, 16, 3)) + labels[:, None, None, None] * 80
-    labels = labels if known else np.full(n, -1)
-    return Images(pixels.astype(np.uint8), labels, ("a", "b", "c"), "tiny", "test")
+@pytest.fixture(scope="module")
+def split():
+    sets = [toys.images(n, seed) for seed, n in enumerate((54, 30, 40))]
+    unknown = toys.images(20, 3).unknown()
+    return DomainSplit(("a", "b", "c"), ("x",), *sets, unknown, None)
 
 
-@pytest.fixture(autouse=True)
-def split(tmp_path, monkeypatch):
-    """Return a split of such images, which are the roles of the experiment; with a new cache."""
-    monkeypatch.setenv("CACHE_ROOT", str(tmp_path / "cache"))
-    sets = images(54), images(30, 1), images(40, 2), images(20, 3, False)
-    made = DomainSplit(("a", "b", "c"), ("x",), *sets, None)
-    monkeypatch.setattr(
-        experiment, "roles", lambda parameters, part: dict.fromkeys(range(parameters.runs), made)
-    )
-    return made
+@pytest.fixture
+def rows(split):
+    """Return a function that returns the results table for parameters."""
+    return lambda **given: toys.rows(experiment, {0: split}, TINY.replace(**given))
 
 
-def rows(**given):
-    return run.rows(TINY.replace(**given), progress=False)
-
-
-def test_every_algorithm_has_its_rows_and_what_fails_has_a_reason():
+def test_every_algorithm_has_its_rows_and_what_fails_has_a_reason(rows):
     algorithms = {
         "erm": {},
         "mimo": {"objective": "mimo"},
@@ -92,7 +75,7 @@ def test_every_algorithm_has_its_rows_and_what_fails_has_a_reason():
     assert "erm/native" in set(table[table["variant"] == "ensemble"]["method"])
 
 
-def test_numbers_by_hand(split):
+def test_numbers_by_hand(split, rows):
     odin = {"epsilon": 0.05}
     given = {"spectral": ["none", "weights"], "score_arguments": {"odin": odin}}
     table = rows(measures=["msp", "odin"], **given).query("variant == 'primary'")
@@ -117,7 +100,8 @@ def test_numbers_by_hand(split):
     assert values["erm/odin", "auroc"] == metrics.auroc(known, unknown)
 
 
-def test_a_trial_that_diverges_is_recorded_left_out_and_not_repeated(monkeypatch):
+def test_a_trial_that_diverges_is_recorded_left_out_and_not_repeated(rows, monkeypatch, tmp_path):
+    monkeypatch.setenv("CACHE_ROOT", str(tmp_path))
     fit, rates = trials.fit, []
 
     def diverge(images, recipe, **options):

@@ -3,29 +3,21 @@
 import numpy as np
 import pytest
 
-from helpers import data
+from helpers import data, scores
+from helpers.networks import models
 from helpers.papers.parameters import load
+from helpers.papers.uimnet.names import ALGORITHMS, MEASURES, RECORDS, score_of
 from helpers.papers.uimnet.roles import partition, split
+from helpers.papers.uimnet.trials import algorithm_of
+from tests.papers.toys import pixels_of
 
 MINI = load("uimnet", "mini")
 NAMES = list("abcdefg")
+CLASSES = data.load("cifar10_mini", "test").class_names
 
 
 def means_of(*values):
     return np.array(values, float)[:, None]
-
-
-def divide(most=None):
-    """Return a division of the classes by their mean pixels, which needs no network."""
-    train = data.load("cifar10_mini", "train")
-    groups = [train.images[train.labels == k] for k in range(len(train.class_names))]
-    means = np.stack([one.mean(axis=0).ravel() for one in groups])
-    return partition(means, train.class_names, most)
-
-
-@pytest.fixture(scope="module")
-def mini():
-    return split(MINI, 0, divide())
 
 
 @pytest.mark.parametrize(
@@ -60,8 +52,10 @@ def test_classes_that_cannot_be_divided_are_refused(means, message):
         partition(means, NAMES[: len(means)])
 
 
-def test_roles_of_small_images(mini):
+def test_roles_of_small_images():
     """Each label is the class of that name, and no image has two roles."""
+    branches = partition(np.array([0, 9, 1, 8, 2, 7, 3, 6, 4, 10.0])[:, None], CLASSES)
+    mini = split(MINI, 0, branches)
     classes = len(mini.in_domain)
     assert len(mini.train) + len(mini.validation) == 300 * classes
     assert len(mini.validation) == 30 * classes
@@ -73,5 +67,15 @@ def test_roles_of_small_images(mini):
         assert np.array_equal(own, whole.images[whole.labels == whole.class_names.index(name)])
     out = whole.select(mini.out_domain)
     assert np.array_equal(mini.out.images, out.images)
-    pixels = {image.tobytes() for image in mini.train.images}
-    assert not pixels & {image.tobytes() for image in mini.validation.images}
+    assert not pixels_of(mini.train) & pixels_of(mini.validation)
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_the_record_of_an_algorithm_agrees_with_its_network(name):
+    record, recipe = RECORDS[name], algorithm_of(MINI, "resnet8", name).recipe
+    assert (record.native == "native") == (models.create(recipe, 3).native is not None)
+    assert record.passes == (recipe.block_dropout > 0)
+    for measure in MEASURES:
+        assert score_of(measure, name, ensemble=True) in scores.names()
+        single = score_of(measure, name)
+        assert single in scores.names() or (name in ("erm", "mimo", "rbf") and not single)

@@ -7,15 +7,14 @@ import numpy as np
 import pytest
 
 from helpers import metrics, scores
-from helpers.data import Images
 from helpers.data.pixels import smoothness
-from helpers.papers import run
 from helpers.papers.parameters import load
 from helpers.papers.unknown_detection import detectors, experiment, methods
 from helpers.papers.unknown_detection.detectors import Answer, FlatOpenMax, OpenMax
 from helpers.papers.unknown_detection.experiment import fpr_at_nearest_tpr
 from helpers.papers.unknown_detection.parameters import METHODS
 from helpers.papers.unknown_detection.roles import Benchmark
+from tests.papers import toys
 
 PARAMETERS = load(
     "unknown_detection", "mini", far=["mazes", "plaid"], resized="", members=2, passes=3,
@@ -25,38 +24,20 @@ PARAMETERS = load(
 )  # fmt: skip
 
 
-def images(name, n, labels=None, *, seed=0, low=0):
-    """Noise whose brightness shows its class."""
-    labels = np.arange(n) % 3 if labels is None else labels
-    pixels = np.random.default_rng(seed).integers(low, 256, (n, 16, 16, 3)) // 3
-    pixels += 60 * labels[:, None, None, None]
-    return Images(pixels.astype(np.uint8), labels, ("a", "b", "c"), name, "test")
-
-
 @pytest.fixture(scope="module")
-def roles(tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CACHE_ROOT", str(tmp_path_factory.mktemp("cache")))
-        zeros = np.zeros(20, np.int64)
-        yield Benchmark(
-            known=("a", "b", "c"),
-            near_classes=("a", "b", "c"),
-            train=images("train", 60),
-            validation=images("validation", 21, seed=1),
-            test=images("test", 30, seed=2),
-            external=images("external", 24, seed=3, low=200).unknown(),
-            external_validation=images("external", 12, seed=4, low=200).unknown(),
-            near=images("near", 18, seed=5),
-            far={"mazes": images("mazes", 20, zeros, seed=6), "plaid": images("plaid", 15, seed=7)},
-            aside={"gaussian": images("gaussian", 10, seed=8)},
-        )
+def roles():
+    classes = {"known": ("a", "b", "c"), "near_classes": ("a", "b", "c")}
+    sizes = {"train": 60, "validation": 21, "test": 30, "near": 18}
+    images = {name: toys.images(n, n, name) for name, n in sizes.items()}
+    images["external"] = toys.images(24, 3, "external", shade=200)
+    images["external_validation"] = toys.images(12, 4, "external", shade=200)
+    far = {"mazes": toys.images(20, 6, "mazes", shade=0), "plaid": toys.images(15, 7, "plaid")}
+    aside = {"gaussian": toys.images(10, 8, "gaussian")}
+    return Benchmark(**classes, **images, far=far, aside=aside)
 
 
 def rows(roles, **given):
-    """Return the driver's table for the images of `roles`."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(experiment, "roles", lambda *_: roles)
-        return run.rows(PARAMETERS.replace(**given), progress=False)
+    return toys.rows(experiment, roles, PARAMETERS.replace(**given))
 
 
 @pytest.fixture(scope="module")
@@ -234,27 +215,30 @@ def test_test_sets_are_drawn_separately_but_resized_versions_equally():
     assert draw.mock_calls == [call(name, 4) for name in drawn]
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"known_share": 1.0}, "known_share: less than 1 expected, got 1.0"),
-        ({"members": 101}, "members: at most 100 expected, got 101"),
-        ({"epsilons": [-0.1]}, r"epsilons\.0: at least 0"),
-        ({"temperatures": [0]}, r"temperatures\.0: more than 0"),
-        ({"tails": [1, 5]}, r"tails\.0: at least 2"),
-        ({"methods": ["odni"]}, "unknown method 'odni'; did you mean 'odin'"),
-        ({"methods": ["mixpu+energy"]}, "unknown method 'mixpu'; did you mean 'mixup'"),
-        ({"methods": ["smoothness"]}, "unknown method 'smoothness'"),  # it comes by itself
-        ({"methods": ["baseline+enrgy"]}, "unknown score 'enrgy'; did you mean 'energy'"),
-        ({"methods": ["odin+energy"]}, r"say baseline\+energy"),
-        ({"methods": ["distillation"]}, "distillation: it learns from another network"),
-        ({"network": "tinny"}, "unknown network 'tinny'; did you mean 'tiny'"),
-        ({"networks": {"tiny": {}, "big": {"dpeth": 9}}}, "unknown training parameter 'dpeth'"),
-        ({"method_recipes": {}}, "mc_dropout: its recipe has no dropout"),
-        ({"method_recipes": {"edl": {"objective_arguments": {"wieght": 1.0}}},
-          "methods": ["baseline", "edl"]}, "did you mean 'weight'"),
-    ],
-)  # fmt: skip
-def test_bad_parameters_are_refused_before_anything_is_trained(changes, message):
-    with pytest.raises(ValueError, match=message):
-        run.parts(PARAMETERS.replace(**changes))
+def test_a_union_is_weighted_to_the_papers_shares():
+    """As if each far image were there as often as it counts; nothing changes the paper's union."""
+
+    def measure(answers, sizes):
+        few = {name: Answer(*(part[:size] for part in answers)) for name, size in sizes.items()}
+        few |= {
+            name: replace(few[name], correct=0 * few[name].correct > 0) for name in [*sizes][1:]
+        }
+        rows = experiment.measure(
+            few, [*sizes][2:], lambda name, n: np.ones((2, n), int), "cifar100"
+        )
+        aurc = {row["test_set"]: row["value"] for row in rows if row["metric"] == "aurc"}
+        return few, aurc["union"], aurc["paper_union"]
+
+    generator = np.random.default_rng(0)
+    answers = generator.random(600), generator.random(600) < 0.7
+    sizes = {"test": 400, "near": 600, "svhn": 400, "lsun_fix": 400, "dtd": 564}
+    _, union, weighted = measure(answers, sizes)
+    assert weighted == pytest.approx(union, rel=2e-3)
+    few, union, weighted = measure(answers, sizes | {"svhn": 40, "lsun_fix": 50, "dtd": 47})
+    times = {"test": 1, "near": 1, "svhn": 10, "lsun_fix": 8, "dtd": 12}
+    repeated = [
+        np.concatenate([np.repeat(getattr(few[name], field), n) for name, n in times.items()])
+        for field in ("confidence", "correct")
+    ]
+    assert weighted == pytest.approx(metrics.aurc(*repeated), rel=2e-3)
+    assert abs(union - weighted) > 0.05

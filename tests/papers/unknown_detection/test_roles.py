@@ -1,6 +1,7 @@
 """Which image plays which role, and what is refused."""
 
 import shutil
+from itertools import product
 
 import numpy as np
 import pytest
@@ -119,32 +120,20 @@ def test_roles_that_overlap_or_cannot_be_read_are_refused(packs, given, message)
         make(CIFAR, **{"external": ["mazes"], "far": ["plaid"]} | given)
 
 
-def picture(file, colour):
-    file.parent.mkdir(parents=True, exist_ok=True)
-    Image.new("RGB", (40, 48), colour).save(file)
-
-
-@pytest.fixture
-def bench(tmp_path, monkeypatch):
-    """A folder like the authors' archive of the CIFAR benchmark, with a few pictures."""
+def test_the_authors_archive_names_the_known_classes(tmp_path, monkeypatch):
     monkeypatch.setenv("DATA_ROOT", str(tmp_path))
     monkeypatch.setenv("CACHE_ROOT", str(tmp_path / "cache"))
-    root = tmp_path / "cifar-bench"
-    for number, name in enumerate(("bee", "forest")):
-        for index in range(3):
-            colour = (40 * number, 60 * index, 0)
-            picture(root / f"train/cifar40/{name}/{index}.png", colour)
-            for split in ("valid", "test"):
-                picture(root / f"{split}/cifar40/labels/{name}/{index}.png", colour)
-                picture(root / f"{split}/cifar40/no-labels/all/{name}{index}.png", colour)
-    for place in ("test/cifar60", "test/svhn", "test/lsun-fix", "test/describable-textures",
-                  "train/new-tinyimagenet158", "valid/new-tinyimagenet158"):  # fmt: skip
-        for index in range(4):
-            picture(root / place / f"no-labels/all/{index}.png", (9, index, 99))
-    return root
-
-
-def test_the_authors_archive_names_the_known_classes(bench):
+    bench, known = tmp_path / "cifar-bench", product(("bee", "forest"), range(3))
+    others = ("test/cifar60", "test/svhn", "test/lsun-fix", "test/describable-textures",
+              "train/new-tinyimagenet158", "valid/new-tinyimagenet158")  # fmt: skip
+    files = [f"{place}/no-labels/all/{index}" for place in others for index in range(4)]
+    for name, index in known:
+        files.append(f"train/cifar40/{name}/{index}")
+        for split in ("valid/cifar40", "test/cifar40"):
+            files += [f"{split}/labels/{name}/{index}", f"{split}/no-labels/all/{name}{index}"]
+    for number, file in enumerate(files):
+        (bench / file).parent.mkdir(parents=True, exist_ok=True)
+        Image.new("RGB", (40, 48), (number, 0, 99)).save(bench / f"{file}.png")
     given = {"data_set": "cifar-bench", "external": ["cifar-bench"], "far": []}
     made = make(BARE, external_validation=3, **given)
     assert made.known == ("bee", "forest")

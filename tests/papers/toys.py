@@ -1,0 +1,29 @@
+"""Toy images, and results tables of them, that the tests of all papers share."""
+
+import numpy as np
+import pytest
+
+from helpers.data import Images
+from helpers.papers import run
+
+
+def images(n, seed=0, name="tiny", *, classes=("a", "b", "c"), shade=None):
+    """Return images with the brightness of their class; if they have one shade, of no class."""
+    generator, labels = np.random.default_rng(seed), np.arange(n) % len(classes)
+    level = 80 * labels if shade is None else np.full(n, shade)
+    level = (level + generator.normal(0, 30, n)).clip(0, 200).astype(int)
+    pixels = generator.integers(0, 40, (n, 16, 16, 3)) + level[:, None, None, None]
+    labels = labels if shade is None else np.full(n, -1)
+    return Images(pixels.astype(np.uint8), labels, classes, name, "test")
+
+
+def pixels_of(images):
+    """Return the set of all images, to compare it with other sets."""
+    return {image.tobytes() for image in images.images}
+
+
+def rows(experiment, roles, parameters):
+    """Return the results table of an experiment whose roles are given."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(experiment, "roles", lambda *_: roles)
+        return run.rows(parameters, progress=False)
