@@ -1,6 +1,7 @@
 """Which steps are executed, and what is refused before anything runs."""
 
 import sys
+from contextlib import nullcontext
 
 import pandas as pd
 import plan
@@ -15,7 +16,6 @@ STEPS = dict.fromkeys(["uimnet/training", "uimnet/figures", "gscore/figures"])
     [
         (None, None, [*STEPS]),
         ("uimnet", None, ["uimnet/training", "uimnet/figures"]),
-        (None, "uimnet/figures", ["uimnet/figures"]),
         ("uimnet", "uimnet/figures", ["uimnet/figures"]),
         ("uimnets", None, "paper of tier mini 'uimnets'; did you mean 'uimnet'"),
         (None, "uimnet/figure", "unknown step 'uimnet/figure'; did you mean 'uimnet/figures'"),
@@ -23,11 +23,8 @@ STEPS = dict.fromkeys(["uimnet/training", "uimnet/figures", "gscore/figures"])
     ],
 )
 def test_a_paper_or_a_step_is_chosen_by_name(paper, step, names):
-    if isinstance(names, list):
+    with pytest.raises(ValueError, match=names) if isinstance(names, str) else nullcontext():
         assert run.chosen(STEPS, "mini", paper, step) == names
-    else:
-        with pytest.raises(ValueError, match=names):
-            run.chosen(STEPS, "mini", paper, step)
 
 
 def test_what_is_not_asked_for_may_lack_its_data(tmp_path, monkeypatch):
