@@ -13,14 +13,10 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 def run_pytest(folder, *arguments, expected=1):
     """Return what pytest says in a process of its own, with this repository's conftest."""
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "conftest", "-p", "no:cacheprovider", *arguments],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "workflow")])},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    command = [sys.executable, "-m", "pytest", "-p", "conftest", "-p", "no:cacheprovider"]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "workflow")])}
+    options = {"cwd": folder, "env": environment, "capture_output": True, "text": True}
+    done = subprocess.run([*command, *arguments], timeout=120, **options)
     assert done.returncode == expected, done.stdout + done.stderr
     return done.stdout
 
