@@ -18,7 +18,7 @@ def table(value=0.5, replicate=0.25, metric="aurc", device="cpu") -> pd.DataFram
     ("changed", "words"),
     [
         ({"device": "another"}, "all rows are equal"),
-        ({"value": 0.6}, "2 value"),
+        ({"value": 0.6, "replicate": 0.3}, "2 value"),
         ({"replicate": 0.3}, "2 replicates"),
         ({"metric": "auroc"}, "1 missing, 1 added"),
     ],
