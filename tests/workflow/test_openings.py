@@ -14,7 +14,7 @@ from helpers import data
 from helpers.networks import published, zoo
 from helpers.papers import PAPERS
 from helpers.report.claims import Verdict
-from helpers.report.ledger import ledger
+from helpers.report.ledger import PUBLISHED, ledger
 from helpers.scores.calibration import softmax
 from known_unknowns.bench import packs
 
@@ -37,6 +37,18 @@ def judged():
         claims.loc[row, ["low", "high", "margin"]] = effect - 1, effect + 1, 0.0
         claims.loc[row, ["decided_by", "relation"]] = "open-set ECE, fall by scaling", ">"
     return claims
+
+
+def test_a_finding_is_of_the_largest_tier_with_data(judged):
+    """The printed effect is the same effect, which the paper's own verdict need not rest on."""
+    lines = openings.findings(judged).set_index("paper")
+    line = lines.loc["openset_calibration"]
+    assert line["tier"] == "small_cpu" and line["verdict"] == Verdict.CONTRADICTED
+    printed = judged[(judged["tier"] == PUBLISHED) & (judged["claim"] == "open-set")]
+    assert printed["decided_by"].item() == line["decided_by"]
+    assert line["printed"] == printed["effect"].item()
+    others = lines.drop("openset_calibration")
+    assert (others["verdict"] == Verdict.NO_DATA).all() and others["printed"].isna().all()
 
 
 def test_the_largest_tier_that_can_test_a_claim_judges_it(judged):
