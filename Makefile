@@ -55,7 +55,7 @@ test: .venv/.installed
 	@$(PIPELINE) book
 	$(BIN)/python -m pytest --nbval notebooks --executed runs/$(TIER)
 	$(BIN)/python workflow/bare.py
-	@$(BIN)/python workflow/rehearse.py --cores $(CORES) --step $(REHEARSED)
+	@$(BIN)/python workflow/run.py --tier rehearsal --cores $(CORES) --step $(REHEARSED) all
 	$(BIN)/python -m pytest --nbval notebooks/$(ALONE) -n $(CORES) --dist loadfile
 
 test-all: test
@@ -63,7 +63,7 @@ test-all: test
 	$(BIN)/python -m pytest --nbval notebooks -n $(CORES) --dist loadfile
 
 rehearsal: .venv/.installed
-	@$(BIN)/python workflow/rehearse.py --cores $(CORES)
+	@$(BIN)/python workflow/run.py --tier rehearsal --cores $(CORES) all
 
 notebooks: .venv/.installed
 	@$(BIN)/python workflow/run.py --cores $(CORES) all

@@ -36,6 +36,8 @@ LAYOUTS = {
     "sun": ("images", "SUN/images"),
 }
 """The folder of the images, in the archive or above it; the first that exists is read."""
+WITHOUT_CLASSES = ("inaturalist", "places", "sun")
+"""The samples of Huang and Li (2021)."""
 CLUTTER = "257.clutter"
 """A folder of Caltech-256 without a class."""
 
@@ -57,37 +59,32 @@ def classes_of(name: str, folder: Path) -> Mapping[str, str]:
     wnids = sorted(class_lists.wnids_of("imagenet"))
     if name == "imagenet_v2":
         return {str(number): wnid for number, wnid in enumerate(wnids)}
-    if name == "places365":
+    if name in ("places365", "food101", "caltech256"):
         labels = class_lists.names_of(name)
         return {label.replace("/", "-"): label.replace("/", "_") for label in labels}
     if name in ("imagenet_r", "textures"):  # no list of classes: all folders, of which some number
-        labels, count = (
-            [path.name for path in folder.iterdir() if path.is_dir()],
-            find(name).classes,
-        )
+        labels = [path.name for path in folder.iterdir() if path.is_dir()]
+        count = find(name).classes
         if len(labels) != count or (name == "imagenet_r" and {*labels} - {*wnids}):
             raise ValueError(f"folder {folder}: {count} folders of classes expected")
-    elif name in ("food101", "caltech256"):
-        labels = class_lists.names_of(name)
-    else:
-        labels = wnids
-    return {label: label for label in labels}
+        wnids = labels
+    return {label: label for label in wnids}
 
 
 def read(name: str, path: Path) -> Iterator[tuple[str, str, Path]]:
     """Yield the folder of each class with split and class, or images without classes."""
     folder = inside(path, *LAYOUTS[name])
-    if name in ("inaturalist", "places", "sun"):  # the samples of Huang and Li (2021)
+    if name in WITHOUT_CLASSES:
         yield from (("", "", file) for file in sorted(folder.iterdir()) if is_image(file))
         return
     parts = {"": folder}
     if name == "imagenet":
         parts = {split: inside(folder, split) for split in ("train", "val")}
     if name == "imagenet_c":
-        places = {kind: inside(folder, kind, f"{group}/{kind}")
-                  for kind, group in corruptions.NAMES.items()}  # fmt: skip
-        parts = {f"{kind}/{level}": inside(place, str(level))
-                 for kind, place in places.items() for level in corruptions.SEVERITIES}  # fmt: skip
+        groups = corruptions.NAMES.items()
+        places = [inside(folder, kind, f"{group}/{kind}") for kind, group in groups]
+        levels = [(place, str(level)) for place in places for level in corruptions.SEVERITIES]
+        parts = {f"{place.name}/{level}": inside(place, level) for place, level in levels}
     for split, part in parts.items():
         classes = classes_of(name, part)
         names = sorted(path.name for path in part.iterdir() if path.is_dir())

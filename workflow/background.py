@@ -54,36 +54,34 @@ class Entry:
     def try_lock(self):
         """Return the locked file, or None while another queue trains this entry."""
         file = open(self.lock, "w")
-        try:
+        with contextlib.suppress(BlockingIOError):
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            file.close()
-            return None
-        return file
+            return file
+        return file.close()  # None
 
     def last_line(self) -> str:
         """Return the last line of the log; a progress bar's lines end with a carriage return."""
         text = self.log.read_text(encoding="utf-8", errors="replace") if self.log.exists() else ""
-        return text.strip().splitlines()[-1].strip() if text.strip() else ""
+        return ["", *text.strip().splitlines()][-1].strip()
 
 
 def status(entries: Sequence[Entry]) -> str:
     """Return one line: running entries with epoch and time remaining, then finished ones."""
-    running, waiting, ended = [], 0, {"finished": [], "failed": []}
+    states = {"running": [], "finished": [], "failed": [], "waiting": []}
     for entry in entries:
         outcome, lock = entry.outcome(), entry.try_lock()
         if lock is None:
-            running.append(f"{entry.name}: {entry.last_line() or 'begins'}")
+            states["running"].append(f"{entry.name}: {entry.last_line() or 'begins'}")
             continue
         lock.close()
-        if outcome:
-            ended[outcome["state"]].append(f"{entry.name} ({outcome['words'][:LONGEST]})")
-        waiting += not outcome
-    parts = running or ["nothing runs"]
-    parts += [
-        f"{len(names)} {state}: {', '.join(names)}" for state, names in ended.items() if names
+        words = f"{entry.name} ({outcome.get('words', '')[:LONGEST]})"
+        states[outcome.get("state", "waiting")].append(words)
+    parts = states.pop("running") or ["nothing runs"]
+    waiting = f"{len(states.pop('waiting'))} waiting"
+    ended = [
+        f"{len(names)} {state}: {', '.join(names)}" for state, names in states.items() if names
     ]
-    return "; ".join([*parts, f"{waiting} waiting"])
+    return "; ".join([*parts, *ended, waiting])
 
 
 def checkout(folder: Path, revision: str) -> Path:
@@ -164,19 +162,16 @@ def train(paper: str, tier: str, name: str) -> None:
         roles = experiment.roles(parameters, part)
         splits = [roles] if hasattr(roles, "train") else [*roles.values()]
         tests = {split.train.sha256: split.test for split in splits}
-        networks = {
-            f"{part.name}{place}{f'-{number}' if number else ''}": network
-            for place, leaf in run.leaves(experiment.models(parameters, part, roles))
-            for number, network in enumerate(getattr(leaf, "networks", (leaf,)))
-        }
-        for stem, network in networks.items():
-            if not isinstance(network, Fitted) or exports.find(network.origin, network.recipe):
-                continue
-            file = folder / f"{re.sub('[/.]', '-', stem)}.safetensors"
-            test = tests[network.origin["images"]]
-            test = test.subset(test.labels >= 0)
-            accuracy = exports.save(network, test, file, commit=commit_of("HEAD"))
-            words.append(f"{file.stem}: accuracy {accuracy:.4f}, {network.seconds:.0f} s")
+        for place, leaf in run.leaves(experiment.models(parameters, part, roles)):
+            for number, network in enumerate(getattr(leaf, "networks", (leaf,))):
+                if not isinstance(network, Fitted) or exports.find(network.origin, network.recipe):
+                    continue
+                stem = f"{part.name}{place}{f'-{number}' if number else ''}"
+                file = folder / f"{re.sub('[/.]', '-', stem)}.safetensors"
+                test = tests[network.origin["images"]]
+                test = test.subset(test.labels >= 0)
+                accuracy = exports.save(network, test, file, commit=commit_of("HEAD"))
+                words.append(f"{file.stem}: accuracy {accuracy:.4f}, {network.seconds:.0f} s")
     print("\n" + (", ".join(words) or "exported already"))
 
 

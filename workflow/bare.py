@@ -26,15 +26,15 @@ PACK = "known_unknowns/bench/packs/resnet20.akamaster_cifar10.safetensors"
 def link_declared(packages: Path, requirements: list[str]) -> None:
     """Link the installed packages of some requirements, without extras, into a folder."""
     for requirement in map(Requirement, requirements):
-        if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
-            package = distribution(requirement.name)
-            assert package.version in requirement.specifier, requirement
-            tops = {file.parts[0] for file in package.files} - {"..", "__pycache__"}
-            new = [name for name in tops if not (packages / name).exists()]
+        if requirement.marker and not requirement.marker.evaluate({"extra": ""}):
+            continue
+        package = distribution(requirement.name)
+        assert package.version in requirement.specifier, requirement
+        tops = {file.parts[0] for file in package.files} - {"..", "__pycache__"}
+        if new := [name for name in tops if not (packages / name).exists()]:
             for name in new:
                 (packages / name).symlink_to(package.locate_file(name))
-            if new:
-                link_declared(packages, package.requires or [])
+            link_declared(packages, package.requires or [])
 
 
 def run(*command, folder: Path) -> str:

@@ -36,7 +36,7 @@ import yaml
 from jupyter_book.config import get_default_sphinx_config
 from jupyter_book.sphinx import build_sphinx
 from kernels import INJECTED
-from plan import CHAPTER, plan
+from plan import notebooks_of, plan
 from refresh import reduce_pictures
 
 from known_unknowns.chapters import CHAPTERS, OTHERS, package_of
@@ -72,10 +72,7 @@ def contents() -> dict:
 
 def chapter(paper: str) -> dict:
     """Return the entry of a paper's chapter in the table of contents."""
-    stems = {file.stem for file in (ROOT / "notebooks" / paper).glob("*.ipynb")}
-    others = sorted(stems - set(CHAPTER))
-    names = [*(name for name in CHAPTER if name in stems), *others]
-    sections = [{"file": f"notebooks/{paper}/{name}"} for name in names]
+    sections = [{"file": f"notebooks/{paper}/{name}"} for name in notebooks_of(paper)]
     return {"file": f"book/{paper}", "sections": sections}
 
 
@@ -99,14 +96,15 @@ def assemble(tree: Path, runs: Path, tier: str) -> None:
             add_notebook(tree, file.removeprefix("notebooks/"), runs, tier, of_tier)
     folder = tree / "book" / "reference"
     folder.mkdir()
-    for name, text in pages.reference(runs, tier, downloads=folder).items():
-        (folder / f"{name}.md").write_text(text, encoding="utf-8")
+    texts = pages.reference(runs, tier, downloads=folder)
+    files = {f"{name}.md": text for name, text in texts.items()}
     # parts of the introduction and of the overview pages
     texts = openings.write(*openings.judge(runs, tier), folder)
-    parts = front.parts() | {f"{paper}_found": text for paper, text in texts.items()}
-    parts |= {f"{paper}_explore": text for paper, text in explore.write().items()}
-    for name, text in parts.items():
-        (folder / f"{name}.txt").write_text(text, encoding="utf-8")
+    files |= {f"{name}.txt": text for name, text in front.parts().items()}
+    files |= {f"{paper}_found.txt": text for paper, text in texts.items()}
+    files |= {f"{paper}_explore.txt": text for paper, text in explore.write().items()}
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8")
 
 
 def add_notebook(tree: Path, name: str, runs: Path, tier: str, of_tier: Collection[str]) -> None:

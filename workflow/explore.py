@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from itertools import cycle
 from pathlib import Path
@@ -38,14 +38,6 @@ class Figure(NamedTuple):
     positions: Sequence[float]
     curves: Mapping[str, Sequence[float]]
 
-    def sentences(self) -> list[str]:
-        """Return the values of all curves at each position, in words."""
-        values = {name: [f"{y:.3f}" for y in curve] for name, curve in self.curves.items()}
-        return [
-            f"{self.x} {x:.3g}: " + ", ".join(f"{name} {values[name][i]}" for name in values) + "."
-            for i, x in enumerate(self.positions)
-        ]
-
 
 def write(pack: FeaturePack | None = None) -> dict[str, str]:
     """Return each chapter's figure with a line about the images, as Markdown."""
@@ -59,7 +51,10 @@ def write(pack: FeaturePack | None = None) -> dict[str, str]:
 def draw(name: str, figure: Figure) -> str:
     """Return a figure as HTML that needs nothing else: an SVG, a slider and a sentence."""
     figures.use_style()
-    start, sentences = len(figure.positions) // 2, figure.sentences()
+    words = [[f"{name} {y:.3f}" for y in curve] for name, curve in figure.curves.items()]
+    pairs = zip(figure.positions, zip(*words, strict=True), strict=True)
+    sentences = [f"{figure.x} {x:.3g}: {', '.join(values)}." for x, values in pairs]
+    start = len(sentences) // 2
     with plt.rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):
         drawn, ax = plt.subplots(figsize=(6, 3.4), layout="constrained")
         for (label, values), style in zip(figure.curves.items(), cycle(["-", "--", "-.", ":"])):
@@ -79,21 +74,19 @@ def draw(name: str, figure: Figure) -> str:
     )  # fmt: skip
 
 
-def join(parts: Iterable) -> np.ndarray:
-    """Return several sets as one array."""
-    return np.concatenate(list(parts))
+join = np.concatenate
 
 
 def groups_of(pack: FeaturePack, score: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the scores of the test images, of the near and of the far images."""
     scorer = scores.create(score)
-    near, far = (join(map(scorer.score_samples, one.values())) for one in (pack.near, pack.far))
-    return scorer.score_samples(pack.test), near, far
+    groups = [pack.test], pack.near.values(), pack.far.values()
+    return tuple(join([scorer.score_samples(part) for part in group]) for group in groups)
 
 
 def calibration(pack: FeaturePack) -> Figure:
     """Compute the ECE at each temperature, with and without unknown images."""
-    test, near = pack.test, join(outputs.logits for outputs in pack.near.values())[: len(pack.test)]
+    test, near = pack.test, join([part.logits for part in pack.near.values()])[: len(pack.test)]
     both, correct = join([test.logits, near]), join([test.correct, np.zeros(len(near), bool)])
     fitted = fit_temperature(test.logits, test.labels)
     temperatures = np.geomspace(fitted / 3, 3 * fitted, STEPS)
@@ -149,8 +142,9 @@ def gscore_line(pack: FeaturePack) -> Figure:
         unknown = round(count * min(1, share / (1 - share)))
         inside = known[: round(unknown / share - unknown)]
         mixtures = [join([inside, one[:unknown]]) for one in sets]
-        found = [labelfree.gscores(one, ["kmeans_l2"], taus=[0.5]) for one in mixtures]
-        return np.array([one["kmeans_l2"][0] for one in found])
+        return join(
+            [labelfree.gscores(each, ["kmeans_l2"], taus=[0.5])["kmeans_l2"] for each in mixtures]
+        )
 
     line = labelfree.fit_regression(gscores(0.5)[:, None], truths, [0.5])
     shares = np.round(np.linspace(0.05, 0.9, 18), 2)
@@ -166,7 +160,7 @@ def composition(pack: FeaturePack) -> Figure:
     for name in ("msp", "energy", "knn", "vim"):
         score = scores.create_as_published(name, pack.id_set)
         groups = values_on(pack, score)
-        test, unknown = groups.pop("test"), join(groups.values())
+        test, unknown = groups.pop("test"), join([*groups.values()])
         unknown = np.random.default_rng(0).permutation(unknown)
         curves[score.info.title] = [
             metrics.aurc(join([test, unknown[:n]]), join([pack.test.correct, np.zeros(n, bool)]))

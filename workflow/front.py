@@ -180,20 +180,9 @@ def draw_verdicts(ax: Axes, verdicts: Mapping) -> None:
     ax.axis("off")
 
 
-def describe(numbers: Mapping) -> str:
-    """Return a description of the picture, for readers who cannot see it."""
-    labels = ", ".join(
-        f"{SETS[each['set']]} “{each['label']}” ({100 * each['confidence']:.0f} %)"
-        for each in numbers["predictions"]
-    )
-    return f"A CIFAR-10 network calls {labels}. Below: accepted errors of four scores; verdicts."
-
-
-def tally(numbers: Mapping) -> str:
-    """Return the counts of verdicts in a sentence."""
-    verdicts = numbers["verdicts"]
-    counts = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items())
-    return f"{sum(verdicts.values())} claims, each by our largest experiment: {counts}."
+def text(name: str, numbers: Mapping) -> str:
+    """Return the text ``describe``, ``tally`` or ``quote`` about these numbers."""
+    return render("numbers.md", name=name, titles=SETS, keep=KEEP, percent=percent, **numbers)
 
 
 def percent(share: list[float]) -> str:
@@ -201,29 +190,17 @@ def percent(share: list[float]) -> str:
     return "{:.0f} % [{:.0f}, {:.0f}]".format(*(100 * number for number in share))
 
 
-def quote(numbers: Mapping) -> str:
-    """Return the trade-off between MSP and KNN in a sentence, with intervals."""
-    msp, knn = (numbers["accepted"][score] for score in ("msp", "knn"))
-    return (
-        f"At the threshold that keeps {100 * KEEP:.0f} % of the correct predictions, MSP accepts "
-        f"{percent(msp['mistakes'])} of a network's mistakes and {percent(msp['far'])} of far-OOD "
-        f"images. KNN accepts {percent(knn['mistakes'])} and {percent(knn['far'])} "
-        f"(means over {numbers['networks']} published networks)."
-    )
-
-
 def parts() -> dict[str, str]:
     """Return the parts of pages that show these numbers: picture, sentence and table."""
     numbers = stored()
-    picture = {"picture": PICTURE.name, "description": describe(numbers), "tally": tally(numbers)}
+    texts = {name: text(name, numbers) for name in ("describe", "tally", "quote")}
     rows = [
         [SCORES[score], *(percent(kinds[kind]) for kind in KINDS)]
         for score, kinds in numbers["accepted"].items()
     ]
     table = markdown_table(["score", *KINDS.values()], rows)
-    accepted = {"networks": numbers["networks"], "sets": numbers["sets"], "table": table}
     return {
-        "front": render("front.md", accuracy=100 * numbers["accuracy"], **picture),
-        "trade_off": quote(numbers),
-        "accepted": render("accepted.md", keep=round(100 * KEEP), **accepted),
+        "front": render("front.md", picture=PICTURE.name, **numbers, **texts),
+        "trade_off": texts["quote"],
+        "accepted": render("accepted.md", keep=KEEP, table=table, **numbers),
     }

@@ -105,11 +105,11 @@ def tiny_imagenet_fix(size: int) -> dict[str, Images]:
 
 def mini(splits: dict[str, Images]) -> dict[str, Images]:
     """Cut the embedded pack out of CIFAR-10: the first images of each class, in their order."""
-    ranks = {split: pd.Series(images.labels) for split, images in splits.items()}
-    ranks = {split: labels.groupby(labels).cumcount() for split, labels in ranks.items()}
-    return {
-        split: splits[split].subset((ranks[split] < MINI[split]).to_numpy()) for split in splits
-    }
+    chosen = {}
+    for split, images in splits.items():
+        ranks = pd.Series(images.labels).groupby(images.labels).cumcount()
+        chosen[split] = images.subset((ranks < MINI[split]).to_numpy())
+    return chosen
 
 
 def free_name(name: str) -> str:
@@ -128,13 +128,6 @@ def free_name(name: str) -> str:
     return name
 
 
-def from_torchvision(options: argparse.Namespace, root: Path) -> dict[str, Images]:
-    """Return the splits of a data set that torchvision reads."""
-    card, given = find(options.name), {"size": options.size, "download": options.download}
-    return {name: torchvision_set(card, name, root / "torchvision", **given)
-            for name in card.splits}  # fmt: skip
-
-
 def contents(options: argparse.Namespace, name: str, root: Path) -> tuple[dict[str, Images], dict]:
     """Return the splits and the origin of the pack that the command line names."""
     if options.command == "from-folder":
@@ -143,7 +136,10 @@ def contents(options: argparse.Namespace, name: str, root: Path) -> tuple[dict[s
         return splits, next(iter(splits.values())).origin
     origin = find(name).record
     if options.command == "from-torchvision":
-        return from_torchvision(options, root), origin
+        given = {"size": options.size, "download": options.download}
+        files = root / "torchvision"
+        return {split: torchvision_set(find(name), split, files, **given)
+                for split in find(name).splits}, origin  # fmt: skip
     if options.command == "tiny-imagenet-fix":
         return tiny_imagenet_fix(options.size), origin
     splits, origin = cifar10(options.source), origin | {"package": f"npm {PACKAGE}"}
@@ -183,9 +179,8 @@ def main(arguments: list[str] | None = None) -> None:
     root = options.root or (EMBEDDED if options.command == "cifar10-mini" else data_root())
     name = getattr(options, "name", options.command.replace("-", "_"))
     if options.command == "from-torchvision":
-        known_name(
-            "torchvision data set", name, [card.name for card in cards() if card.torchvision]
-        )
+        known = [card.name for card in cards() if card.torchvision]
+        known_name("torchvision data set", name, known)
     elif options.command == "from-folder":
         free_name(name)
     path = root / f"{name}.zip"

@@ -41,11 +41,13 @@ def render(template: str, **values) -> str:
 
 def reference(runs: Path, tier: str, downloads: Path) -> dict[str, str]:
     """Return every generated page, as Markdown, by its name; write downloads into a folder."""
+    from helpers.networks import published
+
     return {
-        "methods": methods(),
-        "metrics": metrics(),
-        "data_sets": data_sets(),
-        "networks": networks(),
+        "methods": render("methods.md", **infos()),
+        "metrics": render("metrics.md", records=helpers.metrics.RECORDS, papers=CHAPTERS.values()),
+        "data_sets": render("data_sets.md", cards=helpers.data.cards()),
+        "networks": render("networks.md", records=published.records().values()),
         "reproducibility": reproducibility(runs, tier, downloads),
         **api(),
         "speed": speed(),
@@ -59,28 +61,6 @@ def infos() -> dict[str, list[Info]]:
         "scores": [helpers.scores.create(name).info for name in helpers.scores.names()],
         "others": [value for value in values if isinstance(value, Info)],
     }
-
-
-def methods() -> str:
-    """Return the page of scores, calibration and open-set answers."""
-    return render("methods.md", **infos())
-
-
-def metrics() -> str:
-    """Return the page of metrics, each with the papers that report it."""
-    return render("metrics.md", records=helpers.metrics.RECORDS, papers=CHAPTERS.values())
-
-
-def data_sets() -> str:
-    """Return the page of data sets."""
-    return render("data_sets.md", cards=helpers.data.cards())
-
-
-def networks() -> str:
-    """Return the page of published networks."""
-    from helpers.networks import published
-
-    return render("networks.md", records=published.records().values())
 
 
 def speed() -> str:

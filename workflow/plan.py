@@ -51,16 +51,19 @@ def code_cells(notebook: str) -> list[tuple[str, list[str]]]:
 def declared(notebook: str) -> list[str]:
     """Return the names that a notebook's parameters cell assigns."""
     sources = [source for source, tags in code_cells(notebook) if "parameters" in tags]
-    if len(sources) != 1:
-        raise ValueError(f"{notebook}: one cell tagged 'parameters' expected, got {len(sources)}")
-    return re.findall(r"^(\w+)\b.*=", sources[0], re.M)
+    return re.findall(r"^(\w+)\b.*=", "\n".join(sources), re.M)
+
+
+def notebooks_of(paper: str) -> list[str]:
+    """Return the names of a paper's notebooks, in reading order."""
+    stems = sorted(path.stem for path in (ROOT / "notebooks" / paper).glob("*.ipynb"))
+    return sorted(stems, key=[*CHAPTER, *stems].index)
 
 
 def tables_of(step: Step) -> list[str]:
     """Return the committed results tables that a step may show."""
     papers = {part for name in (step.name, *step.needs) for part in name.split("/")[:2]}
-    papers &= {*CHAPTERS, *PARAMETERS_OF}
-    if any(paper in CHAPTERS and not CHAPTERS[paper].main_claim for paper in papers):
+    if any(not paper.main_claim for name, paper in CHAPTERS.items() if name in papers):
         papers = {*CHAPTERS, *PARAMETERS_OF}
     files = [file for name in papers for file in ROOT.glob(f"results/*/{name}.parquet")]
     return sorted(str(file.relative_to(ROOT)) for file in files)
@@ -74,10 +77,9 @@ def packs_of(step: Step) -> list[str]:
     """
     download, missing = step.settings.get("download", False), missing_of(step)
     packs = [data.locate(name, download=download) for name in step.data_sets if name not in missing]
-    drawn = {FAMILIES[name].draw.__module__ for name in step.data_sets if name in FAMILIES}
-    modules = sorted(drawn | {"pictures.base"}) if drawn else []
-    files = [f"{module.replace('.', '/')}.py" for module in modules]
-    return [*(str(pack) for pack in packs if pack is not None), *files]
+    modules = {FAMILIES[name].draw.__module__ for name in step.data_sets if name in FAMILIES}
+    files = [f"{name.replace('.', '/')}.py" for name in sorted(modules | {"pictures.base"})]
+    return [*(str(pack) for pack in packs if pack is not None), *(files if modules else [])]
 
 
 def missing_of(step: Step) -> dict[str, str]:
@@ -104,18 +106,16 @@ def steps_of(tier: str, paper: str) -> list[Step]:
         "data_sets": used,
         "spared": tuple(name for name in used if name not in needed),
     }
-    notebooks = {path.stem for path in (ROOT / "notebooks" / paper).glob("*.ipynb")}
-    kinds = [*(kind for kind in CHAPTER if kind in notebooks), *sorted(notebooks - set(CHAPTER))]
     beyond = [name for name, lender in PARAMETERS_OF.items() if lender == paper]
     before = _BEFORE | dict.fromkeys(beyond, "evaluation")
     steps: dict[str, list[Step]] = {}
-    for kind in [*kinds, *beyond]:
+    for kind in [*notebooks_of(paper), *beyond]:
         folder, trains = BEYOND if kind in beyond else paper, kind == "training"
         notebook = f"notebooks/{folder}/{kind}.ipynb"
-        knobs = parameters.trainings() if trains else {"": {}}
+        points = parameters.trainings() if trains else {"": {}}
         steps[kind] = [
             Step(
-                name="/".join([folder, kind, *([point] if number else [])]),
+                name=f"{folder}/{kind}/{point}" if number else f"{folder}/{kind}",
                 notebook=notebook,
                 parameters=_injected(notebook, parameters, values),
                 needs=tuple(step.name for step in steps.get(before.get(kind, ""), [])),
@@ -123,19 +123,19 @@ def steps_of(tier: str, paper: str) -> list[Step]:
                 threads=parameters.training.get("threads", 1) if trains else 1,
                 **common,
             )
-            for number, (point, values) in enumerate(knobs.items())
+            for number, (point, values) in enumerate(points.items())
         ]
     return [step for kind in steps for step in steps[kind]]
 
 
 def _injected(notebook: str, parameters: Parameters, knobs: Mapping[str, object]) -> dict:
     """Return the values that papermill injects, after a check that the notebook declares them."""
-    names = declared(notebook)
-    values = {"tier": parameters.tier, **knobs}
+    names, values = declared(notebook), {"tier": parameters.tier, **knobs}
     for name in values:
         known_name(f"parameter of {notebook}", name, names)
-    output = {"output": f"runs/{parameters.tier}/{parameters.paper}"}
-    return values | (output if "output" in names else {})
+    if "output" in names:
+        values["output"] = f"runs/{parameters.tier}/{parameters.paper}"
+    return values
 
 
 def plan(tier: str) -> dict[str, Step]:
@@ -149,11 +149,9 @@ def plan(tier: str) -> dict[str, Step]:
 
 def with_needs(steps: Mapping[str, Step], names: Collection[str]) -> dict[str, Step]:
     """Return some steps of a plan and all steps that they need, in the plan's order."""
-    needed, queue = set(), [known_name("step", name, steps) for name in names]
-    while queue:  # a step may stand before a step of another paper that it needs
-        if (name := queue.pop()) not in needed:
-            needed.add(name)
-            queue += steps[name].needs
+    needed = {known_name("step", name, steps) for name in names}
+    while more := {need for name in needed for need in steps[name].needs} - needed:
+        needed |= more
     return {name: step for name, step in steps.items() if name in needed}
 
 
@@ -191,21 +189,18 @@ def resources_of(step: Step) -> dict[str, int]:
     table = yaml.safe_load((ROOT / "workflow" / "resources.yaml").read_text(encoding="utf-8"))
     values = table[known_name("tier of workflow/resources.yaml", step.parameters["tier"], table)]
     values |= values.get(step.name.partition("/")[0], {})
-    threads = step.settings.get("training", {}).get("threads", 1)
-    resources = {"gpu": values["gpu"] if step.asks else 0}
-    resources["cpus_per_task"] = max(values["cpus"], threads)
-    return resources | {name: values[name] for name in ("mem_mb", "runtime")}
+    cpus = max(values["cpus"], step.settings.get("training", {}).get("threads", 1))
+    gpu = values["gpu"] if step.asks else 0
+    return {"gpu": gpu, "cpus_per_task": cpus} | {key: values[key] for key in ("mem_mb", "runtime")}
 
 
 def _of_others(step: Step, steps: Iterable[Step]) -> list[str]:
     """Return the names of the steps of other papers that a step waits for."""
     paper, kind = step.name.split("/")[:2]
     if kind in ABOUT_ALL:
-        return [one.name for one in steps if one.makes and not one.name.startswith(f"{paper}/")]
-    if not step.needs and paper in NETWORKS_OF:
-        lender = f"{NETWORKS_OF[paper]}/"
-        return [one.name for one in steps if one.trains and one.name.startswith(lender)]
-    return []
+        return [each.name for each in steps if each.makes and not each.name.startswith(f"{paper}/")]
+    lender = NETWORKS_OF.get(paper) if not step.needs else None
+    return [each.name for each in steps if each.trains and each.name.startswith(f"{lender}/")]
 
 
 def code_of(notebook: str) -> list[str]:
@@ -216,11 +211,10 @@ def code_of(notebook: str) -> list[str]:
     source = "\n".join(source for source, _ in code_cells(notebook))
     # a paper's record finds its modules by their names, so no import shows them
     uses_driver = re.search(r"papers(\.| import )run\b", source)
-    parts = {"parameters"} | ({"experiment"} if uses_driver else set())
+    parts = ["parameters", *(["experiment"] if uses_driver else [])]
     folder, stem = Path(notebook).parent.name, Path(notebook).stem
     of_papers = [PARAMETERS_OF[stem], stem] if folder == BEYOND else [folder]
     if stem in ABOUT_ALL:
-        parts, of_papers = {"parameters", "claims", "tables"}, list(CHAPTERS)
+        parts, of_papers = ["parameters", "claims", "tables"], list(CHAPTERS)
     names = (f"{package_of(paper)}.{module}" for paper in of_papers for module in parts)
-    files = modules.files(source, *names)
-    return sorted(str(file.relative_to(ROOT)) for file in files)
+    return sorted(str(file.relative_to(ROOT)) for file in modules.files(source, *names))

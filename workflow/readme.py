@@ -29,14 +29,16 @@ RESULTS = ROOT / "results"
 
 def picture() -> str:
     """Return the README's front picture, with what it shows in words."""
-    return f"![{front.describe(front.stored())}]({front.PICTURE.relative_to(ROOT).as_posix()})"
+    return (
+        f"![{front.text('describe', front.stored())}]({front.PICTURE.relative_to(ROOT).as_posix()})"
+    )
 
 
 def block() -> str:
     """Return the README's results: the main claims, all claims counted, MSP and KNN compared."""
     numbers = front.stored()
     table = openings.main_claims(*openings.judge("results", "mini"), "[{title}](notebooks/{paper})")
-    return f"{table}\n\n{front.tally(numbers)}\n{front.quote(numbers)}"
+    return "\n".join([table, "", *(front.text(name, numbers) for name in ("tally", "quote"))])
 
 
 def details() -> str:

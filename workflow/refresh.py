@@ -55,7 +55,7 @@ def with_outputs(notebook: Node, executed: Node) -> Node:
         if cell.cell_type == "code":
             number += 1
             cell.outputs = join_streams(out for out in done.outputs if out.get("name") != "stderr")
-            for counted in [cell, *(out for out in cell.outputs if "execution_count" in out)]:
+            for counted in (each for each in (cell, *cell.outputs) if "execution_count" in each):
                 counted.execution_count = number
             reduce_pictures(cell.outputs)
     notebook.metadata = {

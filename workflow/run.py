@@ -4,6 +4,7 @@ python workflow/run.py --tier mini book
 python workflow/run.py preview
 python workflow/run.py --tier small --profile my_cluster all
 python workflow/run.py --step uimnet/figures all
+python workflow/run.py --tier rehearsal all
 """
 
 import argparse
@@ -15,13 +16,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
+import rehearse
 import sweep
 from plan import for_snakemake, missing_of, papers, plan, with_needs
 from snakemake.cli import main as snakemake
 from step import ROOT, Step, write
 
 from helpers.checks import known_name
-from helpers.papers import run
+from helpers.papers import REHEARSAL, run
 
 STORED = "mini"
 """The tier of the outputs in the repository's notebooks."""
@@ -43,7 +45,10 @@ def planned(tier: str, paper: str | None, step: str | None) -> dict[str, Step]:
     """
     try:
         steps = plan(tier)
-        return for_snakemake(with_needs(steps, chosen(steps, tier, paper, step)))
+        steps = with_needs(steps, chosen(steps, tier, paper, step))
+        if tier == REHEARSAL:
+            rehearse.make_data(steps.values())
+        return for_snakemake(steps)
     except (ValueError, FileNotFoundError) as error:
         sys.exit(f"refused before anything ran: {error}")
 
@@ -58,12 +63,8 @@ def chosen(steps: Mapping[str, Step], tier: str, paper: str | None, step: str | 
 
 def tell_missing(steps: Mapping[str, Step]) -> None:
     """Print a line for each missing data set that the steps can do without."""
-    reasons = {
-        (name.partition("/")[0], reason): None
-        for name, step in steps.items()
-        for reason in missing_of(step).values()
-    }
-    for paper, reason in reasons:
+    pairs = ((name, reason) for name in steps for reason in missing_of(steps[name]).values())
+    for paper, reason in dict.fromkeys((name.partition("/")[0], reason) for name, reason in pairs):
         print(f"{paper} goes on without, as a row of its results shows: {reason}", flush=True)
 
 
@@ -85,11 +86,12 @@ def take_lock(runs: Path) -> int:
 def failed_parts(steps: Mapping[str, Step], runs: Path) -> list[str]:
     """Return the failed parts in the results tables of some steps, with reasons and remedies."""
     lines = []
-    for step in steps.values():
-        for table in (runs / name for name in step.makes if (runs / name).exists()):
-            notes = run.failed_parts(pd.read_parquet(table, columns=["metric", "notes"]))
-            remedy = f"  to try again: delete {runs / step.name}.ipynb, run the same command"
-            lines += [f"{step.name}: {note}" for note in notes] + [remedy] * bool(notes)
+    for name, table in [
+        (step.name, runs / table) for step in steps.values() for table in step.makes
+    ]:
+        if table.exists() and (notes := run.failed_parts(pd.read_parquet(table))):
+            remedy = f"  to try again: delete {runs / name}.ipynb, run the same command"
+            lines += [*(f"{name}: {note}" for note in notes), remedy]
     return lines
 
 
@@ -120,6 +122,9 @@ def main() -> None:
     """Check the arguments, take the lock, and start Snakemake."""
     arguments = parse()
     names = (arguments.tier, arguments.paper, arguments.step)
+    rehearsed = arguments.tier == REHEARSAL
+    if rehearsed:
+        os.environ["DATA_ROOT"] = str(rehearse.DATA)
     steps, runs = planned(*names), ROOT / "runs" / arguments.tier
     lock = take_lock(runs)
     try:
@@ -140,18 +145,14 @@ def main() -> None:
         os.environ["HOME"] = str(runs)
     print(f"tier {arguments.tier}: notebooks wanted: {len(steps)}", flush=True)
     tell_missing(steps)
+    options = f"--snakefile workflow/Snakefile --config tier={arguments.tier} --nolock "
+    options += "--rerun-incomplete --keep-going --quiet rules host --show-failed-logs"
     here = ["--cores", arguments.cores, *(["--resources", "trainings=1"] if sweep.gpus() else [])]
-    command = [
-        arguments.target,
-        "--snakefile", "workflow/Snakefile",
-        "--config", f"tier={arguments.tier}", "--nolock", "--rerun-incomplete", "--keep-going",
-        "--quiet", "rules", "host", "--show-failed-logs",
-        *(["--profile", arguments.profile] if arguments.profile else here),
-    ]  # fmt: skip
+    where = ["--profile", arguments.profile] if arguments.profile else here
     try:
-        snakemake(command)
+        snakemake([arguments.target, *options.split(), *where])
     except SystemExit as ended:
-        if failed := failed_parts(steps, runs):
+        if failed := rehearse.failures(runs) if rehearsed else failed_parts(steps, runs):
             print(*failed, sep="\n", file=sys.stderr)
         sys.exit(ended.code or int(bool(failed)))
 

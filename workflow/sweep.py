@@ -11,6 +11,7 @@ import argparse
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -37,29 +38,28 @@ def parse(command_line: list[str] | None = None) -> tuple[argparse.Namespace, Pa
     parser.add_argument("tier")
     parser.add_argument("paper")
     several = {"nargs": "+", "action": "extend"}  # once with all of them, or once for each
-    parser.add_argument("--only", **several, metavar="PART", help="by default all parts")
-    parser.add_argument(
-        "--set", **several, metavar="NAME=VALUE", default=[], help="instead of the file's values"
+    instead, parallel = (
+        "instead of the file's values",
+        "parts at a time; by default one on each GPU",
     )
-    parser.add_argument(
-        "--processes", type=int, default=max(1, len(gpus())),
-        help="parts that go on side by side; by default one on each GPU",
-    )  # fmt: skip
+    parser.add_argument("--only", **several, metavar="PART", help="by default all parts")
+    parser.add_argument("--set", **several, metavar="NAME=VALUE", default=[], help=instead)
+    parser.add_argument("--processes", type=int, default=max(1, len(gpus())), help=parallel)
     parser.add_argument("--device", help="cpu or cuda; by default a GPU if there is one")
     parser.add_argument("--out", type=Path, help="by default results/TIER/PAPER.parquet")
     arguments = parser.parse_args(command_line)
-    arguments.out = (
-        arguments.out or ROOT / "results" / arguments.tier / f"{arguments.paper}.parquet"
-    )
-    given = dict(assignment.partition("=")[::2] for assignment in arguments.set)
-    given = {name: yaml.safe_load(value) for name, value in given.items()}
-    given["device"] = arguments.device
+    tier, paper = arguments.tier, arguments.paper
+    arguments.out = arguments.out or ROOT / "results" / tier / f"{paper}.parquet"
+    pairs = (assignment.partition("=") for assignment in arguments.set)
+    given = {name: yaml.safe_load(value) for name, _, value in pairs}
     try:
         if arguments.processes < 1:
             raise ValueError("--processes: at least 1 expected")
-        parameters = load(arguments.paper, arguments.tier, root=ROOT, **given)
+        parameters = load(paper, tier, root=ROOT, device=arguments.device, **given)
         parts = run.parts(parameters, arguments.only)
-    except ValueError as error:
+        arguments.out.parent.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=arguments.out.parent).close()  # else an error at the end
+    except (ValueError, OSError) as error:
         parser.error(str(error))
     return arguments, parameters, parts
 
@@ -89,8 +89,8 @@ def table_of(parameters: Parameters, parts: list, processes: int) -> pd.DataFram
                 print(f"{part} failed; the rows of finished parts are kept", flush=True)
                 pool.shutdown(cancel_futures=True)
                 raise
-            minutes = (time.monotonic() - start) / 60
-            progress = f"{len(tables)} of {len(parts)} parts, {minutes:.1f} minutes"
+            progress = f"{len(tables)} of {len(parts)} parts"
+            progress += f", {(time.monotonic() - start) / 60:.1f} minutes"
             print(f"{part} done, {len(tables[part])} rows, {progress}", flush=True)
     return pd.concat([tables[part.name] for part in parts], ignore_index=True)
 
@@ -99,12 +99,9 @@ def gpus() -> list[str]:
     """Return the names of the GPUs that may be used, without loading torch."""
     if VISIBLE in os.environ:
         return [name for name in os.environ[VISIBLE].split(",") if name]
-    try:
-        listing = subprocess.run(["nvidia-smi", "-L"], stdout=subprocess.PIPE, text=True).stdout
-    except OSError:  # there is no such program
-        return []
-    count = sum(line.startswith("GPU ") for line in listing.splitlines())  # parts are indented
-    return [str(number) for number in range(count)]
+    command = "nvidia-smi -L 2>/dev/null | grep '^GPU '"  # parts of a GPU are indented
+    lines = subprocess.run(command, shell=True, stdout=subprocess.PIPE, text=True).stdout
+    return [str(number) for number, _ in enumerate(lines.splitlines())]
 
 
 def begin() -> None:

@@ -1,6 +1,5 @@
 """The background queue: kill and resume, failures, locks, status, the fixed commit."""
 
-import json
 import os
 import signal
 import subprocess
@@ -43,12 +42,13 @@ background.train_all(entries, Path(sys.argv[2]))
 
 @pytest.fixture
 def stub(tmp_path):
-    (tmp_path / "checkout" / "workflow").mkdir(parents=True)
-    (tmp_path / "checkout" / "workflow" / "sweep.py").symlink_to(ROOT / "workflow" / "sweep.py")
-    (tmp_path / "checkout" / "workflow" / "background.py").write_text(STUB)
-    (tmp_path / "checkout" / "helpers").symlink_to(ROOT / "helpers")
-    (tmp_path / "checkout" / "pyproject.toml").touch()
-    return tmp_path / "checkout"
+    path = tmp_path / "checkout"
+    (path / "workflow").mkdir(parents=True)
+    (path / "workflow" / "sweep.py").symlink_to(ROOT / "workflow" / "sweep.py")
+    (path / "workflow" / "background.py").write_text(STUB)
+    (path / "helpers").symlink_to(ROOT / "helpers")
+    (path / "pyproject.toml").touch()
+    return path
 
 
 def queue(tmp_path, stub, cache, *names, **changes):
@@ -98,8 +98,7 @@ def test_what_another_queue_trains_is_left_to_it_until_that_ends(tmp_path, monke
 
     def end(seconds):
         if finished:
-            outcome = {"state": "finished", "words": "accuracy 0.5"}
-            first.record.write_text(json.dumps(outcome))
+            first.record.write_text('{"state": "finished", "words": "accuracy 0.5"}')
         held.close()
 
     monkeypatch.setattr(background, "train_in", train_in)
@@ -115,15 +114,13 @@ def test_training_takes_place_in_the_code_of_the_commit(tmp_path, monkeypatch):
     git = ["git", "-C", str(repository), "-c", "user.name=a", "-c", "user.email=a@b"]
     subprocess.run(["git", "init", "-q", repository], check=True)
     monkeypatch.setattr(background, "ROOT", repository)
-    commits = []
     for text in "12":
         (repository / "code.py").write_text(text)
         subprocess.run([*git, "add", "code.py"], check=True)
         subprocess.run([*git, "commit", "-qm", text], check=True)
-        commits.append(background.commit_of("HEAD"))
-    path = background.checkout(tmp_path, commits[0])
+    path = background.checkout(tmp_path, "HEAD^")
     (path / "code.py").unlink()  # as after a kill in the middle
-    assert background.checkout(tmp_path, commits[0]) == path
+    assert background.checkout(tmp_path, "HEAD^") == path
     assert (path / "code.py").read_text() == "1"
 
 

@@ -13,24 +13,18 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 def run_pytest(folder, *arguments, expected=1):
     """Return what pytest says in a process of its own, with this repository's conftest."""
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "conftest", "-p", "no:cacheprovider", *arguments],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "workflow")])},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    command = [sys.executable, "-m", "pytest", "-p", "conftest", "-p", "no:cacheprovider"]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "workflow")])}
+    options = {"cwd": folder, "env": environment, "capture_output": True, "text": True}
+    done = subprocess.run([*command, *arguments], timeout=120, **options)
     assert done.returncode == expected, done.stdout + done.stderr
     return done.stdout
 
 
 def test_a_test_that_kills_its_worker(tmp_path):
     """The others go on."""
-    (tmp_path / "test_dying.py").write_text(
-        "import os\n\n\ndef test_dies():\n    os.kill(os.getpid(), 11)\n\n\n"
-        "def test_lives():\n    pass\n"
-    )
+    code = "import os\ndef test_dies(): os.kill(os.getpid(), 11)\ndef test_lives(): pass\n"
+    (tmp_path / "test_dying.py").write_text(code)
     output, words = run_pytest(tmp_path, "-n", "1"), "ended by SIGSEGV (Segmentation fault)"
     assert f"test_dying.py::test_dies: its worker 'gw0' {words}; a library's" in output
     assert "1 failed, 1 passed" in output
@@ -39,13 +33,11 @@ def test_a_test_that_kills_its_worker(tmp_path):
 def write_notebook(path, outputs):
     """Write a notebook whose cells, by their source, gave these outputs, or none."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    cells = []
-    for number, (source, said) in enumerate(outputs.items(), 1):
-        cell = nbformat.v4.new_code_cell(source, execution_count=number)
-        if said is not None:
-            data = {"text/plain": said}
-            cell.outputs = [nbformat.v4.new_output("execute_result", data, execution_count=number)]
-        cells.append(cell)
+    cells = [nbformat.v4.new_code_cell(source, execution_count=1) for source in outputs]
+    for cell, text in zip(cells, outputs.values(), strict=True):
+        data = {"text/plain": text or ""}
+        result = nbformat.v4.new_output("execute_result", data, execution_count=1)
+        cell.outputs = [result] if text else []
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel}), path)
     return path
@@ -63,13 +55,13 @@ def write_notebook(path, outputs):
 def test_stored_outputs_are_compared_with_those_of_the_pipeline(tmp_path, executed, failed, words):
     write_notebook(tmp_path / "notebooks" / "paper" / "one.ipynb", {"1": "1", "2": "2"})
     runs = write_notebook(tmp_path / "runs" / "paper" / "one.ipynb", executed).parent.parent
-    said = run_pytest(tmp_path, "--nbval", "notebooks", "--executed", str(runs), expected=failed)
-    assert words in said and f"{2 - failed} passed" in said
+    output = run_pytest(tmp_path, "--nbval", "notebooks", "--executed", str(runs), expected=failed)
+    assert words in output and f"{2 - failed} passed" in output
 
 
 def test_a_notebook_whose_kernel_dies(tmp_path):
     """At once, and not after half an hour."""
     write_notebook(tmp_path / "dying.ipynb", {"1": "1", "import os; os.kill(os.getpid(), 6)": None})
-    said = run_pytest(tmp_path, "--nbval", "dying.ipynb")
-    assert "dying.ipynb::Cell 1" in said and "1 failed, 1 passed" in said
-    assert "the notebook's kernel ended by SIGABRT (Aborted)" in said
+    output = run_pytest(tmp_path, "--nbval", "dying.ipynb")
+    assert "dying.ipynb::Cell 1" in output and "1 failed, 1 passed" in output
+    assert "the notebook's kernel ended by SIGABRT (Aborted)" in output
