@@ -19,6 +19,7 @@ SINGLE = ("labels", "head_weight", "head_bias", "class_names", "files", "groups"
 LARGEST = 1e15
 """Largest logit or feature: a million squares of it have a finite sum in single precision."""
 _MOST_DIGITS = 6  # decimal places of rounded probabilities
+_OF_MODEL = ("logits", "features", "members", "native")
 _TOGETHER = (
     "train_logits train_labels", "train_labels train_logits", "train_features train_logits",
     "production_features production_logits", "head_weight head_bias", "head_bias head_weight",
@@ -259,7 +260,7 @@ class Outputs(helpers.outputs.Outputs):
     """
 
     def __post_init__(self):
-        for name in ("logits", "features", "members", "native"):
+        for name in _OF_MODEL:
             if (values := getattr(self, name)) is not None:
                 array = plain_array(name, values)
                 if array.dtype.kind not in "biuf":
@@ -270,13 +271,7 @@ class Outputs(helpers.outputs.Outputs):
             label_array("labels", labels, classes=self.logits.shape[1], unknown=True)
         object.__setattr__(self, "labels", labels)
         super().__post_init__()
-        for name in (
-            "logits",
-            "features",
-            "labels",
-            "members",
-            "native",
-        ):  # what is fitted once serves several scores, so nothing may move
+        for name in (*_OF_MODEL, "labels"):  # a fitted score refers to them, so nothing may move
             if (values := getattr(self, name)) is not None:
                 view = values.view()
                 view.flags.writeable = False

@@ -172,11 +172,8 @@ def _arranged(table: pd.DataFrame) -> dict[str, np.ndarray]:
         sets = _present(table[["set"]], "file")["set"].astype(str).to_numpy(dtype=object)
     arrays: dict[str, np.ndarray] = {}
     for name in dict.fromkeys(sets):
-        part, prefix, where = (
-            table[sets == name],
-            _PREFIXES.get(name, f"ood_{name}_"),
-            f"set {name}",
-        )
+        part, where = table[sets == name], f"set {name}"
+        prefix = _PREFIXES.get(name, f"ood_{name}_")
         for kind, names in kinds.items():
             if names:
                 arrays[f"{prefix}{kind}s"] = _present(part[names], where).to_numpy()

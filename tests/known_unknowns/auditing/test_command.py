@@ -87,11 +87,31 @@ def test_a_stop_leaves_nothing_half_written(file, tmp_path, monkeypatch, capsys)
     assert listed(tmp_path) == ["a", "outputs.npz"]
 
 
+@pytest.mark.parametrize(("owner", "name"), [(report, "write_page"), (Rejector, "save")])
+def test_a_kill_between_two_files_leaves_no_rejector_of_another_audit(
+    inputs, tmp_path, monkeypatch, owner, name
+):
+    """The numbers on the disk are those of the rejector beside them, or there is no rejector."""
+    old, new = audit(inputs, risk=0.2), audit(inputs, risk=0.3)
+    old.save(tmp_path / "a")
+    before = (tmp_path / "a" / "audit.json").read_bytes()
+
+    def kill(*arguments, **data):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(owner, name, kill)
+    with pytest.raises(KeyboardInterrupt):
+        new.save(tmp_path / "a")
+    same = (tmp_path / "a" / "audit.json").read_bytes() == before
+    assert same == (tmp_path / "a" / "rejector.safetensors").exists() == (owner is report)
+
+
 BAD = [
     ("audit nowhere.npz", "outputs: no file nowhere.npz"),
     ("audit outputs.npz --require acuracy>=1", "did you mean 'accuracy'"),
     ("audit outputs.npz --treat-as probabilities", 'pass --treat-as "logits"?'),
     ("audit outputs.npz --out text.npz/a", "--out: text.npz/a cannot be written in"),
+    ("accept nowhere outputs.npz --out text.npz/b", "--out: text.npz/b cannot be written in"),
     ("accept outputs.npz outputs.npz", "expected: accept REJECTOR OUTPUTS\n"),
     ("accept text.npz outputs.npz", "text.npz is no rejector; expected: accept REJECTOR"),
     ("accept nowhere.safetensors outputs.npz", "nowhere.safetensors"),

@@ -1,6 +1,7 @@
 """A file is read as it was written, nothing in it is executed, and messages name the problem."""
 
 import io
+import tracemalloc
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -102,6 +103,18 @@ def test_arrays_are_mapped_and_altered_ones_refused(arrays, write, tmp_path):
         path.write_bytes(content)
         with pytest.raises(ValueError, match=r"a\.npz is not a whole \.npz file"):
             read_arrays(path)
+
+
+def test_a_mapped_file_is_read_in_a_fraction_of_its_memory(write):
+    """It has 32 MB of features, of which no copy is made."""
+    generator, labels = np.random.default_rng(0), np.arange(40_000) % 4
+    features = generator.normal(size=(len(labels), 200)).astype(np.float32)
+    path = write({"logits": features[:, :4].copy(), "features": features, "labels": labels})
+    tracemalloc.start()
+    read = read_outputs(path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert np.array_equal(read.validation.features, features) and peak < features.nbytes / 2
 
 
 HUGE = "{'descr': '<f4', 'fortran_order': False, 'shape': (10000000000000,)}"
