@@ -245,6 +245,9 @@ def row_by_row(choose: Callable[..., np.ndarray], logits: np.ndarray) -> np.ndar
     return np.concatenate([choose(logits[rows], axis=1) for rows in row_blocks(logits.shape)])
 
 
+_VALUES = ("logits", "features", "members", "native")
+
+
 class Outputs(helpers.outputs.Outputs):
     """Outputs of a model, refused if a conversion would lose part of them; arrays are read-only.
 
@@ -259,7 +262,7 @@ class Outputs(helpers.outputs.Outputs):
     """
 
     def __post_init__(self):
-        for name in ("logits", "features", "members", "native"):
+        for name in _VALUES:
             if (values := getattr(self, name)) is not None:
                 array = plain_array(name, values)
                 if array.dtype.kind not in "biuf":
@@ -270,13 +273,7 @@ class Outputs(helpers.outputs.Outputs):
             label_array("labels", labels, classes=self.logits.shape[1], unknown=True)
         object.__setattr__(self, "labels", labels)
         super().__post_init__()
-        for name in (
-            "logits",
-            "features",
-            "labels",
-            "members",
-            "native",
-        ):  # what is fitted once serves several scores, so nothing may move
+        for name in ("labels", *_VALUES):  # a score is fitted to them, so nothing may change
             if (values := getattr(self, name)) is not None:
                 view = values.view()
                 view.flags.writeable = False
