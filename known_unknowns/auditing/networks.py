@@ -101,8 +101,6 @@ def example(
     Half of the test images are for validation.  The other half and the sets `met` are the
     unlabelled images.
     """
-    if not met:
-        raise ValueError("met: at least one data set expected, to be mixed with new images")
     every = data.load(images, "test")
     sets = [images_of(name, size=every.images.shape[1]) for name in (*ood, *met)]
     shown = show_images(
